@@ -1,0 +1,33 @@
+# Everything from a fresh clone: `make demo` shows the job, `make test` runs every check.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: install demo test lint docs paper bench clean
+
+install: .venv/installed
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: install
+	@$(BIN)/leastnoise demo
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest
+
+docs: install
+	$(BIN)/python -m pytest docs README.md
+
+paper bench: install
+	$(BIN)/python $@
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
