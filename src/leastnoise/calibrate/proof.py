@@ -1,0 +1,258 @@
+"""One number, proved: sigma, epsilon and delta in rigorous ball arithmetic (python-flint's `arb`).
+
+A ball is a midpoint and a radius that certainly contains the true value. `x <= y` on balls is true only
+when it holds for every pair of points in them, so a comparison that comes out true is a proof.
+
+Newton's method proposes a double; nothing about it needs to be trusted. The proposal is returned only
+after the balls have proved that it is enough, and that it would not be enough if it were 1e-12 smaller.
+Where 8192 bits cannot decide, nothing is returned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from flint import arb, ctx
+from scipy.special import erfinv, ndtri
+
+from leastnoise import errors
+
+Ball = Any  # flint ships no types
+T = TypeVar("T")
+
+_PRECISIONS = (128, 256, 512, 1024, 2048, 4096, 8192)
+_TINIEST = 5e-324  # the smallest positive double
+_SLACK = 1e-12  # an answer this much smaller (relatively) is proved not to be enough
+
+
+def sigma(epsilon: float, delta: float, sensitivity: float) -> float:
+    """The smallest double that is proved to satisfy Theorem 8 (or a neighbour, 1e-12 apart at most)."""
+    start = _mu_below(epsilon, delta)
+
+    def propose() -> Ball:
+        return arb(sensitivity) / _solve_mu(epsilon, delta, start)
+
+    def enough(candidate: float) -> bool | None:
+        return _at_most(profile(arb(epsilon), arb(sensitivity) / arb(candidate)), delta)
+
+    return _least("sigma", propose, enough, _cancelled(epsilon, start))
+
+
+def epsilon(sigma: float, delta: float, sensitivity: float) -> float:
+    """The smallest double that is proved to satisfy Theorem 8 at this sigma and delta."""
+
+    def mu() -> Ball:
+        return arb(sensitivity) / arb(sigma)
+
+    def enough(candidate: float) -> bool | None:
+        return _at_most(profile(arb(candidate), mu()), delta)
+
+    cancelled = _cancelled(0.0, _ratio(sensitivity, sigma))
+    if _decide("epsilon", lambda: enough(0.0), cancelled):
+        return 0.0
+    return _least("epsilon", lambda: _solve_epsilon(mu(), delta), enough, cancelled)
+
+
+def delta(sigma: float, epsilon: float, sensitivity: float) -> float:
+    """The smallest double above delta(epsilon, mu); at least 5e-324, at most 1."""
+
+    def bound() -> float | None:
+        ball = profile(arb(epsilon), arb(sensitivity) / arb(sigma))
+        settled = ball.rel_accuracy_bits() >= 60 or ball < _TINIEST
+        return min(1.0, max(_TINIEST, upward(ball))) if settled else None
+
+    return _decide("delta", bound, _cancelled(epsilon, _ratio(sensitivity, sigma)))
+
+
+def profile(epsilon: Ball, mu: Ball) -> Ball:
+    """Theorem 8: Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), without e^epsilon.
+
+    With a = epsilon/mu - mu/2 and b = a + mu, b^2 - a^2 = 2 epsilon, so e^epsilon phi(b) = phi(a) and
+    the second term is phi(a) R(b), R(t) = Phi(-t)/phi(t) being Mills' ratio.
+    """
+    a = epsilon / mu - mu / 2
+    return upper_tail(a) - density(a) * mills(a + mu)
+
+
+def density(t: Ball) -> Ball:
+    """phi(t), the standard normal density."""
+    return (-t * t / 2).exp() / (2 * arb.pi()).sqrt()
+
+
+def upper_tail(t: Ball) -> Ball:
+    """Phi(-t)."""
+    return (t / arb(2).sqrt()).erfc() / 2
+
+
+def mills(t: Ball) -> Ball:
+    """R(t) = Phi(-t)/phi(t); past 40 by Tricomi's U(1/2, 1/2, t^2/2)/sqrt 2, in which nothing underflows."""
+    if t > 40:
+        half = arb(1) / 2
+        return (t * t / 2).hypgeom_u(half, half) / arb(2).sqrt()
+    return upper_tail(t) / density(t)
+
+
+def upward(ball: Ball) -> float:
+    """The smallest double that is not below any point of the ball (inf past the double range)."""
+    top = ball.upper()
+    double = float(top)
+    while arb(double) < top:
+        double = math.nextafter(double, math.inf)
+    return double
+
+
+def too_large(name: str) -> str:
+    """The sentence for an answer that is no double."""
+    return (
+        f"The least {name} for these numbers is larger than the largest double (1.8e308), so it cannot be "
+        "returned. Measure the data in larger units (a smaller sensitivity), or allow more epsilon or delta."
+    )
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Work at this many bits here only: flint's precision is global state."""
+    with ctx.workprec(bits):
+        yield
+
+
+def _at_most(ball: Ball, bound: float) -> bool | None:
+    if ball <= bound:
+        return True
+    return False if ball > bound else None
+
+
+def _decide(name: str, attempt: Callable[[], T | None], cancelled: float = 0.0) -> T:
+    """The first answer that is not None as the precision rises; closed failure past the cap.
+
+    `cancelled` guesses how many bits the subtractions lose, to skip precisions that cannot be enough.
+    """
+    for bits in (bits for bits in _PRECISIONS if bits >= cancelled + 100):
+        with precision(bits):
+            answer = attempt()
+        if answer is not None:
+            return answer
+    raise errors.NotProved(
+        f"{_PRECISIONS[-1]} bits of rigorous arithmetic could not decide this {name}, so none is returned. "
+        "Change one of the numbers in its last digit; please report the ones that did this."
+    )
+
+
+def _least(
+    name: str, propose: Callable[[], Ball], enough: Callable[[float], bool | None], cancelled: float
+) -> float:
+    """The proposal rounded up to a double, proved enough, and proved not enough when 1e-12 smaller."""
+
+    def attempt() -> float | None:
+        proposal = propose()
+        if proposal.rel_accuracy_bits() < 55:
+            return None
+        candidate = upward(proposal.mid())
+        for _ in range(4):
+            if math.isinf(candidate):
+                raise errors.OutOfRange(too_large(name))
+            verdict = enough(candidate)
+            if verdict is None:
+                return None
+            if verdict:
+                return candidate if tight(candidate) else None
+            candidate = math.nextafter(candidate, math.inf)
+        return None
+
+    def tight(candidate: float) -> bool:
+        # Among the subnormals doubles are further apart than 1e-12: the neighbour below is the test there.
+        smaller = min(candidate * (1 - _SLACK), math.nextafter(candidate, 0.0))
+        return smaller == 0.0 or enough(smaller) is False
+
+    return _decide(name, attempt, cancelled)
+
+
+def _cancelled(epsilon: float, mu: float) -> float:
+    """About how many bits a = epsilon/mu - mu/2 and Phi(-a) - phi(a) R(a + mu) lose to cancellation."""
+    return max(0.0, -math.log2(mu)) + max(0.0, math.log2(epsilon / mu + mu))
+
+
+def _ratio(sensitivity: float, sigma: float) -> float:
+    """mu as a double inside the double range, for guesses only."""
+    return min(max(sensitivity / sigma, 1e-300), 1e300) if sigma > sensitivity * 1e-300 else 1e300
+
+
+def _mu_below(epsilon: float, delta: float) -> float:
+    """A start for Newton at or just below the root: the better of two lower bounds of mu.
+
+    delta(epsilon, mu) <= delta(0, mu) = erf(mu/sqrt 8), and delta(epsilon, mu) <= P[loss >= epsilon]
+    = Phi(-a), which is the classical sufficient condition.
+    """
+    tail = -float(ndtri(delta))
+    root = math.sqrt(2) * math.sqrt(epsilon)  # not sqrt(2 epsilon), which may overflow
+    slope = math.hypot(tail, root)
+    classical = root * (root / (tail + slope)) if tail > 0 else slope - tail
+    return max(math.sqrt(8) * float(erfinv(delta)), classical, 5e-324)
+
+
+def _solve_mu(epsilon: float, delta: float, start: float) -> Ball:
+    """The mu with delta(epsilon, mu) = delta, by Halley's method on log delta against log mu.
+
+    d delta / d mu = phi(a), so with P = delta or 1 - delta and s = +-mu phi(a)/P the slope of log P
+    against log mu, its derivative is s (1 + a b - s).
+    """
+    eps = arb(epsilon)
+
+    def improve(mu: Ball) -> Ball:
+        a = eps / mu - mu / 2
+        residual, slope = _log_residual(a, a + mu, delta, mu)
+        newton = -residual / slope
+        bend = 1 + a * (a + mu) - slope
+        return mu * (newton / (1 + newton * bend / 2)).exp()
+
+    return _root(improve, arb(start), low=arb(0), high=None)
+
+
+def _solve_epsilon(mu: Ball, delta: float) -> Ball:
+    """The epsilon with delta(epsilon, mu) = delta, by Halley's method on log delta against epsilon/mu.
+
+    With x = epsilon/mu = a + mu/2, d delta / d x = -mu phi(a) R(b). With s the slope of log P against x,
+    its derivative is s (mu - 1/R(b) - s). Phi(-a) > delta bounds the root from above: the start.
+    """
+
+    def improve(x: Ball) -> Ball:
+        a, b = x - mu / 2, x + mu / 2
+        ratio = mills(b)
+        residual, slope = _log_residual(a, b, delta, -mu * ratio)
+        newton = -residual / slope
+        bend = mu - 1 / ratio - slope
+        return x + newton / (1 + newton * bend / 2)
+
+    start = (mu / 2 - float(ndtri(delta))).mid()
+    return mu * _root(improve, start, low=arb(0), high=start + 1)
+
+
+def _log_residual(a: Ball, b: Ball, delta: float, rate: Ball) -> tuple[Ball, Ball]:
+    """log P(a) - log P, and its slope, for P = delta, or 1 - delta when delta > 1/2 (so P is never near 1)."""
+    other = density(a) * mills(b)
+    if delta <= 0.5:
+        now, goal, sign = upper_tail(a) - other, arb(delta), 1
+    else:
+        now, goal, sign = upper_tail(-a) + other, 1 - arb(delta), -1
+    return (now / goal).log(), sign * rate * density(a) / now
+
+
+def _root(improve: Callable[[Ball], Ball], start: Ball, low: Ball, high: Ball | None) -> Ball:
+    """The fixed point of `improve` to 70 bits, or a wide ball when the precision runs out.
+
+    A step up puts the root above x, a step down below it; a step out of the bracket so far is replaced by
+    the bracket's middle. Midpoints suffice: nothing here is part of the proof.
+    """
+    x = start
+    for _ in range(200):
+        new = improve(x).mid()
+        low, high = (x, high) if new > x else (low, x)
+        if not (new > low and (high is None or new < high)) and new != x:
+            new = 2 * x if high is None else ((low + high) / 2).mid()
+        if abs(new - x) < new * arb(2) ** -70:
+            return new
+        x = new
+    return arb(0, 1)

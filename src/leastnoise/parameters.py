@@ -1,0 +1,191 @@
+"""Public numbers at the door: what each may be, and how one that is no double is rounded toward privacy.
+
+Everything here is public (epsilon, delta, sigma, ...), so messages may show the value and its place.
+Never pass private data through this module.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leastnoise import errors
+
+Floats = NDArray[np.float64]
+Number = float | int | Fraction | Decimal
+
+# Which way a number that is no double (2**53 + 1, Fraction(1, 3)) must go so that the guarantee survives:
+# more sensitivity and less of everything that the noise may lean on.
+TOWARD_PRIVACY: dict[str, Literal["up", "down"]] = {
+    "sensitivity": "up",
+    "l1_sensitivity": "up",
+    "epsilon": "down",
+    "delta": "down",
+    "sigma": "down",
+    "error": "down",
+    "confidence": "up",
+    "grid": "up",
+    "mu": "up",
+}
+
+_CURES = {
+    "epsilon": "epsilon is how much an attacker may learn: a number >= 0, such as epsilon=1.",
+    "delta": "delta is a small probability: 0 < delta < 1, such as delta=1e-6.",
+    "sensitivity": "The sensitivity is how far one person can move the answer (L2): a number > 0, such as 1.",
+    "l1_sensitivity": "l1_sensitivity is how far one person can move the answer in L1: a number > 0, such as 1.",
+    "sigma": "sigma is the standard deviation of the noise: a number > 0.",
+    "error": "error is how far off a published number may be: a number > 0, such as error=10.",
+    "confidence": "Say how often the promise must hold: 0 < confidence < 1, such as confidence=0.95.",
+    "bins": "bins is how many numbers are published: a whole number >= 1.",
+}
+
+
+def number(name: str, value: object) -> float:
+    """One public number as a double, or the error that names the mistake."""
+    numeric = isinstance(value, (int, float, Fraction, Decimal, np.integer, np.floating))
+    if isinstance(value, (bool, np.bool_)) or not numeric:
+        raise errors.WrongType(f"{name} must be a number. Got {_shown(value)} instead. {_cure(name)}")
+    double = _to_double(name, value)  # type: ignore[arg-type]
+    _check(name, np.asarray(double))
+    return double
+
+
+def numbers(name: str, value: ArrayLike) -> Floats:
+    """An array (or one number) of public numbers as doubles, or the error that names the first bad element."""
+    if _is_scalar(value):
+        return np.asarray(number(name, value))
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise errors.WrongType(
+            f"{name} must be a number or a rectangular array of numbers. Got rows of different lengths instead."
+        ) from None
+    if array.dtype.kind not in "iuf":
+        raise errors.WrongType(
+            f"{name} must be a number or an array of numbers. Got an array of {array.dtype} instead. {_cure(name)}"
+        )
+    if array.size == 0:
+        raise errors.EmptyArray(f"{name} is an empty array, so there is nothing to compute. {_cure(name)}")
+    doubles = _array_to_doubles(name, array)
+    _check(name, doubles)
+    return doubles
+
+
+def broadcast(**named: Floats) -> list[Floats]:
+    """The arrays at their common shape."""
+    try:
+        return [np.array(array) for array in np.broadcast_arrays(*named.values())]
+    except ValueError:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in named.items())
+        raise errors.ShapesDisagree(
+            f"These shapes do not broadcast together: {shapes}. "
+            "Give arrays of one shape, or single numbers beside one array."
+        ) from None
+
+
+def whole(name: str, value: object, *, least: int = 1) -> int:
+    """One public whole number >= least."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise errors.WrongType(f"{name} must be a whole number. Got {_shown(value)} instead. {_cure(name)}")
+    if value < least:
+        raise errors.NotPositive(f"{name} must be at least {least}. Got {value} instead. {_cure(name)}")
+    return int(value)
+
+
+def word(name: str, value: object, choices: Iterable[str]) -> str:
+    """One of the choices."""
+    choices = list(choices)
+    if isinstance(value, str) and value in choices:
+        return value
+    raise errors.UnknownWord.among(name, value, choices)
+
+
+def _is_scalar(value: object) -> bool:
+    return np.isscalar(value) or value is None or isinstance(value, (Fraction, Decimal))
+
+
+def _to_double(name: str, value: float | Fraction | Decimal) -> float:
+    """The double next to `value` on the side of privacy (exact for every double)."""
+    try:
+        double = float(value)
+    except OverflowError:
+        double = math.inf
+    if isinstance(value, float) or not math.isfinite(double):
+        return double
+    exact = Fraction(int(value), 1) if isinstance(value, np.integer) else _exact(value)
+    if Fraction(double) == exact:
+        return double
+    up = TOWARD_PRIVACY.get(name) == "up"
+    if up and Fraction(double) < exact:
+        return math.nextafter(double, math.inf)
+    if not up and Fraction(double) > exact:
+        return math.nextafter(double, -math.inf)
+    return double
+
+
+def _exact(value: float | Fraction | Decimal) -> Fraction:
+    if isinstance(value, (Rational, Decimal)):
+        return Fraction(value)
+    return Fraction(*value.as_integer_ratio())
+
+
+def _array_to_doubles(name: str, array: NDArray[np.generic]) -> Floats:
+    with np.errstate(over="ignore"):  # a longdouble past the double range becomes inf, which is refused below
+        doubles = array.astype(np.float64)
+    if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
+        return doubles
+    # Wider types may have been rounded; one ulp toward privacy covers it. Integers up to 2**53 are exact.
+    rounded = np.abs(doubles) >= 2.0**53 if array.dtype.kind in "iu" else doubles != array
+    toward = np.inf if TOWARD_PRIVACY.get(name) == "up" else -np.inf
+    return np.where(rounded, np.nextafter(doubles, toward), doubles)
+
+
+def _check(name: str, values: Floats) -> None:
+    _refuse(name, values, ~np.isfinite(values), errors.NotFinite, "be finite")
+    if name == "epsilon":
+        _refuse(name, values, values < 0, errors.NegativeEpsilon, "be at least 0")
+    elif name == "delta":
+        _refuse(name, values, values == 0, errors.DeltaIsZero, "be above 0", _NO_GAUSSIAN)
+        _refuse(name, values, values < 0, errors.DeltaNotProbability, "be above 0")
+        _refuse(name, values, values >= 1, errors.DeltaNotProbability, "be below 1", _PROTECTS_NOBODY)
+    elif name == "confidence":
+        _refuse(name, values, (values <= 0) | (values >= 1), errors.NotConfidence, "lie between 0 and 1")
+    elif name == "grid":
+        _refuse(name, values, values < 0, errors.NotPositive, "be at least 0")
+    else:
+        _refuse(name, values, values <= 0, errors.NotPositive, "be above 0")
+
+
+_NO_GAUSSIAN = "No Gaussian noise, however large, gives delta = 0. Use Laplace noise, or say delta=1e-6."
+_PROTECTS_NOBODY = "A delta of 1 or more allows publishing everything, so it protects nobody. Say delta=1e-6."
+
+
+def _refuse(
+    name: str,
+    values: Floats,
+    bad: NDArray[np.bool_],
+    mistake: type[errors.InvalidParameter],
+    rule: str,
+    cure: str | None = None,
+) -> None:
+    if not bad.any():
+        return
+    place = np.unravel_index(int(np.argmax(bad)), bad.shape)
+    at = f" at index {', '.join(str(int(i)) for i in place)}" if bad.ndim else ""
+    raise mistake(f"{name} must {rule}. Got {float(values[place])!r}{at} instead. {cure or _cure(name)}")
+
+
+def _cure(name: str) -> str:
+    return _CURES.get(name, "Give a finite number in its range.")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
