@@ -1,3 +1,25 @@
 """Statistics about people with a proved differential-privacy guarantee and the least possible error."""
 
+from leastnoise import baselines, errors
+from leastnoise.calibrate import delta, epsilon, sigma
+from leastnoise.comparison import Comparison, compare
+from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP, compose
+from leastnoise.planning import Plan, plan
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "ApproxDP",
+    "Comparison",
+    "GaussianDP",
+    "Plan",
+    "PureDP",
+    "baselines",
+    "compare",
+    "compose",
+    "delta",
+    "epsilon",
+    "errors",
+    "plan",
+    "sigma",
+]

@@ -20,6 +20,7 @@ from leastnoise import errors
 
 Floats = NDArray[np.float64]
 Number = float | int | Fraction | Decimal
+Numbers = Number | ArrayLike
 
 # Which way a number that is no double (2**53 + 1, Fraction(1, 3)) must go so that the guarantee survives:
 # more sensitivity and less of everything that the noise may lean on.
@@ -47,17 +48,22 @@ _CURES = {
 }
 
 
-def number(name: str, value: object) -> float:
-    """One public number as a double, or the error that names the mistake."""
+def number(name: str, value: object, *, up: bool | None = None) -> float:
+    """One public number as a double, or the error that names the mistake.
+
+    `up` overrides the direction of rounding: a guarantee *stated* rounds up, one *asked for* rounds down.
+    """
     numeric = isinstance(value, (int, float, Fraction, Decimal, np.integer, np.floating))
     if isinstance(value, (bool, np.bool_)) or not numeric:
         raise errors.WrongType(f"{name} must be a number. Got {_shown(value)} instead. {_cure(name)}")
-    double = _to_double(name, value)  # type: ignore[arg-type]
+    if up is None:
+        up = TOWARD_PRIVACY.get(name) == "up"
+    double = _to_double(value, up)  # type: ignore[arg-type]
     _check(name, np.asarray(double))
     return double
 
 
-def numbers(name: str, value: ArrayLike) -> Floats:
+def numbers(name: str, value: Numbers) -> Floats:
     """An array (or one number) of public numbers as doubles, or the error that names the first bad element."""
     if _is_scalar(value):
         return np.asarray(number(name, value))
@@ -111,7 +117,7 @@ def _is_scalar(value: object) -> bool:
     return np.isscalar(value) or value is None or isinstance(value, (Fraction, Decimal))
 
 
-def _to_double(name: str, value: float | Fraction | Decimal) -> float:
+def _to_double(value: float | Fraction | Decimal, up: bool) -> float:
     """The double next to `value` on the side of privacy (exact for every double)."""
     try:
         double = float(value)
@@ -122,7 +128,6 @@ def _to_double(name: str, value: float | Fraction | Decimal) -> float:
     exact = Fraction(int(value), 1) if isinstance(value, np.integer) else _exact(value)
     if Fraction(double) == exact:
         return double
-    up = TOWARD_PRIVACY.get(name) == "up"
     if up and Fraction(double) < exact:
         return math.nextafter(double, math.inf)
     if not up and Fraction(double) > exact:

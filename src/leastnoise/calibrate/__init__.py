@@ -15,20 +15,19 @@ from __future__ import annotations
 from typing import overload
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from leastnoise import errors, parameters
 from leastnoise.calibrate import arrays, proof
-from leastnoise.parameters import Floats, Number
+from leastnoise.parameters import Floats, Number, Numbers
 
 __all__ = ["delta", "epsilon", "sigma"]
 
 
 @overload
-def sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0) -> float: ...
+def sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0) -> float: ...  # type: ignore[overload-overlap]
 @overload
-def sigma(*, epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0) -> Floats: ...
-def sigma(*, epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0) -> float | Floats:
+def sigma(*, epsilon: Numbers, delta: Numbers, sensitivity: Numbers = 1.0) -> Floats: ...
+def sigma(*, epsilon: Numbers, delta: Numbers, sensitivity: Numbers = 1.0) -> float | Floats:
     """The least noise that is (epsilon, delta)-DP: the optimal standard deviation, rounded up.
 
     `sensitivity` is the L2 distance that one person can move the answer.
@@ -36,7 +35,7 @@ def sigma(*, epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0)
     >>> sigma(epsilon=1, delta=1e-6, sensitivity=5)
     21.12339444663418
     >>> sigma(epsilon=[0.1, 1, 10], delta=1e-6).round(3)
-    array([36.305,  4.225,  0.573])
+    array([36.305,  4.225,  0.541])
     """
     numbers = _numbers(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
     if all(array.ndim == 0 for array in numbers.values()):
@@ -45,14 +44,14 @@ def sigma(*, epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0)
 
 
 @overload
-def epsilon(*, sigma: Number, delta: Number, sensitivity: Number = 1.0) -> float: ...
+def epsilon(*, sigma: Number, delta: Number, sensitivity: Number = 1.0) -> float: ...  # type: ignore[overload-overlap]
 @overload
-def epsilon(*, sigma: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0) -> Floats: ...
-def epsilon(*, sigma: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0) -> float | Floats:
+def epsilon(*, sigma: Numbers, delta: Numbers, sensitivity: Numbers = 1.0) -> Floats: ...
+def epsilon(*, sigma: Numbers, delta: Numbers, sensitivity: Numbers = 1.0) -> float | Floats:
     """The least epsilon that noise of this sigma gives at this delta, rounded up (0 when none is needed).
 
     >>> epsilon(sigma=21.2, delta=1e-6, sensitivity=5)
-    0.9960856143311483
+    0.9961058441642968
     """
     numbers = _numbers(sigma=sigma, delta=delta, sensitivity=sensitivity)
     if all(array.ndim == 0 for array in numbers.values()):
@@ -61,14 +60,14 @@ def epsilon(*, sigma: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0)
 
 
 @overload
-def delta(*, sigma: Number, epsilon: Number, sensitivity: Number = 1.0) -> float: ...
+def delta(*, sigma: Number, epsilon: Number, sensitivity: Number = 1.0) -> float: ...  # type: ignore[overload-overlap]
 @overload
-def delta(*, sigma: ArrayLike, epsilon: ArrayLike, sensitivity: ArrayLike = 1.0) -> Floats: ...
-def delta(*, sigma: ArrayLike, epsilon: ArrayLike, sensitivity: ArrayLike = 1.0) -> float | Floats:
+def delta(*, sigma: Numbers, epsilon: Numbers, sensitivity: Numbers = 1.0) -> Floats: ...
+def delta(*, sigma: Numbers, epsilon: Numbers, sensitivity: Numbers = 1.0) -> float | Floats:
     """The least delta that noise of this sigma gives at this epsilon, rounded up (never 0, at most 1).
 
     >>> delta(sigma=21.2, epsilon=1, sensitivity=5)
-    9.514104404855586e-07
+    9.279633882842434e-07
     """
     numbers = _numbers(sigma=sigma, epsilon=epsilon, sensitivity=sensitivity)
     if all(array.ndim == 0 for array in numbers.values()):
@@ -76,7 +75,7 @@ def delta(*, sigma: ArrayLike, epsilon: ArrayLike, sensitivity: ArrayLike = 1.0)
     return arrays.delta(*parameters.broadcast(**numbers))
 
 
-def _numbers(**named: ArrayLike) -> dict[str, Floats]:
+def _numbers(**named: Numbers) -> dict[str, Floats]:
     return {name: parameters.numbers(name, value) for name, value in named.items()}
 
 
@@ -87,5 +86,3 @@ def _finite(name: str, answers: Floats) -> Floats:
     place = np.unravel_index(int(np.argmin(np.isfinite(answers))), answers.shape)
     at = ", ".join(str(int(i)) for i in place)
     raise errors.OutOfRange(proof.too_large(name) + f" It happens first at index {at}.")
-
-

@@ -27,11 +27,13 @@ Mask = NDArray[np.bool_]
 
 _ULP = 2.0**-53
 _SIGMA_MARGIN = 2e-12  # relative; seen at most 4e-15
-_MARGIN = 64  # in ulps and in condition numbers; seen at most 4
+_EPSILON_MARGIN = 64  # ulps of epsilon and of its wobble; seen at most 3
+_DELTA_MARGIN = 256  # ulps of delta; seen at most 20
+_DELTA_MARGIN_PER_CONDITION = 32  # ulps of delta times its condition number; seen at most 4
 _TINIEST = 5e-324
 _CHUNK = 16_384  # points that fit the cache
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
-_ROOT_TWO_PI = np.sqrt(2 * np.pi)
+_ROOT_TWO, _ROOT_HALF_PI, _ROOT_TWO_PI = 2**0.5, (np.pi / 2) ** 0.5, (2 * np.pi) ** 0.5
 
 
 def sigma(epsilon: Floats, delta: Floats, sensitivity: Floats) -> Floats:
@@ -68,7 +70,7 @@ def _epsilon_of_mu(mu: Floats, delta: Floats) -> tuple[Floats, Mask]:
     far = mills(a + mu)
     # One ulp of error in delta moves epsilon by delta/(phi(a) R(b)), one ulp in mu by mu/R(b).
     wobble = (mu + np.where(delta > 0.5, mills(-a) + far, _gap(a, mu))) / far
-    return mu * (a + mu / 2) * (1 + _MARGIN * _ULP) + _MARGIN * _ULP * wobble, stuck
+    return mu * (a + mu / 2) * (1 + _EPSILON_MARGIN * _ULP) + _EPSILON_MARGIN * _ULP * wobble, stuck
 
 
 def delta(sigma: Floats, epsilon: Floats, sensitivity: Floats) -> Floats:
@@ -78,16 +80,15 @@ def delta(sigma: Floats, epsilon: Floats, sensitivity: Floats) -> Floats:
         mu = sensitivity / sigma
         single = (mu < 1e-300) | (mu > 1e150)
         mu = np.where(single, 1.0, mu)
-        return _replace(
-            _delta(epsilon / mu - mu / 2, mu), single, proof.delta, sigma, epsilon, sensitivity
-        )
+        return _replace(_delta(epsilon / mu - mu / 2, mu), single, proof.delta, sigma, epsilon, sensitivity)
 
     return _in_chunks(chunk, sigma, epsilon, sensitivity)
 
 
 def mills(t: Floats) -> Floats:
     """R(t) = Phi(-t)/phi(t)."""
-    return np.sqrt(np.pi / 2) * erfcx(t / np.sqrt(2))
+    ratio: Floats = erfcx(t / _ROOT_TWO) * _ROOT_HALF_PI
+    return ratio
 
 
 def _gap(a: Floats, mu: Floats) -> Floats:
@@ -102,16 +103,21 @@ def _gap(a: Floats, mu: Floats) -> Floats:
 
 
 def _delta(a: Floats, mu: Floats) -> Floats:
-    """delta at this a and mu, rounded up by the margin."""
-    # delta moves by phi(a) per unit of mu, and a = epsilon/mu - mu/2 carries an ulp of b: condition mu/gap.
+    """delta at this a and mu, rounded up by the margin; through 1 - delta where a < -1."""
     most = a < -1.0
-    gap = _gap(np.where(most, 0.0, a), mu)
     tail = np.exp(-a * a / 2) / _ROOT_TWO_PI
-    few = tail * gap * (1 + _MARGIN * _ULP * (1 + a * a + mu / gap))
+    gap = _gap(np.where(most, 0.0, a), mu)
+    few = tail * gap * (1 + _delta_margin(mu / gap))
     near = np.where(most, a, -1.0)
     lack = mills(-near) + mills(near + mu)
-    rest = 1 - tail * lack * np.maximum(0.0, 1 - _MARGIN * _ULP * (1 + a * a + mu / lack)) + _ULP
-    return np.clip(np.where(most, rest, few), _TINIEST, 1.0)
+    rest = 1 - tail * lack * np.maximum(0.0, 1 - _delta_margin(mu / lack)) + _ULP
+    return np.asarray(np.clip(np.where(most, rest, few), _TINIEST, 1.0))
+
+
+def _delta_margin(condition: Floats) -> Floats:
+    """The relative margin. The condition number of delta in mu (and in the ulp of b that a carries) is
+    mu phi(a)/delta = mu/gap."""
+    return _ULP * (_DELTA_MARGIN + _DELTA_MARGIN_PER_CONDITION * condition)
 
 
 def _solve_mu(epsilon: Floats, delta: Floats) -> tuple[Floats, Mask]:

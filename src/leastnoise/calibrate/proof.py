@@ -141,9 +141,7 @@ def _decide(name: str, attempt: Callable[[], T | None], cancelled: float = 0.0) 
     )
 
 
-def _least(
-    name: str, propose: Callable[[], Ball], enough: Callable[[float], bool | None], cancelled: float
-) -> float:
+def _least(name: str, propose: Callable[[], Ball], enough: Callable[[float], bool | None], cancelled: float) -> float:
     """The proposal rounded up to a double, proved enough, and proved not enough when 1e-12 smaller."""
 
     def attempt() -> float | None:
