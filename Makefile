@@ -23,11 +23,15 @@ lint: install
 test: lint
 	$(BIN)/python -m pytest
 
+# Every example in the docs and the README, executed.
 docs: install
 	$(BIN)/python -m pytest docs README.md
 
-paper bench: install
-	$(BIN)/python $@
+paper: install
+	$(BIN)/python paper
+
+bench: install
+	$(BIN)/python benchmarks
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -195,7 +195,7 @@ def _print_json(facts: dict[str, Any]) -> None:
 def main() -> None:
     """The command line, with a sentence instead of a traceback for every mistake."""
     try:
-        app()
+        app(prog_name="leastnoise")
     except errors.InvalidParameter as mistake:
         _complain(mistake)
         sys.exit(2)

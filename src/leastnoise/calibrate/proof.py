@@ -30,15 +30,14 @@ _SLACK = 1e-12  # an answer this much smaller (relatively) is proved not to be e
 
 def sigma(epsilon: float, delta: float, sensitivity: float) -> float:
     """The smallest double that is proved to satisfy Theorem 8 (or a neighbour, 1e-12 apart at most)."""
-    start = _mu_below(epsilon, delta)
 
     def propose() -> Ball:
-        return arb(sensitivity) / _solve_mu(epsilon, delta, start)
+        return arb(sensitivity) / _solve_mu(epsilon, delta)
 
     def enough(candidate: float) -> bool | None:
         return _at_most(profile(arb(epsilon), arb(sensitivity) / arb(candidate)), delta)
 
-    return _least("sigma", propose, enough, _cancelled(epsilon, start))
+    return _least("sigma", propose, enough, _cancelled(epsilon, float(_mu_below(epsilon, delta))))
 
 
 def epsilon(sigma: float, delta: float, sensitivity: float) -> float:
@@ -178,20 +177,20 @@ def _ratio(sensitivity: float, sigma: float) -> float:
     return min(max(sensitivity / sigma, 1e-300), 1e300) if sigma > sensitivity * 1e-300 else 1e300
 
 
-def _mu_below(epsilon: float, delta: float) -> float:
-    """A start for Newton at or just below the root: the better of two lower bounds of mu.
+def _mu_below(epsilon: float, delta: float) -> Ball:
+    """A start for Newton at or just below the root: the larger of two lower bounds of mu.
 
     delta(epsilon, mu) <= delta(0, mu) = erf(mu/sqrt 8), and delta(epsilon, mu) <= P[loss >= epsilon]
-    = Phi(-a), which is the classical sufficient condition.
+    = Phi(-a), which is the classical sufficient condition. In balls, because a = epsilon/mu - mu/2 must
+    come out near -Phi^-1(delta), however large epsilon is.
     """
-    tail = -float(ndtri(delta))
-    root = math.sqrt(2) * math.sqrt(epsilon)  # not sqrt(2 epsilon), which may overflow
-    slope = math.hypot(tail, root)
-    classical = root * (root / (tail + slope)) if tail > 0 else slope - tail
-    return max(math.sqrt(8) * float(erfinv(delta)), classical, 5e-324)
+    tail, twice = arb(-float(ndtri(delta))), 2 * arb(epsilon)
+    slope = (tail * tail + twice).sqrt()
+    classical = twice / (tail + slope) if tail > 0 else slope - tail
+    return classical.max(arb(math.sqrt(8) * float(erfinv(delta)))).max(arb(_TINIEST)).mid()
 
 
-def _solve_mu(epsilon: float, delta: float, start: float) -> Ball:
+def _solve_mu(epsilon: float, delta: float) -> Ball:
     """The mu with delta(epsilon, mu) = delta, by Halley's method on log delta against log mu.
 
     d delta / d mu = phi(a), so with P = delta or 1 - delta and s = +-mu phi(a)/P the slope of log P
@@ -206,7 +205,7 @@ def _solve_mu(epsilon: float, delta: float, start: float) -> Ball:
         bend = 1 + a * (a + mu) - slope
         return mu * (newton / (1 + newton * bend / 2)).exp()
 
-    return _root(improve, arb(start), low=arb(0), high=None)
+    return _root(improve, _mu_below(epsilon, delta), low=arb(0), high=None)
 
 
 def _solve_epsilon(mu: Ball, delta: float) -> Ball:

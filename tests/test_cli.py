@@ -1,0 +1,94 @@
+"""The command line, run as a person or a program runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import leastnoise as ln
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "leastnoise", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={"PATH": "/usr/bin:/bin", "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
+        check=False,
+    )
+
+
+def test_sigma_prints_the_proved_number() -> None:
+    done = run("sigma", "--epsilon", "1", "--delta", "1e-6", "--sensitivity", "5")
+    assert done.returncode == 0
+    assert "21.12339444663418" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key", "value"),
+    [
+        (["sigma", "--epsilon", "1", "--delta", "1e-6"], "sigma", ln.sigma(epsilon=1, delta=1e-6)),
+        (["epsilon", "--sigma", "4", "--delta", "1e-6"], "epsilon", ln.epsilon(sigma=4, delta=1e-6)),
+        (["delta", "--sigma", "4", "--epsilon", "1"], "delta", ln.delta(sigma=4, epsilon=1)),
+        (["plan", "--error", "10", "--delta", "1e-6"], "epsilon", ln.plan(error=10, delta=1e-6).epsilon),
+        (["plan", "--error", "10", "--delta", "0"], "mechanism", "laplace"),
+    ],
+)
+def test_json_is_exact(arguments: list[str], key: str, value: object) -> None:
+    done = run(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)[key] == value
+
+
+def test_compare() -> None:
+    done = run("compare", "--epsilon", "0.5", "--delta", "1e-6", "--sensitivity", "2.24", "--l1-sensitivity", "5")
+    assert done.returncode == 0
+    assert "Use Laplace" in done.stdout
+    as_json = run("compare", "--epsilon", "0.5", "--delta", "1e-6", "--json")
+    assert {row["mechanism"] for row in json.loads(as_json.stdout)["rows"]} >= {"gaussian", "laplace", "classical"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["sigma", "--epsilon", "1", "--delta", "0"], "Laplace"),
+        (["sigma", "--epsilon", "-1", "--delta", "1e-6"], "NegativeEpsilon"),
+        (["sigma", "--epsilon", "nan", "--delta", "1e-6"], "finite"),
+        (["sigma", "--epsilon", "one", "--delta", "1e-6"], "--epsilon"),
+        (["sigma", "--epsilon", "1"], "--delta"),
+        (["sigm", "--epsilon", "1"], "sigma"),
+        (["plan", "--error", "10", "--delta", "1e-6", "--mechanism", "gausian"], "Did you mean"),
+        (["compare", "--epsilon", "1", "--delta", "1e-6", "--bins", "0"], "bins"),
+    ],
+)
+def test_a_mistake_is_a_sentence_and_exit_code_2(arguments: list[str], words: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_an_answer_that_is_no_double_is_exit_code_1() -> None:
+    done = run("sigma", "--epsilon", "0", "--delta", "1e-300", "--sensitivity", "1e150")
+    assert done.returncode == 1
+    assert "largest double" in done.stderr
+
+
+@pytest.mark.parametrize("command", [[], ["sigma"], ["epsilon"], ["delta"], ["plan"], ["compare"], ["demo"]])
+def test_help_is_there(command: list[str]) -> None:
+    done = run(*command, "--help")
+    assert done.returncode == 0
+    assert "Usage" in done.stdout
+
+
+def test_version_and_demo() -> None:
+    assert run("--version").stdout.strip() == f"leastnoise {ln.__version__}"
+    told = run("demo")
+    assert told.returncode == 0
+    assert "% less variance" in told.stdout

@@ -1,0 +1,87 @@
+"""The mechanisms side by side."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leastnoise as ln
+from leastnoise import errors
+
+
+def test_laplace_wins_where_one_row_a_person_is_counted() -> None:
+    c = ln.compare(sensitivity=1, l1_sensitivity=1, epsilon=0.1, delta=1e-6)
+    assert c.best.mechanism == "laplace"
+    assert c["laplace"].std == pytest.approx(14.1, abs=0.05)
+    assert c["gaussian"].std == pytest.approx(36.3, abs=0.05)
+    assert "Use Laplace" in c.verdict
+
+
+def test_the_map_of_the_readme() -> None:
+    c = ln.compare(sensitivity=math.sqrt(5), l1_sensitivity=5, epsilon=0.5, delta=1e-6, bins=3874)
+    assert [round(c[name].std, 1) for name in ("laplace", "gaussian")] == [14.1, 18.0]
+    assert "use Gaussian: all of them lie within" in c.verdict
+
+
+def test_gaussian_wins_where_a_person_fills_many_bins() -> None:
+    c = ln.compare(sensitivity=10, l1_sensitivity=100, epsilon=0.5, delta=1e-6, bins=1000)
+    assert c.best.mechanism == "gaussian"
+    assert "Use Gaussian" in c.verdict
+
+
+@pytest.mark.parametrize(("epsilon", "ratio"), [(0.1, 20.7), (0.5, 25.3), (1, 27.1)])
+def test_in_a_gaussian_book_laplace_costs_many_times_as_much(epsilon: float, ratio: float) -> None:
+    c = ln.compare(sensitivity=1, l1_sensitivity=1, epsilon=epsilon, delta=1e-6)
+    assert c["laplace"].book_cost / c["gaussian"].book_cost == pytest.approx(ratio, abs=0.05)
+    assert f"{ratio} times as much" in c.verdict
+
+
+@given(st.floats(0.01, 5), st.floats(1, 30), st.floats(-9, -3))
+def test_the_crossover_of_the_verdict_is_where_the_winner_changes(epsilon: float, ratio: float, power: float) -> None:
+    c = ln.compare(sensitivity=1, l1_sensitivity=ratio, epsilon=epsilon, delta=10**power, bins=1000)
+    winner = min(("laplace", "gaussian"), key=lambda name: c[name].std)
+    assert c.verdict.startswith(f"Use {winner.capitalize()}")
+    assert c.rows[0].variance_ratio == 1.0
+    assert all(a.std <= b.std for a, b in zip(c.rows, c.rows[1:], strict=False))
+
+
+def test_without_l1_laplace_is_shown_with_what_is_always_true() -> None:
+    c = ln.compare(sensitivity=1, epsilon=1, delta=1e-6, bins=100)
+    assert c["laplace"].std == pytest.approx(math.sqrt(2) * 10, rel=1e-9)
+    assert "assumed" in c.verdict
+
+
+def test_classical_is_left_out_where_it_is_no_theorem() -> None:
+    assert "classical" not in {r.mechanism for r in ln.compare(sensitivity=1, epsilon=1, delta=1e-6).rows}
+    assert "classical" in {r.mechanism for r in ln.compare(sensitivity=1, epsilon=0.9, delta=1e-6).rows}
+
+
+def test_zero_epsilon_has_gaussian_only() -> None:
+    assert [r.mechanism for r in ln.compare(sensitivity=1, epsilon=0, delta=1e-6).rows] == ["gaussian"]
+
+
+def test_a_query_brings_its_own_sensitivity() -> None:
+    query = SimpleNamespace(sensitivity=SimpleNamespace(l1=5.0, l2=math.sqrt(5)), bins=3874)
+    by_hand = ln.compare(sensitivity=math.sqrt(5), l1_sensitivity=5, epsilon=0.5, delta=1e-6, bins=3874)
+    assert ln.compare(query, epsilon=0.5, delta=1e-6) == by_hand
+    with pytest.raises(errors.InvalidParameter, match="not both"):
+        ln.compare(query, sensitivity=1, epsilon=0.5, delta=1e-6)
+
+
+def test_bad_comparisons() -> None:
+    with pytest.raises(errors.MissingParameter, match="sensitivity=1"):
+        ln.compare(epsilon=1, delta=1e-6)
+    with pytest.raises(errors.InvalidParameter, match="L2 <= L1"):
+        ln.compare(sensitivity=2, l1_sensitivity=1, epsilon=1, delta=1e-6)
+    with pytest.raises(errors.UnknownWord, match="Did you mean"):
+        ln.compare(sensitivity=1, epsilon=1, delta=1e-6)["gausian"]
+
+
+def test_it_prints_as_a_table() -> None:
+    text = str(ln.compare(sensitivity=1, epsilon=1, delta=1e-6))
+    assert text.splitlines()[0].split()[:2] == ["mechanism", "std"]
+    assert len(ln.compare(sensitivity=1, epsilon=1, delta=1e-6).to_dicts()) == 4

@@ -1,0 +1,51 @@
+"""The package seen from outside: its names, its error tree, its imports, its licences and versions."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import leastnoise as ln
+from leastnoise import errors
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_public_names_exist_and_are_listed_in_order() -> None:
+    assert sorted(ln.__all__) == ln.__all__
+    for name in ln.__all__:
+        assert getattr(ln, name) is not None
+
+
+def test_the_tree_at_the_top_of_errors_is_the_tree() -> None:
+    """Every class is drawn once, under its own parent."""
+    drawn: dict[str, str] = {}
+    path: list[str] = []
+    for line in (errors.__doc__ or "").splitlines():
+        match = re.match(r"^([│├└─ ]*)([A-Z]\w+)", line)
+        if not match or line.startswith("Every"):
+            continue
+        depth = len(match[1]) // 4
+        path = [*path[:depth], match[2]]
+        drawn[match[2]] = path[-2] if depth else "Exception"
+    classes = {name: cls for name, cls in vars(errors).items() if inspect.isclass(cls) and issubclass(cls, Exception)}
+    assert drawn == {name: cls.__bases__[0].__name__ for name, cls in classes.items()}
+
+
+def test_import_stays_light() -> None:
+    heavy = "{'ibis', 'duckdb', 'pyspark', 'numba', 'matplotlib', 'pandas', 'polars', 'typer', 'rich'}"
+    code = f"import sys, leastnoise; print({heavy} & set(sys.modules), 'scipy.optimize' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set() False"
+
+
+def test_constraints_hold_versions_only() -> None:
+    for line in (ROOT / "constraints.txt").read_text().splitlines():
+        assert re.fullmatch(r"[A-Za-z0-9_.\-]+==[A-Za-z0-9_.]+", line), line
+
+
+def test_the_version_is_told_once() -> None:
+    assert f"## {ln.__version__}" in (ROOT / "CHANGELOG.md").read_text()
