@@ -20,7 +20,6 @@ from typing import Literal, Protocol, overload
 import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri
 
 from leastnoise import calibrate, errors, parameters
 from leastnoise.calibrate import proof
@@ -181,6 +180,8 @@ class GaussianDP:
 
     def tradeoff(self, false_alarm: ArrayLike) -> Floats:
         """The least miss rate of any attack with this false-alarm rate: Phi(Phi^-1(1 - alpha) - mu)."""
+        from scipy.special import ndtr, ndtri  # a quarter of a second to import
+
         return np.asarray(ndtr(-ndtri(_rates(false_alarm)) - self.mu))
 
     @property
@@ -190,11 +191,11 @@ class GaussianDP:
 
     def loss_at_least(self, epsilon: Number) -> float:
         """P[L >= epsilon] = Phi(mu/2 - epsilon/mu) for the loss of x against x' (Lemma 6)."""
-        return float(ndtr(self.mu / 2 - parameters.number("epsilon", epsilon) / self.mu))
+        return _normal_below(self.mu / 2 - parameters.number("epsilon", epsilon) / self.mu)
 
     def loss_at_most_minus(self, epsilon: Number) -> float:
         """P[L' <= -epsilon] = Phi(-mu/2 - epsilon/mu) for the loss of x' against x (Lemma 6)."""
-        return float(ndtr(-self.mu / 2 - parameters.number("epsilon", epsilon) / self.mu))
+        return _normal_below(-self.mu / 2 - parameters.number("epsilon", epsilon) / self.mu)
 
     def satisfies(self, *, epsilon: Number, delta: Number) -> bool:
         """Theorem 5, necessary and sufficient: P[L >= epsilon] - e^epsilon P[L' <= -epsilon] <= delta. Proved."""
@@ -322,6 +323,11 @@ def _epsilon_of(mus: list[float], delta: float) -> float:
     if not any(mus):
         return 0.0
     return calibrate.epsilon(sigma=1.0, delta=delta, sensitivity=_root_sum_of_squares(mus))
+
+
+def _normal_below(x: float) -> float:
+    """Phi(x)."""
+    return math.erfc(-x / math.sqrt(2)) / 2
 
 
 def _pure_mu(epsilon: float) -> float:

@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 
 from flint import arb
-from scipy.special import erfcinv
 
 from leastnoise import errors
 from leastnoise.calibrate import proof
@@ -68,9 +68,7 @@ class Gaussian:
 
     def half_width(self, confidence: float, bins: int = 1) -> float:
         """The least h with P(all `bins` draws lie within +-h) >= confidence, rounded up."""
-        miss = _miss(confidence, bins)
-        h = math.sqrt(2) * float(erfcinv(miss)) * self.sigma
-        return _least(self, h, confidence, bins)
+        return _least(self, normal_reach(confidence, bins) * self.sigma, confidence, bins)
 
     def within(self, error: float, bins: int = 1) -> proof.Ball:
         """P(all `bins` draws lie within +-error) as a ball at the precision in force."""
@@ -117,8 +115,7 @@ class Laplace:
 
     def half_width(self, confidence: float, bins: int = 1) -> float:
         """The least h with P(all `bins` draws lie within +-h) >= confidence, rounded up."""
-        h = -math.log(_miss(confidence, bins)) * self.scale
-        return _least(self, h, confidence, bins)
+        return _least(self, laplace_reach(confidence, bins) * self.scale, confidence, bins)
 
     def within(self, error: float, bins: int = 1) -> proof.Ball:
         """P(all `bins` draws lie within +-error) as a ball at the precision in force."""
@@ -130,6 +127,16 @@ class Laplace:
 
 
 Law = Gaussian | Laplace
+
+
+def normal_reach(confidence: float, bins: int) -> float:
+    """Nearly the t with P(|Z_1|, ..., |Z_bins| <= t) = confidence, for standard normal Z."""
+    return -NormalDist().inv_cdf(_miss(confidence, bins) / 2)
+
+
+def laplace_reach(confidence: float, bins: int) -> float:
+    """The same for Laplace noise of scale 1."""
+    return -math.log(_miss(confidence, bins))
 
 
 def _miss(confidence: float, bins: int) -> float:

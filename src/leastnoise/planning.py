@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from flint import arb
-from scipy.special import erfcinv
 
 from leastnoise import baselines, calibrate, errors, parameters
 from leastnoise.calibrate import proof
 from leastnoise.guarantee import ApproxDP, PureDP
-from leastnoise.law import Gaussian, Laplace, holds
+from leastnoise.law import Gaussian, Laplace, holds, laplace_reach, normal_reach
 from leastnoise.parameters import Number
 
 Mechanism = Literal["gaussian", "laplace"]
@@ -110,9 +109,8 @@ def _l1_from_l2(sensitivity: float, bins: int) -> float:
 def _gaussian(
     error: float, confidence: float, bins: int, delta: float, sensitivity: float, grid: float
 ) -> tuple[float, float, float]:
-    miss = -math.expm1(math.log(confidence) / bins)
-    reach = error if not grid else (math.floor(error / grid) + 0.5) * grid
-    target = reach / (math.sqrt(2) * float(erfcinv(miss)))
+    edge = error if not grid else (math.floor(error / grid) + 0.5) * grid
+    target = edge / normal_reach(confidence, bins)
     while not holds(Gaussian(target, grid), error, confidence, bins):
         target *= 1 - 2.0**-51
     epsilon = calibrate.epsilon(sigma=target, delta=delta, sensitivity=sensitivity)
@@ -127,8 +125,8 @@ def _sigma(epsilon: float, delta: float, sensitivity: float) -> float:
 
 
 def _laplace(error: float, confidence: float, bins: int, l1: float, grid: float) -> tuple[float, float, float]:
-    miss = -math.expm1(math.log(confidence) / bins)
-    scale = -error / math.log(miss)
+    reach = laplace_reach(confidence, bins)
+    scale = error / reach
     if grid:
         from scipy.optimize import brentq  # half a second to import
 
@@ -136,10 +134,10 @@ def _laplace(error: float, confidence: float, bins: int, l1: float, grid: float)
 
         def excess(log_scale: float) -> float:
             step = grid * math.exp(-log_scale)
-            return math.log(2) - k * step - math.log1p(math.exp(-step)) - math.log(miss)
+            return math.log(2) - k * step - math.log1p(math.exp(-step)) + reach
 
         # The tail on the grid lies between those of the continuous law at error and at error + grid.
-        scale = math.exp(brentq(excess, math.log(scale) - 10, math.log(scale + grid / -math.log(miss)) + 10))
+        scale = math.exp(brentq(excess, math.log(scale) - 10, math.log(scale + grid / reach) + 10))
     epsilon = l1 / scale
     if not math.isfinite(epsilon):
         raise errors.OutOfRange(proof.too_large("epsilon"))

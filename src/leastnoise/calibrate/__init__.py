@@ -12,12 +12,13 @@ never below, within 1e-11. `algorithm.py` is the paper's Algorithm 1, to read an
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import overload
 
 import numpy as np
 
 from leastnoise import errors, parameters
-from leastnoise.calibrate import arrays, proof
+from leastnoise.calibrate import proof
 from leastnoise.parameters import Floats, Number, Numbers
 
 __all__ = ["delta", "epsilon", "sigma"]
@@ -40,7 +41,7 @@ def sigma(*, epsilon: Numbers, delta: Numbers, sensitivity: Numbers = 1.0) -> fl
     numbers = _numbers(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
     if all(array.ndim == 0 for array in numbers.values()):
         return proof.sigma(*map(float, numbers.values()))
-    return _finite("sigma", arrays.sigma(*parameters.broadcast(**numbers)))
+    return _finite("sigma", _arrays().sigma(*parameters.broadcast(**numbers)))
 
 
 @overload
@@ -56,7 +57,7 @@ def epsilon(*, sigma: Numbers, delta: Numbers, sensitivity: Numbers = 1.0) -> fl
     numbers = _numbers(sigma=sigma, delta=delta, sensitivity=sensitivity)
     if all(array.ndim == 0 for array in numbers.values()):
         return proof.epsilon(*map(float, numbers.values()))
-    return _finite("epsilon", arrays.epsilon(*parameters.broadcast(**numbers)))
+    return _finite("epsilon", _arrays().epsilon(*parameters.broadcast(**numbers)))
 
 
 @overload
@@ -72,7 +73,14 @@ def delta(*, sigma: Numbers, epsilon: Numbers, sensitivity: Numbers = 1.0) -> fl
     numbers = _numbers(sigma=sigma, epsilon=epsilon, sensitivity=sensitivity)
     if all(array.ndim == 0 for array in numbers.values()):
         return proof.delta(*map(float, numbers.values()))
-    return arrays.delta(*parameters.broadcast(**numbers))
+    return np.asarray(_arrays().delta(*parameters.broadcast(**numbers)))
+
+
+def _arrays() -> ModuleType:
+    """The float path, imported when first needed: scipy.special takes a quarter of a second."""
+    from leastnoise.calibrate import arrays
+
+    return arrays
 
 
 def _numbers(**named: Numbers) -> dict[str, Floats]:

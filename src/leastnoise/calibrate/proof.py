@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from statistics import NormalDist
 from typing import Any, TypeVar
 
 from flint import arb, ctx
-from scipy.special import erfinv, ndtri
 
 from leastnoise import errors
 
@@ -167,6 +167,11 @@ def _least(name: str, propose: Callable[[], Ball], enough: Callable[[float], boo
     return _decide(name, attempt, cancelled)
 
 
+def _tail_point(delta: float) -> float:
+    """The t with Phi(-t) = delta, nearly: for starts only."""
+    return -NormalDist().inv_cdf(delta)
+
+
 def _cancelled(epsilon: float, mu: float) -> float:
     """About how many bits a = epsilon/mu - mu/2 and Phi(-a) - phi(a) R(a + mu) lose to cancellation."""
     return max(0.0, -math.log2(mu)) + max(0.0, math.log2(epsilon / mu + mu))
@@ -180,14 +185,14 @@ def _ratio(sensitivity: float, sigma: float) -> float:
 def _mu_below(epsilon: float, delta: float) -> Ball:
     """A start for Newton at or just below the root: the larger of two lower bounds of mu.
 
-    delta(epsilon, mu) <= delta(0, mu) = erf(mu/sqrt 8), and delta(epsilon, mu) <= P[loss >= epsilon]
+    delta(epsilon, mu) <= delta(0, mu) <= mu/sqrt(2 pi), and delta(epsilon, mu) <= P[loss >= epsilon]
     = Phi(-a), which is the classical sufficient condition. In balls, because a = epsilon/mu - mu/2 must
     come out near -Phi^-1(delta), however large epsilon is.
     """
-    tail, twice = arb(-float(ndtri(delta))), 2 * arb(epsilon)
+    tail, twice = arb(_tail_point(delta)), 2 * arb(epsilon)
     slope = (tail * tail + twice).sqrt()
     classical = twice / (tail + slope) if tail > 0 else slope - tail
-    return classical.max(arb(math.sqrt(8) * float(erfinv(delta)))).max(arb(_TINIEST)).mid()
+    return classical.max(arb(delta) * (2 * arb.pi()).sqrt()).mid()
 
 
 def _solve_mu(epsilon: float, delta: float) -> Ball:
@@ -223,7 +228,7 @@ def _solve_epsilon(mu: Ball, delta: float) -> Ball:
         bend = mu - 1 / ratio - slope
         return x + newton / (1 + newton * bend / 2)
 
-    start = (mu / 2 - float(ndtri(delta))).mid()
+    start = (mu / 2 + _tail_point(delta)).mid()
     return mu * _root(improve, start, low=arb(0), high=start + 1)
 
 
