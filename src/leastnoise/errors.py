@@ -13,10 +13,13 @@ LeastnoiseError
 │   ├── NotConfidence                  a confidence outside (0, 1)
 │   ├── UnknownWord                    a word that is not one of the choices
 │   ├── MissingParameter               a needed number was not given
+│   ├── GridTooFine                    noise of more than 2^52 grid steps
+│   ├── TooManySurvivors               a threshold so low that too many empty bins would pass it
 │   ├── OutsideTheorem                 a published formula used where its theorem does not hold
 │   ├── NeighboursDiffer               add-remove and replace guarantees mixed
 │   └── NoConversion                   a guarantee that does not imply the one asked for
 ├── OutOfRange (OverflowError)         the true answer is no double
+├── EntropyFailure (OSError)           the operating system gave no randomness
 └── NotProved (ArithmeticError)        rigorous arithmetic could not decide within its cap
 """
 
@@ -87,6 +90,14 @@ class MissingParameter(InvalidParameter):
     """A number that is needed was not given."""
 
 
+class GridTooFine(InvalidParameter):
+    """Noise of more than 2^52 grid steps, whose draws might not fit 64-bit integers."""
+
+
+class TooManySurvivors(InvalidParameter):
+    """A threshold so low that too many empty bins of a huge domain would pass it."""
+
+
 class OutsideTheorem(InvalidParameter):
     """A published formula used where its theorem does not hold."""
 
@@ -101,6 +112,10 @@ class NoConversion(InvalidParameter):
 
 class OutOfRange(LeastnoiseError, OverflowError):
     """The true answer is larger than the largest double."""
+
+
+class EntropyFailure(LeastnoiseError, OSError):
+    """The operating system gave no randomness, or less than was asked for, so nothing is drawn."""
 
 
 class NotProved(LeastnoiseError, ArithmeticError):
