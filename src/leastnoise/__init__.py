@@ -5,8 +5,9 @@ from leastnoise.calibrate import delta, epsilon, sigma
 from leastnoise.comparison import Comparison, compare
 from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP, compose
 from leastnoise.planning import Plan, plan
+from leastnoise.version import VERSION
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "ApproxDP",

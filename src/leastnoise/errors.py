@@ -13,14 +13,34 @@ LeastnoiseError
 │   ├── NotConfidence                  a confidence outside (0, 1)
 │   ├── UnknownWord                    a word that is not one of the choices
 │   ├── MissingParameter               a needed number was not given
+│   ├── ContributionUnbounded          nothing limits what one unit adds
+│   ├── BadDomain                      keys, edges or ranges that are no set of bins
+│   │   └── DomainTooLarge             more bins than an index can name
+│   ├── BadClip                        clip bounds that are no interval
+│   ├── UnknownSource                  a table that cannot be opened: no such file, kind or engine
+│   │   └── MixedSchemas               files of one table that disagree about their columns
+│   ├── UnknownColumn (also KeyError)  a column that is not in the table
+│   ├── WrongColumnType                a column of a type that the query cannot use
+│   ├── NotRowWise                     an expression that is more than a fixed function of one row
+│   ├── BadFilter                      a where= text that is not comparisons joined by and, or, not
 │   ├── GridTooFine                    noise of more than 2^52 grid steps
 │   ├── TooManySurvivors               a threshold so low that too many empty bins would pass it
 │   ├── OutsideTheorem                 a published formula used where its theorem does not hold
 │   ├── NeighboursDiffer               add-remove and replace guarantees mixed
 │   └── NoConversion                   a guarantee that does not imply the one asked for
 ├── OutOfRange (OverflowError)         the true answer is no double
+├── BadValues (ValueError)             the private values cannot be released as they are; nothing about them is told
+├── SeededRelease (ValueError)         noise from a test's seed, about to be published
+├── FileProblem (OSError)              a file of ours that cannot be read or written
+│   ├── NotOurs                        not a file that leastnoise wrote, or a damaged one
+│   └── NewerFormat                    written by a newer leastnoise than this one
+├── MissingPackage (ImportError)       an optional package that this needs
+├── EngineUnavailable (RuntimeError)   DuckDB, Spark or Java is not there to be used
+├── ReadingFailed (RuntimeError)       the rows could not be read; says nothing about them
 ├── EntropyFailure (OSError)           the operating system gave no randomness
 └── NotProved (ArithmeticError)        rigorous arithmetic could not decide within its cap
+
+Wasteful (UserWarning) is a warning: valid, but with more noise than is needed.
 """
 
 from __future__ import annotations
@@ -120,3 +140,93 @@ class EntropyFailure(LeastnoiseError, OSError):
 
 class NotProved(LeastnoiseError, ArithmeticError):
     """Rigorous arithmetic could not decide within its precision cap, so nothing is returned."""
+
+
+class ContributionUnbounded(InvalidParameter):
+    """Nothing limits what one unit adds, so no finite noise hides it."""
+
+
+class BadClip(InvalidParameter):
+    """Clip bounds that are no interval."""
+
+
+class UnknownSource(InvalidParameter):
+    """A table that cannot be opened."""
+
+
+class MixedSchemas(UnknownSource):
+    """Files of one table that disagree about their columns."""
+
+
+class UnknownColumn(InvalidParameter, KeyError):
+    """A column that is not in the table."""
+
+    __str__ = Exception.__str__  # KeyError would print the repr of the message
+
+    @classmethod
+    def among(cls, column: object, columns: Iterable[str]) -> UnknownColumn:
+        """The error for `column`, with the nearest of the table's columns when one is near."""
+        columns = list(columns)
+        near = get_close_matches(str(column), columns, n=1)
+        hint = f' Did you mean "{near[0]}"?' if near else ""
+        return cls(f'there is no column "{column}".{hint} The columns are {", ".join(columns)}.')
+
+
+class WrongColumnType(InvalidParameter):
+    """A column of a type that the query cannot use."""
+
+
+class NotRowWise(InvalidParameter):
+    """An expression that is more than a fixed function of one row."""
+
+
+class BadFilter(InvalidParameter):
+    """A where= text that is not comparisons joined by and, or, not."""
+
+
+class EngineUnavailable(LeastnoiseError, RuntimeError):
+    """An engine, or what it needs, is not there to be used."""
+
+
+class ReadingFailed(LeastnoiseError, RuntimeError):
+    """The rows could not be read. Engines quote values in their messages, so this one says nothing about them."""
+
+
+class BadDomain(InvalidParameter):
+    """Keys, edges or ranges that are no set of bins."""
+
+
+class DomainTooLarge(BadDomain):
+    """More bins than an index can name."""
+
+
+class BadValues(LeastnoiseError, ValueError):
+    """The private values cannot be released as they are. The message never tells how many, where or which."""
+
+
+class SeededRelease(LeastnoiseError, ValueError):
+    """A release whose noise came from a test's seed, about to be published."""
+
+
+class FileProblem(LeastnoiseError, OSError):
+    """A file of ours that cannot be read or written."""
+
+
+class NotOurs(FileProblem):
+    """Not a file that leastnoise wrote, or a damaged one."""
+
+
+class NewerFormat(FileProblem):
+    """Written by a newer leastnoise than this one."""
+
+
+class MissingPackage(LeastnoiseError, ImportError):
+    """An optional package that this needs."""
+
+    @classmethod
+    def named(cls, package: str, purpose: str) -> MissingPackage:
+        return cls(f"{purpose} needs the package {package}, which is not installed. Type: pip install {package}")
+
+
+class Wasteful(UserWarning):
+    """Valid, but with more noise than is needed."""

@@ -35,8 +35,6 @@ EXPONENTIAL = Law(
 )
 
 
-def two_sided_geometric(
-    scale: Fraction | float, size: int, progress: Progress | None = None
-) -> NDArray[np.int64]:
+def two_sided_geometric(scale: Fraction | float, size: int, progress: Progress | None = None) -> NDArray[np.int64]:
     """`size` exact draws with P(k) proportional to exp(-|k| / scale); scale is the exact rational given."""
     return quantile.draw(EXPONENTIAL, quantile.steps("scale", scale), size, progress)

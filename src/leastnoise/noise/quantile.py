@@ -160,8 +160,7 @@ def _table(law: Law) -> _Table:
     y = distance * slope
     if not ((distance < 2**53) & (y < 1.1 * 2**-10) & (1.1 * c5 * y**5 < 2**-51) & (centre <= 12)).all():
         raise NotProved(
-            "The noise table breaks a bound that its proof needs. Nothing was drawn; please report this as a "
-            "bug."
+            "The noise table breaks a bound that its proof needs. Nothing was drawn; please report this as a bug."
         )
     return _Table(centre, level, slope, (bends[0], bends[1], bends[2]))
 
@@ -185,9 +184,7 @@ def steps(name: str, value: Any) -> Fraction:
     rational = value if isinstance(value, Rational) else Fraction(float(value))
     scale = Fraction(int(rational.numerator), int(rational.denominator))
     if scale <= 0:
-        raise NotPositive(
-            f"{name} must be above zero. Got {value} instead. Only noise hides people: raise {name}."
-        )
+        raise NotPositive(f"{name} must be above zero. Got {value} instead. Only noise hides people: raise {name}.")
     if scale > MOST_STEPS:
         raise GridTooFine(
             f"{name} is more than 2^52 grid steps. Draws that large may not fit 64-bit integers, and a "

@@ -87,9 +87,7 @@ def _occupied(indices: Integers, counts: Integers, domain: int) -> tuple[NDArray
             "cannot be hidden in one: pass them as two columns of one table."
         )
     inside = np.asarray((where >= 0) & (where < domain), dtype=bool)
-    where, number = np.unique(
-        where[inside].astype(np.uint64 if domain <= 2**64 else object), return_inverse=True
-    )
+    where, number = np.unique(where[inside].astype(np.uint64 if domain <= 2**64 else object), return_inverse=True)
     return where, _sums(_clamped(count[inside]), number, where.size)
 
 
@@ -147,8 +145,7 @@ def _domain(domain_size: Any) -> int:
 def _check_survivors(domain: int, scale: Fraction, least: int) -> None:
     if least < 1:
         raise InvalidParameter(
-            "at_least must be 1 or more. At zero every bin of the domain survives: draw them all with "
-            "rounded_gaussian."
+            "at_least must be 1 or more. At zero every bin of the domain survives: draw them all with rounded_gaussian."
         )
     # As a double: this check guards the machine's memory, not anybody's privacy.
     expected = domain * erfc((least - 0.5) / (float(scale) * math.sqrt(2)))

@@ -1,0 +1,104 @@
+"""A domain as columns of a table, and back: what a frame or a file needs of it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from leastnoise import domain as domains
+from leastnoise.domain import Axis, Domain, Keys, OrNull
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_TYPES: dict[str, Any] = {
+    t.__name__: t
+    for t in (
+        domains.IntegerRange,
+        domains.Edges,
+        domains.Steps,
+        domains.Days,
+        domains.Hours,
+        domains.Lattice,
+        domains.Cells,
+    )
+}
+
+
+def key_columns(domain: Domain, count: int) -> dict[str, list[Any]]:
+    """The keys of the first `count` bins, a column an axis; a bin between two ends gives two columns."""
+    columns: dict[str, list[Any]] = {}
+    stride = domain.size
+    for name, axis in zip(domain.names, domain.axes, strict=True):
+        stride //= axis.size
+        keys = [axis.key(p) for p in range(min(axis.size, (count - 1) // stride + 1))]
+        column = [keys[i // stride % axis.size] for i in range(count)]
+        if any(isinstance(key, tuple) for key in keys):
+            columns[f"{name}_low"] = [None if key is None else key[0] for key in column]
+            columns[f"{name}_high"] = [None if key is None else key[1] for key in column]
+        else:
+            columns[name] = column
+    return columns
+
+
+def write_domain(domain: Domain | None) -> list[dict[str, Any]] | None:
+    """The axes as JSON; explicit keys stay in their column."""
+    if domain is None:
+        return None
+    return [{"name": n, "axis": _write(axis)} for n, axis in zip(domain.names, domain.axes, strict=True)]
+
+
+def read_domain(facts: list[dict[str, Any]] | None, table: pa.Table) -> Domain | None:
+    """The domain that `write_domain` wrote, explicit keys taken from their column of the table."""
+    if facts is None:
+        return None
+    stride = table.num_rows
+    names, axes = [], []
+    for fact in facts:
+        axis = _read(fact["axis"])
+        if axis is None:  # explicit keys: every stride-th row names the next one
+            size = fact["axis"]["size"]
+            stride //= size
+            nulls = fact["axis"].get("nulls", False)
+            cells = table[fact["name"]].take([i * stride for i in range(size - nulls)]).to_pylist()
+            axis = Keys(tuple(cells))
+            axis = OrNull(axis) if nulls else axis
+        else:
+            stride //= axis.size
+        names.append(fact["name"])
+        axes.append(axis)
+    return Domain(tuple(names), tuple(axes))
+
+
+def _write(value: Any) -> Any:
+    if isinstance(value, Keys):
+        return {"type": "Keys", "size": value.size}
+    if isinstance(value, OrNull):
+        inner = _write(value.axis)
+        return (
+            {**inner, "size": value.size, "nulls": True}
+            if inner["type"] == "Keys"
+            else {"type": "OrNull", "axis": inner}
+        )
+    if type(value).__name__ in _TYPES:
+        return {"type": type(value).__name__, **{f.name: _write(getattr(value, f.name)) for f in fields(value)}}
+    if isinstance(value, (date, datetime)):
+        return {"type": type(value).__name__, "iso": value.isoformat()}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _read(value: Any) -> Axis | Any:
+    if isinstance(value, list):
+        return tuple(value)
+    if not isinstance(value, dict):
+        return value
+    facts = dict(value)
+    kind = facts.pop("type")
+    if kind == "Keys":
+        return None
+    if kind == "OrNull":
+        return OrNull(_read(facts["axis"]))
+    if kind in ("date", "datetime"):
+        return (date if kind == "date" else datetime).fromisoformat(facts["iso"])
+    return _TYPES[kind](**{name: _read(item) for name, item in facts.items()})

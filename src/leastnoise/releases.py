@@ -1,0 +1,433 @@
+"""A Release: noisy values, and everything public that is known about their noise.
+
+It stands below the wall: it knows nothing of how it was made, so whatever is done with it (intervals, totals,
+denoising, pictures) is post-processing and can hurt nobody.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leastnoise import errors, parameters, storage
+from leastnoise.domain import Domain
+from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
+from leastnoise.keys import key_columns, read_domain, write_domain
+from leastnoise.law import Gaussian, Laplace, Law
+from leastnoise.parameters import Number
+from leastnoise.version import VERSION
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from rich.console import Group
+
+Values = NDArray[np.int64] | NDArray[np.float64]
+Promise = PureDP | ApproxDP | GaussianDP
+
+
+class Interval(NamedTuple):
+    """Where the truth lies, bin by bin."""
+
+    low: Values
+    high: Values
+
+
+class Total(NamedTuple):
+    """A sum of bins, with its error bar."""
+
+    value: float
+    std: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Release:
+    """Noisy values. `sigma` is the standard deviation that was calibrated, `std` what was drawn on the grid."""
+
+    values: Values
+    mechanism: Literal["gaussian", "laplace"]
+    scale: float  # sigma, or Laplace's b
+    grid: float = 0.0  # 0: no grid (noise from elsewhere)
+    guarantee: Promise | None = None  # None: nothing is known (noise from elsewhere)
+    delta: float | None = None  # the delta that was asked for
+    sensitivity: float | None = None
+    domain: Domain | None = None
+    kind: str = "vector"
+    unit: str | None = None
+    limits: Mapping[str, int] = field(default_factory=dict)
+    query: str | None = None
+    threshold: int | None = None  # unknown bins: only noisy counts at or above it were published
+    note: str = ""
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    made: datetime = field(default_factory=lambda: datetime.now(UTC))
+    version: str = VERSION
+    seeded: bool = False
+
+    def __post_init__(self) -> None:
+        self.values.flags.writeable = False
+        object.__setattr__(self, "limits", MappingProxyType(dict(self.limits)))
+        if self.domain is not None and self.domain.size != self.values.size:
+            raise errors.BadDomain(
+                f"The domain has {self.domain.size:,} bins and the release {self.values.size:,}. Give one key a bin."
+            )
+
+    @property
+    def law(self) -> Law:
+        """The law of one bin's noise, on its grid."""
+        return Gaussian(self.scale, self.grid) if self.mechanism == "gaussian" else Laplace(self.scale, self.grid)
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation that was calibrated (Laplace: scale * sqrt 2)."""
+        return self.scale if self.mechanism == "gaussian" else math.sqrt(2) * self.scale
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of the published values, the grid's rounding included."""
+        return self.law.std
+
+    @property
+    def bins(self) -> int:
+        """How many values."""
+        return int(self.values.size)
+
+    def interval(self, confidence: Number = 0.95, *, simultaneous: bool = False) -> Interval:
+        """Intervals that hold the truth with this confidence, each bin by itself or all bins at once.
+
+        By the exact law on the grid. Real numbers were rounded to the grid before the noise, by half a step at
+        most, which widens their interval by as much. With unknown bins the published ones were chosen by their
+        noise, so their intervals hold before that choice only.
+        """
+        confidence = parameters.number("confidence", confidence)
+        half = self.law.half_width(confidence, self.bins if simultaneous else 1)
+        if self.values.dtype == np.int64:
+            step = np.int64(half)
+            room = np.iinfo(np.int64)
+            low: Any = np.where(self.values < room.min + step, room.min, self.values - step)
+            high: Any = np.where(self.values > room.max - step, room.max, self.values + step)
+            return Interval(low, high)
+        half = math.nextafter(half + self.grid / 2, math.inf)
+        return Interval(self.values - half, self.values + half)
+
+    def total(self, bins: ArrayLike | slice | None = None, confidence: Number = 0.95) -> Total:
+        """The sum of some bins (all by default) with its standard deviation and interval.
+
+        `bins` are keys where the release has a domain, positions otherwise; a mask or a slice always means positions.
+        """
+        confidence = parameters.number("confidence", confidence)
+        chosen = self.values[self._positions(bins)]
+        value = float(sum(chosen.tolist())) if chosen.dtype == np.int64 else math.fsum(chosen.tolist())
+        if chosen.size == 0:
+            return Total(0.0, 0.0, 0.0, 0.0)
+        half = self.law.sum_half_width(chosen.size, confidence)
+        if self.values.dtype != np.int64:
+            half += chosen.size * self.grid / 2
+        return Total(value, self.std * math.sqrt(chosen.size), value - half, value + half)
+
+    def _positions(self, bins: ArrayLike | slice | None) -> Any:
+        if bins is None:
+            return slice(None)
+        if isinstance(bins, slice):
+            return bins
+        array = np.asarray(bins)
+        if array.dtype == bool or self.domain is None:
+            if array.dtype.kind not in "biu" or array.ndim > 1 or (array.dtype == bool and array.size != self.bins):
+                raise errors.WrongType("bins must be positions, a mask as long as the release, or a slice.")
+            if array.dtype != bool and array.size and not (-self.bins <= array.min() and array.max() < self.bins):
+                raise errors.BadDomain(f"There are {self.bins:,} bins, numbered from 0. One of the positions is none.")
+            return np.unique(array) if array.dtype != bool else array
+        keys = bins if isinstance(bins, (list, tuple)) else array.tolist()
+        found = {self.domain.index(key): key for key in (keys if isinstance(keys, (list, tuple)) else [keys])}
+        if None in found:
+            raise errors.BadDomain(f"There is no bin {found[None]!r}. The first few are {self._some_keys()}.")
+        return sorted(index for index in found if index is not None)
+
+    def _some_keys(self) -> str:
+        domain = self.domain or Domain()
+        return ", ".join(repr(domain.key(i)) for i in range(min(5, self.bins)))
+
+    def explain(self) -> str:
+        """What was protected, how well, and what the noise is, in plain words."""
+        name = "values" if self.kind == "vector" else f"{self.kind}s"
+        what = f"{self.bins:,} {name if self.bins != 1 else name[:-1]}"
+        spread = f"standard deviation {self.std:.4g}; 95 % of them are off by at most {self.law.half_width(0.95):.4g}"
+        lines = [
+            f"{what} with {self.mechanism.capitalize()} noise added to each ({spread}).",
+            self.note,
+            self._promise(),
+        ]
+        if self.threshold is not None:
+            lines.append(
+                f"Bins were not listed in advance: only those with a noisy count of {self.threshold} or more show."
+            )
+        if self.limits:
+            kept = ", ".join(f"{name} = {value}" for name, value in self.limits.items())
+            lines.append(f"Of each {self.unit or 'unit'} at most this was used: {kept}.")
+        if self.seeded:
+            lines.append("WARNING: the noise came from a test's seed, so it hides nothing. Never publish this.")
+        return "\n".join(line for line in lines if line)
+
+    def _promise(self) -> str:
+        if self.guarantee is None:
+            return "What it promises is known to whoever added the noise, not to us."
+        if isinstance(self.guarantee, GaussianDP):
+            return self.guarantee.explain(delta=self.delta or 1e-6)
+        return self.guarantee.explain()
+
+    def __repr__(self) -> str:
+        loud = ", SEEDED: hides nothing" if self.seeded else ""
+        return f"<Release of {self.bins:,} {self.kind} values, {self.mechanism} noise, std {self.std:.4g}{loud}>"
+
+    def _preview(self, rows: int = 10) -> tuple[list[str], list[list[str]]]:
+        columns = {name: column[:rows] for name, column in self._columns(rows).items()}
+        body = [[_shown(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
+        return list(columns), body
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        names, body = self._preview()
+        head = "".join(f"<th>{escape(name)}</th>" for name in names)
+        rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
+        more = f"<p>… {self.bins - len(body):,} more</p>" if self.bins > len(body) else ""
+        words = escape(self.explain()).replace("\n", "<br>")
+        return f"<p>{words}</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+    def __rich__(self) -> Group:
+        from rich.console import Group
+        from rich.table import Table
+
+        names, body = self._preview()
+        table = Table()
+        for name in names:
+            table.add_column(name, justify="right")
+        for row in body:
+            table.add_row(*row)
+        more = [f"… {self.bins - len(body):,} more"] if self.bins > len(body) else []
+        return Group(table, *more, self.explain())
+
+    def _columns(self, rows: int | None = None) -> dict[str, Any]:
+        """Key columns and `value`, at most `rows` of them."""
+        count = self.bins if rows is None else min(rows, self.bins)
+        keys = {"bin": np.arange(count)} if self.domain is None else key_columns(self.domain, count)
+        return {**keys, "value": self.values[:count]}
+
+    def to_arrow(self) -> pa.Table:
+        """Key columns and `value` as an Arrow table."""
+        import pyarrow as pa
+
+        return pa.table(self._columns())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Key columns and `value` as a pandas data frame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise errors.MissingPackage.named("pandas", "to_pandas()") from None
+        return pd.DataFrame({name: np.array(c) if name == "value" else c for name, c in self._columns().items()})
+
+    def to_polars(self) -> pl.DataFrame:
+        """Key columns and `value` as a Polars data frame."""
+        try:
+            import polars as pl
+        except ImportError:
+            raise errors.MissingPackage.named("polars", "to_polars()") from None
+        return pl.DataFrame(self._columns())
+
+    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
+        """One Parquet file: key columns and `value`, readable by anyone, with all the rest in its metadata."""
+        _refuse_seeded(self.seeded, allow_seeded)
+        storage.write(path, self.to_arrow(), what="release", facts=self._facts())
+
+    def _facts(self) -> dict[str, Any]:
+        facts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("values", "domain", "guarantee")}
+        facts["made"] = self.made.isoformat()
+        facts["limits"] = dict(self.limits)
+        facts["guarantee"] = _guarantee_facts(self.guarantee)
+        facts["domain"] = write_domain(self.domain)
+        return facts
+
+    @classmethod
+    def _read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> Release:
+        storage.refuse_unknown(facts, {f.name for f in fields(cls)} - {"values"}, path)
+        facts["made"] = datetime.fromisoformat(facts["made"])
+        facts["guarantee"] = _read_guarantee(facts["guarantee"])
+        facts["domain"] = read_domain(facts["domain"], table)
+        return cls(values=np.array(table["value"]), **facts)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SparseRelease:
+    """The bins of a huge domain whose noisy count passed a threshold; all others were below it.
+
+    `values` are soft-thresholded (moved toward zero by `threshold`) or, with kind "hard", the noisy counts
+    themselves. They are not counts plus symmetric noise any more: the threshold has chosen them, and `interval` knows.
+    """
+
+    indices: NDArray[Any]
+    values: Values
+    domain_size: int
+    sigma: float
+    threshold: float
+    at_least: int  # a bin shows when |noisy count| >= at_least = floor(threshold) + 1
+    kind: Literal["soft", "hard"]
+    guarantee: GaussianDP
+    delta: float | None
+    sensitivity: float
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    made: datetime = field(default_factory=lambda: datetime.now(UTC))
+    version: str = VERSION
+    seeded: bool = False
+
+    def __post_init__(self) -> None:
+        self.values.flags.writeable = False
+        self.indices.flags.writeable = False
+
+    @property
+    def law(self) -> Gaussian:
+        """The law of the noise that every one of the domain's bins received, before the threshold."""
+        return Gaussian(self.sigma, 1.0)
+
+    @property
+    def noisy(self) -> NDArray[np.int64]:
+        """The noisy counts of the bins that show: whole numbers, recovered from soft values exactly."""
+        if self.kind == "hard":
+            return np.asarray(self.values, dtype=np.int64)
+        return np.rint(self.values + np.copysign(self.threshold, self.values)).astype(np.int64)
+
+    def interval(self, confidence: Number = 0.95) -> Interval:
+        """Intervals that hold all `domain_size` true counts at once, for the bins that show.
+
+        Only an all-at-once interval stays honest after the threshold has chosen what to show.
+        """
+        half = np.int64(self.law.half_width(parameters.number("confidence", confidence), self.domain_size))
+        return Interval(self.noisy - half, self.noisy + half)
+
+    def hidden_at_most(self, confidence: Number = 0.95) -> int:
+        """How large (in size) any count that does not show can be, at the same all-at-once confidence."""
+        half = self.law.half_width(parameters.number("confidence", confidence), self.domain_size)
+        return self.at_least - 1 + int(half)
+
+    def explain(self) -> str:
+        """What was protected, how well, and what shows."""
+        moved = f", moved toward zero by {self.threshold:.4g}" if self.kind == "soft" else ""
+        shown = (
+            f"{self.indices.size:,} of {self.domain_size:,} bins show: those whose noisy count reached {self.at_least} "
+            f"in size{moved}. Every bin received Gaussian noise of standard deviation {self.law.std:.4g}, also the "
+            "empty ones."
+        )
+        lines = [shown, self.guarantee.explain(delta=self.delta or 1e-6)]
+        if self.seeded:
+            lines.append("WARNING: the noise came from a test's seed, so it hides nothing. Never publish this.")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        loud = ", SEEDED: hides nothing" if self.seeded else ""
+        return f"<SparseRelease: {self.indices.size:,} of {self.domain_size:,} bins, sigma {self.sigma:.4g}{loud}>"
+
+    def to_arrow(self) -> pa.Table:
+        """`index` (as text past 64 bits) and `value` as an Arrow table."""
+        import pyarrow as pa
+
+        index = [str(i) for i in self.indices] if self.indices.dtype == object else self.indices
+        return pa.table({"index": index, "value": self.values})
+
+    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
+        """One Parquet file: `index` and `value`, with all the rest in its metadata."""
+        _refuse_seeded(self.seeded, allow_seeded)
+        facts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("indices", "values")}
+        facts |= {
+            "made": self.made.isoformat(),
+            "guarantee": _guarantee_facts(self.guarantee),
+            "domain_size": str(self.domain_size),
+        }
+        storage.write(path, self.to_arrow(), what="sparse release", facts=facts)
+
+    @classmethod
+    def _read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> SparseRelease:
+        storage.refuse_unknown(facts, {f.name for f in fields(cls)} - {"indices", "values"}, path)
+        facts["made"] = datetime.fromisoformat(facts["made"])
+        facts["guarantee"] = _read_guarantee(facts["guarantee"])
+        facts["domain_size"] = int(facts["domain_size"])
+        index = np.array(table["index"])
+        if facts["domain_size"] > 2**64:
+            index = np.array([int(i) for i in index.tolist()], dtype=object)
+        return cls(indices=index, values=np.array(table["value"]), **facts)
+
+
+def wrap(y: ArrayLike, *, sigma: Number, noise: Literal["gaussian", "laplace"] = "gaussian") -> Release:
+    """Another library's noisy vector as a Release, so that intervals and denoisers can work on it.
+
+    `sigma` is the standard deviation of its noise, whatever the law.
+
+    >>> wrap([3.2, -1.1, 8.0], sigma=2.0).interval(0.95).low.round(2)
+    array([-0.72, -5.02,  4.08])
+    """
+    sigma = parameters.number("sigma", sigma)
+    parameters.word("noise", noise, ("gaussian", "laplace"))
+    values = np.array(y, copy=True)
+    if values.dtype.kind not in "iuf":
+        raise errors.WrongType(f"y must be an array of numbers. Got an array of {values.dtype} instead.")
+    if values.ndim != 1:
+        raise errors.ShapesDisagree(f"y must be a vector. Got {values.ndim} dimensions instead: say y.ravel().")
+    values = values.astype(np.float64)
+    if values.size == 0:
+        raise errors.EmptyArray("y is empty, so there is nothing to wrap.")
+    if not np.isfinite(values).all():
+        raise errors.NotFinite("y holds NaN or infinity, which no noise of finite sigma makes. Drop those entries.")
+    scale = sigma if noise == "gaussian" else sigma / math.sqrt(2)
+    return Release(values=values, mechanism=noise, scale=scale, kind="vector", note="The noise was added elsewhere.")
+
+
+def load(path: str | os.PathLike[str]) -> Release | SparseRelease:
+    """What `save` wrote."""
+    table, what, facts = storage.read(path)
+    readers: dict[str, Callable[..., Release | SparseRelease]] = {
+        "release": Release._read,
+        "sparse release": SparseRelease._read,
+    }
+    if what not in readers:
+        raise errors.NewerFormat(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")
+    try:
+        return readers[what](table, facts, path)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise errors.NotOurs(
+            f"{os.fspath(path)!r} has been edited or damaged: its facts do not fit together."
+        ) from None
+
+
+def _refuse_seeded(seeded: bool, allowed: bool) -> None:
+    if seeded and not allowed:
+        raise errors.SeededRelease(
+            "This release was made with a test's seed, so its noise can be repeated and hides nobody. Release again "
+            "outside leastnoise.testing.seeded, or say allow_seeded=True for a file that is never published."
+        )
+
+
+def _guarantee_facts(guarantee: Promise | None) -> dict[str, Any] | None:
+    if guarantee is None:
+        return None
+    return {"type": type(guarantee).__name__, **{f.name: getattr(guarantee, f.name) for f in fields(guarantee)}}
+
+
+def _read_guarantee(facts: dict[str, Any] | None) -> Any:
+    if facts is None:
+        return None
+    types: dict[str, type[Promise]] = {"PureDP": PureDP, "ApproxDP": ApproxDP, "GaussianDP": GaussianDP}
+    return types[facts.pop("type")](**facts)
+
+
+def _shown(cell: Any) -> str:
+    return f"{cell:.6g}" if isinstance(cell, (float, np.floating)) else str(cell)

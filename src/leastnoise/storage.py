@@ -1,0 +1,114 @@
+"""One Parquet file: columns that anyone can read without us, and what we know about them in its metadata.
+
+The metadata key `leastnoise` holds one JSON object with `format` (a number), `what` (the kind of thing) and its
+facts. A file with a higher format, or with facts that this version does not know, is refused rather than half
+understood. Files appear whole or not at all: they are written beside their place, synced and renamed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leastnoise import errors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMAT = 1
+_KEY = b"leastnoise"
+
+
+def write(path: str | os.PathLike[str], table: pa.Table, *, what: str, facts: dict[str, Any]) -> None:
+    """Write the table and its facts to `path`, whole or not at all."""
+    import pyarrow.parquet as pq
+
+    described = json.dumps({"format": FORMAT, "what": what, **facts}).encode()
+    tagged = table.replace_schema_metadata({_KEY: described})
+    with whole(path) as unfinished:
+        pq.write_table(tagged, unfinished, write_page_checksum=True)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[pa.Table, str, dict[str, Any]]:
+    """The table, what it is, and its facts."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = Path(path)
+    if not path.is_file():
+        raise errors.FileProblem(f"There is no file {str(path)!r}. Check the path.")
+    try:
+        metadata = (pq.read_schema(path).metadata or {}).get(_KEY)
+        facts = json.loads(metadata) if metadata else None
+    except (pa.ArrowException, OSError, ValueError):
+        raise errors.NotOurs(
+            f"{str(path)!r} is not a readable Parquet file; it may be damaged or cut short. Make the release again."
+        ) from None
+    if not isinstance(facts, dict) or not isinstance(facts.get("format"), int) or "what" not in facts:
+        raise errors.NotOurs(
+            f"{str(path)!r} was not written by leastnoise. Noisy numbers from elsewhere come in by ln.wrap(y, sigma=2)."
+        )
+    if facts.pop("format") > FORMAT:
+        raise errors.NewerFormat(f"{str(path)!r} was written by a newer leastnoise. Upgrade: pip install -U leastnoise")
+    try:
+        table = pq.read_table(path, page_checksum_verification=True)
+    except (pa.ArrowException, OSError):
+        raise errors.NotOurs(f"{str(path)!r} is damaged: its pages do not check. Make the release again.") from None
+    return table, facts.pop("what"), facts
+
+
+def refuse_unknown(facts: dict[str, Any], known: set[str], path: str | os.PathLike[str]) -> None:
+    """Refuse facts that this version does not know: guessing what they mean could mislead."""
+    unknown = sorted(set(facts) - known)
+    if unknown:
+        raise errors.NewerFormat(
+            f"{os.fspath(path)!r} tells things that this version does not know ({', '.join(unknown)}). "
+            "Upgrade: pip install -U leastnoise"
+        )
+    missing = sorted(known - set(facts))
+    if missing:
+        raise errors.NotOurs(f"{os.fspath(path)!r} lacks {', '.join(missing)}; it may have been edited.")
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that cannot be written, before any noise is drawn for it."""
+    with whole(path, commit=False) as unfinished:
+        Path(unfinished).write_bytes(b"")
+
+
+@contextmanager
+def whole(path: str | os.PathLike[str], *, commit: bool = True) -> Iterator[str]:
+    """A path beside `path` to write to; it takes the place of `path` when the block ends well."""
+    target = Path(path)
+    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(6)}.unfinished")
+    try:
+        if target.is_dir():
+            raise IsADirectoryError
+        yield str(unfinished)
+        if commit:
+            _sync(unfinished)
+            unfinished.replace(target)
+            _sync(target.parent)
+    except OSError as problem:
+        reason = {IsADirectoryError: "it is a directory", FileNotFoundError: "its directory does not exist"}.get(
+            type(problem), problem.strerror or "the disk refused"
+        )
+        raise errors.FileProblem(
+            f"Cannot write {str(target)!r}: {reason}. Nothing was written. Give another path."
+        ) from None
+    finally:
+        with suppress(OSError):
+            unfinished.unlink()
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,232 @@
+"""Unknown bins: sigma and a threshold T so that a bin which only one person fills almost never appears.
+
+Counts of rows get rounded Gaussian noise (on the grid 1), and a bin is published when its noisy count reaches T:
+with probability Phi(-(T - 1/2 - c)/sigma) at count c. One person's rows fall into bins of their own, which nobody
+else fills, and into shared ones. For each way to split them (a `Split`) let delta_2 be the chance that any bin of
+their own shows, and mu = L2(shared part)/sigma. Own and shared bins have independent noise, and given that no own
+bin shows the release is the Gaussian mechanism on the shared ones, so it is (epsilon, delta)-DP for add-remove
+neighbours when for every split
+
+    delta_2 + (1 - delta_2) delta_G(epsilon - log(1 - delta_2); mu)  <=  delta     (the person is in the data)
+    delta_G(epsilon + log(1 - delta_2); mu)                          <=  delta     (the person is not)
+
+with delta_G the profile of Theorem 8. For replace neighbours either side may have bins of its own, so with the
+largest delta_2 and the whole of both persons' rows shared it is enough that
+
+    delta_2 + delta_G(epsilon + log(1 - delta_2); sqrt(2) L2/sigma)  <=  delta.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from flint import arb
+
+from leastnoise import calibrate, errors, parameters
+from leastnoise.calibrate import proof
+from leastnoise.guarantee import NEIGHBOURS, Neighbours
+from leastnoise.parameters import Floats, Number
+from leastnoise.sensitivity import Limits
+
+_MOST_SPLITS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """Publish the bins whose noisy count is at least `at_least`; the noise has standard deviation `sigma`."""
+
+    sigma: float
+    at_least: int
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """One person's rows: `own` is (rows in a bin, how many such bins), the rest has squared L2 norm `shared`."""
+
+    own: tuple[tuple[int, int], ...]
+    shared: int
+
+
+def choose(*, epsilon: Number, delta: Number, limits: Limits, neighbours: Neighbours = "add-remove") -> Threshold:
+    """The least whole T for which some sigma is valid, and with it the least such sigma, proved in balls.
+
+    >>> one = Limits.of(max_rows=1, bins=None)
+    >>> choose(epsilon=1, delta=1e-6, limits=one).at_least
+    22
+    """
+    ask = _Ask(
+        parameters.number("epsilon", epsilon),
+        parameters.number("delta", delta),
+        replace := parameters.word("neighbours", neighbours, NEIGHBOURS) == "replace",
+        tuple(splits(limits, coarse=replace)),
+    )
+    floor = calibrate.sigma(epsilon=ask.epsilon, delta=ask.delta, sensitivity=ask.widest)
+    high = 1
+    while ask.best(high, floor)[1] > 0:
+        high *= 2
+        if high > 2**50:
+            raise errors.GridTooFine(
+                "The threshold for unknown bins would pass 2^50. Allow more epsilon or delta, or fewer rows a person."
+            )
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if ask.best(middle, floor)[1] <= 0 else (middle, high)
+    for at_least in (high, high + 1):
+        sigma = ask.least_proved_sigma(at_least, floor)
+        if sigma is not None:
+            return Threshold(sigma, at_least)
+    raise errors.NotProved(
+        "Rigorous arithmetic could not prove this threshold, so nothing is released. Change epsilon in its last digit."
+    )
+
+
+def splits(limits: Limits, *, coarse: bool = False) -> Iterator[Split]:
+    """The most visible splits: for each number n of own bins and each number s of rows in them, one.
+
+    The chance that no own bin shows is prod Phi((T - 1/2 - c_j)/sigma), and log Phi is concave, so over
+    1 <= c_j <= p with sum s it is least at a vertex: bins with p rows, bins with 1, and one in between. The
+    rest of the rows then does its worst in shared bins. The coarse list (safe, and short where there are
+    many splits) pretends that own rows count as shared ones too, so that only the fullest s matters.
+    """
+    m, p = limits.max_rows, limits.max_per_bin
+    coarse = coarse or m * min(limits.max_bins, m) > _MOST_SPLITS
+    yield Split((), limits.squared_norm)
+    for n in range(1, min(limits.max_bins, m) + 1):
+        most = min(m, n * p)
+        for s in range(most if coarse else n, most + 1):
+            full, rest = divmod(s - n, p - 1) if p > 1 else (0, 0)
+            own = ((p, full), (rest + 1, 1 if rest else 0), (1, n - full - (1 if rest else 0)))
+            shared = limits.squared_norm if coarse else _shared(m - s, p, limits.max_bins - n)
+            yield Split(tuple((c, k) for c, k in own if k), shared)
+
+
+def _shared(rows: int, per_bin: int, bins: int) -> int:
+    if rows == 0 or bins == 0:
+        return 0
+    return Limits.of(max_rows=rows, max_per_bin=per_bin, max_bins=bins, bins=None).squared_norm
+
+
+def is_private(
+    split: Split, *, epsilon: float, delta: float, sigma: float, at_least: int, replace: bool = False
+) -> bool:
+    """Whether the conditions hold for this split, proved in balls (False where that cannot be decided)."""
+    for bits in (192, 512, 2048):
+        with proof.precision(bits):
+            sides = _sides(split, arb(epsilon), arb(sigma), at_least, replace)
+            if all(side <= delta for side in sides):
+                return True
+            if any(side > delta for side in sides):
+                return False
+    return False
+
+
+def _sides(split: Split, epsilon: proof.Ball, sigma: proof.Ball, at_least: int, replace: bool) -> list[proof.Ball]:
+    hidden = arb(1)
+    for count, bins in split.own:
+        hidden *= (1 - proof.upper_tail((at_least - arb(1) / 2 - count) / sigma)) ** bins
+    shift = hidden.log()  # log(1 - delta_2) <= 0
+    if replace:
+        return [1 - hidden + _profile(epsilon + shift, (2 * arb(split.shared)).sqrt() / sigma)]
+    mu = arb(split.shared).sqrt() / sigma
+    return [1 - hidden + hidden * _profile(epsilon - shift, mu), _profile(epsilon + shift, mu)]
+
+
+def _profile(epsilon: proof.Ball, mu: proof.Ball) -> proof.Ball:
+    """delta_G, also for epsilon < 0, where delta_G(-e) = 1 - e^-e (1 - delta_G(e)) by symmetry."""
+    if mu == 0:
+        return (1 - epsilon.exp()).max(arb(0))
+    if epsilon >= 0:
+        return proof.profile(epsilon, mu)
+    return 1 - epsilon.exp() * (1 - proof.profile(-epsilon, mu))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """The search, in doubles: it proposes, `is_private` disposes."""
+
+    epsilon: float
+    delta: float
+    replace: bool
+    splits: tuple[Split, ...]
+
+    @property
+    def widest(self) -> float:
+        return math.sqrt(max(split.shared for split in self.splits) * (2 if self.replace else 1))
+
+    def excess(self, sigma: float, at_least: int) -> float:
+        """log(the largest left side / delta)."""
+        log_hidden = np.array(
+            [sum(k * _log_below((at_least - 0.5 - c) / sigma) for c, k in split.own) for split in self.splits]
+        )
+        mu = np.sqrt([split.shared * (2.0 if self.replace else 1.0) for split in self.splits]) / sigma
+        shown = -np.expm1(log_hidden)
+        outside = _profile_in_doubles(self.epsilon + log_hidden, mu)
+        if self.replace:
+            worst = shown + outside
+        else:
+            worst = np.maximum(shown + (1 - shown) * _profile_in_doubles(self.epsilon - log_hidden, mu), outside)
+        return math.log(float(worst.max()) / self.delta)
+
+    def best(self, at_least: int, floor: float) -> tuple[float, float]:
+        """The sigma at or above `floor` where the excess is least, and that excess: it falls, then rises."""
+        return _golden(lambda x: self.excess(floor * math.exp(x), at_least), floor)
+
+    def least_proved_sigma(self, at_least: int, floor: float) -> float | None:
+        low, high = floor, self.best(at_least, floor)[0]
+        if self.excess(floor, at_least) <= 0:
+            high = floor
+        while high > low * (1 + 1e-13):
+            middle = math.sqrt(low) * math.sqrt(high)
+            low, high = (low, middle) if self.excess(middle, at_least) <= 0 else (middle, high)
+        for nudge in (1e-12, 1e-10, 1e-8, 1e-6):
+            sigma = high * (1 + nudge)
+            if all(
+                is_private(
+                    split,
+                    epsilon=self.epsilon,
+                    delta=self.delta,
+                    sigma=sigma,
+                    at_least=at_least,
+                    replace=self.replace,
+                )
+                for split in self.splits
+            ):
+                return sigma
+        return None
+
+
+def _profile_in_doubles(epsilon: Floats, mu: Floats) -> Floats:
+    some = mu > 0
+    above = calibrate.delta(sigma=1.0, epsilon=np.abs(epsilon), sensitivity=np.where(some, mu, 1.0))
+    gaussian = np.where(epsilon >= 0, above, 1 - np.exp(np.minimum(epsilon, 0)) * (1 - above))
+    return np.where(some, gaussian, np.maximum(0.0, -np.expm1(np.minimum(epsilon, 0))))
+
+
+def _log_below(x: float) -> float:
+    """log Phi(x)."""
+    if x > -5:
+        return math.log1p(-math.erfc(x / math.sqrt(2)) / 2)
+    return -x * x / 2 - math.log(-x * math.sqrt(2 * math.pi))
+
+
+def _golden(function: Callable[[float], float], scale: float) -> tuple[float, float]:
+    """Golden-section search on [0, 3] of a function that falls and then rises."""
+    ratio = (math.sqrt(5) - 1) / 2
+    low, high = 0.0, 3.0
+    a, b = high - ratio * (high - low), low + ratio * (high - low)
+    fa, fb = function(a), function(b)
+    for _ in range(40):
+        if fa < fb:
+            high, b, fb = b, a, fa
+            a = high - ratio * (high - low)
+            fa = function(a)
+        else:
+            low, a, fa = a, b, fb
+            b = low + ratio * (high - low)
+            fb = function(b)
+    x, fx = min((a, fa), (b, fb), (0.0, function(0.0)), key=lambda pair: pair[1])
+    return scale * math.exp(x), fx
