@@ -3,15 +3,17 @@ rest."""
 
 from __future__ import annotations
 
+import dataclasses
 import tracemalloc
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
+from scipy.special import ndtri
 
 from leastnoise import errors
-from leastnoise.noise import entropy, gaussian, laplace, quantile
+from leastnoise.noise import bits, entropy, gaussian, laplace, quantile
 from noise_oracle import (
     FALSE_ALARM,
     Script,
@@ -221,7 +223,26 @@ def test_a_size_that_cannot_be_is_refused(size):
         gaussian.rounded_gaussian(1.0, size)
 
 
-@pytest.mark.parametrize("scale", [np.float32(1.5), np.float64(1.5), Fraction(3, 2), 1.5])
+def test_a_long_double_keeps_its_last_bits():
+    a_little_more = np.longdouble(1) + np.finfo(np.longdouble).eps
+    assert quantile.steps("sigma", a_little_more) == 1 + Fraction(
+        *np.finfo(np.longdouble).eps.as_integer_ratio()
+    )
+
+
+def test_a_table_whose_centres_are_off_is_refused():
+    for shift in (0.002, -0.002, 1.0, float("nan")):
+        law = dataclasses.replace(gaussian.ABSOLUTE_NORMAL, guess=lambda p, shift=shift: shift - ndtri(p / 2))
+        with pytest.raises(errors.NotProved, match="bug"):
+            quantile._table(law)
+
+
+def test_a_constant_that_stays_unknown_is_refused():
+    with pytest.raises(errors.NotProved, match="not known"):
+        bits.known(lambda: arb(1, 0.5), 2**-60)
+
+
+@pytest.mark.parametrize("scale", [np.float32(1.5), np.longdouble(1.5), np.float64(1.5), Fraction(3, 2), 1.5])
 def test_every_kind_of_real_means_the_same_scale(scale):
     with seeded(15):
         expected = gaussian.rounded_gaussian(1.5, 50)

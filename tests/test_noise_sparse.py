@@ -122,6 +122,12 @@ def test_an_index_outside_the_domain_is_silently_no_bin():
     assert noiseless(np.array([-5, 4], dtype=np.int8), np.array([9, 8], dtype=np.uint8)) == {4: 8}
 
 
+@pytest.mark.parametrize("domain", [10**12, 2**64, 2**200])
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.uint64])
+def test_indices_of_every_integer_type_fit_every_domain(kind, domain):
+    assert noiseless(np.array([3, 3, 120], dtype=kind), np.array([1, 2, 4]), domain) == {3: 3, 120: 4}
+
+
 M = 2**62
 
 

@@ -74,8 +74,8 @@ def draw(law: Law, scale: Fraction, size: int, progress: Progress | None = None)
 
     `progress` is told, after each few thousand draws, how many more are done.
     """
-    fast = _Fast.of(law, scale)
     out = np.empty(count(size), dtype=np.int64)
+    fast = _Fast.of(law, scale)
     for start in range(0, out.size, CHUNK):
         chunk = out[start : start + CHUNK]
         word = entropy.words(chunk.size)
@@ -154,7 +154,7 @@ def _table(law: Law) -> _Table:
     cell = np.arange(CELLS)
     width = 1 << (LOWEST - CELL_BITS + (cell >> CELL_BITS))
     low = ((1 << CELL_BITS) + (cell & ((1 << CELL_BITS) - 1))) * width
-    centre = np.rint(law.guess((low + width / 2) * 2.0**-63) * 2**14) * 2.0**-14
+    centre = np.maximum(np.rint(law.guess((low + width / 2) * 2.0**-63) * 2**14), 1) * 2.0**-14
     levels, slopes = zip(*(_level_and_slope(law, t) for t in centre.tolist()), strict=True)
     level, slope = np.array(levels, dtype=np.int64), np.array(slopes)
     *bends, c5 = law.bends(centre)
@@ -162,8 +162,7 @@ def _table(law: Law) -> _Table:
     y = distance * slope
     if not ((distance < 2**53) & (y < 1.1 * 2**-10) & (1.1 * c5 * y**5 < 2**-51) & (centre <= 12)).all():
         raise NotProved(
-            "The noise table breaks a bound that its proof needs. Nothing was drawn; please report this as a "
-            "bug."
+            "The noise table breaks a bound that its proof needs. Nothing was drawn; please report this bug."
         )
     return _Table(centre, level, slope, (bends[0], bends[1], bends[2]))
 
@@ -184,8 +183,12 @@ def steps(name: str, value: Any) -> Fraction:
         )
     if not math.isfinite(value):
         raise NotFinite(f"{name} must be finite. Got {value} instead. No such noise exists: type {name}=1.5.")
-    rational = value if isinstance(value, Rational) else Fraction(float(value))
-    scale = Fraction(int(rational.numerator), int(rational.denominator))
+    # Never through float(): a long double rounded down would be less noise than was asked for.
+    number: Any = value
+    top, bottom = (
+        (number.numerator, number.denominator) if isinstance(number, Rational) else number.as_integer_ratio()
+    )
+    scale = Fraction(int(top), int(bottom))
     if scale <= 0:
         raise NotPositive(
             f"{name} must be above zero. Got {value} instead. Only noise hides people: raise {name}."

@@ -40,7 +40,7 @@ Integers = NDArray[Any] | Sequence[int]
 
 
 def sparse_gaussian(
-    indices: Integers, counts: Integers, *, domain_size: int, sigma: float, at_least: int
+    indices: Integers, counts: Integers, *, domain_size: int, sigma: Fraction | float, at_least: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The surviving bins, sorted, and their noisy values: (indices, values).
 
