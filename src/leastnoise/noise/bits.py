@@ -19,8 +19,7 @@ from leastnoise.noise import entropy
 # A fair draw needs more than MOST_BITS with probability below 2^-400 (numbers below 2^512, most bits left
 # over): refusing then changes no law that anyone could ever tell.
 MOST_BITS = 1024
-# Precision beyond the prefix: 52 bits for scales up to 2^52, the rest for cancellation and the width of
-# balls.
+# Precision beyond the prefix: 52 bits for scales up to 2^52, the rest for cancellation and the balls' width.
 GUARD_BITS = 128
 
 
@@ -67,8 +66,7 @@ def settle(uniform: Uniform, quantity: Callable[[arb], arb], *, least: int, most
 
 
 def known(quantity: Callable[[], arb], error: float) -> arb:
-    """`quantity()` as a ball of radius `error` at most: what is turned into a double must pass through
-    here."""
+    """`quantity()` as a ball of radius `error` at most: whatever becomes a double must pass through here."""
     for precision in (128, 256, 512, 1024):
         with ctx.workprec(precision):
             value = quantity()

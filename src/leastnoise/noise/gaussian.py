@@ -38,12 +38,12 @@ ABSOLUTE_NORMAL = Law(
 )
 
 
-def rounded_gaussian(sigma: float, size: int, progress: Progress | None = None) -> NDArray[np.int64]:
+def rounded_gaussian(sigma: Fraction | float, size: int, progress: Progress | None = None) -> NDArray[np.int64]:
     """`size` exact draws of round(sigma Z); sigma is in grid steps, and means the exact rational it is."""
     return quantile.draw(ABSOLUTE_NORMAL, quantile.steps("sigma", sigma), size, progress)
 
 
-def tail_gaussian(sigma: float, at_least: int, size: int) -> NDArray[np.int64]:
+def tail_gaussian(sigma: Fraction | float, at_least: int, size: int) -> NDArray[np.int64]:
     """`size` exact draws of round(sigma Z) given |round(sigma Z)| >= at_least, signs and all.
 
     Given X >= x its survival function is S / S(x), so X = S^-1(S(x) P). In balls: some 50 us a draw.

@@ -12,9 +12,9 @@ theorem gives
 
     X = t + y (1 + y (c2 + y (c3 + y c4))) + c5(t') y^5        t' in the cell, |y| < 1.1 * 2^-10 (checked)
 
-  prefix   level = S(t) 2^63 is rounded to an integer and U is unknown: together they move u - level by at
-           most 1.6 units. It is an integer below 2^53, so an exact double (checked). A unit is slope = 2^-63
-           / s(t) of y, and dX/dy < 1.01, so the error is below 2 slope.
+  prefix   level = floor(S(t) 2^63) stands for S(t) 2^63 and u for u + U. Each drops between 0 and 1, so
+           level - u is wrong by less than 1.01 units; it is an integer below 2^53, so an exact double
+           (checked). A unit is slope = 2^-63 / s(t) of y, and dX/dy < 1.01: the error is below 1.1 slope.
   Taylor   1.1 c5(t) |y|^5 < 2^-51 (checked for each cell). The 1.1 covers c5(t') / c5(t): for the Gaussian
            the cells have t < 4.4, so (s(t) / s(t'))^5 < exp(5 * 4.4 * 1.2 * 2^-10) < 1.03, and the polynomial
            moves by less than 2 %; for the exponential it is (1 - |y|)^-5 < 1.01.
@@ -39,7 +39,7 @@ from numbers import Rational, Real
 from typing import Any
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb
 from numpy.typing import NDArray
 
 from leastnoise.errors import GridTooFine, InvalidParameter, NotFinite, NotPositive, NotProved, WrongType
@@ -74,8 +74,8 @@ def draw(law: Law, scale: Fraction, size: int, progress: Progress | None = None)
 
     `progress` is told, after each few thousand draws, how many more are done.
     """
-    fast = _Fast.of(law, scale)
     out = np.empty(count(size), dtype=np.int64)
+    fast = _Fast.of(law, scale)
     for start in range(0, out.size, CHUNK):
         chunk = out[start : start + CHUNK]
         word = entropy.words(chunk.size)
@@ -130,19 +130,22 @@ class _Fast:
 
     def floors(self, u: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """floor(scale * X + offset) for the prefixes u, and for which of them it is proved."""
+        whole, part, slack = self.enclosures(u)
+        near = np.rint(part)
+        return whole + near.astype(np.int64), (np.abs(part - near) < 0.5 - slack) & (u >= 1 << LOWEST)
+
+    def enclosures(self, u: NDArray[np.int64]) -> tuple[NDArray[np.int64], Doubles, Doubles]:
+        """scale * X + offset - 1/2 = whole + part, within slack, for the prefixes u >= 2^47."""
         # u >> 10 has 53 bits: an exact double, whose leading bits are the cell. Rounding u could carry.
         cell = (u >> 10).astype(np.float64).view(np.int64)
         cell >>= 52 - CELL_BITS
         cell -= FIRST_CELL
         slope = self.table.slope.take(cell, mode="clip")
-        # Modulo 2^64, for the level 2^63 has wrapped: the difference is small, and right.
         y = (self.table.level.take(cell, mode="clip") - u) * slope
         c2, c3, c4 = (bend.take(cell, mode="clip") for bend in self.table.bends)
         part = self.part.take(cell, mode="clip") + self.scale * (y * (1 + y * (c2 + y * (c3 + y * c4))))
-        near = np.rint(part)
-        room = 0.5 - (2**-48 + self.scale * (2**-50 + 2 * slope))
-        decided = (np.abs(part - near) < room) & (u >= 1 << LOWEST)
-        return self.whole.take(cell, mode="clip") + near.astype(np.int64), decided
+        slack = 2**-48 + self.scale * (2**-50 + 1.1 * slope)
+        return self.whole.take(cell, mode="clip"), part, slack
 
 
 @cache
@@ -151,25 +154,24 @@ def _table(law: Law) -> _Table:
     cell = np.arange(CELLS)
     width = 1 << (LOWEST - CELL_BITS + (cell >> CELL_BITS))
     low = ((1 << CELL_BITS) + (cell & ((1 << CELL_BITS) - 1))) * width
-    centre = np.rint(law.guess((low + width / 2) * 2.0**-63) * 2**14) * 2.0**-14
+    centre = np.maximum(np.rint(law.guess((low + width / 2) * 2.0**-63) * 2**14), 1) * 2.0**-14
     levels, slopes = zip(*(_level_and_slope(law, t) for t in centre.tolist()), strict=True)
-    level = np.array(levels, dtype=np.uint64).view(np.int64)  # 2^63 itself wraps
-    slope = np.array(slopes)
+    level, slope = np.array(levels, dtype=np.int64), np.array(slopes)
     *bends, c5 = law.bends(centre)
     distance = np.maximum(np.abs((level - low).astype(float)), np.abs((level - low - width).astype(float)))
     y = distance * slope
     if not ((distance < 2**53) & (y < 1.1 * 2**-10) & (1.1 * c5 * y**5 < 2**-51) & (centre <= 12)).all():
         raise NotProved(
-            "The noise table breaks a bound that its proof needs. Nothing was drawn; please report this as a bug."
+            "The noise table breaks a bound that its proof needs. Nothing was drawn; please report this bug."
         )
     return _Table(centre, level, slope, (bends[0], bends[1], bends[2]))
 
 
 def _level_and_slope(law: Law, t: float) -> tuple[int, float]:
-    """S(t) 2^63 to an integer, within 0.51, and 2^-63 / s(t)."""
+    """floor(S(t) 2^63), of a number within 2^-20 of it, and 2^-63 / s(t)."""
     level = bits.known(lambda: law.survival(arb(t)) * 2**63, 2**-20)
     slope = bits.known(lambda: 1 / law.density(arb(t)), 2**-60)
-    return int((level.mid().fmpq() + fmpq(1, 2)).floor()), float(slope) * 2.0**-63
+    return int(level.mid().fmpq().floor()), float(slope) * 2.0**-63
 
 
 def steps(name: str, value: Any) -> Fraction:
@@ -181,8 +183,10 @@ def steps(name: str, value: Any) -> Fraction:
         )
     if not math.isfinite(value):
         raise NotFinite(f"{name} must be finite. Got {value} instead. No such noise exists: type {name}=1.5.")
-    rational = value if isinstance(value, Rational) else Fraction(float(value))
-    scale = Fraction(int(rational.numerator), int(rational.denominator))
+    # Never through float(): a long double rounded down would be less noise than was asked for.
+    number: Any = value
+    top, bottom = (number.numerator, number.denominator) if isinstance(number, Rational) else number.as_integer_ratio()
+    scale = Fraction(int(top), int(bottom))
     if scale <= 0:
         raise NotPositive(f"{name} must be above zero. Got {value} instead. Only noise hides people: raise {name}.")
     if scale > MOST_STEPS:

@@ -40,7 +40,7 @@ Integers = NDArray[Any] | Sequence[int]
 
 
 def sparse_gaussian(
-    indices: Integers, counts: Integers, *, domain_size: int, sigma: float, at_least: int
+    indices: Integers, counts: Integers, *, domain_size: int, sigma: Fraction | float, at_least: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The surviving bins, sorted, and their noisy values: (indices, values).
 
@@ -58,7 +58,7 @@ def sparse_gaussian(
     kept = np.abs(noisy) >= least
     empty = np.array(_survivors(domain, scale, least), dtype=where.dtype)
     values = gaussian.tail_gaussian(sigma, least, empty.size)
-    free = ~np.isin(empty, where)
+    free = np.searchsorted(where, empty, "left") == np.searchsorted(where, empty, "right")
     places = np.concatenate([where[kept], empty[free]])
     order = np.argsort(places, kind="stable")
     return places[order], np.concatenate([noisy[kept], values[free]])[order]
