@@ -4,7 +4,9 @@ from leastnoise import baselines, errors
 from leastnoise.calibrate import delta, epsilon, sigma
 from leastnoise.comparison import Comparison, compare
 from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP, compose
+from leastnoise.mechanism import release, release_sparse
 from leastnoise.planning import Plan, plan
+from leastnoise.releases import Release, SparseRelease, load, wrap
 from leastnoise.version import VERSION
 
 __version__ = VERSION
@@ -15,12 +17,18 @@ __all__ = [
     "GaussianDP",
     "Plan",
     "PureDP",
+    "Release",
+    "SparseRelease",
     "baselines",
     "compare",
     "compose",
     "delta",
     "epsilon",
     "errors",
+    "load",
     "plan",
+    "release",
+    "release_sparse",
     "sigma",
+    "wrap",
 ]

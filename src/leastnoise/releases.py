@@ -119,7 +119,8 @@ class Release:
             high: Any = np.where(self.values > room.max - step, room.max, self.values + step)
             return Interval(low, high)
         half = math.nextafter(half + self.grid / 2, math.inf)
-        return Interval(self.values - half, self.values + half)
+        real: Any = self.values
+        return Interval(real - half, real + half)
 
     def total(self, bins: ArrayLike | slice | None = None, confidence: Number = 0.95) -> Total:
         """The sum of some bins (all by default) with its standard deviation and interval.
