@@ -25,12 +25,12 @@ def test_the_tree_at_the_top_of_errors_is_the_tree() -> None:
     drawn: dict[str, str] = {}
     path: list[str] = []
     for line in (errors.__doc__ or "").splitlines():
-        match = re.match(r"^([│├└─ ]*)([A-Z]\w+)", line)
+        match = re.match(r"^([│├└─ ]*)([A-Z]\w+)(?: \((\w+)\))?", line)
         if not match or line.startswith("Every"):
             continue
         depth = len(match[1]) // 4
         path = [*path[:depth], match[2]]
-        drawn[match[2]] = path[-2] if depth else "Exception"
+        drawn[match[2]] = path[-2] if depth else match[3] or "Exception"
     classes = {name: cls for name, cls in vars(errors).items() if inspect.isclass(cls) and issubclass(cls, Exception)}
     assert drawn == {name: cls.__bases__[0].__name__ for name, cls in classes.items()}
 

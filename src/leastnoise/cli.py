@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +16,7 @@ from rich.panel import Panel
 from rich.table import Table
 
 import leastnoise as ln
-from leastnoise import errors
+from leastnoise import errors, files, parameters, recipe, storage
 from leastnoise.story import tell
 
 app = typer.Typer(
@@ -165,6 +166,54 @@ def compare(
         )
     console.print(table)
     console.print(made.verdict, highlight=False)
+
+
+@app.command()
+def release(
+    values: Annotated[str, typer.Argument(help="A CSV, Parquet or .npy file; - reads from a pipe.")],
+    sensitivity: Annotated[float, typer.Option(help="How far one person can move the vector (L2).")],
+    output: Annotated[str, typer.Option("--output", "-o", help="The Parquet file to write.")],
+    column: Annotated[str | None, typer.Option(help="The column that holds the values.")] = None,
+    type: Annotated[str | None, typer.Option(help="int or float; a CSV must be told.")] = None,  # noqa: A002
+    epsilon: Annotated[float | None, typer.Option(help="How much an attacker may learn.")] = None,
+    delta: Annotated[float | None, typer.Option(help="A small probability; 0 asks for Laplace noise.")] = None,
+    sigma: Annotated[float | None, typer.Option(help="Instead of epsilon and delta: the noise itself.")] = None,
+    l1_sensitivity: L1 = None,
+    mechanism: Annotated[str, typer.Option(help="auto, gaussian or laplace.")] = "auto",
+    neighbours: Annotated[str, typer.Option(help="add-remove or replace.")] = "add-remove",
+    json: Json = False,
+) -> None:
+    """Publish a vector: read it, add the least noise that keeps the promise, write one Parquet file.
+
+    Example: [bold]leastnoise release counts.csv --column n --type int --sensitivity 1 --epsilon 1 --delta 1e-6
+    -o out.parquet[/bold]
+    """
+    if type is not None:
+        parameters.word("--type", type, ("int", "float"))
+    asked: dict[str, Any] = {
+        "sensitivity": sensitivity,
+        "l1_sensitivity": l1_sensitivity,
+        "epsilon": epsilon,
+        "delta": delta,
+        "sigma": sigma,
+        "mechanism": mechanism,
+        "neighbours": neighbours,
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.Wasteful)  # it is told once, below
+        recipe.choose(bins=2, whole=True, **asked)  # public mistakes first, before anything private is read
+    storage.check_writable(output)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", errors.Wasteful)
+        made = ln.release(files.read_column(values, column=column, kind=type), **asked)  # type: ignore[arg-type]
+    made.save(output)
+    for warning in told:
+        Console(stderr=True).print(f"Note: {warning.message}", markup=False, highlight=False)
+    if json:
+        _print_json({"output": output, "bins": made.bins, "sigma": made.sigma, "mechanism": made.mechanism})
+        return
+    Console().print(made.explain(), markup=False, highlight=False)
+    Console().print(f"Written: {output}", markup=False, highlight=False)
 
 
 @app.command()

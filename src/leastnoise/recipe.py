@@ -81,7 +81,9 @@ def choose(
         if mechanism == "gaussian":
             parameters.number("delta", 0)  # raises: no Gaussian gives delta = 0
         return _laplace(facts, ask, "asked for" if mechanism == "laplace" else "delta = 0 has no Gaussian")
-    gaussian = _gaussian(facts, ask, "asked for" if mechanism == "gaussian" else "L1 is not known to be small")
+    gaussian = _gaussian(
+        facts, ask, "asked for" if mechanism == "gaussian" else "without l1_sensitivity= Laplace noise cannot compete"
+    )
     if mechanism == "gaussian" or l1 is None or ask.sigma is not None or ask.epsilon == 0:
         return gaussian
     laplace = _laplace(facts, ask, "")
@@ -146,6 +148,14 @@ def _gaussian(facts: _Facts, ask: _Ask, why: str) -> Recipe:
     sigma = ask.gaussian_sigma(charged)
     _check_size(sigma, grid, _GAUSSIAN_STEPS)
     guarantee = GaussianDP.of(sigma=sigma, sensitivity=charged, neighbours=facts.neighbours)
+    # mu was rounded up, by an ulp; sigma grows by as little until the mu that is told keeps the promise too.
+    while (
+        ask.epsilon is not None
+        and ask.delta is not None
+        and not guarantee.satisfies(epsilon=ask.epsilon, delta=ask.delta)
+    ):
+        sigma = math.nextafter(sigma, math.inf)
+        guarantee = GaussianDP.of(sigma=sigma, sensitivity=charged, neighbours=facts.neighbours)
     return Recipe("gaussian", sigma, grid, guarantee, ask.delta, facts.l2, facts.l1, f"Gaussian noise: {why}.")
 
 

@@ -8,6 +8,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise.noise import entropy
 
@@ -38,3 +42,21 @@ class _Stream:
     def read(self, size: int) -> bytes:
         self._block += 1
         return hashlib.shake_256(self._seed + b" " + str(self._block).encode()).digest(size)
+
+
+def neighbouring_vectors(*, sensitivity: int = 1, whole: bool = True, bins: int = 8) -> Any:
+    """A Hypothesis strategy of pairs (x, x') of vectors, at most `sensitivity` apart in L2 (and in L1)."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def pairs(draw: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        size = draw(st.integers(1, bins))
+        cells: Any = st.integers(-(2**61), 2**61) | st.integers(-5, 5)
+        if not whole:
+            cells = st.floats(-1e300, 1e300) | st.floats(-5, 5) | st.sampled_from([0.0, -0.0, 5e-324, 0.5])
+        x = np.array(draw(st.lists(cells, min_size=size, max_size=size)), dtype=np.int64 if whole else np.float64)
+        y = x.copy()
+        y[draw(st.integers(0, size - 1))] += draw(st.integers(-sensitivity, sensitivity))
+        return x, y
+
+    return pairs()

@@ -1,0 +1,127 @@
+"""One private column from a file: CSV, Parquet or NumPy, from disk or a pipe.
+
+Which numbers they are is *declared* (by the file's type, or by the caller for CSV), never inferred from the values.
+Libraries quote cells in their errors, so every failure while reading becomes one sentence of ours that quotes none.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise import errors
+
+Kind = Literal["int", "float"]
+
+
+def read_column(path: str, *, column: str | None = None, kind: Kind | None = None) -> NDArray[Any]:
+    """The column of the file at `path` ("-" for standard input) as int64 or float64."""
+    content = _content(path)
+    if content.startswith(b"\x93NUMPY"):
+        array = _numpy(content, path)
+    elif content.startswith(b"PAR1"):
+        array = _parquet(content, path, _named(column, path))
+    else:
+        array = _csv(content, path, _named(column, path), kind)
+    return _declared(array, kind)
+
+
+def _content(path: str) -> bytes:
+    if path == "-":
+        return sys.stdin.buffer.read()
+    if not Path(path).is_file():
+        raise errors.FileProblem(f"There is no file {path!r}. Check the path, or say - for standard input.")
+    try:
+        return Path(path).read_bytes()
+    except OSError as problem:
+        raise errors.FileProblem(f"Cannot read {path!r}: {problem.strerror}.") from None
+
+
+def _named(column: str | None, path: str) -> str:
+    if column is None:
+        raise errors.MissingParameter(f"Which column of {path!r} holds the values? Say --column NAME.")
+    return column
+
+
+def _numpy(content: bytes, path: str) -> NDArray[Any]:
+    try:
+        array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
+    except (ValueError, OSError, EOFError, MemoryError, SyntaxError):
+        raise _unreadable(path) from None
+    return array
+
+
+def _parquet(content: bytes, path: str, column: str) -> NDArray[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True)
+        names = file.schema_arrow.names
+    except (pa.ArrowException, OSError):
+        raise _unreadable(path) from None
+    _check_name(column, names)
+    try:
+        cells = file.read([column])[column]
+    except (pa.ArrowException, OSError):
+        raise _unreadable(path) from None
+    return _filled(cells)
+
+
+def _csv(content: bytes, path: str, column: str, kind: Kind | None) -> NDArray[Any]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    if kind is None:
+        raise errors.MissingParameter(
+            "A CSV file does not say what its numbers are, and guessing from private values would leak. "
+            "Say --type int for counts, or --type float."
+        )
+    try:
+        _check_name(column, csv.read_csv(io.BytesIO(content[: content.find(b"\n") + 1 or None])).column_names)
+        options = csv.ConvertOptions(
+            column_types={column: pa.int64() if kind == "int" else pa.float64()}, include_columns=[column]
+        )
+        cells = csv.read_csv(io.BytesIO(content), convert_options=options)[column]
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        raise _unreadable(path) from None
+    return _filled(cells)
+
+
+def _filled(cells: Any) -> NDArray[Any]:
+    if cells.null_count:
+        raise errors.BadValues(
+            "The column has missing values, and noise cannot hide those. Fill them by a public rule first."
+        )
+    array: NDArray[Any] = cells.to_numpy()
+    return array
+
+
+def _check_name(column: str, names: list[str]) -> None:
+    if column in names:
+        return
+    near = get_close_matches(column, names, n=1)
+    hint = f' Did you mean "{near[0]}"?' if near else ""
+    raise errors.UnknownColumn(f'There is no column "{column}".{hint} The columns are {", ".join(names)}.')
+
+
+def _declared(array: NDArray[Any], kind: Kind | None) -> NDArray[Any]:
+    """The array as the type that was declared; whole numbers may become real ones, never the reverse."""
+    if array.dtype.kind not in "iuf":
+        raise errors.WrongType(f"The column holds {array.dtype}, not numbers. Choose a column of numbers.")
+    if kind == "int" and array.dtype.kind == "f":
+        raise errors.WrongType("The column is declared as real numbers in the file, not as int. Say --type float.")
+    return array.astype(np.float64) if kind == "float" else array
+
+
+def _unreadable(path: str) -> errors.ReadingFailed:
+    return errors.ReadingFailed(
+        f"{path!r} could not be read as what it seems to be: it may be damaged, cut short, or hold a cell of another "
+        "type than was declared. (Which cell is not said, because cells are private.)"
+    )

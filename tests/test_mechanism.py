@@ -1,0 +1,305 @@
+"""ln.release: what is drawn from public facts, what is added, what is refused."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+import leastnoise as ln
+from leastnoise import errors, mechanism, recipe
+from leastnoise.sensitivity import Limits
+from leastnoise.testing import neighbouring_vectors, seeded
+
+ASK: dict[str, Any] = {"sensitivity": 1, "epsilon": 1, "delta": 1e-6}
+
+
+def test_whole_numbers_stay_whole_and_real_ones_real() -> None:
+    for dtype in (np.int64, np.int8, np.uint16, np.uint64):
+        r = ln.release(np.array([3, 4], dtype=dtype), **ASK)
+        assert (r.values.dtype, r.grid) == (np.int64, 1.0)
+    for values in (np.array([3.0, 4.0]), np.array([3, 4], dtype=np.float32), [3, 4], (3.5, 4)):
+        r = ln.release(values, **ASK)
+        assert r.values.dtype == np.float64
+        assert math.log2(r.grid).is_integer()
+        assert r.grid < 1e-4
+    assert ln.release(7, **ASK).values.dtype == np.int64
+
+
+def test_sigma_is_the_calibrated_one_and_the_grid_is_charged() -> None:
+    whole = ln.release(np.zeros(9, dtype=int), **ASK)
+    assert whole.sigma == pytest.approx(ln.sigma(epsilon=1, delta=1e-6), rel=1e-12)
+    assert whole.guarantee is not None
+    assert whole.guarantee.to_approx(delta=1e-6).epsilon <= 1
+    real = ln.release(np.zeros(9), **ASK)
+    charged = 1 + real.grid * 3
+    assert real.sigma == pytest.approx(ln.sigma(epsilon=1, delta=1e-6, sensitivity=charged), rel=1e-12)
+    assert real.sigma <= 1.0001 * ln.sigma(epsilon=1, delta=1e-6)
+    assert real.guarantee is not None
+    assert real.guarantee.profile(1.0) <= 1e-6
+
+
+@given(st.integers(1, 10**6), st.floats(1e-9, 1e9), st.floats(0.01, 10), st.booleans())
+def test_the_rounding_of_reals_is_covered_by_the_charge(bins: int, l2: float, epsilon: float, laplace: bool) -> None:
+    """sensitivity + g sqrt(d) (L1: + g d) with the charge below 1e-4 (1e-3) of the sensitivity."""
+    chosen = recipe.choose(
+        bins=bins,
+        whole=False,
+        sensitivity=l2,
+        l1_sensitivity=l2 * math.sqrt(bins),
+        epsilon=epsilon,
+        delta=1e-6,
+        mechanism="laplace" if laplace else "gaussian",
+    )
+    if laplace:
+        charged = l2 * math.sqrt(bins) + chosen.grid * bins
+        assert chosen.scale * epsilon >= charged * (1 - 1e-12)
+        assert chosen.grid * bins <= 1e-3 * l2 * math.sqrt(bins) * (1 + 1e-12)
+    else:
+        charged = l2 + chosen.grid * math.sqrt(bins)
+        assert chosen.guarantee.profile(epsilon) <= 1e-6
+        assert chosen.guarantee.mu * chosen.scale >= charged * (1 - 1e-12)  # type: ignore[union-attr]
+        assert chosen.grid * math.sqrt(bins) <= 1e-4 * l2 * (1 + 1e-12)
+
+
+def test_auto_takes_the_least_noise_and_says_so() -> None:
+    x = np.zeros(3874, dtype=int)
+    r = ln.release(x, sensitivity=math.sqrt(5), l1_sensitivity=5, epsilon=0.5, delta=1e-6)
+    assert r.mechanism == "laplace"
+    assert r.std == pytest.approx(14.1, abs=0.05)
+    assert "less than the 18.02 of Gaussian" in r.explain()
+    assert r.guarantee == ln.PureDP(0.5)
+    assert ln.release(x, sensitivity=5, l1_sensitivity=25, epsilon=0.5, delta=1e-6).mechanism == "gaussian"
+    assert ln.release(x, **ASK).mechanism == "gaussian"
+    forced = ln.release(x, sensitivity=1, l1_sensitivity=1, epsilon=0.5, delta=1e-6, mechanism="gaussian")
+    assert forced.mechanism == "gaussian"
+
+
+def test_delta_zero_means_laplace() -> None:
+    r = ln.release(np.array([5]), sensitivity=1, epsilon=0.5, delta=0)
+    assert (r.mechanism, r.scale, r.sigma) == ("laplace", 2.0, pytest.approx(2 * math.sqrt(2)))
+    with pytest.warns(errors.Wasteful, match="l1_sensitivity="):
+        loose = ln.release(np.zeros(4, dtype=int), sensitivity=1, epsilon=0.5, delta=0)
+    assert loose.scale == pytest.approx(4.0)
+
+
+def test_sigma_may_be_given_instead() -> None:
+    r = ln.release(np.array([5]), sensitivity=2, sigma=4)
+    assert r.guarantee == ln.GaussianDP(0.5)
+    b = ln.release(np.array([5]), sensitivity=2, l1_sensitivity=2, sigma=4, mechanism="laplace")
+    assert b.sigma == pytest.approx(4)
+    assert isinstance(b.guarantee, ln.PureDP)
+    assert b.guarantee.epsilon == pytest.approx(2 / (4 / math.sqrt(2)))
+
+
+def test_replace_neighbours_are_carried() -> None:
+    made = ln.release(np.array([5]), **ASK, neighbours="replace").guarantee
+    assert made is not None
+    assert made.neighbours == "replace"
+
+
+@given(neighbouring_vectors(sensitivity=3, whole=True), st.integers(0, 2**32))
+def test_noise_is_the_same_whatever_the_values(pair: tuple[Any, Any], seed: int) -> None:
+    """With the same entropy neighbouring vectors, and a third, get the very same integers added."""
+    noises = []
+    for x in (*pair, np.zeros_like(pair[0])):
+        with seeded(seed):
+            noises.append(ln.release(x, sensitivity=3, epsilon=1, delta=1e-6).values - x)
+    assert (noises[0] == noises[1]).all()
+    assert (noises[0] == noises[2]).all()
+
+
+@given(neighbouring_vectors(sensitivity=3, whole=False), st.integers(0, 2**32))
+def test_a_real_release_is_a_function_of_the_exact_sum_on_the_grid(pair: tuple[Any, Any], seed: int) -> None:
+    for x in pair:
+        with seeded(seed):
+            noise = ln.release(np.zeros_like(x), sensitivity=3, epsilon=1, delta=1e-6)
+        with seeded(seed):
+            got = ln.release(x, sensitivity=3, epsilon=1, delta=1e-6)
+        g = got.grid
+        for value, start, added in zip(got.values, x, noise.values, strict=True):
+            steps = round(start / g) if abs(start) < 2**52 * g else int(start / g)
+            assert value == float(steps + int(added / g)) * g
+
+
+def test_integers_past_2_to_the_53_are_exact() -> None:
+    x = np.array([2**60 + 1, -(2**61) - 3, 2**53 + 1])
+    with seeded(5):
+        noise = ln.release(np.zeros(3, dtype=int), **ASK).values
+    with seeded(5):
+        assert (ln.release(x, **ASK).values == x + noise).all()
+
+
+def test_sums_stop_at_the_ends_of_64_bits() -> None:
+    ends = np.array([2**63 - 1, -(2**63)] * 500)
+    values = ln.release(ends, **ASK).values
+    assert (values[::2] > 2**62).all()
+    assert (values[1::2] < -(2**62)).all()
+    huge = ln.release(np.array([2**64 - 1], dtype=np.uint64), **ASK).values
+    assert huge[0] > 2**62
+
+
+def test_reals_near_the_end_of_doubles_stay_finite() -> None:
+    values = ln.release(np.array([1.7e308, -1.7e308] * 100), sensitivity=1e305, epsilon=1, delta=1e-6).values
+    assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 4.2247])
+def test_published_noise_has_its_law(sigma: float) -> None:
+    """Chi-square of 200,000 draws through the public interface; false-alarm rate 1e-6, and the seed is fixed.
+
+    A shift of 0.02 sigma in the mean, or 1 % in sigma, would be seen with probability above 0.99.
+    """
+    n = 200_000
+    with seeded(11):
+        r = ln.release(np.zeros(n, dtype=int), sensitivity=1, sigma=sigma)
+    top = int(4 * sigma) + 1
+    cells = [r.law.cell(k) for k in range(-top, top + 1)]
+    expected = np.array([(1 - sum(cells)) / 2, *cells, (1 - sum(cells)) / 2]) * n
+    seen = np.bincount(np.clip(r.values, -top - 1, top + 1) + top + 1, minlength=2 * top + 3)
+    keep = expected > 5
+    statistic = float(((seen - expected) ** 2 / expected)[keep].sum())
+    assert statistic < chi2.isf(1e-6, int(keep.sum()) - 1)
+
+
+def test_the_recipe_sees_no_values() -> None:
+    """Grid, type and mechanism come from public facts: no parameter of `choose` could carry data."""
+    assert set(inspect.signature(recipe.choose).parameters) == {
+        *("bins", "whole", "sensitivity", "l1_sensitivity", "epsilon", "delta", "sigma", "mechanism", "neighbours")
+    }
+
+
+def test_the_grid_does_not_follow_the_values() -> None:
+    plain = ln.release([1, 2, 3], **ASK)
+    assert plain.grid == ln.release([1, 2.5, 3], **ASK).grid == ln.release([1e300, 2.5, 1e-300], **ASK).grid
+
+
+@pytest.mark.parametrize(
+    ("values", "mistake"),
+    [
+        (np.array([1.0, np.nan]), errors.BadValues),
+        (np.array([1.0, np.inf]), errors.BadValues),
+        (np.array(["a"]), errors.WrongType),
+        (np.array([True]), errors.WrongType),
+        (np.array([1j]), errors.WrongType),
+        (np.array([1], dtype=object), errors.WrongType),
+        (np.array([1], dtype=np.longdouble), errors.WrongType),
+        (np.zeros((2, 2)), errors.ShapesDisagree),
+        (np.zeros(0), errors.EmptyArray),
+        ("12", errors.WrongType),
+        (None, errors.WrongType),
+        (True, errors.WrongType),
+    ],
+)
+def test_bad_values(values: Any, mistake: type[Exception]) -> None:
+    with pytest.raises(mistake):
+        ln.release(values, **ASK)
+
+
+def test_a_refusal_of_values_tells_nothing_about_them() -> None:
+    messages = set()
+    for values in ([np.nan, 1.0, 2.0], [1.0, np.inf, -np.inf], [9e9, 1.0, np.nan]):
+        with pytest.raises(errors.BadValues) as caught:
+            ln.release(np.array(values), **ASK)
+        messages.add(str(caught.value))
+    assert len(messages) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "mistake"),
+    [
+        ({"epsilon": None, "delta": None}, errors.MissingParameter),
+        ({"delta": None}, errors.MissingParameter),
+        ({"sigma": 1}, errors.InvalidParameter),
+        ({"mechanism": "gausian"}, errors.UnknownWord),
+        ({"mechanism": "gaussian", "delta": 0}, errors.DeltaIsZero),
+        ({"neighbours": "swap"}, errors.UnknownWord),
+        ({"sensitivity": 0}, errors.NotPositive),
+        ({"sensitivity": 2, "l1_sensitivity": 1}, errors.InvalidParameter),
+        ({"domain": ["a", "b"]}, errors.BadDomain),
+        ({"domain": ["a", "a", "b"]}, errors.BadDomain),
+        ({"sensitivity": 1e17}, errors.GridTooFine),
+    ],
+)
+def test_bad_parameters(change: dict[str, Any], mistake: type[Exception]) -> None:
+    with pytest.raises(mistake):
+        ln.release(np.zeros(3, dtype=int), **{**ASK, **change})
+
+
+def test_sensitivity_must_be_said() -> None:
+    with pytest.raises(TypeError, match="sensitivity"):
+        ln.release(np.zeros(3), epsilon=1, delta=1e-6)  # type: ignore[call-arg]
+
+
+def test_noise_past_the_doubles_is_refused() -> None:
+    with pytest.raises(errors.LeastnoiseError):
+        ln.release(np.zeros(3), sensitivity=1e307, epsilon=1e-3, delta=1e-6)
+
+
+def test_an_entropy_failure_releases_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(n: int) -> bytes:
+        raise OSError("no entropy")
+
+    monkeypatch.setattr("os.urandom", broken)
+    with pytest.raises(errors.EntropyFailure, match="nothing was drawn"):
+        ln.release(np.zeros(3), **ASK)
+
+
+def test_a_sparse_release_is_the_dense_one_thresholded() -> None:
+    sparse = ln.release_sparse([3, 70], [500, 2], domain_size=100, **ASK)
+    assert sparse.threshold == pytest.approx(sparse.sigma * math.sqrt(2 * math.log(100)))
+    assert sparse.at_least == math.floor(sparse.threshold) + 1
+    assert 3 in sparse.indices
+    assert (np.abs(sparse.noisy) >= sparse.at_least).all()
+    interval = sparse.interval(0.999999)
+    place = int(np.flatnonzero(sparse.indices == 3)[0])
+    assert interval.low[place] <= 500 <= interval.high[place]
+    assert sparse.hidden_at_most() > sparse.at_least
+
+
+def test_soft_and_hard_are_the_same_noise() -> None:
+    def made(kind: Any) -> ln.SparseRelease:
+        with seeded(3):
+            return ln.release_sparse([1, 5, 9], [40, -50, 60], domain_size=10**12, **ASK, kind=kind)
+
+    soft, hard = made("soft"), made("hard")
+    assert (soft.indices == hard.indices).all()
+    assert (soft.noisy == hard.values).all()
+    np.testing.assert_allclose(np.abs(hard.values) - np.abs(soft.values), soft.threshold)
+    assert (np.sign(soft.values) == np.sign(hard.values)).all()
+
+
+@pytest.mark.parametrize("size", [10**12, 2**64, 2**200])
+def test_huge_domains_are_quick_and_keep_their_indices(size: int) -> None:
+    made = ln.release_sparse([0, size - 1], [1000, 1000], domain_size=size, **ASK)
+    assert {0, size - 1} <= set(made.indices.tolist())
+
+
+def test_bad_sparse_releases() -> None:
+    with pytest.raises(errors.UnknownWord):
+        ln.release_sparse([1], [1], domain_size=10, **ASK, kind="medium")  # type: ignore[arg-type]
+    with pytest.raises(errors.WrongType):
+        ln.release_sparse([1], [1.5], domain_size=10, **ASK)
+    with pytest.raises(errors.NotPositive):
+        ln.release_sparse([1], [1], domain_size=0, **ASK)
+    with pytest.raises(errors.TooManySurvivors):
+        ln.release_sparse([1], [1], domain_size=10**12, **ASK, threshold=1.0)
+
+
+def test_unknown_bins_show_only_above_the_threshold_and_sorted() -> None:
+    one = Limits.of(max_rows=1, bins=None)
+    keys, counts = ["pear", "fig", "apple"], np.array([4000, 1, 5000])
+    made = mechanism.release_unknown(keys, counts, limits=one, epsilon=1, delta=1e-6, name="fruit")
+    assert made.threshold == 22
+    assert made.domain is not None
+    assert made.domain.keys() == ["apple", "pear"]
+    assert made.guarantee == ln.ApproxDP(1, 1e-6)
+    empty = mechanism.release_unknown([], np.array([], dtype=int), limits=one, epsilon=1, delta=1e-6)
+    assert empty.bins == 0
+    assert empty.to_pandas().shape == (0, 2)

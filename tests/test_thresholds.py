@@ -1,0 +1,144 @@
+"""Unknown bins: the splits are the worst ones, the conditions hold in balls, and T and sigma are the least."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr
+
+import leastnoise as ln
+from leastnoise import errors, thresholds
+from leastnoise.sensitivity import Limits
+from leastnoise.testing import seeded
+from leastnoise.thresholds import Split, choose, is_private, splits
+
+small = st.tuples(st.integers(1, 6), st.integers(1, 6), st.integers(1, 6)).map(
+    lambda t: Limits.of(max_rows=t[0], max_per_bin=t[1], max_bins=t[2], bins=None)
+)
+
+
+def _all_multisets(rows: int, per_bin: int, bins: int) -> Iterator[tuple[int, ...]]:
+    for n in range(bins + 1):
+        for c in combinations_with_replacement(range(1, per_bin + 1), n):
+            if sum(c) <= rows:
+                yield c
+
+
+def _everything(limits: Limits) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Every way to fill own bins, with the worst squared norm that is left for shared ones, by brute force."""
+    for own in _all_multisets(limits.max_rows, limits.max_per_bin, limits.max_bins):
+        rest = _all_multisets(limits.max_rows - sum(own), limits.max_per_bin, limits.max_bins - len(own))
+        yield own, max(sum(c * c for c in shared) for shared in rest)
+
+
+def _worst(ways: list[tuple[tuple[int, ...], int]], epsilon: float, sigma: float, at_least: int) -> float:
+    """The largest left side of the two conditions, in plain doubles."""
+    worst = 0.0
+    for own, square in ways:
+        hidden = math.prod(float(ndtr((at_least - 0.5 - c) / sigma)) for c in own)
+        shift, mu = math.log(hidden), math.sqrt(square) / sigma
+
+        def profile(e: float, mu: float = mu) -> float:
+            if mu == 0:
+                return max(0.0, 1 - math.exp(e))
+            return float(ndtr(mu / 2 - e / mu) - math.exp(e) * ndtr(-mu / 2 - e / mu))
+
+        worst = max(worst, 1 - hidden + hidden * profile(epsilon - shift), profile(epsilon + shift))
+    return worst
+
+
+@given(small, st.floats(0.3, 4), st.floats(0.8, 20), st.integers(3, 60))
+def test_the_listed_splits_are_as_bad_as_any(limits: Limits, epsilon: float, sigma: float, at_least: int) -> None:
+    listed = [(tuple(c for c, k in s.own for _ in range(k)), s.shared) for s in splits(limits)]
+    every = list(_everything(limits))
+    assert _worst(listed, epsilon, sigma, at_least) == pytest.approx(
+        _worst(every, epsilon, sigma, at_least), rel=1e-9, abs=1e-12
+    )
+
+
+@settings(max_examples=25)  # a choice with its proof takes a third of a second
+@given(small, st.floats(0.3, 3), st.floats(-9, -3))
+def test_the_choice_is_private_by_brute_force_and_proved(limits: Limits, epsilon: float, power: float) -> None:
+    delta = 10.0**power
+    cut = choose(epsilon=epsilon, delta=delta, limits=limits)
+    assert _worst(list(_everything(limits)), epsilon, cut.sigma, cut.at_least) <= delta * (1 + 1e-6)
+    for split in splits(limits):
+        assert is_private(split, epsilon=epsilon, delta=delta, sigma=cut.sigma, at_least=cut.at_least)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("per_bin", [1, 3])
+def test_no_smaller_threshold_and_no_smaller_sigma_would_do(rows: int, per_bin: int) -> None:
+    limits = Limits.of(max_rows=rows, max_per_bin=per_bin, bins=None)
+    cut = choose(epsilon=1, delta=1e-6, limits=limits)
+    ways = list(_everything(limits))
+    for sigma in np.geomspace(cut.sigma / 2, cut.sigma * 4, 400):
+        assert _worst(ways, 1, float(sigma), cut.at_least - 1) > 1e-6
+    assert _worst(ways, 1, cut.sigma * (1 - 1e-4), cut.at_least) > 1e-6
+
+
+def test_one_row_a_person_needs_22_and_the_plain_sigma() -> None:
+    """Own and shared bins are never both touched by one row, so nothing of delta has to be divided."""
+    cut = choose(epsilon=1, delta=1e-6, limits=Limits.of(max_rows=1, bins=None))
+    assert cut.at_least == 22
+    assert cut.sigma == pytest.approx(ln.sigma(epsilon=1, delta=1e-6), rel=1e-9)
+
+
+def test_which_split_is_worst_depends_on_sigma() -> None:
+    """Five rows: all in one bin shows most at sigma <= 10, in five bins at sigma >= 20 (at delta_2 about 1e-6)."""
+
+    def shows(split: tuple[int, ...], sigma: float, at_least: int) -> float:
+        return 1 - math.prod(float(ndtr((at_least - 0.5 - c) / sigma)) for c in split)
+
+    for sigma, worst in ((5.0, (5,)), (10.0, (5,)), (20.0, (1,) * 5), (40.0, (1,) * 5)):
+        at_least = round(5.5 + 4.75 * sigma)
+        assert shows(worst, sigma, at_least) >= shows(
+            (6 - len(worst),) * 1 if worst == (1,) * 5 else (1,) * 5, sigma, at_least
+        )
+
+
+def test_replace_is_dearer_and_many_rows_take_the_coarse_list() -> None:
+    limits = Limits.of(max_rows=5, max_per_bin=1, bins=None)
+    add, swap = (choose(epsilon=1, delta=1e-6, limits=limits, neighbours=n) for n in ("add-remove", "replace"))  # type: ignore[arg-type]
+    assert swap.sigma > add.sigma * 1.4
+    assert swap.at_least > add.at_least
+    many = Limits.of(max_rows=60, bins=None)
+    assert all(s.shared == many.squared_norm for s in splits(many))
+    fine = Limits.of(max_rows=40, max_per_bin=1, bins=None)
+    coarse = max(
+        _worst([(tuple(c for c, k in s.own for _ in range(k)), s.shared)], 1, 30, 180)
+        for s in splits(fine, coarse=True)
+    )
+    exact = max(_worst([(tuple(c for c, k in s.own for _ in range(k)), s.shared)], 1, 30, 180) for s in splits(fine))
+    assert coarse >= exact
+
+
+def test_a_bin_of_one_person_shows_no_more_often_than_promised() -> None:
+    """delta = 0.01 and 100,000 bins with one row each, each its own person's: the number that shows is binomial with
+    p <= 0.01; more than 1,160 has a chance below 1e-6. The seed is fixed."""
+    from leastnoise.mechanism import release_unknown
+
+    with seeded(4):
+        made = release_unknown(
+            range(100_000), np.ones(100_000, dtype=int), limits=Limits.of(max_rows=1, bins=None), epsilon=1, delta=0.01
+        )
+    assert 0 < made.bins <= 1160
+
+
+def test_is_private_says_no() -> None:
+    assert not is_private(Split(((1, 1),), 0), epsilon=1, delta=1e-6, sigma=4.2, at_least=10)
+    assert not is_private(Split((), 1), epsilon=1, delta=1e-6, sigma=4.2, at_least=100)
+
+
+def test_absurd_thresholds_are_refused() -> None:
+    with pytest.raises(errors.GridTooFine):
+        choose(epsilon=1e-12, delta=1e-12, limits=Limits.of(max_rows=2**20, max_per_bin=2**20, max_bins=1, bins=None))
+    with pytest.raises(errors.UnknownWord):
+        choose(epsilon=1, delta=1e-6, limits=Limits.of(max_rows=1, bins=None), neighbours="swap")  # type: ignore[arg-type]
+    assert thresholds.Threshold(1.0, 2).at_least == 2
