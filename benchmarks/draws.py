@@ -1,7 +1,6 @@
 """Nanoseconds a draw: ours beside NumPy's normal, the system's entropy alone, and the peers installed.
 
-    python benchmarks/draws.py      # one process, one thread; contenders take turns under the same load
-
+One process, one thread; contenders take turns under the same load.
 OpenDP and PyDP are timed where `import opendp` and `import pydp` work.
 """
 
@@ -9,6 +8,8 @@ from __future__ import annotations
 
 import os
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 
@@ -52,7 +53,7 @@ def peers() -> dict[str, tuple[Callable[[int], object], int]]:
     return found
 
 
-def main() -> None:
+def run() -> list[str]:
     contenders: dict[str, tuple[Callable[[int], object], int]] = {
         "numpy standard_normal": (generator.standard_normal, 1 << 20),
         "os.urandom, 8 bytes": (urandom, 1 << 20),
@@ -71,11 +72,24 @@ def main() -> None:
             draw(n)
             times[name].append((time.perf_counter() - start) / n * 1e9)
     base = statistics.median(times["numpy standard_normal"])
-    print(f"{'':34}{'median ns':>11}{'quartiles':>20}{'x numpy':>10}")
+    lines = ["| one draw | times NumPy's normal | median ns | quartiles |", "|---|---|---|---|"]
     for name, taken in times.items():
         low, median, high = statistics.quantiles(taken, n=4)
-        print(f"{name:34}{median:11.1f}{f'{low:.1f} .. {high:.1f}':>20}{median / base:10.1f}")
+        lines.append(f"| {name} | {median / base:.3g} | {median:.1f} | {low:.1f} .. {high:.1f} |")
+    return [*lines, "", *_large()]
 
 
-if __name__ == "__main__":
-    main()
+def _large() -> list[str]:
+    """A release of 1e8 whole numbers: time, and memory beyond the input."""
+    code = (
+        "import resource, time, numpy as np, leastnoise as ln\n"
+        "def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
+        "x = np.zeros(10**8, dtype=np.int64); x[:] = 7\n"
+        "ln.release(x[:10], sensitivity=1, epsilon=1, delta=1e-6)\n"
+        "before, begin = peak(), time.perf_counter()\n"
+        "r = ln.release(x, sensitivity=1, epsilon=1, delta=1e-6)\n"
+        "print(time.perf_counter() - begin, peak() - before - r.values.nbytes / 2**20)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    seconds, extra = map(float, done.stdout.split())
+    return [f"A release of 100,000,000 counts: {seconds:.3g} s, peak memory {extra:.0f} MB beyond input and output."]
