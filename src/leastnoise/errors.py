@@ -15,8 +15,20 @@ LeastnoiseError
 │   ├── MissingParameter               a needed number was not given
 │   ├── OutsideTheorem                 a published formula used where its theorem does not hold
 │   ├── NeighboursDiffer               add-remove and replace guarantees mixed
-│   └── NoConversion                   a guarantee that does not imply the one asked for
+│   ├── NoConversion                   a guarantee that does not imply the one asked for
+│   ├── ContributionUnbounded          nothing limits what one unit adds
+│   ├── BadDomain                      keys, edges or ranges that are no set of bins
+│   │   └── DomainTooLarge             more bins than an index can name
+│   ├── BadClip                        clip bounds that are no interval
+│   ├── UnknownSource                  a table that cannot be opened: no such file, kind or engine
+│   │   └── MixedSchemas               files of one table that disagree about their columns
+│   ├── UnknownColumn (also KeyError)  a column that is not in the table
+│   ├── WrongColumnType                a column of a type that the query cannot use
+│   ├── NotRowWise                     an expression that is more than a fixed function of one row
+│   └── BadFilter                      a where= text that is not comparisons joined by and, or, not
 ├── OutOfRange (OverflowError)         the true answer is no double
+├── EngineUnavailable (RuntimeError)   DuckDB, Spark or Java is not there to be used
+├── ReadingFailed (RuntimeError)       the rows could not be read; says nothing about them
 └── NotProved (ArithmeticError)        rigorous arithmetic could not decide within its cap
 """
 
@@ -97,6 +109,64 @@ class NeighboursDiffer(InvalidParameter):
 
 class NoConversion(InvalidParameter):
     """A guarantee that does not imply the one asked for."""
+
+
+class ContributionUnbounded(InvalidParameter):
+    """Nothing limits what one unit adds, so no finite noise hides it."""
+
+
+class BadDomain(InvalidParameter):
+    """Keys, edges or ranges that are no set of bins."""
+
+
+class DomainTooLarge(BadDomain):
+    """More bins than an index can name."""
+
+
+class BadClip(InvalidParameter):
+    """Clip bounds that are no interval."""
+
+
+class UnknownSource(InvalidParameter):
+    """A table that cannot be opened."""
+
+
+class MixedSchemas(UnknownSource):
+    """Files of one table that disagree about their columns."""
+
+
+class UnknownColumn(InvalidParameter, KeyError):
+    """A column that is not in the table."""
+
+    __str__ = Exception.__str__  # KeyError would print the repr of the message
+
+    @classmethod
+    def among(cls, column: object, columns: Iterable[str]) -> UnknownColumn:
+        """The error for `column`, with the nearest of the table's columns when one is near."""
+        columns = list(columns)
+        near = get_close_matches(str(column), columns, n=1)
+        hint = f' Did you mean "{near[0]}"?' if near else ""
+        return cls(f'there is no column "{column}".{hint} The columns are {", ".join(columns)}.')
+
+
+class WrongColumnType(InvalidParameter):
+    """A column of a type that the query cannot use."""
+
+
+class NotRowWise(InvalidParameter):
+    """An expression that is more than a fixed function of one row."""
+
+
+class BadFilter(InvalidParameter):
+    """A where= text that is not comparisons joined by and, or, not."""
+
+
+class EngineUnavailable(LeastnoiseError, RuntimeError):
+    """An engine, or what it needs, is not there to be used."""
+
+
+class ReadingFailed(LeastnoiseError, RuntimeError):
+    """The rows could not be read. Engines quote values in their messages, so this one says nothing about them."""
 
 
 class OutOfRange(LeastnoiseError, OverflowError):

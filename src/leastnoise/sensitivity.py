@@ -1,0 +1,192 @@
+"""What one unit can change: limits on its rows -> L1, L2 and Linf of the answer, rounded toward privacy.
+
+Bounding keeps at most p = max_per_bin rows of a unit in a bin, then B = max_bins of its bins, then m = max_rows of
+its rows. Each step looks at one unit only, so a neighbouring table changes the rows of one unit and no others.
+The counts n of one unit therefore satisfy n_b <= p, at most B of them positive, sum n <= m, and among those the
+norms are largest when the bins are filled one after another: q = min(B, floor(m/p)) full bins and, if q < B, one
+with r = m - q p rows (convexity: moving a row from a smaller bin to a larger one never lowers the L2 norm).
+
+Everything is exact rational arithmetic; a square root is taken once, at the end, and rounded up to a double.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from leastnoise.errors import ContributionUnbounded, NotPositive, UnknownWord, WrongType
+
+Neighbours = Literal["add-remove", "replace"]
+NEIGHBOURS: tuple[Neighbours, ...] = ("add-remove", "replace")
+LARGEST_LIMIT = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """Upper bounds on the norms of the change that one unit can cause."""
+
+    l1: float
+    l2: float
+    linf: float
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of one unit is kept, complete: every limit is a number, none larger than the others allow."""
+
+    max_rows: int
+    max_per_bin: int
+    max_bins: int
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        max_rows: int | None,
+        max_per_bin: int | None = None,
+        max_bins: int | None = None,
+        bins: int | None,
+        unit: str = "unit",
+        what: str = "the answer",
+    ) -> Limits:
+        """The limits given, filled up with what they imply; `bins` is the size of the domain, None when unknown."""
+        for name, value in (("max_rows", max_rows), ("max_per_bin", max_per_bin), ("max_bins", max_bins)):
+            _check(name, value)
+        widest = LARGEST_LIMIT if bins is None else min(bins, LARGEST_LIMIT)
+        if max_rows is None and (max_per_bin is None or (max_bins is None and widest > 1)):
+            raise ContributionUnbounded(_unbounded(unit, what, max_per_bin, max_bins))
+        allowed_bins = min(max_bins or widest, widest)
+        rows = max_rows if max_rows is not None else (max_per_bin or 1) * allowed_bins
+        per_bin = min(max_per_bin or rows, rows)
+        allowed_bins = min(allowed_bins, rows)
+        return cls(max_rows=min(rows, per_bin * allowed_bins), max_per_bin=per_bin, max_bins=allowed_bins)
+
+    @property
+    def fullest(self) -> tuple[int, int]:
+        """(q, r): q bins with max_per_bin rows each and one more with r rows, the worst a unit can do."""
+        full = min(self.max_bins, self.max_rows // self.max_per_bin)
+        return full, (self.max_rows - full * self.max_per_bin if full < self.max_bins else 0)
+
+    @property
+    def squared_norm(self) -> int:
+        """q p^2 + r^2, the largest squared L2 norm of one unit's counts."""
+        full, rest = self.fullest
+        return full * self.max_per_bin**2 + rest**2
+
+
+def of_sum(
+    limits: Limits, *, low: Fraction | int, high: Fraction | int, bins: int | None, neighbours: Neighbours
+) -> Sensitivity:
+    """A sum per bin of values within [low, high], the ends after quantisation; counts are low = 0, high = 1.
+
+    Add-remove: the vector of one unit, V times its counts. Replace: the difference of two such vectors.
+    With one sign the entries of the two subtract, so the worst case is disjoint bins: L1 doubles, L2 grows by
+    sqrt 2, Linf stays. With both signs they may add up in the same bins: twice everything. In a single bin the
+    old unit may give high and the new one low, or either nothing at all because a filter removed its rows.
+    """
+    largest = max(abs(Fraction(low)), abs(Fraction(high)))
+    rows, in_bin, square = limits.max_rows, min(limits.max_rows, limits.max_per_bin), limits.squared_norm
+    if neighbours == "add-remove":
+        return _norms(largest * rows, largest**2 * square, largest * in_bin)
+    if bins == 1:
+        spread = max(Fraction(high), Fraction(0)) - min(Fraction(low), Fraction(0))
+        return _norms(in_bin * spread, (in_bin * spread) ** 2, in_bin * spread)
+    if low >= 0 or high <= 0:
+        return _norms(2 * largest * rows, 2 * largest**2 * square, largest * in_bin)
+    return _norms(2 * largest * rows, 4 * largest**2 * square, 2 * largest * in_bin)
+
+
+def of_mean(limits: Limits, *, half: Fraction | int, bins: int | None, neighbours: Neighbours) -> Sensitivity:
+    """(S, h N) per bin: centred sums S of values within [-h, h] and counts N scaled by the same h = `half`.
+
+    Add-remove: one bin with n rows changes by (+-h n, h n): L2 is h sqrt 2 times the norm of the counts.
+    Replace, n against n' rows in a bin: (h (n + n'))^2 + (h (n - n'))^2 = 2 h^2 (n^2 + n'^2), so twice the
+    add-remove square, whether the bins are shared or not. L1: h (n + n') + h |n - n'| = 2 h max(n, n').
+    """
+    reach = Fraction(half)
+    rows, in_bin, square = limits.max_rows, min(limits.max_rows, limits.max_per_bin), limits.squared_norm
+    if neighbours == "add-remove":
+        return _norms(2 * reach * rows, 2 * reach**2 * square, reach * in_bin)
+    distinct = 1 if bins == 1 else 2
+    return _norms(2 * reach * rows * distinct, 4 * reach**2 * square, 2 * reach * in_bin)
+
+
+def of_vector_sum(
+    *, norm: Fraction | int, length: int, max_rows: int, counted: bool, neighbours: Neighbours
+) -> Sensitivity:
+    """A sum of vectors of L2 norm at most `norm`, and with `counted` also norm times the number of rows.
+
+    Quantised vectors are inside the ball exactly, so no allowance for the grid is needed. By Cauchy-Schwarz
+    L1 <= sqrt(length) L2 for the vector part. With n rows against n': |s - s'| <= C (n + n'), and as for the mean
+    C^2 (n + n')^2 + C^2 (n - n')^2 = 2 C^2 (n^2 + n'^2).
+    """
+    reach = Fraction(norm) * max_rows
+    moved = reach if neighbours == "add-remove" else 2 * reach
+    square = moved**2 + (reach**2 if counted and neighbours == "add-remove" else 0)
+    extra = reach if counted else Fraction(0)
+    l1 = _root_up(length * moved**2) + (float_up(extra) if counted else 0.0)
+    return Sensitivity(
+        l1=math.nextafter(l1, math.inf) if counted else l1, l2=_root_up(square), linf=float_up(moved)
+    )
+
+
+def of_kernel(limits: Limits, *, neighbours: Neighbours) -> Sensitivity:
+    """Rows that spread non-negative weights summing to at most one: each row has L1, L2 and Linf at most one."""
+    rows = Fraction(limits.max_rows)
+    if neighbours == "add-remove":
+        return _norms(rows, rows**2, rows)
+    return _norms(2 * rows, 2 * rows**2, rows)
+
+
+def check_neighbours(word: str) -> Neighbours:
+    """`word` if it is one of the two relations."""
+    for choice in NEIGHBOURS:
+        if word == choice:
+            return choice
+    raise UnknownWord.among("neighbours", word, NEIGHBOURS)
+
+
+def float_up(value: Fraction) -> float:
+    """The least double that is not below `value`."""
+    near = float(value)
+    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+
+
+def _root_up(square: Fraction) -> float:
+    """The least double whose square is not below `square`."""
+    near = math.sqrt(float(square))
+    while Fraction(near) ** 2 < square:
+        near = math.nextafter(near, math.inf)
+    while near > 0 and Fraction(math.nextafter(near, 0)) ** 2 >= square:
+        near = math.nextafter(near, 0)
+    return near
+
+
+def _norms(l1: Fraction | int, l2_squared: Fraction | int, linf: Fraction | int) -> Sensitivity:
+    return Sensitivity(
+        l1=float_up(Fraction(l1)), l2=_root_up(Fraction(l2_squared)), linf=float_up(Fraction(linf))
+    )
+
+
+def _check(name: str, value: int | None) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise WrongType(f"{name} must be a whole number. Got {value!r} instead.")
+    if not 1 <= value <= LARGEST_LIMIT:
+        raise NotPositive(
+            f"{name} must be at least 1 and at most {LARGEST_LIMIT}: with no row kept there is nothing to release. "
+            f"Got {value} instead. Say {name}=1 for the least noise."
+        )
+
+
+def _unbounded(unit: str, what: str, max_per_bin: int | None, max_bins: int | None) -> str:
+    missing = "max_bins" if max_per_bin is not None else "max_rows"
+    given = f" max_per_bin={max_per_bin} limits one bin only, not how many bins." if max_per_bin else ""
+    given = f" max_bins={max_bins} limits bins, not the rows in one." if max_bins and not given else given
+    return (
+        f'one "{unit}" may add any number of rows to {what}, so no finite noise can hide it.{given} '
+        f"Say {missing}=5 (or what a typical unit needs)."
+    )
