@@ -75,7 +75,9 @@ def main() -> None:
             if times:
                 print(f"{name:12} {statistics.median(times):7.2f} s   {[round(t, 2) for t in times]}")
         if given.memory_limit is None:
-            print(f"ratio        {statistics.median(measured['leastnoise']) / statistics.median(measured['window SQL']):.2f}")
+            print(
+                f"ratio        {statistics.median(measured['leastnoise']) / statistics.median(measured['window SQL']):.2f}"
+            )
 
 
 if __name__ == "__main__":

@@ -7,8 +7,9 @@ Numbers are written as quoted text and cast, because engines turn a decimal lite
 
 from __future__ import annotations
 
+from datetime import date
 from functools import singledispatch
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leastnoise.domain import (
     Axis,
@@ -23,7 +24,7 @@ from leastnoise.domain import (
     OrNull,
     Steps,
 )
-from leastnoise.errors import DomainTooLarge, WrongColumnType
+from leastnoise.errors import BadDomain, DomainTooLarge, WrongColumnType
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -88,30 +89,32 @@ def _(axis: Keys, rows: ir.Table, column: str, name: str) -> ir.Table:
     import ibis
     import pyarrow as pa
 
-    first = axis.values[0]
-    if isinstance(first, bool):
-        rows = _typed(rows, column, name, rows[column].type().is_boolean(), "booleans")
-        left = rows[column].cast("int64")
-        values: list[object] = [int(bool(value)) for value in axis.values]
-    elif isinstance(first, int):
-        left, values = whole(rows[column], column), list(axis.values)
-        if any(not -(2**63) <= int(value) < 2**63 for value in axis.values):  # type: ignore[call-overload]
-            raise WrongColumnType("integer keys must fit into 64 bits. Use text keys.")
-    elif isinstance(first, str):
-        rows = _typed(rows, column, name, rows[column].type().is_string(), "text")
-        left, values = rows[column], list(axis.values)
-    else:
-        left, values = (
-            epoch_days(rows[column], column),
-            [Days(value, value.max).first for value in axis.values],
-        )  # type: ignore
+    left, values = _comparable(axis, rows[column], column)
     join = f"{name}_key"
-    keys = ibis.memtable(
-        pa.table({join: values, name: pa.array(range(axis.size), pa.int64())}),
-    )
+    keys = ibis.memtable(pa.table({join: values, name: pa.array(range(axis.size), pa.int64())}))
     rows = rows.mutate(**{f"{name}_left": left})
     joined = rows.left_join(keys, rows[f"{name}_left"] == keys[join])
     return joined.drop(join, f"{name}_left")
+
+
+def _comparable(axis: Keys, value: ir.Value, column: str) -> tuple[ir.Value, list[Any]]:
+    """The column and the keys in one type whose equality is the same on every engine: 64-bit integers or text."""
+    first, kind, keys = axis.values[0], value.type(), list(axis.values)
+    if isinstance(first, date):
+        return epoch_days(value, column), [
+            (key - date(1970, 1, 1)).days for key in keys if isinstance(key, date)
+        ]
+    if isinstance(first, bool) and kind.is_boolean():
+        return value.cast("int64"), [int(key is True) for key in keys]
+    if isinstance(first, str) and kind.is_string():
+        return value, keys
+    if not isinstance(first, int) or isinstance(first, bool):
+        raise WrongColumnType(
+            f'"{column}" holds {kind}, and the keys are {type(first).__name__}s such as {first!r}.'
+        )
+    if any(not -(2**63) <= key < 2**63 for key in keys if isinstance(key, int)):
+        raise BadDomain("integer keys must fit into 64 bits. Use text keys.")
+    return whole(value, column), keys
 
 
 @place.register(Edges)
@@ -236,12 +239,6 @@ def epoch_days(value: ir.Value, column: str) -> ir.IntegerValue:
 def is_missing(value: ir.Value) -> ir.BooleanValue:
     """Null, or NaN where the type has one."""
     return value.isnull() | value.cast("float64").isnan() if value.type().is_floating() else value.isnull()
-
-
-def _typed(rows: ir.Table, column: str, name: str, fits: bool, wanted: str) -> ir.Table:
-    if not fits:
-        raise WrongColumnType(f'"{column}" holds {rows[column].type()}, and the keys are {wanted}.')
-    return rows
 
 
 def _below(position: ir.IntegerValue, size: int) -> ir.IntegerValue:

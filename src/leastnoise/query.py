@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from leastnoise import vectors
 from leastnoise.binning import is_missing, place_rows
 from leastnoise.bounding import FIRST, WORD, Coding, bounded, salt, with_hash, with_unit_word, word
 from leastnoise.clipping import Clip
 from leastnoise.domain import Domain
 from leastnoise.engines import Source
 from leastnoise.sensitivity import Limits, Neighbours, Sensitivity
+from leastnoise.vectors import Ball
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -33,7 +35,7 @@ class Query:
 
     `domain` is None for unknown keys. `grid` is the step of the integers: the answer is integers * grid.
     For kind "mean" the integers are, bin by bin, first the centred sums and then the counts times `clip.half`;
-    for "vector_mean" the sums of the components and then the count times `norm_steps`.
+    for "vector_mean" the sums of the components and then the count times `ball.radius`.
     """
 
     kind: Kind
@@ -50,8 +52,7 @@ class Query:
     columns: tuple[str, ...] = ()
     nulls: str = "drop"
     levels: tuple[float, ...] = ()
-    norm: float = 0.0
-    norm_steps: int = 0
+    ball: Ball | None = None
 
     @property
     def bins(self) -> int | None:
@@ -61,8 +62,8 @@ class Query:
     @property
     def size(self) -> int | None:
         """How many integers the answer has; None when the keys are unknown."""
-        if self.kind in ("vector_sum", "vector_mean"):
-            return len(self.columns) + (self.kind == "vector_mean")
+        if self.ball is not None:
+            return self.ball.length + (self.kind == "vector_mean")
         return None if self.domain is None else self.domain.size * (2 if self.kind == "mean" else 1)
 
     @property
@@ -77,7 +78,7 @@ class Query:
         place = f" by {', '.join(self.by)}" if self.by else ""
         bins = "unknown keys" if self.domain is None else f"{self.domain.size} bins"
         clip = f", clipped to [{self.clip.low!r}, {self.clip.high!r}]" if self.clip else ""
-        norm = f", norm clipped to {self.norm!r}" if self.norm else ""
+        norm = f", norm clipped to {self.ball.radius * self.ball.grid!r}" if self.ball else ""
         limits = self.limits
         return (
             f"{asked}{place} ({bins}){clip}{norm}; one {' + '.join(self.unit)} keeps at most {limits.max_rows} rows, "
@@ -101,10 +102,8 @@ class Aggregate:
 
 def aggregate(query: Query) -> Aggregate:
     """The exact integers of a query. PRIVATE: for a mechanism that adds noise, and for tests."""
-    if query.kind in ("vector_sum", "vector_mean"):
-        from leastnoise.vectors import sums
-
-        return Aggregate(values=sums(query))
+    if query.ball is not None:
+        return _vectors(query, query.ball)
     if query.domain is None:
         return _unknown(query, query.source.engine.fetch(expression(query)))
     rows = _coded(query)
@@ -114,11 +113,26 @@ def aggregate(query: Query) -> Aggregate:
 
 def expression(query: Query) -> ir.Table:
     """The lazy table of totals: one expression for every engine."""
-    if query.kind in ("vector_sum", "vector_mean"):
-        from leastnoise.vectors import kept_rows
-
-        return kept_rows(query)
+    if query.ball is not None:
+        return vectors.kept(query.rows, ball=query.ball, **_vector_parts(query))
     return _keys_and_totals(query) if query.domain is None else _totals(query, _coded(query))
+
+
+def _vectors(query: Query, ball: Ball) -> Aggregate:
+    total = vectors.sums(query.rows, ball=ball, **_vector_parts(query))
+    if query.kind == "vector_sum":
+        return Aggregate(values=narrow(total[:-1]))
+    return Aggregate(values=narrow(np.append(total[:-1], total[-1] * ball.radius)))
+
+
+def _vector_parts(query: Query) -> dict[str, Any]:
+    return {
+        "unit": query.unit,
+        "columns": query.columns,
+        "max_rows": query.limits.max_rows,
+        "key": salt(query.describe()),
+        "engine": query.source.engine,
+    }
 
 
 def _coded(query: Query) -> ir.Table:

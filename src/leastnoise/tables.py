@@ -15,6 +15,7 @@ from leastnoise.domain import Domain, Lattice, Steps, product
 from leastnoise.engines import Source
 from leastnoise.engines.sources import open_source
 from leastnoise.errors import (
+    BadClip,
     BadDomain,
     DomainTooLarge,
     InvalidParameter,
@@ -27,6 +28,7 @@ from leastnoise.errors import (
 from leastnoise.expressions import row_wise
 from leastnoise.query import Kind, Query
 from leastnoise.sensitivity import Limits, Neighbours, check_neighbours
+from leastnoise.vectors import Ball, check_columns
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -167,6 +169,69 @@ class Table:
     ) -> Query:  # fmt: skip
         """The mean of a column clipped to [low, high], in each bin of `by`: centred sum and count together."""
         return self._values("mean", column, clip, by, keys, nulls, (max_rows, max_per_bin, max_bins))
+
+    def vector_sum(
+        self,
+        columns: str | Sequence[str],
+        *,
+        clip_norm: float,
+        length: int | None = None,
+        max_rows: int | None = None,
+    ) -> Query:
+        """The sum of vectors clipped to the L2 norm `clip_norm`: several columns, or one array column of `length`."""
+        return self._vectors("vector_sum", columns, clip_norm, length, max_rows)
+
+    def vector_mean(
+        self,
+        columns: str | Sequence[str],
+        *,
+        clip_norm: float,
+        length: int | None = None,
+        max_rows: int | None = None,
+    ) -> Query:
+        """The mean of vectors clipped to the L2 norm `clip_norm`: their sum and their number together."""
+        return self._vectors("vector_mean", columns, clip_norm, length, max_rows)
+
+    def _vectors(
+        self,
+        kind: Kind,
+        columns: str | Sequence[str],
+        clip_norm: float,
+        length: int | None,
+        max_rows: int | None,
+    ) -> Query:
+        names = (columns,) if isinstance(columns, str) else tuple(columns)
+        for column in names:
+            self._public(column)
+        size = self._vector_length(names, length)
+        if isinstance(clip_norm, bool | str) or not 0 < clip_norm < 1e300:
+            raise BadClip(f"clip_norm must be above zero and finite. Got {clip_norm!r} instead.")
+        check_columns(self.rows, names, size)
+        ball = Ball.of(float(clip_norm), size)
+        limits = self._limits(1, (), max_rows, None, None)
+        reach = sensitivities.of_vector_sum(
+            norm=ball.radius * Fraction(ball.grid), length=size, max_rows=limits.max_rows,
+            counted=kind == "vector_mean", neighbours=self.neighbours,
+        )  # fmt: skip
+        return self._query(
+            kind=kind,
+            by=(),
+            domain=None,
+            limits=limits,
+            sensitivity=reach,
+            columns=names,
+            ball=ball,
+            grid=ball.grid,
+        )
+
+    def _vector_length(self, names: tuple[str, ...], length: int | None) -> int:
+        if not names or len(set(names)) < len(names):
+            raise InvalidParameter("a vector needs one or more different columns. Name each once.")
+        if not self.rows[names[0]].type().is_array():
+            return len(names)
+        if len(names) > 1 or length is None or isinstance(length, bool) or not 2 <= length <= 2**20:
+            raise MissingParameter("an array column needs its public length, from 2 to 2^20: say length=128.")
+        return length
 
     def _counts(
         self, kind: Kind, domain: Domain | None, *, by: Sequence[str] = (), nulls: str = "drop",

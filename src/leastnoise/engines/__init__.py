@@ -70,7 +70,7 @@ def reading(work: Callable[[], T]) -> T:
         raise
     except Exception:
         failed = ReadingFailed(
-            "the rows could not be read. Nothing was released and no budget was spent here. The engine's own "
+            "the rows could not be read. Nothing was released. The engine's own "
             "message is withheld because it may quote private values. Look at the data with table.check(), "
             "and see that the files are whole and the temporary disk has room."
         )

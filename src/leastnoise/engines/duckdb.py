@@ -63,7 +63,8 @@ class DuckDB:
     def vector_sums(
         self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]
     ) -> list[np.ndarray]:
-        return reading(lambda: [reduce(self.backend.to_pyarrow_batches(rows, chunk_size=BLOCK))])
+        text = self.backend.compile(rows)
+        return reading(lambda: [reduce(self.backend.con.sql(text).to_arrow_reader(BLOCK))])
 
 
 def connect(*, memory_limit: str | None = None) -> DuckDB:

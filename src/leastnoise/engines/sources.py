@@ -101,9 +101,9 @@ def check_schemas(files: Sequence[str]) -> None:
         return
     import pyarrow.parquet as pq
 
-    first = reading(lambda: pq.read_schema(files[0])).remove_metadata()
-    for file in files[1:]:
-        other = reading(lambda file=file: pq.read_schema(file)).remove_metadata()
+    schemas = reading(lambda: [pq.read_schema(file).remove_metadata() for file in files])
+    first = schemas[0]
+    for file, other in zip(files, schemas, strict=True):
         if other != first:
             differing = sorted({field.name for field in set(first) ^ set(other)})
             raise MixedSchemas(

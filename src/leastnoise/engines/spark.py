@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -112,14 +113,10 @@ def connect(master: str) -> Spark:
 
     _find_java()
     _knock(master)
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        missing = EngineUnavailable("Spark is not installed. Type pip install 'leastnoise[spark]'.")
-    else:
-        missing = None
-    if missing is not None:
-        raise missing
+    if importlib.util.find_spec("pyspark") is None:
+        raise EngineUnavailable("Spark is not installed. Type pip install 'leastnoise[spark]'.")
+    from pyspark.sql import SparkSession
+
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     running = SparkSession.getActiveSession()
     if running is not None and running.sparkContext.master != master:
