@@ -19,6 +19,7 @@ from leastnoise.bounding import FIRST, WORD, Coding, bounded, salt, with_hash, w
 from leastnoise.clipping import Clip
 from leastnoise.domain import Domain
 from leastnoise.engines import Source
+from leastnoise.nearest import WEIGHT_BITS
 from leastnoise.sensitivity import Limits, Neighbours, Sensitivity
 from leastnoise.vectors import Ball
 
@@ -53,6 +54,7 @@ class Query:
     nulls: str = "drop"
     levels: tuple[float, ...] = ()
     ball: Ball | None = None
+    spread: int = 0  # over how many nodes a kernel spreads a row
 
     @property
     def bins(self) -> int | None:
@@ -104,6 +106,8 @@ def aggregate(query: Query) -> Aggregate:
     """The exact integers of a query. PRIVATE: for a mechanism that adds noise, and for tests."""
     if query.ball is not None:
         return _vectors(query, query.ball)
+    if query.spread:
+        return _known(query, [query.source.engine.fetch(expression(query))])
     if query.domain is None:
         return _unknown(query, query.source.engine.fetch(expression(query)))
     rows = _coded(query)
@@ -115,6 +119,8 @@ def expression(query: Query) -> ir.Table:
     """The lazy table of totals: one expression for every engine."""
     if query.ball is not None:
         return vectors.kept(query.rows, ball=query.ball, **_vector_parts(query))
+    if query.spread:
+        return _weights(query)
     return _keys_and_totals(query) if query.domain is None else _totals(query, _coded(query))
 
 
@@ -183,6 +189,25 @@ def _totals(query: Query, rows: ir.Table) -> ir.Table:
     return kept.group_by("bin").aggregate(**totals)
 
 
+def _weights(query: Query) -> ir.Table:
+    """Kernel weights: rows are ranked by a hash of all their nodes and weights, then summed node by node."""
+    import ibis
+
+    engine, (column,) = query.source.engine, query.by
+    rows = with_unit_word(query.rows.select(*query.unit, column), query.unit, engine)
+    parts = [f"_part{place}" for place in range(query.spread)]
+    rows = rows.mutate(**{name: rows[column][place] for place, name in enumerate(parts)})
+    rows = rows.filter(rows[parts[0]] > 0)
+    rows = rows.mutate(_unit=rows["_unit"] ^ salt(query.describe()))
+    for name in parts:
+        rows = with_hash(rows, 0, code=name, codes=2**62, name="_unit")
+    order = ibis.window(group_by=list(query.unit), order_by=["_unit", *parts])
+    rows = rows.mutate(_rank=ibis.row_number().over(order))
+    kept = rows.filter(rows["_rank"] < query.limits.max_rows).select(part=rows[column].unnest())
+    kept = kept.select(bin=kept["part"] >> WEIGHT_BITS, value=kept["part"] & (2**WEIGHT_BITS - 1))
+    return kept.filter(kept["value"] > 0).group_by("bin").aggregate(rows=engine.exact_sum(kept["value"]))
+
+
 def _capped(rows: ir.Table, unit: tuple[str, ...], count: int) -> ir.Table:
     """One bin and no values: all rows of a unit are alike, so their number is enough."""
     import ibis
@@ -203,7 +228,7 @@ def _known(query: Query, parts: list[pa.Table]) -> Aggregate:
     assert query.domain is not None
     counts = _scatter(query.domain.size, bins, rows)
     if query.clip is None:
-        return Aggregate(values=counts)
+        return Aggregate(values=narrow(counts))
     sums = _scatter(query.domain.size, bins, np.concatenate([_integers(part["total"]) for part in parts]))
     if query.kind == "sum":
         return Aggregate(values=narrow(sums))
@@ -228,6 +253,8 @@ def _integers(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
 
 def narrow(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """int64 where every value fits, Python integers otherwise."""
+    if values.dtype == np.int64:
+        return values
     fits = all(-(2**63) <= int(value) < 2**63 for value in values)
     return values.astype(np.int64) if fits else values
 

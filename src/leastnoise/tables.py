@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import sensitivity as sensitivities
-from leastnoise.binning import lattice_cell, place_rows
+from leastnoise.binning import exactly, lattice_cell, place_rows, real
 from leastnoise.bounding import word
 from leastnoise.clipping import Clip
-from leastnoise.domain import Domain, Lattice, Steps, product
+from leastnoise.domain import Domain, IntegerRange, Lattice, Steps, product
 from leastnoise.engines import Source
 from leastnoise.engines.sources import open_source
 from leastnoise.errors import (
@@ -20,12 +21,14 @@ from leastnoise.errors import (
     DomainTooLarge,
     InvalidParameter,
     MissingParameter,
+    NotPositive,
     NotRowWise,
     UnknownColumn,
     UnknownWord,
     WrongType,
 )
 from leastnoise.expressions import row_wise
+from leastnoise.nearest import FULL, HasCoordinates, Nearest, Spread, check_nodes
 from leastnoise.query import Kind, Query
 from leastnoise.sensitivity import Limits, Neighbours, check_neighbours
 from leastnoise.vectors import Ball, check_columns
@@ -75,6 +78,7 @@ class Table:
     rows: ir.Table
     unit: tuple[str, ...]
     neighbours: Neighbours
+    kernels: tuple[tuple[str, int], ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -111,6 +115,35 @@ class Table:
                 )
         return replace(self, rows=rows)
 
+    def nearest(
+        self, graph: HasCoordinates, *, lon: str, lat: str, within: float, name: str = "node",
+        kernel_width: float | None = None, spread: int = 4,
+    ) -> Table:  # fmt: skip
+        """A column `name` with the number of the graph's node nearest to the point, at most `within` metres away.
+
+        With `kernel_width` (metres) a row's weight of one is spread over up to `spread` nearby nodes instead, and
+        a histogram of `name` sums the weights.
+        """
+        nodes = check_nodes(graph, within)
+        for column in (lon, lat):
+            self._public(column)
+        if name in self.columns:
+            raise InvalidParameter(f'there is a column "{name}" already. Say name="another".')
+        points = [real(self.rows[column], column).fill_null(exactly(math.nan)) for column in (lon, lat)]
+        function: Any = Nearest(nodes=nodes, within=float(within))
+        if kernel_width is not None:
+            if not (kernel_width > 0 and math.isfinite(kernel_width)) or not 1 <= spread <= 64:
+                raise NotPositive(
+                    "kernel_width must be above zero, in metres, and spread from 1 to 64 nodes."
+                )
+            function = Spread(
+                nodes=nodes, within=float(within), width=float(kernel_width), count=min(spread, len(nodes))
+            )
+        result = "int64" if kernel_width is None else "array<int64>"
+        made = self.source.engine.map_points(function, *points, result=result)
+        kernels = dict(self.kernels) | ({name: function.count} if kernel_width is not None else {})
+        return replace(self, rows=self.rows.mutate(**{name: made}), kernels=tuple(kernels.items()))
+
     def count(self, *, max_rows: int | None = None) -> Query:
         """The number of rows."""
         return self._counts("count", Domain(), max_rows=max_rows)
@@ -133,6 +166,8 @@ class Table:
             raise MissingParameter(
                 "histogram needs a column: histogram('junction', keys=...). For one number use count()."
             )
+        if by[0] in dict(self.kernels):
+            return self._kernel(by, keys, max_rows)
         domain = self._domain(by, keys, nulls)
         return self._counts(
             "count", domain, by=by, nulls=nulls, max_rows=max_rows, max_per_bin=max_per_bin, max_bins=max_bins
@@ -243,6 +278,20 @@ class Table:
         return self._query(
             kind=kind, by=tuple(by), domain=domain, limits=limits, sensitivity=size, nulls=nulls
         )
+
+    def _kernel(self, by: Sequence[str], keys: Any, max_rows: int | None) -> Query:
+        if len(by) > 1 or not isinstance(keys, range) or keys.start or keys.step != 1 or max_rows is None:
+            raise MissingParameter(
+                "a histogram of kernel weights is by that one column and needs every node and a limit on rows: "
+                f'histogram("{by[0]}", keys=range(number_of_nodes), max_rows=5).'
+            )
+        limits = self._limits(None, by, max_rows, None, None)
+        size = sensitivities.of_kernel(limits, neighbours=self.neighbours)
+        domain = Domain(tuple(by), (IntegerRange(0, keys.stop),))
+        return Query(
+            kind="count", source=self.source, rows=self.rows, unit=self.unit, neighbours=self.neighbours, by=tuple(by),
+            domain=domain, limits=limits, sensitivity=size, grid=1 / FULL, spread=dict(self.kernels)[by[0]],
+        )  # fmt: skip
 
     def _values(
         self, kind: Kind, column: str, clip: object, by: str | Sequence[str], keys: Any, nulls: str,

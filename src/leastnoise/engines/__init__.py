@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from leastnoise.errors import LeastnoiseError, ReadingFailed
 
@@ -39,6 +40,9 @@ class Engine(Protocol):
     def smallest(self, rows: ir.Table, *, unit: list[str], column: str, count: int) -> ir.Table:
         """The `count` smallest values of an integer column in each unit, as a table of that one column."""
 
+    def map_points(self, function: Any, x: ir.Value, y: ir.Value, *, result: str) -> ir.Value:
+        """A NumPy function of two columns of doubles, applied to blocks of rows where the rows are."""
+
     def passes(self, rows: ir.Table, *, unit: list[str], kept: int) -> int:
         """In how many passes over classes of units the work fits into memory: a power of two."""
 
@@ -56,6 +60,11 @@ class Source:
     rows: ir.Table
     name: str
     files: tuple[str, ...] = ()
+
+
+def unique(word: str) -> str:
+    """A name that nothing else in a session has."""
+    return f"leastnoise_{word}_{uuid.uuid4().hex}"
 
 
 def reading(work: Callable[[], T]) -> T:

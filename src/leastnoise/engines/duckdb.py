@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from leastnoise.engines import reading
+from leastnoise.engines import reading, unique
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -56,6 +56,18 @@ class DuckDB:
         smallest = _builtin(ibis.udf.agg, _smallest, "min", ("int64", "int64"), "array<int64>")
         kept = rows.group_by(unit).aggregate(**{column: smallest(rows[column], count)})
         return kept.select(**{column: kept[column].unnest()})
+
+    def map_points(self, function: Any, x: ir.Value, y: ir.Value, *, result: str) -> ir.Value:
+        import ibis
+
+        def points(x: Any, y: Any) -> Any:
+            import pyarrow as pa
+
+            made = function(x.to_numpy(zero_copy_only=False), y.to_numpy(zero_copy_only=False))
+            return pa.array(list(made), pa.list_(pa.int64())) if made.ndim == 2 else pa.array(made)
+
+        signature = (("float64", "float64"), result)
+        return ibis.udf.scalar.pyarrow(points, name=unique("points"), signature=signature)(x, y)
 
     def passes(self, rows: ir.Table, *, unit: list[str], kept: int) -> int:
         return 1

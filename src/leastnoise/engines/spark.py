@@ -8,12 +8,11 @@ import re
 import shutil
 import socket
 import sys
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leastnoise.engines import Source, reading
+from leastnoise.engines import Source, reading, unique
 from leastnoise.errors import EngineUnavailable, UnknownSource
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class Spark:
 
     def view(self, frame: Any) -> ir.Table:
         """A Spark DataFrame as an Ibis table."""
-        name = f"leastnoise_{uuid.uuid4().hex}"
+        name = unique("rows")
         frame.createOrReplaceTempView(name)
         return self.backend.table(name)
 
@@ -84,6 +83,17 @@ class Spark:
         within = ibis.window(group_by=unit, order_by=[column])
         ranked = rows.mutate(_rank=ibis.row_number().over(within))
         return ranked.filter(ranked["_rank"] < count).select(column)
+
+    def map_points(self, function: Any, x: ir.Value, y: ir.Value, *, result: str) -> ir.Value:
+        import ibis
+
+        def points(x: Any, y: Any) -> Any:
+            import pandas as pd
+
+            return pd.Series(list(function(x.to_numpy(), y.to_numpy())))
+
+        signature = (("float64", "float64"), result)
+        return ibis.udf.scalar.pandas(points, name=unique("points"), signature=signature)(x, y)
 
     def passes(self, rows: ir.Table, *, unit: list[str], kept: int) -> int:
         return 1  # Spark spills to disk by itself
