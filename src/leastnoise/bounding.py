@@ -11,6 +11,7 @@ The limits act in the order max_per_bin, max_bins, max_rows (other orders keep f
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -101,13 +102,17 @@ def with_hash(rows: ir.Table, key: int, *, code: str, codes: int, name: str) -> 
 def bounded(
     rows: ir.Table, *, unit: tuple[str, ...], coding: Coding, limits: Limits, key: int, engine: Engine
 ) -> ir.Table:
-    """A table of the one column `code`: the rows that are kept. `rows` has the unit, `_unit` and `code`."""
+    """A table of the one column `code`: the rows that are kept. `rows` has the unit, `_unit` and `code`.
+
+    A limit is applied unless those already applied, and the size of the domain, imply it.
+    """
     rows = rows.select(*unit, "_unit", "code")
+    in_bin, bins = math.inf, float(coding.bins)
     if limits.max_per_bin < limits.max_rows:
-        rows = _within_bins(rows, unit, coding, limits.max_per_bin, key)
+        rows, in_bin = _within_bins(rows, unit, coding, limits.max_per_bin, key), limits.max_per_bin
     if limits.max_bins < min(limits.max_rows, coding.bins):
-        rows = _fewer_bins(rows, unit, coding, limits.max_bins, key)
-    if limits.max_rows < limits.max_per_bin * limits.max_bins or limits.max_per_bin == limits.max_rows:
+        rows, bins = _fewer_bins(rows, unit, coding, limits.max_bins, key), limits.max_bins
+    if in_bin * bins > limits.max_rows:
         rows = _fewer_rows(rows, unit, coding, limits.max_rows, key, engine)
     return rows.select("code")
 

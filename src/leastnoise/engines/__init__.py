@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -74,7 +75,9 @@ def reading(work: Callable[[], T]) -> T:
     after the handler has ended, so that neither __cause__ nor __context__ keeps the original.
     """
     try:
-        return work()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a warning may quote a value as well
+            return work()
     except LeastnoiseError:
         raise
     except Exception:

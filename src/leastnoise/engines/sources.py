@@ -141,11 +141,10 @@ def _open_connection(connection: Any, table: str, *, name: str | None) -> Source
             f"a pair must be (DuckDB connection, table name). Got {type(connection).__name__}."
         )
     backend = ibis.duckdb.from_connection(connection)
-    if table not in backend.list_tables():
-        raise UnknownSource(
-            f'the connection has no table "{table}". It has {", ".join(backend.list_tables())}.'
-        )
-    return Source(engine=duckdb.DuckDB(backend), rows=backend.table(table), name=name or table)
+    tables = reading(backend.list_tables)
+    if table not in tables:
+        raise UnknownSource(f'the connection has no table "{table}". It has {", ".join(tables)}.')
+    return Source(engine=duckdb.DuckDB(backend), rows=reading(lambda: backend.table(table)), name=name or table)
 
 
 def _in_memory(source: Any, module: str) -> Any:
