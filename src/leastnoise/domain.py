@@ -83,7 +83,7 @@ class IntegerRange:
     def __post_init__(self) -> None:
         if self.step < 1 or self.stop <= self.start:
             raise BadDomain(
-                f"the range from {self.start} to {self.stop} by {self.step} has no member. Say start < stop, step >= 1."
+                f"the range from {self.start} to {self.stop} by {self.step} has no member. Say start < stop and step >= 1."
             )
         if not (self.start >= -(2**62) and self.stop <= 2**62):
             raise DomainTooLarge("integer ranges end at 2^62 on both sides. Use a smaller range.")
@@ -313,7 +313,7 @@ class Domain:
     def __post_init__(self) -> None:
         if self.size > LARGEST:
             raise DomainTooLarge(
-                f"the domain has {self.size:.3g} bins, and an index holds 2^64. Use fewer, coarser keys, or keys=None."
+                f"the domain has {self.size:.3g} bins, and an index holds 2^64. Use fewer or coarser keys, or keys=None."
             )
 
     @property

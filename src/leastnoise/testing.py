@@ -8,12 +8,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise.noise import entropy
+
+if TYPE_CHECKING:
+    from leastnoise.query import Aggregate, Query
+
+
+def aggregate(query: Query) -> Aggregate:
+    """The exact integers of a query, without noise. PRIVATE: never publish them."""
+    from leastnoise.query import aggregate as run
+
+    return run(query)
 
 
 @contextmanager

@@ -1,0 +1,87 @@
+"""What differs between DuckDB and Spark, behind one small interface; everything else is one Ibis expression."""
+
+from __future__ import annotations
+
+import uuid
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from leastnoise.errors import LeastnoiseError, ReadingFailed
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import numpy as np
+    import pyarrow as pa
+
+T = TypeVar("T")
+
+
+class Engine(Protocol):
+    """Where expressions run. Every method but `fetch` and `vector_sums` only builds expressions."""
+
+    name: str
+
+    def read_files(self, files: list[str]) -> ir.Table:
+        """The rows of Parquet or CSV files, lazily."""
+
+    def sql(self, expression: ir.Table) -> str:
+        """The SQL that would run."""
+
+    def fetch(self, expression: ir.Table) -> pa.Table:
+        """Run, and bring the answer here."""
+
+    def text_hash(self, text: ir.StringValue) -> ir.IntegerValue:
+        """Bytes 8 to 11 of the MD5 of a text, the lowest first, as an integer below 2^32."""
+
+    def exact_sum(self, column: ir.IntegerColumn) -> ir.Value:
+        """A sum that cannot overflow."""
+
+    def smallest(self, rows: ir.Table, *, unit: list[str], column: str, count: int) -> ir.Table:
+        """The `count` smallest values of an integer column in each unit, as a table of that one column."""
+
+    def map_points(self, function: Any, x: ir.Value, y: ir.Value, *, result: str) -> ir.Value:
+        """A NumPy function of two columns of doubles, applied to blocks of rows where the rows are."""
+
+    def passes(self, rows: ir.Table, *, unit: list[str], kept: int) -> int:
+        """In how many passes over classes of units the work fits into memory: a power of two."""
+
+    def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
+        """`reduce` over the rows, once for each part of the table, where the parts are."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """An opened table: its engine, and its rows as a lazy expression."""
+
+    engine: Engine
+    rows: ir.Table
+    name: str
+    files: tuple[str, ...] = ()
+
+
+def unique(word: str) -> str:
+    """A name that nothing else in a session has."""
+    return f"leastnoise_{word}_{uuid.uuid4().hex}"
+
+
+def reading(work: Callable[[], T]) -> T:
+    """`work()`; whatever an engine raises becomes one sentence that is the same for every failure.
+
+    An engine's message may quote a private value, and the kind of failure may tell of one. Our error is raised
+    after the handler has ended, so that neither __cause__ nor __context__ keeps the original.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a warning may quote a value as well
+            return work()
+    except LeastnoiseError:
+        raise
+    except Exception:
+        failed = ReadingFailed(
+            "the rows could not be read. Nothing was released. The engine's own "
+            "message is withheld because it may quote private values. Look at the data with table.check(), "
+            "and see that the files are whole and the temporary disk has room."
+        )
+    raise failed

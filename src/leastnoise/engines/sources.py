@@ -1,0 +1,159 @@
+"""Opening a table: a path, a frame, a connection - anything becomes an engine and a lazy Ibis expression.
+
+Only schemas are read. What is wrong here is about files and columns, public facts, so the errors may say it.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from leastnoise.engines import Engine, Source, reading
+from leastnoise.errors import MixedSchemas, UnknownSource
+
+ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv")
+KINDS = (
+    "a path, a glob or a list of Parquet or CSV files, a pandas, Polars or Arrow table, a DuckDB relation, "
+    "(connection, table name), an Ibis table or a Spark DataFrame"
+)
+
+
+def open_source(source: Any, *, name: str | None, engine: str | None, memory_limit: str | None) -> Source:
+    """Any source as an opened table."""
+    from leastnoise.engines import duckdb, spark
+
+    module = type(source).__module__.split(".")[0]
+    if isinstance(source, str | os.PathLike) or _is_paths(source):
+        return _open_files(source, name, engine, memory_limit)
+    if module == "ibis":
+        return Source(engine=_engine_of(source), rows=source, name=name or "ibis table")
+    if module == "pyspark":
+        return spark.open_frame(source, name=name or "spark table")
+    if isinstance(source, tuple) and len(source) == 2 and isinstance(source[1], str):
+        return _open_connection(*source, name=name)
+    arrow = _in_memory(source, module)
+    if arrow is None:
+        raise UnknownSource(f"a table cannot be read from {type(source).__name__}. Give {KINDS}.")
+    opened = duckdb.connect(memory_limit=memory_limit)
+    rows = reading(lambda: _register(opened, arrow))
+    return Source(engine=opened, rows=rows, name=name or "table in memory")
+
+
+def _is_paths(source: Any) -> bool:
+    return isinstance(source, list) and bool(source) and all(isinstance(item, str | os.PathLike) for item in source)
+
+
+def _open_files(source: Any, name: str | None, engine: str | None, memory_limit: str | None) -> Source:
+    from leastnoise.engines import duckdb, spark
+
+    given = [os.fspath(item) for item in (source if isinstance(source, list) else [source])]
+    label = name or ", ".join(Path(item).name for item in given)
+    if engine not in (None, "duckdb") and len(given) == 1 and spark.is_catalogue_name(given[0]):
+        return spark.open_catalogue(given[0], master=str(engine), name=label)
+    files = tuple(file for item in given for file in find_files(item))
+    if engine in (None, "duckdb"):
+        opened: Engine = duckdb.connect(memory_limit=memory_limit)
+    else:
+        opened = spark.connect(str(engine))
+    check_schemas(files)
+    return Source(engine=opened, rows=opened.read_files(list(files)), name=label, files=files)
+
+
+def find_files(path: str) -> list[str]:
+    """The files that a path, glob or folder names, in order."""
+    if os.path.isdir(path):
+        found = sorted(str(file) for file in Path(path).rglob("*") if _is_data(file))
+    elif glob.has_magic(path):
+        found = sorted(file for file in glob.glob(path, recursive=True) if os.path.isfile(file))
+    else:
+        found = [path] if os.path.isfile(path) else []
+    if not found:
+        raise UnknownSource(
+            f'no file is found at "{path}". Check the path; the working folder is used for relative ones.'
+        )
+    if len({ending(file) for file in found}) > 1:
+        raise MixedSchemas(f'"{path}" holds files of different kinds. Give those of one kind, e.g. "*.parquet".')
+    return found
+
+
+def ending(file: str) -> str:
+    """The kind of a file, by its name."""
+    for choice in ENDINGS:
+        if file.lower().endswith(choice):
+            return choice.removesuffix(".gz")
+    raise UnknownSource(f'"{file}" is neither Parquet nor CSV by its name. Files end in {", ".join(ENDINGS)}.')
+
+
+def check_schemas(files: Sequence[str]) -> None:
+    """Every file of a table has the same columns of the same types; read from the footers."""
+    if ending(files[0]) != ".parquet":
+        return
+    import pyarrow.parquet as pq
+
+    schemas = reading(lambda: [pq.read_schema(file).remove_metadata() for file in files])
+    first = schemas[0]
+    for file, other in zip(files, schemas, strict=True):
+        if other != first:
+            differing = sorted({field.name for field in set(first) ^ set(other)})
+            raise MixedSchemas(
+                f'"{Path(file).name}" and "{Path(files[0]).name}" disagree about the columns {", ".join(differing)}. '
+                "A row would mean different things in different files. Convert them to one schema."
+            )
+
+
+def _is_data(file: Path) -> bool:
+    hidden = any(part.startswith(("_", ".")) for part in file.parts[-2:])
+    return file.is_file() and not hidden and file.name.lower().endswith(ENDINGS)
+
+
+def _engine_of(table: Any) -> Engine:
+    from leastnoise.engines import duckdb, spark
+
+    backend = table.get_backend()
+    if backend.name == "duckdb":
+        return duckdb.DuckDB(backend)
+    if backend.name == "pyspark":
+        return spark.Spark(backend)
+    raise UnknownSource(
+        f"Ibis tables of {backend.name} are not accepted: their integers are not proved equal to those of DuckDB "
+        "and Spark, on which the noise relies. Write the table to Parquet and open that."
+    )
+
+
+def _open_connection(connection: Any, table: str, *, name: str | None) -> Source:
+    import ibis
+
+    from leastnoise.engines import duckdb
+
+    if type(connection).__name__ != "DuckDBPyConnection":
+        raise UnknownSource(f"a pair must be (DuckDB connection, table name). Got {type(connection).__name__}.")
+    backend = ibis.duckdb.from_connection(connection)
+    tables = reading(backend.list_tables)
+    if table not in tables:
+        raise UnknownSource(f'the connection has no table "{table}". It has {", ".join(tables)}.')
+    return Source(engine=duckdb.DuckDB(backend), rows=reading(lambda: backend.table(table)), name=name or table)
+
+
+def _in_memory(source: Any, module: str) -> Any:
+    """pandas, Polars, Arrow and DuckDB relations as one Arrow table."""
+    import pyarrow as pa
+
+    if isinstance(source, pa.Table):
+        return source
+    if isinstance(source, pa.RecordBatch):
+        return pa.Table.from_batches([source])
+    if module == "pandas":
+        return reading(lambda: pa.Table.from_pandas(source, preserve_index=False))
+    if module == "polars":
+        return reading(lambda: (source.collect() if hasattr(source, "collect") else source).to_arrow())
+    if type(source).__name__ == "DuckDBPyRelation":
+        return reading(lambda: source.to_arrow_table())
+    return None
+
+
+def _register(engine: Any, arrow: Any) -> Any:
+    engine.backend.con.register("leastnoise_rows", arrow)
+    return engine.backend.table("leastnoise_rows")

@@ -1,0 +1,296 @@
+"""What is asked of a table: frozen, lazy, and public, but for the one function that runs it.
+
+A Query knows everything a release needs before any row is read: kind, domain, limits, grid and sensitivity.
+`aggregate` reads the rows and returns exact integers, in steps of the grid. It is a total function of the rows:
+an empty table, no row in the domain, null units or NaN give integers like any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from leastnoise import vectors
+from leastnoise.binning import is_missing, place_rows
+from leastnoise.bounding import FIRST, WORD, Coding, bounded, salt, with_hash, with_unit_word, word
+from leastnoise.clipping import Clip
+from leastnoise.domain import Domain
+from leastnoise.engines import Source
+from leastnoise.nearest import WEIGHT_BITS
+from leastnoise.sensitivity import Limits, Neighbours, Sensitivity
+from leastnoise.vectors import Ball
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pyarrow as pa
+
+Kind = Literal["count", "units", "sum", "mean", "quantile", "vector_sum", "vector_mean"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Query:
+    """One question about a table.
+
+    `domain` is None for unknown keys. `grid` is the step of the integers: the answer is integers * grid.
+    For kind "mean" the integers are, bin by bin, first the centred sums and then the counts times `clip.half`;
+    for "vector_mean" the sums of the components and then the count times `ball.radius`.
+    """
+
+    kind: Kind
+    source: Source
+    rows: ir.Table
+    unit: tuple[str, ...]
+    neighbours: Neighbours
+    by: tuple[str, ...]
+    domain: Domain | None
+    limits: Limits
+    sensitivity: Sensitivity
+    grid: float = 1.0
+    clip: Clip | None = None
+    columns: tuple[str, ...] = ()
+    nulls: str = "drop"
+    levels: tuple[float, ...] = ()
+    ball: Ball | None = None
+    spread: int = 0  # over how many nodes a kernel spreads a row
+
+    @property
+    def bins(self) -> int | None:
+        """How many bins; None when the keys are unknown."""
+        return None if self.domain is None else self.domain.size
+
+    @property
+    def size(self) -> int | None:
+        """How many integers the answer has; None when the keys are unknown."""
+        if self.ball is not None:
+            return self.ball.length + (self.kind == "vector_mean")
+        return None if self.domain is None else self.domain.size * (2 if self.kind == "mean" else 1)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the domain is too large for a dense vector, so that the answer is indices and values."""
+        return self.domain is not None and self.domain.sparse
+
+    def describe(self) -> str:
+        """The question in public words: nothing in it depends on a row."""
+        subject = {"count": "rows", "units": "distinct units", "quantile": f"quantiles of {self.columns}"}
+        asked = subject.get(self.kind, f"{self.kind} of {', '.join(self.columns)}")
+        place = f" by {', '.join(self.by)}" if self.by else ""
+        bins = "unknown keys" if self.domain is None else f"{self.domain.size} bins"
+        clip = f", clipped to [{self.clip.low!r}, {self.clip.high!r}]" if self.clip else ""
+        norm = f", norm clipped to {self.ball.radius * self.ball.grid!r}" if self.ball else ""
+        limits = self.limits
+        return (
+            f"{asked}{place} ({bins}){clip}{norm}; one {' + '.join(self.unit)} keeps at most {limits.max_rows} rows, "
+            f"{limits.max_per_bin} in a bin, {limits.max_bins} bins; neighbours {self.neighbours}"
+        )
+
+    def sql(self) -> str:
+        """The SQL that will run."""
+        return self.source.engine.sql(expression(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """Exact integers. `indices` says which bins where the domain is sparse; `keys` and `units` where unknown."""
+
+    values: np.ndarray[Any, Any]
+    indices: np.ndarray[Any, Any] | None = None
+    keys: tuple[Any, ...] | None = None
+    units: np.ndarray[Any, Any] | None = None
+
+
+def aggregate(query: Query) -> Aggregate:
+    """The exact integers of a query. PRIVATE: for a mechanism that adds noise, and for tests."""
+    if query.ball is not None:
+        return _vectors(query, query.ball)
+    if query.spread:
+        return _known(query, [query.source.engine.fetch(expression(query))])
+    if query.domain is None:
+        return _unknown(query, query.source.engine.fetch(expression(query)))
+    rows = _coded(query)
+    parts = query.source.engine.passes(rows, unit=list(query.unit), kept=query.limits.max_rows)
+    return _known(query, [query.source.engine.fetch(_totals(query, part)) for part in _classes(rows, parts)])
+
+
+def expression(query: Query) -> ir.Table:
+    """The lazy table of totals: one expression for every engine."""
+    if query.ball is not None:
+        return vectors.kept(query.rows, ball=query.ball, **_vector_parts(query))
+    if query.spread:
+        return _weights(query)
+    return _keys_and_totals(query) if query.domain is None else _totals(query, _coded(query))
+
+
+def _vectors(query: Query, ball: Ball) -> Aggregate:
+    total = vectors.sums(query.rows, ball=ball, **_vector_parts(query))
+    if query.kind == "vector_sum":
+        return Aggregate(values=narrow(total[:-1]))
+    return Aggregate(values=narrow(np.append(total[:-1], total[-1] * ball.radius)))
+
+
+def _vector_parts(query: Query) -> dict[str, Any]:
+    return {
+        "unit": query.unit,
+        "columns": query.columns,
+        "max_rows": query.limits.max_rows,
+        "key": salt(query.describe()),
+        "engine": query.source.engine,
+    }
+
+
+def _coded(query: Query) -> ir.Table:
+    """Unit and code of every row that is inside the domain and has a value."""
+    assert query.domain is not None
+    needed = dict.fromkeys((*query.unit, *query.by, *query.columns))
+    rows = query.rows.select(*needed)
+    rows = place_rows(rows, query.domain, name="_place")
+    code = rows["_place"]
+    if query.clip is not None:
+        rows = rows.mutate(_value=query.clip.apply(rows[query.columns[0]], query.columns[0]))
+        rows = rows.filter(rows["_value"].notnull())
+        code = (rows["_place"] << query.clip.bits) | (rows["_value"] - query.clip.lowest)
+    rows = rows.mutate(code=code)
+    return with_unit_word(rows, query.unit, query.source.engine).select(*query.unit, "_unit", "code")
+
+
+def _classes(rows: ir.Table, parts: int) -> list[ir.Table]:
+    """The rows in `parts` classes of units, a power of two; their totals add up to the totals."""
+    if parts == 1:
+        return [rows]
+    mixed = (((rows["_unit"] ^ (rows["_unit"] >> 16)) * FIRST & WORD) >> 16) & (parts - 1)
+    return [rows.filter(mixed == part) for part in range(parts)]
+
+
+def coding(query: Query) -> Coding:
+    """How bin and value share one integer."""
+    assert query.domain is not None
+    if query.clip is None:
+        return Coding(bins=query.domain.size)
+    return Coding(bins=query.domain.size, value_bits=query.clip.bits, lowest=query.clip.lowest)
+
+
+def _totals(query: Query, rows: ir.Table) -> ir.Table:
+    engine, limits, code = query.source.engine, query.limits, coding(query)
+    if query.kind == "units":
+        return rows.select(*query.unit).distinct().aggregate(rows=lambda t: t.count()).mutate(bin=0)
+    if code.size == 1:
+        return _capped(rows, query.unit, limits.max_rows)
+    kept = bounded(rows, unit=query.unit, coding=code, limits=limits, key=salt(query.describe()), engine=engine)
+    kept = kept.mutate(bin=code.bin_of(kept["code"]))
+    totals = {"rows": kept.count()}
+    if query.clip is not None:
+        kept = kept.mutate(value=code.value_of(kept["code"]))
+        totals = {"rows": kept.count(), "total": engine.exact_sum(kept["value"])}
+    return kept.group_by("bin").aggregate(**totals)
+
+
+def _weights(query: Query) -> ir.Table:
+    """Kernel weights: rows are ranked by a hash of all their nodes and weights, then summed node by node."""
+    import ibis
+
+    engine, (column,) = query.source.engine, query.by
+    rows = with_unit_word(query.rows.select(*query.unit, column), query.unit, engine)
+    parts = [f"_part{place}" for place in range(query.spread)]
+    rows = rows.mutate(**{name: rows[column][place] for place, name in enumerate(parts)})
+    rows = rows.filter(rows[parts[0]] > 0)
+    rows = rows.mutate(_unit=rows["_unit"] ^ salt(query.describe()))
+    for name in parts:
+        rows = with_hash(rows, 0, code=name, codes=2**62, name="_unit")
+    order = ibis.window(group_by=list(query.unit), order_by=["_unit", *parts])
+    rows = rows.mutate(_rank=ibis.row_number().over(order))
+    kept = rows.filter(rows["_rank"] < query.limits.max_rows).select(part=rows[column].unnest())
+    kept = kept.select(bin=kept["part"] >> WEIGHT_BITS, value=kept["part"] & (2**WEIGHT_BITS - 1))
+    return kept.filter(kept["value"] > 0).group_by("bin").aggregate(rows=engine.exact_sum(kept["value"]))
+
+
+def _capped(rows: ir.Table, unit: tuple[str, ...], count: int) -> ir.Table:
+    """One bin and no values: all rows of a unit are alike, so their number is enough."""
+    import ibis
+
+    units = rows.group_by(list(unit)).aggregate(rows=rows.count())
+    kept = units.select(rows=ibis.least(units["rows"], count))
+    return kept.aggregate(rows=kept["rows"].sum().coalesce(0)).mutate(bin=0)
+
+
+def _known(query: Query, parts: list[pa.Table]) -> Aggregate:
+    bins = np.concatenate([_integers(part["bin"]) for part in parts]).astype(np.int64)
+    rows = np.concatenate([_integers(part["rows"]) for part in parts])
+    if query.sparse:
+        places, inverse = np.unique(bins, return_inverse=True)
+        totals = np.zeros(len(places), np.int64)
+        np.add.at(totals, inverse, rows)
+        return Aggregate(values=totals, indices=places)
+    assert query.domain is not None
+    counts = _scatter(query.domain.size, bins, rows)
+    if query.clip is None:
+        return Aggregate(values=narrow(counts))
+    sums = _scatter(query.domain.size, bins, np.concatenate([_integers(part["total"]) for part in parts]))
+    if query.kind == "sum":
+        return Aggregate(values=narrow(sums))
+    centred = sums - counts.astype(object) * query.clip.centre
+    return Aggregate(values=narrow(np.concatenate([centred, counts.astype(object) * query.clip.half])))
+
+
+def _scatter(size: int, bins: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    total = np.zeros(size, dtype=values.dtype)
+    np.add.at(total, bins, values)
+    return total
+
+
+def _integers(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
+    """int64 from integers; Python integers from the 128-bit decimals of exact sums."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(column.type):
+        return np.asarray(column.to_numpy(), dtype=np.int64)
+    return np.array([int(value or Decimal(0)) for value in column.to_pylist()], dtype=object)
+
+
+def narrow(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """int64 where every value fits, Python integers otherwise."""
+    if values.dtype == np.int64:
+        return values
+    fits = all(-(2**63) <= int(value) < 2**63 for value in values)
+    return values.astype(np.int64) if fits else values
+
+
+def _keys_and_totals(query: Query) -> ir.Table:
+    """Unknown keys: rows of a unit and key are alike, so they are counted first and the counts are cut.
+
+    In a unit's order of keys, `before` rows come earlier; of the next n rows max_rows - before are kept.
+    """
+    import ibis
+
+    engine, limits, unit, by = query.source.engine, query.limits, list(query.unit), list(query.by)
+    rows = query.rows.select(*unit, *by)
+    if query.nulls == "drop":
+        for column in by:
+            rows = rows.filter(~is_missing(rows[column]))
+    rows = with_unit_word(rows, query.unit, engine)
+    groups = rows.group_by([*unit, "_unit", *by]).aggregate(_rows=rows.count())
+    groups = groups.mutate(_rows=ibis.least(groups["_rows"], limits.max_per_bin))
+    groups = _key_hash(groups, query)
+    order = ibis.window(group_by=unit, order_by=["_hash", *by])
+    upto = ibis.cumulative_window(group_by=unit, order_by=["_hash", *by])
+    ranked = groups.mutate(_rank=ibis.row_number().over(order), _upto=groups["_rows"].sum().over(upto))
+    ranked = ranked.mutate(_kept=ibis.least(ranked["_rows"], limits.max_rows - ranked["_upto"] + ranked["_rows"]))
+    ranked = ranked.filter((ranked["_rank"] < limits.max_bins) & (ranked["_kept"] > 0))
+    return ranked.group_by(by).aggregate(rows=engine.exact_sum(ranked["_kept"]), units=ranked.count()).order_by(by)
+
+
+def _key_hash(groups: ir.Table, query: Query) -> ir.Table:
+    groups = groups.mutate(_unit=groups["_unit"] ^ salt(query.describe()))
+    for column in query.by:
+        key = word(groups[column], column, query.source.engine).fill_null(0)
+        groups = groups.mutate(_key=key)
+        groups = with_hash(groups, 0, code="_key", codes=WORD + 1, name="_unit")
+    return groups.rename(_hash="_unit").drop("_key")
+
+
+def _unknown(query: Query, found: pa.Table) -> Aggregate:
+    columns = [found[name].to_pylist() for name in query.by]
+    keys = tuple(columns[0]) if len(columns) == 1 else tuple(zip(*columns, strict=True))
+    return Aggregate(values=_integers(found["rows"]), keys=keys, units=_integers(found["units"]))

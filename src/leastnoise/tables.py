@@ -1,0 +1,357 @@
+"""What is read and who is protected: a Table, lazy and frozen, and the questions that can be asked of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from leastnoise import sensitivity as sensitivities
+from leastnoise.binning import exactly, lattice_cell, place_rows, real
+from leastnoise.bounding import word
+from leastnoise.clipping import Clip
+from leastnoise.domain import Domain, IntegerRange, Lattice, Steps, product
+from leastnoise.engines import Source
+from leastnoise.engines.sources import open_source
+from leastnoise.errors import (
+    BadClip,
+    BadDomain,
+    DomainTooLarge,
+    InvalidParameter,
+    MissingParameter,
+    NotPositive,
+    NotRowWise,
+    UnknownColumn,
+    UnknownWord,
+    WrongType,
+)
+from leastnoise.expressions import row_wise
+from leastnoise.nearest import FULL, HasCoordinates, Nearest, Spread, check_nodes
+from leastnoise.query import Kind, Query
+from leastnoise.sensitivity import Limits, Neighbours, check_neighbours
+from leastnoise.vectors import Ball, check_columns
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+def table(
+    source: Any,
+    *,
+    unit: str | Sequence[str],
+    neighbours: str = "add-remove",
+    name: str | None = None,
+    engine: str | None = None,
+    memory_limit: str | None = None,
+) -> Table:
+    """Open a table of people's rows; reads the schema only.
+
+    `unit` is the column, or columns, that name whom to protect. `engine` is "duckdb" (the default) or the master
+    of a Spark cluster, such as "spark://host:7077" or "local[2]"; `memory_limit`, such as "1GB", is for DuckDB.
+    """
+    relation = check_neighbours(neighbours)
+    units = (unit,) if isinstance(unit, str) else tuple(unit)
+    if not units:
+        raise MissingParameter("unit is empty: nobody would be protected. Name the column of the person, unit='taxi'.")
+    opened = open_source(source, name=name, engine=engine, memory_limit=memory_limit)
+    for column in units:
+        if column not in opened.rows.columns:
+            raise UnknownColumn.among(column, opened.rows.columns)
+        word(opened.rows[column], column, opened.engine)
+    return Table(source=opened, rows=opened.rows, unit=units, neighbours=relation)
+
+
+def lattice(x: str, y: str, step: float) -> Lattice:
+    """Square cells of side `step` over two columns, for `derive(cell=lattice("lon", "lat", 0.001))`."""
+    return Lattice(x, y, float(step))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Rows of people, never looked at before a release."""
+
+    source: Source
+    rows: ir.Table
+    unit: tuple[str, ...]
+    neighbours: Neighbours
+    kernels: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.rows.columns)
+
+    def __getitem__(self, column: str) -> ir.Column:
+        """A column, to build expressions for `where` and `derive`."""
+        self._known(column)
+        return self.rows[column]
+
+    def where(self, condition: Any) -> Table:
+        """Only the rows for which a public condition holds: an Ibis expression, or text such as "hour < 3"."""
+        made = row_wise(self.rows, condition, unit=self.unit, what="where")
+        if not made.type().is_boolean():
+            raise WrongType(f"where must be true or false for a row. Got {made.type()} instead.")
+        return replace(self, rows=self.rows.filter(made))
+
+    def derive(self, **columns: Any) -> Table:
+        """New columns, each a fixed function of its own row."""
+        rows = self.rows
+        for name, given in columns.items():
+            if name in self.unit:
+                raise NotRowWise(
+                    f'derive would replace the unit "{name}", and nobody would be protected. Use another name.'
+                )
+            if isinstance(given, Lattice):
+                for column in (given.x, given.y):
+                    self._public(column)
+                rows = rows.mutate(**{name: lattice_cell(rows, given)})
+            else:
+                rows = rows.mutate(**{name: row_wise(rows, given, unit=self.unit, what=f"derive({name}=...)")})
+        return replace(self, rows=rows)
+
+    def nearest(
+        self, graph: HasCoordinates, *, lon: str, lat: str, within: float, name: str = "node",
+        kernel_width: float | None = None, spread: int = 4,
+    ) -> Table:  # fmt: skip
+        """A column `name` with the number of the graph's node nearest to the point, at most `within` metres away.
+
+        With `kernel_width` (metres) a row's weight of one is spread over up to `spread` nearby nodes instead, and
+        a histogram of `name` sums the weights.
+        """
+        nodes = check_nodes(graph, within)
+        for column in (lon, lat):
+            self._public(column)
+        if name in self.columns:
+            raise InvalidParameter(f'there is a column "{name}" already. Say name="another".')
+        points = [real(self.rows[column], column).fill_null(exactly(math.nan)) for column in (lon, lat)]
+        function: Any = Nearest(nodes=nodes, within=float(within))
+        if kernel_width is not None:
+            if not (kernel_width > 0 and math.isfinite(kernel_width)) or not 1 <= spread <= 64:
+                raise NotPositive("kernel_width must be above zero, in metres, and spread from 1 to 64 nodes.")
+            function = Spread(
+                nodes=nodes, within=float(within), width=float(kernel_width), count=min(spread, len(nodes))
+            )
+        result = "int64" if kernel_width is None else "array<int64>"
+        made = self.source.engine.map_points(function, *points, result=result)
+        kernels = dict(self.kernels) | ({name: function.count} if kernel_width is not None else {})
+        return replace(self, rows=self.rows.mutate(**{name: made}), kernels=tuple(kernels.items()))
+
+    def count(self, *, max_rows: int | None = None) -> Query:
+        """The number of rows."""
+        return self._counts("count", Domain(), max_rows=max_rows)
+
+    def count_units(self) -> Query:
+        """The number of distinct units."""
+        return self._counts("units", Domain(), max_rows=1)
+
+    def histogram(
+        self,
+        *by: str,
+        keys: Any = None,
+        max_rows: int | None = None,
+        max_per_bin: int | None = None,
+        max_bins: int | None = None,
+        nulls: str = "drop",
+    ) -> Query:
+        """The number of rows in each bin of `by`; with keys=None the bins are found in the rows and thresholded."""
+        if not by:
+            raise MissingParameter(
+                "histogram needs a column: histogram('junction', keys=...). For one number use count()."
+            )
+        if by[0] in dict(self.kernels):
+            return self._kernel(by, keys, max_rows)
+        domain = self._domain(by, keys, nulls)
+        return self._counts(
+            "count", domain, by=by, nulls=nulls, max_rows=max_rows, max_per_bin=max_per_bin, max_bins=max_bins
+        )
+
+    def quantile(
+        self, column: str, q: float | Sequence[float], *, clip: tuple[float, float], bins: int = 1000,
+        max_rows: int | None = None,
+    ) -> Query:  # fmt: skip
+        """Quantiles of a column through a histogram of `bins` equal steps of the clip."""
+        self._public(column)
+        levels = tuple(float(level) for level in (q if isinstance(q, Sequence) else [q]))
+        if not levels or any(not 0 <= level <= 1 for level in levels):
+            raise InvalidParameter(f"q must be between 0 and 1. Got {q!r} instead. The median is q=0.5.")
+        if isinstance(bins, bool) or not isinstance(bins, int) or not 1 <= bins <= 2**20:
+            raise BadDomain(f"bins must be a whole number from 1 to 2^20. Got {bins!r} instead.")
+        ends = Clip.of(clip, self.rows[column].type())
+        domain = Domain((column,), (Steps(low=ends.low, high=ends.high, bins=bins),))
+        made = self._counts("quantile", domain, by=(column,), max_rows=max_rows)
+        return replace(made, levels=levels)
+
+    def sum(
+        self, column: str, *, clip: tuple[float, float], by: str | Sequence[str] = (), keys: Any = None,
+        max_rows: int | None = None, max_per_bin: int | None = None, max_bins: int | None = None,
+        nulls: str = "drop",
+    ) -> Query:  # fmt: skip
+        """The sum of a column clipped to [low, high], in each bin of `by`."""
+        return self._values("sum", column, clip, by, keys, nulls, (max_rows, max_per_bin, max_bins))
+
+    def mean(
+        self, column: str, *, clip: tuple[float, float], by: str | Sequence[str] = (), keys: Any = None,
+        max_rows: int | None = None, max_per_bin: int | None = None, max_bins: int | None = None,
+        nulls: str = "drop",
+    ) -> Query:  # fmt: skip
+        """The mean of a column clipped to [low, high], in each bin of `by`: centred sum and count together."""
+        return self._values("mean", column, clip, by, keys, nulls, (max_rows, max_per_bin, max_bins))
+
+    def vector_sum(
+        self,
+        columns: str | Sequence[str],
+        *,
+        clip_norm: float,
+        length: int | None = None,
+        max_rows: int | None = None,
+    ) -> Query:
+        """The sum of vectors clipped to the L2 norm `clip_norm`: several columns, or one array column of `length`."""
+        return self._vectors("vector_sum", columns, clip_norm, length, max_rows)
+
+    def vector_mean(
+        self,
+        columns: str | Sequence[str],
+        *,
+        clip_norm: float,
+        length: int | None = None,
+        max_rows: int | None = None,
+    ) -> Query:
+        """The mean of vectors clipped to the L2 norm `clip_norm`: their sum and their number together."""
+        return self._vectors("vector_mean", columns, clip_norm, length, max_rows)
+
+    def _vectors(
+        self,
+        kind: Kind,
+        columns: str | Sequence[str],
+        clip_norm: float,
+        length: int | None,
+        max_rows: int | None,
+    ) -> Query:
+        names = (columns,) if isinstance(columns, str) else tuple(columns)
+        for column in names:
+            self._public(column)
+        size = self._vector_length(names, length)
+        if isinstance(clip_norm, bool | str) or not 0 < clip_norm < 1e300:
+            raise BadClip(f"clip_norm must be above zero and finite. Got {clip_norm!r} instead.")
+        check_columns(self.rows, names, size)
+        ball = Ball.of(float(clip_norm), size)
+        limits = self._limits(1, (), max_rows, None, None)
+        reach = sensitivities.of_vector_sum(
+            norm=ball.radius * Fraction(ball.grid), length=size, max_rows=limits.max_rows,
+            counted=kind == "vector_mean", neighbours=self.neighbours,
+        )  # fmt: skip
+        return self._query(
+            kind=kind,
+            by=(),
+            domain=None,
+            limits=limits,
+            sensitivity=reach,
+            columns=names,
+            ball=ball,
+            grid=ball.grid,
+        )
+
+    def _vector_length(self, names: tuple[str, ...], length: int | None) -> int:
+        if not names or len(set(names)) < len(names):
+            raise InvalidParameter("a vector needs one or more different columns. Name each once.")
+        if not self.rows[names[0]].type().is_array():
+            return len(names)
+        if len(names) > 1 or length is None or isinstance(length, bool) or not 2 <= length <= 2**20:
+            raise MissingParameter("an array column needs its public length, from 2 to 2^20: say length=128.")
+        return length
+
+    def _counts(
+        self, kind: Kind, domain: Domain | None, *, by: Sequence[str] = (), nulls: str = "drop",
+        max_rows: int | None = None, max_per_bin: int | None = None, max_bins: int | None = None,
+    ) -> Query:  # fmt: skip
+        bins = None if domain is None else domain.size
+        limits = self._limits(bins, by, max_rows, max_per_bin, max_bins)
+        size = sensitivities.of_sum(limits, low=0, high=1, bins=bins, neighbours=self.neighbours)
+        return self._query(kind=kind, by=tuple(by), domain=domain, limits=limits, sensitivity=size, nulls=nulls)
+
+    def _kernel(self, by: Sequence[str], keys: Any, max_rows: int | None) -> Query:
+        if len(by) > 1 or not isinstance(keys, range) or keys.start or keys.step != 1 or max_rows is None:
+            raise MissingParameter(
+                "a histogram of kernel weights is by that one column and needs every node and a limit on rows: "
+                f'histogram("{by[0]}", keys=range(number_of_nodes), max_rows=5).'
+            )
+        limits = self._limits(None, by, max_rows, None, None)
+        size = sensitivities.of_kernel(limits, neighbours=self.neighbours)
+        domain = Domain(tuple(by), (IntegerRange(0, keys.stop),))
+        return Query(
+            kind="count", source=self.source, rows=self.rows, unit=self.unit, neighbours=self.neighbours, by=tuple(by),
+            domain=domain, limits=limits, sensitivity=size, grid=1 / FULL, spread=dict(self.kernels)[by[0]],
+        )  # fmt: skip
+
+    def _values(
+        self, kind: Kind, column: str, clip: object, by: str | Sequence[str], keys: Any, nulls: str,
+        given: tuple[int | None, int | None, int | None],
+    ) -> Query:  # fmt: skip
+        self._public(column)
+        names = (by,) if isinstance(by, str) else tuple(by)
+        if names and keys is None:
+            raise MissingParameter(
+                f"{kind} by {', '.join(names)} needs the public keys: keys=[...]. Only histograms find keys."
+            )
+        domain = self._domain(names, keys, nulls) if names else Domain()
+        assert domain is not None
+        ends = Clip.of(clip, self.rows[column].type())
+        if domain.sparse or domain.size << ends.bits >= 2**62:
+            raise DomainTooLarge(
+                f"a {kind} may have {2**26} bins, and this domain has {domain.size}. Use coarser keys."
+            )
+        limits = self._limits(domain.size, names, *given)
+        step = Fraction(ends.grid)
+        if kind == "sum":
+            size = sensitivities.of_sum(
+                limits,
+                low=ends.lowest * step,
+                high=ends.highest * step,
+                bins=domain.size,
+                neighbours=self.neighbours,
+            )
+        else:
+            size = sensitivities.of_mean(limits, half=ends.half * step, bins=domain.size, neighbours=self.neighbours)
+        return self._query(
+            kind=kind, by=names, domain=domain, limits=limits, sensitivity=size, nulls=nulls, columns=(column,),
+            clip=ends, grid=ends.grid,
+        )  # fmt: skip
+
+    def _query(self, **parts: Any) -> Query:
+        """The query, with its expression built once so that a wrong type is found before any row is read."""
+        made = Query(source=self.source, rows=self.rows, unit=self.unit, neighbours=self.neighbours, **parts)
+        if made.domain is not None:
+            place_rows(self.rows, made.domain, name="_place")
+        return made
+
+    def _domain(self, by: Sequence[str], keys: Any, nulls: str) -> Domain | None:
+        if nulls not in ("drop", "bin"):
+            raise UnknownWord.among("nulls", nulls, ["drop", "bin"])
+        for column in by:
+            self._public(column)
+        if len(set(by)) < len(by):
+            raise BadDomain("a column is named twice. Name each once.")
+        if keys is not None:
+            return product(by, keys, nulls=nulls)
+        for column in by:
+            word(self.rows[column], column, self.source.engine)
+        return None
+
+    def _limits(self, bins: int | None, by: Sequence[str], *given: int | None) -> Limits:
+        return Limits.of(
+            max_rows=given[0], max_per_bin=given[1], max_bins=given[2], bins=bins,
+            unit=" + ".join(self.unit), what=f'"{", ".join(by)}"' if by else "the answer",
+        )  # fmt: skip
+
+    def _known(self, column: str) -> None:
+        if column not in self.rows.columns:
+            raise UnknownColumn.among(column, self.rows.columns)
+
+    def _public(self, column: str) -> None:
+        self._known(column)
+        if column in self.unit:
+            raise NotRowWise(
+                f'"{column}" names the unit itself, and its values must not be released. Use another column.'
+            )

@@ -1,0 +1,188 @@
+"""Sums of many vectors, each clipped to a ball: in NumPy blocks rather than in SQL.
+
+Every element is rounded to the grid first, then the squared norm is taken exactly, and only then is a vector that
+is too long scaled down, element by element and toward zero. So one vector's integers depend on that vector alone.
+(BLAS row norms would depend on a row's place in its block, which breaks both sensitivity and engine equality.)
+
+Integers are held in doubles. A vector of d elements, each at most 2 R steps, has a squared norm of at most
+4 R^2 d < 2^53, so every partial sum of squares is exact in any order. After scaling by s = R / |v| (two roundings)
+and cutting toward zero the squared norm is an integer below R^2 (1 + 2^-50) < R^2 + 1: the ball holds exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from leastnoise.binning import clipped, exactly, real
+from leastnoise.bounding import fold, with_hash, with_unit_word
+from leastnoise.engines import Engine
+from leastnoise.errors import WrongColumnType
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pyarrow as pa
+
+Integers = np.ndarray[Any, Any]
+BLOCK = 512  # vectors at once: with a thousand elements, 4 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Ball:
+    """Vectors of `length` integers with an L2 norm of at most `radius`, in steps of `grid`."""
+
+    length: int
+    radius: int
+    grid: float
+
+    @classmethod
+    def of(cls, norm: float, length: int) -> Ball:
+        """The finest grid on which squared norms are exact; radius * grid is at most `norm`."""
+        bits = (53 - math.ceil(math.log2(length))) // 2 - 1
+        grid = math.ldexp(1.0, math.frexp(norm)[1] - bits)
+        return cls(length=length, radius=math.floor(norm / grid), grid=grid)
+
+    def clip(self, block: Integers) -> Integers:
+        """Each row of a block of finite doubles as integers inside the ball."""
+        steps = np.rint(np.clip(block * (1 / self.grid), -2.0 * self.radius, 2.0 * self.radius))
+        squares = np.einsum("ij,ij->i", steps, steps)
+        long = squares > float(self.radius) ** 2
+        if long.any():
+            scale = self.radius / np.sqrt(squares[long])
+            steps[long] = np.trunc(steps[long] * scale[:, np.newaxis])
+        return steps
+
+    def total(self, blocks: Iterator[Integers]) -> Integers:
+        """The sum of all clipped rows and, at the end, their number. Rows with a NaN are dropped."""
+        total = np.zeros(self.length + 1, np.int64)
+        for block in blocks:
+            whole = block[~np.isnan(block).any(axis=1)]
+            total[:-1] += self.clip(whole).sum(axis=0).astype(np.int64)
+            total[-1] += len(whole)
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Reducer:
+    """What runs where the rows are: record batches in, one vector of integers out."""
+
+    ball: Ball
+    columns: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Integers:
+        return self.ball.total(block for batch in batches for block in self.blocks(batch))
+
+    def blocks(self, batch: pa.RecordBatch) -> Iterator[Integers]:
+        """Doubles, at most BLOCK rows at once; nulls are NaN."""
+        if len(self.columns) != self.ball.length:
+            yield from _lists(batch.column(self.columns[0]), self.ball.length)
+            return
+        columns = [batch.column(name).to_numpy(zero_copy_only=False) for name in self.columns]
+        for begin in range(0, batch.num_rows, BLOCK):
+            yield np.stack(
+                [column[begin : begin + BLOCK] for column in columns],
+                axis=1,
+                dtype=np.float64,
+                casting="unsafe",
+            )
+
+
+def sums(
+    rows: ir.Table,
+    *,
+    unit: tuple[str, ...],
+    columns: tuple[str, ...],
+    ball: Ball,
+    max_rows: int,
+    key: int,
+    engine: Engine,
+) -> Integers:
+    """Sum and number of the kept vectors. Where no unit has too many rows the ranking would keep all: it is skipped."""
+    rows = _present(rows.select(*unit, *columns), unit)
+    counts = rows.group_by(list(unit)).aggregate(_rows=rows.count())
+    if engine.fetch(counts.filter(counts["_rows"] > max_rows).limit(1)).num_rows:
+        rows = kept(rows, unit=unit, columns=columns, ball=ball, max_rows=max_rows, key=key, engine=engine)
+    parts = engine.vector_sums(rows.select(*columns), Reducer(ball, columns))
+    total: Integers = np.zeros(ball.length + 1, object)
+    for part in parts:
+        total = total + part.astype(object)
+    return total
+
+
+def kept(
+    rows: ir.Table,
+    *,
+    unit: tuple[str, ...],
+    columns: tuple[str, ...],
+    ball: Ball,
+    max_rows: int,
+    key: int,
+    engine: Engine,
+) -> ir.Table:
+    """The max_rows complete vectors of each unit that come first by a hash of unit and rounded content."""
+    import ibis
+
+    rows = with_unit_word(rows.select(*unit, *columns), unit, engine)
+    names = [f"_x{place}" for place in range(ball.length)]
+    rows = rows.mutate(**dict(zip(names, _elements(rows, columns, ball), strict=True)))
+    for name in names:
+        rows = rows.filter(rows[name].notnull())
+    # A public linear map of the rounded vector, below 2^63: 2^22 steps times 2^20, a thousand times; ties go on
+    # to the elements themselves.
+    weights = np.random.default_rng(key).integers(1, 2**20, ball.length).tolist()
+    digest = rows[names[0]] * weights[0]
+    for name, weight in zip(names[1:], weights[1:], strict=True):
+        digest = digest + rows[name] * weight
+    rows = rows.mutate(_digest=digest)
+    rows = rows.mutate(_code=fold(rows["_digest"]))
+    rows = with_hash(rows, key, code="_code", codes=2**32, name="_hash")
+    order = ibis.window(group_by=list(unit), order_by=["_hash", "_digest", *names])
+    ranked = rows.mutate(_rank=ibis.row_number().over(order))
+    return ranked.filter(ranked["_rank"] < max_rows).select(*columns)
+
+
+def check_columns(rows: ir.Table, columns: tuple[str, ...], length: int) -> None:
+    """Numbers, or one array of numbers."""
+    for column in columns:
+        kind = rows[column].type()
+        if length != len(columns) and kind.is_array():
+            kind = kind.value_type
+        if kind.is_boolean() or not (kind.is_floating() or kind.is_integer()):
+            raise WrongColumnType(f'"{column}" holds {rows[column].type()}, and a vector is made of numbers.')
+
+
+def _elements(rows: ir.Table, columns: tuple[str, ...], ball: Ball) -> list[ir.IntegerValue]:
+    """Each element rounded to the grid after a clip at twice the radius, in the engine; null where it is missing."""
+    import ibis
+
+    if len(columns) == ball.length:
+        values = [rows[column] for column in columns]
+    else:
+        array = rows[columns[0]]
+        right = ibis.ifelse(array.length() == ball.length, array, ibis.null(array.type()))
+        values = [right[place] for place in range(ball.length)]
+    reach = 2.0 * ball.radius * ball.grid
+    scale = exactly(1 / ball.grid)
+    return [
+        (clipped(real(value, columns[0]), -reach, reach) * scale + exactly(0.5)).floor().cast("int64")
+        for value in values
+    ]
+
+
+def _present(rows: ir.Table, unit: tuple[str, ...]) -> ir.Table:
+    for column in unit:
+        rows = rows.filter(rows[column].notnull())
+    return rows
+
+
+def _lists(column: pa.Array, length: int) -> Iterator[Integers]:
+    import pyarrow.compute as pc
+
+    right = column.filter(pc.equal(pc.list_value_length(column), length).fill_null(False))
+    values = right.flatten().to_numpy(zero_copy_only=False).astype(np.float64).reshape(-1, length)
+    for begin in range(0, len(values), BLOCK):
+        yield values[begin : begin + BLOCK]

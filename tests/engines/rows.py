@@ -1,0 +1,115 @@
+"""Dirty rows, and one query of every kind: nulls, NaN, infinities, huge numbers, text beyond ASCII, old dates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+import ibis
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from leastnoise.domain import Days, Edges, Hours
+from leastnoise.query import Query
+from leastnoise.tables import Table, lattice
+
+NODES = SimpleNamespace(
+    coordinates=np.stack([x.ravel() for x in np.meshgrid(np.linspace(-1, 1, 12), np.linspace(-1, 1, 12))], axis=1)
+)
+CELLS = lattice("lon", "lat", 0.25)
+ZONES = ["north", "süd", "東", "", "no'rth", "absent"]
+
+
+def write(folder: Path, *, rows: int, files: int, seed: int = 7) -> str:
+    """`files` Parquet files of dirty rows; the glob that names them."""
+    random = np.random.default_rng(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, count in enumerate(np.diff(np.linspace(0, rows, files + 1).astype(int))):
+        pq.write_table(dirty(int(count), rows, random), folder / f"part{number}.parquet")
+    return str(folder / "*.parquet")
+
+
+def dirty(count: int, rows: int, random: np.random.Generator) -> pa.Table:
+    unit = (random.zipf(1.3, count) % max(rows // 8, 2)) * 7919 - 3 * 2**33
+    value = random.normal(20, 30, count)
+    value[random.random(count) < 0.05] = np.nan
+    value[random.random(count) < 0.01] = np.inf
+    value[random.random(count) < 0.01] = -1e300
+    whole = random.integers(-(2**63), 2**63 - 1, count)
+    whole[random.random(count) < 0.9] %= 1000
+    vectors = random.normal(0, 1, (count, 4)).astype(np.float32)
+    vectors[random.random(count) < 0.02, 1] = np.nan
+    vectors[random.random(count) < 0.02] *= np.float32(1e30)
+    moments = random.integers(-(10**14), 2 * 10**15, count)
+    return pa.table(
+        {
+            "unit": holes(pa.array(unit), random),
+            "name": holes(pa.array([f"p{u}é" for u in unit % 5000]), random),
+            "place": holes(pa.array(random.integers(-5, 120, count), pa.int32()), random),
+            "zone": holes(pa.array(random.choice(ZONES[:5], count)), random),
+            "flag": holes(pa.array(random.random(count) < 0.3), random),
+            "value": holes(pa.array(value), random),
+            "whole": holes(pa.array(whole), random),
+            "price": pa.array(whole % 10**6).cast(pa.decimal128(38, 0)).cast(pa.decimal128(38, 18)),
+            "when": holes(pa.array(moments, pa.timestamp("us")), random),
+            "day": holes(pa.array(moments // 86_400_000_000, pa.int32()).cast(pa.date32()), random),
+            "lon": holes(pa.array(random.uniform(-1.2, 1.2, count)), random),
+            "lat": holes(pa.array(random.uniform(-1.2, 1.2, count)), random),
+            **{f"v{place}": holes(pa.array(vectors[:, place]), random) for place in range(4)},
+            "array": arrays(vectors),
+        }
+    )
+
+
+def arrays(vectors: np.ndarray) -> pa.Array:
+    """Rows as lists; the last but one is empty and the last of twice the length."""
+    ends = np.arange(len(vectors) + 1) * 4
+    ends[-2] -= 4
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.array(vectors.ravel()))
+
+
+def holes(column: pa.Array, random: np.random.Generator) -> pa.Array:
+    """The column with three nulls in a hundred."""
+    return pa.compute.if_else(pa.array(random.random(len(column)) < 0.97), column, None)
+
+
+VECTOR = ["v0", "v1", "v2", "v3"]
+QUERIES: dict[str, Callable[[Table], Query]] = {
+    "count": lambda t: t.count(max_rows=3),
+    "count of units": lambda t: t.count_units(),
+    "rows": lambda t: t.histogram("place", keys=range(100), max_rows=5),
+    "rows, once a bin": lambda t: t.histogram("place", keys=range(100), max_rows=5, max_per_bin=1),
+    "rows, every limit": lambda t: t.histogram("place", keys=range(100), max_rows=7, max_per_bin=3, max_bins=4),
+    "range with a step": lambda t: t.histogram("whole", keys=range(1, 900, 7), max_rows=4),
+    "text keys": lambda t: t.histogram("zone", keys=ZONES, max_rows=4, nulls="bin"),
+    "product": lambda t: t.histogram("zone", "flag", keys=[ZONES, [False, True]], max_rows=4, max_bins=2),
+    "unknown keys": lambda t: t.histogram("zone", "flag", max_rows=4, max_per_bin=2, max_bins=3),
+    "unknown days": lambda t: t.histogram("day", max_rows=2, max_per_bin=1, nulls="bin"),
+    "edges": lambda t: t.histogram("value", keys=Edges((-10.0, 0.1, 0.2, 7.7, 50.0, 1e9)), max_rows=4),
+    "days": lambda t: t.histogram("day", keys=Days(date(1969, 1, 1), date(2011, 1, 1)), max_rows=4),
+    "hours": lambda t: t.histogram("when", keys=Hours(datetime(1969, 12, 1), datetime(1992, 1, 1)), max_rows=4),
+    "lattice": lambda t: t.derive(cell=CELLS).histogram("cell", keys=CELLS.box(x=(-1, 1), y=(-1, 0.9)), max_rows=4),
+    "sparse": lambda t: t.histogram("whole", keys=range(-(2**60), 2**60), max_rows=3),
+    "sum": lambda t: t.sum("value", clip=(-5, 40), max_rows=4),
+    "sum of integers by bin": lambda t: t.sum("whole", clip=(-50, 500), by="place", keys=range(100), max_rows=4, max_per_bin=2),
+    "sum of decimals": lambda t: t.sum("price", clip=(0, 999.99), max_rows=3),
+    "mean": lambda t: t.mean("value", clip=(0, 60), max_rows=4),
+    "mean by bin": lambda t: t.mean("value", clip=(0, 60), by="zone", keys=ZONES, max_rows=4, max_bins=2),
+    "quantile": lambda t: t.quantile("value", [0.25, 0.5], clip=(-20, 80), bins=300, max_rows=3),
+    "vector sum": lambda t: t.vector_sum(VECTOR, clip_norm=1.5, max_rows=2),
+    "vector mean": lambda t: t.vector_mean(VECTOR, clip_norm=1.5, max_rows=2**30),
+    "array mean": lambda t: t.vector_mean("array", length=4, clip_norm=1.5, max_rows=3),
+    "nearest": lambda t: t.nearest(NODES, lon="lon", lat="lat", within=30_000).histogram("node", keys=range(144), max_rows=4),
+    "kernel": lambda t: t.nearest(NODES, lon="lon", lat="lat", within=30_000, kernel_width=8_000).histogram(
+        "node", keys=range(144), max_rows=2
+    ),
+    "derived": lambda t: t.derive(
+        hour=ibis._.when.hour(), big=ibis._.whole * ibis._.whole, part=ibis._.whole % ibis._.place, low=ibis._.value.floor()
+    )
+    .where("hour < 20 and not (zone = 'süd' or value > 1e6)")
+    .where((ibis._.big > 100) | (ibis._.part < 3) | ((ibis._.low / ibis._.place) > 0.5))
+    .histogram("hour", keys=range(24), max_rows=4),
+}  # fmt: skip

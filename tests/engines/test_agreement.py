@@ -1,0 +1,88 @@
+"""DuckDB and a Spark cluster give the same integers, bit for bit, whatever the rows hold and whichever worker dies."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engines.rows import QUERIES, write
+from leastnoise.query import Aggregate
+from leastnoise.tables import Table, table
+from leastnoise.testing import aggregate
+
+MANY = ["rows", "rows, every limit", "unknown keys", "mean by bin", "vector sum"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write(tmp_path_factory.mktemp("rows"), rows=20_000, files=3)
+
+
+@pytest.fixture(scope="module")
+def both(files: str, session, cluster) -> tuple[Table, Table]:
+    return table(files, unit="unit"), table(files, unit="unit", engine=cluster.master)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory, session, cluster) -> tuple[Table, Table]:
+    files = write(tmp_path_factory.mktemp("many"), rows=1_000_000, files=8)
+    return table(files, unit="unit"), table(files, unit="unit", engine=cluster.master)
+
+
+def same(a: Aggregate, b: Aggregate) -> bool:
+    return (
+        a.values.tolist() == b.values.tolist()
+        and a.keys == b.keys
+        and (a.units is None) == (b.units is None)
+        and (a.units is None or a.units.tolist() == b.units.tolist())
+        and (a.indices is None) == (b.indices is None)
+        and (a.indices is None or a.indices.tolist() == b.indices.tolist())
+    )
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_every_query_gives_the_same_integers(kind: str, both: tuple[Table, Table]) -> None:
+    embedded, distributed = (aggregate(QUERIES[kind](rows)) for rows in both)
+    assert np.any(embedded.values)  # zeros would agree for no good reason
+    assert same(embedded, distributed)
+
+
+@pytest.mark.parametrize("kind", MANY)
+def test_a_million_rows_give_the_same_integers(kind: str, many: tuple[Table, Table]) -> None:
+    embedded, distributed = (aggregate(QUERIES[kind](rows)) for rows in many)
+    assert same(embedded, distributed)
+
+
+@pytest.mark.parametrize("unit", ["name", ("name", "flag"), "day", "whole"])
+def test_units_of_every_type_give_the_same_integers(unit, files: str, session, cluster) -> None:
+    question = QUERIES["rows, every limit"]
+    embedded = aggregate(question(table(files, unit=unit)))
+    assert same(embedded, aggregate(question(table(files, unit=unit, engine=cluster.master))))
+
+
+def test_a_spark_frame_is_used_in_its_own_session(files: str, session, both: tuple[Table, Table]) -> None:
+    frame = session.read.parquet(*sorted(str(file) for file in Path(files).parent.glob("*.parquet")))
+    question = QUERIES["rows"]
+    assert same(aggregate(question(both[0])), aggregate(question(table(frame, unit="unit"))))
+
+
+def test_a_killed_worker_changes_no_integer(many: tuple[Table, Table], cluster, session) -> None:
+    embedded, distributed = (QUERIES["rows, every limit"](rows) for rows in many)
+    expected = aggregate(embedded)
+    found: list[Aggregate] = []
+    running = threading.Thread(target=lambda: found.append(aggregate(distributed)))
+    running.start()
+    tracker = session.sparkContext.statusTracker()
+    deadline = time.monotonic() + 60
+    while not any(tracker.getStageInfo(stage).numActiveTasks for stage in tracker.getActiveStageIds()):
+        assert running.is_alive(), "the query ended before a task was seen"
+        assert time.monotonic() < deadline
+    executors = cluster.kill(cluster.workers[0])
+    assert executors, "the worker had no executor"
+    assert running.is_alive(), "the query ended before the worker died"
+    running.join()
+    assert same(expected, found[0])

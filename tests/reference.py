@@ -1,0 +1,56 @@
+"""Bounding once more, in pandas and NumPy, written from its description and sharing no code with the library."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pandas as pd
+
+U = np.uint64
+MASK = U(0xFFFFFFFF)
+
+
+def unit_word(values: pd.Series) -> np.ndarray:
+    """Text: bytes 8 to 11 of the MD5. Integers: upper half times a constant, xor lower half."""
+    if pd.api.types.is_string_dtype(values.dtype):
+        return np.array([int.from_bytes(hashlib.md5(v.encode()).digest()[8:12], "little") for v in values], U)
+    signed = values.to_numpy(np.int64)
+    upper = ((signed >> 32) * np.int64(0x7FEB352D)).view(U) & MASK
+    return upper ^ (signed.view(U) & MASK)
+
+
+def mixed(word: np.ndarray) -> np.ndarray:
+    word = ((word ^ (word >> U(16))) * U(0x45D9F3B3)) & MASK
+    word = ((word ^ (word >> U(15))) * U(0x2C1B3C6D)) & MASK
+    return word ^ (word >> U(16))
+
+
+def row_hash(unit: np.ndarray, key: int, code: np.ndarray) -> np.ndarray:
+    word = unit ^ U(key)
+    word = ((word ^ (word >> U(16))) * U(0x7FEB352D)) & MASK
+    code = code.astype(np.int64)
+    if len(code) and code.max() >= 2**32:
+        code = ((((code >> 32) * np.int64(0x7FEB352D)).view(U) & MASK) ^ (code.view(U) & MASK)).view(np.int64)
+    return mixed(word ^ code.view(U)) >> U(1)
+
+
+def key_of(description: str) -> int:
+    return int.from_bytes(hashlib.blake2b(description.encode(), digest_size=4).digest(), "little")
+
+
+def keep(rows: pd.DataFrame, *, limits: tuple[int, int, int], description: str) -> pd.DataFrame:
+    """The kept rows of a frame with `unit`, `bin` and `code`; limits are (max_rows, max_per_bin, max_bins)."""
+    most, per_bin, bins = limits
+    word, key = unit_word(rows["unit"]), key_of(description)
+    rows = rows.assign(
+        h=row_hash(word, key, rows["code"].to_numpy()),
+        hb=row_hash(word, key ^ 0x2C1B3C6D, rows["bin"].to_numpy()),
+    )
+    rows = rows.sort_values(["unit", "bin", "h", "code"])
+    rows = rows[rows.groupby(["unit", "bin"]).cumcount() < per_bin]
+    chosen = rows[["unit", "bin", "hb"]].drop_duplicates().sort_values(["unit", "hb", "bin"])
+    if bins < most:  # with as many bins as rows the limit on rows implies the one on bins
+        chosen = chosen[chosen.groupby("unit").cumcount() < bins]
+    rows = rows.merge(chosen[["unit", "bin"]], on=["unit", "bin"]).sort_values(["unit", "h", "code"])
+    return rows[rows.groupby("unit").cumcount() < most]
