@@ -16,6 +16,7 @@ import leastnoise as ln
 from leastnoise import errors, mechanism, recipe
 from leastnoise.sensitivity import Limits
 from leastnoise.testing import neighbouring_vectors, seeded
+from leastnoise.thresholds import choose
 
 ASK: dict[str, Any] = {"sensitivity": 1, "epsilon": 1, "delta": 1e-6}
 
@@ -171,7 +172,18 @@ def test_published_noise_has_its_law(sigma: float) -> None:
 def test_the_recipe_sees_no_values() -> None:
     """Grid, type and mechanism come from public facts: no parameter of `choose` could carry data."""
     assert set(inspect.signature(recipe.choose).parameters) == {
-        *("bins", "whole", "sensitivity", "l1_sensitivity", "epsilon", "delta", "sigma", "mechanism", "neighbours")
+        *(
+            "bins",
+            "whole",
+            "grid",
+            "sensitivity",
+            "l1_sensitivity",
+            "epsilon",
+            "delta",
+            "sigma",
+            "mechanism",
+            "neighbours",
+        )
     }
 
 
@@ -295,11 +307,12 @@ def test_bad_sparse_releases() -> None:
 def test_unknown_bins_show_only_above_the_threshold_and_sorted() -> None:
     one = Limits.of(max_rows=1, bins=None)
     keys, counts = ["pear", "fig", "apple"], np.array([4000, 1, 5000])
-    made = mechanism.release_unknown(keys, counts, limits=one, epsilon=1, delta=1e-6, name="fruit")
+    cut = choose(epsilon=1, delta=1e-6, limits=one)
+    made = mechanism.release_unknown(keys, counts, cut=cut, epsilon=1, delta=1e-6, names=["fruit"])
     assert made.threshold == 22
     assert made.domain is not None
     assert made.domain.keys() == ["apple", "pear"]
     assert made.guarantee == ln.ApproxDP(1, 1e-6)
-    empty = mechanism.release_unknown([], np.array([], dtype=int), limits=one, epsilon=1, delta=1e-6)
+    empty = mechanism.release_unknown([], np.array([], dtype=int), cut=cut, epsilon=1, delta=1e-6)
     assert empty.bins == 0
     assert empty.to_pandas().shape == (0, 2)

@@ -125,7 +125,7 @@ def test_it_explains_itself() -> None:
     text = made().explain()
     assert "3 values with Gaussian noise" in text
     assert "(1, 1e-06)-DP" in text
-    assert repr(made()) == "<Release of 3 vector values, gaussian noise, std 4.235>"
+    assert repr(made()) == "<Release of 3 values, gaussian noise, std 4.235>"
     html = made(domain=["<b>", "&", "c"])._repr_html_()
     assert "&lt;b&gt;" in html
     assert "<b>" not in html

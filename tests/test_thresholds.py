@@ -125,9 +125,8 @@ def test_a_bin_of_one_person_shows_no_more_often_than_promised() -> None:
     from leastnoise.mechanism import release_unknown
 
     with seeded(4):
-        made = release_unknown(
-            range(100_000), np.ones(100_000, dtype=int), limits=Limits.of(max_rows=1, bins=None), epsilon=1, delta=0.01
-        )
+        cut = choose(epsilon=1, delta=0.01, limits=Limits.of(max_rows=1, bins=None))
+        made = release_unknown(range(100_000), np.ones(100_000, dtype=int), cut=cut, epsilon=1, delta=0.01)
     assert 0 < made.bins <= 1160
 
 

@@ -16,7 +16,7 @@ from rich.panel import Panel
 from rich.table import Table
 
 import leastnoise as ln
-from leastnoise import errors, files, parameters, recipe, storage
+from leastnoise import cli_tables, errors, files, parameters, recipe, storage
 from leastnoise.story import tell
 
 app = typer.Typer(
@@ -214,6 +214,9 @@ def release(
         return
     Console().print(made.explain(), markup=False, highlight=False)
     Console().print(f"Written: {output}", markup=False, highlight=False)
+
+
+cli_tables.register(app)
 
 
 @app.command()

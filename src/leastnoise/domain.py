@@ -73,6 +73,24 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
+class Listed:
+    """Keys that a release found and published, one or several columns each; not a product, and perhaps none at all."""
+
+    columns: tuple[str, ...]
+    values: tuple[Any, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+    def key(self, position: int) -> Any:
+        return self.values[position]
+
+    def index(self, key: Any) -> int | None:
+        return self.values.index(key) if key in self.values else None
+
+
+@dataclass(frozen=True, slots=True)
 class IntegerRange:
     """start, start + step, ... below stop, as `range` counts."""
 
@@ -83,7 +101,7 @@ class IntegerRange:
     def __post_init__(self) -> None:
         if self.step < 1 or self.stop <= self.start:
             raise BadDomain(
-                f"the range from {self.start} to {self.stop} by {self.step} has no member. Say start < stop and step >= 1."
+                f"the range from {self.start} to {self.stop} by {self.step} has no member. Say start < stop, step >= 1."
             )
         if not (self.start >= -(2**62) and self.stop <= 2**62):
             raise DomainTooLarge("integer ranges end at 2^62 on both sides. Use a smaller range.")
@@ -313,7 +331,7 @@ class Domain:
     def __post_init__(self) -> None:
         if self.size > LARGEST:
             raise DomainTooLarge(
-                f"the domain has {self.size:.3g} bins, and an index holds 2^64. Use fewer or coarser keys, or keys=None."
+                f"the domain has {self.size:.3g} bins, and an index holds 2^64. Use fewer, coarser keys, or keys=None."
             )
 
     @property
@@ -350,6 +368,11 @@ class Domain:
     def keys(self) -> list[Any]:
         """Every key in order."""
         return [self.key(index) for index in range(self.size)]
+
+
+def listed(columns: tuple[str, ...], keys: Sequence[Any]) -> Domain:
+    """The domain of keys that a release found."""
+    return Domain((" + ".join(columns),), (Listed(columns, tuple(keys)),))
 
 
 def axis(keys: object) -> Axis:

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import domain as domains
-from leastnoise.domain import Axis, Domain, Keys, OrNull
+from leastnoise.domain import Axis, Domain, Keys, Listed, OrNull
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +29,8 @@ _TYPES: dict[str, Any] = {
 def key_columns(domain: Domain, count: int) -> dict[str, list[Any]]:
     """The keys of the first `count` bins, a column an axis; a bin between two ends gives two columns."""
     columns: dict[str, list[Any]] = {}
+    if domain.axes and isinstance(domain.axes[0], Listed):
+        return _listed_columns(domain.axes[0], count)
     stride = domain.size
     for name, axis in zip(domain.names, domain.axes, strict=True):
         stride //= axis.size
@@ -42,6 +44,13 @@ def key_columns(domain: Domain, count: int) -> dict[str, list[Any]]:
     return columns
 
 
+def _listed_columns(axis: Listed, count: int) -> dict[str, list[Any]]:
+    rows = axis.values[:count]
+    if len(axis.columns) == 1:
+        return {axis.columns[0]: list(rows)}
+    return {name: [row[i] for row in rows] for i, name in enumerate(axis.columns)}
+
+
 def write_domain(domain: Domain | None) -> list[dict[str, Any]] | None:
     """The axes as JSON; explicit keys stay in their column."""
     if domain is None:
@@ -49,10 +58,14 @@ def write_domain(domain: Domain | None) -> list[dict[str, Any]] | None:
     return [{"name": n, "axis": _write(axis)} for n, axis in zip(domain.names, domain.axes, strict=True)]
 
 
-def read_domain(facts: list[dict[str, Any]] | None, table: pa.Table) -> Domain | None:
+def read_domain(facts: list[dict[str, Any]] | None, table: pa.Table | None) -> Domain | None:
     """The domain that `write_domain` wrote, explicit keys taken from their column of the table."""
-    if facts is None:
+    if facts is None or table is None:
         return None
+    if facts and facts[0]["axis"]["type"] == "Listed":
+        columns = tuple(facts[0]["axis"]["columns"])
+        cells = [table[name].to_pylist() for name in columns]
+        return domains.listed(columns, cells[0] if len(cells) == 1 else list(zip(*cells, strict=True)))
     stride = table.num_rows
     names, axes = [], []
     for fact in facts:
@@ -74,6 +87,8 @@ def read_domain(facts: list[dict[str, Any]] | None, table: pa.Table) -> Domain |
 def _write(value: Any) -> Any:
     if isinstance(value, Keys):
         return {"type": "Keys", "size": value.size}
+    if isinstance(value, Listed):
+        return {"type": "Listed", "columns": list(value.columns)}
     if isinstance(value, OrNull):
         inner = _write(value.axis)
         return (

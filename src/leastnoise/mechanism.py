@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import domain as domains
-from leastnoise import errors, parameters, progress, recipe, thresholds
-from leastnoise.domain import Domain, Keys
+from leastnoise import errors, parameters, progress, recipe
+from leastnoise.domain import Domain
 from leastnoise.guarantee import ApproxDP, Neighbours
 from leastnoise.parameters import Number
 from leastnoise.recipe import Choice, Recipe
 from leastnoise.releases import Release, SparseRelease, Values
-from leastnoise.sensitivity import Limits
+from leastnoise.thresholds import Threshold
 
 _CHUNK = 1 << 20  # values at a time: the memory beyond the output stays within a few dozen megabytes
 
@@ -94,6 +94,7 @@ def release_sparse(
     threshold: Number | Literal["universal"] = "universal",
     kind: Literal["soft", "hard"] = "soft",
     neighbours: Neighbours = "add-remove",
+    **facts: Any,
 ) -> SparseRelease:
     """Whole counts in a huge domain: noise on *every* bin, then a threshold, in time that grows with the occupied ones.
 
@@ -130,6 +131,7 @@ def release_sparse(
         delta=chosen.delta,
         sensitivity=chosen.sensitivity,
         seeded=entropy.is_seeded(),
+        **facts,
     )
 
 
@@ -137,24 +139,25 @@ def release_unknown(
     keys: Sequence[Any],
     counts: NDArray[np.int64],
     *,
-    limits: Limits,
+    cut: Threshold,
     epsilon: Number,
     delta: Number,
     neighbours: Neighbours = "add-remove",
-    name: str = "key",
+    names: Sequence[str] = ("key",),
     **facts: Any,
 ) -> Release:
     """Counts of bins that nobody listed in advance: noisy, and only those that reach a threshold, sorted by key.
 
-    The chance that a bin which one person alone fills shows is part of delta; see `thresholds`.
+    `cut` is what `thresholds.choose` gave for this epsilon and delta: the chance that a bin which one person alone
+    fills shows is part of delta.
     """
     from leastnoise.noise import entropy
     from leastnoise.noise.gaussian import rounded_gaussian
 
-    cut = thresholds.choose(epsilon=epsilon, delta=delta, limits=limits, neighbours=neighbours)
     noisy = _add_whole(np.asarray(counts, dtype=np.int64), rounded_gaussian(cut.sigma, len(keys)))
-    shown = sorted((key, value) for key, value in zip(keys, noisy.tolist(), strict=True) if value >= cut.at_least)
-    listed = Domain((name,), (Keys(tuple(key for key, _ in shown)),)) if shown else None
+    shown = [(key, value) for key, value in zip(keys, noisy.tolist(), strict=True) if value >= cut.at_least]
+    shown.sort(key=lambda pair: _sortable(pair[0]))
+    listed = domains.listed(tuple(names), [key for key, _ in shown])
     return Release(
         values=np.array([value for _, value in shown], dtype=np.int64),
         mechanism="gaussian",
@@ -170,6 +173,11 @@ def release_unknown(
         seeded=entropy.is_seeded(),
         **facts,
     )
+
+
+def _sortable(key: Any) -> Any:
+    """Keys in order, missing ones last; a tuple part by part."""
+    return tuple(map(_sortable, key)) if isinstance(key, tuple) else (key is None, 0 if key is None else key)
 
 
 def _vector(values: Any) -> NDArray[Any]:
@@ -201,14 +209,18 @@ def _vector(values: Any) -> NDArray[Any]:
 
 
 def _noisy(private: NDArray[Any], chosen: Recipe) -> Values:
-    """grid * (private/grid + noise), chunk by chunk."""
+    """The values with noise, chunk by chunk. Integers count steps of the grid, and stay integers where it is 1."""
     whole = private.dtype.kind in "iu"
-    out: Any = np.empty(private.size, dtype=np.int64 if whole else np.float64)
+    out: Any = np.empty(private.size, dtype=np.int64 if whole and chosen.grid == 1 else np.float64)
     draw = _drawer(chosen)
     with progress.bar("drawing noise", private.size) as advance:
         for part, place in zip(_parts(private), _parts(out), strict=True):
             noise = draw(part.size)
-            place[:] = _add_whole(_int64(part), noise) if whole else _add_real(part, noise, chosen.grid)
+            if whole:
+                total = _add_whole(_int64(part), noise)
+                place[:] = total if chosen.grid == 1 else total * chosen.grid
+            else:
+                place[:] = _add_real(part, noise, chosen.grid)
             advance(part.size)
     values: Values = out
     return values

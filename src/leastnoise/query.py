@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from leastnoise import vectors
+from leastnoise import answers, vectors
+from leastnoise.answers import Answer, Expectation
 from leastnoise.binning import is_missing, place_rows
 from leastnoise.bounding import FIRST, WORD, Coding, bounded, salt, with_hash, with_unit_word, word
 from leastnoise.clipping import Clip
 from leastnoise.domain import Domain
 from leastnoise.engines import Source
 from leastnoise.nearest import WEIGHT_BITS
+from leastnoise.parameters import Number
+from leastnoise.recipe import Choice
 from leastnoise.sensitivity import Limits, Neighbours, Sensitivity
 from leastnoise.vectors import Ball
 
@@ -85,6 +88,23 @@ class Query:
         return (
             f"{asked}{place} ({bins}){clip}{norm}; one {' + '.join(self.unit)} keeps at most {limits.max_rows} rows, "
             f"{limits.max_per_bin} in a bin, {limits.max_bins} bins; neighbours {self.neighbours}"
+        )
+
+    def expect(self, *, epsilon: Number, delta: Number, mechanism: Choice = "auto") -> Expectation:
+        """What a release would be like: mechanism, noise, half-widths, threshold. Free, and no row is read."""
+        return answers.expect(self, epsilon=epsilon, delta=delta, mechanism=mechanism)
+
+    def release(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        sigma: Number | None = None,
+        mechanism: Choice = "auto",
+    ) -> Answer:
+        """The answer with noise. Everything public is checked before the first row is read."""
+        return answers.release(
+            self, lambda: aggregate(self), epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism
         )
 
     def sql(self) -> str:

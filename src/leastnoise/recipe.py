@@ -57,6 +57,7 @@ def choose(
     *,
     bins: int,
     whole: bool,
+    grid: float = 1.0,
     sensitivity: Number,
     l1_sensitivity: Number | None = None,
     epsilon: Number | None = None,
@@ -65,7 +66,10 @@ def choose(
     mechanism: Choice = "auto",
     neighbours: Neighbours = "add-remove",
 ) -> Recipe:
-    """The least standard deviation that the public facts allow, or the mechanism that was asked for."""
+    """The least standard deviation that the public facts allow, or the mechanism that was asked for.
+
+    `whole` values are integers in steps of `grid`, a power of two; others are real numbers, to be rounded.
+    """
     l2 = parameters.number("sensitivity", sensitivity)
     l1 = None if l1_sensitivity is None else parameters.number("l1_sensitivity", l1_sensitivity)
     if l1 is not None and l1 < l2 * (1 - 1e-12):
@@ -76,7 +80,7 @@ def choose(
     parameters.word("mechanism", mechanism, ("auto", "gaussian", "laplace"))
     parameters.word("neighbours", neighbours, NEIGHBOURS)
     ask = _Ask.of(epsilon, delta, sigma)
-    facts = _Facts(bins, whole, l2, l1, neighbours)
+    facts = _Facts(bins, whole, grid, l2, l1, neighbours)
     if mechanism == "laplace" or ask.delta == 0:
         if mechanism == "gaussian":
             parameters.number("delta", 0)  # raises: no Gaussian gives delta = 0
@@ -131,6 +135,7 @@ class _Ask:
 class _Facts:
     bins: int
     whole: bool
+    grid: float
     l2: float
     l1: float | None
     neighbours: Neighbours
@@ -138,7 +143,7 @@ class _Facts:
 
 def _gaussian(facts: _Facts, ask: _Ask, why: str) -> Recipe:
     rough = ask.gaussian_sigma(facts.l2)
-    grid, charged = 1.0, facts.l2
+    grid, charged = facts.grid, facts.l2
     if not facts.whole:
         grid = max(
             _power_below(_L2_CHARGE * facts.l2 / math.sqrt(facts.bins)), _power_above(1.01 * rough / _GAUSSIAN_STEPS)
@@ -162,7 +167,7 @@ def _gaussian(facts: _Facts, ask: _Ask, why: str) -> Recipe:
 def _laplace(facts: _Facts, ask: _Ask, why: str) -> Recipe:
     l1 = facts.l1 if facts.l1 is not None else _loose_l1(facts)
     rough = ask.laplace_scale(l1)
-    grid, charged = 1.0, l1
+    grid, charged = facts.grid, l1
     if not facts.whole:
         grid = max(_power_below(_L1_CHARGE * l1 / facts.bins), _power_above(1.01 * rough / _LAPLACE_STEPS))
         with proof.precision(128):

@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leastnoise import errors, parameters, storage
-from leastnoise.domain import Domain
+from leastnoise.domain import Domain, listed
 from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.keys import key_columns, read_domain, write_domain
 from leastnoise.law import Gaussian, Laplace, Law
@@ -161,8 +162,7 @@ class Release:
 
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""
-        name = "values" if self.kind == "vector" else f"{self.kind}s"
-        what = f"{self.bins:,} {name if self.bins != 1 else name[:-1]}"
+        what = self._what()
         spread = f"standard deviation {self.std:.4g}; 95 % of them are off by at most {self.law.half_width(0.95):.4g}"
         lines = [
             f"{what} with {self.mechanism.capitalize()} noise added to each ({spread}).",
@@ -180,6 +180,10 @@ class Release:
             lines.append("WARNING: the noise came from a test's seed, so it hides nothing. Never publish this.")
         return "\n".join(line for line in lines if line)
 
+    def _what(self) -> str:
+        name = "value" if self.kind not in ("count", "sum") else self.kind
+        return f"{self.bins:,} {name}" + ("" if self.bins == 1 else "s")
+
     def _promise(self) -> str:
         if self.guarantee is None:
             return "What it promises is known to whoever added the noise, not to us."
@@ -189,7 +193,7 @@ class Release:
 
     def __repr__(self) -> str:
         loud = ", SEEDED: hides nothing" if self.seeded else ""
-        return f"<Release of {self.bins:,} {self.kind} values, {self.mechanism} noise, std {self.std:.4g}{loud}>"
+        return f"<Release of {self._what()}, {self.mechanism} noise, std {self.std:.4g}{loud}>"
 
     def _preview(self, rows: int = 10) -> tuple[list[str], list[list[str]]]:
         columns = {name: column[:rows] for name, column in self._columns(rows).items()}
@@ -249,10 +253,15 @@ class Release:
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file: key columns and `value`, readable by anyone, with all the rest in its metadata."""
-        _refuse_seeded(self.seeded, allow_seeded)
-        storage.write(path, self.to_arrow(), what="release", facts=self._facts())
+        self.refuse_seeded(allow_seeded)
+        storage.write(path, self.to_arrow(), what="release", facts=self.facts())
 
-    def _facts(self) -> dict[str, Any]:
+    def refuse_seeded(self, allowed: bool) -> None:
+        """Refuse to write noise that can be repeated."""
+        _refuse_seeded(self.seeded, allowed)
+
+    def facts(self) -> dict[str, Any]:
+        """Everything but the values, as JSON."""
         facts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("values", "domain", "guarantee")}
         facts["made"] = self.made.isoformat()
         facts["limits"] = dict(self.limits)
@@ -262,11 +271,20 @@ class Release:
 
     @classmethod
     def _read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> Release:
+        return cls.of_facts(np.array(table["value"]), facts, table, path)
+
+    @classmethod
+    def of_facts(
+        cls, values: Values, facts: dict[str, Any], table: pa.Table | None, path: str | os.PathLike[str]
+    ) -> Release:
+        """The release that `facts()` described, with these values."""
         storage.refuse_unknown(facts, {f.name for f in fields(cls)} - {"values"}, path)
-        facts["made"] = datetime.fromisoformat(facts["made"])
-        facts["guarantee"] = _read_guarantee(facts["guarantee"])
-        facts["domain"] = read_domain(facts["domain"], table)
-        return cls(values=np.array(table["value"]), **facts)
+        read = {
+            "made": datetime.fromisoformat(facts["made"]),
+            "guarantee": _read_guarantee(facts["guarantee"]),
+            "domain": read_domain(facts["domain"], table),
+        }
+        return cls(values=values, **{**facts, **read})
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -287,6 +305,10 @@ class SparseRelease:
     guarantee: GaussianDP
     delta: float | None
     sensitivity: float
+    domain: Domain | None = None  # names the indices; not kept in files, where the keys have columns of their own
+    unit: str | None = None
+    limits: Mapping[str, int] = field(default_factory=dict)
+    query: str | None = None
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
     version: str = VERSION
@@ -343,13 +365,22 @@ class SparseRelease:
         import pyarrow as pa
 
         index = [str(i) for i in self.indices] if self.indices.dtype == object else self.indices
-        return pa.table({"index": index, "value": self.values})
+        keys: dict[str, Any] = {}
+        if self.domain is not None:
+            found = [self.domain.key(int(i)) for i in self.indices]
+            keys = dict(key_columns(listed(self.domain.names, found), len(found)))
+        return pa.table({"index": index, **keys, "value": self.values})
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The same as a pandas data frame."""
+        return self.to_arrow().to_pandas()
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file: `index` and `value`, with all the rest in its metadata."""
         _refuse_seeded(self.seeded, allow_seeded)
-        facts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("indices", "values")}
+        facts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("indices", "values", "domain")}
         facts |= {
+            "limits": dict(self.limits),
             "made": self.made.isoformat(),
             "guarantee": _guarantee_facts(self.guarantee),
             "domain_size": str(self.domain_size),
@@ -358,7 +389,7 @@ class SparseRelease:
 
     @classmethod
     def _read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> SparseRelease:
-        storage.refuse_unknown(facts, {f.name for f in fields(cls)} - {"indices", "values"}, path)
+        storage.refuse_unknown(facts, {f.name for f in fields(cls)} - {"indices", "values", "domain"}, path)
         facts["made"] = datetime.fromisoformat(facts["made"])
         facts["guarantee"] = _read_guarantee(facts["guarantee"])
         facts["domain_size"] = int(facts["domain_size"])
@@ -392,21 +423,27 @@ def wrap(y: ArrayLike, *, sigma: Number, noise: Literal["gaussian", "laplace"] =
     return Release(values=values, mechanism=noise, scale=scale, kind="vector", note="The noise was added elsewhere.")
 
 
-def load(path: str | os.PathLike[str]) -> Release | SparseRelease:
-    """What `save` wrote."""
+Reader = Callable[[Any, dict[str, Any], str | os.PathLike[str]], Any]
+_READERS: dict[str, Reader] = {"release": Release._read, "sparse release": SparseRelease._read}
+_ROOMS = {"mean release": "leastnoise.means", "quantile release": "leastnoise.quantiles"}
+
+
+def register(what: str, reader: Reader) -> None:
+    """Let `load` bring back another kind of file."""
+    _READERS[what] = reader
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """What `save` wrote: a Release, or whatever else of ours has a `save`."""
     table, what, facts = storage.read(path)
-    readers: dict[str, Callable[..., Release | SparseRelease]] = {
-        "release": Release._read,
-        "sparse release": SparseRelease._read,
-    }
-    if what not in readers:
+    if what in _ROOMS:
+        import_module(_ROOMS[what])  # it registers its reader
+    if what not in _READERS:
         raise errors.NewerFormat(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")
     try:
-        return readers[what](table, facts, path)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise errors.NotOurs(
-            f"{os.fspath(path)!r} has been edited or damaged: its facts do not fit together."
-        ) from None
+        return _READERS[what](table, facts, path)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        raise errors.NotOurs(f"{os.fspath(path)!r} was edited or damaged: its facts do not fit together.") from None
 
 
 def _refuse_seeded(seeded: bool, allowed: bool) -> None:

@@ -1,0 +1,153 @@
+"""Means: sums and counts released together, and their ratio with an honest interval.
+
+Per bin, S is the noisy sum of values centred at the middle of the clip and c N the noisy count times c, half the
+clip's width; both have the same noise. The mean is centre + S/N, and its interval is Fieller's: the theta with
+
+    (S - theta N)^2  <=  z^2 (1 + (theta/c)^2) std^2,
+
+exact for Gaussian noise because S - theta N is normal. For Laplace noise S and N are enclosed separately.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from leastnoise import parameters, storage
+from leastnoise.keys import key_columns, read_domain, write_domain
+from leastnoise.law import normal_reach
+from leastnoise.parameters import Floats, Number
+from leastnoise.releases import Interval, Release, register
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from leastnoise.domain import Domain
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class MeanRelease:
+    """Means bin by bin (or component by component). `parts` is the release of sums and scaled counts behind them."""
+
+    parts: Release
+    centre: float
+    half: float  # c: half the clip's width, or the norm that vectors were clipped to
+    domain: Domain | None = None  # of the means; `parts` has twice as many values, or one more for a vector
+
+    @property
+    def bins(self) -> int:
+        """How many means."""
+        return self.parts.bins - self._counted
+
+    @property
+    def _counted(self) -> int:
+        return 1 if self.domain is None else self.parts.bins // 2
+
+    @property
+    def sums(self) -> Floats:
+        """Noisy sums of the centred values."""
+        return self.parts.values[: self.bins].astype(np.float64)
+
+    @property
+    def counts(self) -> Floats:
+        """Noisy counts (one for all components of a vector)."""
+        return self.parts.values[self.bins :] / self.half
+
+    @property
+    def values(self) -> Floats:
+        """centre + S/N, kept within the clip; the centre where the noisy count is not above zero."""
+        counts = np.broadcast_to(self.counts, self.sums.shape)
+        safe = np.where(counts > 0, counts, 1.0)
+        ratio = np.where(counts > 0, self.sums / safe, 0.0)
+        return self.centre + np.clip(ratio, -self.half, self.half)
+
+    @property
+    def sigma(self) -> float:
+        """The noise of each sum. A mean over n rows is off by about sigma/n, and more when n itself is uncertain."""
+        return self.parts.sigma
+
+    @property
+    def guarantee(self) -> Any:
+        """One guarantee for sums and counts together."""
+        return self.parts.guarantee
+
+    def interval(self, confidence: Number = 0.95) -> Interval:
+        """Fieller's interval for each mean; the whole clip where the count may be zero."""
+        confidence = parameters.number("confidence", confidence)
+        counts = np.broadcast_to(self.counts, self.sums.shape)
+        ends = self._fieller if self.parts.mechanism == "gaussian" else self._boxes
+        low, high = ends(self.sums, counts, confidence)
+        return Interval(
+            self.centre + np.clip(low, -self.half, self.half), self.centre + np.clip(high, -self.half, self.half)
+        )
+
+    def _fieller(self, sums: Floats, counts: Floats, confidence: float) -> tuple[Floats, Floats]:
+        reach = normal_reach(confidence, 1) * self.parts.std
+        a = counts**2 - (reach / self.half) ** 2
+        known = (a > 0) & (counts > 0)
+        a = np.where(known, a, 1.0)
+        root = np.sqrt(np.maximum((sums * counts) ** 2 - a * (sums**2 - reach**2), 0.0))
+        low, high = (sums * counts - root) / a, (sums * counts + root) / a
+        return np.where(known, low, -self.half), np.where(known, high, self.half)
+
+    def _boxes(self, sums: Floats, counts: Floats, confidence: float) -> tuple[Floats, Floats]:
+        reach = self.parts.law.half_width((1 + confidence) / 2)
+        least, most = counts - reach / self.half, counts + reach / self.half
+        known = least > 0
+        least = np.where(known, least, 1.0)
+        low, high = sums - reach, sums + reach
+        return (
+            np.where(known, low / np.where(low < 0, least, most), -self.half),
+            np.where(known, high / np.where(high > 0, least, most), self.half),
+        )
+
+    def explain(self) -> str:
+        """What was protected, how well, and what the noise is, in plain words."""
+        many = f"{self.bins:,} means" if self.bins != 1 else "1 mean"
+        return f"{many}, each a noisy sum over a noisy count, released under one guarantee.\n{self.parts.explain()}"
+
+    def __repr__(self) -> str:
+        loud = ", SEEDED: hides nothing" if self.parts.seeded else ""
+        return f"<MeanRelease of {self.bins:,} means, {self.parts.mechanism} noise{loud}>"
+
+    def to_arrow(self) -> pa.Table:
+        """Key columns, `mean`, `low` and `high` (95 %), `sum` and `count`."""
+        import pyarrow as pa
+
+        keys: dict[str, Any] = {"component": np.arange(self.bins)}
+        if self.domain is not None:
+            keys = dict(key_columns(self.domain, self.bins))
+        low, high = self.interval(0.95)
+        count = np.broadcast_to(self.counts, self.sums.shape)
+        return pa.table({**keys, "mean": self.values, "low": low, "high": high, "sum": self.sums, "count": count})
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The same as a pandas data frame."""
+        return self.to_arrow().to_pandas()
+
+    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
+        """One Parquet file, readable by anyone."""
+        self.parts.refuse_seeded(allow_seeded)
+        facts = {
+            "parts": self.parts.facts(),
+            "values": self.parts.values.tolist(),
+            "centre": self.centre,
+            "half": self.half,
+            "domain": write_domain(self.domain),
+        }
+        storage.write(path, self.to_arrow(), what="mean release", facts=facts)
+
+    @classmethod
+    def read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> MeanRelease:
+        """What `save` wrote."""
+        values = np.array(facts.pop("values"))
+        storage.refuse_unknown(facts, {f.name for f in fields(cls)}, path)
+        facts["domain"] = read_domain(facts["domain"], table)
+        return cls(**{**facts, "parts": Release.of_facts(values, facts["parts"], None, path)})
+
+
+register("mean release", MeanRelease.read)

@@ -1,0 +1,102 @@
+"""Quantiles through a noisy histogram: monotone, with intervals from the noise of its cumulative sums."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from leastnoise import parameters, storage
+from leastnoise.keys import write_domain
+from leastnoise.law import Laplace, normal_reach
+from leastnoise.parameters import Floats, Number
+from leastnoise.releases import Interval, Release, register
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class QuantileRelease:
+    """Quantiles at `levels`. `parts` is the noisy histogram of equal steps of the clip behind them."""
+
+    parts: Release
+    levels: tuple[float, ...]
+    edges: Floats  # one more than bins
+
+    @property
+    def values(self) -> Floats:
+        """Where the cumulative sum, made monotone, reaches each level of the total; in increasing order of levels."""
+        rising = np.maximum.accumulate(np.maximum(np.cumsum(self.parts.values.astype(np.float64)), 0.0))
+        heights = np.concatenate([[0.0], rising]) + np.arange(rising.size + 1) * 1e-9
+        return np.asarray(np.interp(np.array(self.levels) * heights[-1], heights, self.edges))
+
+    @property
+    def guarantee(self) -> Any:
+        """The guarantee of the histogram."""
+        return self.parts.guarantee
+
+    def interval(self, confidence: Number = 0.95) -> Interval:
+        """Where each quantile of the (clipped) data lies, by inverting a test at every edge.
+
+        At an edge with j bins below it, C_j - q T has variance ((1-q)^2 j + q^2 (n-j)) std^2. The quantile cannot
+        lie where that is clearly on the wrong side; each side may fail with half of 1 - confidence.
+        """
+        confidence = parameters.number("confidence", confidence)
+        reach = normal_reach(confidence, 1)
+        if isinstance(self.parts.law, Laplace):  # a sum of Laplace noises has lighter tails than one of them
+            reach = max(reach, Laplace(1 / np.sqrt(2)).half_width(confidence))
+        counts = np.concatenate([[0.0], np.cumsum(self.parts.values.astype(np.float64))])
+        n, j = counts.size - 1, np.arange(counts.size)
+        ends = []
+        for q in self.levels:
+            gap = counts - q * counts[-1]
+            slack = reach * self.parts.std * np.sqrt((1 - q) ** 2 * j + q**2 * (n - j))
+            possible_low, possible_high = np.flatnonzero(gap + slack >= 0), np.flatnonzero(gap - slack <= 0)
+            first = int(possible_low[0]) if possible_low.size else n
+            last = int(possible_high[-1]) if possible_high.size else 0
+            ends.append((self.edges[max(0, first - 1)], self.edges[min(n, last + 1)]))
+        return Interval(np.array([low for low, _ in ends]), np.array([high for _, high in ends]))
+
+    def explain(self) -> str:
+        """What was protected, how well, and what the noise is, in plain words."""
+        return f"{len(self.levels)} quantiles, read off a noisy histogram.\n{self.parts.explain()}"
+
+    def __repr__(self) -> str:
+        loud = ", SEEDED: hides nothing" if self.parts.seeded else ""
+        return f"<QuantileRelease at {', '.join(f'{q:g}' for q in self.levels)}{loud}>"
+
+    def to_arrow(self) -> pa.Table:
+        """`level`, `quantile`, `low` and `high` (95 %)."""
+        import pyarrow as pa
+
+        low, high = self.interval(0.95)
+        return pa.table({"level": list(self.levels), "quantile": self.values, "low": low, "high": high})
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The same as a pandas data frame."""
+        return self.to_arrow().to_pandas()
+
+    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
+        """One Parquet file, readable by anyone."""
+        self.parts.refuse_seeded(allow_seeded)
+        facts = {
+            "parts": {**self.parts.facts(), "domain": write_domain(None)},
+            "values": self.parts.values.tolist(),
+            "levels": list(self.levels),
+            "edges": self.edges.tolist(),
+        }
+        storage.write(path, self.to_arrow(), what="quantile release", facts=facts)
+
+    @classmethod
+    def read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> QuantileRelease:
+        """What `save` wrote."""
+        storage.refuse_unknown(facts, {"parts", "values", "levels", "edges"}, path)
+        parts = Release.of_facts(np.array(facts["values"]), facts["parts"], None, path)
+        return cls(parts=parts, levels=tuple(facts["levels"]), edges=np.array(facts["edges"]))
+
+
+register("quantile release", QuantileRelease.read)
