@@ -72,7 +72,7 @@ def expect(query: Any, *, epsilon: Number, delta: Number, mechanism: Choice = "a
     half = chosen.law.half_width(0.95)
     together = chosen.law.half_width(0.95, query.size)
     return Expectation(
-        chosen.mechanism, sigma, chosen.law.std, half, together, None, limits, query.bins, chosen.guarantee, chosen.note
+        chosen.mechanism, sigma, chosen.law.std, half, together, None, limits, query.size, chosen.guarantee, chosen.note
     )
 
 
@@ -133,12 +133,12 @@ def _dense(query: Any, integers: NDArray[np.int64], chosen: Recipe) -> Answer:
     simple = query.kind in ("count", "units", "sum", "vector_sum")
     made = mechanism.publish(integers, chosen, kind=kind, domain=query.domain if simple else None, **_facts(query))
     if query.kind == "mean":
-        step = query.grid
-        return MeanRelease(
-            parts=made, centre=query.clip.centre * step, half=query.clip.half * step, domain=query.domain
-        )
+        centre, half = query.clip.centre * query.grid, query.clip.half * query.grid
+        within = (query.clip.low, query.clip.high)
+        return MeanRelease(parts=made, centre=centre, half=half, within=within, domain=query.domain)
     if query.kind == "vector_mean":
-        return MeanRelease(parts=made, centre=0.0, half=query.ball.radius * query.grid)
+        norm = query.ball.radius * query.grid
+        return MeanRelease(parts=made, centre=0.0, half=norm, within=(-norm, norm))
     if query.kind == "quantile":
         axis = query.domain.axes[0]
         edges = np.array([axis.key(i)[0] for i in range(axis.size)] + [axis.high])

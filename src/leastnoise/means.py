@@ -36,6 +36,7 @@ class MeanRelease:
     parts: Release
     centre: float
     half: float  # c: half the clip's width, or the norm that vectors were clipped to
+    within: tuple[float, float]  # the clip
     domain: Domain | None = None  # of the means; `parts` has twice as many values, or one more for a vector
 
     @property
@@ -63,7 +64,7 @@ class MeanRelease:
         counts = np.broadcast_to(self.counts, self.sums.shape)
         safe = np.where(counts > 0, counts, 1.0)
         ratio = np.where(counts > 0, self.sums / safe, 0.0)
-        return self.centre + np.clip(ratio, -self.half, self.half)
+        return np.asarray(np.clip(self.centre + ratio, *self.within))
 
     @property
     def sigma(self) -> float:
@@ -81,9 +82,7 @@ class MeanRelease:
         counts = np.broadcast_to(self.counts, self.sums.shape)
         ends = self._fieller if self.parts.mechanism == "gaussian" else self._boxes
         low, high = ends(self.sums, counts, confidence)
-        return Interval(
-            self.centre + np.clip(low, -self.half, self.half), self.centre + np.clip(high, -self.half, self.half)
-        )
+        return Interval(np.clip(self.centre + low, *self.within), np.clip(self.centre + high, *self.within))
 
     def _fieller(self, sums: Floats, counts: Floats, confidence: float) -> tuple[Floats, Floats]:
         reach = normal_reach(confidence, 1) * self.parts.std
@@ -137,6 +136,7 @@ class MeanRelease:
             "values": self.parts.values.tolist(),
             "centre": self.centre,
             "half": self.half,
+            "within": list(self.within),
             "domain": write_domain(self.domain),
         }
         storage.write(path, self.to_arrow(), what="mean release", facts=facts)
@@ -147,6 +147,7 @@ class MeanRelease:
         values = np.array(facts.pop("values"))
         storage.refuse_unknown(facts, {f.name for f in fields(cls)}, path)
         facts["domain"] = read_domain(facts["domain"], table)
+        facts["within"] = tuple(facts["within"])
         return cls(**{**facts, "parts": Release.of_facts(values, facts["parts"], None, path)})
 
 
