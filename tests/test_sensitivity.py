@@ -22,7 +22,9 @@ CASES = [(3, 1, 3, 6), (3, 2, 2, 4), (2, 2, 2, 4), (3, 3, 1, 2), (4, 2, 2, 4), (
 def every_unit(bins: int, values: list[int], rows: int) -> pd.DataFrame:
     """One unit for every multiset of at most `rows` rows; each unit has bins of its own, to be seen apart."""
     kinds = list(itertools.product(range(bins), values))
-    made = [[]] + [list(c) for n in range(1, rows + 1) for c in itertools.combinations_with_replacement(kinds, n)]
+    made = [[]] + [
+        list(c) for n in range(1, rows + 1) for c in itertools.combinations_with_replacement(kinds, n)
+    ]
     return pd.DataFrame(
         [(unit, unit * bins + place, value) for unit, chosen in enumerate(made) for place, value in chosen],
         columns=["unit", "place", "value"],
@@ -41,7 +43,11 @@ def contributions(kind: str, case: tuple[int, int, int, int], clip: tuple[int, i
         return aggregate(rows.histogram("place", keys=keys, **limits)).values.reshape(units, bins)
     query = getattr(rows, kind)("value", clip=clip, by="place", keys=keys, **limits)
     found = aggregate(query).values
-    return found.reshape(-1, units, bins).transpose(1, 0, 2).reshape(units, -1) if kind == "mean" else found.reshape(units, bins)
+    return (
+        found.reshape(-1, units, bins).transpose(1, 0, 2).reshape(units, -1)
+        if kind == "mean"
+        else found.reshape(units, bins)
+    )
 
 
 def largest(vectors: np.ndarray, neighbours: str) -> tuple[int, int, int]:
@@ -52,7 +58,9 @@ def largest(vectors: np.ndarray, neighbours: str) -> tuple[int, int, int]:
     return int(moved.sum(-1).max()), int((moved**2).sum(-1).max()), int(moved.max())
 
 
-def measured(kind: str, case: tuple[int, int, int, int], clip: tuple[int, int], neighbours: str) -> tuple[Sensitivity, Sensitivity]:
+def measured(
+    kind: str, case: tuple[int, int, int, int], clip: tuple[int, int], neighbours: str
+) -> tuple[Sensitivity, Sensitivity]:
     most, per_bin, max_bins, bins = case
     limits = Limits.of(max_rows=most, max_per_bin=per_bin, max_bins=max_bins, bins=bins)
     l1, squared, linf = largest(contributions(kind, case, clip), neighbours)
@@ -67,7 +75,9 @@ def measured(kind: str, case: tuple[int, int, int, int], clip: tuple[int, int], 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(("kind", "clip"), [("count", (0, 1)), ("sum", (0, 3)), ("sum", (-1, 1)), ("mean", (-1, 1))])
+@pytest.mark.parametrize(
+    ("kind", "clip"), [("count", (0, 1)), ("sum", (0, 3)), ("sum", (-1, 1)), ("mean", (-1, 1))]
+)
 def test_the_claim_is_exactly_the_worst_of_all_small_tables(kind, clip, case, neighbours):
     claimed, worst = measured(kind, case, clip, neighbours)
     assert claimed.l1 == worst.l1
@@ -78,7 +88,9 @@ def test_the_claim_is_exactly_the_worst_of_all_small_tables(kind, clip, case, ne
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(("kind", "clip"), [("sum", (-2, 1)), ("sum", (-3, -1)), ("mean", (0, 2)), ("mean", (-1, 2))])
+@pytest.mark.parametrize(
+    ("kind", "clip"), [("sum", (-2, 1)), ("sum", (-3, -1)), ("mean", (0, 2)), ("mean", (-1, 2))]
+)
 def test_the_claim_is_never_below_the_worst_of_all_small_tables(kind, clip, case, neighbours):
     claimed, worst = measured(kind, case, clip, neighbours)
     assert claimed.l1 >= worst.l1
@@ -157,7 +169,9 @@ def test_a_missing_limit_is_named():
         Limits.of(max_rows=None, max_bins=2, bins=10)
 
 
-@pytest.mark.parametrize(("limit", "error"), [(0, NotPositive), (-1, NotPositive), (1.5, WrongType), (True, WrongType)])
+@pytest.mark.parametrize(
+    ("limit", "error"), [(0, NotPositive), (-1, NotPositive), (1.5, WrongType), (True, WrongType)]
+)
 def test_limits_are_positive_whole_numbers(limit, error):
     with pytest.raises(error):
         Limits.of(max_rows=limit, bins=10)

@@ -104,6 +104,7 @@ class Aggregate:
 
 def aggregate(query: Query) -> Aggregate:
     """The exact integers of a query. PRIVATE: for a mechanism that adds noise, and for tests."""
+    query.source.engine.verify(query.source.files, _read_columns(query))
     if query.ball is not None:
         return _vectors(query, query.ball)
     if query.spread:
@@ -122,6 +123,14 @@ def expression(query: Query) -> ir.Table:
     if query.spread:
         return _weights(query)
     return _keys_and_totals(query) if query.domain is None else _totals(query, _coded(query))
+
+
+def _read_columns(query: Query) -> list[str]:
+    """The columns of the files that the query reads."""
+    import ibis.expr.operations as ops
+
+    fields = expression(query).op().find(ops.Field)
+    return sorted({field.name for field in fields if isinstance(field.rel, ops.PhysicalTable)})
 
 
 def _vectors(query: Query, ball: Ball) -> Aggregate:

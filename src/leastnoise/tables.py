@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import sensitivity as sensitivities
-from leastnoise.binning import exactly, lattice_cell, place_rows, real
+from leastnoise.binning import exactly, is_missing, lattice_cell, place_rows, real
 from leastnoise.bounding import word
 from leastnoise.clipping import Clip
 from leastnoise.domain import Domain, IntegerRange, Lattice, Steps, product
@@ -114,6 +116,21 @@ class Table:
                     **{name: row_wise(rows, given, unit=self.unit, what=f"derive({name}=...)")}
                 )
         return replace(self, rows=rows)
+
+    def check(self) -> dict[str, int]:
+        """A look at data quality for the curator's own eyes, OUTSIDE every guarantee: never publish it.
+
+        Rows, rows without a unit, and for each column how many rows are null or NaN.
+        """
+        rows = self.rows
+        nameless = functools.reduce(operator.or_, [rows[column].isnull() for column in self.unit])
+        counts = {"rows": rows.count(), "rows without a unit": nameless.sum()}
+        for column in rows.columns:
+            counts[f"missing in {column}"] = is_missing(rows[column]).sum()
+        found = self.source.engine.fetch(
+            rows.aggregate(**{name: n.cast("int64") for name, n in counts.items()})
+        )
+        return {name: int(found[name][0].as_py() or 0) for name in counts}
 
     def nearest(
         self, graph: HasCoordinates, *, lon: str, lat: str, within: float, name: str = "node",

@@ -17,7 +17,9 @@ from leastnoise.query import Query
 from leastnoise.tables import Table, lattice
 
 NODES = SimpleNamespace(
-    coordinates=np.stack([x.ravel() for x in np.meshgrid(np.linspace(-1, 1, 12), np.linspace(-1, 1, 12))], axis=1)
+    coordinates=np.stack(
+        [x.ravel() for x in np.meshgrid(np.linspace(-1, 1, 12), np.linspace(-1, 1, 12))], axis=1
+    )
 )
 CELLS = lattice("lon", "lat", 0.25)
 ZONES = ["north", "süd", "東", "", "no'rth", "absent"]

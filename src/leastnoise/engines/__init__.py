@@ -32,6 +32,9 @@ class Engine(Protocol):
     def fetch(self, expression: ir.Table) -> pa.Table:
         """Run, and bring the answer here."""
 
+    def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
+        """Raise where a page of these columns does not match its checksum."""
+
     def text_hash(self, text: ir.StringValue) -> ir.IntegerValue:
         """Bytes 8 to 11 of the MD5 of a text, the lowest first, as an integer below 2^32."""
 

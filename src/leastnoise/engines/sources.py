@@ -144,7 +144,9 @@ def _open_connection(connection: Any, table: str, *, name: str | None) -> Source
     tables = reading(backend.list_tables)
     if table not in tables:
         raise UnknownSource(f'the connection has no table "{table}". It has {", ".join(tables)}.')
-    return Source(engine=duckdb.DuckDB(backend), rows=reading(lambda: backend.table(table)), name=name or table)
+    return Source(
+        engine=duckdb.DuckDB(backend), rows=reading(lambda: backend.table(table)), name=name or table
+    )
 
 
 def _in_memory(source: Any, module: str) -> Any:
