@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BLOCK = 2**14  # rows of a vector query that are in memory at once, at least
-STATE, BYTES = 96, 8  # what DuckDB keeps for a group and for an integer in it
-USABLE = 0.7  # of the memory limit
+STATE, BYTES = 128, 8  # what DuckDB keeps for a group and for an integer in it, measured
+USABLE = 0.6  # of the memory limit
 UNITS = {
     "B": 1,
     "KB": 1e3,
@@ -95,16 +95,16 @@ class DuckDB:
         return ibis.udf.scalar.pyarrow(points, name=unique("points"), signature=signature)(x, y)
 
     def passes(self, rows: ir.Table, *, unit: list[str], kept: int) -> int:
-        """Every thread keeps a state for every unit it meets, and in it up to `kept` integers (twice that growing).
+        """Every thread keeps a state for every unit it meets, with room for `kept` integers.
 
         Only time depends on this choice: the classes of units add up to the same integers.
         """
         limit, size = self._setting("memory_limit") * USABLE, self._size(rows)
-        if size * (STATE + 2 * BYTES) <= limit:
+        state = STATE + BYTES * kept
+        if size * state <= limit:
             return 1
         found = self.fetch(rows.aggregate(units=rows["_unit"].approx_nunique()))
-        states = int(found["units"][0].as_py()) * self._setting("threads")
-        need = min(states, size) * STATE + min(states * kept, size) * 2 * BYTES
+        need = min(int(found["units"][0].as_py()) * self._setting("threads"), size) * state
         return int(2 ** math.ceil(math.log2(max(need / limit, 1.0))))
 
     def _setting(self, name: str) -> float:
