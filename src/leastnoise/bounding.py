@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 WORD = 2**32 - 1
 # Odd and below 2^31, so that a product with a 32-bit word stays below 2^63 and no engine overflows.
 FIRST, SECOND, THIRD = 0x7FEB352D, 0x45D9F3B3, 0x2C1B3C6D
+LONGEST_LIST = 1000  # beyond this a sort is quicker than a list of smallest values
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ def _fewer_rows(
     import ibis
 
     rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash")
-    if coding.size <= WORD + 1:
+    if coding.size <= WORD + 1 and count <= LONGEST_LIST:
         rows = rows.mutate(code=(rows["_hash"] << 32) | rows["code"])
         kept = engine.smallest(rows.select(*unit, "code"), unit=list(unit), column="code", count=count)
         return kept.mutate(code=kept["code"] & WORD)

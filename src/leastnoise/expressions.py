@@ -119,6 +119,8 @@ def check(operation: ops.Value, rows: ir.Table, *, unit: tuple[str, ...], what: 
         if type(part) not in allowed:
             raise NotRowWise(_why(type(part).__name__, what))
         if isinstance(part, ops.Field):
+            if part.rel != rows.op():
+                raise NotRowWise(_why("a column of another table", what))
             _check_field(part, unit, what)
             continue
         _check_cast(part, what)

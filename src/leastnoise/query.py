@@ -310,4 +310,4 @@ def _key_hash(groups: ir.Table, query: Query) -> ir.Table:
 def _unknown(query: Query, found: pa.Table) -> Aggregate:
     columns = [found[name].to_pylist() for name in query.by]
     keys = tuple(columns[0]) if len(columns) == 1 else tuple(zip(*columns, strict=True))
-    return Aggregate(values=_integers(found["rows"]), keys=keys, units=_integers(found["units"]))
+    return Aggregate(values=narrow(_integers(found["rows"])), keys=keys, units=_integers(found["units"]))
