@@ -141,7 +141,8 @@ def _open_connection(connection: Any, table: str, *, name: str | None) -> Source
             f"a pair must be (DuckDB connection, table name). Got {type(connection).__name__}."
         )
     backend = ibis.duckdb.from_connection(connection)
-    tables = reading(backend.list_tables)
+    listing = "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    tables = sorted(row[0] for row in reading(lambda: connection.sql(listing).fetchall()))
     if table not in tables:
         raise UnknownSource(f'the connection has no table "{table}". It has {", ".join(tables)}.')
     return Source(
