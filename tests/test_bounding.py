@@ -1,4 +1,5 @@
-"""The kept rows, against an independent implementation, on tables that Hypothesis draws and on the real taxis."""
+"""The kept rows, against an independent implementation, on tables that Hypothesis draws and on the real
+taxis."""
 
 from __future__ import annotations
 
@@ -103,7 +104,8 @@ def test_unknown_keys_count_rows_and_units(heavy):
 
 
 def test_the_hash_spreads_the_kept_bins_evenly():
-    """Chi-square of kept bins over 2000 consecutive units of 100 rows: false alarm below 1e-6 beyond 6 sigma."""
+    """Chi-square of kept bins over 2000 consecutive units of 100 rows: false alarm below 1e-6 beyond 6
+    sigma."""
     bins, units, kept = 100, 2000, 10
     rows = frame([(u, b, 0) for u in range(units) for b in range(bins)])
     found = aggregate(table(rows, unit="unit").histogram("bin", keys=range(bins), max_rows=kept)).values

@@ -70,8 +70,15 @@ def test_no_bin_lies_past_the_end(each):
 
 @pytest.mark.parametrize(
     ("each", "outside"),
-    [(AXES[0], "z"), (AXES[2], -6), (AXES[4], 9.1), (AXES[4], (0.5, 9.0)), (AXES[6], date(1970, 2, 1)), (AXES[7], datetime(2014, 1, 1))],
-)  # fmt: skip
+    [
+        (AXES[0], "z"),
+        (AXES[2], -6),
+        (AXES[4], 9.1),
+        (AXES[4], (0.5, 9.0)),
+        (AXES[6], date(1970, 2, 1)),
+        (AXES[7], datetime(2014, 1, 1)),
+    ],
+)
 def test_keys_outside_have_no_index(each, outside):
     assert each.index(outside) is None
 

@@ -1,8 +1,8 @@
 """The public set of bins: chosen by the user from public facts, never by looking at the rows.
 
-A Domain is a product of axes, one a column. An axis is a finite ordered set of keys with a bijection between
-positions 0, 1, ... and keys; the product counts like an odometer, the last axis turning fastest. Positions are
-Python integers, so a domain may have as many as 2^64 bins, far more than memory holds.
+A Domain is a product of axes, one a column. An axis is a finite ordered set of keys with a bijection
+between positions 0, 1, ... and keys; the product counts like an odometer, the last axis turning fastest.
+Positions are Python integers, so a domain may have as many as 2^64 bins, far more than memory holds.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class Keys:
         if len(positions) < len(self.values):
             repeated = next(value for place, value in enumerate(self.values) if positions[value] != place)
             raise BadDomain(
-                f"the key {repeated!r} is given twice: its rows would be counted in two bins, which no limit on a "
+                f"the key {repeated!r} is given twice: its rows would be counted in two bins, which "
+                "no limit on a "
                 "unit accounts for. Give every key once."
             )
         object.__setattr__(self, "_positions", positions)
@@ -83,7 +84,8 @@ class IntegerRange:
     def __post_init__(self) -> None:
         if self.step < 1 or self.stop <= self.start:
             raise BadDomain(
-                f"the range from {self.start} to {self.stop} by {self.step} has no member. Say start < stop and step >= 1."
+                f"the range from {self.start} to {self.stop} by {self.step} has no member. Say start "
+                "< stop and step >= 1."
             )
         if not (self.start >= -(2**62) and self.stop <= 2**62):
             raise DomainTooLarge("integer ranges end at 2^62 on both sides. Use a smaller range.")
@@ -131,7 +133,8 @@ class Edges:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """`bins` equal bins of [low, high]; what lies outside counts in the nearest, so nothing is lost (quantiles)."""
+    """`bins` equal bins of [low, high]; what lies outside counts in the nearest, so nothing is lost
+    (quantiles)."""
 
     low: float
     high: float
@@ -192,7 +195,8 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """The hours start, ..., the hour before stop, in UTC or in the table's own clock (times without a zone)."""
+    """The hours start, ..., the hour before stop, in UTC or in the table's own clock (times without a
+    zone)."""
 
     start: datetime
     stop: datetime
@@ -315,7 +319,8 @@ class Domain:
     def __post_init__(self) -> None:
         if self.size > LARGEST:
             raise DomainTooLarge(
-                f"the domain has {self.size:.3g} bins, and an index holds 2^64. Use fewer or coarser keys, or keys=None."
+                f"the domain has {self.size:.3g} bins, and an index holds 2^64. Use fewer or coarser "
+                "keys, or keys=None."
             )
 
     @property
@@ -362,13 +367,15 @@ def axis(keys: object) -> Axis:
         if isinstance(keys, Axis):
             return keys
         raise WrongType(
-            f"keys must be a list of keys, a range, or bins such as ln.domain.Edges(...). Got {type(keys).__name__}."
+            "keys must be a list of keys, a range, or bins such as ln.domain.Edges(...). Got "
+            f"{type(keys).__name__}."
         )
     return Keys(tuple(_plain(value) for value in keys))
 
 
 def product(names: Sequence[str], keys: object, *, nulls: str = "drop") -> Domain:
-    """The domain of a histogram over the columns `names`: `keys` for one, a mapping or a sequence for several."""
+    """The domain of a histogram over the columns `names`: `keys` for one, a mapping or a sequence for
+    several."""
     if len(names) == 1 and not isinstance(keys, Mapping):
         parts: list[object] = [keys]
     elif isinstance(keys, Mapping):

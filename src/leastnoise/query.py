@@ -1,8 +1,9 @@
 """What is asked of a table: frozen, lazy, and public, but for the one function that runs it.
 
-A Query knows everything a release needs before any row is read: kind, domain, limits, grid and sensitivity.
-`aggregate` reads the rows and returns exact integers, in steps of the grid. It is a total function of the rows:
-an empty table, no row in the domain, null units or NaN give integers like any other.
+A Query knows everything a release needs before any row is read: kind, domain, limits, grid and
+sensitivity. `aggregate` reads the rows and returns exact integers, in steps of the grid. It is a total
+function of the rows: an empty table, no row in the domain, null units or NaN give integers like any
+other.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Query:
     """One question about a table.
 
     `domain` is None for unknown keys. `grid` is the step of the integers: the answer is integers * grid.
-    For kind "mean" the integers are, bin by bin, first the centred sums and then the counts times `clip.half`;
-    for "vector_mean" the sums of the components and then the count times `ball.radius`.
+    For kind "mean" the integers are, bin by bin, first the centred sums and then the counts times
+    `clip.half`; for "vector_mean" the sums of the components and then the count times `ball.radius`.
     """
 
     kind: Kind
@@ -83,7 +84,8 @@ class Query:
         norm = f", norm clipped to {self.ball.radius * self.ball.grid!r}" if self.ball else ""
         limits = self.limits
         return (
-            f"{asked}{place} ({bins}){clip}{norm}; one {' + '.join(self.unit)} keeps at most {limits.max_rows} rows, "
+            f"{asked}{place} ({bins}){clip}{norm}; one {' + '.join(self.unit)} keeps at most "
+            f"{limits.max_rows} rows, "
             f"{limits.max_per_bin} in a bin, {limits.max_bins} bins; neighbours {self.neighbours}"
         )
 
@@ -94,7 +96,8 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """Exact integers. `indices` says which bins where the domain is sparse; `keys` and `units` where unknown."""
+    """Exact integers. `indices` says which bins where the domain is sparse; `keys` and `units` where
+    unknown."""
 
     values: np.ndarray[Any, Any]
     indices: np.ndarray[Any, Any] | None = None

@@ -1,4 +1,5 @@
-"""Dirty rows, and one query of every kind: nulls, NaN, infinities, huge numbers, text beyond ASCII, old dates."""
+"""Dirty rows, and one query of every kind: nulls, NaN, infinities, huge numbers, text beyond ASCII, old
+dates."""
 
 from __future__ import annotations
 
@@ -84,7 +85,9 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
     "count of units": lambda t: t.count_units(),
     "rows": lambda t: t.histogram("place", keys=range(100), max_rows=5),
     "rows, once a bin": lambda t: t.histogram("place", keys=range(100), max_rows=5, max_per_bin=1),
-    "rows, every limit": lambda t: t.histogram("place", keys=range(100), max_rows=7, max_per_bin=3, max_bins=4),
+    "rows, every limit": lambda t: t.histogram(
+        "place", keys=range(100), max_rows=7, max_per_bin=3, max_bins=4
+    ),
     "range with a step": lambda t: t.histogram("whole", keys=range(1, 900, 7), max_rows=4),
     "text keys": lambda t: t.histogram("zone", keys=ZONES, max_rows=4, nulls="bin"),
     "product": lambda t: t.histogram("zone", "flag", keys=[ZONES, [False, True]], max_rows=4, max_bins=2),
@@ -92,11 +95,17 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
     "unknown days": lambda t: t.histogram("day", max_rows=2, max_per_bin=1, nulls="bin"),
     "edges": lambda t: t.histogram("value", keys=Edges((-10.0, 0.1, 0.2, 7.7, 50.0, 1e9)), max_rows=4),
     "days": lambda t: t.histogram("day", keys=Days(date(1969, 1, 1), date(2011, 1, 1)), max_rows=4),
-    "hours": lambda t: t.histogram("when", keys=Hours(datetime(1969, 12, 1), datetime(1992, 1, 1)), max_rows=4),
-    "lattice": lambda t: t.derive(cell=CELLS).histogram("cell", keys=CELLS.box(x=(-1, 1), y=(-1, 0.9)), max_rows=4),
+    "hours": lambda t: t.histogram(
+        "when", keys=Hours(datetime(1969, 12, 1), datetime(1992, 1, 1)), max_rows=4
+    ),
+    "lattice": lambda t: t.derive(cell=CELLS).histogram(
+        "cell", keys=CELLS.box(x=(-1, 1), y=(-1, 0.9)), max_rows=4
+    ),
     "sparse": lambda t: t.histogram("whole", keys=range(-(2**60), 2**60), max_rows=3),
     "sum": lambda t: t.sum("value", clip=(-5, 40), max_rows=4),
-    "sum of integers by bin": lambda t: t.sum("whole", clip=(-50, 500), by="place", keys=range(100), max_rows=4, max_per_bin=2),
+    "sum of integers by bin": lambda t: t.sum(
+        "whole", clip=(-50, 500), by="place", keys=range(100), max_rows=4, max_per_bin=2
+    ),
     "sum of decimals": lambda t: t.sum("price", clip=(0, 999.99), max_rows=3),
     "mean": lambda t: t.mean("value", clip=(0, 60), max_rows=4),
     "mean by bin": lambda t: t.mean("value", clip=(0, 60), by="zone", keys=ZONES, max_rows=4, max_bins=2),
@@ -104,14 +113,21 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
     "vector sum": lambda t: t.vector_sum(VECTOR, clip_norm=1.5, max_rows=2),
     "vector mean": lambda t: t.vector_mean(VECTOR, clip_norm=1.5, max_rows=2**30),
     "array mean": lambda t: t.vector_mean("array", length=4, clip_norm=1.5, max_rows=3),
-    "nearest": lambda t: t.nearest(NODES, lon="lon", lat="lat", within=30_000).histogram("node", keys=range(144), max_rows=4),
+    "nearest": lambda t: t.nearest(NODES, lon="lon", lat="lat", within=30_000).histogram(
+        "node", keys=range(144), max_rows=4
+    ),
     "kernel": lambda t: t.nearest(NODES, lon="lon", lat="lat", within=30_000, kernel_width=8_000).histogram(
         "node", keys=range(144), max_rows=2
     ),
-    "derived": lambda t: t.derive(
-        hour=ibis._.when.hour(), big=ibis._.whole * ibis._.whole, part=ibis._.whole % ibis._.place, low=ibis._.value.floor()
-    )
-    .where("hour < 20 and not (zone = 'süd' or value > 1e6)")
-    .where((ibis._.big > 100) | (ibis._.part < 3) | ((ibis._.low / ibis._.place) > 0.5))
-    .histogram("hour", keys=range(24), max_rows=4),
-}  # fmt: skip
+    "derived": lambda t: (
+        t.derive(
+            hour=ibis._.when.hour(),
+            big=ibis._.whole * ibis._.whole,
+            part=ibis._.whole % ibis._.place,
+            low=ibis._.value.floor(),
+        )
+        .where("hour < 20 and not (zone = 'süd' or value > 1e6)")
+        .where((ibis._.big > 100) | (ibis._.part < 3) | ((ibis._.low / ibis._.place) > 0.5))
+        .histogram("hour", keys=range(24), max_rows=4)
+    ),
+}

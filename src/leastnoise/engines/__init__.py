@@ -1,4 +1,5 @@
-"""What differs between DuckDB and Spark, behind one small interface; everything else is one Ibis expression."""
+"""What differs between DuckDB and Spark, behind one small interface; everything else is one Ibis
+expression."""
 
 from __future__ import annotations
 
@@ -74,8 +75,8 @@ def unique(word: str) -> str:
 def reading(work: Callable[[], T]) -> T:
     """`work()`; whatever an engine raises becomes one sentence that is the same for every failure.
 
-    An engine's message may quote a private value, and the kind of failure may tell of one. Our error is raised
-    after the handler has ended, so that neither __cause__ nor __context__ keeps the original.
+    An engine's message may quote a private value, and the kind of failure may tell of one. Our error is
+    raised after the handler has ended, so that neither __cause__ nor __context__ keeps the original.
     """
     try:
         with warnings.catch_warnings():

@@ -1,8 +1,10 @@
-"""Parquet pages that carry a checksum are checked before DuckDB, which does not check them, reads their file.
+"""Parquet pages that carry a checksum are checked before DuckDB, which does not check them, reads their
+file.
 
-Bytes overwritten on disk would otherwise change the answer in silence. Whether a file carries checksums is seen
-in the header of its first page, a Thrift record: three integers (kind, size, compressed size), each one byte of
-field header and a variable-length number, and then, if the next field header is that of an integer, the checksum.
+Bytes overwritten on disk would otherwise change the answer in silence. Whether a file carries checksums
+is seen in the header of its first page, a Thrift record: three integers (kind, size, compressed size),
+each one byte of field header and a variable-length number, and then, if the next field header is that of
+an integer, the checksum.
 """
 
 from __future__ import annotations

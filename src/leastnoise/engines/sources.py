@@ -107,7 +107,8 @@ def check_schemas(files: Sequence[str]) -> None:
         if other != first:
             differing = sorted({field.name for field in set(first) ^ set(other)})
             raise MixedSchemas(
-                f'"{Path(file).name}" and "{Path(files[0]).name}" disagree about the columns {", ".join(differing)}. '
+                f'"{Path(file).name}" and "{Path(files[0]).name}" disagree about the columns '
+                f"{', '.join(differing)}. "
                 "A row would mean different things in different files. Convert them to one schema."
             )
 
@@ -126,7 +127,8 @@ def _engine_of(table: Any) -> Engine:
     if backend.name == "pyspark":
         return spark.Spark(backend)
     raise UnknownSource(
-        f"Ibis tables of {backend.name} are not accepted: their integers are not proved equal to those of DuckDB "
+        f"Ibis tables of {backend.name} are not accepted: their integers are not proved equal to "
+        "those of DuckDB "
         "and Spark, on which the noise relies. Write the table to Parquet and open that."
     )
 
@@ -141,7 +143,9 @@ def _open_connection(connection: Any, table: str, *, name: str | None) -> Source
             f"a pair must be (DuckDB connection, table name). Got {type(connection).__name__}."
         )
     backend = ibis.duckdb.from_connection(connection)
-    listing = "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    listing = (
+        "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    )
     tables = sorted(row[0] for row in reading(lambda: connection.sql(listing).fetchall()))
     if table not in tables:
         raise UnknownSource(f'the connection has no table "{table}". It has {", ".join(tables)}.')

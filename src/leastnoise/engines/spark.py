@@ -24,7 +24,8 @@ PATIENCE = 5.0  # seconds to wait for a master to answer
 
 
 class Spark:
-    """An Ibis connection to a Spark session. Ibis sets that session's time zone to UTC, on which hours rely."""
+    """An Ibis connection to a Spark session. Ibis sets that session's time zone to UTC, on which hours
+    rely."""
 
     name = "spark"
 
@@ -121,7 +122,8 @@ class Spark:
 
 
 def connect(master: str) -> Spark:
-    """A session on a master such as spark://host:7077 or local[2]; a running session of that master is used."""
+    """A session on a master such as spark://host:7077 or local[2]; a running session of that master is
+    used."""
     import ibis
 
     _find_java()
@@ -181,7 +183,8 @@ def _knock(master: str) -> None:
     if not master.startswith("spark://"):
         if re.match(r"local(\[.*\])?$|yarn$|k8s://", master) is None:
             raise UnknownSource(
-                f'engine must be "duckdb" or a Spark master such as "spark://host:7077" or "local[2]". Got {master!r}.'
+                'engine must be "duckdb" or a Spark master such as "spark://host:7077" or '
+                f'"local[2]". Got {master!r}.'
             )
         return
     for address in master.removeprefix("spark://").split(","):
