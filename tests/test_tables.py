@@ -169,6 +169,22 @@ def test_a_query_is_a_total_function_of_the_rows(case):
         assert found.values.dtype == np.int64
 
 
+def test_a_column_with_no_value_at_all_is_no_mistake():
+    rows = table(pd.DataFrame({"unit": [None, None], "s": [None, None]}, dtype=object), unit="unit")
+    assert aggregate(rows.histogram("s", keys=["a"], max_rows=1)).values.tolist() == [0]
+
+
+def test_an_engine_that_fails_says_nothing_of_the_rows(frame, monkeypatch):
+    query = table(frame, unit="taxi").count(max_rows=1)
+    backend = query.source.engine.backend
+    monkeypatch.setattr(backend, "to_pyarrow", lambda *_: int("secret424242"))
+    with pytest.raises(ReadingFailed) as caught:
+        aggregate(query)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert "424242" not in str(caught.value)
+
+
 def test_null_units_are_dropped_and_not_one_shared_person():
     rows = table(DIRTY["null units"], unit="unit")
     assert aggregate(rows.count(max_rows=9)).values.tolist() == [0]

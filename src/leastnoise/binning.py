@@ -137,7 +137,9 @@ def _(axis: Steps, rows: ir.Table, column: str, name: str) -> ir.Table:
 
     rows = rows.mutate(**{name: clipped(real(rows[column], column), axis.low, axis.high)})
     steps = ((rows[name] - exactly(axis.low)) * exactly(axis.scale)).floor()
-    return rows.mutate(**{name: ibis.least(steps, axis.bins - 1).cast("int64")})
+    rows = rows.mutate(**{name: steps.cast("int64")})
+    # Not least(): engines leave nulls out of it, and a missing value would count in the last bin.
+    return rows.mutate(**{name: ibis.ifelse(rows[name] >= axis.bins, axis.bins - 1, rows[name])})
 
 
 @place.register(Days)

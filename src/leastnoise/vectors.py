@@ -134,8 +134,8 @@ def kept(
     rows = rows.mutate(**dict(zip(names, _elements(rows, columns, ball), strict=True)))
     for name in names:
         rows = rows.filter(rows[name].notnull())
-    # A public linear map of the rounded vector. An element has (53 - log2 d)/2 bits and a sign, its weight 20, and
-    # d of them are added: below 2^57 for d up to 2^20. Ties go on to the elements themselves.
+    # A public linear map of the rounded vector. An element has (53 - log2 d)/2 bits and a sign, its weight
+    # 20, and d of them are added: below 2^57 for d up to 2^20. Ties go on to the elements themselves.
     weights = np.random.default_rng(key).integers(1, 2**20, ball.length).tolist()
     digest = rows[names[0]] * weights[0]
     for name, weight in zip(names[1:], weights[1:], strict=True):

@@ -61,7 +61,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             wait_for(folder / f"{name}.log", "Successfully registered with master")
         yield Cluster(master, started[1:])
     finally:
-        stop_session()
         for process in started:
             for each in [*children(process.pid), process.pid]:
                 stop(each)
@@ -69,7 +68,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
-def session(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> object:
+def session(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """The test's own session on the cluster, small enough for a laptop."""
     from pyspark.sql import SparkSession
 
@@ -90,7 +89,9 @@ def session(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> objec
     builder = SparkSession.builder.master(cluster.master).appName("leastnoise tests")
     for name, value in settings.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    made = builder.getOrCreate()
+    yield made
+    made.stop()
 
 
 def launch(folder: Path, name: str, main: str, *arguments: str) -> subprocess.Popen[bytes]:
@@ -142,14 +143,6 @@ def stop(process: int) -> None:
         os.kill(process, signal.SIGKILL)
     except ProcessLookupError:
         return
-
-
-def stop_session() -> None:
-    from pyspark.sql import SparkSession
-
-    running = SparkSession.getActiveSession()
-    if running is not None:
-        running.stop()
 
 
 def free_port() -> int:

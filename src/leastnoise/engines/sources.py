@@ -142,16 +142,15 @@ def _open_connection(connection: Any, table: str, *, name: str | None) -> Source
         raise UnknownSource(
             f"a pair must be (DuckDB connection, table name). Got {type(connection).__name__}."
         )
-    backend = ibis.duckdb.from_connection(connection)
+    backend = ibis.duckdb.from_connection(connection)  # and its time zone is UTC from now on
     listing = (
         "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
     )
     tables = sorted(row[0] for row in reading(lambda: connection.sql(listing).fetchall()))
     if table not in tables:
         raise UnknownSource(f'the connection has no table "{table}". It has {", ".join(tables)}.')
-    return Source(
-        engine=duckdb.DuckDB(backend), rows=reading(lambda: backend.table(table)), name=name or table
-    )
+    rows = reading(lambda: backend.table(table))
+    return Source(engine=duckdb.DuckDB(backend), rows=rows, name=name or table)
 
 
 def _in_memory(source: Any, module: str) -> Any:
@@ -172,5 +171,11 @@ def _in_memory(source: Any, module: str) -> Any:
 
 
 def _register(engine: Any, arrow: Any) -> Any:
+    """A column without any value has no type in Arrow; it is text here, so that being empty is no mistake."""
+    import pyarrow as pa
+
+    for place, field in enumerate(arrow.schema):
+        if pa.types.is_null(field.type):
+            arrow = arrow.set_column(place, field.name, arrow.column(place).cast(pa.string()))
     engine.backend.con.register("leastnoise_rows", arrow)
     return engine.backend.table("leastnoise_rows")
