@@ -1,8 +1,9 @@
-"""A bounded histogram beside hand-written window SQL, interleaved in one process: `python benchmarks/histogram.py`.
+"""A bounded histogram beside hand-written window SQL, interleaved in one process: `python
+benchmarks/histogram.py`.
 
-Rows are drawn once into a Parquet file: `--rows` of them, a unit having a hundred on average, ten thousand bins,
-at most ten rows a unit. The two are run in turn and the ratio of medians is printed; the kept rows differ (the
-hashes do), so totals and not bins are compared.
+Rows are drawn once into a Parquet file: `--rows` of them, a unit having a hundred on average, ten
+thousand bins, at most ten rows a unit. The two are run in turn and the ratio of medians is printed; the
+kept rows differ (the hashes do), so totals and not bins are compared.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def write_rows(path: Path, rows: int) -> None:
     """Uniform units and bins; the same file for the same number of rows."""
     duckdb.sql(
         f"COPY (SELECT (hash(i * 7919) % {rows // 100})::BIGINT AS unit, "
-        f"(hash(i * 104729 + 13) % {BINS})::INTEGER AS bin FROM range({rows}) t(i)) TO '{path}' (FORMAT parquet)"
+        f"(hash(i * 104729 + 13) % {BINS})::INTEGER AS bin FROM range({rows}) t(i)) TO '{path}' "
+        "(FORMAT parquet)"
     )
 
 
@@ -76,7 +78,8 @@ def main() -> None:
                 print(f"{name:12} {statistics.median(times):7.2f} s   {[round(t, 2) for t in times]}")
         if given.memory_limit is None:
             print(
-                f"ratio        {statistics.median(measured['leastnoise']) / statistics.median(measured['window SQL']):.2f}"
+                "ratio        "
+                f"{statistics.median(measured['leastnoise']) / statistics.median(measured['window SQL']):.2f}"
             )
 
 

@@ -1,4 +1,5 @@
-"""Bounding once more, in pandas and NumPy, written from its description and sharing no code with the library."""
+"""Bounding once more, in pandas and NumPy, written from its description and sharing no code with the
+library."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ def key_of(description: str) -> int:
 
 
 def keep(rows: pd.DataFrame, *, limits: tuple[int, int, int], description: str) -> pd.DataFrame:
-    """The kept rows of a frame with `unit`, `bin` and `code`; limits are (max_rows, max_per_bin, max_bins)."""
+    """The kept rows of a frame with `unit`, `bin` and `code`; limits are (max_rows, max_per_bin,
+    max_bins)."""
     most, per_bin, bins = limits
     word, key = unit_word(rows["unit"]), key_of(description)
     rows = rows.assign(

@@ -1,4 +1,5 @@
-"""Every formula against every small table: the engine itself bounds them, so the proof covers code and formula."""
+"""Every formula against every small table: the engine itself bounds them, so the proof covers code and
+formula."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def every_unit(bins: int, values: list[int], rows: int) -> pd.DataFrame:
 
 @cache
 def contributions(kind: str, case: tuple[int, int, int, int], clip: tuple[int, int]) -> np.ndarray:
-    """What each unit contributes, one row a unit, as the engine bounds it; the first row is the unit with nothing."""
+    """What each unit contributes, one row a unit, as the engine bounds it; the first row is the unit
+    with nothing."""
     most, per_bin, max_bins, bins = case
     frame = every_unit(bins, sorted({*clip, 0} if clip[0] < 0 < clip[1] else set(clip)), most + 1)
     units = int(frame["unit"].max()) + 1
@@ -109,7 +111,8 @@ def up(square: int) -> float:
 
 
 def test_interpolating_between_one_sign_and_two_would_be_too_little():
-    """m = 3, p = 2, two bins, clip -0.6 .. 1: the truth is 3.677, beyond max(sqrt 2 V, V+ + V-) sqrt 5 = 3.578."""
+    """m = 3, p = 2, two bins, clip -0.6 .. 1: the truth is 3.677, beyond max(sqrt 2 V, V+ + V-) sqrt 5 =
+    3.578."""
     limits = Limits.of(max_rows=3, max_per_bin=2, bins=2)
     claimed = of_sum(limits, low=Fraction(-3, 5), high=1, bins=2, neighbours="replace")
     truth = max(

@@ -1,8 +1,9 @@
 """From a row's columns to its place in the public domain: an integer, or null where the row is outside.
 
-All of it is total. Every cast is guarded by a range, so that no value in a private row can make an engine fail,
-and floor is always explicit (a cast of 2.5 to an integer is 3 in one engine and 2 in the other).
-Numbers are written as quoted text and cast, because engines turn a decimal literal into a double differently.
+All of it is total. Every cast is guarded by a range, so that no value in a private row can make an
+engine fail, and floor is always explicit (a cast of 2.5 to an integer is 3 in one engine and 2 in the
+other). Numbers are written as quoted text and cast, because engines turn a decimal literal into a double
+differently.
 """
 
 from __future__ import annotations
@@ -96,7 +97,8 @@ def _(axis: Keys, rows: ir.Table, column: str, name: str) -> ir.Table:
 
 
 def _comparable(axis: Keys, value: ir.Value, column: str) -> tuple[ir.Value, list[Any]]:
-    """The column and the keys in one type whose equality is the same on every engine: 64-bit integers or text."""
+    """The column and the keys in one type whose equality is the same on every engine: 64-bit integers or
+    text."""
     first, kind, keys = axis.values[0], value.type(), list(axis.values)
     if isinstance(first, date):
         return epoch_days(value, column), [(key - date(1970, 1, 1)).days for key in keys if isinstance(key, date)]
@@ -129,7 +131,9 @@ def _(axis: Steps, rows: ir.Table, column: str, name: str) -> ir.Table:
 
     rows = rows.mutate(**{name: clipped(real(rows[column], column), axis.low, axis.high)})
     steps = ((rows[name] - exactly(axis.low)) * exactly(axis.scale)).floor()
-    return rows.mutate(**{name: ibis.least(steps, axis.bins - 1).cast("int64")})
+    rows = rows.mutate(**{name: steps.cast("int64")})
+    # Not least(): engines leave nulls out of it, and a missing value would count in the last bin.
+    return rows.mutate(**{name: ibis.ifelse(rows[name] >= axis.bins, axis.bins - 1, rows[name])})
 
 
 @place.register(Days)

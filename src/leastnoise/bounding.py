@@ -1,9 +1,10 @@
-"""Which rows of a unit are kept: a choice that looks at that unit's rows alone and is the same on every engine.
+"""Which rows of a unit are kept: a choice that looks at that unit's rows alone and is the same on every
+engine.
 
-A row is (unit, code): `code` is an integer that holds everything the query reads, the bin in its high bits and
-the quantised value in its low ones. Rows are ordered by a hash of unit and code, then by code. So neither scan
-order nor a collision decides, and rows that tie are equal in everything the query sees. Without the unit in the
-hash every heavy unit would keep the same bins.
+A row is (unit, code): `code` is an integer that holds everything the query reads, the bin in its high
+bits and the quantised value in its low ones. Rows are ordered by a hash of unit and code, then by code.
+So neither scan order nor a collision decides, and rows that tie are equal in everything the query sees.
+Without the unit in the hash every heavy unit would keep the same bins.
 
 The limits act in the order max_per_bin, max_bins, max_rows (other orders keep fewer rows).
 """
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 WORD = 2**32 - 1
 # Odd and below 2^31, so that a product with a 32-bit word stays below 2^63 and no engine overflows.
 FIRST, SECOND, THIRD = 0x7FEB352D, 0x45D9F3B3, 0x2C1B3C6D
+LONGEST_LIST = 1000  # beyond this a sort is quicker than a list of smallest values
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ def salt(text: str) -> int:
 
 
 def with_unit_word(rows: ir.Table, unit: tuple[str, ...], engine: Engine) -> ir.Table:
-    """`rows` without those of a null unit (they would become one shared person), with a 32-bit word for the unit."""
+    """`rows` without those of a null unit (they would become one shared person), with a 32-bit word for
+    the unit."""
     for column in unit:
         rows = rows.filter(rows[column].notnull())
     rows = rows.mutate(_unit=word(rows[unit[0]], unit[0], engine))
@@ -76,7 +79,8 @@ def word(value: ir.Value, column: str, engine: Engine) -> ir.IntegerValue:
     if kind.is_uuid() or kind.is_integer() or (kind.is_decimal() and kind.scale == 0):
         return engine.text_hash(value.cast("string"))
     raise WrongColumnType(
-        f'"{column}" holds {kind}, which cannot name a unit or a key: two values that look the same may differ. '
+        f'"{column}" holds {kind}, which cannot name a unit or a key: two values that look the same '
+        "may differ. "
         "Use whole numbers, text, booleans or dates."
     )
 
@@ -87,7 +91,8 @@ def fold(integer: ir.IntegerValue) -> ir.IntegerValue:
 
 
 def with_hash(rows: ir.Table, key: int, *, code: str, codes: int, name: str) -> ir.Table:
-    """`rows` with a 31-bit hash of unit and `code`; one `mutate` a step, as nested text doubles at every shift.
+    """`rows` with a 31-bit hash of unit and `code`; one `mutate` a step, as nested text doubles at every
+    shift.
 
     For one unit the hash is a bijection of codes below 2^32 cut to 31 bits: at most two codes ever tie.
     """
@@ -147,7 +152,7 @@ def _fewer_rows(
     import ibis
 
     rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash")
-    if coding.size <= WORD + 1:
+    if coding.size <= WORD + 1 and count <= LONGEST_LIST:
         rows = rows.mutate(code=(rows["_hash"] << 32) | rows["code"])
         kept = engine.smallest(rows.select(*unit, "code"), unit=list(unit), column="code", count=count)
         return kept.mutate(code=kept["code"] & WORD)

@@ -1,8 +1,8 @@
 """Values clipped to public ends and rounded to a public grid: from here on every number is an integer.
 
-The rounding is floor(x / g + 1/2) in doubles with g a power of two. It is monotone, so a clipped value lands
-between the rounded ends, which are computed here by the same double arithmetic; whatever the low bits of a row's
-double, the sum is a sum of integers within those ends.
+The rounding is floor(x / g + 1/2) in doubles with g a power of two. It is monotone, so a clipped value
+lands between the rounded ends, which are computed here by the same double arithmetic; whatever the low
+bits of a row's double, the sum is a sum of integers within those ends.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import ibis.expr.datatypes as dt
     import ibis.expr.types as ir
 
-STEPS = 30  # the clip is cut into about 2^30 steps: a billion rows rounded the same way shift the sum by half a clip
+# The clip is cut into about 2^30 steps: a billion rows all rounded the same way shift the sum by half a clip.
+STEPS = 30
 INTEGER_SPAN = 2**40
 
 
@@ -60,7 +61,8 @@ class Clip:
         return max(self.highest - self.centre, self.centre - self.lowest)
 
     def apply(self, value: ir.Value, column: str) -> ir.IntegerValue:
-        """The integer of each row; null where the value is null or NaN. Infinities are clipped like any number."""
+        """The integer of each row; null where the value is null or NaN. Infinities are clipped like any
+        number."""
         if self.whole:
             return clipped(whole(value, column), self.lowest, self.highest)
         inside = clipped(real(value, column), self.low, self.high)

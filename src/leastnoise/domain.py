@@ -1,8 +1,8 @@
 """The public set of bins: chosen by the user from public facts, never by looking at the rows.
 
-A Domain is a product of axes, one a column. An axis is a finite ordered set of keys with a bijection between
-positions 0, 1, ... and keys; the product counts like an odometer, the last axis turning fastest. Positions are
-Python integers, so a domain may have as many as 2^64 bins, far more than memory holds.
+A Domain is a product of axes, one a column. An axis is a finite ordered set of keys with a bijection
+between positions 0, 1, ... and keys; the product counts like an odometer, the last axis turning fastest.
+Positions are Python integers, so a domain may have as many as 2^64 bins, far more than memory holds.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class Keys:
         if len(positions) < len(self.values):
             repeated = next(value for place, value in enumerate(self.values) if positions[value] != place)
             raise BadDomain(
-                f"the key {repeated!r} is given twice: its rows would be counted in two bins, which no limit on a "
+                f"the key {repeated!r} is given twice: its rows would be counted in two bins, which "
+                "no limit on a "
                 "unit accounts for. Give every key once."
             )
         object.__setattr__(self, "_positions", positions)
@@ -149,7 +150,8 @@ class Edges:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """`bins` equal bins of [low, high]; what lies outside counts in the nearest, so nothing is lost (quantiles)."""
+    """`bins` equal bins of [low, high]; what lies outside counts in the nearest, so nothing is lost
+    (quantiles)."""
 
     low: float
     high: float
@@ -210,7 +212,8 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """The hours start, ..., the hour before stop, in UTC or in the table's own clock (times without a zone)."""
+    """The hours start, ..., the hour before stop, in UTC or in the table's own clock (times without a
+    zone)."""
 
     start: datetime
     stop: datetime
@@ -389,7 +392,8 @@ def axis(keys: object) -> Axis:
 
 
 def product(names: Sequence[str], keys: object, *, nulls: str = "drop") -> Domain:
-    """The domain of a histogram over the columns `names`: `keys` for one, a mapping or a sequence for several."""
+    """The domain of a histogram over the columns `names`: `keys` for one, a mapping or a sequence for
+    several."""
     if len(names) == 1 and not isinstance(keys, Mapping):
         parts: list[object] = [keys]
     elif isinstance(keys, Mapping):

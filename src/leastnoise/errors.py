@@ -189,7 +189,8 @@ class EngineUnavailable(LeastnoiseError, RuntimeError):
 
 
 class ReadingFailed(LeastnoiseError, RuntimeError):
-    """The rows could not be read. Engines quote values in their messages, so this one says nothing about them."""
+    """The rows could not be read. Engines quote values in their messages, so this one says nothing about
+    them."""
 
 
 class BadDomain(InvalidParameter):

@@ -1,10 +1,12 @@
-"""Which expressions may shape the rows: fixed functions of one row's own columns, the same on every engine.
+"""Which expressions may shape the rows: fixed functions of one row's own columns, the same on every
+engine.
 
-A sensitivity is about one unit's rows. An expression that looks at other rows (aggregate, window, sub-query, join)
-lets one unit change the rows of others; one that is volatile or knows a row's place breaks the same promise; one
-that reads the unit could give every person another rule. So there is a list of what is allowed, and the rest is
-refused. What is allowed is also made total, because an error must not depend on a private value: whole-number
-arithmetic beyond 2^53, a division by zero and the floor of NaN are null.
+A sensitivity is about one unit's rows. An expression that looks at other rows (aggregate, window,
+sub-query, join) lets one unit change the rows of others; one that is volatile or knows a row's place
+breaks the same promise; one that reads the unit could give every person another rule. So there is a list
+of what is allowed, and the rest is refused. What is allowed is also made total, because an error must
+not depend on a private value: whole-number arithmetic beyond 2^53, a division by zero and the floor of
+NaN are null.
 """
 
 from __future__ import annotations
@@ -80,7 +82,8 @@ ALLOWED = [
 
 
 def row_wise(rows: ir.Table, given: Any, *, unit: Iterable[str], what: str) -> ir.Value:
-    """`given` as a checked expression over `rows`; an Ibis value, a deferred one (ibis._), or a function of rows."""
+    """`given` as a checked expression over `rows`; an Ibis value, a deferred one (ibis._), or a function
+    of rows."""
     import ibis
 
     from leastnoise.filters import parse
@@ -101,7 +104,8 @@ def row_wise(rows: ir.Table, given: Any, *, unit: Iterable[str], what: str) -> i
 
 
 def check(operation: ops.Value, rows: ir.Table, *, unit: tuple[str, ...], what: str) -> None:
-    """Raise unless every part of the expression is on the list and reads only public columns of these rows."""
+    """Raise unless every part of the expression is on the list and reads only public columns of these
+    rows."""
     import ibis.expr.operations as ops
 
     allowed = tuple(getattr(ops, name) for name in ALLOWED)
@@ -114,6 +118,8 @@ def check(operation: ops.Value, rows: ir.Table, *, unit: tuple[str, ...], what: 
         if type(part) not in allowed:
             raise NotRowWise(_why(type(part).__name__, what))
         if isinstance(part, ops.Field):
+            if part.rel != rows.op():
+                raise NotRowWise(_why("a column of another table", what))
             _check_field(part, unit, what)
             continue
         _check_cast(part, what)
@@ -177,7 +183,8 @@ def _floored(node: Any, made: Any) -> Any:
 def _check_field(part: Any, unit: tuple[str, ...], what: str) -> None:
     if part.name in unit:
         raise NotRowWise(
-            f'{what} reads the unit "{part.name}": a rule that knows the person can single one out, and the answer '
+            f'{what} reads the unit "{part.name}": a rule that knows the person can single one out, '
+            "and the answer "
             "would depend on it. Use other columns."
         )
 
@@ -193,15 +200,18 @@ def _check_cast(part: Any, what: str) -> None:
     if not (widening or whole or dates or literal or source == target):
         raise NotRowWise(
             f"{what} casts {source} to {target}, which fails on some values or differs between engines. "
-            "Cast to float64 or int64, use .floor() for whole numbers, or convert the column before opening the table."
+            "Cast to float64 or int64, use .floor() for whole numbers, or convert the column before "
+            "opening the table."
         )
 
 
 def _why(name: str, what: str) -> str:
     return (
-        f"{what} contains {name}, which is not a fixed function of one row, or not the same on every engine; one "
+        f"{what} contains {name}, which is not a fixed function of one row, or not the same on every "
+        "engine; one "
         "person could then change the rows of others, and the sensitivity would not hold. Use comparisons, "
-        "and/or/not, arithmetic, floor, parts of dates and of text, or prepare the column before opening the table."
+        "and/or/not, arithmetic, floor, parts of dates and of text, or prepare the column before "
+        "opening the table."
     )
 
 

@@ -141,6 +141,7 @@ def _text(text: str, holds: Any, whole: str) -> Any:
 
 def _sentence(text: str, near: str) -> str:
     return (
-        f"where={text!r} is not understood at {near!r}. Write comparisons of a column with a number or a 'text', "
+        f"where={text!r} is not understood at {near!r}. Write comparisons of a column with a number "
+        "or a 'text', "
         "joined by and, or, not, with parentheses."
     )

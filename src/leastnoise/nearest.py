@@ -1,11 +1,12 @@
 """Points to the nodes of a public graph: the nearest one, or a little weight on each of several nearby.
 
-Distances are great-circle metres: points are put on the unit sphere, where the nearest by straight line is also
-the nearest along the surface, and a k-d tree finds it. The result depends on one row's point and on public nodes.
+Distances are great-circle metres: points are put on the unit sphere, where the nearest by straight line
+is also the nearest along the surface, and a k-d tree finds it. The result depends on one row's point and
+on public nodes.
 
-A kernel gives the nodes within reach weights proportional to exp(-d^2 / (2 width^2)), rounded *down* to steps of
-2^-20 after they were scaled to sum to one. So one row's weights sum to at most one, which is its L1 norm, and no
-norm of it exceeds one.
+A kernel gives the nodes within reach weights proportional to exp(-d^2 / (2 width^2)), rounded *down* to
+steps of 2^-20 after they were scaled to sum to one. So one row's weights sum to at most one, which is
+its L1 norm, and no norm of it exceeds one.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class Nearest:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """From arrays of longitudes and latitudes to `count` integers a row, each node * 2^21 + weight, 0 for none."""
+    """From arrays of longitudes and latitudes to `count` integers a row, each node * 2^21 + weight, 0
+    for none."""
 
     nodes: Array
     within: float

@@ -1,8 +1,9 @@
 """What is asked of a table: frozen, lazy, and public, but for the one function that runs it.
 
-A Query knows everything a release needs before any row is read: kind, domain, limits, grid and sensitivity.
-`aggregate` reads the rows and returns exact integers, in steps of the grid. It is a total function of the rows:
-an empty table, no row in the domain, null units or NaN give integers like any other.
+A Query knows everything a release needs before any row is read: kind, domain, limits, grid and
+sensitivity. `aggregate` reads the rows and returns exact integers, in steps of the grid. It is a total
+function of the rows: an empty table, no row in the domain, null units or NaN give integers like any
+other.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ class Query:
     """One question about a table.
 
     `domain` is None for unknown keys. `grid` is the step of the integers: the answer is integers * grid.
-    For kind "mean" the integers are, bin by bin, first the centred sums and then the counts times `clip.half`;
-    for "vector_mean" the sums of the components and then the count times `ball.radius`.
+    For kind "mean" the integers are, bin by bin, first the centred sums and then the counts times
+    `clip.half`; for "vector_mean" the sums of the components and then the count times `ball.radius`.
     """
 
     kind: Kind
@@ -86,7 +87,8 @@ class Query:
         norm = f", norm clipped to {self.ball.radius * self.ball.grid!r}" if self.ball else ""
         limits = self.limits
         return (
-            f"{asked}{place} ({bins}){clip}{norm}; one {' + '.join(self.unit)} keeps at most {limits.max_rows} rows, "
+            f"{asked}{place} ({bins}){clip}{norm}; one {' + '.join(self.unit)} keeps at most "
+            f"{limits.max_rows} rows, "
             f"{limits.max_per_bin} in a bin, {limits.max_bins} bins; neighbours {self.neighbours}"
         )
 
@@ -114,7 +116,8 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """Exact integers. `indices` says which bins where the domain is sparse; `keys` and `units` where unknown."""
+    """Exact integers. `indices` says which bins where the domain is sparse; `keys` and `units` where
+    unknown."""
 
     values: np.ndarray[Any, Any]
     indices: np.ndarray[Any, Any] | None = None
@@ -124,6 +127,7 @@ class Aggregate:
 
 def aggregate(query: Query) -> Aggregate:
     """The exact integers of a query. PRIVATE: for a mechanism that adds noise, and for tests."""
+    query.source.engine.verify(query.source.files, _read_columns(query))
     if query.ball is not None:
         return _vectors(query, query.ball)
     if query.spread:
@@ -142,6 +146,14 @@ def expression(query: Query) -> ir.Table:
     if query.spread:
         return _weights(query)
     return _keys_and_totals(query) if query.domain is None else _totals(query, _coded(query))
+
+
+def _read_columns(query: Query) -> list[str]:
+    """The columns of the files that the query reads."""
+    import ibis.expr.operations as ops
+
+    fields = expression(query).op().find(ops.Field)
+    return sorted({field.name for field in fields if isinstance(field.rel, ops.PhysicalTable)})
 
 
 def _vectors(query: Query, ball: Ball) -> Aggregate:
@@ -313,4 +325,4 @@ def _key_hash(groups: ir.Table, query: Query) -> ir.Table:
 def _unknown(query: Query, found: pa.Table) -> Aggregate:
     columns = [found[name].to_pylist() for name in query.by]
     keys = tuple(columns[0]) if len(columns) == 1 else tuple(zip(*columns, strict=True))
-    return Aggregate(values=_integers(found["rows"]), keys=keys, units=_integers(found["units"]))
+    return Aggregate(values=narrow(_integers(found["rows"])), keys=keys, units=_integers(found["units"]))

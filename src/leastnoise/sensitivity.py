@@ -1,12 +1,14 @@
 """What one unit can change: limits on its rows -> L1, L2 and Linf of the answer, rounded toward privacy.
 
-Bounding keeps at most p = max_per_bin rows of a unit in a bin, then B = max_bins of its bins, then m = max_rows of
-its rows. Each step looks at one unit only, so a neighbouring table changes the rows of one unit and no others.
-The counts n of one unit therefore satisfy n_b <= p, at most B of them positive, sum n <= m, and among those the
-norms are largest when the bins are filled one after another: q = min(B, floor(m/p)) full bins and, if q < B, one
-with r = m - q p rows (convexity: moving a row from a smaller bin to a larger one never lowers the L2 norm).
+Bounding keeps at most p = max_per_bin rows of a unit in a bin, then B = max_bins of its bins, then m =
+max_rows of its rows. Each step looks at one unit only, so a neighbouring table changes the rows of one
+unit and no others. The counts n of one unit therefore satisfy n_b <= p, at most B of them positive, sum
+n <= m, and among those the norms are largest when the bins are filled one after another: q = min(B,
+floor(m/p)) full bins and, if q < B, one with r = m - q p rows (convexity: moving a row from a smaller
+bin to a larger one never lowers the L2 norm).
 
-Everything is exact rational arithmetic; a square root is taken once, at the end, and rounded up to a double.
+Everything is exact rational arithmetic; a square root is taken once, at the end, and rounded up to a
+double.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ class Limits:
         unit: str = "unit",
         what: str = "the answer",
     ) -> Limits:
-        """The limits given, filled up with what they imply; `bins` is the size of the domain, None when unknown."""
+        """The limits given, filled up with what they imply; `bins` is the size of the domain, None when
+        unknown."""
         for name, value in (("max_rows", max_rows), ("max_per_bin", max_per_bin), ("max_bins", max_bins)):
             _check(name, value)
         widest = LARGEST_LIMIT if bins is None else min(bins, LARGEST_LIMIT)
@@ -79,12 +82,14 @@ class Limits:
 def of_sum(
     limits: Limits, *, low: Fraction | int, high: Fraction | int, bins: int | None, neighbours: Neighbours
 ) -> Sensitivity:
-    """A sum per bin of values within [low, high], the ends after quantisation; counts are low = 0, high = 1.
+    """A sum per bin of values within [low, high], the ends after quantisation; counts are low = 0, high
+    = 1.
 
     Add-remove: the vector of one unit, V times its counts. Replace: the difference of two such vectors.
-    With one sign the entries of the two subtract, so the worst case is disjoint bins: L1 doubles, L2 grows by
-    sqrt 2, Linf stays. With both signs they may add up in the same bins: twice everything. In a single bin the
-    old unit may give high and the new one low, or either nothing at all because a filter removed its rows.
+    With one sign the entries of the two subtract, so the worst case is disjoint bins: L1 doubles, L2
+    grows by sqrt 2, Linf stays. With both signs they may add up in the same bins: twice everything. In a
+    single bin the old unit may give high and the new one low, or either nothing at all because a filter
+    removed its rows.
     """
     largest = max(abs(Fraction(low)), abs(Fraction(high)))
     rows, in_bin, square = limits.max_rows, min(limits.max_rows, limits.max_per_bin), limits.squared_norm
@@ -118,9 +123,9 @@ def of_vector_sum(
 ) -> Sensitivity:
     """A sum of vectors of L2 norm at most `norm`, and with `counted` also norm times the number of rows.
 
-    Quantised vectors are inside the ball exactly, so no allowance for the grid is needed. By Cauchy-Schwarz
-    L1 <= sqrt(length) L2 for the vector part. With n rows against n': |s - s'| <= C (n + n'), and as for the mean
-    C^2 (n + n')^2 + C^2 (n - n')^2 = 2 C^2 (n^2 + n'^2).
+    Quantised vectors are inside the ball exactly, so no allowance for the grid is needed. By
+    Cauchy-Schwarz L1 <= sqrt(length) L2 for the vector part. With n rows against n': |s - s'| <= C (n +
+    n'), and as for the mean C^2 (n + n')^2 + C^2 (n - n')^2 = 2 C^2 (n^2 + n'^2).
     """
     reach = Fraction(norm) * max_rows
     moved = reach if neighbours == "add-remove" else 2 * reach
@@ -131,7 +136,8 @@ def of_vector_sum(
 
 
 def of_kernel(limits: Limits, *, neighbours: Neighbours) -> Sensitivity:
-    """Rows that spread non-negative weights summing to at most one: each row has L1, L2 and Linf at most one."""
+    """Rows that spread non-negative weights summing to at most one: each row has L1, L2 and Linf at most
+    one."""
     rows = Fraction(limits.max_rows)
     if neighbours == "add-remove":
         return _norms(rows, rows**2, rows)
@@ -173,7 +179,8 @@ def _check(name: str, value: int | None) -> None:
         raise WrongType(f"{name} must be a whole number. Got {value!r} instead.")
     if not 1 <= value <= LARGEST_LIMIT:
         raise NotPositive(
-            f"{name} must be at least 1 and at most {LARGEST_LIMIT}: with no row kept there is nothing to release. "
+            f"{name} must be at least 1 and at most {LARGEST_LIMIT}: with no row kept there is "
+            "nothing to release. "
             f"Got {value} instead. Say {name}=1 for the least noise."
         )
 

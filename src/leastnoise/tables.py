@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import sensitivity as sensitivities
-from leastnoise.binning import exactly, lattice_cell, place_rows, real
+from leastnoise.binning import exactly, is_missing, lattice_cell, place_rows, real
 from leastnoise.bounding import word
 from leastnoise.clipping import Clip
 from leastnoise.domain import Domain, IntegerRange, Lattice, Steps, product
@@ -48,8 +50,9 @@ def table(
 ) -> Table:
     """Open a table of people's rows; reads the schema only.
 
-    `unit` is the column, or columns, that name whom to protect. `engine` is "duckdb" (the default) or the master
-    of a Spark cluster, such as "spark://host:7077" or "local[2]"; `memory_limit`, such as "1GB", is for DuckDB.
+    `unit` is the column, or columns, that name whom to protect. `engine` is "duckdb" (the default) or
+    the master of a Spark cluster, such as "spark://host:7077" or "local[2]"; `memory_limit`, such as
+    "1GB", is for DuckDB.
     """
     relation = check_neighbours(neighbours)
     units = (unit,) if isinstance(unit, str) else tuple(unit)
@@ -89,7 +92,8 @@ class Table:
         return self.rows[column]
 
     def where(self, condition: Any) -> Table:
-        """Only the rows for which a public condition holds: an Ibis expression, or text such as "hour < 3"."""
+        """Only the rows for which a public condition holds: an Ibis expression, or text such as "hour <
+        3"."""
         made = row_wise(self.rows, condition, unit=self.unit, what="where")
         if not made.type().is_boolean():
             raise WrongType(f"where must be true or false for a row. Got {made.type()} instead.")
@@ -111,14 +115,28 @@ class Table:
                 rows = rows.mutate(**{name: row_wise(rows, given, unit=self.unit, what=f"derive({name}=...)")})
         return replace(self, rows=rows)
 
+    def check(self) -> dict[str, int]:
+        """A look at data quality for the curator's own eyes, OUTSIDE every guarantee: never publish it.
+
+        Rows, rows without a unit, and for each column how many rows are null or NaN.
+        """
+        rows = self.rows
+        nameless = functools.reduce(operator.or_, [rows[column].isnull() for column in self.unit])
+        counts = {"rows": rows.count(), "rows without a unit": nameless.sum()}
+        for column in rows.columns:
+            counts[f"missing in {column}"] = is_missing(rows[column]).sum()
+        found = self.source.engine.fetch(rows.aggregate(**{name: n.cast("int64") for name, n in counts.items()}))
+        return {name: int(found[name][0].as_py() or 0) for name in counts}
+
     def nearest(
         self, graph: HasCoordinates, *, lon: str, lat: str, within: float, name: str = "node",
         kernel_width: float | None = None, spread: int = 4,
     ) -> Table:  # fmt: skip
-        """A column `name` with the number of the graph's node nearest to the point, at most `within` metres away.
+        """A column `name` with the number of the graph's node nearest to the point, at most `within`
+        metres away.
 
-        With `kernel_width` (metres) a row's weight of one is spread over up to `spread` nearby nodes instead, and
-        a histogram of `name` sums the weights.
+        With `kernel_width` (metres) a row's weight of one is spread over up to `spread` nearby nodes
+        instead, and a histogram of `name` sums the weights.
         """
         nodes = check_nodes(graph, within)
         for column in (lon, lat):
@@ -155,7 +173,8 @@ class Table:
         max_bins: int | None = None,
         nulls: str = "drop",
     ) -> Query:
-        """The number of rows in each bin of `by`; with keys=None the bins are found in the rows and thresholded."""
+        """The number of rows in each bin of `by`; with keys=None the bins are found in the rows and
+        thresholded."""
         if not by:
             raise MissingParameter(
                 "histogram needs a column: histogram('junction', keys=...). For one number use count()."
@@ -196,7 +215,8 @@ class Table:
         max_rows: int | None = None, max_per_bin: int | None = None, max_bins: int | None = None,
         nulls: str = "drop",
     ) -> Query:  # fmt: skip
-        """The mean of a column clipped to [low, high], in each bin of `by`: centred sum and count together."""
+        """The mean of a column clipped to [low, high], in each bin of `by`: centred sum and count
+        together."""
         return self._values("mean", column, clip, by, keys, nulls, (max_rows, max_per_bin, max_bins))
 
     def vector_sum(
@@ -207,7 +227,8 @@ class Table:
         length: int | None = None,
         max_rows: int | None = None,
     ) -> Query:
-        """The sum of vectors clipped to the L2 norm `clip_norm`: several columns, or one array column of `length`."""
+        """The sum of vectors clipped to the L2 norm `clip_norm`: several columns, or one array column of
+        `length`."""
         return self._vectors("vector_sum", columns, clip_norm, length, max_rows)
 
     def vector_mean(
@@ -274,16 +295,26 @@ class Table:
     def _kernel(self, by: Sequence[str], keys: Any, max_rows: int | None) -> Query:
         if len(by) > 1 or not isinstance(keys, range) or keys.start or keys.step != 1 or max_rows is None:
             raise MissingParameter(
-                "a histogram of kernel weights is by that one column and needs every node and a limit on rows: "
+                "a histogram of kernel weights is by that one column and needs every node and a "
+                "limit on rows: "
                 f'histogram("{by[0]}", keys=range(number_of_nodes), max_rows=5).'
             )
         limits = self._limits(None, by, max_rows, None, None)
         size = sensitivities.of_kernel(limits, neighbours=self.neighbours)
         domain = Domain(tuple(by), (IntegerRange(0, keys.stop),))
         return Query(
-            kind="count", source=self.source, rows=self.rows, unit=self.unit, neighbours=self.neighbours, by=tuple(by),
-            domain=domain, limits=limits, sensitivity=size, grid=1 / FULL, spread=dict(self.kernels)[by[0]],
-        )  # fmt: skip
+            kind="count",
+            source=self.source,
+            rows=self.rows,
+            unit=self.unit,
+            neighbours=self.neighbours,
+            by=tuple(by),
+            domain=domain,
+            limits=limits,
+            sensitivity=size,
+            grid=1 / FULL,
+            spread=dict(self.kernels)[by[0]],
+        )
 
     def _values(
         self, kind: Kind, column: str, clip: object, by: str | Sequence[str], keys: Any, nulls: str,
@@ -315,9 +346,16 @@ class Table:
         else:
             size = sensitivities.of_mean(limits, half=ends.half * step, bins=domain.size, neighbours=self.neighbours)
         return self._query(
-            kind=kind, by=names, domain=domain, limits=limits, sensitivity=size, nulls=nulls, columns=(column,),
-            clip=ends, grid=ends.grid,
-        )  # fmt: skip
+            kind=kind,
+            by=names,
+            domain=domain,
+            limits=limits,
+            sensitivity=size,
+            nulls=nulls,
+            columns=(column,),
+            clip=ends,
+            grid=ends.grid,
+        )
 
     def _query(self, **parts: Any) -> Query:
         """The query, with its expression built once so that a wrong type is found before any row is read."""

@@ -1,12 +1,14 @@
 """Sums of many vectors, each clipped to a ball: in NumPy blocks rather than in SQL.
 
-Every element is rounded to the grid first, then the squared norm is taken exactly, and only then is a vector that
-is too long scaled down, element by element and toward zero. So one vector's integers depend on that vector alone.
-(BLAS row norms would depend on a row's place in its block, which breaks both sensitivity and engine equality.)
+Every element is rounded to the grid first, then the squared norm is taken exactly, and only then is a
+vector that is too long scaled down, element by element and toward zero. So one vector's integers depend
+on that vector alone. (BLAS row norms would depend on a row's place in its block, which breaks both
+sensitivity and engine equality.)
 
-Integers are held in doubles. A vector of d elements, each at most 2 R steps, has a squared norm of at most
-4 R^2 d < 2^53, so every partial sum of squares is exact in any order. After scaling by s = R / |v| (two roundings)
-and cutting toward zero the squared norm is an integer below R^2 (1 + 2^-50) < R^2 + 1: the ball holds exactly.
+Integers are held in doubles. A vector of d elements, each at most 2 R steps, has a squared norm of at
+most 4 R^2 d < 2^53, so every partial sum of squares is exact in any order. After scaling by s = R / |v|
+(two roundings) and cutting toward zero the squared norm is an integer below R^2 (1 + 2^-50) < R^2 + 1:
+the ball holds exactly.
 """
 
 from __future__ import annotations
@@ -101,7 +103,8 @@ def sums(
     key: int,
     engine: Engine,
 ) -> Integers:
-    """Sum and number of the kept vectors. Where no unit has too many rows the ranking would keep all: it is skipped."""
+    """Sum and number of the kept vectors. Where no unit has too many rows the ranking would keep all: it
+    is skipped."""
     rows = _present(rows.select(*unit, *columns), unit)
     counts = rows.group_by(list(unit)).aggregate(_rows=rows.count())
     if engine.fetch(counts.filter(counts["_rows"] > max_rows).limit(1)).num_rows:
@@ -131,8 +134,8 @@ def kept(
     rows = rows.mutate(**dict(zip(names, _elements(rows, columns, ball), strict=True)))
     for name in names:
         rows = rows.filter(rows[name].notnull())
-    # A public linear map of the rounded vector, below 2^63: 2^22 steps times 2^20, a thousand times; ties go on
-    # to the elements themselves.
+    # A public linear map of the rounded vector. An element has (53 - log2 d)/2 bits and a sign, its weight
+    # 20, and d of them are added: below 2^57 for d up to 2^20. Ties go on to the elements themselves.
     weights = np.random.default_rng(key).integers(1, 2**20, ball.length).tolist()
     digest = rows[names[0]] * weights[0]
     for name, weight in zip(names[1:], weights[1:], strict=True):
@@ -156,7 +159,8 @@ def check_columns(rows: ir.Table, columns: tuple[str, ...], length: int) -> None
 
 
 def _elements(rows: ir.Table, columns: tuple[str, ...], ball: Ball) -> list[ir.IntegerValue]:
-    """Each element rounded to the grid after a clip at twice the radius, in the engine; null where it is missing."""
+    """Each element rounded to the grid after a clip at twice the radius, in the engine; null where it is
+    missing."""
     import ibis
 
     if len(columns) == ball.length:

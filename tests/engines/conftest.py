@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 PATIENCE = 90
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # short queries: compile little
 
 
 @dataclass
@@ -45,13 +46,21 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         started.append(launch(folder, "master", "master.Master", "--host", "127.0.0.1", "--port", str(port)))
         wait_for(folder / "master.log", "I have been elected leader")
         for name in ("worker1", "worker2"):
-            arguments = ["--host", "127.0.0.1", "--cores", "1", "--memory", "2g", "--work-dir", str(folder / name)]
+            arguments = [
+                "--host",
+                "127.0.0.1",
+                "--cores",
+                "1",
+                "--memory",
+                "2g",
+                "--work-dir",
+                str(folder / name),
+            ]
             started.append(launch(folder, name, "worker.Worker", *arguments, master))
         for name in ("worker1", "worker2"):
             wait_for(folder / f"{name}.log", "Successfully registered with master")
         yield Cluster(master, started[1:])
     finally:
-        stop_session()
         for process in started:
             for each in [*children(process.pid), process.pid]:
                 stop(each)
@@ -59,7 +68,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
-def session(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> object:
+def session(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """The test's own session on the cluster, small enough for a laptop."""
     from pyspark.sql import SparkSession
 
@@ -74,21 +83,36 @@ def session(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> objec
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.log.level": "ERROR",
+        "spark.driver.extraJavaOptions": QUICK,
+        "spark.executor.extraJavaOptions": QUICK,
     }
     builder = SparkSession.builder.master(cluster.master).appName("leastnoise tests")
     for name, value in settings.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    made = builder.getOrCreate()
+    yield made
+    made.stop()
 
 
 def launch(folder: Path, name: str, main: str, *arguments: str) -> subprocess.Popen[bytes]:
     import pyspark
 
     home = Path(pyspark.__file__).parent
-    command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{main}", *arguments, "--webui-port", "0"]
+    command = [
+        str(home / "bin" / "spark-class"),
+        f"org.apache.spark.deploy.{main}",
+        *arguments,
+        "--webui-port",
+        "0",
+    ]
     if main.startswith("worker"):
         command = [*command[:2], *arguments[:-1], "--webui-port", "0", arguments[-1]]
-    environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m"}
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(home),
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": QUICK,
+    }
     with (folder / f"{name}.log").open("wb") as log:
         return subprocess.Popen(command, stdout=log, stderr=log, env=environment, cwd=folder)
 
@@ -119,14 +143,6 @@ def stop(process: int) -> None:
         os.kill(process, signal.SIGKILL)
     except ProcessLookupError:
         return
-
-
-def stop_session() -> None:
-    from pyspark.sql import SparkSession
-
-    running = SparkSession.getActiveSession()
-    if running is not None:
-        running.stop()
 
 
 def free_port() -> int:

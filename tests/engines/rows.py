@@ -1,4 +1,5 @@
-"""Dirty rows, and one query of every kind: nulls, NaN, infinities, huge numbers, text beyond ASCII, old dates."""
+"""Dirty rows, and one query of every kind: nulls, NaN, infinities, huge numbers, text beyond ASCII, old
+dates."""
 
 from __future__ import annotations
 
@@ -94,7 +95,9 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
     "lattice": lambda t: t.derive(cell=CELLS).histogram("cell", keys=CELLS.box(x=(-1, 1), y=(-1, 0.9)), max_rows=4),
     "sparse": lambda t: t.histogram("whole", keys=range(-(2**60), 2**60), max_rows=3),
     "sum": lambda t: t.sum("value", clip=(-5, 40), max_rows=4),
-    "sum of integers by bin": lambda t: t.sum("whole", clip=(-50, 500), by="place", keys=range(100), max_rows=4, max_per_bin=2),
+    "sum of integers by bin": lambda t: t.sum(
+        "whole", clip=(-50, 500), by="place", keys=range(100), max_rows=4, max_per_bin=2
+    ),
     "sum of decimals": lambda t: t.sum("price", clip=(0, 999.99), max_rows=3),
     "mean": lambda t: t.mean("value", clip=(0, 60), max_rows=4),
     "mean by bin": lambda t: t.mean("value", clip=(0, 60), by="zone", keys=ZONES, max_rows=4, max_bins=2),
@@ -102,14 +105,21 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
     "vector sum": lambda t: t.vector_sum(VECTOR, clip_norm=1.5, max_rows=2),
     "vector mean": lambda t: t.vector_mean(VECTOR, clip_norm=1.5, max_rows=2**30),
     "array mean": lambda t: t.vector_mean("array", length=4, clip_norm=1.5, max_rows=3),
-    "nearest": lambda t: t.nearest(NODES, lon="lon", lat="lat", within=30_000).histogram("node", keys=range(144), max_rows=4),
+    "nearest": lambda t: t.nearest(NODES, lon="lon", lat="lat", within=30_000).histogram(
+        "node", keys=range(144), max_rows=4
+    ),
     "kernel": lambda t: t.nearest(NODES, lon="lon", lat="lat", within=30_000, kernel_width=8_000).histogram(
         "node", keys=range(144), max_rows=2
     ),
-    "derived": lambda t: t.derive(
-        hour=ibis._.when.hour(), big=ibis._.whole * ibis._.whole, part=ibis._.whole % ibis._.place, low=ibis._.value.floor()
-    )
-    .where("hour < 20 and not (zone = 'süd' or value > 1e6)")
-    .where((ibis._.big > 100) | (ibis._.part < 3) | ((ibis._.low / ibis._.place) > 0.5))
-    .histogram("hour", keys=range(24), max_rows=4),
-}  # fmt: skip
+    "derived": lambda t: (
+        t.derive(
+            hour=ibis._.when.hour(),
+            big=ibis._.whole * ibis._.whole,
+            part=ibis._.whole % ibis._.place,
+            low=ibis._.value.floor(),
+        )
+        .where("hour < 20 and not (zone = 'süd' or value > 1e6)")
+        .where((ibis._.big > 100) | (ibis._.part < 3) | ((ibis._.low / ibis._.place) > 0.5))
+        .histogram("hour", keys=range(24), max_rows=4)
+    ),
+}

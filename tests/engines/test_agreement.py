@@ -1,4 +1,5 @@
-"""DuckDB and a Spark cluster give the same integers, bit for bit, whatever the rows hold and whichever worker dies."""
+"""DuckDB and a Spark cluster give the same integers, bit for bit, whatever the rows hold and whichever
+worker dies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What differs between DuckDB and Spark, behind one small interface; everything else is one Ibis expression."""
+"""What differs between DuckDB and Spark, behind one small interface; everything else is one Ibis
+expression."""
 
 from __future__ import annotations
 
@@ -31,6 +32,9 @@ class Engine(Protocol):
 
     def fetch(self, expression: ir.Table) -> pa.Table:
         """Run, and bring the answer here."""
+
+    def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
+        """Raise where a page of these columns does not match its checksum."""
 
     def text_hash(self, text: ir.StringValue) -> ir.IntegerValue:
         """Bytes 8 to 11 of the MD5 of a text, the lowest first, as an integer below 2^32."""
@@ -69,8 +73,8 @@ def unique(word: str) -> str:
 def reading(work: Callable[[], T]) -> T:
     """`work()`; whatever an engine raises becomes one sentence that is the same for every failure.
 
-    An engine's message may quote a private value, and the kind of failure may tell of one. Our error is raised
-    after the handler has ended, so that neither __cause__ nor __context__ keeps the original.
+    An engine's message may quote a private value, and the kind of failure may tell of one. Our error is
+    raised after the handler has ended, so that neither __cause__ nor __context__ keeps the original.
     """
     try:
         with warnings.catch_warnings():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import shutil
 import tempfile
 import weakref
@@ -9,6 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from leastnoise.engines import reading, unique
+from leastnoise.engines.checksums import verify
+from leastnoise.engines.progress import shown
+from leastnoise.errors import InvalidParameter
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -16,7 +21,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BLOCK = 2**14  # rows of a vector query that are in memory at once, at least
-STATE = 96  # bytes that DuckDB keeps for a group besides its values, measured generously
+STATE, BYTES = 128, 8  # what DuckDB keeps for a group and for an integer in it, measured
+USABLE = 0.6  # of the memory limit
+UNITS = {
+    "B": 1,
+    "KB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "TB": 1e12,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TIB": 2**40,
+}
 
 
 class DuckDB:
@@ -38,7 +55,15 @@ class DuckDB:
         return str(self.backend.compile(expression, pretty=True))
 
     def fetch(self, expression: ir.Table) -> pa.Table:
-        return reading(lambda: self.backend.to_pyarrow(expression))
+        def run() -> pa.Table:
+            with shown("reading", self.backend.con.query_progress):
+                return self.backend.to_pyarrow(expression)
+
+        return reading(run)
+
+    def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
+        if files and files[0].lower().endswith(".parquet"):
+            reading(lambda: verify(files, columns))
 
     def text_hash(self, text: ir.StringValue) -> ir.IntegerValue:
         import ibis
@@ -70,7 +95,28 @@ class DuckDB:
         return ibis.udf.scalar.pyarrow(points, name=unique("points"), signature=signature)(x, y)
 
     def passes(self, rows: ir.Table, *, unit: list[str], kept: int) -> int:
-        return 1
+        """Every thread keeps a state for every unit it meets, with room for `kept` integers.
+
+        Only time depends on this choice: the classes of units add up to the same integers.
+        """
+        limit, size = self._setting("memory_limit") * USABLE, self._size(rows)
+        state = STATE + BYTES * kept
+        if size * state <= limit:
+            return 1
+        found = self.fetch(rows.aggregate(units=rows["_unit"].approx_nunique()))
+        need = min(int(found["units"][0].as_py()) * self._setting("threads"), size) * state
+        return int(2 ** math.ceil(math.log2(max(need / limit, 1.0))))
+
+    def _setting(self, name: str) -> float:
+        value = reading(lambda: self.backend.con.sql(f"SELECT current_setting('{name}')").fetchall()[0][0])
+        return in_bytes(str(value))
+
+    def _size(self, rows: ir.Table) -> int:
+        """The rows of the tables below, known to Parquet files without reading them."""
+        import ibis.expr.operations as ops
+
+        tables = [table.to_expr() for table in rows.op().find(ops.PhysicalTable)]
+        return sum(int(self.fetch(table.aggregate(rows=table.count()))["rows"][0].as_py()) for table in tables)
 
     def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
         text = self.backend.compile(rows)
@@ -85,10 +131,21 @@ def connect(*, memory_limit: str | None = None) -> DuckDB:
     backend = ibis.duckdb.connect(temp_directory=folder)
     backend.raw_sql("SET TimeZone = 'UTC'")
     if memory_limit is not None:
+        in_bytes(memory_limit)
         backend.raw_sql(f"SET memory_limit = '{memory_limit}'")
+        # Its plan for "the first n rows of a group" cannot spill; the plain window can.
+        backend.raw_sql("SET disabled_optimizers = 'top_n_window_elimination'")
     engine = DuckDB(backend)
     weakref.finalize(engine, shutil.rmtree, folder, ignore_errors=True)
     return engine
+
+
+def in_bytes(text: str) -> float:
+    """A size such as 1GB or 1.5 GiB; a bare number is itself."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
+    if found is None or (found.group(2).upper() or "B") not in UNITS:
+        raise InvalidParameter(f"memory_limit must be a size such as '1GB' or '512MiB'. Got {text!r} instead.")
+    return float(found.group(1)) * UNITS[found.group(2).upper() or "B"]
 
 
 def _md5_lower(text: Any) -> Any:

@@ -99,7 +99,8 @@ def check_schemas(files: Sequence[str]) -> None:
         if other != first:
             differing = sorted({field.name for field in set(first) ^ set(other)})
             raise MixedSchemas(
-                f'"{Path(file).name}" and "{Path(files[0]).name}" disagree about the columns {", ".join(differing)}. '
+                f'"{Path(file).name}" and "{Path(files[0]).name}" disagree about the columns '
+                f"{', '.join(differing)}. "
                 "A row would mean different things in different files. Convert them to one schema."
             )
 
@@ -118,7 +119,8 @@ def _engine_of(table: Any) -> Engine:
     if backend.name == "pyspark":
         return spark.Spark(backend)
     raise UnknownSource(
-        f"Ibis tables of {backend.name} are not accepted: their integers are not proved equal to those of DuckDB "
+        f"Ibis tables of {backend.name} are not accepted: their integers are not proved equal to "
+        "those of DuckDB "
         "and Spark, on which the noise relies. Write the table to Parquet and open that."
     )
 
@@ -130,11 +132,13 @@ def _open_connection(connection: Any, table: str, *, name: str | None) -> Source
 
     if type(connection).__name__ != "DuckDBPyConnection":
         raise UnknownSource(f"a pair must be (DuckDB connection, table name). Got {type(connection).__name__}.")
-    backend = ibis.duckdb.from_connection(connection)
-    tables = reading(backend.list_tables)
+    backend = ibis.duckdb.from_connection(connection)  # and its time zone is UTC from now on
+    listing = "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    tables = sorted(row[0] for row in reading(lambda: connection.sql(listing).fetchall()))
     if table not in tables:
         raise UnknownSource(f'the connection has no table "{table}". It has {", ".join(tables)}.')
-    return Source(engine=duckdb.DuckDB(backend), rows=reading(lambda: backend.table(table)), name=name or table)
+    rows = reading(lambda: backend.table(table))
+    return Source(engine=duckdb.DuckDB(backend), rows=rows, name=name or table)
 
 
 def _in_memory(source: Any, module: str) -> Any:
@@ -155,5 +159,11 @@ def _in_memory(source: Any, module: str) -> Any:
 
 
 def _register(engine: Any, arrow: Any) -> Any:
+    """A column without any value has no type in Arrow; it is text here, so that being empty is no mistake."""
+    import pyarrow as pa
+
+    for place, field in enumerate(arrow.schema):
+        if pa.types.is_null(field.type):
+            arrow = arrow.set_column(place, field.name, arrow.column(place).cast(pa.string()))
     engine.backend.con.register("leastnoise_rows", arrow)
     return engine.backend.table("leastnoise_rows")

@@ -24,7 +24,8 @@ PATIENCE = 5.0  # seconds to wait for a master to answer
 
 
 class Spark:
-    """An Ibis connection to a Spark session. Ibis sets that session's time zone to UTC, on which hours rely."""
+    """An Ibis connection to a Spark session. Ibis sets that session's time zone to UTC, on which hours
+    rely."""
 
     name = "spark"
 
@@ -62,6 +63,9 @@ class Spark:
 
     def fetch(self, expression: ir.Table) -> pa.Table:
         return reading(lambda: self.backend.to_pyarrow(expression))
+
+    def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
+        """Spark checks checksums while it reads."""
 
     def text_hash(self, text: ir.StringValue) -> ir.IntegerValue:
         import ibis
@@ -116,7 +120,8 @@ class Spark:
 
 
 def connect(master: str) -> Spark:
-    """A session on a master such as spark://host:7077 or local[2]; a running session of that master is used."""
+    """A session on a master such as spark://host:7077 or local[2]; a running session of that master is
+    used."""
     import ibis
 
     _find_java()

@@ -1,0 +1,146 @@
+"""The engine puts every row where the public domain says."""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime, timedelta
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leastnoise.domain import Days, Domain, Edges, Hours, IntegerRange, Keys, Lattice, OrNull, Steps
+from leastnoise.tables import table
+from leastnoise.testing import aggregate
+
+WHOLE = st.one_of(st.none(), st.integers(-20, 20), st.integers(-(2**63), 2**63 - 1))
+REAL = st.one_of(
+    st.none(),
+    st.floats(-3, 3),
+    st.floats(),
+    st.sampled_from([0.1, 0.3, 0.7, 1.0, -1.0, math.nextafter(0.3, 0)]),
+)
+TEXT = st.one_of(st.none(), st.sampled_from(["a", "A", "a ", "", "é", "e\u0301", "\x00"]), st.text(max_size=3))
+DAY = st.one_of(st.none(), st.dates(date(1960, 1, 1), date(1980, 1, 1)), st.dates())
+TIME = st.one_of(
+    st.none(),
+    st.datetimes(datetime(1969, 12, 30), datetime(1970, 1, 4)),
+    st.datetimes(datetime(1700, 1, 1), datetime(2200, 1, 1)),
+)
+
+AXES = {
+    "range": (WHOLE, pa.int64(), IntegerRange(-7, 11)),
+    "range with a step": (WHOLE, pa.int64(), IntegerRange(-7, 11, 3)),
+    "wide range": (WHOLE, pa.int64(), IntegerRange(-(2**40), 2**20)),
+    "integer keys": (WHOLE, pa.int64(), Keys((5, -3, 2**63 - 1, 0))),
+    "keys in a double": (REAL, pa.float64(), Keys((1, -1, 0))),
+    "text keys": (TEXT, pa.string(), Keys(("a", "", "é"))),
+    "day keys": (DAY, pa.date32(), Keys((date(1969, 12, 31), date(1970, 1, 1)))),
+    "edges": (REAL, pa.float64(), Edges((-1.0, 0.1, 0.3, 0.7, 2.5))),
+    "steps": (REAL, pa.float64(), Steps(low=-1.0, high=0.7, bins=13)),
+    "days": (DAY, pa.date32(), Days(date(1969, 1, 1), date(1971, 1, 1))),
+    "days of times": (TIME, pa.timestamp("us"), Days(date(1969, 12, 30), date(1970, 1, 3))),
+    "hours": (TIME, pa.timestamp("us"), Hours(datetime(1969, 12, 31, 5), datetime(1970, 1, 2))),
+}
+
+
+def position(axis, value) -> int | None:
+    """Where the axis itself puts a value of the column."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return axis.index(None) if isinstance(axis, OrNull) else None
+    inner = axis.axis if isinstance(axis, OrNull) else axis
+    if isinstance(value, datetime) and isinstance(inner, Days):
+        value = value.date()
+    return inner.index(value)
+
+
+@pytest.mark.parametrize("nulls", ["drop", "bin"])
+@pytest.mark.parametrize("name", AXES)
+@settings(max_examples=5, deadline=None)
+@given(data=st.data())
+def test_rows_fall_where_the_domain_says(name, nulls, data):
+    values, kind, axis = AXES[name]
+    column = data.draw(st.lists(values, max_size=40))
+    rows = table(pa.table({"unit": pa.array(range(len(column)), pa.int64()), "x": pa.array(column, kind)}), unit="unit")
+    query = rows.histogram("x", keys=axis, max_rows=1, nulls=nulls)
+    full = OrNull(axis) if nulls == "bin" else axis
+    expected = [0] * (full.size if full.size < 2**26 else 0)
+    places = [place for value in column if (place := position(full, value)) is not None]
+    found = aggregate(query)
+    if found.indices is not None:
+        assert dict(zip(found.indices.tolist(), found.values.tolist(), strict=True)) == {
+            place: places.count(place) for place in set(places)
+        }
+        return
+    for place in places:
+        expected[place] += 1
+    assert found.values.tolist() == expected
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.tuples(REAL, REAL), max_size=40), st.sampled_from([0.1, 0.25, 1.0]))
+def test_points_fall_into_their_cell(points, step):
+    lattice = Lattice("x", "y", step)
+    box = lattice.box(x=(-2, 2), y=(-1, 2.5))
+    frame = pa.table(
+        {
+            "unit": pa.array(range(len(points)), pa.int64()),
+            "x": pa.array([p[0] for p in points], pa.float64()),
+            "y": pa.array([p[1] for p in points], pa.float64()),
+        }
+    )
+    found = aggregate(table(frame, unit="unit").derive(cell=lattice).histogram("cell", keys=box, max_rows=1))
+    expected = [0] * box.size
+    for x, y in points:
+        if x is not None and y is not None and all(math.isfinite(v) and abs(v / step) < 2**30 for v in (x, y)):
+            place = box.index(lattice.cell(x, y))
+            if place is not None:
+                expected[place] += 1
+    assert found.values.tolist() == expected
+
+
+def test_many_edges_are_searched():
+    edges = tuple(float(edge) for edge in np.sort(np.random.default_rng(3).normal(size=3000)))
+    values = np.random.default_rng(4).normal(size=20_000)
+    rows = table(pa.table({"unit": range(20_000), "x": values}), unit="unit")
+    found = aggregate(rows.histogram("x", keys=Edges(edges), max_rows=1)).values
+    assert found.tolist() == np.histogram(values, bins=np.array(edges))[0].tolist()
+
+
+def test_missing_values_are_in_no_step_of_a_quantile():
+    rows = table(pa.table({"unit": [1, 2, 3], "x": pa.array([None, math.nan, 0.5])}), unit="unit")
+    assert aggregate(rows.quantile("x", 0.5, clip=(0, 1), bins=4, max_rows=1)).values.tolist() == [0, 0, 1, 0]
+
+
+def test_a_product_of_two_axes_is_indexed_like_its_domain():
+    pairs = [(a, b) for a in ("x", "y", None) for b in range(4)]
+    rows = table(pa.table({"unit": range(12), "a": [p[0] for p in pairs], "b": [p[1] for p in pairs]}), unit="unit")
+    query = rows.histogram("a", "b", keys={"a": ["y", "x"], "b": range(1, 3)}, max_rows=1, nulls="bin")
+    domain = query.domain
+    assert isinstance(domain, Domain)
+    found = aggregate(query).values
+    assert [domain.key(int(index)) for index in np.flatnonzero(found)] == [
+        ("y", 1), ("y", 2), ("x", 1), ("x", 2), (None, 1), (None, 2)
+    ]  # fmt: skip
+
+
+def test_infinite_times_of_duckdb_are_outside():
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t AS SELECT 1 AS unit, 'infinity'::TIMESTAMP AS at, '-infinity'::DATE AS day")
+    rows = table((connection, "t"), unit="unit")
+    hours = Hours(datetime(1970, 1, 1), datetime(1970, 1, 2))
+    assert not aggregate(rows.histogram("at", keys=hours, max_rows=1)).values.any()
+    assert not aggregate(rows.histogram("day", keys=Days(date(1970, 1, 1), date(1971, 1, 1)), max_rows=1)).values.any()
+
+
+def test_times_with_a_zone_are_told_in_utc():
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'America/New_York'")
+    at = pa.array([datetime(2013, 1, 1, 0, 30), datetime(2013, 1, 1, 1)], pa.timestamp("us", "UTC"))
+    connection.register("t", pa.table({"unit": [1, 2], "at": at}))
+    hours = Hours(datetime(2013, 1, 1), datetime(2013, 1, 1) + timedelta(hours=2))
+    rows = table((connection, "t"), unit="unit")
+    assert aggregate(rows.histogram("at", keys=hours, max_rows=1)).values.tolist() == [1, 1]

@@ -1,0 +1,133 @@
+"""Laws of bins: index and key are inverse, whatever the axes."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leastnoise.domain import (
+    Days,
+    Domain,
+    Edges,
+    Hours,
+    IntegerRange,
+    Keys,
+    Lattice,
+    OrNull,
+    Steps,
+    axis,
+    product,
+)
+from leastnoise.errors import BadDomain, DomainTooLarge, NotFinite, WrongType
+
+AXES = [
+    Keys(("a", "b", "ü")),
+    Keys((True, False)),
+    IntegerRange(-7, 90, 4),
+    IntegerRange(-(2**40), 2**40),
+    Edges((-1.0, 0.5, 0.75, 9.0)),
+    Steps(low=-1.0, high=2.0, bins=7),
+    Days(date(1969, 12, 30), date(1970, 2, 1)),
+    Hours(datetime(2013, 1, 1, 22), datetime(2013, 1, 3)),
+    Lattice("x", "y", 0.25).box(x=(-1.1, 2), y=(0, 0.6)),
+    OrNull(Keys((3, 1))),
+]
+
+
+@given(st.lists(st.sampled_from(AXES), max_size=3), st.data())
+def test_index_inverts_key(axes, data):
+    domain = Domain(tuple(str(n) for n in range(len(axes))), tuple(axes)) if _fits(axes) else Domain()
+    index = data.draw(st.integers(0, domain.size - 1))
+    assert domain.index(domain.key(index)) == index
+
+
+def _fits(axes: list) -> bool:
+    size = 1
+    for each in axes:
+        size *= each.size
+    return size <= 2**64
+
+
+def test_a_domain_may_have_2_to_the_64_bins_and_no_more():
+    half = IntegerRange(0, 2**32)
+    domain = Domain(("a", "b"), (half, half))
+    assert domain.size == 2**64
+    assert domain.key(2**64 - 1) == (2**32 - 1, 2**32 - 1)
+    with pytest.raises(DomainTooLarge):
+        Domain(("a", "b"), (half, OrNull(half)))
+
+
+@pytest.mark.parametrize("each", AXES)
+def test_no_bin_lies_past_the_end(each):
+    with pytest.raises(IndexError):
+        each.key(each.size + 1)
+    with pytest.raises(IndexError):
+        Domain(("a",), (each,)).key(each.size)
+
+
+@pytest.mark.parametrize(
+    ("each", "outside"),
+    [
+        (AXES[0], "z"),
+        (AXES[2], -6),
+        (AXES[4], 9.1),
+        (AXES[4], (0.5, 9.0)),
+        (AXES[6], date(1970, 2, 1)),
+        (AXES[7], datetime(2014, 1, 1)),
+    ],
+)
+def test_keys_outside_have_no_index(each, outside):
+    assert each.index(outside) is None
+
+
+def test_the_last_edge_belongs_to_the_last_bin():
+    assert [AXES[4].index(x) for x in (-1.0, 0.5, 8.0, 9.0)] == [0, 1, 2, 2]
+
+
+def test_the_order_of_a_product_turns_the_last_axis_fastest():
+    domain = product(["a", "b"], {"b": [1, 2], "a": ["x", "y"]})
+    assert domain.keys() == [("x", 1), ("x", 2), ("y", 1), ("y", 2)]
+
+
+def test_a_lattice_box_covers_its_rectangle():
+    lattice = Lattice("x", "y", 0.1)
+    box = lattice.box(x=(0.05, 0.95), y=(-0.3, 0.3))
+    for x, y in [(0.05, -0.3), (0.94, 0.29), (0.5, 0.0)]:
+        assert box.index(lattice.cell(x, y)) is not None
+    assert box.index(lattice.cell(1.05, 0)) is None
+
+
+@pytest.mark.parametrize(
+    ("keys", "error"),
+    [
+        ([], BadDomain),
+        (["a", "b", "a"], BadDomain),
+        ([1, "a"], WrongType),
+        ([0.5, 1.5], WrongType),
+        ([None, "a"], WrongType),
+        (7, WrongType),
+        ("abc", WrongType),
+        (range(5, 5), BadDomain),
+    ],
+)
+def test_keys_that_are_no_set_of_bins_are_refused(keys, error):
+    with pytest.raises(error):
+        axis(keys)
+
+
+def test_bad_edges_and_ranges_are_refused():
+    with pytest.raises(BadDomain):
+        Edges((1.0, 1.0))
+    with pytest.raises(NotFinite):
+        Edges((0.0, float("nan")))
+    with pytest.raises(BadDomain):
+        Hours(datetime(2013, 1, 1, 0, 30), datetime(2013, 1, 2))
+    with pytest.raises(BadDomain):
+        Days(date(2013, 1, 2), date(2013, 1, 2))
+    with pytest.raises(BadDomain):
+        product(["a", "b"], [[1, 2]])
+    with pytest.raises(BadDomain):
+        product(["a", "b"], {"a": [1], "c": [2]})

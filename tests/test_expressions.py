@@ -1,0 +1,175 @@
+"""What may shape the rows, and what may not."""
+
+from __future__ import annotations
+
+import ibis
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from ibis import _
+
+from leastnoise.errors import (
+    BadFilter,
+    InvalidParameter,
+    NotRowWise,
+    UnknownColumn,
+    WrongColumnType,
+    WrongType,
+)
+from leastnoise.tables import table
+from leastnoise.testing import aggregate
+
+
+@pytest.fixture
+def rows():
+    return table(
+        pd.DataFrame(
+            {
+                "unit": [1, 2, 3, 4],
+                "n": [2**62, -7, 0, 5],
+                "x": [0.5, np.nan, np.inf, -2.5],
+                "word": ["a", "it's", None, "b"],
+                "time": pd.to_datetime(["2013-01-01 00:30", "2013-01-01 02:00", None, "2013-01-02 00:00"]),
+                "day": pd.to_datetime(["2013-01-01", "2013-01-02", None, "2013-01-03"]).date,
+                "flag": [True, False, True, False],
+            }
+        ),
+        unit="unit",
+    )
+
+
+ACROSS_ROWS = {
+    "aggregate": lambda t: t.x > t.x.mean(),
+    "window": lambda t: t.x.sum().over(group_by="word") > 1,
+    "rank": lambda t: ibis.row_number() < 2,
+    "lag": lambda t: t.x.lag() > 0,
+    "subquery": lambda t: t.n.isin(t.n),
+    "scalar subquery": lambda t: t.n > t.aggregate(m=t.n.max()).m.as_scalar(),
+    "random": lambda t: ibis.random() < 0.5,
+    "now": lambda t: t.time < ibis.now(),
+    "row id": lambda t: t.rowid() < 3,
+    "hash": lambda t: t.word.hash() > 0,
+    "logarithm": lambda t: t.x.log() > 0,
+    "cast of text": lambda t: t.word.cast("int64") > 0,
+    "cast of a fraction": lambda t: t.x.cast("int64") > 0,
+    "unnest": lambda t: ibis.array([t.n, t.n]).unnest() > 0,
+    "unit": lambda t: t.unit == 3,
+    "unit inside": lambda t: (t.n + t.unit * 0) > 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ACROSS_ROWS)
+def test_more_than_a_function_of_one_row_is_refused(rows, name):
+    with pytest.raises(NotRowWise):
+        rows.where(ACROSS_ROWS[name])
+
+
+@pytest.mark.parametrize("make", [lambda t, other: t["n"].isin(other.k), lambda t, other: other.k > 1])
+def test_another_table_is_refused(rows, make):
+    with pytest.raises(InvalidParameter):
+        rows.where(make(rows, ibis.memtable(pa.table({"k": [1, 2]}))))
+
+
+def test_a_user_function_is_refused(rows):
+    @ibis.udf.scalar.python
+    def tell(n: int) -> int:
+        return n
+
+    with pytest.raises(NotRowWise, match="not a fixed function"):
+        rows.derive(other=tell(rows["n"]))
+
+
+def test_the_unit_cannot_be_replaced_or_released(rows):
+    with pytest.raises(NotRowWise):
+        rows.derive(unit=_.n)
+    with pytest.raises(NotRowWise):
+        rows.histogram("unit", keys=range(5), max_rows=1)
+    with pytest.raises(NotRowWise):
+        rows.sum("unit", clip=(0, 9), max_rows=1)
+
+
+TOTAL = {
+    "product beyond 64 bits": (lambda t: t.n * t.n * t.n, [(-7) ** 3, 0, 125]),
+    "sum beyond 64 bits": (lambda t: t.n + t.n, [-14, 0, 10]),
+    "division by zero": (lambda t: 100 // t.n, [0, -15, 20]),
+    "remainder by zero": (lambda t: 100 % t.n, [100, -5, 0]),
+    "floor of infinity": (lambda t: t.x.floor(), [0, -3]),
+    "ceiling of infinity": (lambda t: t.x.ceil(), [1, -2]),
+    "negative of the least": (lambda t: -t.n, [7, 0, -5]),
+}
+
+
+@pytest.mark.parametrize("name", TOTAL)
+def test_what_could_fail_is_null_and_so_dropped(rows, name):
+    expression, expected = TOTAL[name]
+    derived = rows.derive(made=expression)
+    found = aggregate(derived.histogram("made", max_rows=1))
+    assert sorted(found.keys) == sorted(expected)
+
+
+WHERE = {
+    "n > -7 and n < 5": [3],
+    "n > -7 AND (n < 5 OR word = 'b')": [3, 4],
+    "not flag = true": [2, 4],
+    "word = 'it''s'": [2],
+    "word != 'a'": [2, 4],
+    "time < '2013-01-01 01:00'": [1],
+    "day >= '2013-01-02' and \"flag\" == false": [2, 4],
+    "x <= 0.5": [1, 4],
+    "n = -7 or n = 5 and flag = true": [2],
+    "not (n = 0 or n = 5)": [1, 2],
+    "x > -1e3": [1, 3, 4],
+}
+
+
+@pytest.mark.parametrize("text", WHERE)
+def test_where_reads_comparisons(rows, text):
+    kept = rows.where(text)
+    keys = {2**62: 1, -7: 2, 0: 3, 5: 4}
+    found = aggregate(kept.histogram("n", max_rows=1))
+    assert sorted(keys[key] for key in found.keys) == WHERE[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("", BadFilter),
+        ("n", BadFilter),
+        ("n >", BadFilter),
+        ("n > 1 and", BadFilter),
+        ("(n > 1", BadFilter),
+        ("n > 1)", BadFilter),
+        ("n > 1; drop table rows", BadFilter),
+        ("n > (select 1)", BadFilter),
+        ("n between 1 and 3", BadFilter),
+        ("abs(n) > 1", UnknownColumn),
+        ("n > x", BadFilter),
+        ("n + 1 > 2", BadFilter),
+        ("n > 1 -- comment", BadFilter),
+        ("not " * 60 + "n > 1", BadFilter),
+        ("time < 'yesterday'", BadFilter),
+        ("m > 1", UnknownColumn),
+        ("word > 1", WrongColumnType),
+        ("n = 'a'", WrongColumnType),
+        ("x = true", WrongColumnType),
+        ("unit = 3", NotRowWise),
+    ],
+)
+def test_where_refuses_everything_else(rows, text, error):
+    with pytest.raises(error):
+        rows.where(text)
+
+
+def test_a_condition_must_be_true_or_false(rows):
+    with pytest.raises(WrongType):
+        rows.where(_.n + 1)
+    with pytest.raises(WrongType):
+        rows.where(7)
+
+
+def test_a_column_that_is_not_there_is_suggested(rows):
+    with pytest.raises(UnknownColumn, match='Did you mean "word"'):
+        rows.where(_.wrd == "a")
+    with pytest.raises(UnknownColumn, match='Did you mean "word"'):
+        rows.histogram("wodr", keys=["a"], max_rows=1)
