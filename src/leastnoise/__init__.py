@@ -1,8 +1,10 @@
 """Statistics about people with a proved differential-privacy guarantee and the least possible error."""
 
 from leastnoise import baselines, errors
+from leastnoise.budget import Budget
 from leastnoise.calibrate import delta, epsilon, sigma
 from leastnoise.comparison import Comparison, compare
+from leastnoise.errors import BudgetExhausted
 from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP, compose
 from leastnoise.mechanism import release, release_sparse
 from leastnoise.planning import Plan, plan
@@ -13,6 +15,8 @@ __version__ = VERSION
 
 __all__ = [
     "ApproxDP",
+    "Budget",
+    "BudgetExhausted",
     "Comparison",
     "GaussianDP",
     "Plan",

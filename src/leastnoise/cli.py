@@ -15,7 +15,7 @@ from rich.panel import Panel
 from rich.table import Table
 
 import leastnoise as ln
-from leastnoise import errors
+from leastnoise import cli_budget, errors
 from leastnoise.story import tell
 
 app = typer.Typer(
@@ -165,6 +165,9 @@ def compare(
         )
     console.print(table)
     console.print(made.verdict, highlight=False)
+
+
+app.add_typer(cli_budget.app, name="budget")
 
 
 @app.command()

@@ -1,8 +1,11 @@
-"""The wall's gate: private numbers in, a Release out. Decide from public facts, draw, add, wrap.
+"""The wall's gate: private numbers in, a Release out. Decide from public facts, pay, draw, add, wrap.
 
 Every line that touches private values is in this file. What is published is a function of (exact values on a grid +
 exact noise on that grid), so a float's low bits never show; and which noise is drawn, how, and how long that takes
 does not depend on the values at all.
+
+With a budget everything public is checked first, then the cost is debited durably, and only then is a value looked
+at. A refusal that depends on the values (NaN) comes after that, and its debit stays: the refusal tells one bit.
 """
 
 from __future__ import annotations
@@ -15,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import domain as domains
-from leastnoise import errors, parameters, progress, recipe, thresholds
+from leastnoise import errors, parameters, progress
+from leastnoise.budget import Budget, charge
 from leastnoise.domain import Domain, Keys
-from leastnoise.guarantee import ApproxDP, Neighbours
+from leastnoise.guarantee import Neighbours
 from leastnoise.parameters import Number
 from leastnoise.recipe import Choice, Recipe
 from leastnoise.releases import Release, SparseRelease, Values
@@ -37,32 +41,38 @@ def release(
     mechanism: Choice = "auto",
     domain: Domain | Sequence[Any] | None = None,
     neighbours: Neighbours = "add-remove",
+    budget: Budget | None = None,
+    share: Number | None = None,
 ) -> Release:
     """Publish a vector with the least noise that keeps the promise.
 
     `sensitivity` bounds how far (L2) one person can move the vector *of doubles or integers as computed*. A NumPy
     array of an integer type stays whole; anything else is released as real numbers. Laplace noise is taken where
-    `l1_sensitivity` is given and makes it better, or where delta = 0.
+    `l1_sensitivity` is given and makes it better, or where delta = 0. With a `budget` the cost is debited first:
+    a `share` of it, or what (epsilon, delta) or sigma cost.
 
     >>> import numpy as np
     >>> r = release(np.array([120, 0, 45]), sensitivity=1, epsilon=1, delta=1e-6)
     >>> r.values.dtype, round(r.sigma, 4), r.mechanism
     (dtype('int64'), 4.2247, 'gaussian')
     """
-    private = _vector(values)
-    chosen = recipe.choose(
-        bins=private.size,
-        whole=private.dtype.kind in "iu",
+    given = _declared(values)
+    decided = charge.decide(
+        budget,
+        bins=len(given),
+        whole=isinstance(given, np.ndarray) and given.dtype.kind in "iu",
         sensitivity=sensitivity,
         l1_sensitivity=l1_sensitivity,
         epsilon=epsilon,
         delta=delta,
         sigma=sigma,
+        share=share,
         mechanism=mechanism,
         neighbours=neighbours,
     )
-    bins = _domain(domain, private.size)
-    return publish(private, chosen, domain=bins)
+    bins = _domain(domain, len(given))
+    receipt = decided.pay(query=f"a vector of {len(given):,} values")
+    return publish(_vector(given), decided.noise, domain=bins, id=receipt.id)
 
 
 def publish(private: NDArray[Any], chosen: Recipe, **facts: Any) -> Release:
@@ -89,11 +99,14 @@ def release_sparse(
     *,
     domain_size: int,
     sensitivity: Number,
-    epsilon: Number,
-    delta: Number,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    sigma: Number | None = None,
     threshold: Number | Literal["universal"] = "universal",
     kind: Literal["soft", "hard"] = "soft",
     neighbours: Neighbours = "add-remove",
+    budget: Budget | None = None,
+    share: Number | None = None,
 ) -> SparseRelease:
     """Whole counts in a huge domain: noise on *every* bin, then a threshold, in time that grows with the occupied ones.
 
@@ -101,21 +114,27 @@ def release_sparse(
     with the number of occupied bins: hide them from whoever must not learn it.
     """
     from leastnoise.noise import entropy
-    from leastnoise.noise.sparse import sparse_gaussian
+    from leastnoise.noise.sparse import check, sparse_gaussian
 
     parameters.word("kind", kind, ("soft", "hard"))
     size = parameters.whole("domain_size", domain_size)
-    chosen = recipe.choose(
+    decided = charge.decide(
+        budget,
         bins=size,
         whole=True,
         sensitivity=sensitivity,
         epsilon=epsilon,
         delta=delta,
+        sigma=sigma,
+        share=share,
         mechanism="gaussian",
         neighbours=neighbours,
     )
+    chosen = decided.noise
     cut = _universal(chosen.scale, size) if threshold == "universal" else parameters.number("threshold", threshold)
     at_least = int(cut // 1) + 1
+    check(domain_size=size, sigma=chosen.scale, at_least=at_least)
+    receipt = decided.pay(query=f"occupied bins of {size:,}")
     where, noisy = sparse_gaussian(indices, counts, domain_size=size, sigma=chosen.scale, at_least=at_least)
     values: Values = noisy if kind == "hard" else noisy - np.copysign(cut, noisy)
     return SparseRelease(
@@ -129,6 +148,7 @@ def release_sparse(
         guarantee=chosen.guarantee,  # type: ignore[arg-type]
         delta=chosen.delta,
         sensitivity=chosen.sensitivity,
+        id=receipt.id,
         seeded=entropy.is_seeded(),
     )
 
@@ -138,9 +158,11 @@ def release_unknown(
     counts: NDArray[np.int64],
     *,
     limits: Limits,
-    epsilon: Number,
-    delta: Number,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
     neighbours: Neighbours = "add-remove",
+    budget: Budget | None = None,
+    share: Number | None = None,
     name: str = "key",
     **facts: Any,
 ) -> Release:
@@ -151,7 +173,11 @@ def release_unknown(
     from leastnoise.noise import entropy
     from leastnoise.noise.gaussian import rounded_gaussian
 
-    cut = thresholds.choose(epsilon=epsilon, delta=delta, limits=limits, neighbours=neighbours)
+    decided = charge.decide_unknown(
+        budget, limits=limits, epsilon=epsilon, delta=delta, share=share, neighbours=neighbours
+    )
+    cut = decided.noise
+    receipt = decided.pay(query=f'counts by "{name}", keys not listed')
     noisy = _add_whole(np.asarray(counts, dtype=np.int64), rounded_gaussian(cut.sigma, len(keys)))
     shown = sorted((key, value) for key, value in zip(keys, noisy.tolist(), strict=True) if value >= cut.at_least)
     listed = Domain((name,), (Keys(tuple(key for key, _ in shown)),)) if shown else None
@@ -160,38 +186,52 @@ def release_unknown(
         mechanism="gaussian",
         scale=cut.sigma,
         grid=1.0,
-        guarantee=ApproxDP(
-            parameters.number("epsilon", epsilon, up=True), parameters.number("delta", delta, up=True), neighbours
-        ),
-        delta=float(delta),
+        guarantee=decided.guarantee,
+        delta=decided.guarantee.delta,  # type: ignore[union-attr]  # unknown keys promise ApproxDP
         domain=listed,
         threshold=cut.at_least,
         kind="count",
+        id=receipt.id,
         seeded=entropy.is_seeded(),
         **facts,
     )
 
 
-def _vector(values: Any) -> NDArray[Any]:
-    """The private vector. Its type must be *declared*: a list's would be inferred from private values.
+def _declared(values: Any) -> NDArray[Any] | Sequence[Any]:
+    """What is public about the values: their declared type and how many they are. No value is looked at.
 
-    One person's 2.5 among whole numbers must not change the grid, so lists and tuples are always real numbers.
+    A list's type would be inferred from private values: one person's 2.5 among whole numbers must not change the
+    grid, so lists and tuples are always real numbers.
     """
     if isinstance(values, (bool, str, bytes)) or values is None:
         raise errors.WrongType(f"values must be an array of numbers. Got {type(values).__name__} instead.")
-    array = np.asarray(values, dtype=np.float64) if isinstance(values, (list, tuple)) else np.asarray(values)
-    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
-        raise errors.WrongType(
-            f"values must be integers or floats of at most 64 bits. Got {array.dtype} instead. "
-            "Say values.astype(np.int64) for counts, or np.float64 for anything else."
-        )
+    given = values if isinstance(values, (list, tuple)) else np.asarray(values)
+    if isinstance(given, np.ndarray):
+        if given.dtype.kind not in "iuf" or given.dtype.itemsize > 8:
+            raise errors.WrongType(
+                f"values must be integers or floats of at most 64 bits. Got {given.dtype} instead. "
+                "Say values.astype(np.int64) for counts, or np.float64 for anything else."
+            )
+        if given.ndim > 1:
+            raise errors.ShapesDisagree(
+                f"values must be a vector. Got {given.ndim} dimensions instead: say values.ravel()."
+            )
+        given = np.atleast_1d(given)
+    if len(given) == 0:
+        raise errors.EmptyArray("values is empty, so there is nothing to publish. Give at least one bin.")
+    return given
+
+
+def _vector(given: NDArray[Any] | Sequence[Any]) -> NDArray[Any]:
+    """The private vector; here values are looked at for the first time."""
+    try:
+        array = given if isinstance(given, np.ndarray) else np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise errors.BadValues("values must all be numbers, and some are not. Give a list of floats.") from None
     if array.ndim > 1:
         raise errors.ShapesDisagree(
-            f"values must be a vector. Got {array.ndim} dimensions instead: say values.ravel()."
+            f"values must be a vector. Got {array.ndim} dimensions instead: say np.ravel(values)."
         )
-    array = np.atleast_1d(array)
-    if array.size == 0:
-        raise errors.EmptyArray("values is empty, so there is nothing to publish. Give at least one bin.")
     if array.dtype.kind == "f" and not all(np.isfinite(part).all() for part in _parts(array)):
         raise errors.BadValues(
             "values hold NaN or infinity, and no noise can hide those: they would be published as they are. "
