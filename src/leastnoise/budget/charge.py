@@ -231,7 +231,7 @@ def _described(noise: Recipe | Threshold) -> str:
 def _one_ask(budget: Budget, share: Number | None, ask: dict[str, Any]) -> None:
     if not isinstance(budget, Budget):
         raise errors.WrongType(
-            f'budget must be an open one. Got {type(budget).__name__} instead. Say budget=ln.Budget.open("city.ledger").'
+            f'budget must be an open one. Got {type(budget).__name__}. Say budget=ln.Budget.open("city.ledger").'
         )
     named = [name for name, value in ask.items() if value is not None]
     if share is not None and named:
