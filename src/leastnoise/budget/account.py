@@ -14,8 +14,9 @@ such bin. (Where the person is absent the last step costs delta_G(epsilon + log(
 <= delta_G(epsilon) + D for D <= 1/2: the slope of delta_G is -e^x Phi(-mu/2 - x/mu) = -phi(a) R(b), at least -1/2 for
 x >= 0, and at least -e^x below.)
 
-Amounts are whole numbers of atoms, 10^-30 of a cap. So 0.01 is exactly 1/100, every sum is exact, and a
-hundred thousand of them need no more room than one. Shares are rounded down, costs up.
+Amounts are whole numbers of atoms: 10^-30 of mu_limit^2, and 10^-30 times the power of ten at or below the other two
+caps. So a share of 0.01 is exactly 1/100, three Laplace releases of epsilon 0.1 are exactly a reserve of 0.3, every sum
+is exact, and a hundred thousand of them need no more room than one. Shares and caps are rounded down, costs up.
 """
 
 from __future__ import annotations
@@ -50,17 +51,22 @@ class Cost:
         return Cost(self.gaussian - other.gaussian, self.pure - other.pure, self.threshold - other.threshold)
 
     @property
-    def within(self) -> bool:
+    def parts(self) -> tuple[int, int, int]:
+        return self.gaussian, self.pure, self.threshold
+
+    def within(self, caps: Cost) -> bool:
         """Whether no cap is passed (and none was refunded below nothing)."""
-        return all(0 <= part <= ATOMS for part in (self.gaussian, self.pure, self.threshold))
+        return all(0 <= part <= cap for part, cap in zip(self.parts, caps.parts, strict=True))
 
-    def largest_share(self, left: Cost) -> int:
-        """The largest share, in atoms, of the caps that this cost draws on."""
-        parts = ((self.gaussian, left.gaussian), (self.pure, left.pure), (self.threshold, left.threshold))
-        return min((rest for asked, rest in parts if asked > 0), default=0)
+    def shares(self, caps: Cost) -> tuple[Fraction, Fraction, Fraction]:
+        """The parts of the caps, exactly; 0 of a cap that is 0."""
+        gaussian, pure, threshold = (Fraction(p, c or 1) for p, c in zip(self.parts, caps.parts, strict=True))
+        return gaussian, pure, threshold
 
-
-WHOLE = Cost(ATOMS, ATOMS, ATOMS)
+    def largest_share(self, left: Cost, caps: Cost) -> Fraction:
+        """The largest share of the caps that this cost draws on, that is still left."""
+        drawn = zip(self.parts, left.shares(caps), strict=True)
+        return min((share for asked, share in drawn if asked > 0), default=Fraction(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,35 +152,57 @@ class Terms:
         """Whether mu is what these limits allow; recomputed."""
         return self.mu <= (0 if self.laplace_only else proof.mu(*self.gaussian_promise))
 
-    # What shares are worth
+    @property
+    def caps(self) -> Cost:
+        """All there is, in atoms."""
+        pure, threshold = (math.floor(cap / _atom(cap)) for cap in (self.pure_epsilon, self.threshold_delta))
+        return Cost(0 if self.laplace_only else ATOMS, pure, threshold)
 
-    def mu_squared(self, atoms: int) -> Fraction:
-        """This many atoms of the Gaussian cap."""
-        return Fraction(atoms, ATOMS) * self.mu**2
+    # What shares cost, and what that buys
 
-    def epsilon_of(self, atoms: int) -> float:
-        """The epsilon of a Laplace release for this many atoms, rounded down: of the reserve, or else of mu^2."""
-        if self.pure_epsilon:
-            return down(Fraction(atoms, ATOMS) * self.pure_epsilon)
-        return pure_epsilon_of(self.mu_squared(atoms))
+    def gaussian_share(self, share: Fraction) -> Cost:
+        """A share of mu_limit^2."""
+        return Cost(gaussian=math.floor(share * self.caps.gaussian))
+
+    def laplace_share(self, share: Fraction) -> Cost:
+        """A share of the reserve for Laplace releases; without one, of mu_limit^2."""
+        return Cost(pure=math.floor(share * self.caps.pure)) if self.pure_epsilon else self.gaussian_share(share)
+
+    def unknown_share(self, share: Fraction) -> Cost:
+        """A share of mu_limit^2, and the same of the reserve for unknown keys."""
+        return self.gaussian_share(share) + Cost(threshold=math.floor(share * self.caps.threshold))
+
+    def mu_squared_for(self, cost: Cost) -> Fraction:
+        """(sensitivity/sigma)^2 for this cost."""
+        return Fraction(cost.gaussian, ATOMS) * self.mu**2
+
+    def epsilon_for(self, cost: Cost) -> float:
+        """The epsilon of a Laplace release for this cost, rounded down."""
+        return down(cost.pure * _atom(self.pure_epsilon)) if cost.pure else pure_epsilon_of(self.mu_squared_for(cost))
+
+    def chance_for(self, cost: Cost) -> float:
+        """The chance that a bin of one person's own may show, for this cost, rounded down."""
+        return down(cost.threshold * _atom(self.threshold_delta))
 
     # What noise costs
 
     def gaussian_cost(self, *, sensitivity: float, sigma: float) -> Cost:
         """(sensitivity/sigma)^2, the sensitivity with its grid charge."""
-        return Cost(gaussian=_atoms((Fraction(sensitivity) / Fraction(sigma)) ** 2, self.mu**2))
+        return self._mu_cost(Fraction(sensitivity) / Fraction(sigma))
 
     def laplace_cost(self, *, l1_sensitivity: float, scale: float) -> Cost:
         """epsilon = l1_sensitivity/scale of the reserve; without one the mu^2 of the Gaussian curve below it."""
-        exact = Fraction(l1_sensitivity) / Fraction(scale)
+        epsilon = Fraction(l1_sensitivity) / Fraction(scale)
         if self.pure_epsilon:
-            return Cost(pure=_atoms(exact, self.pure_epsilon))
-        mu = PureDP(exact).to_gaussian().mu  # type: ignore[arg-type]  # a Fraction is rounded up at the door
-        return Cost(gaussian=_atoms(Fraction(mu) ** 2, self.mu**2))
+            return Cost(pure=math.ceil(epsilon / _atom(self.pure_epsilon)))
+        return self._mu_cost(Fraction(PureDP(epsilon).to_gaussian().mu))  # type: ignore[arg-type]  # rounded up
 
     def threshold_cost(self, chance: float) -> Cost:
         """The chance that a bin of one person's own shows."""
-        return Cost(threshold=_atoms(Fraction(chance), self.threshold_delta))
+        return Cost(threshold=math.ceil(Fraction(chance) / _atom(self.threshold_delta)))
+
+    def _mu_cost(self, mu: Fraction) -> Cost:
+        return Cost(gaussian=math.ceil((mu / self.mu) ** 2 * ATOMS))
 
 
 def typed(name: str, value: Number) -> Fraction:
@@ -185,23 +213,22 @@ def typed(name: str, value: Number) -> Fraction:
     return Fraction(int(value)) if isinstance(value, np.integer) else Fraction(value)
 
 
-def share_atoms(share: Number) -> int:
-    """A share as typed, in atoms (a third is rounded down, so three of them fit)."""
-    exact = typed("share", share)
+def share_of(share: Number) -> Fraction:
+    """A share as typed, to 30 decimals (a third is rounded down, so three of them fit)."""
+    exact = Fraction(math.floor(typed("share", share) * ATOMS), ATOMS)
     if exact > 1:
         raise errors.InvalidParameter(
             f"A share is a part of the whole budget, so at most 1. Got {share!r} instead. Say share=0.25."
         )
-    atoms = math.floor(exact * ATOMS)
-    if atoms == 0:
+    if exact == 0:
         raise errors.NotPositive(f"A share is at least 1e-30. Got {share!r} instead. Say share=0.01.")
-    return atoms
+    return exact
 
 
-def spendable(atoms: int) -> float:
+def spendable(share: Fraction) -> float:
     """The largest double that, typed as a share, asks for no more than this."""
-    double = atoms / ATOMS
-    while double > 0 and math.floor(Fraction(str(double)) * ATOMS) > atoms:
+    double = float(share)
+    while double > 0 and Fraction(str(double)) > share:
         double = math.nextafter(double, 0.0)
     return double
 
@@ -226,9 +253,13 @@ def _ball(value: Fraction) -> proof.Ball:
     return arb(fmpq(value.numerator, value.denominator))
 
 
-def _atoms(amount: Fraction, cap: Fraction) -> int:
-    """How many atoms of the cap, rounded up; without a cap, more than any book has."""
-    return math.ceil(amount / cap * ATOMS) if cap else ATOMS + 1
+def _atom(cap: Fraction) -> Fraction:
+    """10^-30 times the power of ten at or below the cap (1 for a cap of 0, of which nothing can be spent)."""
+    if not cap:
+        return Fraction(1)
+    digits = len(str(cap.numerator)) - len(str(cap.denominator))
+    power = Fraction(10) ** digits
+    return (power if power <= cap else power / 10) / ATOMS
 
 
 def down(value: Fraction) -> float:

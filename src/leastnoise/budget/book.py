@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from leastnoise import calibrate, errors, parameters
 from leastnoise.budget import account
-from leastnoise.budget.account import ATOMS, WHOLE, Cost, Terms
+from leastnoise.budget.account import Cost, Terms
 from leastnoise.budget.ledger import Head, Ledger, Row
 from leastnoise.guarantee import Neighbours
 from leastnoise.parameters import Number
@@ -67,6 +67,7 @@ class Budget:
     >>> r = ln.release(np.array([120, 0, 45]), sensitivity=1, budget=b, share=0.25)
     >>> round(r.sigma, 3), b.remaining.share
     (8.449, 0.75)
+    >>> folder.cleanup()
     """
 
     __slots__ = ("_ledger", "_seen", "terms")
@@ -124,13 +125,13 @@ class Budget:
     @property
     def remaining(self) -> Remaining:
         """What is left."""
-        return self._remaining(WHOLE - self._spent())
+        return self._remaining(self.terms.caps - self._spent())
 
     def history(self) -> list[Entry]:
         """Every entry: when, what, how much, by which query, under which release id."""
         with self._ledger.reading() as db:
             self._look(db)
-            return [_entry(row) for row, _ in self._ledger.rows(db)]
+            return [self._entry(row) for row, _ in self._ledger.rows(db)]
 
     def verify(self) -> str:
         """Check the whole file: pages, terms, the chain of hashes, all sums and caps. LedgerBroken says which entry.
@@ -143,10 +144,10 @@ class Budget:
             head, _ = self._look(db)
             if not self.terms.is_proved():
                 raise ledger.broken("its limit is more than its terms allow")
-            previous, spent, open_costs = ledger.root, Cost(), dict[str, Cost]()
+            caps, previous, spent, open_costs = self.terms.caps, ledger.root, Cost(), dict[str, Cost]()
             for number, (row, stored) in enumerate(ledger.rows(db), start=1):
                 previous, spent = row.hash_after(previous), spent + row.cost
-                whole = row.number == number and stored == previous and row.spent == spent and spent.within
+                whole = row.number == number and stored == previous and row.spent == spent and spent.within(caps)
                 if not whole or not _follows(row, open_costs):
                     raise ledger.broken(f"entry {number} is not as it was written")
             if previous != head.hash:
@@ -182,9 +183,9 @@ class Budget:
             mechanism=mechanism,
             neighbours=self.terms.neighbours,
         )
-        after = WHOLE - self._spent() - decided.cost
-        left = self._remaining(after) if after.within else None
-        return charge.Preview(decided.noise, account.spendable(max(_parts(decided.cost))), left)
+        caps, spent = self.terms.caps, self._spent() + decided.cost
+        left = self._remaining(caps - spent) if spent.within(caps) else None
+        return charge.Preview(decided.noise, float(max(decided.cost.shares(caps))), left)
 
     def _debit(
         self,
@@ -205,8 +206,8 @@ class Budget:
             for name, value in (("unit", unit), ("table", table)):
                 self._agree(name, value, self._label(name, db) if value else None)
             spent = (last.spent if last else Cost()) + cost
-            if not spent.within:
-                raise self._exhausted(cost, WHOLE - spent + cost)
+            if not spent.within(self.terms.caps):
+                raise self._exhausted(cost, self.terms.caps - spent + cost)
             return Row(head.number + 1, _now(), "release", release, query, noise, unit or "", table or "", cost, spent)
 
         row, self._seen = self._ledger.append(make)
@@ -286,26 +287,32 @@ class Budget:
             "instead. Open it without limits, or begin another book."
         )
 
-    def _remaining(self, left: Cost) -> Remaining:
-        pure = account.down(Fraction(left.pure, ATOMS) * self.terms.pure_epsilon)
-        threshold = account.down(Fraction(left.threshold, ATOMS) * self.terms.threshold_delta)
-        if self.terms.laplace_only:
-            return Remaining(account.spendable(left.pure), 0.0, pure, pure, threshold)
-        squared = self.terms.mu_squared(left.gaussian)
-        mu = _root_down(squared)
-        return Remaining(account.spendable(left.gaussian), mu, self._epsilon(left.gaussian, mu), pure, threshold)
+    def _entry(self, row: Row) -> Entry:
+        made, shares = datetime.fromisoformat(row.made), row.cost.shares(self.terms.caps)
+        return Entry(row.number, made, row.kind, row.release, row.query, row.noise, *shares)  # type: ignore[arg-type]
 
-    def _epsilon(self, atoms: int, mu: float) -> float:
+    def _remaining(self, left: Cost) -> Remaining:
+        terms = self.terms
+        gaussian, pure, _ = (account.spendable(share) for share in left.shares(terms.caps))
+        epsilon, chance = terms.epsilon_for(Cost(pure=left.pure)) if left.pure else 0.0, terms.chance_for(left)
+        if terms.laplace_only:
+            return Remaining(pure, 0.0, epsilon, epsilon, chance)
+        mu = _root_down(terms.mu_squared_for(left))
+        return Remaining(gaussian, mu, self._epsilon(left, mu), epsilon, chance)
+
+    def _epsilon(self, left: Cost, mu: float) -> float:
         """The epsilon of mu, rounded down: the least proved one is within 1e-12, so 2e-12 less costs less than mu^2."""
         epsilon, delta = self.terms.gaussian_promise
-        if atoms == ATOMS:
+        if left.gaussian == self.terms.caps.gaussian:
             return epsilon
         return calibrate.epsilon(sigma=1.0, delta=delta, sensitivity=mu) * (1 - 2e-12) if mu > 0 else 0.0
 
     def _exhausted(self, cost: Cost, left: Cost) -> errors.BudgetExhausted:
-        largest = account.spendable(cost.largest_share(left))
+        caps = self.terms.caps
+        largest = account.spendable(cost.largest_share(left, caps))
+        asked, rest = (_percent(part.shares(caps), cost) for part in (cost, left))
         refusal = errors.BudgetExhausted(
-            f"This release asks for {_percent(cost)}; the book {self.path.name!r} has {_percent(left, of=cost)} left. "
+            f"This release asks for {asked}; the book {self.path.name!r} has {rest} left. "
             + (f"The largest share that fits: share={largest!r}. " if largest else "Nothing more can be released. ")
             + "Another book would not undo this one's losses: what both tell about a person adds up."
         )
@@ -313,28 +320,17 @@ class Budget:
         return refusal
 
 
-def _parts(cost: Cost) -> tuple[int, int, int]:
-    return cost.gaussian, cost.pure, cost.threshold
-
-
-def _percent(cost: Cost, of: Cost | None = None) -> str:
-    names = ("mu^2", "pure epsilon", "threshold delta")
-    drawn = zip(names, _parts(cost), _parts(of or cost), strict=True)
-    return " and ".join(f"{100 * part / ATOMS:.10g} % of {name}" for name, part, asked in drawn if asked > 0)
+def _percent(shares: tuple[Fraction, ...], drawn: Cost) -> str:
+    named = zip(("mu^2", "pure epsilon", "threshold delta"), shares, drawn.parts, strict=True)
+    return " and ".join(f"{100 * float(share):.10g} % of {name}" for name, share, asked in named if asked)
 
 
 def _follows(row: Row, open_costs: dict[str, Cost]) -> bool:
     """Whether the entry may stand here: a new release, or the one void of an earlier release."""
     if row.kind == "release" and row.release not in open_costs:
         open_costs[row.release] = row.cost
-        return min(_parts(row.cost)) >= 0
+        return min(row.cost.parts) >= 0
     return row.kind == "void" and open_costs.pop(row.release, None) == Cost() - row.cost
-
-
-def _entry(row: Row) -> Entry:
-    shares = (Fraction(part, ATOMS) for part in _parts(row.cost))
-    made = datetime.fromisoformat(row.made)
-    return Entry(row.number, made, row.kind, row.release, row.query, row.noise, *shares)  # type: ignore[arg-type]
 
 
 def _now() -> str:

@@ -134,13 +134,14 @@ def decide(
     if share is None:
         made = recipe.choose(**facts, **ask, mechanism="laplace" if laplace else _gaussian(mechanism))
         return Charge(made, made.guarantee, _cost(terms, made), budget)
-    atoms = account.share_atoms(share)
+    part = account.share_of(share)
     if laplace:
-        made = recipe.choose(**facts, epsilon=_some(terms.epsilon_of(atoms)), delta=0, mechanism="laplace")
-        cost = Cost(pure=atoms) if terms.pure_epsilon else Cost(gaussian=atoms)
+        cost = terms.laplace_share(part)
+        made = recipe.choose(**facts, epsilon=_some(terms.epsilon_for(cost)), delta=0, mechanism="laplace")
     else:
-        made = recipe.choose(**facts, mu_squared=terms.mu_squared(atoms), mechanism=_gaussian(mechanism))
-        made, cost = replace(made, delta=terms.gaussian_promise[1]), Cost(gaussian=atoms)
+        cost = terms.gaussian_share(part)
+        made = recipe.choose(**facts, mu_squared=terms.mu_squared_for(cost), mechanism=_gaussian(mechanism))
+        made = replace(made, delta=terms.gaussian_promise[1])
     made = replace(made, note=f"{made.mechanism.capitalize()} noise: a share of a budget.")
     return Charge(made, made.guarantee, cost, budget)
 
@@ -174,18 +175,12 @@ def decide_unknown(
         cut = thresholds.choose(epsilon=epsilon, delta=delta, limits=limits, neighbours=neighbours)
         cost = Cost() if budget is None else _threshold_cost(budget.terms, cut, limits, neighbours)
         return Charge(cut, ApproxDP(epsilon, delta, neighbours), cost, budget)  # type: ignore[arg-type]
-    atoms = account.share_atoms(share)
-    sigma = recipe.choose(
-        bins=1,
-        whole=True,
-        sensitivity=_widest(limits, neighbours),
-        mu_squared=budget.terms.mu_squared(atoms),
-        mechanism="gaussian",
-    ).scale
-    chance = account.down(Fraction(atoms, account.ATOMS) * budget.terms.threshold_delta)
-    cut = thresholds.within_chance(limits=limits, sigma=sigma, chance=chance, neighbours=neighbours)
-    promise = _promise(budget.terms, cut, limits, neighbours)
-    return Charge(cut, promise, Cost(gaussian=atoms, threshold=atoms), budget)
+    terms = budget.terms
+    cost = terms.unknown_share(account.share_of(share))
+    l2, squared = _widest(limits, neighbours), terms.mu_squared_for(cost)
+    sigma = recipe.choose(bins=1, whole=True, sensitivity=l2, mu_squared=squared, mechanism="gaussian").scale
+    cut = thresholds.within_chance(limits=limits, sigma=sigma, chance=terms.chance_for(cost), neighbours=neighbours)
+    return Charge(cut, _promise(terms, cut, limits, neighbours), cost, budget)
 
 
 def _promise(terms: Terms, cut: Threshold, limits: Limits, neighbours: Neighbours) -> ApproxDP:
