@@ -90,6 +90,8 @@ class Row:
     @classmethod
     def from_fields(cls, values: tuple[Any, ...]) -> Row:
         amounts = [int(part) for part in values[8:14]]
+        if [str(amount) for amount in amounts] != list(values[8:14]):
+            raise ValueError  # " 7" and "07" are 7 too, and not what was written
         names = [field.name for field in fields(cls)[:8]]
         return cls(**dict(zip(names, values, strict=False)), cost=Cost(*amounts[:3]), spent=Cost(*amounts[3:]))
 
@@ -152,24 +154,40 @@ class Ledger:
             yield db
 
     def head(self, db: sqlite3.Connection) -> tuple[Head, Row | None]:
-        """The last number and hash, and the entry they belong to, whose own hash is checked."""
+        """The last number and hash, and the entry they belong to.
+
+        The first link and the last are checked every time, so that edited terms and an edited end stop every release;
+        what lies between is for `verify`.
+        """
+        if self.read_terms(db) != self.terms:
+            raise self.replaced()
         stored = db.execute("SELECT number, hash FROM head").fetchall()
         if len(stored) != 1 or db.execute("SELECT max(number) FROM entries").fetchone()[0] != (stored[0][0] or None):
             raise self.broken("its end was cut off or added to by hand")
         head = Head(*stored[0])
         if head.number == 0:
+            if head.hash != self.root:
+                raise self.broken("its terms are not as they were written")
             return head, None
-        last = list(self.rows(db, since=head.number - 1))
-        if len(last) != min(2, head.number) or last[-1][0].hash_after(self._before(last)) != head.hash:
+        self._check_link(db, 1)
+        last, written = self._check_link(db, head.number)
+        if written != head.hash:
             raise self.broken(f"entry {head.number} is not as it was written")
-        return head, last[-1][0]
+        return head, last
 
-    def _before(self, last: list[tuple[Row, str]]) -> str:
-        return last[0][1] if len(last) == 2 else self.root
+    def _check_link(self, db: sqlite3.Connection, number: int) -> tuple[Row, str]:
+        """Entry `number`, whose hash follows from its fields and the hash before it."""
+        found = {row.number: (row, written) for row, written in self.rows(db, since=number - 1, until=number)}
+        row, written = found.get(number, (None, ""))
+        previous = self.root if number == 1 else found.get(number - 1, (None, ""))[1]
+        if row is None or row.hash_after(previous) != written:
+            raise self.broken(f"entry {number} is not as it was written, or what is before it")
+        return row, written
 
-    def rows(self, db: sqlite3.Connection, *, since: int = 1) -> Iterator[tuple[Row, str]]:
-        """The entries from this number on, each with the hash that is written beside it."""
-        for values in db.execute(f"SELECT {_COLUMNS}, hash FROM entries WHERE number >= ? ORDER BY number", [since]):
+    def rows(self, db: sqlite3.Connection, *, since: int = 1, until: int = 2**62) -> Iterator[tuple[Row, str]]:
+        """The entries with these numbers, each with the hash that is written beside it."""
+        which = "WHERE number BETWEEN ? AND ? ORDER BY number"
+        for values in db.execute(f"SELECT {_COLUMNS}, hash FROM entries {which}", [since, until]):
             try:
                 yield Row.from_fields(values), values[-1]
             except (TypeError, ValueError):
@@ -201,6 +219,9 @@ class Ledger:
         """SQLite's own check of every page."""
         if db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
             raise self.broken("its pages do not fit together")
+
+    def replaced(self) -> errors.LedgerBroken:
+        return self.broken("another copy took its place since it was opened")
 
     def broken(self, what: str) -> errors.LedgerBroken:
         return errors.LedgerBroken(
