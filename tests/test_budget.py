@@ -346,6 +346,8 @@ def test_a_refusal_that_depends_on_the_values_keeps_its_debit_and_tells_nothing(
     [
         {"values": np.zeros((2, 2))},
         {"values": np.array([])},
+        {"values": [[1.0], [2.0]]},
+        {"values": []},
         {"values": "abc"},
         {"sensitivity": 0},
         {"sensitivity": float("nan")},
@@ -464,6 +466,7 @@ def test_a_book_is_about_one_unit_one_table_and_one_kind_of_neighbours(book: ln.
 
 def test_a_commit_is_as_durable_as_sqlite_can_make_it(book: ln.Budget) -> None:
     db = ledger._connect(book.path, "rw")
+    ledger._make_durable(db)
     assert db.execute("PRAGMA synchronous").fetchone() == (3,)
     assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
     db.close()

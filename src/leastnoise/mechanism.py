@@ -164,6 +164,7 @@ def release_unknown(
     budget: Budget | None = None,
     share: Number | None = None,
     name: str = "key",
+    table: str | None = None,
     **facts: Any,
 ) -> Release:
     """Counts of bins that nobody listed in advance: noisy, and only those that reach a threshold, sorted by key.
@@ -177,7 +178,8 @@ def release_unknown(
         budget, limits=limits, epsilon=epsilon, delta=delta, share=share, neighbours=neighbours
     )
     cut = decided.noise
-    receipt = decided.pay(query=f'counts by "{name}", keys not listed')
+    query = facts.get("query") or f'counts by "{name}", keys not listed'
+    receipt = decided.pay(query=query, unit=facts.get("unit"), table=table)
     noisy = _add_whole(np.asarray(counts, dtype=np.int64), rounded_gaussian(cut.sigma, len(keys)))
     shown = sorted((key, value) for key, value in zip(keys, noisy.tolist(), strict=True) if value >= cut.at_least)
     listed = Domain((name,), (Keys(tuple(key for key, _ in shown)),)) if shown else None
@@ -217,6 +219,8 @@ def _declared(values: Any) -> NDArray[Any] | Sequence[Any]:
                 f"values must be a vector. Got {given.ndim} dimensions instead: say values.ravel()."
             )
         given = np.atleast_1d(given)
+    elif any(isinstance(value, (list, tuple, np.ndarray)) for value in given):
+        raise errors.ShapesDisagree("values must be a vector. Got a list of lists instead: say np.ravel(values).")
     if len(given) == 0:
         raise errors.EmptyArray("values is empty, so there is nothing to publish. Give at least one bin.")
     return given
@@ -228,10 +232,6 @@ def _vector(given: NDArray[Any] | Sequence[Any]) -> NDArray[Any]:
         array = given if isinstance(given, np.ndarray) else np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise errors.BadValues("values must all be numbers, and some are not. Give a list of floats.") from None
-    if array.ndim > 1:
-        raise errors.ShapesDisagree(
-            f"values must be a vector. Got {array.ndim} dimensions instead: say np.ravel(values)."
-        )
     if array.dtype.kind == "f" and not all(np.isfinite(part).all() for part in _parts(array)):
         raise errors.BadValues(
             "values hold NaN or infinity, and no noise can hide those: they would be published as they are. "

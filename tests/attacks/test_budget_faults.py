@@ -287,11 +287,14 @@ def test_a_file_that_is_not_ours_is_refused_and_left_alone(tmp_path: Path, conte
 
 def test_another_programs_database_is_refused(tmp_path: Path) -> None:
     db = sqlite3.connect(tmp_path / "b")
+    db.execute("PRAGMA journal_mode = WAL")
     db.execute("CREATE TABLE entries (number INTEGER)")
     db.commit()
     db.close()
+    before = (tmp_path / "b").read_bytes()
     with pytest.raises(errors.NotOurs):
         ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6)
+    assert (tmp_path / "b").read_bytes() == before
 
 
 def test_a_newer_format_is_refused(path: Path) -> None:
@@ -396,10 +399,11 @@ def test_an_old_copy_put_back_is_noticed_by_whoever_saw_more(spent: Path, tmp_pa
     assert ln.Budget.open(spent).verify() == noted  # nothing in the file itself can tell
 
 
-def test_another_book_in_its_place_is_noticed(path: Path) -> None:
+@pytest.mark.parametrize("epsilon", [1, 9])
+def test_another_book_in_its_place_is_noticed(path: Path, epsilon: int) -> None:
     book = ln.Budget.open(path)
     path.unlink()
-    ln.Budget.open(path, epsilon=9, delta=1e-6)
+    ln.Budget.open(path, epsilon=epsilon, delta=1e-6)
     with nothing_drawn(), pytest.raises(errors.LedgerBroken, match="another copy"):
         spend(book, share=0.05)
 

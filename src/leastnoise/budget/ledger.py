@@ -21,7 +21,8 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,16 +85,25 @@ class Row:
     spent: Cost
 
     def to_fields(self) -> list[int | str]:
-        amounts = [str(part) for part in (*astuple(self.cost), *astuple(self.spent))]
-        return [getattr(self, field.name) for field in fields(self)[:8]] + amounts
+        words: list[int | str] = [
+            self.number,
+            self.made,
+            self.kind,
+            self.release,
+            self.query,
+            self.noise,
+            self.unit,
+            self.table,
+        ]
+        return [*words, *map(str, self.cost.parts + self.spent.parts)]
 
     @classmethod
     def from_fields(cls, values: tuple[Any, ...]) -> Row:
         amounts = [int(part) for part in values[8:14]]
         if [str(amount) for amount in amounts] != list(values[8:14]):
             raise ValueError  # " 7" and "07" are 7 too, and not what was written
-        names = [field.name for field in fields(cls)[:8]]
-        return cls(**dict(zip(names, values, strict=False)), cost=Cost(*amounts[:3]), spent=Cost(*amounts[3:]))
+        number, made, kind, release, query, noise, unit, table = values[:8]
+        return cls(number, made, kind, release, query, noise, unit, table, Cost(*amounts[:3]), Cost(*amounts[3:]))
 
     def hash_after(self, previous: str) -> str:
         return _hash(previous, self.to_fields())
@@ -124,9 +134,12 @@ class Ledger:
 
         Written under another name and *linked* into place: unlike a rename, that never replaces a file.
         """
+        # The book's own number: entries of another book, even one with the same limits, do not continue this chain.
+        terms = terms | {"book": secrets.token_hex(8), "made": datetime.now(UTC).isoformat(timespec="seconds")}
         unfinished = path.with_name(f".{path.name}.{secrets.token_hex(6)}.unfinished")
         try:
             with _translated(path), closing(_connect(unfinished, "rwc")) as db:
+                _make_durable(db)
                 db.executescript(f"BEGIN IMMEDIATE; PRAGMA application_id = {_APPLICATION}; {_SCHEMA}")
                 db.execute(f"PRAGMA user_version = {FORMAT}")
                 db.executemany("INSERT INTO terms VALUES (?, ?)", sorted(terms.items()))
@@ -200,6 +213,7 @@ class Ledger:
         when its row is committed. Whatever it raises leaves the ledger as it was.
         """
         with _translated(self.path), closing(_connect(self.path, "rw")) as db:
+            _make_durable(db)
             db.execute("BEGIN IMMEDIATE")
             try:
                 head, last = self.head(db)
@@ -248,14 +262,12 @@ class Ledger:
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     # isolation_level None: transactions begin and end where we say. mode=rw never creates a file.
     uri = f"{path.as_uri()}?mode={mode}"
-    db = sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None, check_same_thread=False)
-    try:
-        db.execute("PRAGMA synchronous = EXTRA")
-        db.execute("PRAGMA journal_mode = DELETE")
-    except BaseException:
-        db.close()
-        raise
-    return db
+    return sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None, check_same_thread=False)
+
+
+def _make_durable(db: sqlite3.Connection) -> None:
+    db.execute("PRAGMA journal_mode = DELETE")
+    db.execute("PRAGMA synchronous = EXTRA")
 
 
 @contextmanager
