@@ -244,6 +244,11 @@ def test_a_book_of_laplace_releases_only(tmp_path: Path) -> None:
     assert len(book.history()) == 1
 
 
+def test_a_book_of_epsilon_0_is_gaussian(tmp_path: Path) -> None:
+    book = ln.Budget.open(tmp_path / "b", epsilon=0, delta=1e-3)
+    assert spend(book, share=1).sigma == ln.sigma(epsilon=0, delta=1e-3)
+
+
 def test_unknown_keys_need_their_reserve_and_pay_in_two_currencies(tmp_path: Path, book: ln.Budget) -> None:
     with pytest.raises(errors.NoReserve, match="threshold_delta"):
         mechanism.release_unknown(["a"], np.array([50]), limits=ONE_ROW, budget=book, share=0.5)
@@ -437,6 +442,7 @@ def test_an_existing_book_needs_no_limits_and_refuses_others(tmp_path: Path) -> 
         {"epsilon": 1},
         {"delta": 1e-6},
         {"epsilon": 1, "delta": 0},
+        {"epsilon": 0},
         {"epsilon": 1, "delta": 1e-6, "pure_epsilon": 2},
         {"epsilon": 1, "delta": 1e-6, "threshold_delta": 1e-6},
         {"epsilon": 1, "pure_epsilon": 1, "threshold_delta": 1e-7},

@@ -12,6 +12,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.budget import ledger
+from leastnoise.budget import charge, ledger
 from leastnoise.noise import entropy
 
 COUNTS = np.array([120, 0, 45])
@@ -98,6 +99,23 @@ def test_eight_processes_three_of_them_killed_make_exactly_a_hundred_entries(pat
     assert len(book.history()) == 100
     assert 97 <= spenders.returned() <= 100  # each killed process may have paid for one release that nobody saw
     assert book.remaining.share == 0
+    assert book.verify()
+
+
+def test_threads_share_a_book(path: Path) -> None:
+    book = ln.Budget.open(path)
+    decided = charge.decide(book, bins=1, whole=True, sensitivity=1, share=0.05)
+
+    def pay(_: int) -> int:
+        try:
+            decided.pay(query="counts")
+        except ln.BudgetExhausted:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(pay, range(40))) == 20
+    assert len(book.history()) == 20
     assert book.verify()
 
 
@@ -269,6 +287,13 @@ def test_a_directory_is_no_ledger(tmp_path: Path) -> None:
         ln.Budget.open(tmp_path / "missing" / "b", epsilon=1, delta=1e-6)
     with pytest.raises(errors.FileProblem, match="no ledger"):
         ln.Budget.open(tmp_path / "missing")
+    with pytest.raises(errors.FileProblem, match="path"):
+        ln.Budget.open("a\0b", epsilon=1, delta=1e-6)
+    with pytest.raises(errors.WrongType, match="path"):
+        ln.Budget.open(7)  # type: ignore[arg-type]
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(errors.FileProblem):
+        ln.Budget.open(tmp_path / "loop", epsilon=1, delta=1e-6)
 
 
 # Other files
@@ -343,7 +368,14 @@ def test_an_edited_field_is_found_and_named(spent: Path, column: str) -> None:
         ("DELETE FROM entries WHERE number = 1", "entry 1 "),
         ("DELETE FROM entries WHERE number = 11", "entry 1[12] "),
         ("UPDATE terms SET value = 'nine' WHERE name = 'epsilon'", "terms"),
+        ("UPDATE terms SET value = '1/0' WHERE name = 'mu'", "terms"),
+        ("UPDATE terms SET value = x'ff' WHERE name = 'mu'", "terms"),
         ("DELETE FROM terms", "terms"),
+        ("UPDATE entries SET query = x'ff' WHERE number = 7", "entry 7 "),
+        ("UPDATE entries SET query = CAST(x'ff' AS TEXT) WHERE number = 7", "damaged"),
+        ("UPDATE entries SET made = 'yesterday' WHERE number = 7", "entry 7 "),
+        ("UPDATE head SET hash = x'ff'", "entry 12 "),
+        ("UPDATE head SET number = 'x'", "end"),
         ("DROP TABLE entries", "damaged"),
     ],
 )

@@ -103,15 +103,16 @@ class Terms:
                 f"pure_epsilon = {float(pure):g} is more than all of epsilon = {float(total):g}, from which it is "
                 f"taken. Say pure_epsilon={float(total):g} for a book of Laplace releases only, or less."
             )
-        if delta is None and pure < total:
+        laplace_only = pure == total > 0
+        if delta is None and not laplace_only:
             raise errors.MissingParameter(
                 "A book for Gaussian releases needs its delta: say delta=1e-6. (A book for Laplace releases only has "
                 f"none: say pure_epsilon={float(total):g}.)"
             )
-        nothing = delta is None or (delta == 0 and pure == total)
+        nothing = delta is None or (delta == 0 and laplace_only)
         chance = Fraction(0) if nothing else typed("delta", delta)  # type: ignore[arg-type]
         hidden = _reserve("threshold_delta", threshold_delta)
-        if hidden and (pure == total or hidden >= chance or hidden > Fraction(1, 2)):
+        if hidden and (laplace_only or hidden >= chance or hidden > Fraction(1, 2)):
             raise errors.InvalidParameter(
                 f"threshold_delta = {float(hidden):g} is taken from delta = {float(chance):g}, and the noise of "
                 "unknown keys is Gaussian, so both need some of delta. Say threshold_delta= half of delta."
@@ -124,7 +125,7 @@ class Terms:
     @property
     def laplace_only(self) -> bool:
         """Whether all of epsilon is reserved for Laplace releases."""
-        return self.pure_epsilon == self.epsilon
+        return self.pure_epsilon == self.epsilon > 0
 
     @property
     def gaussian_promise(self) -> tuple[float, float]:

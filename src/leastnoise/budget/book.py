@@ -76,7 +76,7 @@ class Budget:
         self._ledger = ledger
         try:
             self.terms = Terms.from_texts(ledger.terms)
-        except (KeyError, ValueError, errors.InvalidParameter):
+        except (KeyError, ValueError, ZeroDivisionError):
             raise ledger.broken("its terms are not as they were written") from None
         self._seen = Head(0, ledger.root)
 
@@ -99,7 +99,7 @@ class Budget:
         (all of epsilon makes a book for nothing else) and `threshold_delta` for unknown keys. `unit`, `table` and
         `neighbours` say whom the book protects: names, never content.
         """
-        place = Path(path).resolve()
+        place = _place(path)
         asked = {"unit": unit, "table": table, "neighbours": neighbours}
         limits = {
             "epsilon": epsilon,
@@ -107,7 +107,7 @@ class Budget:
             "pure_epsilon": pure_epsilon,
             "threshold_delta": threshold_delta,
         }
-        if (epsilon is not None or delta is not None) and not place.exists():
+        if (epsilon is not None or delta is not None) and not os.path.lexists(place):
             terms = Terms.of(**limits, **asked)  # type: ignore[arg-type]
             with suppress(FileExistsError):  # another process was faster; what its book says is compared below
                 Ledger.create(place, terms.to_texts())
@@ -318,6 +318,16 @@ class Budget:
         )
         refusal.largest_share = largest
         return refusal
+
+
+def _place(path: str | os.PathLike[str]) -> Path:
+    """The path, whole, so that it still means the same file after a change of directory."""
+    try:
+        return Path(path).resolve()
+    except TypeError:
+        raise errors.WrongType(f"path must be a path. Got {type(path).__name__} instead.") from None
+    except (OSError, RuntimeError, ValueError):
+        raise errors.FileProblem(f"{path!r} is no path that leads anywhere. Check it.") from None
 
 
 def _percent(shares: tuple[Fraction, ...], drawn: Cost) -> str:

@@ -100,8 +100,10 @@ class Row:
     @classmethod
     def from_fields(cls, values: tuple[Any, ...]) -> Row:
         amounts = [int(part) for part in values[8:14]]
-        if [str(amount) for amount in amounts] != list(values[8:14]):
+        words_only = all(isinstance(word, str) for word in values[1:])
+        if not words_only or [str(amount) for amount in amounts] != list(values[8:14]):
             raise ValueError  # " 7" and "07" are 7 too, and not what was written
+        datetime.fromisoformat(values[1])
         number, made, kind, release, query, noise, unit, table = values[:8]
         return cls(number, made, kind, release, query, noise, unit, table, Cost(*amounts[:3]), Cost(*amounts[3:]))
 
@@ -114,11 +116,11 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if path.is_dir():
+        if os.path.isdir(path):  # (os.path answers False where pathlib would raise: no permission to look)
             raise errors.FileProblem(
                 f"{str(path)!r} is a directory. A ledger is one file: give a path to a file in it."
             )
-        if not path.exists():
+        if not os.path.lexists(path):
             raise errors.FileProblem(
                 f"There is no ledger {str(path)!r}. Check the path, or begin a new one by giving its limits: "
                 "epsilon=3, delta=1e-6."
@@ -256,7 +258,10 @@ class Ledger:
             )
 
     def read_terms(self, db: sqlite3.Connection) -> dict[str, str]:
-        return dict(db.execute("SELECT name, value FROM terms"))
+        terms = dict(db.execute("SELECT name, value FROM terms"))
+        if not all(isinstance(word, str) for pair in terms.items() for word in pair):
+            raise self.broken("its terms are not as they were written")
+        return terms
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
