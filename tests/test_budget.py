@@ -124,6 +124,27 @@ def test_the_limit_is_proved_and_its_own_calibration_fits(epsilon: float, delta:
     assert not is_private(epsilon, terms.mu * (1 + Fraction(1, 2**90)), delta)
 
 
+@given(sensitivity=st.floats(1e-3, 1e3), scale=st.floats(0.1, 1e4), chance=st.floats(1e-20, 1e-4))
+def test_a_cost_is_never_less_than_the_truth(sensitivity: float, scale: float, chance: float) -> None:
+    """In exact rationals, and above it by less than one part in 10^27 (of the cap)."""
+    ratio = Fraction(sensitivity) / Fraction(scale)
+    plain = terms_of(epsilon=1, delta=1e-6)
+    roomy = terms_of(epsilon=Fraction(5, 7), delta=1e-6, pure_epsilon=Fraction(2, 7), threshold_delta=3e-7)
+    for paid, truth, cap, whole in (
+        (
+            plain.gaussian_cost(sensitivity=sensitivity, sigma=scale).gaussian,
+            ratio**2,
+            plain.mu**2,
+            plain.caps.gaussian,
+        ),
+        (roomy.laplace_cost(l1_sensitivity=sensitivity, scale=scale).pure, ratio, Fraction(2, 7), roomy.caps.pure),
+        (roomy.threshold_cost(chance).threshold, Fraction(chance), Fraction("3e-7"), roomy.caps.threshold),
+    ):
+        assert 0 <= Fraction(paid, whole) - truth / cap <= max(truth / cap, 1) / 10**27
+    as_mu = plain.laplace_cost(l1_sensitivity=sensitivity, scale=scale).gaussian
+    assert Fraction(as_mu, account.ATOMS) * plain.mu**2 >= Fraction(ln.PureDP(ratio).to_gaussian().mu) ** 2  # type: ignore[arg-type]
+
+
 @given(
     epsilon=st.floats(0.1, 10),
     delta=st.floats(1e-12, 0.1),
