@@ -124,6 +124,17 @@ def test_the_limit_is_proved_and_its_own_calibration_fits(epsilon: float, delta:
     assert not is_private(epsilon, terms.mu * (1 + Fraction(1, 2**90)), delta)
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, Decimal("0.7"), 2])
+def test_a_decimal_means_its_double_as_everywhere(epsilon: Any) -> None:
+    assert terms_of(epsilon=epsilon, delta=1e-6).gaussian_promise == (float(str(epsilon)), 1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 3), Fraction(5, 7), Fraction(2, 9), Fraction(1, 13)])
+def test_what_is_no_decimal_is_rounded_down(epsilon: Fraction) -> None:
+    used, _ = terms_of(epsilon=epsilon, delta=1e-6).gaussian_promise
+    assert used <= epsilon < np.nextafter(used, 9)
+
+
 @given(sensitivity=st.floats(1e-3, 1e3), scale=st.floats(0.1, 1e4), chance=st.floats(1e-20, 1e-4))
 def test_a_cost_is_never_less_than_the_truth(sensitivity: float, scale: float, chance: float) -> None:
     """In exact rationals, and above it by less than one part in 10^27 (of the cap)."""

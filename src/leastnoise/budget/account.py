@@ -130,8 +130,8 @@ class Terms:
     @property
     def gaussian_promise(self) -> tuple[float, float]:
         """(epsilon - pure_epsilon, delta - threshold_delta) as doubles: those typed, or rounded down."""
-        epsilon = down(self.epsilon - self.pure_epsilon) if self.pure_epsilon else float(self.epsilon)
-        delta = down(self.delta - self.threshold_delta) if self.threshold_delta else float(self.delta)
+        epsilon = down(self.epsilon - self.pure_epsilon) if self.pure_epsilon else _double(self.epsilon)
+        delta = down(self.delta - self.threshold_delta) if self.threshold_delta else _double(self.delta)
         return epsilon, delta
 
     def to_texts(self) -> dict[str, str]:
@@ -267,6 +267,13 @@ def down(value: Fraction) -> float:
     """The largest double that is not above."""
     double = float(value)
     return double if Fraction(double) <= value else math.nextafter(double, -math.inf)
+
+
+def _double(value: Fraction) -> float:
+    """The double that the decimal means when it is typed (so that a book of 0.1 is what ln.sigma(epsilon=0.1) means);
+    rounded down where no double is printed like this."""
+    double = float(value)
+    return double if Fraction(str(double)) == value else down(value)
 
 
 def _reserve(name: str, value: Number) -> Fraction:
