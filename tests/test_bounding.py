@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import reference
 from leastnoise.tables import table
 from leastnoise.testing import aggregate
-
-from . import reference
 
 UNITS = st.one_of(st.integers(-5, 5), st.integers(-(2**63), 2**63 - 1), st.sampled_from([2**32, -(2**32), 2**40]))
 ROW = st.tuples(UNITS, st.integers(-1, 6), st.integers(-4, 4))

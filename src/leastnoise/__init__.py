@@ -3,8 +3,10 @@
 from typing import TYPE_CHECKING
 
 from leastnoise import audit, baselines, domain, errors
+from leastnoise.budget import Budget
 from leastnoise.calibrate import delta, epsilon, sigma
 from leastnoise.comparison import Comparison, compare
+from leastnoise.errors import BudgetExhausted
 from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP, compose
 from leastnoise.mechanism import release, release_sparse
 from leastnoise.planning import Plan, plan
@@ -28,6 +30,8 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "ApproxDP",
+    "Budget",
+    "BudgetExhausted",
     "Comparison",
     "GaussianDP",
     "Plan",

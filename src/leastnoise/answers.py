@@ -1,7 +1,8 @@
 """From a question's exact integers to what is published; and, before any row is read, what to expect of it.
 
-The order is fixed: everything public is decided first (`Recipe` or threshold), then the rows are read, then noise is
-drawn. A failure before the reading tells nothing about people; what happens after it is the same for every table.
+The order is fixed: everything public is decided first (noise, threshold), then a budget is debited, then the rows are
+read, then noise is drawn. A failure before the reading tells nothing about people; what happens after it is the same
+for every table, and paid for.
 """
 
 from __future__ import annotations
@@ -13,14 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise import errors, mechanism, recipe, thresholds
+from leastnoise import errors, parameters
+from leastnoise import mechanism as gate
+from leastnoise.budget import Budget, charge
 from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
-from leastnoise.law import Gaussian, Law
+from leastnoise.keys import refuse_reserved
+from leastnoise.law import Gaussian
 from leastnoise.means import MeanRelease
 from leastnoise.parameters import Number
 from leastnoise.quantiles import QuantileRelease
 from leastnoise.recipe import Choice, Recipe
 from leastnoise.releases import Release, SparseRelease
+from leastnoise.thresholds import Threshold
 
 Answer = Release | SparseRelease | MeanRelease | QuantileRelease
 
@@ -61,37 +66,62 @@ def expect(query: Any, *, epsilon: Number, delta: Number, mechanism: Choice = "a
     """What `release` would do with these numbers."""
     limits = limits_of(query)
     if unknown_keys(query):
-        cut = thresholds.choose(epsilon=epsilon, delta=delta, limits=query.limits, neighbours=query.neighbours)
-        law: Law = Gaussian(cut.sigma, 1.0)
-        promise = ApproxDP(float(epsilon), float(delta), query.neighbours)
-        half = law.half_width(0.95)
+        decided = _decide_unknown(query, epsilon=epsilon, delta=delta, mechanism=mechanism)
+        cut, law = decided.noise, Gaussian(decided.noise.sigma, 1.0)
         note = "Bins that nobody listed: their chance to show is part of delta."
-        return Expectation("gaussian", cut.sigma, law.std, half, None, cut.at_least, limits, None, promise, note)
-    chosen = _recipe(query, epsilon=epsilon, delta=delta, mechanism=mechanism)
+        half = law.half_width(0.95)
+        return Expectation(
+            "gaussian", cut.sigma, law.std, half, None, cut.at_least, limits, None, decided.guarantee, note
+        )
+    chosen = _decide(query, epsilon=epsilon, delta=delta, mechanism=mechanism).noise
+    at_least = None
+    if query.sparse:
+        at_least = int(gate.sparse_cut(chosen, query.size, "universal", "soft") // 1) + 1
     sigma = chosen.scale if chosen.mechanism == "gaussian" else chosen.scale * 2**0.5
-    half = chosen.law.half_width(0.95)
-    together = chosen.law.half_width(0.95, query.size)
+    half, together = chosen.law.half_width(0.95), chosen.law.half_width(0.95, query.size)
     return Expectation(
-        chosen.mechanism, sigma, chosen.law.std, half, together, None, limits, query.size, chosen.guarantee, chosen.note
+        chosen.mechanism,
+        sigma,
+        chosen.law.std,
+        half,
+        together,
+        at_least,
+        limits,
+        query.size,
+        chosen.guarantee,
+        chosen.note,
     )
 
 
-def release(
-    query: Any,
-    read: Callable[[], Any],
-    *,
-    epsilon: Number | None = None,
-    delta: Number | None = None,
-    sigma: Number | None = None,
-    mechanism: Choice = "auto",
-) -> Answer:
-    """Decide, read, draw. `read` gives the exact integers; nothing about it is touched before all is decided."""
+def release(query: Any, read: Callable[[], Any], **asked: Any) -> Answer:
+    """Decide, pay, read, draw. `read` gives the exact integers; nothing about it is touched before all is paid."""
+    refuse_reserved(query.by)
+    facts = {"unit": " + ".join(query.unit), "limits": limits_of(query), "query": query.describe()}
     if unknown_keys(query):
-        return _unknown(query, read, epsilon, delta, sigma, mechanism)
+        unlisted = _decide_unknown(query, **asked)
+        paid = _pay(unlisted, query)
+        found = read()
+        return gate.publish_unknown(
+            found.keys, whole(found.values), unlisted.noise, unlisted.guarantee, query.by, id=paid, **facts
+        )
+    decided = _decide(query, **asked)
     if query.sparse:
-        return _sparse(query, read, epsilon, delta, sigma, mechanism)
-    chosen = _recipe(query, epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism)
-    return _dense(query, whole(read().values), chosen)
+        cut = gate.sparse_cut(decided.noise, query.size, "universal", "soft")
+        paid = _pay(decided, query)
+        found = read()
+        return gate.publish_sparse(
+            found.indices,
+            found.values,
+            decided.noise,
+            query.size,
+            cut,
+            "soft",
+            id=paid,
+            domain=query.domain,
+            **facts,
+        )
+    paid = _pay(decided, query)
+    return _dense(query, whole(read().values), decided.noise, id=paid, **facts)
 
 
 def unknown_keys(query: Any) -> bool:
@@ -112,8 +142,18 @@ def whole(values: NDArray[Any]) -> NDArray[np.int64]:
     return np.array([min(max(int(value), -_MOST), _MOST) for value in values], dtype=np.int64)
 
 
-def _recipe(query: Any, **asked: Any) -> Recipe:
-    return recipe.choose(
+def _pay(decided: charge.Charge[Any], query: Any) -> str:
+    return decided.pay(query=query.describe(), unit=" + ".join(query.unit), table=query.source.name).id
+
+
+def _decide(query: Any, *, budget: Budget | None = None, **asked: Any) -> charge.Charge[Recipe]:
+    if query.sparse:
+        if query.grid != 1:
+            raise errors.DomainTooLarge("Only whole counts have a sparse release. Use a smaller domain.")
+        _only_gaussian(asked, "A domain this large is released sparsely, with Gaussian noise and a threshold")
+        asked["mechanism"] = "gaussian"
+    return charge.decide(
+        budget,
         bins=query.size,
         whole=True,
         grid=query.grid,
@@ -124,14 +164,22 @@ def _recipe(query: Any, **asked: Any) -> Recipe:
     )
 
 
-def _facts(query: Any) -> dict[str, Any]:
-    return {"unit": " + ".join(query.unit), "limits": limits_of(query), "query": query.describe()}
+def _decide_unknown(query: Any, *, budget: Budget | None = None, **asked: Any) -> charge.Charge[Threshold]:
+    _only_gaussian(asked, "Unknown keys are released with Gaussian noise and a threshold")
+    ask = {name: asked.get(name) for name in ("epsilon", "delta", "share")}
+    return charge.decide_unknown(budget, limits=query.limits, neighbours=query.neighbours, **ask)
 
 
-def _dense(query: Any, integers: NDArray[np.int64], chosen: Recipe) -> Answer:
+def _only_gaussian(asked: dict[str, Any], why: str) -> None:
+    parameters.word("mechanism", asked.get("mechanism", "auto"), ("auto", "gaussian", "laplace"))
+    if asked.get("mechanism") == "laplace" or asked.get("sigma") is not None:
+        raise errors.InvalidParameter(f"{why}. Say epsilon= and delta=, and leave mechanism= and sigma= out.")
+
+
+def _dense(query: Any, integers: NDArray[np.int64], chosen: Recipe, **facts: Any) -> Answer:
     kind = {"units": "count", "vector_sum": "sum"}.get(query.kind, query.kind)
     simple = query.kind in ("count", "units", "sum", "vector_sum")
-    made = mechanism.publish(integers, chosen, kind=kind, domain=query.domain if simple else None, **_facts(query))
+    made = gate.publish(integers, chosen, kind=kind, domain=query.domain if simple else None, **facts)
     if query.kind == "mean":
         centre, half = query.clip.centre * query.grid, query.clip.half * query.grid
         within = (query.clip.low, query.clip.high)
@@ -144,48 +192,3 @@ def _dense(query: Any, integers: NDArray[np.int64], chosen: Recipe) -> Answer:
         edges = np.array([axis.key(i)[0] for i in range(axis.size)] + [axis.high])
         return QuantileRelease(parts=made, levels=query.levels, edges=edges)
     return made
-
-
-def _sparse(query: Any, read: Callable[[], Any], epsilon: Any, delta: Any, sigma: Any, chosen: str) -> SparseRelease:
-    _only_gaussian(sigma, chosen, "A domain this large is released sparsely, with Gaussian noise and a threshold")
-    recipe.choose(
-        bins=query.size,
-        whole=True,
-        sensitivity=query.sensitivity.l2,
-        epsilon=epsilon,
-        delta=delta,
-        mechanism="gaussian",
-    )
-    found = read()
-    return mechanism.release_sparse(
-        found.indices,
-        found.values,
-        domain_size=query.domain.size,
-        sensitivity=query.sensitivity.l2,
-        epsilon=epsilon,
-        delta=delta,
-        neighbours=query.neighbours,
-        domain=query.domain,
-        **_facts(query),
-    )
-
-
-def _unknown(query: Any, read: Callable[[], Any], epsilon: Any, delta: Any, sigma: Any, chosen: str) -> Release:
-    _only_gaussian(sigma, chosen, "Unknown keys are released with Gaussian noise and a threshold")
-    cut = thresholds.choose(epsilon=epsilon, delta=delta, limits=query.limits, neighbours=query.neighbours)
-    found = read()
-    return mechanism.release_unknown(
-        found.keys,
-        whole(found.values),
-        cut=cut,
-        epsilon=epsilon,
-        delta=delta,
-        neighbours=query.neighbours,
-        names=query.by,
-        **_facts(query),
-    )
-
-
-def _only_gaussian(sigma: Any, chosen: str, why: str) -> None:
-    if chosen == "laplace" or sigma is not None:
-        raise errors.InvalidParameter(f"{why}. Say epsilon= and delta=, and leave mechanism= and sigma= out.")

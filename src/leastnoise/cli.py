@@ -16,7 +16,7 @@ from rich.panel import Panel
 from rich.table import Table
 
 import leastnoise as ln
-from leastnoise import cli_tables, errors, files, parameters, recipe, storage
+from leastnoise import cli_budget, cli_tables, errors, files, parameters, recipe, storage
 from leastnoise.story import tell
 
 app = typer.Typer(
@@ -166,6 +166,9 @@ def compare(
         )
     console.print(table)
     console.print(made.verdict, highlight=False)
+
+
+app.add_typer(cli_budget.app, name="budget")
 
 
 @app.command()

@@ -26,12 +26,17 @@ LeastnoiseError
 │   ├── GridTooFine                    noise of more than 2^52 grid steps
 │   ├── TooManySurvivors               a threshold so low that too many empty bins would pass it
 │   ├── OutsideTheorem                 a published formula used where its theorem does not hold
+│   ├── BudgetMismatch                 a book with other limits, unit, table or neighbours
+│   ├── NoReserve                      a book that set nothing aside for this kind of release
 │   ├── NeighboursDiffer               add-remove and replace guarantees mixed
 │   └── NoConversion                   a guarantee that does not imply the one asked for
 ├── OutOfRange (OverflowError)         the true answer is no double
 ├── BadValues (ValueError)             the private values cannot be released as they are; nothing about them is told
+├── BudgetExhausted (RuntimeError)     less is left in the book than this release costs
 ├── SeededRelease (ValueError)         noise from a test's seed, about to be published
 ├── FileProblem (OSError)              a file of ours that cannot be read or written
+│   ├── LedgerBroken                   a ledger that was edited, damaged or set back
+│   ├── LedgerBusy (also TimeoutError) other processes kept the ledger locked
 │   ├── NotOurs                        not a file that leastnoise wrote, or a damaged one
 │   └── NewerFormat                    written by a newer leastnoise than this one
 ├── MissingPackage (ImportError)       an optional package that this needs
@@ -122,6 +127,14 @@ class OutsideTheorem(InvalidParameter):
     """A published formula used where its theorem does not hold."""
 
 
+class BudgetMismatch(InvalidParameter):
+    """A book with other limits, another unit, another table or other neighbours than were asked for."""
+
+
+class NoReserve(InvalidParameter):
+    """A book that set nothing aside for this kind of release."""
+
+
 class NeighboursDiffer(InvalidParameter):
     """Guarantees about different neighbours mixed."""
 
@@ -205,12 +218,26 @@ class BadValues(LeastnoiseError, ValueError):
     """The private values cannot be released as they are. The message never tells how many, where or which."""
 
 
+class BudgetExhausted(LeastnoiseError, RuntimeError):
+    """Less is left in the book than this release costs. `largest_share` is the most that would fit."""
+
+    largest_share: float = 0.0
+
+
 class SeededRelease(LeastnoiseError, ValueError):
     """A release whose noise came from a test's seed, about to be published."""
 
 
 class FileProblem(LeastnoiseError, OSError):
     """A file of ours that cannot be read or written."""
+
+
+class LedgerBroken(FileProblem):
+    """A ledger that was edited, damaged or set back."""
+
+
+class LedgerBusy(FileProblem, TimeoutError):
+    """Other processes kept the ledger locked for longer than we wait."""
 
 
 class NotOurs(FileProblem):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import domain as domains
+from leastnoise import errors
 from leastnoise.domain import Axis, Domain, Keys, Listed, OrNull
 
 if TYPE_CHECKING:
@@ -24,6 +26,20 @@ _TYPES: dict[str, Any] = {
         domains.Cells,
     )
 }
+
+
+# What our own columns are called in frames and files.
+RESERVED = {"value", "index", "mean", "low", "high", "sum", "count", "component"}
+
+
+def refuse_reserved(names: Iterable[str]) -> None:
+    """Refuse key columns that would overwrite a release's own, before anything is read or spent."""
+    for name in names:
+        if name in RESERVED:
+            raise errors.BadDomain(
+                f'A key column named "{name}" would collide with the release\'s own column of that name. Rename it first, '
+                f"such as table.derive(my_{name}=...), or in the file."
+            )
 
 
 def key_columns(domain: Domain, count: int) -> dict[str, list[Any]]:
@@ -98,8 +114,8 @@ def _write(value: Any) -> Any:
         )
     if type(value).__name__ in _TYPES:
         return {"type": type(value).__name__, **{f.name: _write(getattr(value, f.name)) for f in fields(value)}}
-    if isinstance(value, (date, datetime)):
-        return {"type": type(value).__name__, "iso": value.isoformat()}
+    if isinstance(value, date):  # a datetime is one, too; so is a pandas Timestamp
+        return {"type": "datetime" if isinstance(value, datetime) else "date", "iso": value.isoformat()}
     return list(value) if isinstance(value, tuple) else value
 
 

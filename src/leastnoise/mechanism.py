@@ -1,26 +1,32 @@
-"""The wall's gate: private numbers in, a Release out. Decide from public facts, draw, add, wrap.
+"""The wall's gate: private numbers in, a Release out. Decide from public facts, pay, draw, add, wrap.
 
 Every line that touches private values is in this file. What is published is a function of (exact values on a grid +
 exact noise on that grid), so a float's low bits never show; and which noise is drawn, how, and how long that takes
 does not depend on the values at all.
+
+With a budget everything public is checked first, then the cost is debited durably, and only then is a value looked
+at. A refusal that depends on the values (NaN) comes after that, and its debit stays: the refusal tells one bit.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import domain as domains
-from leastnoise import errors, parameters, progress, recipe
+from leastnoise import errors, parameters, progress
+from leastnoise.budget import Budget, charge
 from leastnoise.domain import Domain
-from leastnoise.guarantee import ApproxDP, Neighbours
+from leastnoise.guarantee import Neighbours
+from leastnoise.keys import refuse_reserved
 from leastnoise.parameters import Number
 from leastnoise.recipe import Choice, Recipe
 from leastnoise.releases import Release, SparseRelease, Values
+from leastnoise.sensitivity import Limits
 from leastnoise.thresholds import Threshold
 
 _CHUNK = 1 << 20  # values at a time: the memory beyond the output stays within a few dozen megabytes
@@ -37,36 +43,42 @@ def release(
     mechanism: Choice = "auto",
     domain: Domain | Sequence[Any] | None = None,
     neighbours: Neighbours = "add-remove",
+    budget: Budget | None = None,
+    share: Number | None = None,
 ) -> Release:
     """Publish a vector with the least noise that keeps the promise.
 
     `sensitivity` bounds how far (L2) one person can move the vector *of doubles or integers as computed*. A NumPy
     array of an integer type stays whole; anything else is released as real numbers. Laplace noise is taken where
-    `l1_sensitivity` is given and makes it better, or where delta = 0.
+    `l1_sensitivity` is given and makes it better, or where delta = 0. With a `budget` the cost is debited first:
+    a `share` of it, or what (epsilon, delta) or sigma cost.
 
     >>> import numpy as np
     >>> r = release(np.array([120, 0, 45]), sensitivity=1, epsilon=1, delta=1e-6)
     >>> r.values.dtype, round(r.sigma, 4), r.mechanism
     (dtype('int64'), 4.2247, 'gaussian')
     """
-    private = _vector(values)
-    chosen = recipe.choose(
-        bins=private.size,
-        whole=private.dtype.kind in "iu",
+    given = _declared(values)
+    decided = charge.decide(
+        budget,
+        bins=len(given),
+        whole=isinstance(given, np.ndarray) and given.dtype.kind in "iu",
         sensitivity=sensitivity,
         l1_sensitivity=l1_sensitivity,
         epsilon=epsilon,
         delta=delta,
         sigma=sigma,
+        share=share,
         mechanism=mechanism,
         neighbours=neighbours,
     )
-    bins = _domain(domain, private.size)
-    return publish(private, chosen, domain=bins)
+    bins = _domain(domain, len(given))
+    receipt = decided.pay(query=f"a vector of {len(given):,} values")
+    return publish(_vector(given), decided.noise, domain=bins, id=receipt.id)
 
 
 def publish(private: NDArray[Any], chosen: Recipe, **facts: Any) -> Release:
-    """The private vector with the chosen noise, as a Release with these public facts."""
+    """The private vector with the chosen noise, as a Release with these public facts. It must be paid for already."""
     from leastnoise.noise import entropy
 
     return Release(
@@ -89,33 +101,55 @@ def release_sparse(
     *,
     domain_size: int,
     sensitivity: Number,
-    epsilon: Number,
-    delta: Number,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    sigma: Number | None = None,
     threshold: Number | Literal["universal"] = "universal",
     kind: Literal["soft", "hard"] = "soft",
     neighbours: Neighbours = "add-remove",
-    **facts: Any,
+    budget: Budget | None = None,
+    share: Number | None = None,
 ) -> SparseRelease:
     """Whole counts in a huge domain: noise on *every* bin, then a threshold, in time that grows with the occupied ones.
 
     "universal" is sigma sqrt(2 log domain_size), which hardly any empty bin passes. The time and memory taken grow
     with the number of occupied bins: hide them from whoever must not learn it.
     """
-    from leastnoise.noise import entropy
-    from leastnoise.noise.sparse import sparse_gaussian
-
-    parameters.word("kind", kind, ("soft", "hard"))
     size = parameters.whole("domain_size", domain_size)
-    chosen = recipe.choose(
+    decided = charge.decide(
+        budget,
         bins=size,
         whole=True,
         sensitivity=sensitivity,
         epsilon=epsilon,
         delta=delta,
+        sigma=sigma,
+        share=share,
         mechanism="gaussian",
         neighbours=neighbours,
     )
+    cut = sparse_cut(decided.noise, size, threshold, kind)
+    receipt = decided.pay(query=f"occupied bins of {size:,}")
+    return publish_sparse(indices, counts, decided.noise, size, cut, kind, id=receipt.id)
+
+
+def sparse_cut(chosen: Recipe, size: int, threshold: Number | Literal["universal"], kind: str) -> float:
+    """The threshold, with everything public checked: to be called before a budget is debited."""
+    from leastnoise.noise.sparse import check
+
+    parameters.word("kind", kind, ("soft", "hard"))
     cut = _universal(chosen.scale, size) if threshold == "universal" else parameters.number("threshold", threshold)
+    check(domain_size=size, sigma=chosen.scale, at_least=int(cut // 1) + 1)
+    return cut
+
+
+def publish_sparse(
+    indices: Any, counts: Any, chosen: Recipe, size: int, cut: float, kind: Literal["soft", "hard"], **facts: Any
+) -> SparseRelease:
+    """Noise on every bin, then the threshold. It must be paid for already."""
+    from leastnoise.noise import entropy
+    from leastnoise.noise.sparse import sparse_gaussian
+
     at_least = int(cut // 1) + 1
     where, noisy = sparse_gaussian(indices, counts, domain_size=size, sigma=chosen.scale, at_least=at_least)
     values: Values = noisy if kind == "hard" else noisy - np.copysign(cut, noisy)
@@ -139,35 +173,43 @@ def release_unknown(
     keys: Sequence[Any],
     counts: NDArray[np.int64],
     *,
-    cut: Threshold,
-    epsilon: Number,
-    delta: Number,
+    limits: Limits,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
     neighbours: Neighbours = "add-remove",
+    budget: Budget | None = None,
+    share: Number | None = None,
     names: Sequence[str] = ("key",),
-    **facts: Any,
 ) -> Release:
     """Counts of bins that nobody listed in advance: noisy, and only those that reach a threshold, sorted by key.
 
-    `cut` is what `thresholds.choose` gave for this epsilon and delta: the chance that a bin which one person alone
-    fills shows is part of delta.
+    The chance that a bin which one person alone fills shows is part of delta; see `thresholds`.
     """
+    decided = charge.decide_unknown(
+        budget, limits=limits, epsilon=epsilon, delta=delta, share=share, neighbours=neighbours
+    )
+    receipt = decided.pay(query=f"counts by {', '.join(names)}, keys not listed")
+    return publish_unknown(keys, counts, decided.noise, decided.guarantee, names, id=receipt.id)
+
+
+def publish_unknown(
+    keys: Sequence[Any], counts: NDArray[np.int64], cut: Threshold, promise: Any, names: Sequence[str], **facts: Any
+) -> Release:
+    """Noise, threshold, order. It must be paid for already."""
     from leastnoise.noise import entropy
     from leastnoise.noise.gaussian import rounded_gaussian
 
     noisy = _add_whole(np.asarray(counts, dtype=np.int64), rounded_gaussian(cut.sigma, len(keys)))
     shown = [(key, value) for key, value in zip(keys, noisy.tolist(), strict=True) if value >= cut.at_least]
     shown.sort(key=lambda pair: _sortable(pair[0]))
-    listed = domains.listed(tuple(names), [key for key, _ in shown])
     return Release(
         values=np.array([value for _, value in shown], dtype=np.int64),
         mechanism="gaussian",
         scale=cut.sigma,
         grid=1.0,
-        guarantee=ApproxDP(
-            parameters.number("epsilon", epsilon, up=True), parameters.number("delta", delta, up=True), neighbours
-        ),
-        delta=float(delta),
-        domain=listed,
+        guarantee=promise,
+        delta=promise.delta,
+        domain=domains.listed(tuple(names), [key for key, _ in shown]),
         threshold=cut.at_least,
         kind="count",
         seeded=entropy.is_seeded(),
@@ -180,26 +222,49 @@ def _sortable(key: Any) -> Any:
     return tuple(map(_sortable, key)) if isinstance(key, tuple) else (key is None, 0 if key is None else key)
 
 
-def _vector(values: Any) -> NDArray[Any]:
-    """The private vector. Its type must be *declared*: a list's would be inferred from private values.
+def _declared(values: Any) -> NDArray[Any] | list[Any]:
+    """What is public about the values: their declared type and how many they are. No value is looked at.
 
-    One person's 2.5 among whole numbers must not change the grid, so lists and tuples are always real numbers.
+    Only an array declares its type. That of any other sequence would be inferred from private values: one person's
+    2.5 among whole numbers must not change the grid, so such a sequence is always real numbers.
     """
-    if isinstance(values, (bool, str, bytes)) or values is None:
-        raise errors.WrongType(f"values must be an array of numbers. Got {type(values).__name__} instead.")
-    array = np.asarray(values, dtype=np.float64) if isinstance(values, (list, tuple)) else np.asarray(values)
-    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+    if isinstance(values, np.ma.MaskedArray):
         raise errors.WrongType(
-            f"values must be integers or floats of at most 64 bits. Got {array.dtype} instead. "
-            "Say values.astype(np.int64) for counts, or np.float64 for anything else."
+            "values is a masked array, and what a mask hides would be published. Say values.filled(0), or any public rule."
         )
-    if array.ndim > 1:
-        raise errors.ShapesDisagree(
-            f"values must be a vector. Got {array.ndim} dimensions instead: say values.ravel()."
-        )
-    array = np.atleast_1d(array)
-    if array.size == 0:
+    if isinstance(values, (int, float)) and not isinstance(values, bool):
+        values = np.asarray(values)
+    if not hasattr(values, "dtype"):
+        if isinstance(values, (bool, str, bytes)) or not isinstance(values, Iterable):
+            raise errors.WrongType(f"values must be an array of numbers. Got {type(values).__name__} instead.")
+        given: NDArray[Any] | list[Any] = list(values)
+    else:
+        given = np.asarray(values)
+        if given.dtype.kind not in "iuf" or given.dtype.itemsize > 8:
+            raise errors.WrongType(
+                f"values must be integers or floats of at most 64 bits. Got {given.dtype} instead. "
+                "Say values.astype(np.int64) for counts, or np.float64 for anything else."
+            )
+        if given.ndim > 1:
+            raise errors.ShapesDisagree(
+                f"values must be a vector. Got {given.ndim} dimensions instead: say values.ravel()."
+            )
+        given = np.atleast_1d(given)
+    if len(given) == 0:
         raise errors.EmptyArray("values is empty, so there is nothing to publish. Give at least one bin.")
+    return given
+
+
+def _vector(given: NDArray[Any] | list[Any]) -> NDArray[Any]:
+    """The private vector; here values are looked at for the first time."""
+    try:
+        array = given if isinstance(given, np.ndarray) else np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise errors.BadValues(
+            "values must be a flat sequence of numbers, and some are not. Give an array of floats."
+        ) from None
+    if array.ndim > 1:
+        raise errors.BadValues("values must be a flat sequence of numbers. Say np.ravel(values).")
     if array.dtype.kind == "f" and not all(np.isfinite(part).all() for part in _parts(array)):
         raise errors.BadValues(
             "values hold NaN or infinity, and no noise can hide those: they would be published as they are. "
@@ -261,8 +326,8 @@ def _add_real(exact: NDArray[Any], noise: NDArray[np.int64], grid: float) -> NDA
 
 def _int64(part: NDArray[Any]) -> NDArray[np.int64]:
     """Integers of any type as int64; unsigned ones past 2^63 are clamped, which moves no two of them apart."""
-    if part.dtype == np.uint64:
-        part = np.minimum(part, np.uint64(2**63 - 1))
+    if part.dtype.kind == "u" and part.dtype.itemsize == 8:  # of either byte order
+        part = np.minimum(part.astype(np.uint64), np.uint64(2**63 - 1))
     whole: NDArray[np.int64] = part.astype(np.int64)
     return whole
 
@@ -275,6 +340,8 @@ def _domain(given: Domain | Sequence[Any] | None, bins: int) -> Domain | None:
     found = given if given is None or isinstance(given, Domain) else Domain(("bin",), (domains.axis(given),))
     if found is not None and found.size != bins:
         raise errors.BadDomain(f"domain has {found.size:,} bins and values {bins:,}. Give one key a bin.")
+    if found is not None:
+        refuse_reserved(found.names)
     return found
 
 

@@ -44,6 +44,7 @@ _CURES = {
     "sigma": "sigma is the standard deviation of the noise: a number > 0.",
     "error": "error is how far off a published number may be: a number > 0, such as error=10.",
     "confidence": "Say how often the promise must hold: 0 < confidence < 1, such as confidence=0.95.",
+    "share": "A share is a part of the whole budget: 0 < share <= 1, such as share=0.25.",
     "bins": "bins is how many numbers are published: a whole number >= 1.",
 }
 

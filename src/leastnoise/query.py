@@ -18,6 +18,7 @@ from leastnoise import answers, vectors
 from leastnoise.answers import Answer, Expectation
 from leastnoise.binning import is_missing, place_rows
 from leastnoise.bounding import FIRST, WORD, Coding, bounded, salt, with_hash, with_unit_word, word
+from leastnoise.budget import Budget
 from leastnoise.clipping import Clip
 from leastnoise.domain import Domain
 from leastnoise.engines import Source
@@ -79,7 +80,7 @@ class Query:
 
     def describe(self) -> str:
         """The question in public words: nothing in it depends on a row."""
-        subject = {"count": "rows", "units": "distinct units", "quantile": f"quantiles of {self.columns}"}
+        subject = {"count": "rows", "units": "distinct units", "quantile": "quantiles"}
         asked = subject.get(self.kind, f"{self.kind} of {', '.join(self.columns)}")
         place = f" by {', '.join(self.by)}" if self.by else ""
         bins = "unknown keys" if self.domain is None else f"{self.domain.size} bins"
@@ -103,10 +104,19 @@ class Query:
         delta: Number | None = None,
         sigma: Number | None = None,
         mechanism: Choice = "auto",
+        budget: Budget | None = None,
+        share: Number | None = None,
     ) -> Answer:
-        """The answer with noise. Everything public is checked before the first row is read."""
+        """The answer with noise. Everything public is checked, and a budget debited, before the first row is read."""
         return answers.release(
-            self, lambda: aggregate(self), epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism
+            self,
+            lambda: aggregate(self),
+            epsilon=epsilon,
+            delta=delta,
+            sigma=sigma,
+            mechanism=mechanism,
+            budget=budget,
+            share=share,
         )
 
     def sql(self) -> str:

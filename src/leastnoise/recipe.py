@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
-from flint import arb
+from flint import arb, fmpq
 
 from leastnoise import baselines, calibrate, errors, parameters
 from leastnoise.calibrate import proof
@@ -46,6 +47,7 @@ class Recipe:
     sensitivity: float
     l1_sensitivity: float | None
     note: str
+    charged: float  # the sensitivity (L2, or L1 for Laplace) with the grid's charge: what the noise was scaled to
 
     @property
     def law(self) -> Law:
@@ -63,12 +65,15 @@ def choose(
     epsilon: Number | None = None,
     delta: Number | None = None,
     sigma: Number | None = None,
+    mu_squared: Fraction | None = None,
     mechanism: Choice = "auto",
     neighbours: Neighbours = "add-remove",
 ) -> Recipe:
     """The least standard deviation that the public facts allow, or the mechanism that was asked for.
 
     `whole` values are integers in steps of `grid`, a power of two; others are real numbers, to be rounded.
+
+    `mu_squared` is what a budget allows, exactly; it is for Gaussian noise.
     """
     l2 = parameters.number("sensitivity", sensitivity)
     l1 = None if l1_sensitivity is None else parameters.number("l1_sensitivity", l1_sensitivity)
@@ -79,7 +84,7 @@ def choose(
         )
     parameters.word("mechanism", mechanism, ("auto", "gaussian", "laplace"))
     parameters.word("neighbours", neighbours, NEIGHBOURS)
-    ask = _Ask.of(epsilon, delta, sigma)
+    ask = _Ask.of(epsilon, delta, sigma) if mu_squared is None else _Ask(None, None, None, mu_squared)
     facts = _Facts(bins, whole, grid, l2, l1, neighbours)
     if mechanism == "laplace" or ask.delta == 0:
         if mechanism == "gaussian":
@@ -96,11 +101,12 @@ def choose(
 
 @dataclass(frozen=True, slots=True)
 class _Ask:
-    """What the caller wants: (epsilon, delta), or a sigma."""
+    """What the caller wants: (epsilon, delta), or a sigma, or a part of a budget."""
 
     epsilon: float | None
     delta: float | None
     sigma: float | None
+    mu_squared: Fraction | None = None
 
     @classmethod
     def of(cls, epsilon: Number | None, delta: Number | None, sigma: Number | None) -> _Ask:
@@ -121,6 +127,8 @@ class _Ask:
         return cls(parameters.number("epsilon", epsilon), 0.0 if pure else parameters.number("delta", delta), None)
 
     def gaussian_sigma(self, l2: float) -> float:
+        if self.mu_squared is not None:
+            return _within(l2, self.mu_squared)
         if self.epsilon is None or self.delta is None:
             return self.sigma or math.nan
         return calibrate.sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=l2)
@@ -161,7 +169,7 @@ def _gaussian(facts: _Facts, ask: _Ask, why: str) -> Recipe:
     ):
         sigma = math.nextafter(sigma, math.inf)
         guarantee = GaussianDP.of(sigma=sigma, sensitivity=charged, neighbours=facts.neighbours)
-    return Recipe("gaussian", sigma, grid, guarantee, ask.delta, facts.l2, facts.l1, f"Gaussian noise: {why}.")
+    return Recipe("gaussian", sigma, grid, guarantee, ask.delta, facts.l2, facts.l1, f"Gaussian noise: {why}.", charged)
 
 
 def _laplace(facts: _Facts, ask: _Ask, why: str) -> Recipe:
@@ -179,7 +187,7 @@ def _laplace(facts: _Facts, ask: _Ask, why: str) -> Recipe:
             epsilon = proof.upward(arb(charged) / arb(scale))
     _check_size(scale, grid, _LAPLACE_STEPS)
     guarantee = PureDP(epsilon, facts.neighbours)
-    return Recipe("laplace", scale, grid, guarantee, 0.0, facts.l2, l1, f"Laplace noise: {why}.")
+    return Recipe("laplace", scale, grid, guarantee, 0.0, facts.l2, l1, f"Laplace noise: {why}.", charged)
 
 
 def _lesser(gaussian: Recipe, laplace: Recipe) -> Recipe:
@@ -188,9 +196,17 @@ def _lesser(gaussian: Recipe, laplace: Recipe) -> Recipe:
         f"{ours.mechanism.capitalize()} noise: its standard deviation {ours.law.std:.4g} is less than the "
         f"{theirs.law.std:.4g} of {theirs.mechanism.capitalize()} noise for the same promise."
     )
-    return Recipe(
-        ours.mechanism, ours.scale, ours.grid, ours.guarantee, ours.delta, ours.sensitivity, ours.l1_sensitivity, note
-    )
+    return replace(ours, note=note)
+
+
+def _within(sensitivity: float, mu_squared: Fraction) -> float:
+    """The least double sigma that is proved to keep (sensitivity/sigma)^2 <= mu_squared."""
+    with proof.precision(256):
+        mu = arb(fmpq(mu_squared.numerator, mu_squared.denominator)).sqrt()
+        sigma = proof.upward(arb(sensitivity) / mu)
+    if math.isinf(sigma):
+        raise errors.OutOfRange(proof.too_large("sigma"))
+    return sigma
 
 
 def _loose_l1(facts: _Facts) -> float:

@@ -84,6 +84,35 @@ def choose(*, epsilon: Number, delta: Number, limits: Limits, neighbours: Neighb
     )
 
 
+def chance_shown(*, limits: Limits, sigma: float, at_least: int, neighbours: Neighbours = "add-remove") -> float:
+    """The largest chance that any bin of one person's own shows, rounded up: what a budget's threshold_delta pays.
+
+    More rows in own bins never lower it, so for each number of own bins the fullest is the worst: the coarse list.
+    Replace neighbours: either person may have such bins, so both chances are paid.
+    """
+    with proof.precision(192):
+        worst = max((1 - _hidden(split, arb(sigma), at_least)).upper() for split in splits(limits, coarse=True))
+        return min(1.0, proof.upward(worst * (2 if neighbours == "replace" else 1)))
+
+
+def within_chance(*, limits: Limits, sigma: float, chance: float, neighbours: Neighbours = "add-remove") -> Threshold:
+    """The least T at which the chance that an own bin shows is at most this, at a given sigma."""
+
+    def enough(at_least: int) -> bool:
+        return chance_shown(limits=limits, sigma=sigma, at_least=at_least, neighbours=neighbours) <= chance
+
+    high = 1
+    while not enough(high):
+        high *= 2
+        if high > 2**50:
+            raise errors.GridTooFine("The threshold for unknown bins would pass 2^50. Take a larger share.")
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return Threshold(sigma, high)
+
+
 def splits(limits: Limits, *, coarse: bool = False) -> Iterator[Split]:
     """The most visible splits: for each number n of own bins and each number s of rows in them, one.
 
@@ -125,14 +154,20 @@ def is_private(
 
 
 def _sides(split: Split, epsilon: proof.Ball, sigma: proof.Ball, at_least: int, replace: bool) -> list[proof.Ball]:
-    hidden = arb(1)
-    for count, bins in split.own:
-        hidden *= (1 - proof.upper_tail((at_least - arb(1) / 2 - count) / sigma)) ** bins
+    hidden = _hidden(split, sigma, at_least)
     shift = hidden.log()  # log(1 - delta_2) <= 0
     if replace:
         return [1 - hidden + _profile(epsilon + shift, (2 * arb(split.shared)).sqrt() / sigma)]
     mu = arb(split.shared).sqrt() / sigma
     return [1 - hidden + hidden * _profile(epsilon - shift, mu), _profile(epsilon + shift, mu)]
+
+
+def _hidden(split: Split, sigma: proof.Ball, at_least: int) -> proof.Ball:
+    """The chance that no own bin shows."""
+    hidden = arb(1)
+    for count, bins in split.own:
+        hidden *= (1 - proof.upper_tail((at_least - arb(1) / 2 - count) / sigma)) ** bins
+    return hidden
 
 
 def _profile(epsilon: proof.Ball, mu: proof.Ball) -> proof.Ball:

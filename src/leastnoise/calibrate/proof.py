@@ -13,10 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, TypeVar
 
-from flint import arb, ctx
+from flint import arb, ctx, fmpz
 
 from leastnoise import errors
 
@@ -64,6 +65,26 @@ def delta(sigma: float, epsilon: float, sensitivity: float) -> float:
         return min(1.0, max(_TINIEST, upward(ball))) if settled else None
 
     return _decide("delta", bound, _cancelled(epsilon, _ratio(sensitivity, sigma)))
+
+
+def mu(epsilon: float, delta: float) -> Fraction:
+    """The largest mu that satisfies Theorem 8, rounded down to 100 bits: proved, for a budget's limit.
+
+    Not a double: sigma(epsilon, delta, s) is rounded up by far more than 2^-99, so what it costs, (s/sigma)^2, is
+    within mu^2 for every sensitivity s.
+    """
+
+    def attempt() -> Fraction | None:
+        root = _solve_mu(epsilon, delta)
+        if root.rel_accuracy_bits() < 55:
+            return None
+        mantissa, exponent = (int(part) for part in root.man_exp())
+        drop = max(0, mantissa.bit_length() - 100)
+        mantissa, exponent = (mantissa >> drop) - 1, exponent + drop
+        enough = _at_most(profile(arb(epsilon), arb(fmpz(mantissa)) * arb(2) ** exponent), delta)
+        return Fraction(mantissa) * Fraction(2) ** exponent if enough else None
+
+    return _decide("mu", attempt, _cancelled(epsilon, float(_mu_below(epsilon, delta))) + 28)
 
 
 def profile(epsilon: Ball, mu: Ball) -> Ball:

@@ -49,10 +49,7 @@ def sparse_gaussian(
     without raising any sensitivity: an index outside the domain is no bin and is dropped, a count beyond
     +-2^62 counts as +-2^62.
     """
-    scale = quantile.steps("sigma", sigma)
-    least = gaussian.threshold(at_least, scale)
-    domain = _domain(domain_size)
-    _check_survivors(domain, scale, least)
+    domain, scale, least = check(domain_size=domain_size, sigma=sigma, at_least=at_least)
     where, total = _occupied(indices, counts, domain)
     noisy = total + gaussian.rounded_gaussian(sigma, total.size)
     kept = np.abs(noisy) >= least
@@ -62,6 +59,15 @@ def sparse_gaussian(
     places = np.concatenate([where[kept], empty[free]])
     order = np.argsort(places, kind="stable")
     return places[order], np.concatenate([noisy[kept], values[free]])[order]
+
+
+def check(*, domain_size: int, sigma: Fraction | float, at_least: int) -> tuple[int, Fraction, int]:
+    """The public parameters, or the error that names the mistake; to be called before a budget is debited."""
+    scale = quantile.steps("sigma", sigma)
+    least = gaussian.threshold(at_least, scale)
+    domain = _domain(domain_size)
+    _check_survivors(domain, scale, least)
+    return domain, scale, least
 
 
 def _survivors(domain: int, scale: Fraction, least: int) -> list[int]:

@@ -1,0 +1,354 @@
+"""Budget: a book of limits in a file, what was spent of it, and what is left."""
+
+from __future__ import annotations
+
+import math
+import os
+import sqlite3
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from leastnoise import calibrate, errors, parameters
+from leastnoise.budget import account
+from leastnoise.budget.account import Cost, Terms
+from leastnoise.budget.ledger import Head, Ledger, Row
+from leastnoise.guarantee import Neighbours
+from leastnoise.parameters import Number
+
+if TYPE_CHECKING:
+    from leastnoise.budget.charge import Preview
+
+
+class Remaining(NamedTuple):
+    """What is left, rounded down: each number can be spent as it is printed."""
+
+    share: float  # of mu^2; in a book of Laplace releases only, of epsilon
+    mu: float
+    epsilon: float  # one release of this epsilon at the book's delta would take all that share
+    pure_epsilon: float  # of the reserve for Laplace releases
+    threshold_delta: float  # of the reserve for unknown keys
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the history. The shares are of the three caps, exact; a void's are negative."""
+
+    number: int
+    made: datetime
+    kind: Literal["release", "void"]
+    release: str  # the id that the Release carries
+    query: str
+    noise: str
+    gaussian: Fraction
+    pure: Fraction
+    threshold: Fraction
+
+    @property
+    def share(self) -> float:
+        """The largest of its shares."""
+        return float(max(self.gaussian, self.pure, self.threshold, key=abs))
+
+    def __str__(self) -> str:
+        parts = {"mu^2": self.gaussian, "pure epsilon": self.pure, "threshold delta": self.threshold}
+        shares = ", ".join(f"{100 * float(part):.6g} % of {name}" for name, part in parts.items() if part)
+        return f"{self.number:>5}  {self.made:%Y-%m-%d %H:%M:%S}  {self.kind}  {self.release}  {shares}: {self.query}"
+
+
+class Budget:
+    """A privacy budget in a file: debited durably before any noise is drawn, by many processes at once.
+
+    >>> import tempfile, numpy as np, leastnoise as ln
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> b = ln.Budget.open(f"{folder.name}/city.ledger", epsilon=1, delta=1e-6)
+    >>> r = ln.release(np.array([120, 0, 45]), sensitivity=1, budget=b, share=0.25)
+    >>> round(r.sigma, 3), b.remaining.share
+    (8.449, 0.75)
+    >>> folder.cleanup()
+    """
+
+    __slots__ = ("_ledger", "_seen", "terms")
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        try:
+            self.terms = Terms.from_texts(ledger.terms)
+        except (KeyError, ValueError, ZeroDivisionError):
+            raise ledger.broken("its terms are not as they were written") from None
+        self._seen = Head(0, ledger.root)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        pure_epsilon: Number = 0,
+        threshold_delta: Number = 0,
+        unit: str | None = None,
+        table: str | None = None,
+        neighbours: Neighbours | None = None,
+    ) -> Budget:
+        """The book in this file; with limits, a new one where there is no file yet.
+
+        An existing book needs no limits, and refuses different ones. `pure_epsilon` is set aside for Laplace releases
+        (all of epsilon makes a book for nothing else) and `threshold_delta` for unknown keys. `unit`, `table` and
+        `neighbours` say whom the book protects: names, never content.
+        """
+        place = _place(path)
+        asked = {"unit": unit, "table": table, "neighbours": neighbours}
+        limits = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "pure_epsilon": pure_epsilon,
+            "threshold_delta": threshold_delta,
+        }
+        if (epsilon is not None or delta is not None) and not os.path.lexists(place):
+            terms = Terms.of(**limits, **asked)  # type: ignore[arg-type]
+            with suppress(FileExistsError):  # another process was faster; what its book says is compared below
+                Ledger.create(place, terms.to_texts())
+        book = cls(Ledger(place))
+        with book._ledger.reading() as db:
+            book._look(db)
+            book._compare(limits, asked, db)
+        return book
+
+    @property
+    def path(self) -> Path:
+        """Where the book lies."""
+        return self._ledger.path
+
+    @property
+    def remaining(self) -> Remaining:
+        """What is left."""
+        return self._remaining(self.terms.caps - self._spent())
+
+    def history(self) -> list[Entry]:
+        """Every entry: when, what, how much, by which query, under which release id."""
+        with self._ledger.reading() as db:
+            self._look(db)
+            return [self._entry(row) for row, _ in self._ledger.rows(db)]
+
+    def verify(self) -> str:
+        """Check the whole file: pages, terms, the chain of hashes, all sums and caps. LedgerBroken says which entry.
+
+        Returns the hash of the last entry. Written down elsewhere, it shows later whether an old copy was put back.
+        """
+        ledger = self._ledger
+        with ledger.reading() as db:
+            ledger.check_pages(db)
+            head, _ = self._look(db)
+            if not self.terms.is_proved():
+                raise ledger.broken("its limit is more than its terms allow")
+            caps, previous, spent, open_costs = self.terms.caps, ledger.root, Cost(), dict[str, Cost]()
+            for number, (row, stored) in enumerate(ledger.rows(db), start=1):
+                previous, spent = row.hash_after(previous), spent + row.cost
+                whole = row.number == number and stored == previous and row.spent == spent and spent.within(caps)
+                if not whole or not _follows(row, open_costs):
+                    raise ledger.broken(f"entry {number} is not as it was written")
+            if previous != head.hash:
+                raise ledger.broken("its end was cut off or added to by hand")
+        return head.hash
+
+    def preview(
+        self,
+        *,
+        sensitivity: Number = 1,
+        l1_sensitivity: Number | None = None,
+        bins: int = 1,
+        whole: bool = True,
+        share: Number | None = None,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        sigma: Number | None = None,
+        mechanism: Literal["auto", "gaussian", "laplace"] = "auto",
+    ) -> Preview:
+        """The noise and cost of such a release, whether it fits, and what would be left. Nothing is debited."""
+        from leastnoise.budget import charge
+
+        decided = charge.decide(
+            self,
+            bins=parameters.whole("bins", bins),
+            whole=whole,
+            sensitivity=sensitivity,
+            l1_sensitivity=l1_sensitivity,
+            share=share,
+            epsilon=epsilon,
+            delta=delta,
+            sigma=sigma,
+            mechanism=mechanism,
+            neighbours=self.terms.neighbours,
+        )
+        caps, spent = self.terms.caps, self._spent() + decided.cost
+        left = self._remaining(caps - spent) if spent.within(caps) else None
+        return charge.Preview(decided.noise, float(max(decided.cost.shares(caps))), left)
+
+    def _debit(
+        self,
+        cost: Cost,
+        *,
+        release: str,
+        query: str,
+        noise: str,
+        neighbours: Neighbours,
+        unit: str | None = None,
+        table: str | None = None,
+    ) -> int:
+        """Write one release into the book; on disk when this returns. Only `charge` calls it."""
+        self._agree("neighbours", neighbours, self.terms.neighbours)
+
+        def make(db: sqlite3.Connection, head: Head, last: Row | None) -> Row:
+            self._advance(db, head)
+            for name, value in (("unit", unit), ("table", table)):
+                self._agree(name, value, self._label(name, db) if value else None)
+            spent = (last.spent if last else Cost()) + cost
+            if not spent.within(self.terms.caps):
+                raise self._exhausted(cost, self.terms.caps - spent + cost)
+            return Row(head.number + 1, _now(), "release", release, query, noise, unit or "", table or "", cost, spent)
+
+        row, self._seen = self._ledger.append(make)
+        return row.number
+
+    def _void(self, release: str, why: str) -> None:
+        """Give a debit back. Only for failures decided before any row was read; `charge.Receipt` is who may know."""
+
+        def make(db: sqlite3.Connection, head: Head, last: Row | None) -> Row:
+            self._advance(db, head)
+            mine = [row for row, _ in self._ledger.rows(db) if row.release == release]
+            if last is None or [row.kind for row in mine] != ["release"]:
+                raise errors.InvalidParameter(f"There is no release {release!r} in this book that is not void already.")
+            back = Cost() - mine[0].cost
+            return Row(head.number + 1, _now(), "void", release, why, "", "", "", back, last.spent + back)
+
+        _, self._seen = self._ledger.append(make)
+
+    def __repr__(self) -> str:
+        return f"<Budget {self.path.name!r}: {100 * self.remaining.share:.4g} % left>"
+
+    def __str__(self) -> str:
+        from leastnoise.budget.statement import statement
+
+        return statement(self)
+
+    def _spent(self) -> Cost:
+        with self._ledger.reading() as db:
+            _, last = self._look(db)
+        return last.spent if last else Cost()
+
+    def _look(self, db: sqlite3.Connection) -> tuple[Head, Row | None]:
+        head, last = self._ledger.head(db)
+        self._seen = self._advance(db, head)
+        return head, last
+
+    def _advance(self, db: sqlite3.Connection, head: Head) -> Head:
+        """Refuse a ledger that has gone back behind what this object saw: an old copy, or another book."""
+        known = db.execute("SELECT hash FROM entries WHERE number = ?", [self._seen.number]).fetchone()
+        here = (self._ledger.root,) if self._seen.number == 0 else known
+        if here != (self._seen.hash,):
+            raise self._ledger.replaced()
+        return head
+
+    def _label(self, name: str, db: sqlite3.Connection) -> str | None:
+        """The unit or table of the book: as opened, or as the first release that named one."""
+        own: str | None = getattr(self.terms, name)
+        if own is not None:
+            return own
+        first = db.execute(f"""SELECT "{name}" FROM entries WHERE "{name}" <> '' ORDER BY number LIMIT 1""").fetchone()
+        return first[0] if first else None
+
+    def _agree(self, name: str, value: object, own: object) -> None:
+        if value is not None and own is not None and value != own:
+            raise errors.BudgetMismatch(
+                f"This book is about {name}={own!r} and the release about {name}={value!r}. Their costs protect "
+                f"different things, so adding them up would promise neither. Keep one book for each {name}."
+            )
+
+    def _compare(self, limits: dict[str, Number | None], asked: dict[str, Any], db: sqlite3.Connection) -> None:
+        """Refuse limits or names that are not this book's. A reserve of 0 counts when limits are given."""
+        given = limits["epsilon"] is not None or limits["delta"] is not None
+        for name, value in limits.items():
+            if value is None or (value == 0 and not given):
+                continue
+            own: Fraction = getattr(self.terms, name)
+            if (Fraction(0) if value == 0 else account.typed(name, value)) != own:
+                raise self._differs(name, float(own), value)
+        for name, word in asked.items():
+            own_word = self.terms.neighbours if name == "neighbours" else self._label(name, db)
+            if word is not None and word != own_word:
+                raise self._differs(name, own_word, word)
+
+    def _differs(self, name: str, own: object, value: object) -> errors.BudgetMismatch:
+        return errors.BudgetMismatch(
+            f"The book {str(self.path)!r} was opened with {name}={own!r}, and that is fixed. Got {name}={value!r} "
+            "instead. Open it without limits, or begin another book."
+        )
+
+    def _entry(self, row: Row) -> Entry:
+        made, shares = datetime.fromisoformat(row.made), row.cost.shares(self.terms.caps)
+        return Entry(row.number, made, row.kind, row.release, row.query, row.noise, *shares)  # type: ignore[arg-type]
+
+    def _remaining(self, left: Cost) -> Remaining:
+        terms = self.terms
+        gaussian, pure, _ = (account.spendable(share) for share in left.shares(terms.caps))
+        epsilon, chance = terms.epsilon_for(Cost(pure=left.pure)) if left.pure else 0.0, terms.chance_for(left)
+        if terms.laplace_only:
+            return Remaining(pure, 0.0, epsilon, epsilon, chance)
+        mu = _root_down(terms.mu_squared_for(left))
+        return Remaining(gaussian, mu, self._epsilon(left, mu), epsilon, chance)
+
+    def _epsilon(self, left: Cost, mu: float) -> float:
+        """The epsilon of mu, rounded down: the least proved one is within 1e-12, so 2e-12 less costs less than mu^2."""
+        epsilon, delta = self.terms.gaussian_promise
+        if left.gaussian == self.terms.caps.gaussian:
+            return epsilon
+        return calibrate.epsilon(sigma=1.0, delta=delta, sensitivity=mu) * (1 - 2e-12) if mu > 0 else 0.0
+
+    def _exhausted(self, cost: Cost, left: Cost) -> errors.BudgetExhausted:
+        caps = self.terms.caps
+        largest = account.spendable(cost.largest_share(left, caps))
+        asked, rest = (_percent(part.shares(caps), cost) for part in (cost, left))
+        refusal = errors.BudgetExhausted(
+            f"This release asks for {asked}; the book {self.path.name!r} has {rest} left. "
+            + (f"The largest share that fits: share={largest!r}. " if largest else "Nothing more can be released. ")
+            + "Another book would not undo this one's losses: what both tell about a person adds up."
+        )
+        refusal.largest_share = largest
+        return refusal
+
+
+def _place(path: str | os.PathLike[str]) -> Path:
+    """The path, whole, so that it still means the same file after a change of directory."""
+    try:
+        return Path(path).resolve()
+    except TypeError:
+        raise errors.WrongType(f"path must be a path. Got {type(path).__name__} instead.") from None
+    except (OSError, RuntimeError, ValueError):
+        raise errors.FileProblem(f"{path!r} is no path that leads anywhere. Check it.") from None
+
+
+def _percent(shares: tuple[Fraction, ...], drawn: Cost) -> str:
+    named = zip(("mu^2", "pure epsilon", "threshold delta"), shares, drawn.parts, strict=True)
+    return " and ".join(f"{100 * float(share):.10g} % of {name}" for name, share, asked in named if asked)
+
+
+def _follows(row: Row, open_costs: dict[str, Cost]) -> bool:
+    """Whether the entry may stand here: a new release, or the one void of an earlier release."""
+    if row.kind == "release" and row.release not in open_costs:
+        open_costs[row.release] = row.cost
+        return min(row.cost.parts) >= 0
+    return row.kind == "void" and open_costs.pop(row.release, None) == Cost() - row.cost
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _root_down(square: Fraction) -> float:
+    double = math.sqrt(square)
+    while Fraction(double) ** 2 > square:
+        double = math.nextafter(double, 0.0)
+    return double

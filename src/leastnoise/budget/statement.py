@@ -1,0 +1,37 @@
+"""A statement of account, for people: what the book promises, what is spent, what is left."""
+
+from __future__ import annotations
+
+from leastnoise.budget.book import Budget, Entry
+
+
+def statement(budget: Budget) -> str:
+    """A few lines of text."""
+    terms, left, entries = budget.terms, budget.remaining, budget.history()
+    whom = f"one {terms.unit}" if terms.unit else "one unit"
+    about = f' in "{terms.table}"' if terms.table else ""
+    promise = f"epsilon = {float(terms.epsilon):g}, delta = {float(terms.delta):g}"
+    lines = [f"{budget.path.name}: {promise} for {whom}{about} ({terms.neighbours})"]
+    if not terms.laplace_only:
+        free = f"mu {left.mu:.6g}; one release of epsilon {left.epsilon:.6g} at delta {terms.gaussian_promise[1]:g}"
+        lines.append(f"  Gaussian (mu^2)          {_left(left.share)}  {free}")
+    if terms.pure_epsilon:
+        share = left.pure_epsilon / float(terms.pure_epsilon)
+        lines.append(f"  Laplace (epsilon)        {_left(share)}  epsilon {left.pure_epsilon:.6g}")
+    if terms.threshold_delta:
+        share = left.threshold_delta / float(terms.threshold_delta)
+        lines.append(f"  unknown keys (delta)     {_left(share)}  delta {left.threshold_delta:.3g}")
+    return "\n".join([*lines, f"  {_counted(entries)}"])
+
+
+def _left(share: float) -> str:
+    return f"{100 * share:>8.4g} % left"
+
+
+def _counted(entries: list[Entry]) -> str:
+    voids = sum(entry.kind == "void" for entry in entries)
+    releases = len(entries) - voids
+    if not entries:
+        return "No release yet."
+    void = f", {voids} of them void" if voids else ""
+    return f"{releases:,} {'release' if releases == 1 else 'releases'}{void}; the last on {entries[-1].made:%Y-%m-%d}."
