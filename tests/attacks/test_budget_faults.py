@@ -144,7 +144,7 @@ def test_a_race_to_begin_the_book_has_one_winner(tmp_path: Path) -> None:
 def test_power_cuts_never_lose_a_release_that_was_returned(path: Path, tmp_path: Path) -> None:
     """Stop the writers at random moments and copy the file with its journal: what a power cut would leave."""
     rng = random.Random(5)
-    spenders = Spenders(path, 0.002, 3)
+    spenders = Spenders(path, 0.0005, 3)
     copies: list[tuple[Path, int]] = []
     with_journal = 0
     for cut in range(40):
