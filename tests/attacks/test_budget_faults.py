@@ -23,6 +23,7 @@ import pytest
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.budget import charge, ledger
+from leastnoise.budget.account import Cost
 from leastnoise.noise import entropy
 
 COUNTS = np.array([120, 0, 45])
@@ -143,7 +144,7 @@ def test_a_race_to_begin_the_book_has_one_winner(tmp_path: Path) -> None:
 def test_power_cuts_never_lose_a_release_that_was_returned(path: Path, tmp_path: Path) -> None:
     """Stop the writers at random moments and copy the file with its journal: what a power cut would leave."""
     rng = random.Random(5)
-    spenders = Spenders(path, 0.002, 3)
+    spenders = Spenders(path, 0.0005, 3)
     copies: list[tuple[Path, int]] = []
     with_journal = 0
     for cut in range(40):
@@ -399,6 +400,27 @@ def test_a_limit_beyond_its_terms_is_found(path: Path) -> None:
     edit(path, "UPDATE terms SET value = '1/2' WHERE name = 'mu'", f"UPDATE head SET hash = '{root}'")
     with pytest.raises(errors.LedgerBroken, match="limit"):
         ln.Budget.open(path).verify()
+
+
+@pytest.mark.parametrize(
+    ("kind", "release", "cost", "spent_after"),
+    [
+        ("release", "new", Cost(gaussian=5), Cost(gaussian=600 * 10**27)),  # a sum that left it out
+        ("release", "new", Cost(gaussian=10**30), Cost(gaussian=1600 * 10**27)),  # past the cap
+        ("release", "new", Cost(gaussian=-5), Cost(gaussian=600 * 10**27 - 5)),  # a release that gives back
+        ("void", "new", Cost(gaussian=-5), Cost(gaussian=600 * 10**27 - 5)),  # a void of nothing
+        ("gift", "new", Cost(), Cost(gaussian=600 * 10**27)),
+    ],
+)
+def test_wrong_sums_are_found_though_the_chain_holds(
+    spent: Path, kind: str, release: str, cost: Cost, spent_after: Cost
+) -> None:
+    """As a faulty program might write them: every hash is right, only the account is not."""
+    book = ln.Budget.open(spent)
+    row = ledger.Row(13, "2026-01-01T00:00:00+00:00", kind, release, "q", "n", "", "", cost, spent_after)
+    ledger.Ledger(spent).append(lambda db, head, last: row)
+    with pytest.raises(errors.LedgerBroken, match="entry 13 "):
+        book.verify()
 
 
 def test_entries_resist_a_plain_update(spent: Path) -> None:
