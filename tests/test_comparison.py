@@ -65,7 +65,7 @@ def test_zero_epsilon_has_gaussian_only() -> None:
 
 
 def test_a_query_brings_its_own_sensitivity() -> None:
-    query = SimpleNamespace(sensitivity=SimpleNamespace(l1=5.0, l2=math.sqrt(5)), bins=3874)
+    query = SimpleNamespace(sensitivity=SimpleNamespace(l1=5.0, l2=math.sqrt(5)), size=3874)
     by_hand = ln.compare(sensitivity=math.sqrt(5), l1_sensitivity=5, epsilon=0.5, delta=1e-6, bins=3874)
     assert ln.compare(query, epsilon=0.5, delta=1e-6) == by_hand
     with pytest.raises(errors.InvalidParameter, match="not both"):

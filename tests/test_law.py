@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,3 +62,21 @@ def test_continuous_laws_have_no_cells() -> None:
 def test_deep_cells_keep_their_relative_accuracy() -> None:
     law = Gaussian(sigma=2.0**30, grid=1)
     assert law.cell(0) == pytest.approx(1 / (2.0**30 * math.sqrt(2 * math.pi)), rel=1e-15)
+
+
+@pytest.mark.parametrize("confidence", [1e-300, 1e-20, 1e-9, 1e-4])
+def test_tiny_confidences_answer(confidence: float) -> None:
+    for law in (Gaussian(1.0), Laplace(1.0)):
+        h = law.half_width(confidence)
+        assert holds(law, h, confidence)
+        assert h < 2 * confidence
+
+
+def test_sums_of_few_draws_on_a_middling_grid_are_covered() -> None:
+    """Just past the exact range: the normal half-width, rounded up to the grid, covers by brute force."""
+    law = Gaussian(34.59, 1.0)
+    cells = np.array([law.cell(k) for k in range(-400, 401)])
+    total = np.convolve(cells, cells)
+    for confidence in (0.5, 0.9, 0.99):
+        h = int(law.sum_half_width(2, confidence))
+        assert total[800 - h : 800 + h + 1].sum() >= confidence

@@ -16,7 +16,6 @@ import leastnoise as ln
 from leastnoise import errors, mechanism, recipe
 from leastnoise.sensitivity import Limits
 from leastnoise.testing import neighbouring_vectors, seeded
-from leastnoise.thresholds import choose
 
 ASK: dict[str, Any] = {"sensitivity": 1, "epsilon": 1, "delta": 1e-6}
 
@@ -171,20 +170,8 @@ def test_published_noise_has_its_law(sigma: float) -> None:
 
 def test_the_recipe_sees_no_values() -> None:
     """Grid, type and mechanism come from public facts: no parameter of `choose` could carry data."""
-    assert set(inspect.signature(recipe.choose).parameters) == {
-        *(
-            "bins",
-            "whole",
-            "grid",
-            "sensitivity",
-            "l1_sensitivity",
-            "epsilon",
-            "delta",
-            "sigma",
-            "mechanism",
-            "neighbours",
-        )
-    }
+    facts = "bins whole grid sensitivity l1_sensitivity epsilon delta sigma mu_squared mechanism neighbours"
+    assert set(inspect.signature(recipe.choose).parameters) == set(facts.split())
 
 
 def test_the_grid_does_not_follow_the_values() -> None:
@@ -203,6 +190,7 @@ def test_the_grid_does_not_follow_the_values() -> None:
         (np.array([1], dtype=object), errors.WrongType),
         (np.array([1], dtype=np.longdouble), errors.WrongType),
         (np.zeros((2, 2)), errors.ShapesDisagree),
+        (5 + 0j, errors.WrongType),
         (np.zeros(0), errors.EmptyArray),
         ("12", errors.WrongType),
         (None, errors.WrongType),
@@ -212,6 +200,46 @@ def test_the_grid_does_not_follow_the_values() -> None:
 def test_bad_values(values: Any, mistake: type[Exception]) -> None:
     with pytest.raises(mistake):
         ln.release(values, **ASK)
+
+
+@pytest.mark.parametrize("values", [["secret-cell", 1], [10**400], [[1], [1, 2]], [[1.0, 2.0]], [None]])
+def test_lists_that_are_no_numbers_are_refused_without_quoting_them(values: Any) -> None:
+    with pytest.raises(errors.BadValues) as caught:
+        ln.release(values, **ASK)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_only_an_array_declares_its_type() -> None:
+    from collections import UserList, deque
+
+    for made in (deque([1, 2]), UserList([1, 2]), range(2), iter([1, 2])):
+        assert ln.release(made, **ASK).values.dtype == np.float64
+    with pytest.raises(errors.WrongType, match="mask"):
+        ln.release(np.ma.array([1, 10**9], mask=[0, 1]), **ASK)
+
+
+@pytest.mark.parametrize("dtype", ["<u8", ">u8", ">i8", ">i4", ">f8", "<f2"])
+def test_byte_orders_and_widths(dtype: str) -> None:
+    top = 2**63 if dtype[1] == "u" else 2**31 - 1 if dtype[1:] == "i4" else 1000
+    values = ln.release(np.array([top, 5], dtype=dtype), **ASK).values
+    assert abs(int(values[0]) - min(top, 2**63 - 1)) < 100
+    assert abs(float(values[1]) - 5) < 100
+
+
+def test_zero_delta_of_every_kind_means_laplace() -> None:
+    from fractions import Fraction
+
+    for zero in (0, 0.0, np.int64(0), np.float32(0), Fraction(0)):
+        assert ln.release(np.array([5]), sensitivity=1, epsilon=np.array(1.0), delta=zero).mechanism == "laplace"
+
+
+def test_a_key_column_may_not_take_a_name_of_ours() -> None:
+    from leastnoise.domain import Domain, IntegerRange
+
+    with pytest.raises(errors.BadDomain, match="collides"):
+        ln.release(np.zeros(2), **ASK, domain=Domain(("value",), (IntegerRange(0, 2),)))
 
 
 def test_a_refusal_of_values_tells_nothing_about_them() -> None:
@@ -307,12 +335,11 @@ def test_bad_sparse_releases() -> None:
 def test_unknown_bins_show_only_above_the_threshold_and_sorted() -> None:
     one = Limits.of(max_rows=1, bins=None)
     keys, counts = ["pear", "fig", "apple"], np.array([4000, 1, 5000])
-    cut = choose(epsilon=1, delta=1e-6, limits=one)
-    made = mechanism.release_unknown(keys, counts, cut=cut, epsilon=1, delta=1e-6, names=["fruit"])
+    made = mechanism.release_unknown(keys, counts, limits=one, epsilon=1, delta=1e-6, names=["fruit"])
     assert made.threshold == 22
     assert made.domain is not None
     assert made.domain.keys() == ["apple", "pear"]
     assert made.guarantee == ln.ApproxDP(1, 1e-6)
-    empty = mechanism.release_unknown([], np.array([], dtype=int), cut=cut, epsilon=1, delta=1e-6)
+    empty = mechanism.release_unknown([], np.array([], dtype=int), limits=one, epsilon=1, delta=1e-6)
     assert empty.bins == 0
     assert empty.to_pandas().shape == (0, 2)

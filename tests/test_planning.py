@@ -72,6 +72,20 @@ def test_sigma_of_a_laplace_plan_is_its_standard_deviation() -> None:
     assert p.sigma == pytest.approx(math.sqrt(2) / p.epsilon, rel=1e-12)
 
 
+@pytest.mark.parametrize(("error", "grid"), [(0.5, 0.1), (1, 0.1), (5, 0.1), (0.3, 0.1)])
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_grids_that_are_no_doubles_do_not_hang(error: float, grid: float, delta: float) -> None:
+    """0.5/0.1 is 5 in doubles and less than 5 exactly."""
+    p = ln.plan(error=error, grid=grid, delta=delta)
+    law = Gaussian(p.sigma, grid) if p.mechanism == "gaussian" else Laplace(1 / p.epsilon, grid)
+    assert holds(law, error, 0.95)
+
+
+def test_l1_below_l2_is_refused() -> None:
+    with pytest.raises(errors.InvalidParameter, match="L2 <= L1"):
+        ln.plan(error=1, delta=1e-6, sensitivity=10, l1_sensitivity=1)
+
+
 def test_an_error_so_large_that_no_epsilon_is_needed() -> None:
     assert ln.plan(error=1e9, delta=1e-6).epsilon == 0.0
 

@@ -100,7 +100,13 @@ def test_total_takes_positions_masks_slices_and_keys() -> None:
     assert r.total("b").value == v[1]
     t = r.total(["a"])
     assert (t.low, t.high) == (r.interval(0.95).low[0], r.interval(0.95).high[0])
-    assert r.total([]).value == 0.0
+    assert r.total([]).value == made().total([]).value == 0.0
+    ten = made(np.arange(10) * 100)
+    assert ten.total([-1, 9]).value == ten.values[9]  # the same bin twice is one bin
+    two = made(range(4), domain=Domain(("a", "b"), (domains.axis(["x", "y"]), domains.axis([1, 2]))))
+    assert two.total([("x", 2)]).value == two.total(("x", 2)).value == two.values[1]
+    with pytest.raises(errors.BadDomain):
+        two.total("x")
     with pytest.raises(errors.BadDomain, match="no bin 'z'"):
         r.total(["z"])
     with pytest.raises(errors.BadDomain, match="3 bins"):
@@ -119,6 +125,16 @@ def test_a_release_is_frozen_to_the_last_value() -> None:
         r.values[0] = 1
     with pytest.raises(TypeError):
         r.limits["max_rows"] = 5  # type: ignore[index]
+
+
+def test_releases_can_be_copied_and_pickled() -> None:
+    import copy
+    import pickle
+
+    r = made(domain=["a", "b", "c"])
+    for twin in (copy.deepcopy(r), pickle.loads(pickle.dumps(r))):
+        assert (twin.values == r.values).all()
+        assert (twin.id, twin.domain, twin.guarantee) == (r.id, r.domain, r.guarantee)
 
 
 def test_it_explains_itself() -> None:
@@ -263,7 +279,24 @@ def test_unwritable_places_leave_nothing_behind(tmp_path: Path) -> None:
             made().save(path)
         with pytest.raises(errors.FileProblem):
             storage.check_writable(path)
+    for path in ("", "a\0b"):
+        with pytest.raises(errors.FileProblem, match="no path"):
+            made().save(path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_axes_made_of_numpy_and_pandas_are_saved_whole(tmp_path: Path) -> None:
+    hours = domains.Hours(pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-01 05:00"))
+    for axis in (
+        domains.Edges(np.linspace(0, 1, 6)),  # type: ignore[arg-type]
+        domains.Edges([0, 1, 2, 3, 4, 5]),  # type: ignore[arg-type]
+        domains.IntegerRange(np.int64(0), np.int64(5)),  # type: ignore[arg-type]
+        hours,
+    ):
+        made(range(5), domain=Domain(("k",), (axis,))).save(tmp_path / "r.parquet")
+        assert ln.load(tmp_path / "r.parquet").domain == Domain(("k",), (axis,))
+    with pytest.raises(errors.BadDomain, match="64 bits"):
+        made(range(1), domain=[10**30])
 
 
 def test_a_full_disk_keeps_the_old_file(tmp_path: Path) -> None:

@@ -103,11 +103,24 @@ def test_which_split_is_worst_depends_on_sigma() -> None:
         )
 
 
+def _vertex_split(n: int, rows: int, per_bin: int) -> list[tuple[int, int]]:
+    full, rest = divmod(min(rows, n * per_bin) - n, per_bin - 1)
+    return [(per_bin, full), (rest + 1, 1 if rest else 0), (1, n - full - (1 if rest else 0))]
+
+
 def test_replace_is_dearer_and_many_rows_take_the_coarse_list() -> None:
     limits = Limits.of(max_rows=5, max_per_bin=1, bins=None)
     add, swap = (choose(epsilon=1, delta=1e-6, limits=limits, neighbours=n) for n in ("add-remove", "replace"))  # type: ignore[arg-type]
     assert swap.sigma > add.sigma * 1.4
     assert swap.at_least > add.at_least
+    blocks = Limits.of(max_rows=2000, max_per_bin=7, bins=None)
+    one_by_one = min(
+        math.prod(float(ndtr((9000 - 0.5 - c) / 1500)) ** k for c, k in (_vertex_split(n, 2000, 7)))
+        for n in range(1, 2001)
+    )
+    in_blocks = min(math.prod(float(ndtr((9000 - 0.5 - c) / 1500)) ** k for c, k in s.own) for s in splits(blocks))
+    assert in_blocks <= one_by_one
+    assert in_blocks > one_by_one - 0.05 * (1 - one_by_one)
     many = Limits.of(max_rows=60, bins=None)
     assert all(s.shared == many.squared_norm for s in splits(many))
     fine = Limits.of(max_rows=40, max_per_bin=1, bins=None)
@@ -125,8 +138,8 @@ def test_a_bin_of_one_person_shows_no_more_often_than_promised() -> None:
     from leastnoise.mechanism import release_unknown
 
     with seeded(4):
-        cut = choose(epsilon=1, delta=0.01, limits=Limits.of(max_rows=1, bins=None))
-        made = release_unknown(range(100_000), np.ones(100_000, dtype=int), cut=cut, epsilon=1, delta=0.01)
+        one = Limits.of(max_rows=1, bins=None)
+        made = release_unknown(range(100_000), np.ones(100_000, dtype=int), limits=one, epsilon=1, delta=0.01)
     assert 0 < made.bins <= 1160
 
 

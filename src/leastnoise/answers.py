@@ -176,7 +176,7 @@ def _only_gaussian(asked: dict[str, Any], why: str) -> None:
         raise errors.InvalidParameter(f"{why}. Say epsilon= and delta=, and leave mechanism= and sigma= out.")
 
 
-def _dense(query: Any, integers: NDArray[np.int64], chosen: Recipe, **facts: Any) -> Answer:
+def _dense(query: Any, integers: NDArray[np.int64], chosen: Recipe, /, **facts: Any) -> Answer:
     kind = {"units": "count", "vector_sum": "sum"}.get(query.kind, query.kind)
     simple = query.kind in ("count", "units", "sum", "vector_sum")
     made = gate.publish(integers, chosen, kind=kind, domain=query.domain if simple else None, **facts)

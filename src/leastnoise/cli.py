@@ -16,7 +16,8 @@ from rich.panel import Panel
 from rich.table import Table
 
 import leastnoise as ln
-from leastnoise import cli_budget, cli_tables, errors, files, parameters, recipe, storage
+from leastnoise import cli_budget, cli_tables, errors, files, parameters, storage
+from leastnoise.budget import charge
 from leastnoise.story import tell
 
 app = typer.Typer(
@@ -184,6 +185,8 @@ def release(
     l1_sensitivity: L1 = None,
     mechanism: Annotated[str, typer.Option(help="auto, gaussian or laplace.")] = "auto",
     neighbours: Annotated[str, typer.Option(help="add-remove or replace.")] = "add-remove",
+    budget: Annotated[str | None, typer.Option(help="A ledger to pay from; see leastnoise budget.")] = None,
+    share: Annotated[str | None, typer.Option(help="The part of it to spend, such as 0.25.")] = None,
     json: Json = False,
 ) -> None:
     """Publish a vector: read it, add the least noise that keeps the promise, write one Parquet file.
@@ -201,14 +204,17 @@ def release(
         "sigma": sigma,
         "mechanism": mechanism,
         "neighbours": neighbours,
+        **cli_tables.payment(budget, share),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.Wasteful)  # it is told once, below
-        recipe.choose(bins=2, whole=True, **asked)  # public mistakes first, before anything private is read
-    storage.check_writable(output)
+        book = asked.pop("budget", None)
+        charge.decide(book, bins=2, whole=True, **asked)  # public mistakes first, before anything private is read
+    storage.check_writable(output, sources=[values])
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", errors.Wasteful)
-        made = ln.release(files.read_column(values, column=column, kind=type), **asked)  # type: ignore[arg-type]
+        private = files.read_column(values, column=column, kind=type)  # type: ignore[arg-type]
+        made = ln.release(private, **asked, budget=book)
     made.save(output)
     for warning in told:
         Console(stderr=True).print(f"Note: {warning.message}", markup=False, highlight=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json as json_text
 import re
 from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any
 
 import typer
@@ -35,6 +36,8 @@ Mechanism = Annotated[str, typer.Option(help="auto, gaussian or laplace.")]
 Neighbours = Annotated[str, typer.Option(help="add-remove or replace.")]
 Engine = Annotated[str | None, typer.Option(help="duckdb, or a Spark master such as spark://host:7077.")]
 MemoryLimit = Annotated[str | None, typer.Option(help="For DuckDB, such as 1GB.")]
+BudgetFile = Annotated[str | None, typer.Option("--budget", help="A ledger to pay from; see leastnoise budget.")]
+Share = Annotated[str | None, typer.Option(help="The part of it to spend, such as 0.25.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for programs.")]
 
 
@@ -49,7 +52,7 @@ def count(
     units: Annotated[bool, typer.Option("--units", help="Count people instead of rows.")] = False,
     where: Where = None, epsilon: Epsilon = None, delta: Delta = None, sigma: Sigma = None,
     mechanism: Mechanism = "auto", neighbours: Neighbours = "add-remove", engine: Engine = None,
-    memory_limit: MemoryLimit = None, json: Json = False,
+    memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None, json: Json = False,
 ) -> None:  # fmt: skip
     """How many rows, or (with --units) how many people.
 
@@ -57,14 +60,16 @@ def count(
     """
     opened = _open(source, unit, where, neighbours, engine, memory_limit)
     query = opened.count_units() if units else opened.count(max_rows=max_rows)
-    _publish(query, output, json, epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism)
+    asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "mechanism": mechanism}
+    _publish(query, output, json, asked | payment(budget, share))
 
 
 def histogram(
     source: Source, unit: Unit, by: By, output: Output, keys: Keys = None, max_rows: MaxRows = None,
     max_per_bin: MaxPerBin = None, max_bins: MaxBins = None, where: Where = None, epsilon: Epsilon = None,
     delta: Delta = None, sigma: Sigma = None, mechanism: Mechanism = "auto", neighbours: Neighbours = "add-remove",
-    engine: Engine = None, memory_limit: MemoryLimit = None, json: Json = False,
+    engine: Engine = None, memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None,
+    json: Json = False,
 ) -> None:  # fmt: skip
     """How many rows in each bin. Without --keys the bins are found in the data and thresholded.
 
@@ -76,15 +81,17 @@ def histogram(
     query = opened.histogram(
         *names, keys=_keys(opened, names, keys), max_rows=max_rows, max_per_bin=max_per_bin, max_bins=max_bins
     )
-    _publish(query, output, json, epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism)
+    asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "mechanism": mechanism}
+    _publish(query, output, json, asked | payment(budget, share))
 
 
 def sum(  # noqa: A001
-    source: Source, unit: Unit, output: Output, clip: Clip, column: Annotated[str, typer.Option(help="What to add up.")],
+    source: Source, unit: Unit, output: Output, clip: Clip,
+    column: Annotated[str, typer.Option(help="What to add up.")],
     by: By = None, keys: Keys = None, max_rows: MaxRows = None, max_per_bin: MaxPerBin = None, max_bins: MaxBins = None,
     where: Where = None, epsilon: Epsilon = None, delta: Delta = None, sigma: Sigma = None,
     mechanism: Mechanism = "auto", neighbours: Neighbours = "add-remove", engine: Engine = None,
-    memory_limit: MemoryLimit = None, json: Json = False,
+    memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None, json: Json = False,
 ) -> None:  # fmt: skip
     """The sum of a column, clipped, in all or in each bin.
 
@@ -93,15 +100,17 @@ def sum(  # noqa: A001
     """
     opened = _open(source, unit, where, neighbours, engine, memory_limit)
     query = _values(opened, opened.sum, column, clip, by, keys, max_rows, max_per_bin, max_bins)
-    _publish(query, output, json, epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism)
+    asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "mechanism": mechanism}
+    _publish(query, output, json, asked | payment(budget, share))
 
 
 def mean(
-    source: Source, unit: Unit, output: Output, clip: Clip, column: Annotated[str, typer.Option(help="What to average.")],
+    source: Source, unit: Unit, output: Output, clip: Clip,
+    column: Annotated[str, typer.Option(help="What to average.")],
     by: By = None, keys: Keys = None, max_rows: MaxRows = None, max_per_bin: MaxPerBin = None, max_bins: MaxBins = None,
     where: Where = None, epsilon: Epsilon = None, delta: Delta = None, sigma: Sigma = None,
     mechanism: Mechanism = "auto", neighbours: Neighbours = "add-remove", engine: Engine = None,
-    memory_limit: MemoryLimit = None, json: Json = False,
+    memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None, json: Json = False,
 ) -> None:  # fmt: skip
     """The mean of a column, clipped, in all or in each bin: a sum and a count under one guarantee.
 
@@ -110,7 +119,8 @@ def mean(
     """
     opened = _open(source, unit, where, neighbours, engine, memory_limit)
     query = _values(opened, opened.mean, column, clip, by, keys, max_rows, max_per_bin, max_bins)
-    _publish(query, output, json, epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism)
+    asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "mechanism": mechanism}
+    _publish(query, output, json, asked | payment(budget, share))
 
 
 def quantile(
@@ -119,7 +129,7 @@ def quantile(
     bins: Annotated[int, typer.Option(help="Steps of the histogram behind it.")] = 1000, max_rows: MaxRows = None,
     where: Where = None, epsilon: Epsilon = None, delta: Delta = None, sigma: Sigma = None,
     mechanism: Mechanism = "auto", neighbours: Neighbours = "add-remove", engine: Engine = None,
-    memory_limit: MemoryLimit = None, json: Json = False,
+    memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None, json: Json = False,
 ) -> None:  # fmt: skip
     """Quantiles of a column, through a noisy histogram of the clip.
 
@@ -128,7 +138,8 @@ def quantile(
     """
     opened = _open(source, unit, where, neighbours, engine, memory_limit)
     query = opened.quantile(column, q, clip=_pair(clip), bins=bins, max_rows=max_rows)
-    _publish(query, output, json, epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism)
+    asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "mechanism": mechanism}
+    _publish(query, output, json, asked | payment(budget, share))
 
 
 def _open(
@@ -156,10 +167,21 @@ def _values(
     )
 
 
-def _publish(query: Any, output: str, as_json: bool, **asked: Any) -> None:
-    if asked["epsilon"] is not None and asked["delta"] is not None:
-        query.expect(epsilon=asked["epsilon"], delta=asked["delta"], mechanism=asked["mechanism"])
-    storage.check_writable(output)
+def payment(budget: str | None, share: str | None) -> dict[str, Any]:
+    """--budget and --share as `release` takes them; a share stays the decimal that was typed."""
+    from leastnoise.budget import Budget
+
+    if share is None:
+        return {"budget": Budget.open(budget)} if budget is not None else {}
+    try:
+        part = Decimal(share)
+    except InvalidOperation:
+        raise errors.WrongType(f"--share takes a number such as 0.25. Got {share!r} instead.") from None
+    return {"budget": None if budget is None else Budget.open(budget), "share": part}
+
+
+def _publish(query: Any, output: str, as_json: bool, asked: dict[str, Any]) -> None:
+    storage.check_writable(output, sources=query.source.files)
     made = query.release(**asked)
     made.save(output)
     parts = getattr(made, "parts", made)

@@ -70,6 +70,7 @@ class Clip:
 
 
 def _ends(clip: object) -> tuple[float, float]:
+    clip = clip.tolist() if hasattr(clip, "tolist") else clip
     if not (isinstance(clip, tuple | list) and len(clip) == 2):
         raise WrongType(f"clip must be a pair (low, high). Got {clip!r} instead.")
     if any(isinstance(end, bool | str) or not hasattr(end, "__float__") for end in clip):

@@ -14,12 +14,12 @@ from leastnoise.parameters import Number
 
 
 class Sensitive(Protocol):
-    """What `compare` reads of a query: its sensitivity, and how many bins it publishes."""
+    """What `compare` reads of a query: its sensitivity, and how many numbers it publishes."""
 
     @property
     def sensitivity(self) -> Any: ...
     @property
-    def bins(self) -> int: ...
+    def size(self) -> int | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,12 @@ def compare(
             raise errors.InvalidParameter(
                 "The query knows its own sensitivity. Give compare(query, ...) or sensitivity=, not both."
             )
-        sensitivity, l1_sensitivity, bins = query.sensitivity.l2, query.sensitivity.l1, query.bins
+        if query.size is None:
+            raise errors.InvalidParameter(
+                "Bins that nobody listed are released with Gaussian noise and a threshold; nothing is to compare. "
+                "See query.expect(...), or list the keys."
+            )
+        sensitivity, l1_sensitivity, bins = query.sensitivity.l2, query.sensitivity.l1, query.size
     if sensitivity is None:
         raise errors.MissingParameter(
             "compare needs to know how far one person can move the answer. Say sensitivity=1, or give a query."
@@ -105,11 +110,7 @@ def compare(
     bins = parameters.whole("bins", bins)
     most = math.nextafter(l2 * math.sqrt(bins), math.inf) if bins > 1 else l2
     l1 = most if l1_sensitivity is None else parameters.number("l1_sensitivity", l1_sensitivity)
-    if l1 < l2 * (1 - 1e-12):
-        raise errors.InvalidParameter(
-            f"l1_sensitivity = {l1:g} is below the L2 sensitivity {l2:g}, which cannot be: L2 <= L1 for every vector. "
-            "Check which is which."
-        )
+    parameters.check_norms(l1, l2)
     epsilon, delta = parameters.number("epsilon", epsilon), parameters.number("delta", delta)
     rows = _rows(l2, l1, epsilon, delta, bins)
     least = min(row.std for row in rows)

@@ -8,6 +8,7 @@ Positions are Python integers, so a domain may have as many as 2^64 bins, far mo
 from __future__ import annotations
 
 import math
+import operator
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -52,6 +53,8 @@ class Keys:
                 f"keys must be all integers, all strings, all booleans or all dates. Got {names} instead. "
                 "Numbers with fractions are binned by edges: ln.domain.Edges((0.0, 0.5, 1.0))."
             )
+        if kinds == {int} and not all(-(2**63) <= value < 2**63 for value in self.values):  # type: ignore[operator]
+            raise BadDomain("integer keys must fit into 64 bits. Use text keys.")
         positions = {value: place for place, value in enumerate(self.values)}
         if len(positions) < len(self.values):
             repeated = next(value for place, value in enumerate(self.values) if positions[value] != place)
@@ -100,6 +103,8 @@ class IntegerRange:
     step: int = 1
 
     def __post_init__(self) -> None:
+        for name in ("start", "stop", "step"):
+            object.__setattr__(self, name, operator.index(getattr(self, name)))
         if self.step < 1 or self.stop <= self.start:
             raise BadDomain(
                 f"the range from {self.start} to {self.stop} by {self.step} has no member. Say start < stop, step >= 1."
@@ -126,6 +131,7 @@ class Edges:
     edges: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "edges", tuple(float(edge) for edge in self.edges))
         if any(not math.isfinite(edge) for edge in self.edges):
             raise NotFinite("edges must be finite: a public bin has public ends. Replace NaN and infinities.")
         if len(self.edges) < 2 or any(b <= a for a, b in zip(self.edges, self.edges[1:], strict=False)):

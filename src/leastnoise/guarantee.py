@@ -199,7 +199,7 @@ class GaussianDP:
 
     def satisfies(self, *, epsilon: Number, delta: Number) -> bool:
         """Theorem 5, necessary and sufficient: P[L >= epsilon] - e^epsilon P[L' <= -epsilon] <= delta. Proved."""
-        return self.profile(float(epsilon)) <= parameters.number("delta", delta)
+        return self.profile(parameters.number("epsilon", epsilon)) <= parameters.number("delta", delta)
 
     def satisfies_classically(self, *, epsilon: Number, delta: Number) -> bool:
         """The sufficient condition P[L >= epsilon] <= delta of the classical proof. It is not necessary:

@@ -37,7 +37,7 @@ def refuse_reserved(names: Iterable[str]) -> None:
     for name in names:
         if name in RESERVED:
             raise errors.BadDomain(
-                f'A key column named "{name}" would collide with the release\'s own column of that name. Rename it first, '
+                f'A key column named "{name}" collides with a column of the release itself. Rename it first, '
                 f"such as table.derive(my_{name}=...), or in the file."
             )
 

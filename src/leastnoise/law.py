@@ -77,11 +77,12 @@ class Gaussian:
             return self.half_width(confidence)
         if self.grid and self.sigma < 32 * self.grid:
             return _sum_on_grid(self, count, confidence)
-        return normal_reach(confidence, 1) * self.std * math.sqrt(count)
+        half = normal_reach(confidence, 1) * self.std * math.sqrt(count)
+        return math.ceil(half / self.grid + 0.5) * self.grid if self.grid else half
 
     def within(self, error: float, bins: int = 1) -> proof.Ball:
         """P(all `bins` draws lie within +-error) as a ball at the precision in force."""
-        edge = (_steps_within(error, self.grid) + arb(1) / 2) * arb(self.grid) if self.grid else arb(error)
+        edge = (steps_within(error, self.grid) + arb(1) / 2) * arb(self.grid) if self.grid else arb(error)
         return (edge / arb(self.sigma) / arb(2).sqrt()).erf() ** bins
 
 
@@ -130,14 +131,15 @@ class Laplace:
         """The least h with P(|sum of `count` draws| <= h) >= confidence (on a grid of scale/128 at the finest)."""
         if count == 1:
             return self.half_width(confidence)
-        return _sum_on_grid(Laplace(self.scale, max(self.grid, self.scale / 128)), count, confidence)
+        finest = max(self.grid, self.scale / 128)
+        return _sum_on_grid(Laplace(self.scale, finest), count, confidence) + (finest if finest > self.grid else 0.0)
 
     def within(self, error: float, bins: int = 1) -> proof.Ball:
         """P(all `bins` draws lie within +-error) as a ball at the precision in force."""
         if not self.grid:
             return (1 - (-arb(error) / arb(self.scale)).exp()) ** bins
         step = arb(self.grid) / arb(self.scale)
-        k = _steps_within(error, self.grid) + 1
+        k = steps_within(error, self.grid) + 1
         return (1 - 2 * (-k * step).exp() / (1 + (-step).exp())) ** bins
 
 
@@ -146,12 +148,14 @@ Law = Gaussian | Laplace
 
 def normal_reach(confidence: float, bins: int) -> float:
     """Nearly the t with P(|Z_1|, ..., |Z_bins| <= t) = confidence, for standard normal Z."""
+    if bins == 1 and confidence < 1e-8:  # 1 - confidence would round; the density is flat there
+        return confidence * math.sqrt(math.pi / 2)
     return -NormalDist().inv_cdf(_miss(confidence, bins) / 2)
 
 
 def laplace_reach(confidence: float, bins: int) -> float:
     """The same for Laplace noise of scale 1."""
-    return -math.log(_miss(confidence, bins))
+    return -math.log1p(-confidence) if bins == 1 else -math.log(_miss(confidence, bins))
 
 
 def _sum_on_grid(law: Law, count: int, confidence: float) -> float:
@@ -183,7 +187,7 @@ def _grid_index(error: float, grid: float) -> int:
     return math.ceil(Fraction(error) / Fraction(grid))
 
 
-def _steps_within(error: float, grid: float) -> int:
+def steps_within(error: float, grid: float) -> int:
     """The largest k with k grid <= error."""
     return math.floor(Fraction(error) / Fraction(grid))
 
@@ -191,8 +195,9 @@ def _steps_within(error: float, grid: float) -> int:
 def _least(law: Law, guess: float, confidence: float, bins: int) -> float:
     """The least half-width that is proved to hold, at or just above the guess (a multiple of the grid)."""
     if not law.grid:
+        step = 2e-16
         while not holds(law, guess, confidence, bins):
-            guess = math.nextafter(guess * (1 + 2e-16), math.inf)
+            guess, step = math.nextafter(guess * (1 + step), math.inf), 2 * step
         return guess
     k = max(0, math.floor(guess / law.grid) - 2)
     while not holds(law, k * law.grid, confidence, bins):

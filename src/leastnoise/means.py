@@ -5,7 +5,8 @@ clip's width; both have the same noise. The mean is centre + S/N, and its interv
 
     (S - theta N)^2  <=  z^2 (1 + (theta/c)^2) std^2,
 
-exact for Gaussian noise because S - theta N is normal. For Laplace noise S and N are enclosed separately.
+because S - theta N is normal. For Laplace noise, and on a grid coarser than a 32nd of the noise, where that is not
+so, S and N are enclosed separately by their exact law.
 """
 
 from __future__ import annotations
@@ -80,7 +81,8 @@ class MeanRelease:
         """Fieller's interval for each mean; the whole clip where the count may be zero."""
         confidence = parameters.number("confidence", confidence)
         counts = np.broadcast_to(self.counts, self.sums.shape)
-        ends = self._fieller if self.parts.mechanism == "gaussian" else self._boxes
+        normal = self.parts.mechanism == "gaussian" and self.parts.scale >= 32 * self.parts.grid
+        ends = self._fieller if normal else self._boxes
         low, high = ends(self.sums, counts, confidence)
         return Interval(np.clip(self.centre + low, *self.within), np.clip(self.centre + high, *self.within))
 

@@ -230,7 +230,7 @@ def _declared(values: Any) -> NDArray[Any] | list[Any]:
     """
     if isinstance(values, np.ma.MaskedArray):
         raise errors.WrongType(
-            "values is a masked array, and what a mask hides would be published. Say values.filled(0), or any public rule."
+            "values is a masked array, and what a mask hides would be published. Say values.filled(0)."
         )
     if isinstance(values, (int, float)) and not isinstance(values, bool):
         values = np.asarray(values)

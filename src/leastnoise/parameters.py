@@ -54,6 +54,8 @@ def number(name: str, value: object, *, up: bool | None = None) -> float:
 
     `up` overrides the direction of rounding: a guarantee *stated* rounds up, one *asked for* rounds down.
     """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
     numeric = isinstance(value, (int, float, Fraction, Decimal, np.integer, np.floating))
     if isinstance(value, (bool, np.bool_)) or not numeric:
         raise errors.WrongType(f"{name} must be a number. Got {_shown(value)} instead. {_cure(name)}")
@@ -106,6 +108,21 @@ def whole(name: str, value: object, *, least: int = 1) -> int:
     return int(value)
 
 
+def is_zero(value: object) -> bool:
+    """Whether this is a number, and zero: delta = 0 asks for Laplace noise."""
+    numeric = isinstance(value, (int, float, Fraction, Decimal, np.integer, np.floating))
+    return numeric and not isinstance(value, bool) and value == 0
+
+
+def check_norms(l1: float, l2: float) -> None:
+    """Refuse an L1 sensitivity below the L2 one."""
+    if l1 < l2 * (1 - 1e-12):
+        raise errors.InvalidParameter(
+            f"l1_sensitivity = {l1:g} is below the L2 sensitivity {l2:g}, which cannot be: L2 <= L1 for every vector. "
+            "Check which is which."
+        )
+
+
 def word(name: str, value: object, choices: Iterable[str]) -> str:
     """One of the choices."""
     choices = list(choices)
@@ -124,6 +141,8 @@ def _to_double(value: float | Fraction | Decimal, up: bool) -> float:
         double = float(value)
     except OverflowError:
         double = math.inf
+    except ValueError:  # a signalling NaN
+        double = math.nan
     if isinstance(value, float) or not math.isfinite(double):
         return double
     exact = Fraction(int(value), 1) if isinstance(value, np.integer) else _exact(value)

@@ -32,6 +32,8 @@ Choice = Literal["auto", "gaussian", "laplace"]
 # grid * noise is an exact double.
 _GAUSSIAN_STEPS = 2.0**47
 _LAPLACE_STEPS = 2.0**43
+# Whole numbers need no double: the samplers' own limit, with which the noise is below 2^62.
+_WHOLE_STEPS = 2.0**52
 _L2_CHARGE, _L1_CHARGE = 1e-4, 1e-3
 
 
@@ -77,11 +79,8 @@ def choose(
     """
     l2 = parameters.number("sensitivity", sensitivity)
     l1 = None if l1_sensitivity is None else parameters.number("l1_sensitivity", l1_sensitivity)
-    if l1 is not None and l1 < l2 * (1 - 1e-12):
-        raise errors.InvalidParameter(
-            f"l1_sensitivity = {l1:g} is below the L2 sensitivity {l2:g}, which cannot be: L2 <= L1 for every vector. "
-            "Check which is which."
-        )
+    if l1 is not None:
+        parameters.check_norms(l1, l2)
     parameters.word("mechanism", mechanism, ("auto", "gaussian", "laplace"))
     parameters.word("neighbours", neighbours, NEIGHBOURS)
     ask = _Ask.of(epsilon, delta, sigma) if mu_squared is None else _Ask(None, None, None, mu_squared)
@@ -90,13 +89,24 @@ def choose(
         if mechanism == "gaussian":
             parameters.number("delta", 0)  # raises: no Gaussian gives delta = 0
         return _laplace(facts, ask, "asked for" if mechanism == "laplace" else "delta = 0 has no Gaussian")
-    gaussian = _gaussian(
-        facts, ask, "asked for" if mechanism == "gaussian" else "without l1_sensitivity= Laplace noise cannot compete"
-    )
+    gaussian = _gaussian(facts, ask, _why_gaussian(mechanism, ask, l1))
     if mechanism == "gaussian" or l1 is None or ask.sigma is not None or ask.epsilon == 0:
         return gaussian
-    laplace = _laplace(facts, ask, "")
+    try:
+        laplace = _laplace(facts, ask, "")
+    except errors.GridTooFine:  # an L1 so large would not have won
+        return gaussian
     return _lesser(gaussian, laplace)
+
+
+def _why_gaussian(mechanism: Choice, ask: _Ask, l1: float | None) -> str:
+    if mechanism == "gaussian":
+        return "asked for"
+    if ask.epsilon is None:
+        return "its sigma was given" if ask.sigma is not None else "a share of a budget"
+    if ask.epsilon == 0:
+        return "at epsilon = 0 there is no Laplace noise"
+    return "without l1_sensitivity= Laplace noise cannot compete" if l1 is None else "less than Laplace noise"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +133,8 @@ class _Ask:
             )
         if delta is None:
             raise errors.MissingParameter("epsilon needs its delta: say delta=1e-6, or delta=0 for Laplace noise.")
-        pure = not isinstance(delta, bool) and isinstance(delta, (int, float)) and delta == 0
-        return cls(parameters.number("epsilon", epsilon), 0.0 if pure else parameters.number("delta", delta), None)
+        exact = 0.0 if parameters.is_zero(delta) else parameters.number("delta", delta)
+        return cls(parameters.number("epsilon", epsilon), exact, None)
 
     def gaussian_sigma(self, l2: float) -> float:
         if self.mu_squared is not None:
@@ -159,7 +169,7 @@ def _gaussian(facts: _Facts, ask: _Ask, why: str) -> Recipe:
         with proof.precision(128):
             charged = proof.upward(arb(facts.l2) + arb(grid) * arb(facts.bins).sqrt())
     sigma = ask.gaussian_sigma(charged)
-    _check_size(sigma, grid, _GAUSSIAN_STEPS)
+    _check_size(sigma, grid, _WHOLE_STEPS if facts.whole else _GAUSSIAN_STEPS)
     guarantee = GaussianDP.of(sigma=sigma, sensitivity=charged, neighbours=facts.neighbours)
     # mu was rounded up, by an ulp; sigma grows by as little until the mu that is told keeps the promise too.
     while (
@@ -185,7 +195,7 @@ def _laplace(facts: _Facts, ask: _Ask, why: str) -> Recipe:
     if epsilon is None:
         with proof.precision(128):
             epsilon = proof.upward(arb(charged) / arb(scale))
-    _check_size(scale, grid, _LAPLACE_STEPS)
+    _check_size(scale, grid, _WHOLE_STEPS if facts.whole else _LAPLACE_STEPS)
     guarantee = PureDP(epsilon, facts.neighbours)
     return Recipe("laplace", scale, grid, guarantee, 0.0, facts.l2, l1, f"Laplace noise: {why}.", charged)
 
@@ -238,9 +248,9 @@ def _check_size(scale: float, grid: float, most: float) -> None:
 
 def _power_below(x: float) -> float:
     """The largest power of two at or below x."""
-    return math.ldexp(1.0, max(math.frexp(x)[1] - 1, -1000))
+    return math.ldexp(1.0, max(math.frexp(x)[1] - 1, -1000)) if x > 0 else 2.0**-1000
 
 
 def _power_above(x: float) -> float:
     """The least power of two at or above x."""
-    return math.ldexp(1.0, max(math.frexp(x)[1], -1000))
+    return math.ldexp(1.0, max(math.frexp(x)[1], -1000)) if x > 0 else 2.0**-1000

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from importlib import import_module
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -35,6 +34,13 @@ if TYPE_CHECKING:
 
 Values = NDArray[np.int64] | NDArray[np.float64]
 Promise = PureDP | ApproxDP | GaussianDP
+
+
+class FrozenDict(dict[str, int]):
+    """Limits by name, never changed (and, unlike a mapping proxy, picklable)."""
+
+    def __setitem__(self, name: str, value: int) -> None:
+        raise TypeError("the limits of a release are what they were")
 
 
 class Interval(NamedTuple):
@@ -67,7 +73,7 @@ class Release:
     domain: Domain | None = None
     kind: str = "vector"
     unit: str | None = None
-    limits: Mapping[str, int] = field(default_factory=dict)
+    limits: Mapping[str, int] = field(default_factory=FrozenDict)
     query: str | None = None
     threshold: int | None = None  # unknown bins: only noisy counts at or above it were published
     note: str = ""
@@ -78,7 +84,7 @@ class Release:
 
     def __post_init__(self) -> None:
         self.values.flags.writeable = False
-        object.__setattr__(self, "limits", MappingProxyType(dict(self.limits)))
+        object.__setattr__(self, "limits", FrozenDict(self.limits))
         if self.domain is not None and self.domain.size != self.values.size:
             raise errors.BadDomain(
                 f"The domain has {self.domain.size:,} bins and the release {self.values.size:,}. Give one key a bin."
@@ -112,7 +118,7 @@ class Release:
         noise, so their intervals hold before that choice only.
         """
         confidence = parameters.number("confidence", confidence)
-        half = self.law.half_width(confidence, self.bins if simultaneous else 1)
+        half = self.law.half_width(confidence, max(1, self.bins) if simultaneous else 1)
         if self.values.dtype == np.int64:
             step = np.int64(half)
             room = np.iinfo(np.int64)
@@ -126,7 +132,8 @@ class Release:
     def total(self, bins: ArrayLike | slice | None = None, confidence: Number = 0.95) -> Total:
         """The sum of some bins (all by default) with its standard deviation and interval.
 
-        `bins` are keys where the release has a domain, positions otherwise; a mask or a slice always means positions.
+        `bins` is a list of keys (or one key) where the release has a domain, positions otherwise; a mask or a slice
+        always means positions.
         """
         confidence = parameters.number("confidence", confidence)
         chosen = self.values[self._positions(bins)]
@@ -144,17 +151,26 @@ class Release:
         if isinstance(bins, slice):
             return bins
         array = np.asarray(bins)
+        if array.size == 0:
+            return np.zeros(0, dtype=np.int64)
         if array.dtype == bool or self.domain is None:
             if array.dtype.kind not in "biu" or array.ndim > 1 or (array.dtype == bool and array.size != self.bins):
                 raise errors.WrongType("bins must be positions, a mask as long as the release, or a slice.")
             if array.dtype != bool and array.size and not (-self.bins <= array.min() and array.max() < self.bins):
                 raise errors.BadDomain(f"There are {self.bins:,} bins, numbered from 0. One of the positions is none.")
-            return np.unique(array) if array.dtype != bool else array
-        keys = bins if isinstance(bins, (list, tuple)) else array.tolist()
-        found = {self.domain.index(key): key for key in (keys if isinstance(keys, (list, tuple)) else [keys])}
+            return np.unique(array % self.bins) if array.dtype != bool else array
+        keys: Any = bins if isinstance(bins, list) else array.tolist() if isinstance(bins, np.ndarray) else bins
+        found = {self._index(key): key for key in (keys if isinstance(keys, list) else [keys])}
         if None in found:
             raise errors.BadDomain(f"There is no bin {found[None]!r}. The first few are {self._some_keys()}.")
         return sorted(index for index in found if index is not None)
+
+    def _index(self, key: Any) -> int | None:
+        """The position of a key; None for what is no key of this domain at all."""
+        try:
+            return (self.domain or Domain()).index(key)
+        except (TypeError, ValueError):
+            return None
 
     def _some_keys(self) -> str:
         domain = self.domain or Domain()

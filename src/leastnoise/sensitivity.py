@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral
 from typing import Literal
 
 from leastnoise.errors import ContributionUnbounded, NotPositive, UnknownWord, WrongType
@@ -55,8 +56,8 @@ class Limits:
     ) -> Limits:
         """The limits given, filled up with what they imply; `bins` is the size of the domain, None when
         unknown."""
-        for name, value in (("max_rows", max_rows), ("max_per_bin", max_per_bin), ("max_bins", max_bins)):
-            _check(name, value)
+        max_rows, max_per_bin = _checked("max_rows", max_rows), _checked("max_per_bin", max_per_bin)
+        max_bins = _checked("max_bins", max_bins)
         widest = LARGEST_LIMIT if bins is None else min(bins, LARGEST_LIMIT)
         if max_rows is None and (max_per_bin is None or (max_bins is None and widest > 1)):
             raise ContributionUnbounded(_unbounded(unit, what, max_per_bin, max_bins))
@@ -172,17 +173,19 @@ def _norms(l1: Fraction | int, l2_squared: Fraction | int, linf: Fraction | int)
     return Sensitivity(l1=float_up(Fraction(l1)), l2=_root_up(Fraction(l2_squared)), linf=float_up(Fraction(linf)))
 
 
-def _check(name: str, value: int | None) -> None:
+def _checked(name: str, value: int | None) -> int | None:
     if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral):  # NumPy's integers are Integral, too
         raise WrongType(f"{name} must be a whole number. Got {value!r} instead.")
+    value = int(value)
     if not 1 <= value <= LARGEST_LIMIT:
         raise NotPositive(
             f"{name} must be at least 1 and at most {LARGEST_LIMIT}: with no row kept there is "
             "nothing to release. "
             f"Got {value} instead. Say {name}=1 for the least noise."
         )
+    return value
 
 
 def _unbounded(unit: str, what: str, max_per_bin: int | None, max_bins: int | None) -> str:

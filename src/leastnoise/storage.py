@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,8 +75,13 @@ def refuse_unknown(facts: dict[str, Any], known: set[str], path: str | os.PathLi
         raise errors.NotOurs(f"{os.fspath(path)!r} lacks {', '.join(missing)}; it may have been edited.")
 
 
-def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that cannot be written, before any noise is drawn for it."""
+def check_writable(path: str | os.PathLike[str], *, sources: Iterable[str] = ()) -> None:
+    """Refuse a path that cannot be written, or that is one of the sources, before any noise is drawn for it."""
+    for source in sources:
+        if os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
+            raise errors.FileProblem(
+                f"{os.fspath(path)!r} is the private data itself, and the release would replace it. Give another path."
+            )
     with whole(path, commit=False) as unfinished:
         Path(unfinished).write_bytes(b"")
 
@@ -85,6 +90,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 def whole(path: str | os.PathLike[str], *, commit: bool = True) -> Iterator[str]:
     """A path beside `path` to write to; it takes the place of `path` when the block ends well."""
     target = Path(path)
+    if not target.name or "\0" in str(target):
+        raise errors.FileProblem(f"{os.fspath(path)!r} is no path of a file. Give one, such as out.parquet.")
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(6)}.unfinished")
     try:
         if target.is_dir():

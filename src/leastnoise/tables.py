@@ -8,7 +8,10 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from numbers import Real
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from leastnoise import sensitivity as sensitivities
 from leastnoise.binning import exactly, is_missing, lattice_cell, place_rows, real
@@ -192,13 +195,13 @@ class Table:
     ) -> Query:  # fmt: skip
         """Quantiles of a column through a histogram of `bins` equal steps of the clip."""
         self._public(column)
-        levels = tuple(float(level) for level in (q if isinstance(q, Sequence) else [q]))
+        levels = tuple(float(level) for level in np.ravel(np.asarray(q, dtype=np.float64)))
         if not levels or any(not 0 <= level <= 1 for level in levels):
             raise InvalidParameter(f"q must be between 0 and 1. Got {q!r} instead. The median is q=0.5.")
-        if isinstance(bins, bool) or not isinstance(bins, int) or not 1 <= bins <= 2**20:
+        if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or not 1 <= bins <= 2**20:
             raise BadDomain(f"bins must be a whole number from 1 to 2^20. Got {bins!r} instead.")
         ends = Clip.of(clip, self.rows[column].type())
-        domain = Domain((column,), (Steps(low=ends.low, high=ends.high, bins=bins),))
+        domain = Domain((column,), (Steps(low=ends.low, high=ends.high, bins=int(bins)),))
         made = self._counts("quantile", domain, by=(column,), max_rows=max_rows)
         return replace(made, levels=levels)
 
@@ -254,7 +257,7 @@ class Table:
         for column in names:
             self._public(column)
         size = self._vector_length(names, length)
-        if isinstance(clip_norm, bool | str) or not 0 < clip_norm < 1e300:
+        if isinstance(clip_norm, bool) or not isinstance(clip_norm, Real) or not 0 < clip_norm < 1e300:
             raise BadClip(f"clip_norm must be above zero and finite. Got {clip_norm!r} instead.")
         check_columns(self.rows, names, size)
         ball = Ball.of(float(clip_norm), size)
@@ -299,6 +302,8 @@ class Table:
                 "limit on rows: "
                 f'histogram("{by[0]}", keys=range(number_of_nodes), max_rows=5).'
             )
+        if keys.stop > 2**26:
+            raise DomainTooLarge(f"a histogram of kernel weights may have {2**26} nodes. Got {keys.stop} instead.")
         limits = self._limits(None, by, max_rows, None, None)
         size = sensitivities.of_kernel(limits, neighbours=self.neighbours)
         domain = Domain(tuple(by), (IntegerRange(0, keys.stop),))

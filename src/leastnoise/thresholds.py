@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from flint import arb
@@ -31,7 +32,8 @@ from leastnoise.guarantee import NEIGHBOURS, Neighbours
 from leastnoise.parameters import Floats, Number
 from leastnoise.sensitivity import Limits
 
-_MOST_SPLITS = 2_000
+_MOST_SPLITS = 1_000
+_ONE_BY_ONE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +59,13 @@ def choose(*, epsilon: Number, delta: Number, limits: Limits, neighbours: Neighb
     >>> choose(epsilon=1, delta=1e-6, limits=one).at_least
     22
     """
-    ask = _Ask(
-        parameters.number("epsilon", epsilon),
-        parameters.number("delta", delta),
-        replace := parameters.word("neighbours", neighbours, NEIGHBOURS) == "replace",
-        tuple(splits(limits, coarse=replace)),
-    )
+    replace = parameters.word("neighbours", neighbours, NEIGHBOURS) == "replace"
+    return _choose(parameters.number("epsilon", epsilon), parameters.number("delta", delta), limits, replace)
+
+
+@lru_cache(maxsize=64)  # public numbers in, public numbers out
+def _choose(epsilon: float, delta: float, limits: Limits, replace: bool) -> Threshold:
+    ask = _Ask(epsilon, delta, replace, tuple(splits(limits, coarse=replace)))
     floor = calibrate.sigma(epsilon=ask.epsilon, delta=ask.delta, sensitivity=ask.widest)
     high = 1
     while ask.best(high, floor)[1] > 0:
@@ -119,18 +122,31 @@ def splits(limits: Limits, *, coarse: bool = False) -> Iterator[Split]:
     The chance that no own bin shows is prod Phi((T - 1/2 - c_j)/sigma), and log Phi is concave, so over
     1 <= c_j <= p with sum s it is least at a vertex: bins with p rows, bins with 1, and one in between. The
     rest of the rows then does its worst in shared bins. The coarse list (safe, and short where there are
-    many splits) pretends that own rows count as shared ones too, so that only the fullest s matters.
+    many splits) pretends that own rows count as shared ones too, so that only the fullest s matters. Past 256
+    own bins it takes numbers in blocks of 2 %, each with at least as many bins and rows as any n of the block.
     """
-    m, p = limits.max_rows, limits.max_per_bin
-    coarse = coarse or m * min(limits.max_bins, m) > _MOST_SPLITS
+    m, p, top = limits.max_rows, limits.max_per_bin, min(limits.max_bins, limits.max_rows)
+    coarse = coarse or m * top > _MOST_SPLITS
     yield Split((), limits.squared_norm)
-    for n in range(1, min(limits.max_bins, m) + 1):
+    for n in range(1, min(top, _ONE_BY_ONE if coarse else top) + 1):
         most = min(m, n * p)
         for s in range(most if coarse else n, most + 1):
-            full, rest = divmod(s - n, p - 1) if p > 1 else (0, 0)
+            full, rest = _vertex(n, s, p)
             own = ((p, full), (rest + 1, 1 if rest else 0), (1, n - full - (1 if rest else 0)))
             shared = limits.squared_norm if coarse else _shared(m - s, p, limits.max_bins - n)
             yield Split(tuple((c, k) for c, k in own if k), shared)
+    low = _ONE_BY_ONE + 1
+    while coarse and low <= top:
+        high = min(top, low + low // 50)
+        # Full bins grow with n while n p <= m and shrink after that; one more stands for the bin in between.
+        full = high if low * p <= m else _vertex(low, m, p)[0] + 1
+        yield Split(((p, full), (1, high)), limits.squared_norm)
+        low = high + 1
+
+
+def _vertex(n: int, s: int, p: int) -> tuple[int, int]:
+    """s rows in n bins, one at least in each: how many bins are full, and what one more has beyond its first row."""
+    return divmod(s - n, p - 1) if p > 1 else (0, 0)
 
 
 def _shared(rows: int, per_bin: int, bins: int) -> int:
@@ -194,10 +210,11 @@ class _Ask:
 
     def excess(self, sigma: float, at_least: int) -> float:
         """log(the largest left side / delta)."""
-        log_hidden = np.array(
-            [sum(k * _log_below((at_least - 0.5 - c) / sigma) for c, k in split.own) for split in self.splits]
-        )
-        mu = np.sqrt([split.shared * (2.0 if self.replace else 1.0) for split in self.splits]) / sigma
+        from scipy.special import log_ndtr
+
+        counts, bins, shared = _arrays(self.splits)
+        log_hidden = (bins * log_ndtr((at_least - 0.5 - counts) / sigma)).sum(axis=1)
+        mu = np.sqrt(shared * (2.0 if self.replace else 1.0)) / sigma
         shown = -np.expm1(log_hidden)
         outside = _profile_in_doubles(self.epsilon + log_hidden, mu)
         if self.replace:
@@ -234,18 +251,18 @@ class _Ask:
         return None
 
 
+@lru_cache(maxsize=4)
+def _arrays(splits: tuple[Split, ...]) -> tuple[Floats, Floats, Floats]:
+    """Rows in a bin, how many such bins, and the shared norms, a split a row."""
+    own = np.array([[*split.own, *[(0, 0)] * (3 - len(split.own))] for split in splits], dtype=np.float64)
+    return own[:, :, 0], own[:, :, 1], np.array([split.shared for split in splits], dtype=np.float64)
+
+
 def _profile_in_doubles(epsilon: Floats, mu: Floats) -> Floats:
     some = mu > 0
     above = calibrate.delta(sigma=1.0, epsilon=np.abs(epsilon), sensitivity=np.where(some, mu, 1.0))
     gaussian = np.where(epsilon >= 0, above, 1 - np.exp(np.minimum(epsilon, 0)) * (1 - above))
     return np.where(some, gaussian, np.maximum(0.0, -np.expm1(np.minimum(epsilon, 0))))
-
-
-def _log_below(x: float) -> float:
-    """log Phi(x)."""
-    if x > -5:
-        return math.log1p(-math.erfc(x / math.sqrt(2)) / 2)
-    return -x * x / 2 - math.log(-x * math.sqrt(2 * math.pi))
 
 
 def _golden(function: Callable[[float], float], scale: float) -> tuple[float, float]:
