@@ -103,7 +103,7 @@ def test_points_fall_into_their_cell(points, step):
 
 
 def test_many_edges_are_searched():
-    edges = tuple(float(edge) for edge in np.sort(np.random.default_rng(3).normal(size=3000)))
+    edges = tuple(float(edge) for edge in np.sort(np.random.default_rng(3).normal(size=400)))
     values = np.random.default_rng(4).normal(size=20_000)
     rows = table(pa.table({"unit": range(20_000), "x": values}), unit="unit")
     found = aggregate(rows.histogram("x", keys=Edges(edges), max_rows=1)).values

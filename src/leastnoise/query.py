@@ -162,7 +162,8 @@ def _read_columns(query: Query) -> list[str]:
     """The columns of the files that the query reads."""
     import ibis.expr.operations as ops
 
-    fields = expression(query).op().find(ops.Field)
+    read = query.rows.select(*dict.fromkeys((*query.unit, *query.by, *query.columns)))
+    fields = read.op().find(ops.Field)
     return sorted({field.name for field in fields if isinstance(field.rel, ops.PhysicalTable)})
 
 

@@ -13,7 +13,9 @@ the ball holds exactly.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Integers = np.ndarray[Any, Any]
-BLOCK = 512  # vectors at once: with a thousand elements, 4 MB
+STACK = 4096  # rows that are turned from columns into vectors at once
+BLOCK = 2**16  # numbers in a block: half a megabyte
+HASHED = 16  # elements that the order of a unit's rows is hashed from
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +53,22 @@ class Ball:
         return cls(length=length, radius=math.floor(norm / grid), grid=grid)
 
     def clip(self, block: Integers) -> Integers:
-        """Each row of a block of finite doubles as integers inside the ball."""
-        steps = np.rint(np.clip(block * (1 / self.grid), -2.0 * self.radius, 2.0 * self.radius))
-        squares = np.einsum("ij,ij->i", steps, steps)
-        long = squares > float(self.radius) ** 2
-        if long.any():
-            scale = self.radius / np.sqrt(squares[long])
-            steps[long] = np.trunc(steps[long] * scale[:, np.newaxis])
+        """Each row of a block of finite doubles as integers inside the ball; the block itself is changed."""
+        steps = np.multiply(block, 1 / self.grid, out=block)
+        np.clip(steps, -2.0 * self.radius, 2.0 * self.radius, out=steps)
+        np.rint(steps, out=steps)
+        squares = np.einsum("ij,ij->i", steps, steps)  # exact in any order
+        if (squares > float(self.radius) ** 2).any():
+            steps *= np.minimum(1.0, self.radius / np.sqrt(np.maximum(squares, 1.0)))[:, np.newaxis]
+            np.trunc(steps, out=steps)  # where the scale is 1 nothing changes
         return steps
 
     def total(self, blocks: Iterator[Integers]) -> Integers:
         """The sum of all clipped rows and, at the end, their number. Rows with a NaN are dropped."""
         total = np.zeros(self.length + 1, np.int64)
         for block in blocks:
-            whole = block[~np.isnan(block).any(axis=1)]
+            missing = np.isnan(block).any(axis=1)
+            whole = block[~missing] if missing.any() else block
             total[:-1] += self.clip(whole).sum(axis=0).astype(np.int64)
             total[-1] += len(whole)
         return total
@@ -79,18 +85,14 @@ class Reducer:
         return self.ball.total(block for batch in batches for block in self.blocks(batch))
 
     def blocks(self, batch: pa.RecordBatch) -> Iterator[Integers]:
-        """Doubles, at most BLOCK rows at once; nulls are NaN."""
+        """Doubles, about BLOCK numbers at once; nulls are NaN."""
         if len(self.columns) != self.ball.length:
             yield from _lists(batch.column(self.columns[0]), self.ball.length)
             return
         columns = [batch.column(name).to_numpy(zero_copy_only=False) for name in self.columns]
-        for begin in range(0, batch.num_rows, BLOCK):
-            yield np.stack(
-                [column[begin : begin + BLOCK] for column in columns],
-                axis=1,
-                dtype=np.float64,
-                casting="unsafe",
-            )
+        for begin in range(0, batch.num_rows, STACK):
+            parts = [column[begin : begin + STACK] for column in columns]
+            yield from _cut(np.stack(parts).T)
 
 
 def sums(
@@ -126,21 +128,22 @@ def kept(
     key: int,
     engine: Engine,
 ) -> ir.Table:
-    """The max_rows complete vectors of each unit that come first by a hash of unit and rounded content."""
+    """The max_rows complete vectors of each unit that come first by a hash of unit and content, then content.
+
+    The hash is of the first elements, rounded: a thousand are too much SQL, and the rest decide ties.
+    """
     import ibis
 
     rows = with_unit_word(rows.select(*unit, *columns), unit, engine)
     names = [f"_x{place}" for place in range(ball.length)]
     rows = rows.mutate(**dict(zip(names, _elements(rows, columns, ball), strict=True)))
-    for name in names:
-        rows = rows.filter(rows[name].notnull())
-    # A public linear map of the rounded vector. An element has (53 - log2 d)/2 bits and a sign, its weight
-    # 20, and d of them are added: below 2^57 for d up to 2^20. Ties go on to the elements themselves.
-    weights = np.random.default_rng(key).integers(1, 2**20, ball.length).tolist()
-    digest = rows[names[0]] * weights[0]
-    for name, weight in zip(names[1:], weights[1:], strict=True):
-        digest = digest + rows[name] * weight
-    rows = rows.mutate(_digest=digest)
+    rows = rows.filter([rows[name].notnull() for name in names])
+    first = names[:HASHED]
+    rows = rows.mutate(**{f"{name}_steps": _rounded(rows[name], ball) for name in first})
+    # A public linear map of the rounded elements: each has at most 26 bits, its weight 20, and 16 are added.
+    weights = np.random.default_rng(key).integers(1, 2**20, len(first)).tolist()
+    terms = [rows[f"{name}_steps"] * weight for name, weight in zip(first, weights, strict=True)]
+    rows = rows.mutate(_digest=functools.reduce(operator.add, terms))
     rows = rows.mutate(_code=fold(rows["_digest"]))
     rows = with_hash(rows, key, code="_code", codes=2**32, name="_hash")
     order = ibis.window(group_by=list(unit), order_by=["_hash", "_digest", *names])
@@ -158,23 +161,21 @@ def check_columns(rows: ir.Table, columns: tuple[str, ...], length: int) -> None
             raise WrongColumnType(f'"{column}" holds {rows[column].type()}, and a vector is made of numbers.')
 
 
-def _elements(rows: ir.Table, columns: tuple[str, ...], ball: Ball) -> list[ir.IntegerValue]:
-    """Each element rounded to the grid after a clip at twice the radius, in the engine; null where it is
-    missing."""
+def _elements(rows: ir.Table, columns: tuple[str, ...], ball: Ball) -> list[ir.FloatingValue]:
+    """Each element as a double, null where it is missing or NaN."""
     import ibis
 
     if len(columns) == ball.length:
-        values = [rows[column] for column in columns]
-    else:
-        array = rows[columns[0]]
-        right = ibis.ifelse(array.length() == ball.length, array, ibis.null(array.type()))
-        values = [right[place] for place in range(ball.length)]
+        return [real(rows[column], column) for column in columns]
+    array = rows[columns[0]]
+    right = ibis.ifelse(array.length() == ball.length, array, ibis.null(array.type()))
+    return [real(right[place], columns[0]) for place in range(ball.length)]
+
+
+def _rounded(value: ir.FloatingValue, ball: Ball) -> ir.IntegerValue:
+    """An element on the grid after a clip at twice the radius."""
     reach = 2.0 * ball.radius * ball.grid
-    scale = exactly(1 / ball.grid)
-    return [
-        (clipped(real(value, columns[0]), -reach, reach) * scale + exactly(0.5)).floor().cast("int64")
-        for value in values
-    ]
+    return (clipped(value, -reach, reach) * exactly(1 / ball.grid) + exactly(0.5)).floor().cast("int64")
 
 
 def _present(rows: ir.Table, unit: tuple[str, ...]) -> ir.Table:
@@ -187,6 +188,11 @@ def _lists(column: pa.Array, length: int) -> Iterator[Integers]:
     import pyarrow.compute as pc
 
     right = column.filter(pc.equal(pc.list_value_length(column), length).fill_null(False))
-    values = right.flatten().to_numpy(zero_copy_only=False).astype(np.float64).reshape(-1, length)
-    for begin in range(0, len(values), BLOCK):
-        yield values[begin : begin + BLOCK]
+    yield from _cut(right.flatten().to_numpy(zero_copy_only=False).reshape(-1, length))
+
+
+def _cut(values: Integers) -> Iterator[Integers]:
+    """Blocks that fit a processor's own cache, each a fresh array of doubles."""
+    rows = max(1, BLOCK // values.shape[1])
+    for begin in range(0, len(values), rows):
+        yield np.array(values[begin : begin + rows], dtype=np.float64, order="C")

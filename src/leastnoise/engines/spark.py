@@ -139,7 +139,15 @@ def connect(master: str) -> Spark:
         )
     builder = SparkSession.builder.master(master).appName("leastnoise")
     builder = builder.config("spark.ui.enabled", "false").config("spark.sql.session.timeZone", "UTC")
-    return Spark(ibis.pyspark.connect(reading(builder.getOrCreate)))
+    try:
+        session = builder.getOrCreate()
+    except Exception:
+        session = None
+    if session is None:
+        raise EngineUnavailable(
+            f"Spark could not be started on {master}. Try `pyspark --master {master}` by hand."
+        )
+    return Spark(reading(lambda: ibis.pyspark.connect(session)))
 
 
 def open_frame(frame: Any, *, name: str) -> Source:

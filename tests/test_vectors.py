@@ -1,0 +1,89 @@
+"""Vectors: inside the ball exactly, each by itself, whatever stands beside it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leastnoise.errors import MissingParameter, WrongColumnType
+from leastnoise.tables import table
+from leastnoise.testing import aggregate
+from leastnoise.vectors import Ball
+
+NUMBERS = st.floats(allow_nan=False, width=32) | st.floats(-2, 2)
+
+
+@settings(deadline=None)
+@given(
+    st.integers(1, 6).flatmap(
+        lambda d: st.lists(st.lists(NUMBERS, min_size=d, max_size=d), min_size=1, max_size=9)
+    ),
+    st.floats(1e-3, 1e3),
+)
+def test_every_clipped_vector_is_inside_the_ball_exactly(rows, norm):
+    ball = Ball.of(norm, len(rows[0]))
+    assert Fraction(ball.radius) * Fraction(ball.grid) <= Fraction(norm)
+    for row in ball.clip(np.array(rows, np.float64)):
+        assert sum(int(step) ** 2 for step in row) <= ball.radius**2
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(NUMBERS, min_size=3, max_size=3), min_size=2, max_size=40))
+def test_a_vector_is_clipped_alike_in_any_company(rows):
+    ball = Ball.of(1.0, 3)
+    together = ball.clip(np.array(rows, np.float64))
+    alone = np.concatenate([ball.clip(np.array([row], np.float64)) for row in rows])
+    assert together.tolist() == alone.tolist()
+
+
+def test_a_vector_inside_the_ball_is_rounded_to_the_nearest_step():
+    ball = Ball.of(1.0, 4)
+    block = np.random.default_rng(2).uniform(-0.4, 0.4, (100, 4))
+    assert np.abs(ball.clip(block.copy()) * ball.grid - block).max() <= ball.grid / 2
+
+
+@pytest.mark.parametrize("length", [1, 2, 1000, 2**20])
+def test_squared_norms_stay_below_2_to_the_53(length):
+    ball = Ball.of(1.0, length)
+    assert 4 * ball.radius**2 * length <= 2**53
+
+
+def rows_of(vectors: np.ndarray, units: np.ndarray) -> pa.Table:
+    columns = {f"x{place}": vectors[:, place] for place in range(vectors.shape[1])}
+    return pa.table({"unit": units, **columns, "array": pa.array(vectors.tolist(), pa.list_(pa.float64()))})
+
+
+def test_columns_and_arrays_give_the_same_sum():
+    random = np.random.default_rng(6)
+    rows = table(rows_of(random.normal(size=(300, 5)), random.integers(0, 200, 300)), unit="unit")
+    columns = rows.vector_sum([f"x{place}" for place in range(5)], clip_norm=1.5, max_rows=100)
+    array = rows.vector_sum("array", length=5, clip_norm=1.5, max_rows=100)
+    assert aggregate(columns).values.tolist() == aggregate(array).values.tolist()
+
+
+@pytest.mark.parametrize("max_rows", [1, 2, 3])
+def test_a_unit_keeps_max_rows_vectors_in_any_scan_order(max_rows):
+    random = np.random.default_rng(7)
+    vectors, units = random.normal(size=(400, 3)), random.integers(0, 120, 400)
+    vectors[::7, 1] = np.nan
+    found = []
+    for order in (np.arange(400), random.permutation(400)):
+        rows = table(rows_of(vectors[order], units[order]), unit="unit")
+        query = rows.vector_mean(["x0", "x1", "x2"], clip_norm=1.0, max_rows=max_rows)
+        found.append(aggregate(query).values.tolist())
+    complete = np.bincount(units[~np.isnan(vectors).any(axis=1)], minlength=120)
+    assert found[0] == found[1]
+    assert found[0][-1] == query.ball.radius * int(np.minimum(complete, max_rows).sum())
+
+
+def test_vectors_need_numbers_and_a_public_length():
+    rows = table(pa.table({"unit": [1], "array": [[1.0, 2.0]], "text": ["a"]}), unit="unit")
+    with pytest.raises(MissingParameter, match="length=128"):
+        rows.vector_mean("array", clip_norm=1.0, max_rows=1)
+    with pytest.raises(WrongColumnType):
+        rows.vector_mean(["text"], clip_norm=1.0, max_rows=1)
