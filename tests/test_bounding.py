@@ -117,8 +117,8 @@ def test_units_differ_in_what_they_keep():
 
 
 @pytest.mark.parametrize(("max_rows", "max_per_bin"), [(5, None), (5, 1), (2, None)])
-def test_the_taxi_histogram_is_that_of_pandas(real_data, max_rows, max_per_bin):
-    path = real_data / "taxi" / "trips_2013-01-01_00h.parquet"
+def test_the_taxi_histogram_is_that_of_pandas(data, max_rows, max_per_bin):
+    path = data / "taxi" / "trips_2013-01-01_00h.parquet"
     query = (
         table(path, unit="taxi_id")
         .where("pickup_time < '2013-01-01 01:00'")
@@ -138,9 +138,9 @@ def trips_kept(rows: pd.DataFrame, max_per_bin: int | None) -> list[int]:
     return (rows.drop_duplicates(["unit", "bin"]) if max_per_bin == 1 else rows).groupby("unit").size().tolist()
 
 
-def test_the_unlimited_taxi_histogram_is_the_published_one(real_data):
-    path = real_data / "taxi" / "trips_2013-01-01_00h.parquet"
-    counts = pd.read_parquet(real_data / "taxi" / "junction_counts.parquet")
+def test_the_unlimited_taxi_histogram_is_the_published_one(data):
+    path = data / "taxi" / "trips_2013-01-01_00h.parquet"
+    counts = pd.read_parquet(data / "taxi" / "junction_counts.parquet")
     query = (
         table(path, unit="taxi_id")
         .where("pickup_time < '2013-01-01 01:00'")

@@ -44,18 +44,14 @@ def test_the_nearest_node_within_reach_is_found():
 )
 def test_the_weights_of_a_row_sum_to_at_most_one(points, width, count):
     lat = np.array([40.7 + (y % 0.2 if np.isfinite(y) else y) for y, _ in points])
-    parts = Spread(nodes=NODES, within=2000.0, width=width, count=count)(
-        np.array([x for _, x in points]), lat
-    )
+    parts = Spread(nodes=NODES, within=2000.0, width=width, count=count)(np.array([x for _, x in points]), lat)
     weights = parts & (2**WEIGHT_BITS - 1)
     assert (weights.sum(axis=1) <= FULL).all()
     assert ((parts == 0) | (weights > 0)).all()
 
 
 def test_one_unit_with_a_kernel_weighs_at_most_its_rows():
-    points = pd.DataFrame(
-        {"unit": 1, "lon": RANDOM.uniform(-74, -73.92, 50), "lat": RANDOM.uniform(40.72, 40.83, 50)}
-    )
+    points = pd.DataFrame({"unit": 1, "lon": RANDOM.uniform(-74, -73.92, 50), "lat": RANDOM.uniform(40.72, 40.83, 50)})
     rows = table(points, unit="unit").nearest(GRAPH, lon="lon", lat="lat", within=3000, kernel_width=300)
     query = rows.histogram("node", keys=range(200), max_rows=5)
     found = aggregate(query).values * query.grid
@@ -69,10 +65,10 @@ def test_missing_points_have_no_node():
     assert not aggregate(rows.histogram("node", keys=range(200), max_rows=1)).values.any()
 
 
-def test_real_pick_ups_fall_on_the_published_junctions(real_data):
+def test_real_pick_ups_fall_on_the_published_junctions(data):
     """The published table was made with another projection: a few points in a thousand lie on a border."""
-    trips = pd.read_parquet(real_data / "taxi" / "trips_2013-01-01_00h.parquet").head(20_000)
-    nodes = pd.read_parquet(real_data / "taxi" / "nodes.parquet")[["lon", "lat"]].to_numpy()
+    trips = pd.read_parquet(data / "taxi" / "trips_2013-01-01_00h.parquet").head(20_000)
+    nodes = pd.read_parquet(data / "taxi" / "nodes.parquet")[["lon", "lat"]].to_numpy()
     found = Nearest(nodes=nodes, within=200.0)(trips["pickup_lon"].to_numpy(), trips["pickup_lat"].to_numpy())
     assigned = trips["pickup_node"].to_numpy() >= 0
     assert np.mean(found[assigned] == trips["pickup_node"].to_numpy()[assigned]) > 0.99

@@ -20,9 +20,7 @@ NUMBERS = st.floats(allow_nan=False, width=32) | st.floats(-2, 2)
 
 @settings(deadline=None)
 @given(
-    st.integers(1, 6).flatmap(
-        lambda d: st.lists(st.lists(NUMBERS, min_size=d, max_size=d), min_size=1, max_size=9)
-    ),
+    st.integers(1, 6).flatmap(lambda d: st.lists(st.lists(NUMBERS, min_size=d, max_size=d), min_size=1, max_size=9)),
     st.floats(1e-3, 1e3),
 )
 def test_every_clipped_vector_is_inside_the_ball_exactly(rows, norm):

@@ -144,9 +144,7 @@ def connect(master: str) -> Spark:
     except Exception:
         session = None
     if session is None:
-        raise EngineUnavailable(
-            f"Spark could not be started on {master}. Try `pyspark --master {master}` by hand."
-        )
+        raise EngineUnavailable(f"Spark could not be started on {master}. Try `pyspark --master {master}` by hand.")
     return Spark(reading(lambda: ibis.pyspark.connect(session)))
 
 
