@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Integers = np.ndarray[Any, Any]
-STACK = 4096  # rows that are turned from columns into vectors at once
+STACK = 512  # rows that are turned from columns into vectors at once
 BLOCK = 2**16  # numbers in a block: half a megabyte
 HASHED = 16  # elements that the order of a unit's rows is hashed from
 
@@ -91,8 +91,8 @@ class Reducer:
             return
         columns = [batch.column(name).to_numpy(zero_copy_only=False) for name in self.columns]
         for begin in range(0, batch.num_rows, STACK):
-            parts = [column[begin : begin + STACK] for column in columns]
-            yield from _cut(np.stack(parts).T)
+            # Stacked and seen from the side: no number is moved twice, and every step runs along memory.
+            yield np.stack([column[begin : begin + STACK] for column in columns], dtype=np.float64, casting="unsafe").T
 
 
 def sums(
