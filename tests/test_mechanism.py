@@ -191,6 +191,8 @@ def test_the_grid_does_not_follow_the_values() -> None:
         (np.array([1], dtype=np.longdouble), errors.WrongType),
         (np.zeros((2, 2)), errors.ShapesDisagree),
         (5 + 0j, errors.WrongType),
+        ([[1], [1, 2]], errors.ShapesDisagree),
+        ([[1.0, 2.0]], errors.ShapesDisagree),
         (np.zeros(0), errors.EmptyArray),
         ("12", errors.WrongType),
         (None, errors.WrongType),
@@ -202,7 +204,7 @@ def test_bad_values(values: Any, mistake: type[Exception]) -> None:
         ln.release(values, **ASK)
 
 
-@pytest.mark.parametrize("values", [["secret-cell", 1], [10**400], [[1], [1, 2]], [[1.0, 2.0]], [None]])
+@pytest.mark.parametrize("values", [["secret-cell", 1], [10**400], [None]])
 def test_lists_that_are_no_numbers_are_refused_without_quoting_them(values: Any) -> None:
     with pytest.raises(errors.BadValues) as caught:
         ln.release(values, **ASK)

@@ -238,6 +238,8 @@ def _declared(values: Any) -> NDArray[Any] | list[Any]:
         if isinstance(values, (bool, str, bytes)) or not isinstance(values, Iterable):
             raise errors.WrongType(f"values must be an array of numbers. Got {type(values).__name__} instead.")
         given: NDArray[Any] | list[Any] = list(values)
+        if any(isinstance(value, (list, tuple, np.ndarray)) for value in given):
+            raise errors.ShapesDisagree("values must be a vector. Got a list of lists instead: say np.ravel(values).")
     else:
         given = np.asarray(values)
         if given.dtype.kind not in "iuf" or given.dtype.itemsize > 8:
@@ -263,8 +265,6 @@ def _vector(given: NDArray[Any] | list[Any]) -> NDArray[Any]:
         raise errors.BadValues(
             "values must be a flat sequence of numbers, and some are not. Give an array of floats."
         ) from None
-    if array.ndim > 1:
-        raise errors.BadValues("values must be a flat sequence of numbers. Say np.ravel(values).")
     if array.dtype.kind == "f" and not all(np.isfinite(part).all() for part in _parts(array)):
         raise errors.BadValues(
             "values hold NaN or infinity, and no noise can hide those: they would be published as they are. "
