@@ -10,7 +10,7 @@ import math
 import os
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from leastnoise import errors, parameters, storage
 from leastnoise.domain import Domain
+from leastnoise.estimate import Estimate
 from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.keys import key_columns, read_domain, write_domain
 from leastnoise.law import Gaussian, Laplace, Law
@@ -158,6 +159,24 @@ class Release:
     def _some_keys(self) -> str:
         domain = self.domain or Domain()
         return ", ".join(repr(domain.key(i)) for i in range(min(5, self.bins)))
+
+    def denoise(self, method: str = "auto", **options: Any) -> Estimate:
+        """The values with noise taken back out, by `leastnoise.denoise.<method>`; it costs no privacy.
+
+        Counts are known not to be negative, so "auto" and "empirical_bayes" say so for them unless you do
+        (nonnegative=False, support="real"). The noise is taken as it was drawn, rounding to the grid included.
+        """
+        from leastnoise import denoise
+
+        parameters.word("method", method, denoise.METHODS)
+        if self.kind == "count":
+            known: dict[str, dict[str, Any]] = {
+                "auto": {"nonnegative": True},
+                "empirical_bayes": {"support": "nonnegative"},
+            }
+            options = {**known.get(method, {}), **options}
+        made = denoise.METHODS[method](self.values, self.std, noise=self.mechanism, **options)
+        return replace(made, domain=self.domain)
 
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""
@@ -392,12 +411,13 @@ def wrap(y: ArrayLike, *, sigma: Number, noise: Literal["gaussian", "laplace"] =
     return Release(values=values, mechanism=noise, scale=scale, kind="vector", note="The noise was added elsewhere.")
 
 
-def load(path: str | os.PathLike[str]) -> Release | SparseRelease:
+def load(path: str | os.PathLike[str]) -> Release | SparseRelease | Estimate:
     """What `save` wrote."""
     table, what, facts = storage.read(path)
-    readers: dict[str, Callable[..., Release | SparseRelease]] = {
+    readers: dict[str, Callable[..., Release | SparseRelease | Estimate]] = {
         "release": Release._read,
         "sparse release": SparseRelease._read,
+        "estimate": Estimate._read,
     }
     if what not in readers:
         raise errors.NewerFormat(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")
