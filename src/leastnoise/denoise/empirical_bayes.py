@@ -60,7 +60,8 @@ def empirical_bayes(
     low, high = (bound / sigma for bound in bounds)
     unit = 1 / sigma if integers else 0.0
     fitted = (_gaussian if noise == "gaussian" else _laplace)(u, (low, high), unit)
-    values = (np.clip(fitted.means, low, high) * sigma).reshape(y.shape)
+    moved = np.clip(fitted.means, low, high)
+    values = np.where(moved == u, y.ravel(), moved * sigma).reshape(y.shape)  # what did not move keeps its last bit
     facts = {
         "support": support if isinstance(support, str) else list(bounds),
         "integers": integers,

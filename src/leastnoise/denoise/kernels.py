@@ -172,7 +172,7 @@ class LaplaceChain:
         return np.asarray(out)
 
     def at_atoms(self, w: Floats) -> Floats:
-        return np.asarray(solveh_banded(self.inverse, w, check_finite=False))
+        return np.asarray(solveh_banded(self.inverse, w, check_finite=False)) if self.atoms > 1 else w
 
     def between(self, f: Floats) -> Floats:
         return np.asarray(self.left * f[self.cell] + self.right * f[np.minimum(self.cell + 1, self.atoms - 1)])

@@ -24,7 +24,7 @@ from leastnoise.estimate import Estimate, Judgement
 from leastnoise.parameters import Number
 
 ENOUGH = 100.0  # effective samples, below which a mean of them is no answer
-_ROWS = 2048
+_ROWS = 256
 
 
 def gaussian_prior(
@@ -154,17 +154,16 @@ def _by_quadrature(
 def _refined(
     y: Floats, sigma: float, log_density: Callable[[Floats], Any], low: float, high: float, noise: Noise
 ) -> tuple[Floats, Floats]:
-    """Wider windows and more nodes until mean and variance move by less than 1e-8 sigma."""
-    before: Floats | None = None
-    for doubling in range(7):
-        after = _moments(
-            y, sigma, log_density, low, high, noise, width=9.0 * 2 ** min(doubling, 3), panels=4 << doubling
-        )
-        if before is not None and np.isfinite(after).all():
-            off = np.abs(after - before) / np.array([[sigma], [sigma**2]])
-            if float(off.max()) < 1e-8:
-                return after[0], after[1]
-        before = after
+    """Wider windows and shorter panels, for the values that still move by more than 1e-8 sigma."""
+    moments = np.full((2, y.size), np.nan)
+    todo = np.arange(y.size)
+    for width, panels in ((9.0, 4), (14.0, 16), (22.0, 64), (35.0, 256), (56.0, 1024)):
+        after = _moments(y[todo], sigma, log_density, low, high, noise, width=width, panels=panels)
+        off = np.abs(after - moments[:, todo]) / np.array([[sigma], [sigma**2]])
+        moments[:, todo] = after
+        todo = todo[~(off.max(axis=0) < 1e-8)]
+        if not todo.size:
+            return moments[0], moments[1]
     raise errors.NotConverged(
         "The quadrature does not settle: the prior is far from y, or narrower than the noise by far. Say where it "
         "lives with support=(low, high)."
