@@ -135,9 +135,9 @@ def test_auto_explains_itself() -> None:
 def test_aggregate_finds_the_best_mixture_of_two() -> None:
     """Against a fine grid of weights."""
     rng = np.random.default_rng(1)
-    y = np.repeat([0.0, 4.0], 2000) + rng.standard_normal(4000)
+    y = np.repeat([0.0, 4.0], [3000, 1000]) + rng.standard_normal(4000)
     one = ln.denoise.soft_threshold(y, 1.0, threshold=1.0)
-    two = ln.denoise.gaussian_prior(y, 1.0, prior_std=3.0)
+    two = ln.denoise.gaussian_prior(y, 1.0, prior_std=2.0)
     made = ln.denoise.aggregate(y, 1.0, {"one": one, "two": two})
     grid = [(a, b) for a in np.linspace(0, 1, 41) for b in np.linspace(0, 1 - a, 41)]
 

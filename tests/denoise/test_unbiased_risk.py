@@ -118,7 +118,7 @@ def test_a_tuned_threshold_is_not_flattered(noise: Any) -> None:
         fixed = soft_threshold(y, 1.0, threshold=t, noise=noise)
         assert fixed.degrees_of_freedom is not None
         plain.append(sure(float(((y - fixed.values) ** 2).sum()), fixed.degrees_of_freedom, 100, 1.0))
-    assert np.mean(plain) < loss.mean() - 0.03
+    assert np.mean(plain) < loss.mean() - 0.02
     assert np.mean(plain) < 0 or noise == "laplace"
 
 
@@ -142,7 +142,7 @@ def test_fitting_costs_what_a_lone_value_s_atom_costs() -> None:
 
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_the_aggregate_s_figure_is_honest(noise: Any) -> None:
-    off, _, shown = excess(lambda y: auto(y, 1.0, noise=noise), np.repeat(TRUTH, 4), noise, 200, 11)
+    off, _, shown = excess(lambda y: auto(y, 1.0, noise=noise), np.repeat(TRUTH, 4), noise, 150, 11)
     assert abs(off.mean()) < 0.04 + 6 * off.std() / math.sqrt(off.size)
     assert (shown >= 0).all()
 

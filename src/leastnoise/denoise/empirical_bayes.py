@@ -29,6 +29,7 @@ from leastnoise.denoise.interior_point import Solution, maximise_likelihood
 from leastnoise.denoise.kernels import GaussianBand, LaplaceChain
 from leastnoise.denoise.layout import Bounds, Layout, lay_out
 from leastnoise.denoise.risk import judged
+from leastnoise.denoise.threads import one_thread
 from leastnoise.estimate import Estimate, Judgement
 from leastnoise.parameters import Number
 
@@ -59,7 +60,8 @@ def empirical_bayes(
     u = y.ravel() / sigma
     low, high = (bound / sigma for bound in bounds)
     unit = 1 / sigma if integers else 0.0
-    fitted = (_gaussian if noise == "gaussian" else _laplace)(u, (low, high), unit)
+    with one_thread():
+        fitted = (_gaussian if noise == "gaussian" else _laplace)(u, (low, high), unit)
     moved = np.clip(fitted.means, low, high)
     values = np.where(moved == u, y.ravel(), moved * sigma).reshape(y.shape)  # what did not move keeps its last bit
     facts = {
@@ -90,7 +92,8 @@ class Fitted(NamedTuple):
     iterations: int
 
     def freedom(self) -> float:
-        return self.fixed + self.fitting()
+        with one_thread():
+            return self.fixed + self.fitting()
 
 
 def _bounds(support: Any, integers: bool) -> Bounds:

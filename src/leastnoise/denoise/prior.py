@@ -24,7 +24,7 @@ from leastnoise.estimate import Estimate, Judgement
 from leastnoise.parameters import Number
 
 ENOUGH = 100.0  # effective samples, below which a mean of them is no answer
-_ROWS = 256
+_ROWS = 128
 
 
 def gaussian_prior(
@@ -154,14 +154,14 @@ def _by_quadrature(
 def _refined(
     y: Floats, sigma: float, log_density: Callable[[Floats], Any], low: float, high: float, noise: Noise
 ) -> tuple[Floats, Floats]:
-    """Wider windows and shorter panels, for the values that still move by more than 1e-8 sigma."""
+    """Wider windows and shorter panels, for the values that still move by more than 1e-5 sigma."""
     moments = np.full((2, y.size), np.nan)
     todo = np.arange(y.size)
-    for width, panels in ((9.0, 4), (14.0, 16), (22.0, 64), (35.0, 256), (56.0, 1024)):
+    for width, panels in ((9.0, 4), (14.0, 16), (22.0, 64), (35.0, 256), (40.0, 1024), (45.0, 4096)):
         after = _moments(y[todo], sigma, log_density, low, high, noise, width=width, panels=panels)
         off = np.abs(after - moments[:, todo]) / np.array([[sigma], [sigma**2]])
         moments[:, todo] = after
-        todo = todo[~(off.max(axis=0) < 1e-8)]
+        todo = todo[~(off.max(axis=0) < 1e-5)]
         if not todo.size:
             return moments[0], moments[1]
     raise errors.NotConverged(
