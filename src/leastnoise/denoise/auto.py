@@ -50,7 +50,7 @@ def auto(
 
     >>> e = auto([0.3, -0.8, 1.1, 9.7, -0.2, 10.4, 0.5, 0.1], sigma=1.0, nonnegative=True)
     >>> e.values.round(1)
-    array([ 0.2,  0.2,  0.2, 10. ,  0.2, 10.1,  0.2,  0.2])
+    array([ 0.1,  0.1,  0.1, 10.1,  0.1, 10.1,  0.1,  0.1])
     """
     array, level = given_on_host(y, sigma, noise)
     parameters.word("effort", effort, ("cheap", "best"))

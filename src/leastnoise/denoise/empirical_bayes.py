@@ -53,7 +53,7 @@ def empirical_bayes(
 
     >>> e = empirical_bayes([0.3, -0.8, 1.1, 9.7, -0.2, 10.4], sigma=1.0, support="nonnegative")
     >>> e.values.round(2)
-    array([ 0.1 ,  0.1 ,  0.1 , 10.05,  0.1 , 10.05])
+    array([ 0.12,  0.12,  0.12, 10.06,  0.12, 10.06])
     """
     y, sigma = given_on_host(y, sigma, noise)
     bounds = _bounds(support, integers)

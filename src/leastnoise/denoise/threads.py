@@ -1,7 +1,8 @@
 """One BLAS thread for many small matrices: more would mostly wait for each other.
 
 On a busy machine two threads make a fit of 10,000 values a hundred times slower (12 ms become seconds). NumPy and
-SciPy have no switch of their own, so this works where the package threadpoolctl is installed, and is harmless where not.
+SciPy have no switch of their own, so this works where the package threadpoolctl is installed, and does nothing
+elsewhere.
 """
 
 from __future__ import annotations
