@@ -1,12 +1,14 @@
 """Statistics about people with a proved differential-privacy guarantee and the least possible error."""
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from leastnoise import audit, baselines, domain, errors
 from leastnoise.budget import Budget
 from leastnoise.calibrate import delta, epsilon, sigma
 from leastnoise.comparison import Comparison, compare
 from leastnoise.errors import BudgetExhausted
+from leastnoise.estimate import Estimate
 from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP, compose
 from leastnoise.mechanism import release, release_sparse
 from leastnoise.planning import Plan, plan
@@ -14,18 +16,10 @@ from leastnoise.releases import Release, SparseRelease, load, wrap
 from leastnoise.version import VERSION
 
 if TYPE_CHECKING:
+    from leastnoise import denoise
     from leastnoise.tables import lattice, table
 
 __version__ = VERSION
-
-
-def __getattr__(name: str) -> object:
-    """The rooms that read tables, imported when first named: Ibis and DuckDB take a second."""
-    if name in ("table", "lattice"):
-        from leastnoise import tables
-
-        return getattr(tables, name)
-    raise AttributeError(f"module 'leastnoise' has no attribute {name!r}")
 
 
 __all__ = [
@@ -33,6 +27,7 @@ __all__ = [
     "Budget",
     "BudgetExhausted",
     "Comparison",
+    "Estimate",
     "GaussianDP",
     "Plan",
     "PureDP",
@@ -43,6 +38,7 @@ __all__ = [
     "compare",
     "compose",
     "delta",
+    "denoise",
     "domain",
     "epsilon",
     "errors",
@@ -55,3 +51,14 @@ __all__ = [
     "table",
     "wrap",
 ]
+
+
+# Ibis, DuckDB and SciPy take a moment to import, so the rooms that need them are imported when first named.
+_LATER = {"denoise": "leastnoise.denoise", "lattice": "leastnoise.tables", "table": "leastnoise.tables"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'leastnoise' has no attribute {name!r}")
+    room = import_module(_LATER[name])
+    return room if name == "denoise" else getattr(room, name)

@@ -25,6 +25,9 @@ LeastnoiseError
 │   ├── BadFilter                      a where= text that is not comparisons joined by and, or, not
 │   ├── GridTooFine                    noise of more than 2^52 grid steps
 │   ├── TooManySurvivors               a threshold so low that too many empty bins would pass it
+│   ├── TooFewBins                     fewer values than an estimator needs to help
+│   ├── DependentSums                  known totals that repeat or contradict one another
+│   ├── NoInterval                     an interval asked of an estimate that has no honest one
 │   ├── OutsideTheorem                 a published formula used where its theorem does not hold
 │   ├── BudgetMismatch                 a book with other limits, unit, table or neighbours
 │   ├── NoReserve                      a book that set nothing aside for this kind of release
@@ -43,6 +46,7 @@ LeastnoiseError
 ├── EngineUnavailable (RuntimeError)   DuckDB, Spark or Java is not there to be used
 ├── ReadingFailed (RuntimeError)       the rows could not be read; says nothing about them
 ├── EntropyFailure (OSError)           the operating system gave no randomness
+├── NotConverged (ArithmeticError)     a numerical answer that is not accurate enough to be called one
 └── NotProved (ArithmeticError)        rigorous arithmetic could not decide within its cap
 
 Wasteful (UserWarning) is a warning: valid, but with more noise than is needed.
@@ -123,6 +127,18 @@ class TooManySurvivors(InvalidParameter):
     """A threshold so low that too many empty bins of a huge domain would pass it."""
 
 
+class TooFewBins(InvalidParameter):
+    """Fewer values than an estimator needs to help."""
+
+
+class DependentSums(InvalidParameter):
+    """Known totals that repeat or contradict one another."""
+
+
+class NoInterval(InvalidParameter):
+    """An interval asked of an estimate that has no honest one."""
+
+
 class OutsideTheorem(InvalidParameter):
     """A published formula used where its theorem does not hold."""
 
@@ -149,6 +165,10 @@ class OutOfRange(LeastnoiseError, OverflowError):
 
 class EntropyFailure(LeastnoiseError, OSError):
     """The operating system gave no randomness, or less than was asked for, so nothing is drawn."""
+
+
+class NotConverged(LeastnoiseError, ArithmeticError):
+    """A numerical answer that is not accurate enough to be called one, so none is returned."""
 
 
 class NotProved(LeastnoiseError, ArithmeticError):

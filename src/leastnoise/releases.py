@@ -10,7 +10,7 @@ import math
 import os
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from leastnoise import errors, parameters, storage
 from leastnoise.domain import Domain, listed
+from leastnoise.estimate import Estimate
 from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.keys import key_columns, read_domain, write_domain
 from leastnoise.law import Gaussian, Laplace, Law
@@ -175,6 +176,24 @@ class Release:
     def _some_keys(self) -> str:
         domain = self.domain or Domain()
         return ", ".join(repr(domain.key(i)) for i in range(min(5, self.bins)))
+
+    def denoise(self, method: str = "auto", **options: Any) -> Estimate:
+        """The values with noise taken back out, by `leastnoise.denoise.<method>`; it costs no privacy.
+
+        Counts are known not to be negative, so "auto" and "empirical_bayes" say so for them unless you do
+        (nonnegative=False, support="real"). The noise is taken as it was drawn, rounding to the grid included.
+        """
+        from leastnoise import denoise
+
+        parameters.word("method", method, denoise.METHODS)
+        if self.kind == "count":
+            known: dict[str, dict[str, Any]] = {
+                "auto": {"nonnegative": True},
+                "empirical_bayes": {"support": "nonnegative"},
+            }
+            options = {**known.get(method, {}), **options}
+        made = denoise.METHODS[method](self.values, self.std, noise=self.mechanism, **options)
+        return replace(made, domain=self.domain)
 
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""
@@ -440,7 +459,11 @@ def wrap(y: ArrayLike, *, sigma: Number, noise: Literal["gaussian", "laplace"] =
 
 
 Reader = Callable[[Any, dict[str, Any], str | os.PathLike[str]], Any]
-_READERS: dict[str, Reader] = {"release": Release._read, "sparse release": SparseRelease._read}
+_READERS: dict[str, Reader] = {
+    "release": Release._read,
+    "sparse release": SparseRelease._read,
+    "estimate": Estimate._read,
+}
 _ROOMS = {"mean release": "leastnoise.means", "quantile release": "leastnoise.quantiles"}
 
 

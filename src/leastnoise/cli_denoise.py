@@ -1,0 +1,30 @@
+"""`leastnoise denoise`: a saved release in, a saved estimate out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+import leastnoise as ln
+from leastnoise import errors, storage
+
+
+def denoise(
+    release: Annotated[Path, typer.Argument(help="A file that `save` wrote, or the command line.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the estimate goes (Parquet).")],
+    method: Annotated[str, typer.Option(help="auto, james_stein, soft_threshold, empirical_bayes, ...")] = "auto",
+) -> None:
+    """Take the noise back out of a release. It costs no privacy.
+
+    Example: [bold]leastnoise denoise map.parquet --method auto -o map.denoised.parquet[/bold]
+    """
+    loaded = ln.load(release)
+    if not isinstance(loaded, ln.Release):
+        raise errors.WrongType(f"{str(release)!r} holds no release to denoise. Give the file of a release.")
+    storage.check_writable(output)
+    made = loaded.denoise(method)
+    made.save(output)
+    Console().print(made.explain(), highlight=False)

@@ -1,0 +1,51 @@
+"""Take the noise back out: arrays in, `Estimate` out. Everything here is post-processing and costs no privacy.
+
+Every denoiser is called as NAME(y, sigma, ...), with sigma the standard deviation of the noise and noise="gaussian"
+or "laplace" its law. `auto` is the one to use when in doubt.
+"""
+
+from collections.abc import Callable
+
+from leastnoise.denoise.auto import aggregate, auto
+from leastnoise.denoise.empirical_bayes import empirical_bayes
+from leastnoise.denoise.minimax import bayes_risk, james_stein_risk, lp_ball, minimax_risk
+from leastnoise.denoise.prior import gaussian_prior, posterior_mean
+from leastnoise.denoise.project import consistent, isotonic, project
+from leastnoise.denoise.risk import monte_carlo_divergence
+from leastnoise.denoise.shrink import james_stein
+from leastnoise.denoise.threshold import hard_threshold, soft_threshold
+from leastnoise.estimate import Estimate
+
+METHODS: dict[str, Callable[..., Estimate]] = {
+    "auto": auto,
+    "consistent": consistent,
+    "empirical_bayes": empirical_bayes,
+    "gaussian_prior": gaussian_prior,
+    "hard_threshold": hard_threshold,
+    "isotonic": isotonic,
+    "james_stein": james_stein,
+    "lp_ball": lp_ball,
+    "posterior_mean": posterior_mean,
+    "project": project,
+    "soft_threshold": soft_threshold,
+}
+
+__all__ = [
+    "METHODS",
+    "aggregate",
+    "auto",
+    "bayes_risk",
+    "consistent",
+    "empirical_bayes",
+    "gaussian_prior",
+    "hard_threshold",
+    "isotonic",
+    "james_stein",
+    "james_stein_risk",
+    "lp_ball",
+    "minimax_risk",
+    "monte_carlo_divergence",
+    "posterior_mean",
+    "project",
+    "soft_threshold",
+]

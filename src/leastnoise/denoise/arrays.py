@@ -1,0 +1,81 @@
+"""What every denoiser is given: an array of numbers from any library, sigma, and the noise's law.
+
+Arrays of PyTorch, JAX, CuPy or any other array-API library keep their library, dtype and device. Looking for NaN
+would read a device array once more and stop until it is done, so only arrays in this machine's memory are searched.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import array_api_compat
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise import errors, parameters
+
+Noise = Literal["gaussian", "laplace"]
+Floats = NDArray[np.float64]
+
+
+def given(y: Any, sigma: parameters.Number, noise: Noise) -> tuple[Any, float, Any]:
+    """The array (of its own library, or NumPy for lists), sigma as a double, and the library's namespace."""
+    level = parameters.number("sigma", sigma)
+    parameters.word("noise", noise, ("gaussian", "laplace"))
+    if not array_api_compat.is_array_api_obj(y) or isinstance(y, (np.ndarray, np.generic)):
+        array = on_host(y)
+        return array, level, array_api_compat.array_namespace(array)
+    xp = array_api_compat.array_namespace(y)
+    if not xp.isdtype(y.dtype, "real floating"):
+        raise errors.WrongType(f"y must hold real floating numbers. Got {y.dtype} instead: convert it first.")
+    if math.prod(y.shape) == 0:
+        raise errors.EmptyArray(_EMPTY)
+    return y, level, xp
+
+
+def given_on_host(y: Any, sigma: parameters.Number, noise: Noise) -> tuple[Floats, float]:
+    """The same for the denoisers that work in this machine's memory."""
+    level = parameters.number("sigma", sigma)
+    parameters.word("noise", noise, ("gaussian", "laplace"))
+    return on_host(y).astype(np.float64), level
+
+
+def on_host(y: Any) -> NDArray[Any]:
+    """A finite, non-empty NumPy array: floats as they are, integers as doubles."""
+    try:
+        array = np.asarray(y)
+    except (TypeError, ValueError, RuntimeError):
+        raise errors.WrongType(
+            "y must be a rectangular array of numbers in this machine's memory. Copy it here first (y.cpu().numpy())."
+        ) from None
+    if array.dtype.kind not in "iuf":
+        raise errors.WrongType(f"y must be an array of numbers. Got an array of {array.dtype} instead.")
+    if array.size == 0:
+        raise errors.EmptyArray(_EMPTY)
+    if array.dtype.kind != "f":
+        array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        raise errors.NotFinite("y holds NaN or infinity, which no noise of finite sigma makes. Drop those entries.")
+    return array
+
+
+def companion(name: str, value: Any, y: Any, xp: Any) -> Any:
+    """A public number, or an array of the shape of y, to be combined with y."""
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        if not math.isfinite(value):
+            raise errors.NotFinite(f"{name} must be finite. Got {value} instead.")
+        return float(value)
+    array = on_host(value).astype(y.dtype) if array_api_compat.is_numpy_namespace(xp) else value
+    if getattr(array, "shape", None) != y.shape:
+        raise errors.ShapesDisagree(f"{name} must be a number or have the shape of y, {tuple(y.shape)}.")
+    return array
+
+
+def squares(x: Any, xp: Any) -> Any:
+    """sum x_i^2 as a number of the array's library, on its device, in one pass."""
+    flat = xp.reshape(x, (-1,))
+    return xp.matmul(flat, flat)
+
+
+_EMPTY = "y is empty, so there is nothing to denoise."

@@ -1,0 +1,163 @@
+"""Aggregate, do not select: the convex mixture of several estimates whose unbiased risk is least.
+
+    min over weights a >= 0, sum a = 1:   ||y - sum_k a_k h_k||^2 + 2 sigma^2 sum_k a_k df_k
+
+Divergence is linear, so this is Stein's risk of the mixture; choosing one estimate would throw away what the others
+know, and chooses wrongly when noise is large. But a risk is an estimate: the difference of two has a standard error of
+
+    2 sigma^2 sqrt(||h_k - h_0||^2 / sigma^2 + |df_k - df_0|)        (second-order Stein, Bellec & Zhang 2021)
+
+in sum over the bins. So a candidate takes part only if it beats the raw values by `GATE` standard errors (James-Stein
+need not: it is never worse), and where one is `favoured`, another must beat it by `PRICE` of them, or chance would
+choose between equals. Each free weight counts as one more degree of freedom in the risk, as in least squares. With a
+handful of candidates the quadratic programme is solved exactly: the best of all faces of the simplex.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+
+from leastnoise import errors, parameters
+from leastnoise.denoise.arrays import Floats, Noise, given_on_host
+from leastnoise.denoise.empirical_bayes import empirical_bayes
+from leastnoise.denoise.risk import judged
+from leastnoise.denoise.shrink import james_stein
+from leastnoise.denoise.threshold import soft_threshold
+from leastnoise.estimate import Estimate, Judgement
+from leastnoise.parameters import Number
+
+SAFE = ("raw", "james_stein")
+GATE, PRICE = 1.0, 2.0  # standard errors
+
+
+def auto(
+    y: Any,
+    sigma: Number,
+    *,
+    nonnegative: bool = False,
+    effort: Literal["cheap", "best"] = "cheap",
+    noise: Noise = "gaussian",
+) -> Estimate:
+    """Empirical Bayes, shrinkage and the raw values in the mixture of least estimated error.
+
+    `nonnegative` says that the truth is (counts are): it narrows the prior and clips what is left below zero, last.
+    effort="best" also tries thresholds and a prior without bounds, which seldom adds anything.
+
+    >>> e = auto([0.3, -0.8, 1.1, 9.7, -0.2, 10.4, 0.5, 0.1], sigma=1.0, nonnegative=True)
+    >>> e.values.round(1)
+    array([ 0.1,  0.1,  0.1, 10.1,  0.1, 10.1,  0.1,  0.1])
+    """
+    array, level = given_on_host(y, sigma, noise)
+    parameters.word("effort", effort, ("cheap", "best"))
+    made = candidates(array, level, nonnegative=nonnegative, effort=effort, noise=noise)
+    return aggregate(array, level, made, favoured="empirical_bayes", nonnegative=nonnegative, noise=noise)
+
+
+def candidates(y: Floats, sigma: float, *, nonnegative: bool, effort: str, noise: Noise) -> dict[str, Estimate]:
+    """What is worth trying on values without structure, by name."""
+    support: Literal["real", "nonnegative"] = "nonnegative" if nonnegative else "real"
+    made = {"empirical_bayes": empirical_bayes(y, sigma, support=support, noise=noise)}
+    if y.size >= 3:
+        made["james_stein"] = james_stein(y, sigma, noise=noise)
+    if y.size >= 4:
+        made["james_stein_mean"] = james_stein(y, sigma, toward="mean", noise=noise)
+    if effort == "best":
+        made["soft_threshold"] = soft_threshold(y, sigma, threshold="sure", noise=noise)
+        made["soft_threshold_universal"] = soft_threshold(y, sigma, noise=noise)
+        if nonnegative:
+            made["empirical_bayes_real"] = empirical_bayes(y, sigma, noise=noise)
+    return made
+
+
+def raw(y: Floats, sigma: float, noise: Noise) -> Estimate:
+    """The values as they are: d degrees of freedom, risk sigma^2."""
+    return Estimate(
+        values=y.copy(), noisy=y, sigma=sigma, noise=noise, method="raw", judge=lambda: Judgement(sigma**2, y.size)
+    )
+
+
+def aggregate(
+    y: Any,
+    sigma: Number,
+    estimates: Mapping[str, Estimate],
+    *,
+    favoured: str | None = None,
+    nonnegative: bool = False,
+    noise: Noise = "gaussian",
+) -> Estimate:
+    """The raw values and some estimates of them in the mixture of least unbiased risk; those without a risk sit out."""
+    array, level = given_on_host(y, sigma, noise)
+    heard = {"raw": raw(array, level, noise)} | {name: e for name, e in estimates.items() if e.risk is not None}
+    for name, e in heard.items():
+        if tuple(e.values.shape) != array.shape:
+            raise errors.ShapesDisagree(f"{name} has the shape {tuple(e.values.shape)}, and y {array.shape}.")
+    heard = {name: e for name, e in heard.items() if e.method in SAFE or _lead(e, heard["raw"]) > GATE}
+    residual = np.stack([(array - e.values).ravel() for e in heard.values()])
+    products = residual @ residual.T
+    free = np.array([e.degrees_of_freedom for e in heard.values()])
+    rival = heard.get(favoured or "")
+    price = np.array([PRICE * _error(e, rival) if rival else 0.0 for e in heard.values()])
+    weights = least_on_simplex(products, level**2 * (free + price))
+    mixed = sum(a * e.values for a, e in zip(weights, heard.values(), strict=True) if a > 0)
+    values = np.maximum(mixed, 0.0) if nonnegative else np.array(mixed)
+    shares = {name: round(float(a), 6) for name, a in zip(heard, weights, strict=True) if a > 0}
+    cost = float(weights @ free) + len(shares) - 1
+    judgement = judged(float(weights @ products @ weights), min(cost, array.size), array.size, level)
+    return Estimate(
+        values=values,
+        noisy=array,
+        sigma=level,
+        noise=noise,
+        method="auto",
+        parameters={"weights": shares, "nonnegative": nonnegative},
+        judge=lambda: judgement,
+        words=_words(estimates, shares, level),
+    )
+
+
+def _error(one: Estimate, other: Estimate) -> float:
+    """The standard error of half the difference of two risks, in degrees of freedom."""
+    apart = float(((one.values - other.values) ** 2).sum()) / one.sigma**2
+    return math.sqrt(apart + abs((one.degrees_of_freedom or 0.0) - (other.degrees_of_freedom or 0.0)))
+
+
+def _lead(e: Estimate, raw: Estimate) -> float:
+    """By how many standard errors an estimate beats the raw values."""
+    moved = float(((e.noisy - e.values) ** 2).sum()) / e.sigma**2
+    won = e.bins - (e.degrees_of_freedom or 0.0) - moved / 2
+    return won / max(_error(e, raw), 1e-12)
+
+
+def least_on_simplex(quadratic: Floats, linear: Floats) -> Floats:
+    """argmin a'Qa + 2 c'a over a >= 0, sum a = 1, exactly: on each face the minimum solves linear equations."""
+    size = linear.size
+    scale = max(float(np.abs(quadratic).max()), float(np.abs(linear).max()), np.finfo(float).tiny)
+    q, c = quadratic / scale, linear / scale
+    best, lowest = np.zeros(size), math.inf
+    for count in range(1, size + 1):
+        for face in map(list, combinations(range(size), count)):
+            inner = np.block([[q[np.ix_(face, face)], np.ones((count, 1))], [np.ones((1, count)), np.zeros((1, 1))]])
+            part = np.linalg.lstsq(inner, np.append(-c[face], 1.0), rcond=1e-12)[0][:count]
+            if part.min() < 0 or abs(part.sum() - 1) > 1e-9:
+                continue
+            value = float(part @ q[np.ix_(face, face)] @ part + 2 * c[face] @ part)
+            if value < lowest - 1e-12:
+                lowest = value
+                best = np.zeros(size)
+                best[face] = part
+    return best
+
+
+def _words(estimates: Mapping[str, Estimate], shares: Mapping[str, float], sigma: float) -> str:
+    known = sorted((e.rmse, name) for name, e in estimates.items() if e.rmse is not None)
+    told = "; ".join(f"{name} {rmse:.4g}" for rmse, name in known)
+    used = ", ".join(f"{share:.0%} {name}" for name, share in sorted(shares.items(), key=lambda item: -item[1]))
+    return (
+        f"Estimated errors of the candidates alone: {told}; raw {sigma:.4g}. "
+        f"The mixture with the least estimated error, among those that beat the raw values beyond chance, is {used}."
+    )

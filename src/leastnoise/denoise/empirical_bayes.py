@@ -1,0 +1,203 @@
+"""Empirical Bayes: the prior that makes the noisy values most likely, and the posterior mean under it.
+
+    G = argmax_G  sum_i log integral p(y_i | f) dG(f)          (Kiefer & Wolfowitz 1956)
+    h_i = integral f p(y_i | f) dG(f) / integral p(y_i | f) dG(f)
+
+There is nothing to tune. G is found among weights on a lattice of atoms an eighth of sigma apart (a quarter where
+the values spread wide; finer atoms change no error by a tenth of a per cent), by an interior point that ends on a
+duality certificate (`interior_point.py`).
+
+**Degrees of freedom** have two parts: that of the posterior mean under a fixed prior (sum_i Var(f_i | y_i)/sigma^2
+under Gaussian noise; the slope of h averaged over y_i + n' under Laplace noise), and what fitting the prior to y
+adds (`freedom.py`). Under Laplace noise the second part is borrowed from the Gaussian fit to the same values: an
+approximation, within a few per cent of the true error where it was simulated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from leastnoise import errors
+from leastnoise.denoise.arrays import Floats, Noise, given_on_host
+from leastnoise.denoise.freedom import fitting_freedom, merged
+from leastnoise.denoise.interior_point import Solution, maximise_likelihood
+from leastnoise.denoise.kernels import GaussianBand, LaplaceChain
+from leastnoise.denoise.layout import Bounds, Layout, lay_out
+from leastnoise.denoise.risk import judged
+from leastnoise.denoise.threads import one_thread
+from leastnoise.estimate import Estimate, Judgement
+from leastnoise.parameters import Number
+
+SCALE = math.sqrt(0.5)  # Laplace's b in units of sigma
+TOLERANCE = 1e-6  # nats an observation
+NARROW = 40.0  # sigma, within which finer atoms cost nothing
+FAR = 5.0  # sigma beyond the support, where a Gaussian observation is moved to
+
+
+def empirical_bayes(
+    y: Any,
+    sigma: Number,
+    *,
+    support: Literal["real", "nonnegative"] | tuple[float, float] = "real",
+    integers: bool = False,
+    noise: Noise = "gaussian",
+) -> Estimate:
+    """The posterior mean under the prior that the values themselves make most likely.
+
+    `support` is where the truth can be: "real", "nonnegative" or (low, high); `integers` says it is whole numbers.
+
+    >>> e = empirical_bayes([0.3, -0.8, 1.1, 9.7, -0.2, 10.4], sigma=1.0, support="nonnegative")
+    >>> e.values.round(2)
+    array([ 0.12,  0.12,  0.12, 10.06,  0.12, 10.06])
+    """
+    y, sigma = given_on_host(y, sigma, noise)
+    bounds = _bounds(support, integers)
+    u = y.ravel() / sigma
+    low, high = (bound / sigma for bound in bounds)
+    unit = 1 / sigma if integers else 0.0
+    with one_thread():
+        fitted = (_gaussian if noise == "gaussian" else _laplace)(u, (low, high), unit)
+    moved = np.clip(fitted.means, low, high)
+    values = np.where(moved == u, y.ravel(), moved * sigma).reshape(y.shape)  # what did not move keeps its last bit
+    facts = {
+        "support": support if isinstance(support, str) else list(bounds),
+        "integers": integers,
+        "atoms": fitted.atoms,
+        "gap": fitted.gap,
+        "iterations": fitted.iterations,
+    }
+
+    @cache
+    def judge() -> Judgement:
+        return judged(float(((y - values) ** 2).sum()), fitted.freedom(), y.size, sigma)
+
+    return Estimate(
+        values=values, noisy=y, sigma=sigma, noise=noise, method="empirical_bayes", parameters=facts, judge=judge
+    )
+
+
+class Fitted(NamedTuple):
+    """Posterior means in units of sigma, what they cost in degrees of freedom, and how well the prior was found."""
+
+    means: Floats
+    fixed: float  # degrees of freedom under a fixed prior
+    fitting: Callable[[], float]  # and of fitting it
+    atoms: int
+    gap: float  # nats an observation that any other prior on the lattice could gain, at most
+    iterations: int
+
+    def freedom(self) -> float:
+        with one_thread():
+            return self.fixed + self.fitting()
+
+
+def _bounds(support: Any, integers: bool) -> Bounds:
+    if isinstance(support, str):
+        if support not in ("real", "nonnegative"):
+            raise errors.UnknownWord.among("support", support, ("real", "nonnegative"))
+        return (0.0, math.inf) if support == "nonnegative" else (-math.inf, math.inf)
+    try:
+        low, high = (float(bound) for bound in support)
+    except (TypeError, ValueError):
+        raise errors.WrongType('support must be "real", "nonnegative" or a pair (low, high).') from None
+    if integers:
+        low, high = np.ceil(low), np.floor(high)
+    if not low < high:
+        raise errors.BadClip(f"support must be (low, high) with low < high. Got {support} instead.")
+    return float(low), float(high)
+
+
+def _gaussian(u: Floats, bounds: Bounds, unit: float) -> Fitted:
+    near = np.clip(u, bounds[0] - FAR, bounds[1] + FAR)
+    spacing = 0.125 if np.ptp(near) < NARROW else 0.25
+    placed = lay_out(near, bounds, unit, spacing=spacing, fineness=0.125, quiet=8.0)
+    if not placed.atoms:
+        return _untouched(near)
+    kernel = GaussianBand(placed.atoms, placed.stride, placed.cell)
+    counts: Floats = np.bincount(placed.places + kernel.margin, placed.counts, kernel.cells).astype(float)
+    solved = maximise_likelihood(kernel, counts, TOLERANCE)
+    t = np.arange(-kernel.margin, kernel.margin + 1) * placed.cell
+    bell = np.exp(-0.5 * t * t)
+    mass = np.maximum(kernel.against(bell, solved.weights), np.finfo(float).tiny)
+    pull = kernel.against(bell * t, solved.weights) / mass  # how far the posterior mean lies below the cell
+    variance = kernel.against(bell * t * t, solved.weights) / mass - pull**2
+    position = placed.positions(near)
+    back = hermite(position + kernel.margin, pull, (1 - variance) * placed.cell)
+    means = near.copy()
+    means[~placed.alone] = placed.back(position - back / placed.cell)
+
+    def fitting() -> float:
+        step = placed.stride * placed.cell
+        lattice: Floats = np.arange(placed.atoms) * np.float64(step)
+        atoms, weights = merged(lattice, solved.weights, step, 0.01 / u.size)
+        edges = np.array(bounds)[:, None] - placed.origin
+        pinned = np.asarray((np.abs(atoms - edges) < 1e-9).any(axis=0))
+        return fitting_freedom(placed.places * np.float64(placed.cell), placed.counts, atoms, weights, pinned)
+
+    fixed = float(placed.alone.sum() + counts @ variance)
+    return Fitted(means, fixed, fitting, _alive(solved), solved.gap, solved.iterations)
+
+
+def _laplace(u: Floats, bounds: Bounds, unit: float) -> Fitted:
+    """Under Laplace noise an observation beyond all atoms tells no more than one at the last of them."""
+    near = np.clip(u, *bounds)
+    quiet = SCALE * (math.log(u.size) + 20)
+    placed = lay_out(near, bounds, unit, spacing=0.125, fineness=1 / 32, quiet=quiet)
+    if not placed.atoms:
+        return _untouched(near)
+    kernel = _chain(placed, placed.places.astype(float))
+    solved = maximise_likelihood(kernel, placed.counts, TOLERANCE)
+    a = np.arange(placed.atoms) * float(placed.stride)  # in cells
+    mass, first = kernel.at_atoms(solved.weights), kernel.at_atoms(solved.weights * a)
+    here = _chain(placed, placed.positions(near))
+    means = near.copy()
+    means[~placed.alone] = placed.back(here.between(first) / here.between(mass))
+    nodes = _chain(placed, np.arange((placed.atoms - 1) * placed.stride + 1, dtype=float))
+    rise = np.diff(nodes.between(first) / nodes.between(mass))  # of the posterior mean, over each cell
+    outside = np.abs(u - near)[~placed.alone]
+    fixed = float(placed.alone.sum() + _falling(placed, np.exp(-outside / SCALE)) @ rise)
+    return Fitted(
+        means, fixed, lambda: _gaussian(u, bounds, unit).fitting(), _alive(solved), solved.gap, solved.iterations
+    )
+
+
+def _untouched(u: Floats) -> Fitted:
+    """Every value is so far from the others that each is its own atom."""
+    return Fitted(u.copy(), float(u.size), lambda: 0.0, u.size, 0.0, 0)
+
+
+def _alive(solved: Solution) -> int:
+    return int((solved.weights > 1e-6).sum())
+
+
+def _falling(placed: Layout, heard: Floats) -> Floats:
+    """How many of y_i + n' are expected in each cell, for observations at nodes: a smooth of the counts.
+
+    Of one at a node, (1 - r)/2 r^k fall into the k-th cell on either side, r = exp(-cell/b); `heard` is the part of an
+    observation outside the support that can reach it.
+    """
+    size = (placed.atoms - 1) * placed.stride + 1
+    step = placed.cell / SCALE
+    counts = np.bincount(np.clip(placed.places, 0, size - 1)[placed.inverse], heard, size)
+    smooth = LaplaceChain.of(size, step, np.zeros(0, dtype=np.intp), np.zeros(0)).at_atoms(counts.astype(float))
+    return np.asarray(math.tanh(step / 2) / 2 * (smooth[1:] + smooth[:-1]))
+
+
+def _chain(placed: Layout, position: Floats) -> LaplaceChain:
+    inside = np.clip(position, 0, (placed.atoms - 1) * placed.stride) / placed.stride
+    cell = np.floor(inside).astype(np.intp)
+    return LaplaceChain.of(placed.atoms, placed.stride * placed.cell / SCALE, cell, inside - cell)
+
+
+def hermite(x: Floats, value: Floats, slope: Floats) -> Floats:
+    """The cubic through values and slopes at 0, 1, 2, ..., at the points x."""
+    k = np.minimum(x.astype(np.intp), value.size - 2)
+    t = x - k
+    rise = value[k + 1] - value[k]
+    bend = slope[k] - rise, rise - slope[k + 1]
+    return np.asarray(value[k] + t * (rise + (1 - t) * ((1 - t) * bend[0] + t * bend[1])))

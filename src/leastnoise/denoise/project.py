@@ -1,0 +1,230 @@
+"""Consistency with what is known: the point of a convex set that is nearest to the noisy values.
+
+    h = argmin_{h in C} ||y - h||^2
+
+When the truth lies in C, projecting never increases the error, whatever the noise (projections are contractions).
+Sets: the L1, L2, Linf ball of a radius, the non-negative orthant, the simplex {h >= 0, sum h = total}, a known
+total, known sums of bins (A h = totals, as in hierarchies), and monotone sequences.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+
+from leastnoise import errors, parameters
+from leastnoise.denoise.arrays import Noise, given, given_on_host, squares
+from leastnoise.denoise.risk import beyond, judged
+from leastnoise.denoise.threshold import shrunk
+from leastnoise.estimate import Estimate, Judgement
+from leastnoise.parameters import Number
+
+Set = Literal["nonnegative", "l1", "l2", "linf", "simplex", "total"]
+
+
+def project(
+    y: Any,
+    sigma: Number,
+    *,
+    onto: Set,
+    radius: Number | None = None,
+    total: Number | None = None,
+    noise: Noise = "gaussian",
+) -> Estimate:
+    """The nearest point of a set that is known to hold the truth.
+
+    `radius` belongs to the balls "l1", "l2", "linf"; `total` to "simplex" and "total".
+
+    >>> project([3.0, -1.0, 0.5], sigma=1.0, onto="nonnegative").values
+    array([3. , 0. , 0.5])
+    >>> project([3.0, 2.0, -1.0], sigma=1.0, onto="simplex", total=3.0).values
+    array([2., 1., 0.])
+    """
+    y, sigma, xp = given(y, sigma, noise)
+    parameters.word("onto", onto, _RULES)
+    size = _size(onto, radius, total)
+    values, divergence = _RULES[onto](y, size, sigma, noise, xp)
+
+    def judge() -> Judgement:
+        free = divergence()
+        return Judgement(None, None) if free is None else judged(float(squares(y - values, xp)), free, d, sigma)
+
+    d = math.prod(y.shape)
+    chosen = {"onto": onto} | ({} if size is None else {"total" if onto in _TOTALS else "radius": size})
+    return Estimate(values=values, noisy=y, sigma=sigma, noise=noise, method="project", parameters=chosen, judge=judge)
+
+
+def consistent(
+    y: Any, sigma: Number, *, matrix: Any, totals: Any = 0.0, variances: Any = 1.0, noise: Noise = "gaussian"
+) -> Estimate:
+    """Known sums of bins: the weighted least-squares point of {A h = totals}, for a sparse matrix A.
+
+        h = y - V A' (A V A')^-1 (A y - totals),   V = diag(variances), relative to sigma^2
+
+    A hierarchy is a row for every parent: +1 for it, -1 for each of its children, total 0.
+
+    >>> consistent([10.0, 4.0, 3.0], sigma=1.0, matrix=[[1, -1, -1]]).values
+    array([9., 5., 4.])
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.linalg import splu
+
+    y, sigma = given_on_host(y, sigma, noise)
+    a = csr_array(matrix, dtype=np.float64)
+    if y.ndim != 1 or a.ndim != 2 or a.shape[1] != y.size:
+        raise errors.ShapesDisagree(f"matrix must have a column for each of the {y.size:,} values of a vector y.")
+    v = _spread(variances, y.size, "variances")
+    if not (v > 0).all():
+        raise errors.NotPositive("variances must be above 0: a value without noise needs no correction.")
+    target = _spread(totals, a.shape[0], "totals")
+    scaled = a.multiply(v).tocsr()
+    try:
+        push = splu((scaled @ a.T).tocsc()).solve(a @ y - target)
+        if not np.allclose(a @ (y - scaled.T @ push), target, atol=1e-6 * (1 + np.abs(target).max())):
+            raise RuntimeError
+    except RuntimeError:
+        raise errors.DependentSums(
+            "Some rows of matrix repeat or contradict others, so there is no one answer. Drop the rows that follow "
+            "from the rest."
+        ) from None
+    values = y - scaled.T @ push
+    free = float(y.size - a.shape[0])
+    moved = float(((values - y) ** 2).sum())
+
+    def judge() -> Judgement:
+        return judged(moved, free, y.size, sigma) if np.ptp(v) == 0 and v[0] == 1 else Judgement(None, free)
+
+    return Estimate(
+        values=values,
+        noisy=y,
+        sigma=sigma,
+        noise=noise,
+        method="consistent",
+        parameters={"sums": int(a.shape[0])},
+        judge=judge,
+    )
+
+
+def isotonic(y: Any, sigma: Number, *, increasing: bool = True, noise: Noise = "gaussian") -> Estimate:
+    """The nearest monotone sequence, by pooling adjacent violators; its degrees of freedom are its levels.
+
+    >>> isotonic([1.0, 3.0, 2.0, 5.0], sigma=1.0).values
+    array([1. , 2.5, 2.5, 5. ])
+    """
+    from scipy.optimize import isotonic_regression
+
+    y, sigma = given_on_host(y, sigma, noise)
+    if y.ndim != 1:
+        raise errors.ShapesDisagree(f"y must be a sequence. Got {y.ndim} dimensions instead: say y.ravel().")
+    made = isotonic_regression(y, increasing=increasing)
+    values = np.asarray(made.x)
+    moved, levels = float(((values - y) ** 2).sum()), float(len(made.blocks) - 1)
+
+    def judge() -> Judgement:
+        return judged(moved, levels, y.size, sigma) if noise == "gaussian" else Judgement(None, None)
+
+    return Estimate(
+        values=values,
+        noisy=y,
+        sigma=sigma,
+        noise=noise,
+        method="isotonic",
+        parameters={"increasing": increasing},
+        judge=judge,
+    )
+
+
+# Each rule returns the projection and a function for its divergence (None: not known under this noise).
+
+
+def _nonnegative(y: Any, size: None, sigma: float, noise: Noise, xp: Any) -> tuple[Any, Any]:
+    return xp.clip(y, 0.0, None), lambda: float(xp.sum(beyond(y, 0.0, sigma, noise, xp)))
+
+
+def _linf(y: Any, radius: float, sigma: float, noise: Noise, xp: Any) -> tuple[Any, Any]:
+    def free() -> float:
+        inside = beyond(y, -radius, sigma, noise, xp) - beyond(y, radius, sigma, noise, xp)
+        return float(xp.sum(inside))
+
+    return xp.clip(y, -radius, radius), free
+
+
+def _l2(y: Any, radius: float, sigma: float, noise: Noise, xp: Any) -> tuple[Any, Any]:
+    norm = xp.sqrt(squares(y, xp))
+    factor = radius / xp.clip(norm, radius, None)
+
+    def free() -> float | None:
+        d = math.prod(y.shape)
+        shrink = float(factor)
+        if noise != "gaussian":
+            return None
+        return float(d) if shrink == 1 else (d - 1) * shrink
+
+    return factor * y, free
+
+
+def _l1(y: Any, radius: float, sigma: float, noise: Noise, xp: Any) -> tuple[Any, Any]:
+    t = _water_level(xp.reshape(xp.abs(y), (-1,)), radius, xp)
+    values = shrunk(y, t, xp)
+    return values, lambda: float(xp.sum(xp.astype(values != 0, y.dtype))) - (t > 0) if noise == "gaussian" else None
+
+
+def _simplex(y: Any, total: float, sigma: float, noise: Noise, xp: Any) -> tuple[Any, Any]:
+    shift = float(xp.max(y))
+    t = _water_level(xp.reshape(y, (-1,)) - shift + total, total, xp)
+    values = xp.clip(y - (shift - total + t), 0.0, None)
+    return values, lambda: float(xp.sum(xp.astype(values > 0, y.dtype))) - 1 if noise == "gaussian" else None
+
+
+def _total(y: Any, total: float, sigma: float, noise: Noise, xp: Any) -> tuple[Any, Any]:
+    d = math.prod(y.shape)
+    return y - (xp.sum(y) - total) / d, lambda: d - 1.0
+
+
+def _water_level(x: Any, total: float, xp: Any) -> float:
+    """The t >= 0 with sum max(x_i - t, 0) = total, or 0 where the sum over x_i > 0 is smaller already."""
+    high = xp.sort(x, descending=True)
+    over = xp.cumulative_sum(high) - total
+    rank = xp.astype(xp.arange(1, x.shape[0] + 1, device=_device(x)), x.dtype)
+    kept = int(xp.sum(xp.astype(high * rank > over, xp.int64)))
+    return max(0.0, float(over[kept - 1]) / kept)
+
+
+_RULES: dict[str, Any] = {
+    "nonnegative": _nonnegative,
+    "l1": _l1,
+    "l2": _l2,
+    "linf": _linf,
+    "simplex": _simplex,
+    "total": _total,
+}
+_TOTALS = ("simplex", "total")
+
+
+def _size(onto: str, radius: Number | None, total: Number | None) -> float | None:
+    """The one number that the set needs."""
+    if onto == "nonnegative":
+        return None
+    name, value = ("total", total) if onto in _TOTALS else ("radius", radius)
+    if value is None:
+        raise errors.MissingParameter(f'onto="{onto}" needs {name}: say project(..., onto="{onto}", {name}=100).')
+    if onto == "total":
+        if not math.isfinite(value):
+            raise errors.NotFinite("total must be finite.")
+        return float(value)
+    return parameters.number(name, value)
+
+
+def _spread(value: Any, length: int, name: str) -> Any:
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape not in ((), (length,)):
+        raise errors.ShapesDisagree(f"{name} must be a number or {length:,} of them. Got shape {array.shape} instead.")
+    return np.broadcast_to(array, (length,))
+
+
+def _device(array: Any) -> Any:
+    import array_api_compat
+
+    return array_api_compat.device(array)

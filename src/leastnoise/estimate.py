@@ -1,0 +1,194 @@
+"""An Estimate: a release with its noise taken back out, and how much of it is believed to be gone.
+
+Everything here was computed from the noisy values and public facts, so it costs no privacy. `risk` is an estimate of
+the mean squared error per bin, made without the truth; it is None where no honest one exists.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from statistics import NormalDist
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from leastnoise import errors, parameters, storage
+from leastnoise.domain import Domain
+from leastnoise.keys import key_columns, read_domain, write_domain
+from leastnoise.parameters import Number
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+
+class Judgement(NamedTuple):
+    """How good an estimate is believed to be: mean squared error per bin, and effective number of parameters."""
+
+    risk: float | None
+    degrees_of_freedom: float | None
+
+
+class Credible(NamedTuple):
+    """Where the truth lies under the stated prior, bin by bin."""
+
+    low: Any
+    high: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Estimate:
+    """Denoised values. `values` and `noisy` belong to the caller's array library; nothing was copied to the host."""
+
+    values: Any
+    noisy: Any
+    sigma: float
+    noise: str
+    method: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    judge: Callable[[], Judgement]  # evaluated when asked: it reads the values once more
+    posterior_std: float | None = None  # of every bin, where the posterior is Gaussian
+    domain: Domain | None = None
+    words: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+        if isinstance(self.values, np.ndarray):
+            self.values.flags.writeable = False
+
+    @property
+    def bins(self) -> int:
+        """How many values."""
+        return math.prod(self.values.shape)
+
+    @property
+    def risk(self) -> float | None:
+        """The estimated mean squared error per bin; None where there is no honest estimate."""
+        return self.judge().risk
+
+    @property
+    def degrees_of_freedom(self) -> float | None:
+        """The divergence of the estimator: d for the raw values, 0 for a constant; None where unknown."""
+        return self.judge().degrees_of_freedom
+
+    @property
+    def rmse(self) -> float | None:
+        """The square root of `risk`, in the units of the values."""
+        risk = self.risk
+        return None if risk is None else math.sqrt(risk)
+
+    def interval(self, confidence: Number = 0.95) -> Credible:
+        """Where the truth lies under the prior that was given, bin by bin.
+
+        Only an estimate whose posterior is known has one. Of the others no interval around the denoised value keeps
+        its promise for every truth; the release's own does.
+        """
+        confidence = parameters.number("confidence", confidence)
+        if self.posterior_std is None:
+            raise errors.NoInterval(
+                f"{self.method} has no interval that holds whatever the truth is: denoising trades a known error for "
+                "an unknown bias. Use the release's own: release.interval(0.95)."
+            )
+        half = NormalDist().inv_cdf((1 + confidence) / 2) * self.posterior_std
+        return Credible(self.values - half, self.values + half)
+
+    def compare(self) -> dict[str, float | None]:
+        """Raw and denoised side by side: root mean squared errors, their ratio, and how far the values moved."""
+        rmse = self.rmse
+        gap = self.values - self.noisy
+        moved = math.sqrt(float((gap * gap).sum() if hasattr(gap, "sum") else np.square(_host(gap)).sum()) / self.bins)
+        ratio = None if rmse is None else rmse / self.sigma
+        return {"raw_rmse": self.sigma, "rmse": rmse, "ratio": ratio, "moved": moved}
+
+    def explain(self) -> str:
+        """What was done to the values, and what it is believed to be worth, in plain words."""
+        chosen = ", ".join(f"{name} = {_shown(value)}" for name, value in self.parameters.items())
+        seen = self.compare()
+        lines = [f"{self.bins:,} values denoised by {self.method}" + (f" ({chosen})." if chosen else "."), self.words]
+        if seen["rmse"] is None:
+            lines.append(f"The noise was {self.sigma:.4g}; what is left of it cannot be told without the truth.")
+        else:
+            lines.append(f"The error is estimated at {seen['rmse']:.4g} a bin; it was {self.sigma:.4g} before.")
+        return "\n".join(line for line in lines if line)
+
+    def __repr__(self) -> str:
+        rmse = self.rmse
+        left = "error unknown" if rmse is None else f"rmse {rmse:.4g}"
+        return f"<Estimate of {self.bins:,} values by {self.method}, {left}, was {self.sigma:.4g}>"
+
+    def _columns(self) -> dict[str, Any]:
+        keys = {"bin": np.arange(self.bins)} if self.domain is None else key_columns(self.domain, self.bins)
+        return {**keys, "value": _host(self.values).ravel(), "noisy": _host(self.noisy).ravel()}
+
+    def to_arrow(self) -> pa.Table:
+        """Key columns, `value` and `noisy` as an Arrow table."""
+        import pyarrow as pa
+
+        return pa.table(self._columns())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Key columns, `value` and `noisy` as a pandas data frame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise errors.MissingPackage.named("pandas", "to_pandas()") from None
+        return pd.DataFrame({name: np.array(c) if name in _OURS else c for name, c in self._columns().items()})
+
+    def to_polars(self) -> pl.DataFrame:
+        """Key columns, `value` and `noisy` as a Polars data frame."""
+        try:
+            import polars as pl
+        except ImportError:
+            raise errors.MissingPackage.named("polars", "to_polars()") from None
+        return pl.DataFrame(self._columns())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """One Parquet file: key columns, `value` and `noisy`, with all the rest in its metadata."""
+        kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _ELSEWHERE}
+        judged = self.judge()
+        facts = {
+            **kept,
+            "parameters": dict(self.parameters),
+            "domain": write_domain(self.domain),
+            "shape": list(self.values.shape),
+            "risk": judged.risk,
+            "degrees_of_freedom": judged.degrees_of_freedom,
+        }
+        storage.write(path, self.to_arrow(), what="estimate", facts=facts)
+
+    @classmethod
+    def _read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> Estimate:
+        known = {f.name for f in fields(cls)} - _ELSEWHERE | {"domain", "shape", "risk", "degrees_of_freedom"}
+        storage.refuse_unknown(facts, known | {"parameters"}, path)
+        judged = Judgement(facts.pop("risk"), facts.pop("degrees_of_freedom"))
+        shape = tuple(facts.pop("shape"))
+        facts["domain"] = read_domain(facts["domain"], table)
+        values, noisy = (np.array(table[name]).reshape(shape) for name in _OURS)
+        return cls(values=values, noisy=noisy, judge=lambda: judged, **facts)
+
+
+_OURS = ("value", "noisy")
+_ELSEWHERE = {"values", "noisy", "judge", "domain", "parameters"}
+
+
+def _host(array: Any) -> Any:
+    """The array in this machine's memory, as NumPy: only for files, frames and printing."""
+    if isinstance(array, np.ndarray):
+        return array
+    from array_api_compat import to_device
+
+    detached = array.detach() if hasattr(array, "detach") else array
+    return np.asarray(to_device(detached, "cpu") if hasattr(detached, "detach") else detached)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{_shown(part)} {name}" for name, part in value.items())
+    return str(value)

@@ -1,0 +1,169 @@
+"""The Estimate itself: files, frames, words, and how a release makes one."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import leastnoise as ln
+from leastnoise import errors
+from leastnoise.cli_denoise import denoise as command
+from leastnoise.domain import Domain, Keys
+from leastnoise.law import Gaussian
+from leastnoise.releases import Release
+
+Y = np.array([12.0, -3.0, 0.0, 5.0, -1.0, 40.0, 2.0, 1.0])
+
+
+def counts(kind: str = "count", mechanism: Any = "gaussian") -> Release:
+    domain = Domain(("place",), (Keys(tuple("abcdefgh")),))
+    return Release(values=Y.astype(np.int64), mechanism=mechanism, scale=2.0, grid=1.0, kind=kind, domain=domain)
+
+
+def test_a_release_denoises_itself_and_keeps_its_domain() -> None:
+    made = counts().denoise()
+    assert made.method == "auto"
+    assert made.domain is not None
+    assert list(made.to_pandas()["place"]) == list("abcdefgh")
+    assert made.sigma == Gaussian(2.0, 1.0).std  # the noise as it was drawn
+    assert (made.noisy == Y).all()
+
+
+def test_counts_are_not_negative_unless_you_say_so() -> None:
+    assert (counts().denoise().values >= 0).all()
+    assert counts().denoise("empirical_bayes").parameters["support"] == "nonnegative"
+    assert counts("vector").denoise("empirical_bayes").parameters["support"] == "real"
+    assert (counts().denoise("auto", nonnegative=False).values < 0).any()
+
+
+@pytest.mark.parametrize("method", ["james_stein", "soft_threshold", "hard_threshold", "empirical_bayes", "isotonic"])
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_both_doors_lead_to_the_same_estimate(method: str, mechanism: str) -> None:
+    release = counts("vector", mechanism)
+    one = release.denoise(method)
+    two = ln.denoise.METHODS[method](Y, release.std, noise=mechanism)
+    assert (one.values == two.values).all()
+    assert one.noise == mechanism
+
+
+def test_an_unknown_method_is_refused_with_a_hint() -> None:
+    with pytest.raises(errors.UnknownWord, match="james_stein"):
+        counts().denoise("james_stien")
+
+
+@pytest.mark.parametrize("method", ["auto", "hard_threshold", "empirical_bayes", "soft_threshold"])
+def test_what_is_saved_is_loaded(tmp_path: Path, method: str) -> None:
+    made = counts().denoise(method)
+    made.save(tmp_path / "e.parquet")
+    back = ln.load(tmp_path / "e.parquet")
+    assert isinstance(back, ln.Estimate)
+    assert (back.values == made.values).all()
+    assert (back.noisy == made.noisy).all()
+    assert back.risk == made.risk
+    assert back.degrees_of_freedom == made.degrees_of_freedom
+    assert back.explain() == made.explain()
+    assert dict(back.parameters) == dict(made.parameters)
+    assert back.domain == made.domain
+
+
+def test_shapes_survive_a_file(tmp_path: Path) -> None:
+    made = ln.denoise.james_stein(Y.reshape(2, 4), 2.0)
+    made.save(tmp_path / "e.parquet")
+    back = ln.load(tmp_path / "e.parquet")
+    assert isinstance(back, ln.Estimate)
+    assert (back.values == made.values).all()
+    assert back.values.shape == (2, 4)
+
+
+def test_a_file_with_unknown_facts_is_refused(tmp_path: Path) -> None:
+    from leastnoise import storage
+
+    made = ln.denoise.james_stein(Y, 2.0)
+    made.save(tmp_path / "e.parquet")
+    table, what, facts = storage.read(tmp_path / "e.parquet")
+    storage.write(tmp_path / "f.parquet", table, what=what, facts={**facts, "new": 1})
+    with pytest.raises(errors.NewerFormat):
+        ln.load(tmp_path / "f.parquet")
+    facts.pop("sigma")
+    storage.write(tmp_path / "g.parquet", table, what=what, facts=facts)
+    with pytest.raises(errors.NotOurs):
+        ln.load(tmp_path / "g.parquet")
+
+
+def test_compare_and_rmse() -> None:
+    made = ln.denoise.james_stein(Y, 2.0)
+    seen = made.compare()
+    assert seen["raw_rmse"] == 2.0
+    assert made.risk is not None
+    assert seen["rmse"] == math.sqrt(made.risk)
+    assert seen["ratio"] == seen["rmse"] / 2.0
+    assert seen["moved"] == pytest.approx(math.sqrt(np.mean((made.values - Y) ** 2)))
+
+
+def test_frames_show_both_columns() -> None:
+    made = ln.denoise.james_stein(Y, 2.0)
+    assert made.to_arrow().column_names == ["bin", "value", "noisy"]
+    assert made.to_polars()["value"].to_list() == made.values.tolist()
+    assert made.to_pandas()["noisy"].tolist() == Y.tolist()
+
+
+def test_an_interval_is_refused_where_none_is_honest() -> None:
+    with pytest.raises(errors.NoInterval, match=r"release\.interval"):
+        ln.denoise.auto(Y, 2.0).interval(0.95)
+    with pytest.raises(errors.NoInterval):
+        ln.denoise.gaussian_prior(Y, 2.0, prior_std=3, noise="laplace").interval()
+    with pytest.raises(errors.NotConfidence):
+        ln.denoise.gaussian_prior(Y, 2.0, prior_std=3).interval(1.5)
+
+
+def test_auto_explains_itself() -> None:
+    made = ln.denoise.auto(np.concatenate([np.zeros(50), Y]), 2.0)
+    words = made.explain()
+    assert sum(made.parameters["weights"].values()) == pytest.approx(1, abs=1e-5)
+    for name in made.parameters["weights"]:
+        assert name in words
+    assert "before" in words
+    assert "by auto" in repr(made)
+
+
+def test_aggregate_finds_the_best_mixture_of_two() -> None:
+    """Against a fine grid of weights."""
+    rng = np.random.default_rng(1)
+    y = np.repeat([0.0, 4.0], [3000, 1000]) + rng.standard_normal(4000)
+    one = ln.denoise.soft_threshold(y, 1.0, threshold=1.0)
+    two = ln.denoise.gaussian_prior(y, 1.0, prior_std=2.0)
+    made = ln.denoise.aggregate(y, 1.0, {"one": one, "two": two})
+    grid = [(a, b) for a in np.linspace(0, 1, 41) for b in np.linspace(0, 1 - a, 41)]
+
+    def score(a: float, b: float) -> float:
+        h = a * one.values + b * two.values + (1 - a - b) * y
+        free = a * one.degrees_of_freedom + b * two.degrees_of_freedom + (1 - a - b) * y.size
+        return float(((y - h) ** 2).sum() + 2 * free)
+
+    found = made.parameters["weights"]
+    assert score(found.get("one", 0), found.get("two", 0)) <= min(score(a, b) for a, b in grid) + 1e-3
+
+
+def test_estimates_of_other_values_are_not_mixed() -> None:
+    with pytest.raises(errors.ShapesDisagree):
+        ln.denoise.aggregate(Y, 2.0, {"other": ln.denoise.james_stein(Y[:5], 2.0)})
+
+
+def test_the_command(tmp_path: Path) -> None:
+    counts().save(tmp_path / "r.parquet")
+    app = typer.Typer()
+    app.command()(command)
+    done = CliRunner().invoke(app, [str(tmp_path / "r.parquet"), "-o", str(tmp_path / "e.parquet")])
+    assert done.exit_code == 0, done.output
+    made = ln.load(tmp_path / "e.parquet")
+    assert isinstance(made, ln.Estimate)
+    assert made.method == "auto"
+    again = CliRunner().invoke(app, [str(tmp_path / "e.parquet"), "-o", str(tmp_path / "f.parquet")])
+    assert isinstance(again.exception, errors.WrongType)
+    assert not (tmp_path / "f.parquet").exists()
