@@ -101,8 +101,10 @@ def _city(console: Console) -> None:
             str(junction), str(made.values[junction]), f"{low[junction]} … {high[junction]}", str(exact[junction])
         )
     console.print(shown)
-    error = float(np.sqrt(np.mean((made.values - exact) ** 2)))
+    cleaner = made.denoise()
+    before, after = (float(np.sqrt(np.mean((v - exact) ** 2))) for v in (made.values, cleaner.values))
     _say(
         console,
-        f"The typical error over all junctions is {error:.1f} (the noise's standard deviation: {made.std:.1f}).",
+        f"[bold]Taking the noise back out[/bold] costs no privacy: the typical error over all junctions falls from "
+        f"{before:.1f} to {after:.1f}. (Not knowing the truth, leastnoise put it at {cleaner.rmse:.1f}.)",
     )
