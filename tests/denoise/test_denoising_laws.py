@@ -194,3 +194,18 @@ def test_values_cannot_be_changed_and_the_input_is_not() -> None:
     assert (y == before).all()
     with pytest.raises(ValueError, match="read-only"):
         made.values[0] = 1.0
+
+
+@laws
+def test_the_chosen_threshold_has_the_least_unbiased_risk(noise: Any) -> None:
+    """Against every size as a threshold, one by one; many sizes lie beyond what noise reaches."""
+    y = np.concatenate([mixture(7, 150), np.full(60, 40.0)])
+
+    def figure(t: float) -> float:
+        made = soft_threshold(y, 1.0, threshold=t, noise=noise)
+        assert made.degrees_of_freedom is not None
+        return float(((y - made.values) ** 2).sum() + 2 * made.degrees_of_freedom)
+
+    chosen = soft_threshold(y, 1.0, threshold="sure", noise=noise).parameters["threshold"]
+    reach = math.sqrt(2 * math.log(y.size)) if noise == "gaussian" else math.sqrt(0.5) * (math.log(y.size) + 3)
+    assert figure(chosen) <= min(figure(t) for t in np.abs(y) if t <= reach) + 1e-6

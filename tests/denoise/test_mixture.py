@@ -177,3 +177,12 @@ def test_fitting_freedom_is_the_derivative_of_the_fit() -> None:
     assert fitting_freedom(x, np.ones(4), np.array([0.0]), np.array([1.0]), np.array([True])) == pytest.approx(
         0, abs=1e-9
     )
+
+
+def test_values_too_large_for_doubles_are_refused_and_left_alone_by_auto() -> None:
+    from leastnoise.denoise import auto
+
+    y = np.array([1e150, -3e150, 2.0, 5e149])
+    with pytest.raises(errors.OutOfRange):
+        empirical_bayes(y, 1.0)
+    assert np.allclose(auto(y, 1.0).values, y)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import combinations
 from typing import Any, Literal
 
@@ -61,7 +62,9 @@ def auto(
 def candidates(y: Floats, sigma: float, *, nonnegative: bool, effort: str, noise: Noise) -> dict[str, Estimate]:
     """What is worth trying on values without structure, by name."""
     support: Literal["real", "nonnegative"] = "nonnegative" if nonnegative else "real"
-    made = {"empirical_bayes": empirical_bayes(y, sigma, support=support, noise=noise)}
+    made: dict[str, Estimate] = {}
+    with suppress(errors.NotConverged, errors.OutOfRange):
+        made["empirical_bayes"] = empirical_bayes(y, sigma, support=support, noise=noise)
     if y.size >= 3:
         made["james_stein"] = james_stein(y, sigma, noise=noise)
     if y.size >= 4:
@@ -69,7 +72,7 @@ def candidates(y: Floats, sigma: float, *, nonnegative: bool, effort: str, noise
     if effort == "best":
         made["soft_threshold"] = soft_threshold(y, sigma, threshold="sure", noise=noise)
         made["soft_threshold_universal"] = soft_threshold(y, sigma, noise=noise)
-        if nonnegative:
+        if nonnegative and "empirical_bayes" in made:
             made["empirical_bayes_real"] = empirical_bayes(y, sigma, noise=noise)
     return made
 

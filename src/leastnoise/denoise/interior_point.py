@@ -48,7 +48,10 @@ def maximise_likelihood(kernel: Kernel, counts: Floats, tolerance: float) -> Sol
         iterations += 1
         mu = 0.1 * (w @ z) / w.size
         curvature = np.divide(ratio, f, out=np.zeros_like(c), where=seen)
-        dw = kernel.factor(curvature, z / w).solve(mu / w - gradient)
+        try:
+            dw = kernel.factor(curvature, z / w).solve(mu / w - gradient)
+        except np.linalg.LinAlgError:  # no more digits to gain; the certificate tells how good w is already
+            break
         dz = mu / w - z - z / w * dw
         w = w + _room(w, dw) * dw
         z = z + _room(z, dz) * dz

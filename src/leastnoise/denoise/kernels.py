@@ -200,4 +200,5 @@ class LaplaceChain:
         bands[2] += np.bincount(self.cell, self.left**2 * v, self.atoms)
         bands[2] += np.bincount(self.cell + 1, self.right**2 * v, self.atoms + 1)[:-1]
         bands[1] += np.bincount(self.cell + 1, self.left * self.right * v, self.atoms + 1)[:-1]
+        bands[2] *= 1 + 1e-13  # rounding in long chains must not make it indefinite
         return Factor(cholesky_banded(bands, check_finite=False, overwrite_ab=True), self.apply_inverse)

@@ -14,9 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise import errors
 from leastnoise.denoise.arrays import Floats
 
 Bounds = tuple[float, float]
+WIDEST = 2.0**50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +46,11 @@ class Layout:
 
 def lay_out(u: Floats, bounds: Bounds, unit: float, *, spacing: float, fineness: float, quiet: float) -> Layout:
     """Atoms at most `spacing` apart, cells at most `fineness` wide; on multiples of `unit` where it is above 0."""
+    if np.abs(u).max() > WIDEST:
+        raise errors.OutOfRange(
+            "y holds values beyond 2^50 sigma, where doubles cannot tell neighbours apart and noise does not matter. "
+            "Leave those values out, and denoise the rest."
+        )
     step, anchor = _lattice(u, bounds, unit, spacing)
     low, high = bounds
     origin = anchor + step * math.floor((min(max(u.min(), low), high) - anchor) / step + 1e-9)

@@ -108,7 +108,7 @@ def least_risk(size: Any, sigma: float, noise: Noise, xp: Any) -> float:
     b = sigma / math.sqrt(2)
     reach = universal(d, sigma) if noise == "gaussian" else b * (math.log(d) + 3)
     t = xp.concat((xp.zeros_like(flat[:1]), xp.sort(xp.clip(flat, None, reach))))
-    inside = t[1:]  # sorted sizes, those beyond reach counted at reach
+    inside = t[1:]
     below = xp.cumulative_sum(inside * inside, include_initial=True)
     above = xp.astype(xp.arange(d, -1, -1, device=_device(t)), t.dtype)
     if noise == "gaussian":
@@ -120,7 +120,8 @@ def least_risk(size: Any, sigma: float, noise: Noise, xp: Any) -> float:
         growth = xp.exp((reach - t) / b)
         free = growth * near / 2 + above - (xp.exp(t / b) - xp.exp(-t / b)) / 2 * xp.clip(far, 0.0, None)
     score = below + t * t * above + 2 * sigma**2 * free
-    return float(t[int(xp.argmin(score))])
+    tried = above >= xp.sum(xp.astype(flat > reach, t.dtype))  # the others stand at reach only because they were cut
+    return float(t[int(xp.argmin(xp.where(tried, score, xp.full_like(score, math.inf))))])
 
 
 def held_out(y: Any, sigma: float, noise: Noise, xp: Any) -> Judgement:
