@@ -7,12 +7,14 @@ from leastnoise import audit, baselines, domain, errors
 from leastnoise.budget import Budget
 from leastnoise.calibrate import delta, epsilon, sigma
 from leastnoise.comparison import Comparison, compare
+from leastnoise.composition import compose
 from leastnoise.errors import BudgetExhausted
 from leastnoise.estimate import Estimate
-from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP, compose
+from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.mechanism import release, release_sparse
 from leastnoise.planning import Plan, plan
-from leastnoise.releases import Release, SparseRelease, load, wrap
+from leastnoise.releases import Release, load, wrap
+from leastnoise.sparse_releases import SparseRelease
 from leastnoise.version import VERSION
 
 if TYPE_CHECKING:

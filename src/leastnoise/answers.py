@@ -24,7 +24,8 @@ from leastnoise.means import MeanRelease
 from leastnoise.parameters import Number
 from leastnoise.quantiles import QuantileRelease
 from leastnoise.recipe import Choice, Recipe
-from leastnoise.releases import Release, SparseRelease
+from leastnoise.releases import Release
+from leastnoise.sparse_releases import SparseRelease
 from leastnoise.thresholds import Threshold
 
 Answer = Release | SparseRelease | MeanRelease | QuantileRelease

@@ -25,8 +25,9 @@ from leastnoise.guarantee import Neighbours
 from leastnoise.keys import refuse_reserved
 from leastnoise.parameters import Number
 from leastnoise.recipe import Choice, Recipe
-from leastnoise.releases import Release, SparseRelease, Values
+from leastnoise.releases import Release, Values
 from leastnoise.sensitivity import Limits
+from leastnoise.sparse_releases import SparseRelease
 from leastnoise.thresholds import Threshold
 
 _CHUNK = 1 << 20  # values at a time: the memory beyond the output stays within a few dozen megabytes

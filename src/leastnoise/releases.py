@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leastnoise import errors, parameters, storage
-from leastnoise.domain import Domain, listed
+from leastnoise.domain import Domain
 from leastnoise.estimate import Estimate
 from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.keys import key_columns, read_domain, write_domain
@@ -293,14 +293,14 @@ class Release:
 
     def refuse_seeded(self, allowed: bool) -> None:
         """Refuse to write noise that can be repeated."""
-        _refuse_seeded(self.seeded, allowed)
+        refuse_seeded_noise(self.seeded, allowed)
 
     def facts(self) -> dict[str, Any]:
         """Everything but the values, as JSON."""
         facts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("values", "domain", "guarantee")}
         facts["made"] = self.made.isoformat()
         facts["limits"] = dict(self.limits)
-        facts["guarantee"] = _guarantee_facts(self.guarantee)
+        facts["guarantee"] = guarantee_facts(self.guarantee)
         facts["domain"] = write_domain(self.domain)
         return facts
 
@@ -316,122 +316,10 @@ class Release:
         storage.refuse_unknown(facts, {f.name for f in fields(cls)} - {"values"}, path)
         read = {
             "made": datetime.fromisoformat(facts["made"]),
-            "guarantee": _read_guarantee(facts["guarantee"]),
+            "guarantee": read_guarantee(facts["guarantee"]),
             "domain": read_domain(facts["domain"], table),
         }
         return cls(values=values, **{**facts, **read})
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SparseRelease:
-    """The bins of a huge domain whose noisy count passed a threshold; all others were below it.
-
-    `values` are soft-thresholded (moved toward zero by `threshold`) or, with kind "hard", the noisy counts
-    themselves. They are not counts plus symmetric noise any more: the threshold has chosen them, and `interval` knows.
-    """
-
-    indices: NDArray[Any]
-    values: Values
-    domain_size: int
-    sigma: float
-    threshold: float
-    at_least: int  # a bin shows when |noisy count| >= at_least = floor(threshold) + 1
-    kind: Literal["soft", "hard"]
-    guarantee: GaussianDP
-    delta: float | None
-    sensitivity: float
-    domain: Domain | None = None  # names the indices; not kept in files, where the keys have columns of their own
-    unit: str | None = None
-    limits: Mapping[str, int] = field(default_factory=dict)
-    query: str | None = None
-    id: str = field(default_factory=lambda: secrets.token_hex(8))
-    made: datetime = field(default_factory=lambda: datetime.now(UTC))
-    version: str = VERSION
-    seeded: bool = False
-
-    def __post_init__(self) -> None:
-        self.values.flags.writeable = False
-        self.indices.flags.writeable = False
-
-    @property
-    def law(self) -> Gaussian:
-        """The law of the noise that every one of the domain's bins received, before the threshold."""
-        return Gaussian(self.sigma, 1.0)
-
-    @property
-    def noisy(self) -> NDArray[np.int64]:
-        """The noisy counts of the bins that show: whole numbers, recovered from soft values exactly."""
-        if self.kind == "hard":
-            return np.asarray(self.values, dtype=np.int64)
-        return np.rint(self.values + np.copysign(self.threshold, self.values)).astype(np.int64)
-
-    def interval(self, confidence: Number = 0.95) -> Interval:
-        """Intervals that hold all `domain_size` true counts at once, for the bins that show.
-
-        Only an all-at-once interval stays honest after the threshold has chosen what to show.
-        """
-        half = np.int64(self.law.half_width(parameters.number("confidence", confidence), self.domain_size))
-        return Interval(self.noisy - half, self.noisy + half)
-
-    def hidden_at_most(self, confidence: Number = 0.95) -> int:
-        """How large (in size) any count that does not show can be, at the same all-at-once confidence."""
-        half = self.law.half_width(parameters.number("confidence", confidence), self.domain_size)
-        return self.at_least - 1 + int(half)
-
-    def explain(self) -> str:
-        """What was protected, how well, and what shows."""
-        moved = f", moved toward zero by {self.threshold:.4g}" if self.kind == "soft" else ""
-        shown = (
-            f"{self.indices.size:,} of {self.domain_size:,} bins show: those whose noisy count reached {self.at_least} "
-            f"in size{moved}. Every bin received Gaussian noise of standard deviation {self.law.std:.4g}, also the "
-            "empty ones."
-        )
-        lines = [shown, self.guarantee.explain(delta=self.delta or 1e-6)]
-        if self.seeded:
-            lines.append("WARNING: the noise came from a test's seed, so it hides nothing. Never publish this.")
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        loud = ", SEEDED: hides nothing" if self.seeded else ""
-        return f"<SparseRelease: {self.indices.size:,} of {self.domain_size:,} bins, sigma {self.sigma:.4g}{loud}>"
-
-    def to_arrow(self) -> pa.Table:
-        """`index` (as text past 64 bits) and `value` as an Arrow table."""
-        import pyarrow as pa
-
-        index = [str(i) for i in self.indices] if self.indices.dtype == object else self.indices
-        keys: dict[str, Any] = {}
-        if self.domain is not None:
-            found = [self.domain.key(int(i)) for i in self.indices]
-            keys = dict(key_columns(listed(self.domain.names, found), len(found)))
-        return pa.table({"index": index, **keys, "value": self.values})
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The same as a pandas data frame."""
-        return self.to_arrow().to_pandas()
-
-    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file: `index` and `value`, with all the rest in its metadata."""
-        _refuse_seeded(self.seeded, allow_seeded)
-        facts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("indices", "values", "domain")}
-        facts |= {
-            "limits": dict(self.limits),
-            "made": self.made.isoformat(),
-            "guarantee": _guarantee_facts(self.guarantee),
-            "domain_size": str(self.domain_size),
-        }
-        storage.write(path, self.to_arrow(), what="sparse release", facts=facts)
-
-    @classmethod
-    def _read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> SparseRelease:
-        storage.refuse_unknown(facts, {f.name for f in fields(cls)} - {"indices", "values", "domain"}, path)
-        facts["made"] = datetime.fromisoformat(facts["made"])
-        facts["guarantee"] = _read_guarantee(facts["guarantee"])
-        facts["domain_size"] = int(facts["domain_size"])
-        index = np.array(table["index"])
-        if facts["domain_size"] > 2**64:
-            index = np.array([int(i) for i in index.tolist()], dtype=object)
-        return cls(indices=index, values=np.array(table["value"]), **facts)
 
 
 def wrap(y: ArrayLike, *, sigma: Number, noise: Literal["gaussian", "laplace"] = "gaussian") -> Release:
@@ -461,10 +349,13 @@ def wrap(y: ArrayLike, *, sigma: Number, noise: Literal["gaussian", "laplace"] =
 Reader = Callable[[Any, dict[str, Any], str | os.PathLike[str]], Any]
 _READERS: dict[str, Reader] = {
     "release": Release._read,
-    "sparse release": SparseRelease._read,
     "estimate": Estimate._read,
 }
-_ROOMS = {"mean release": "leastnoise.means", "quantile release": "leastnoise.quantiles"}
+_ROOMS = {
+    "sparse release": "leastnoise.sparse_releases",
+    "mean release": "leastnoise.means",
+    "quantile release": "leastnoise.quantiles",
+}
 
 
 def register(what: str, reader: Reader) -> None:
@@ -485,7 +376,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise errors.NotOurs(f"{os.fspath(path)!r} was edited or damaged: its facts do not fit together.") from None
 
 
-def _refuse_seeded(seeded: bool, allowed: bool) -> None:
+def refuse_seeded_noise(seeded: bool, allowed: bool) -> None:
     if seeded and not allowed:
         raise errors.SeededRelease(
             "This release was made with a test's seed, so its noise can be repeated and hides nobody. Release again "
@@ -493,13 +384,13 @@ def _refuse_seeded(seeded: bool, allowed: bool) -> None:
         )
 
 
-def _guarantee_facts(guarantee: Promise | None) -> dict[str, Any] | None:
+def guarantee_facts(guarantee: Promise | None) -> dict[str, Any] | None:
     if guarantee is None:
         return None
     return {"type": type(guarantee).__name__, **{f.name: getattr(guarantee, f.name) for f in fields(guarantee)}}
 
 
-def _read_guarantee(facts: dict[str, Any] | None) -> Any:
+def read_guarantee(facts: dict[str, Any] | None) -> Any:
     if facts is None:
         return None
     types: dict[str, type[Promise]] = {"PureDP": PureDP, "ApproxDP": ApproxDP, "GaussianDP": GaussianDP}
