@@ -427,3 +427,20 @@ def test_means_module_reads_back_only_what_it_wrote(tmp_path: Path, people: Tabl
     made = question.release(**ASK)
     made.save(tmp_path / "m.parquet")
     assert ln.load(tmp_path / "m.parquet").half == made.half
+
+
+def test_a_lazy_frame_stays_lazy_until_the_release() -> None:
+    import polars as pl
+
+    calls: list[int] = []
+
+    def watched(frame: pl.DataFrame) -> pl.DataFrame:
+        calls.append(1)
+        return frame
+
+    lazy = pl.LazyFrame({"p": range(100), "k": ["a", "b"] * 50, "n": [None] * 100}).map_batches(watched)
+    question = ln.table(lazy, unit="p").histogram("k", keys=["a", "b"], max_rows=1)
+    question.expect(**ASK)
+    assert calls == []
+    assert aggregate(question).values.tolist() == [50, 50]
+    assert calls

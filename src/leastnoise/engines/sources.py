@@ -142,7 +142,10 @@ def _open_connection(connection: Any, table: str, *, name: str | None) -> Source
 
 
 def _in_memory(source: Any, module: str) -> Any:
-    """pandas, Polars, Arrow and DuckDB relations as one Arrow table."""
+    """pandas, Polars, Arrow and DuckDB relations as one Arrow table; a lazy Polars frame stays lazy.
+
+    A DuckDB relation belongs to its connection and is read here; (connection, table name) is read when released.
+    """
     import pyarrow as pa
 
     if isinstance(source, pa.Table):
@@ -152,17 +155,25 @@ def _in_memory(source: Any, module: str) -> Any:
     if module == "pandas":
         return reading(lambda: pa.Table.from_pandas(source, preserve_index=False))
     if module == "polars":
-        return reading(lambda: (source.collect() if hasattr(source, "collect") else source).to_arrow())
+        return reading(lambda: _typed(source) if hasattr(source, "collect") else source.to_arrow())
     if type(source).__name__ == "DuckDBPyRelation":
         return reading(lambda: source.to_arrow_table())
     return None
+
+
+def _typed(frame: Any) -> Any:
+    """A lazy frame with text for columns that have no type; only its schema is looked at."""
+    import polars as pl
+
+    empty = [name for name, kind in frame.collect_schema().items() if kind == pl.Null]
+    return frame.with_columns(pl.col(name).cast(pl.String) for name in empty) if empty else frame
 
 
 def _register(engine: Any, arrow: Any) -> Any:
     """A column without any value has no type in Arrow; it is text here, so that being empty is no mistake."""
     import pyarrow as pa
 
-    for place, field in enumerate(arrow.schema):
+    for place, field in enumerate(arrow.schema if isinstance(arrow, pa.Table) else ()):
         if pa.types.is_null(field.type):
             arrow = arrow.set_column(place, field.name, arrow.column(place).cast(pa.string()))
     engine.backend.con.register("leastnoise_rows", arrow)
