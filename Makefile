@@ -7,6 +7,7 @@ BIN := .venv/bin
 install: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
+	@echo "Setting up .venv: once, a minute or two ..."
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@

@@ -59,6 +59,10 @@ __all__ = [
 _LATER = {"denoise": "leastnoise.denoise", "lattice": "leastnoise.tables", "table": "leastnoise.tables"}
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'leastnoise' has no attribute {name!r}")

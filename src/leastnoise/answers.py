@@ -21,9 +21,8 @@ from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.keys import refuse_reserved
 from leastnoise.law import Gaussian
 from leastnoise.means import MeanRelease
-from leastnoise.parameters import Number
 from leastnoise.quantiles import QuantileRelease
-from leastnoise.recipe import Choice, Recipe
+from leastnoise.recipe import Recipe
 from leastnoise.releases import Release
 from leastnoise.sparse_releases import SparseRelease
 from leastnoise.thresholds import Threshold
@@ -63,18 +62,18 @@ class Expectation:
         return "\n".join(line for line in lines if line)
 
 
-def expect(query: Any, *, epsilon: Number, delta: Number, mechanism: Choice = "auto") -> Expectation:
-    """What `release` would do with these numbers."""
+def expect(query: Any, **asked: Any) -> Expectation:
+    """What `release` would do with these numbers; a budget is only looked at."""
     limits = limits_of(query)
     if unknown_keys(query):
-        decided = _decide_unknown(query, epsilon=epsilon, delta=delta, mechanism=mechanism)
+        decided = _decide_unknown(query, **asked)
         cut, law = decided.noise, Gaussian(decided.noise.sigma, 1.0)
         note = "Bins that nobody listed: their chance to show is part of delta."
         half = law.half_width(0.95)
         return Expectation(
             "gaussian", cut.sigma, law.std, half, None, cut.at_least, limits, None, decided.guarantee, note
         )
-    chosen = _decide(query, epsilon=epsilon, delta=delta, mechanism=mechanism).noise
+    chosen = _decide(query, **asked).noise
     at_least = None
     if query.sparse:
         at_least = int(gate.sparse_cut(chosen, query.size, "universal", "soft") // 1) + 1
@@ -168,6 +167,11 @@ def _decide(query: Any, *, budget: Budget | None = None, **asked: Any) -> charge
 def _decide_unknown(query: Any, *, budget: Budget | None = None, **asked: Any) -> charge.Charge[Threshold]:
     _only_gaussian(asked, "Unknown keys are released with Gaussian noise and a threshold")
     ask = {name: asked.get(name) for name in ("epsilon", "delta", "share")}
+    if parameters.is_zero(ask["delta"]):
+        raise errors.DeltaIsZero(
+            "Keys that nobody listed show with some small probability, so they need a delta above 0, such as "
+            "delta=1e-6. With delta = 0, list the keys."
+        )
     return charge.decide_unknown(budget, limits=query.limits, neighbours=query.neighbours, **ask)
 
 

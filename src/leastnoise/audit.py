@@ -148,7 +148,7 @@ def _samples(name: str, values: ArrayLike) -> Floats:
     array = np.asarray(values)
     if array.dtype.kind not in "iuf":
         raise errors.WrongType(f"{name} must be an array of outputs. Got an array of {array.dtype} instead.")
-    table = array.astype(np.float64).reshape(len(array), -1) if array.ndim else array.reshape(0, 1)
+    table = array.astype(np.float64).reshape(len(array), -1) if array.size else np.zeros((0, 1))
     if len(table) < 100:
         raise errors.EmptyArray(f"{name} has fewer than 100 samples, which can prove nothing. Sample 100,000.")
     return table

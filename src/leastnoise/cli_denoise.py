@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json as json_text
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ def denoise(
     release: Annotated[Path, typer.Argument(help="A file that `save` wrote, or the command line.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the estimate goes (Parquet).")],
     method: Annotated[str, typer.Option(help="auto, james_stein, soft_threshold, empirical_bayes, ...")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for programs.")] = False,
 ) -> None:
     """Take the noise back out of a release. It costs no privacy.
 
@@ -23,8 +25,16 @@ def denoise(
     """
     loaded = ln.load(release)
     if not isinstance(loaded, ln.Release):
-        raise errors.WrongType(f"{str(release)!r} holds no release to denoise. Give the file of a release.")
-    storage.check_writable(output)
+        raise errors.WrongType(
+            f"{str(release)!r} holds a {type(loaded).__name__}, and only counts, sums and vectors are denoised."
+        )
+    storage.check_writable(output, sources=[str(release)])
     made = loaded.denoise(method)
     made.save(output)
-    Console().print(made.explain(), highlight=False)
+    if json:
+        typer.echo(
+            json_text.dumps({"output": str(output), "method": made.method, "rmse": made.rmse, "was": made.sigma})
+        )
+        return
+    Console().print(made.explain(), highlight=False, markup=False)
+    Console().print(f"Written: {output}", highlight=False, markup=False)

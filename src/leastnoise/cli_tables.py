@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from leastnoise import errors, storage
 
@@ -39,6 +40,9 @@ MemoryLimit = Annotated[str | None, typer.Option(help="For DuckDB, such as 1GB."
 BudgetFile = Annotated[str | None, typer.Option("--budget", help="A ledger to pay from; see leastnoise budget.")]
 Share = Annotated[str | None, typer.Option(help="The part of it to spend, such as 0.25.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for programs.")]
+
+
+_SHOWN = 10  # rows that a terminal is shown
 
 
 def register(app: typer.Typer) -> None:
@@ -186,12 +190,26 @@ def _publish(query: Any, output: str, as_json: bool, asked: dict[str, Any]) -> N
     made.save(output)
     parts = getattr(made, "parts", made)
     if as_json:
-        facts = {"output": output, "sigma": parts.sigma, "query": query.describe()}
-        typer.echo(json_text.dumps(facts | {"mechanism": getattr(parts, "mechanism", "gaussian")}))
+        facts = {"output": output, "sigma": parts.sigma, "std": parts.law.std, "query": query.describe()}
+        facts["mechanism"] = getattr(parts, "mechanism", "gaussian")
+        if made.to_arrow().num_rows <= _SHOWN:
+            facts["rows"] = made.to_pandas().to_dict("records")
+        typer.echo(json_text.dumps(facts, default=str))
         return
     console = Console()
+    console.print(_first_rows(made))
     console.print(made.explain(), markup=False, highlight=False)
     console.print(f"Written: {output}", markup=False, highlight=False)
+
+
+def _first_rows(made: Any) -> Table:
+    found = made.to_arrow()
+    table = Table(caption=f"the first {_SHOWN} of {found.num_rows:,} rows" if found.num_rows > _SHOWN else None)
+    for name in found.column_names:
+        table.add_column(name, justify="right")
+    for row in found.slice(0, _SHOWN).to_pylist():
+        table.add_row(*(f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in row.values()))
+    return table
 
 
 def _pair(text: str) -> tuple[float, float]:
@@ -220,6 +238,8 @@ def _axis(opened: Any, column: str, text: str) -> Any:
     path, colon, name = text.rpartition(":")
     if colon and path.endswith((".parquet", ".csv")):
         return _public_column(path, name)
+    if text.endswith((".parquet", ".csv")):
+        raise errors.BadDomain(f"Which column of {text!r} holds the keys? Say --keys {text}:COLUMN.")
     items = text.split(",")
     if not opened[column].type().is_string() and all(re.fullmatch(r"-?\d+", item) for item in items):
         return [int(item) for item in items]

@@ -196,6 +196,9 @@ class Days:
     stop: date
 
     def __post_init__(self) -> None:
+        for name in ("start", "stop"):
+            if isinstance(getattr(self, name), str):
+                object.__setattr__(self, name, date.fromisoformat(getattr(self, name)))
         if self.stop <= self.start:
             raise BadDomain(f"no day lies between {self.start} and {self.stop}. Say start < stop.")
 
@@ -225,6 +228,9 @@ class Hours:
     stop: datetime
 
     def __post_init__(self) -> None:
+        for name in ("start", "stop"):
+            if isinstance(getattr(self, name), str):
+                object.__setattr__(self, name, datetime.fromisoformat(getattr(self, name)))
         ends = (self.start, self.stop)
         if any((end.minute, end.second, end.microsecond) != (0, 0, 0) for end in ends):
             raise BadDomain("hours begin on the hour. Give ends with no minutes and seconds.")

@@ -20,6 +20,7 @@ from flint import arb
 
 from leastnoise import errors
 from leastnoise.calibrate import proof
+from leastnoise.parameters import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,23 @@ class Gaussian:
     def half_width(self, confidence: float, bins: int = 1) -> float:
         """The least h with P(all `bins` draws lie within +-h) >= confidence, rounded up."""
         return _least(self, normal_reach(confidence, bins) * self.sigma, confidence, bins)
+
+    def truth_given_shown(self, values: Floats, at_least: int, chance: float) -> Floats:
+        """For noisy values that show because they reached `at_least`: the truth c, 0 or more, at which a value as large
+        as this one, *given that it shows*, has this chance. It grows with the chance.
+
+        P(Y >= y | Y >= T) = Phi(-(y - g/2 - c)/sigma) / Phi(-(T - g/2 - c)/sigma), which grows with c: bisection.
+        """
+        from scipy.special import log_ndtr
+
+        low, high = np.zeros(values.shape), values + 45.0 * self.sigma
+        for _ in range(100):
+            c = (low + high) / 2
+            seen = log_ndtr(-(values - self.grid / 2 - c) / self.sigma)
+            shown = log_ndtr(-(at_least - self.grid / 2 - c) / self.sigma)
+            small = seen - shown < math.log(chance)
+            low, high = np.where(small, c, low), np.where(small, high, c)
+        return (low + high) / 2
 
     def sum_half_width(self, count: int, confidence: float) -> float:
         """The least h with P(|sum of `count` draws| <= h) >= confidence (by the normal law past 32 grid steps)."""

@@ -124,7 +124,8 @@ class MeanRelease:
             keys = dict(key_columns(self.domain, self.bins))
         low, high = self.interval(0.95)
         count = np.broadcast_to(self.counts, self.sums.shape)
-        return pa.table({**keys, "mean": self.values, "low": low, "high": high, "sum": self.sums, "count": count})
+        total = self.sums + self.centre * count  # of the values themselves, not of their distances from the centre
+        return pa.table({**keys, "mean": self.values, "low": low, "high": high, "sum": total, "count": count})
 
     def to_pandas(self) -> pd.DataFrame:
         """The same as a pandas data frame."""

@@ -93,9 +93,20 @@ class Query:
             f"{limits.max_per_bin} in a bin, {limits.max_bins} bins; neighbours {self.neighbours}"
         )
 
-    def expect(self, *, epsilon: Number, delta: Number, mechanism: Choice = "auto") -> Expectation:
+    def expect(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        sigma: Number | None = None,
+        mechanism: Choice = "auto",
+        budget: Budget | None = None,
+        share: Number | None = None,
+    ) -> Expectation:
         """What a release would be like: mechanism, noise, half-widths, threshold. Free, and no row is read."""
-        return answers.expect(self, epsilon=epsilon, delta=delta, mechanism=mechanism)
+        return answers.expect(
+            self, epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share
+        )
 
     def release(
         self,

@@ -6,6 +6,7 @@ denoising, pictures) is post-processing and can hurt nobody.
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import secrets
@@ -115,10 +116,12 @@ class Release:
         """Intervals that hold the truth with this confidence, each bin by itself or all bins at once.
 
         By the exact law on the grid. Real numbers were rounded to the grid before the noise, by half a step at
-        most, which widens their interval by as much. With unknown bins the published ones were chosen by their
-        noise, so their intervals hold before that choice only.
+        most, which widens their interval by as much. Bins that nobody listed show because their noisy count reached
+        a threshold; their intervals hold given that they do.
         """
         confidence = parameters.number("confidence", confidence)
+        if self.threshold is not None:
+            return self._interval_given_shown(confidence, simultaneous)
         half = self.law.half_width(confidence, max(1, self.bins) if simultaneous else 1)
         if self.values.dtype == np.int64:
             step = np.int64(half)
@@ -129,6 +132,13 @@ class Release:
         half = math.nextafter(half + self.grid / 2, math.inf)
         real: Any = self.values
         return Interval(real - half, real + half)
+
+    def _interval_given_shown(self, confidence: float, simultaneous: bool) -> Interval:
+        miss = (1 - confidence) / (max(1, self.bins) if simultaneous else 1)
+        law, shown = Gaussian(self.scale, self.grid), self.values.astype(np.float64)
+        low = np.floor(law.truth_given_shown(shown, self.threshold or 0, miss / 2))
+        high = np.ceil(law.truth_given_shown(shown + self.grid, self.threshold or 0, 1 - miss / 2))
+        return Interval(low.astype(np.int64), high.astype(np.int64))
 
     def total(self, bins: ArrayLike | slice | None = None, confidence: Number = 0.95) -> Total:
         """The sum of some bins (all by default) with its standard deviation and interval.
@@ -141,6 +151,9 @@ class Release:
         value = float(sum(chosen.tolist())) if chosen.dtype == np.int64 else math.fsum(chosen.tolist())
         if chosen.size == 0:
             return Total(0.0, 0.0, 0.0, 0.0)
+        if self.threshold is not None:  # chosen by their noise: the sum of intervals that hold together
+            low, high = (end[self._positions(bins)] for end in self.interval(confidence, simultaneous=True))
+            return Total(value, math.nan, float(low.sum()), float(high.sum()))
         half = self.law.sum_half_width(chosen.size, confidence)
         if self.values.dtype != np.int64:
             half += chosen.size * self.grid / 2
@@ -186,6 +199,22 @@ class Release:
         from leastnoise import denoise
 
         parameters.word("method", method, denoise.METHODS)
+        if self.threshold is not None:
+            raise errors.InvalidParameter(
+                f"Only bins whose noisy count reached {self.threshold} were published, so what is left of their noise "
+                "is not symmetric and no denoiser's law holds. List the keys to denoise, or use interval()."
+            )
+        needed = [
+            name
+            for name, parameter in inspect.signature(denoise.METHODS[method]).parameters.items()
+            if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty and name not in options
+        ]
+        if needed:
+            example = ", ".join(f"{name}=..." for name in needed)
+            raise errors.MissingParameter(
+                f'{method} needs to be told {" and ".join(needed)}: release.denoise("{method}", {example}) in Python. '
+                "What needs nothing is auto, empirical_bayes, james_stein, soft_threshold, hard_threshold or isotonic."
+            )
         if self.kind == "count":
             known: dict[str, dict[str, Any]] = {
                 "auto": {"nonnegative": True},
@@ -198,15 +227,17 @@ class Release:
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""
         what = self._what()
-        spread = f"standard deviation {self.std:.4g}; 95 % of them are off by at most {self.law.half_width(0.95):.4g}"
+        each = "it" if self.bins == 1 else "each"
+        spread = f"standard deviation {self.std:.4g}{self._typically()}"
         lines = [
-            f"{what} with {self.mechanism.capitalize()} noise added to each ({spread}).",
+            f"{what} with {self.mechanism.capitalize()} noise added to {each} ({spread}).",
             self.note,
             self._promise(),
         ]
         if self.threshold is not None:
             lines.append(
-                f"Bins were not listed in advance: only those with a noisy count of {self.threshold} or more show."
+                f"Bins were not listed in advance: only those with a noisy count of {self.threshold} or more show, "
+                "which makes them too high on average. Their intervals allow for that."
             )
         if self.limits:
             kept = ", ".join(f"{name} = {value}" for name, value in self.limits.items())
@@ -214,6 +245,14 @@ class Release:
         if self.seeded:
             lines.append("WARNING: the noise came from a test's seed, so it hides nothing. Never publish this.")
         return "\n".join(line for line in lines if line)
+
+    def _typically(self) -> str:
+        if self.threshold is not None:
+            return ""
+        half = f"{self.law.half_width(0.95):.4g}"
+        return (
+            f"; with 95 % confidence off by at most {half}" if self.bins == 1 else f"; 95 % are off by at most {half}"
+        )
 
     def _what(self) -> str:
         name = "value" if self.kind not in ("count", "sum") else self.kind

@@ -79,9 +79,11 @@ def check_writable(path: str | os.PathLike[str], *, sources: Iterable[str] = ())
     """Refuse a path that cannot be written, or that is one of the sources, before any noise is drawn for it."""
     for source in sources:
         if os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
-            raise errors.FileProblem(
-                f"{os.fspath(path)!r} is the private data itself, and the release would replace it. Give another path."
-            )
+            raise errors.FileProblem(f"{os.fspath(path)!r} is what is read, and would be replaced. Give another path.")
+    if Path(path).suffix.lower() in (".csv", ".json", ".txt", ".xlsx", ".npy"):
+        raise errors.FileProblem(
+            f"What is written is a Parquet file, and {os.fspath(path)!r} would say otherwise. Say -o out.parquet."
+        )
     with whole(path, commit=False) as unfinished:
         Path(unfinished).write_bytes(b"")
 

@@ -82,11 +82,10 @@ def _city(console: Console) -> None:
         f"junction at {HOUR}h, protecting every taxi, of which at most five trips count, one a junction?",
     )
     question = trips.where(f"hour = {HOUR}").histogram("pickup", keys=range(town.junctions), max_rows=5, max_per_bin=1)
-    _say(
-        console, f"[bold]What to expect[/bold] (free: no row is read)\n{question.expect(epsilon=EPSILON, delta=DELTA)}"
-    )
     with tempfile.TemporaryDirectory() as folder:
         book = ln.Budget.open(Path(folder) / "city.ledger", epsilon=1, delta=DELTA, unit="taxi")
+        expected = question.expect(budget=book, share=0.25)
+        _say(console, f"[bold]What a quarter of the budget buys[/bold] (asking is free: no row is read)\n{expected}")
         made = question.release(budget=book, share=0.25)
         exact = aggregate(question).values
         _say(console, f"[bold]Paid from a budget[/bold], on disk before any noise was drawn\n{book}")

@@ -58,7 +58,7 @@ def table(
     "1GB", is for DuckDB.
     """
     relation = check_neighbours(neighbours)
-    units = (unit,) if isinstance(unit, str) else tuple(unit)
+    units = (unit,) if isinstance(unit, str) else tuple(unit or ())
     if not units:
         raise MissingParameter("unit is empty: nobody would be protected. Name the column of the person, unit='taxi'.")
     opened = open_source(source, name=name, engine=engine, memory_limit=memory_limit)
@@ -83,6 +83,9 @@ class Table:
     unit: tuple[str, ...]
     neighbours: Neighbours
     kernels: tuple[tuple[str, int], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Table {self.source.name}: unit {' + '.join(self.unit)}, columns {', '.join(self.columns)}>"
 
     @property
     def columns(self) -> tuple[str, ...]:
