@@ -64,6 +64,12 @@ def test_zero_epsilon_has_gaussian_only() -> None:
     assert [r.mechanism for r in ln.compare(sensitivity=1, epsilon=0, delta=1e-6).rows] == ["gaussian"]
 
 
+def test_the_smallest_epsilons_answer() -> None:
+    names = {r.mechanism for r in ln.compare(sensitivity=1, epsilon=1e-300, delta=1e-6).rows}
+    assert {"gaussian", "laplace"} <= names
+    assert "renyi" not in names
+
+
 def test_a_query_brings_its_own_sensitivity() -> None:
     query = SimpleNamespace(sensitivity=SimpleNamespace(l1=5.0, l2=math.sqrt(5)), size=3874)
     by_hand = ln.compare(sensitivity=math.sqrt(5), l1_sensitivity=5, epsilon=0.5, delta=1e-6, bins=3874)

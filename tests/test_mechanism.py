@@ -328,6 +328,8 @@ def test_bad_sparse_releases() -> None:
         ln.release_sparse([1], [1], domain_size=10, **ASK, kind="medium")  # type: ignore[arg-type]
     with pytest.raises(errors.WrongType):
         ln.release_sparse([1], [1.5], domain_size=10, **ASK)
+    with pytest.raises(errors.WrongType):
+        ln.release_sparse(None, [1], domain_size=10, **ASK)
     with pytest.raises(errors.NotPositive):
         ln.release_sparse([1], [1], domain_size=0, **ASK)
     with pytest.raises(errors.TooManySurvivors):

@@ -16,6 +16,8 @@ from leastnoise.calibrate import proof
 from leastnoise.law import Laplace
 from leastnoise.parameters import Number
 
+LEAST_RENYI_EPSILON = 1e-100
+
 
 def classical_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0, extrapolate: bool = False) -> float:
     """Theorem 1: sigma = sensitivity sqrt(2 log(1.25/delta))/epsilon, for epsilon < 1 only.
@@ -86,8 +88,8 @@ def renyi_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0) ->
     delta = min over alpha > 1 of exp((alpha - 1)(alpha rho - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1).
     """
     epsilon, delta, sensitivity = _three(epsilon, delta, sensitivity)
-    if epsilon == 0:
-        raise errors.OutsideTheorem("The Renyi route has no answer at epsilon = 0. Use ln.sigma(epsilon=0, ...).")
+    if epsilon < LEAST_RENYI_EPSILON:  # rho would underflow
+        raise errors.OutsideTheorem("The Renyi route has no answer below epsilon = 1e-100. Use ln.sigma, which has.")
 
     def excess(log_sigma: float) -> float:
         return _renyi_log_delta(epsilon, math.exp(-2 * log_sigma) / 2) - math.log(delta)

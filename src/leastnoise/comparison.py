@@ -115,7 +115,8 @@ def compare(
     rows = _rows(l2, l1, epsilon, delta, bins)
     least = min(row.std for row in rows)
     scaled = [
-        Row(**{**asdict(row), "variance_ratio": (row.std / least) ** 2}) for row in sorted(rows, key=lambda r: r.std)
+        Row(**{**asdict(row), "variance_ratio": (row.std / least) * (row.std / least)})
+        for row in sorted(rows, key=lambda r: r.std)
     ]
     verdict = _verdict(l2, l1, l1_sensitivity is not None, epsilon, delta, bins) + _worst_bin(scaled, bins)
     return Comparison(tuple(scaled), verdict, epsilon, delta, bins)
@@ -131,8 +132,10 @@ def _rows(l2: float, l1: float, epsilon: float, delta: float, bins: int) -> list
         return rows
     law = Laplace(baselines.laplace_scale(epsilon=epsilon, l1_sensitivity=l1))
     rows.append(_row("laplace", law, bins, PureDP(epsilon).to_gaussian().mu ** 2, f"delta = 0; L1 = {l1:.5g}"))
-    others: list[tuple[str, Callable[..., float], str]] = [
-        ("renyi", baselines.renyi_sigma, "Renyi DP, tight conversion"),
+    others: list[tuple[str, Callable[..., float], str]] = []
+    if epsilon >= baselines.LEAST_RENYI_EPSILON:
+        others.append(("renyi", baselines.renyi_sigma, "Renyi DP, tight conversion"))
+    others += [
         ("zcdp", baselines.zcdp_sigma, "zCDP, textbook conversion"),
     ]
     if epsilon < 1:

@@ -123,8 +123,8 @@ def _integers(name: str, numbers: Integers) -> NDArray[Any]:
     """A flat array of an integer type, or of Python integers. The type is public; values are never shown."""
     if isinstance(numbers, np.ndarray) and numbers.dtype.kind in "iu" and numbers.ndim == 1:
         return numbers
-    array = np.empty(len(numbers), dtype=object)
     try:
+        array = np.empty(len(numbers), dtype=object)
         array[:] = [operator.index(number) for number in numbers]
     except TypeError:
         raise WrongType(
