@@ -18,7 +18,7 @@ from leastnoise.sparse_releases import SparseRelease
 from leastnoise.version import VERSION
 
 if TYPE_CHECKING:
-    from leastnoise import denoise
+    from leastnoise import denoise, graphs
     from leastnoise.tables import lattice, table
 
 __version__ = VERSION
@@ -44,6 +44,7 @@ __all__ = [
     "domain",
     "epsilon",
     "errors",
+    "graphs",
     "lattice",
     "load",
     "plan",
@@ -56,7 +57,12 @@ __all__ = [
 
 
 # Ibis, DuckDB and SciPy take a moment to import, so the rooms that need them are imported when first named.
-_LATER = {"denoise": "leastnoise.denoise", "lattice": "leastnoise.tables", "table": "leastnoise.tables"}
+_LATER = {
+    "denoise": "leastnoise.denoise",
+    "graphs": "leastnoise.graphs",
+    "lattice": "leastnoise.tables",
+    "table": "leastnoise.tables",
+}
 
 
 def __dir__() -> list[str]:
@@ -67,4 +73,4 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'leastnoise' has no attribute {name!r}")
     room = import_module(_LATER[name])
-    return room if name == "denoise" else getattr(room, name)
+    return getattr(room, name, room)
