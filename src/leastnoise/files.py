@@ -62,7 +62,7 @@ def _parquet(content: bytes, path: str, column: str) -> NDArray[Any]:
     import pyarrow.parquet as pq
 
     try:
-        file = pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True)
+        file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
         names = file.schema_arrow.names
     except (pa.ArrowException, OSError):
         raise _unreadable(path) from None
@@ -84,11 +84,12 @@ def _csv(content: bytes, path: str, column: str, kind: Kind | None) -> NDArray[A
             "Say --type int for counts, or --type float."
         )
     try:
-        _check_name(column, csv.read_csv(io.BytesIO(content[: content.find(b"\n") + 1 or None])).column_names)
+        _check_name(column, csv.read_csv(pa.BufferReader(content[: content.find(b"\n") + 1 or None])).column_names)
         options = csv.ConvertOptions(
             column_types={column: pa.int64() if kind == "int" else pa.float64()}, include_columns=[column]
         )
-        cells = csv.read_csv(io.BytesIO(content), convert_options=options)[column]
+        # Arrow's own buffer: its threads would call a Python file's read() even while the interpreter shuts down.
+        cells = csv.read_csv(pa.BufferReader(content), convert_options=options)[column]
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise _unreadable(path) from None
     return _filled(cells)
