@@ -21,8 +21,9 @@ lint: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# One process a core; a file's tests stay together, so that its engines and fixtures start once.
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # Every example in the docs and the README, executed.
 docs: install
