@@ -91,7 +91,7 @@ def fingerprint_of(figure: ModuleType, quick: bool) -> str:
     for room in ROOMS:
         place = package / room
         files += sorted(place.glob("*.py")) if place.is_dir() else [place]
-    files += getattr(figure, "INPUTS", lambda: [])()
+    files += getattr(figure, "inputs", list)()
     digest = hashlib.sha256(b"quick" if quick else b"full")
     for file in files:
         digest.update(file.name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())

@@ -29,9 +29,10 @@ class Claim:
         return self.agrees != self.expected
 
     def line(self) -> str:
-        """A line of the table."""
+        """A line of the table; a statement of our own has no place in the paper."""
         verdict = {"yes": "yes", "in part": "**in part**", "no": "**no**"}[self.agrees]
-        return f"| {self.text} | {self.place} | {self.measured} | {verdict} | {self.why} |"
+        cells = [self.text, *([self.place] if self.place else []), self.measured, verdict, self.why]
+        return f"| {' | '.join(cells)} |"
 
 
 HEAD = "| the paper says | where | we measure (± one standard error) | agrees | if not, why |\n|---|---|---|---|---|"

@@ -1,8 +1,8 @@
 """Three statements of the paper that do not hold as printed, with the counter-examples and the corrected ones.
 
 Left: Theorem 4 at epsilon = 1. Its lower bound is claimed for more delta than it holds. Middle: Theorem 11 at d = 5,
-sigma = 1. The risk of James-Stein as printed, as it is, and as simulated. Right: the minimax risk over Lp balls, p >= 2,
-at B = sigma = 1, d = 100. A proved lower bound (the cube inside the ball) passes the printed value by far.
+sigma = 1. The risk of James-Stein as printed, as it is, and as simulated. Right: the minimax risk over Lp balls, p of 2
+or more, at B = sigma = 1, d = 100. A proved lower bound (the cube inside the ball) passes the printed value by far.
 """
 
 from __future__ import annotations
@@ -83,11 +83,10 @@ def draw(rows: list[Row]) -> Figure:
     left.plot(column(some, "x"), column(some, "mean"), color=style.INK, label="exact σ")
     left.plot([0, true], [bound] * 2, color="#009E73", linewidth=2, label="bound, corrected")
     left.plot([true, printed], [bound] * 2, color="#D55E00", linewidth=2, linestyle=(0, (2, 1)), label="bound, false")
-    left.plot(0.4, ln.sigma(epsilon=1, delta=0.4), "o", color="#D55E00", markersize=5)
-    left.annotate(
-        f"{ln.sigma(epsilon=1, delta=0.4):.3f}\nsuffices", (0.4, ln.sigma(epsilon=1, delta=0.4)), (0.33, 0.2), fontsize=7,
-        arrowprops={"arrowstyle": "-", "color": style.PALE, "linewidth": 0.6},
-    )  # fmt: skip
+    enough = ln.sigma(epsilon=1, delta=0.4)
+    left.plot(0.4, enough, "o", color="#D55E00", markersize=5)
+    thin = {"arrowstyle": "-", "color": style.PALE, "linewidth": 0.6}
+    left.annotate(f"{enough:.3f}\nsuffices", (0.4, enough), (0.33, 0.2), fontsize=7, arrowprops=thin)
     left.set(xlabel="δ", ylabel="σ at ε = 1", title="Theorem 4", ylim=(0, 1.9), xlim=(0, 0.6))
     left.legend(loc="upper right")
 
@@ -100,18 +99,25 @@ def draw(rows: list[Row]) -> Figure:
     for what, marker in (("plain", "o"), ("positive part", "^")):
         some = where(rows, panel="theorem 11", what=what)
         x, mean = column(some, "x"), column(some, "mean")
-        label = f"simulated, {what}"
+        label = "simulated" if what == "plain" else "positive part"
         middle.plot(x, mean, marker, color=style.INK, markerfacecolor="white" if marker == "^" else None, label=label)
-    middle.set(xlabel="w / σ", ylabel="squared error, d = 5", title="Theorem 11", ylim=(0, 5.3), xlim=(0, 3.05))
-    middle.legend(loc="lower right")
+    middle.set(xlabel="w / σ", ylabel="squared error, d = 5", title="Theorem 11", ylim=(0, 7), xlim=(0, 3.05))
+    middle.legend(loc="upper left", ncols=2, fontsize=6.5, columnspacing=1)
 
     some = where(rows, panel="minimax")
     inverse = 1 / column(some, "x")
-    rate = [ln.denoise.minimax_risk(bins=BALL_BINS, sigma=1, p=p if p < 1e9 else math.inf, radius=1) for p in column(some, "x")]
-    right.plot(inverse, [1 / (1 + 1 / BALL_BINS)] * len(some), color="#D55E00", linestyle=(0, (2, 1)), label="as printed")
+    rate = [
+        ln.denoise.minimax_risk(bins=BALL_BINS, sigma=1, p=p if p < 1e9 else math.inf, radius=1)
+        for p in column(some, "x")
+    ]
+    right.plot(
+        inverse, [1 / (1 + 1 / BALL_BINS)] * len(some), color="#D55E00", linestyle=(0, (2, 1)), label="as printed"
+    )
     right.plot(inverse, rate, color="#009E73", label="corrected")
     right.plot(inverse, column(some, "mean"), color=style.INK, linewidth=1, linestyle=":", label="proved lower bound")
-    right.set(yscale="log", xlabel="1/p", ylabel="squared error, d = 100", title="Minimax over Lp balls", ylim=(0.5, 100))
+    right.set(
+        yscale="log", xlabel="1/p", ylabel="squared error, d = 100", title="Minimax over Lp balls", ylim=(0.5, 300)
+    )
     right.set_xticks([0, 0.1, 0.2, 0.3, 0.4, 0.5], ["0\n(p = ∞)", ".1", ".2", ".3", ".4", ".5\n(p = 2)"])
     right.legend(loc="upper right")
     return figure
@@ -148,8 +154,10 @@ def claims(rows: list[Row]) -> list[Claim]:
         Claim(
             "James-Stein is within d²/(d-2)² of the Bayes risk for any w",
             "§4, after Theorem 11",
-            f"d = 5, w = 0.3: risk {low['mean']:.3f} ± {low['error']:.1g}, {low['mean'] / bayes:.2f} times the Bayes risk; "
-            f"claimed at most {allowed:.2f}; positive part {positive['mean']:.3f} ({positive['mean'] / bayes:.2f} times)",
+            f"d = 5, w = 0.3: risk {low['mean']:.3f} ± {low['error']:.1g}, {low['mean'] / bayes:.2f} times the Bayes "
+            "risk; "
+            f"claimed at most {allowed:.2f}; positive part {positive['mean']:.3f} ({positive['mean'] / bayes:.2f} "
+            "times)",
             verdict(low["mean"] <= allowed * bayes),
             "the ratio is 1 + (2/d) σ²/w², unbounded as w → 0",
             "no",

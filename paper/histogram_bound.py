@@ -1,8 +1,8 @@
 """Figure 5: what soft-thresholding risks on sparse and on power-law histograms, beside the paper's bounds.
 
-The bounds hide constants and logarithms: thin dashed lines are min{s sigma^2, n^(1/k) sigma^(2-1/k)} as printed, and the
-shaded region reaches to the explicit form (2 log d + 1)(sigma^2 + sum min(f^2, sigma^2)) of Donoho & Johnstone. The
-last panel is the paper's example p = 1, B = sigma. Squared error of all bins together, in units of sigma^2.
+The bounds hide constants and logarithms: thin dashed lines are min{s sigma^2, n^(1/k) sigma^(2-1/k)} as printed, and
+the shaded region reaches to the explicit form (2 log d + 1)(sigma^2 + sum min(f^2, sigma^2)) of Donoho & Johnstone.
+The last panel is the paper's example p = 1, B = sigma. Squared error of all bins together, in units of sigma^2.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ def measure(quick: bool) -> list[Row]:
     for k in steps((1.25, 3) if quick else (1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4), "power law, exponent"):
         rows += _risks("exponent", k, POWER_PEOPLE * np.arange(1, d + 1) ** -float(k), repetitions)
     for d in steps((100, 10_000) if quick else (10, 30, 100, 300, 1000, 3000, 10_000), "L1 ball, bins"):
-        rows += max((_risks("ball", d, f, (1 if quick else 5) * repetitions) for f in _corners(d)), key=lambda found: found[0]["mean"])
+        rows += max(
+            (_risks("ball", d, f, (1 if quick else 5) * repetitions) for f in _corners(d)),
+            key=lambda found: found[0]["mean"],
+        )
     return rows
 
 
@@ -112,8 +115,8 @@ def claims(rows: list[Row]) -> list[Claim]:
     auto = the(rows, panel="occupied", x=10_000, method="auto")
     grow = where(rows, panel="bins", method="TH")
     times = grow[-1]["mean"] / next(row for row in grow if row["bins"] >= 100)["mean"]
-    heavy = [row for row in where(rows, panel="exponent", method="TH")]
-    ball = [row for row in where(rows, panel="ball", method="TH")]
+    heavy = list(where(rows, panel="exponent", method="TH"))
+    ball = list(where(rows, panel="ball", method="TH"))
     hundred = the(rows, panel="ball", x=100, method="TH")
     beaten = [_other(rows, row)["mean"] < row["mean"] for row in histograms]
     return [
@@ -129,7 +132,8 @@ def claims(rows: list[Row]) -> list[Claim]:
         Claim(
             "The risk is linear in the sparsity s, not in d",
             "§4",
-            f"s = {SPIKES}: from {grow[0]['bins']:,} to {grow[-1]['bins']:,} bins; from d = 100 on it grows {times:.2f} "
+            f"s = {SPIKES}: from {grow[0]['bins']:,} to {grow[-1]['bins']:,} bins; from d = 100 on it grows "
+            f"{times:.2f} "
             f"times, the noise {grow[-1]['bins'] / 100:,.0f} times",
             verdict(times < 3),
         ),
@@ -139,30 +143,35 @@ def claims(rows: list[Row]) -> list[Claim]:
             f"k = {heavy[-1]['x']:g}: {shown(heavy[-1], 3)} σ² where no denoising risks 10,000 σ²; "
             f"k = {heavy[0]['x']:g}: {shown(heavy[0], 4)} σ²",
             verdict(heavy[-1]["mean"] < 1000 and heavy[0]["mean"] < 10_000, heavy[-1]["mean"] < 1000),
-            f"at k = {heavy[0]['x']:g} {heavy[0]['printed']:,.0f} bins stand above the noise, and the threshold cuts into all",
+            f"at k = {heavy[0]['x']:g} {heavy[0]['printed']:,.0f} bins stand above the noise, and the threshold cuts "
+            "into all",
             "in part",
         ),
         Claim(
             "As s ≤ d, it improves over the naive release for all d, n, s",
             "§4",
-            f"d = s = 10,000: {dense['mean'] / 10_000:.1f} times the naive release's error (auto: {auto['mean'] / 10_000:.3f})",
+            f"d = s = 10,000: {dense['mean'] / 10_000:.1f} times the naive release's error (auto: "
+            f"{auto['mean'] / 10_000:.3f})",
             verdict(dense["mean"] <= 10_000, True),
-            f"only up to the hidden factor, {2 * math.log(10_000) + 1:.1f} here: on dense histograms the threshold is worse by that",
+            f"only up to the hidden factor, {2 * math.log(10_000) + 1:.1f} here: on dense histograms the threshold "
+            "is worse by that",
             "in part",
         ),
         Claim(
             "p = 1, B = σ: risk σB√(1 + log(dσ/B)), exponentially better than dσ²",
             "§4",
-            f"worst found by the threshold {min(r['mean'] for r in ball):.2f} to {max(r['mean'] for r in ball):.2f} σ² for "
+            f"worst found by the threshold {min(r['mean'] for r in ball):.2f} to {max(r['mean'] for r in ball):.2f} "
+            "σ² for "
             f"d to {ball[-1]['bins']:,}; at d = 100 {shown(hundred, 3)} where the paper's formula says "
             f"{hundred['printed']:.2f} and answering zero risks at most 1",
             verdict(False, max(r["mean"] for r in ball) < 10),
-            "the gain is real, but B = σ lies outside the formula's own regime (B/σ ≥ √log d): the minimax risk is at most "
+            "the gain is real, but B = σ lies outside the formula's own regime (B/σ ≥ √log d): the minimax risk is "
+            "at most "
             "B² = σ²",
             "in part",
         ),
         Claim(
-            "(ours) auto is below the paper's threshold on every one of these histograms",
+            "auto is below the paper's threshold on every one of these histograms",
             "",
             f"in {sum(beaten)} of {len(beaten)} settings",
             verdict(all(beaten), sum(beaten) > len(beaten) / 2),

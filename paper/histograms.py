@@ -148,13 +148,14 @@ def claims(rows: list[Row]) -> list[Claim]:
             verdict(all(sparse), sum(sparse) > len(sparse) / 2),
         ),
         Claim(
-            "(ours) least noise + auto, with the public total, beats every method of the paper",
+            "least noise + auto, with the public total, beats every method of the paper",
             "",
             f"of {len(wide)} settings with d ≥ 100, ours is best (within 2 %) in L2 {won['L2', 'known']} times "
             f"(without the total {won['L2', 'ours']}), in L1 {won['L1', 'known']} times (without {won['L1', 'ours']}); "
             f"{told(1, top, 'TH', 'ours', 'known')}; {told(0.1, top, 'TH', 'ours', 'known')}",
             verdict(min(won.values()) == len(wide), won["L2", "known"] > len(wide) / 2),
-            "auto minimises squared error, and a posterior mean is never exactly zero: in L1 the threshold's exact zeros "
+            "auto minimises squared error, and a posterior mean is never exactly zero: in L1 the threshold's exact "
+            "zeros "
             "win where the noise is large",
             "in part",
         ),

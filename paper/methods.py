@@ -59,3 +59,30 @@ def least(*, epsilon: float, delta: float, sensitivity: float, l1_sensitivity: f
         laplace(epsilon=epsilon, l1_sensitivity=l1_sensitivity),
     )
     return min(both, key=lambda noise: noise.std)
+
+
+def tree_wavelet(graph: Any) -> Method:
+    """The paper's wavelets: coefficients over one spanning tree, soft threshold at sigma sqrt(2 log d)."""
+    return lambda y, sigma: ln.denoise.tree_wavelet(y, sigma, graph=graph).values
+
+
+def trend_filter(graph: Any) -> Method:
+    """Graph trend filtering of order 0 (Wang et al. 2016), its penalty chosen by unbiased risk."""
+    return lambda y, sigma: ln.denoise.trend_filter(y, sigma, graph=graph).values
+
+
+def auto(graph: Any = None) -> Method:
+    """Ours, on Gaussian noise: the truth is known to be counts."""
+    return lambda y, sigma: ln.denoise.auto(y, sigma, graph=graph, nonnegative=True).values
+
+
+def on_maps(graph: Any) -> dict[str, Method]:
+    """What the paper tries on its maps, and ours."""
+    return {
+        "aGM": lambda y, sigma: y,
+        "JS": james_stein,
+        "TH": soft_threshold,
+        "wavelet": tree_wavelet(graph),
+        "trend": trend_filter(graph),
+        "auto": auto(graph),
+    }

@@ -87,5 +87,5 @@ def _value(text: str) -> Any:
 
 
 def _told(item: Any) -> str:
+    item = item[0] if isinstance(item, tuple) else item
     return f"{item:g}" if isinstance(item, (int, float)) and not isinstance(item, bool) else str(item)
-
