@@ -90,6 +90,8 @@ def curve(ax: Axes, method: str, x: Any, mean: Any, error: Any = None, **options
     x, mean = np.asarray(x, dtype=float), np.asarray(mean, dtype=float)
     style = {"label": look.label, "color": look.colour, "marker": look.marker, "linestyle": look.dash}
     style["markersize"] = 7 if look.marker == "*" else 4  # a star of equal size looks smaller
+    if method in ("auto", "ours", "known"):  # wide and behind, so that what coincides with it still shows
+        style |= {"linewidth": 2.4, "zorder": 1.9}
     ax.plot(x, mean, **{**style, "markeredgecolor": "white", "markeredgewidth": 0.4, **options})
     if error is not None:
         low, high = mean - 2 * np.asarray(error), mean + 2 * np.asarray(error)

@@ -82,10 +82,7 @@ def claims(rows: list[Row]) -> list[Claim]:
                 f"{shown(seen['auto'])}; "
                 f"the mean of all {shown(seen['constant'])}",
                 verdict(close),
-                "other days: the paper's counts (kernel-smoothed, 2014-09-24) are not public"
-                if places.REAL
-                else "the synthetic city: not comparable",
-                "yes" if places.REAL else verdict(close),
+                "other days: the paper's counts (kernel-smoothed, 2014-09-24) are not public",
             )
         )
     better = [found[n]["trend"]["mean"] < found[n]["wavelet"]["mean"] for n in MAPS]
