@@ -29,6 +29,7 @@ test: lint
 docs: install
 	$(BIN)/python -m pytest docs README.md
 
+# Every figure of the paper, its numbers, and results.md; ONLY=taxi_maps makes one, QUICK=1 checks every claim in a minute.
 paper: install
 	$(BIN)/python paper
 

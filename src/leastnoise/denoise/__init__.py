@@ -14,6 +14,7 @@ from leastnoise.denoise.project import consistent, isotonic, project
 from leastnoise.denoise.risk import monte_carlo_divergence
 from leastnoise.denoise.shrink import james_stein
 from leastnoise.denoise.threshold import hard_threshold, soft_threshold
+from leastnoise.denoise.trend_filter import trend_filter, trend_filter_path
 from leastnoise.estimate import Estimate
 
 METHODS: dict[str, Callable[..., Estimate]] = {
@@ -28,6 +29,7 @@ METHODS: dict[str, Callable[..., Estimate]] = {
     "posterior_mean": posterior_mean,
     "project": project,
     "soft_threshold": soft_threshold,
+    "trend_filter": trend_filter,
 }
 
 __all__ = [
@@ -48,4 +50,6 @@ __all__ = [
     "posterior_mean",
     "project",
     "soft_threshold",
+    "trend_filter",
+    "trend_filter_path",
 ]
