@@ -36,6 +36,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     up = "../" * page.file.src_uri.count("/")
     for source, target in OUTSIDE.items():
         markdown = re.sub(rf"\]\((?:\.\./)+{re.escape(source)}", f"]({up}{target}", markdown)
+    if not page.file.src_uri.startswith("notebooks/"):
+        markdown = markdown.replace(".ipynb)", ".md)")  # the page that shows the notebook
     return as_sessions(markdown)
 
 
