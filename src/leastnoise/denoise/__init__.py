@@ -9,6 +9,7 @@ from collections.abc import Callable
 from leastnoise.denoise.auto import aggregate, auto
 from leastnoise.denoise.empirical_bayes import empirical_bayes
 from leastnoise.denoise.minimax import bayes_risk, james_stein_risk, lp_ball, minimax_risk
+from leastnoise.denoise.neighbour_bayes import neighbour_bayes
 from leastnoise.denoise.prior import gaussian_prior, posterior_mean
 from leastnoise.denoise.project import consistent, isotonic, project
 from leastnoise.denoise.risk import monte_carlo_divergence
@@ -25,6 +26,7 @@ METHODS: dict[str, Callable[..., Estimate]] = {
     "isotonic": isotonic,
     "james_stein": james_stein,
     "lp_ball": lp_ball,
+    "neighbour_bayes": neighbour_bayes,
     "posterior_mean": posterior_mean,
     "project": project,
     "soft_threshold": soft_threshold,
@@ -45,6 +47,7 @@ __all__ = [
     "lp_ball",
     "minimax_risk",
     "monte_carlo_divergence",
+    "neighbour_bayes",
     "posterior_mean",
     "project",
     "soft_threshold",
