@@ -18,6 +18,7 @@ from leastnoise.denoise.risk import monte_carlo_divergence
 from leastnoise.denoise.shrink import james_stein
 from leastnoise.denoise.threshold import hard_threshold, soft_threshold
 from leastnoise.denoise.tree_wavelet import tree_wavelet
+from leastnoise.denoise.trend_filter import trend_filter, trend_filter_path
 from leastnoise.estimate import Estimate
 
 METHODS: dict[str, Callable[..., Estimate]] = {
@@ -36,6 +37,7 @@ METHODS: dict[str, Callable[..., Estimate]] = {
     "project": project,
     "soft_threshold": soft_threshold,
     "tree_wavelet": tree_wavelet,
+    "trend_filter": trend_filter,
 }
 
 __all__ = [
@@ -60,4 +62,6 @@ __all__ = [
     "project",
     "soft_threshold",
     "tree_wavelet",
+    "trend_filter",
+    "trend_filter_path",
 ]
