@@ -30,7 +30,8 @@ from leastnoise.estimate import Estimate, Judgement
 from leastnoise.graphs import Graph
 from leastnoise.parameters import Number
 
-PATIENCE = 3  # doublings of the penalty without a smaller risk after which no further is tried
+PATIENCE = 2  # doublings of the penalty without a smaller risk after which no further is tried
+NARROWEST = -6.0  # penalties below sigma / 64 change nothing
 TUNING = 2.0  # degrees of freedom that choosing the penalty costs
 
 
@@ -63,9 +64,9 @@ def fused_lasso(
     All orders share the penalty: a number, or the one for which their *mean* has the least unbiased risk. The seed
     only chooses orders.
 
-    >>> y = [0.3, -0.8, 0.1, -0.4, 9.2, 10.4, 9.5, 10.1]
-    >>> fused_lasso(y, sigma=0.5, graph=Graph.path(8), penalty=2.2).values.round(2)
-    array([0.35, 0.35, 0.35, 0.35, 9.25, 9.25, 9.25, 9.25])
+    >>> y = [0.3, -0.8, 0.1, -0.4, 10.2, 9.4, 9.5, 10.1]
+    >>> fused_lasso(y, sigma=0.5, graph=Graph.path(8), penalty=2.0).values
+    array([0.3, 0.3, 0.3, 0.3, 9.3, 9.3, 9.3, 9.3])
     """
     array, level = given_on_graph(y, sigma, noise, graph)
     given = penalty_or_word(penalty)
@@ -138,26 +139,31 @@ def mean_fit(y: Floats, rows: list[Chain], penalty: float) -> Fit:
 
 
 def least_risk(y: Floats, sigma: float, rows: list[Chain]) -> tuple[float, Fit]:
-    """The penalty whose mean fit has the least unbiased risk: by doublings, then two finer steps around the best."""
-    seen: dict[float, float] = {}
+    """The penalty whose mean fit has the least unbiased risk: sigma doubled or halved until it is worse on both sides
+    of the best, `PATIENCE` times, and then two finer steps around it."""
+    risks: dict[float, float] = {}
     best: Fit | None = None
 
-    def at(exponent: float) -> None:
+    def least() -> float:
+        return min(risks, key=risks.__getitem__)
+
+    def attempt(exponent: float) -> None:
         nonlocal best
         made = mean_fit(y, rows, sigma * 2.0**exponent)
         risk = float(((y - made.values) ** 2).sum()) + 2 * sigma**2 * made.pieces
-        if best is None or risk < min(seen.values()):
+        if best is None or risk < risks[least()]:
             best = made
-        seen[exponent] = risk
+        risks[exponent] = risk
 
-    exponent, worse, least = -3.0, 0, math.inf
-    while worse < PATIENCE and exponent <= math.log2(y.size) + 1:
-        at(exponent)
-        worse, least = (0, seen[exponent]) if seen[exponent] < least else (worse + 1, least)
-        exponent += 1
+    attempt(1.0)
+    widest = math.log2(y.size) + 2
+    while max(risks) < min(least() + PATIENCE, widest):
+        attempt(max(risks) + 1)
+    while min(risks) > max(least() - PATIENCE, NARROWEST):
+        attempt(min(risks) - 1)
     for step in (0.5, 0.25):
-        centre = min(seen, key=seen.__getitem__)
-        at(centre - step)
-        at(centre + step)
+        centre = least()
+        attempt(centre - step)
+        attempt(centre + step)
     assert best is not None
-    return sigma * 2.0 ** min(seen, key=seen.__getitem__), best
+    return sigma * 2.0 ** least(), best
