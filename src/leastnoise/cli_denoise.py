@@ -18,6 +18,7 @@ def denoise(
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the estimate goes (Parquet).")],
     method: Annotated[str, typer.Option(help="auto, james_stein, soft_threshold, empirical_bayes, ...")] = "auto",
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for programs.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing when all went well.")] = False,
 ) -> None:
     """Take the noise back out of a release. It costs no privacy.
 
@@ -31,6 +32,8 @@ def denoise(
     storage.check_writable(output, sources=[str(release)])
     made = loaded.denoise(method)
     made.save(output)
+    if quiet:
+        return
     if json:
         typer.echo(
             json_text.dumps({"output": str(output), "method": made.method, "rmse": made.rmse, "was": made.sigma})
