@@ -46,7 +46,9 @@ def test_the_site_builds_strictly_and_fetches_nothing(tmp_path: Path) -> None:
     pages = list(tmp_path.rglob("*.html"))
     assert len(pages) > 30
     for page in pages:
-        fetched = re.findall(r"<(?:script|link|img|iframe|source)\b[^>]*(?:src|href)=\"((?:https?:)?//[^\"]*)", page.read_text())
+        fetched = re.findall(
+            r"<(?:script|link|img|iframe|source)\b[^>]*(?:src|href)=\"((?:https?:)?//[^\"]*)", page.read_text()
+        )
         assert fetched == [], page.name
     for style in tmp_path.rglob("*.css"):
         assert not re.search(r"@import|url\(\s*['\"]?(?:https?:)?//", style.read_text()), style.name
