@@ -35,7 +35,7 @@ def measure(quick: bool) -> list[Row]:
         rows += _risks("exponent", k, POWER_PEOPLE * np.arange(1, d + 1) ** -float(k), repetitions)
     for d in steps((100, 10_000) if quick else (10, 30, 100, 300, 1000, 3000, 10_000), "L1 ball, bins"):
         rows += max(
-            (_risks("ball", d, f, (1 if quick else 5) * repetitions) for f in _corners(d)),
+            (_risks("ball", d, f, (1 if quick else 2) * repetitions) for f in _corners(d)),
             key=lambda found: found[0]["mean"],
         )
     return rows

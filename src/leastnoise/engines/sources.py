@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from leastnoise.engines import Engine, Source, reading
+from leastnoise.engines.headers import header
 from leastnoise.errors import MixedSchemas, UnknownSource
 
-ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv")
+ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 KINDS = (
     "a path, a glob or a list of Parquet or CSV files, a pandas, Polars or Arrow table, a DuckDB relation, "
     "(connection, table name), an Ibis table or a Spark DataFrame"
@@ -91,6 +92,9 @@ def ending(file: str) -> str:
 def check_schemas(files: Sequence[str]) -> None:
     """Every file of a table has the same columns of the same types; read from the footers."""
     if ending(files[0]) != ".parquet":
+        for file in files:
+            if header(file) != header(files[0]):
+                raise MixedSchemas(f'"{Path(file).name}" and "{Path(files[0]).name}" have different headers.')
         return
     import pyarrow.parquet as pq
 
