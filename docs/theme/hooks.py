@@ -1,4 +1,4 @@
-"""What MkDocs does not know of our pages: doctests are Python sessions, notebooks and files beside docs/ are pages too."""
+"""What MkDocs does not know of our pages: doctests are sessions, notebooks and files beside docs/ are pages too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The notebooks, run: `python docs/theme/notebooks.py` runs each and stores what it shows, so that pages can show it."""
+"""The notebooks, run: `python docs/theme/notebooks.py` runs each and stores what it shows, for the pages to show."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from PIL import Image
 from nbclient import NotebookClient
+from PIL import Image
 
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
 
