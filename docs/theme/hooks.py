@@ -1,9 +1,10 @@
-"""What MkDocs does not know of our pages: doctests are Python sessions, notebooks and files beside docs/ are pages too."""
+"""What MkDocs does not know of our pages: doctests are sessions, notebooks and files beside docs/ are pages too."""
 
 from __future__ import annotations
 
 import base64
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     return as_sessions(markdown)
 
 
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """Sentences in an output may wrap, tables may not."""
+    return re.sub(r'<span class="(go|gr|ne)">(?=[^<]{92})', r'<span class="\1 long">', html)
+
+
 def as_sessions(markdown: str) -> str:
     """A block that begins with >>> is a session; the blank line that ends a doctest is not shown."""
     return re.sub(r"```python\n(>>> .*?)\n*```", r"```pycon\n\1\n```", markdown, flags=re.DOTALL)
@@ -61,9 +67,15 @@ def as_page(path: Path) -> tuple[str, dict[str, bytes]]:
                 pictures[name] = base64.b64decode(data["image/png"])
                 parts.append(f"![The picture that this cell draws]({name})")
             elif text := output.get("text") or data.get("text/plain"):
-                parts.append(f"```text\n{text.rstrip()}\n```")
+                parts.append(f"```text\n{_wrapped(text)}\n```")
     parts.append(f"[The notebook itself]({path.name})")
     return "\n\n".join(parts), pictures
+
+
+def _wrapped(text: str) -> str:
+    return "\n".join(
+        "\n".join(textwrap.wrap(line, 96)) if len(line) > 100 else line for line in text.rstrip().splitlines()
+    )
 
 
 def _from_outside(text: str) -> str:
