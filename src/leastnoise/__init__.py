@@ -18,7 +18,7 @@ from leastnoise.sparse_releases import SparseRelease
 from leastnoise.version import VERSION
 
 if TYPE_CHECKING:
-    from leastnoise import denoise, graphs
+    from leastnoise import denoise, graphs, plot, report
     from leastnoise.tables import lattice, table
 
 __version__ = VERSION
@@ -48,8 +48,10 @@ __all__ = [
     "lattice",
     "load",
     "plan",
+    "plot",
     "release",
     "release_sparse",
+    "report",
     "sigma",
     "table",
     "wrap",
@@ -61,6 +63,8 @@ _LATER = {
     "denoise": "leastnoise.denoise",
     "graphs": "leastnoise.graphs",
     "lattice": "leastnoise.tables",
+    "plot": "leastnoise.plot",
+    "report": "leastnoise.report",
     "table": "leastnoise.tables",
 }
 

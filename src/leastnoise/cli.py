@@ -16,7 +16,7 @@ from rich.panel import Panel
 from rich.table import Table
 
 import leastnoise as ln
-from leastnoise import cli_budget, cli_denoise, cli_tables, errors, files, parameters, storage
+from leastnoise import cli_budget, cli_denoise, cli_report, cli_tables, errors, files, parameters, storage
 from leastnoise.budget import charge
 from leastnoise.story import tell
 
@@ -227,6 +227,7 @@ def release(
 
 cli_tables.register(app)
 app.command()(cli_denoise.denoise)
+app.command()(cli_report.report)
 
 
 @app.command()

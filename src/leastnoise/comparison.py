@@ -60,6 +60,12 @@ class Comparison:
         """The rows as plain dictionaries, ready for a data frame."""
         return [asdict(row) for row in self.rows]
 
+    def plot(self, **options: Any) -> Any:
+        """The table as a picture: `leastnoise.plot.mechanisms`."""
+        from leastnoise import plot
+
+        return plot.mechanisms(self, **options)
+
     def __str__(self) -> str:
         head = f"{'mechanism':<12}{'std':>11}{'95 % of one':>13}{'95 % of all':>13}{'variance':>10}{'book mu^2':>11}"
         lines = [

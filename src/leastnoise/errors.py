@@ -272,8 +272,10 @@ class MissingPackage(LeastnoiseError, ImportError):
     """An optional package that this needs."""
 
     @classmethod
-    def named(cls, package: str, purpose: str) -> MissingPackage:
-        return cls(f"{purpose} needs the package {package}, which is not installed. Type: pip install {package}")
+    def named(cls, package: str, purpose: str, *, extra: str | None = None) -> MissingPackage:
+        """The error for a package, and what to type: the package itself, or the extra of ours that brings it."""
+        cure = package if extra is None else f"'leastnoise[{extra}]'"
+        return cls(f"{purpose} needs the package {package}, which is not installed. Type: pip install {cure}")
 
 
 class Wasteful(UserWarning):

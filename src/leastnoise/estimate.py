@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from statistics import NormalDist
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -105,9 +106,22 @@ class Estimate:
         ratio = None if rmse is None else rmse / self.sigma
         return {"raw_rmse": self.sigma, "rmse": rmse, "ratio": ratio, "moved": moved}
 
+    def plot(self, **options: Any) -> Any:
+        """The values as a picture, what was published behind them: `leastnoise.plot.estimate`."""
+        from leastnoise import plot
+
+        return plot.estimate(self, **options)
+
+    def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """One HTML page for people, with nothing to fetch. The guarantee is told by the page of the release itself."""
+        from leastnoise import report
+
+        return report.write(path, self, **options)
+
     def explain(self) -> str:
         """What was done to the values, and what it is believed to be worth, in plain words."""
-        chosen = ", ".join(f"{name} = {_shown(value)}" for name, value in self.parameters.items())
+        told = {name: value for name, value in self.parameters.items() if name != "errors"}  # `words` has them
+        chosen = ", ".join(f"{name} = {_shown(value)}" for name, value in told.items())
         seen = self.compare()
         lines = [f"{self.bins:,} values denoised by {self.method}" + (f" ({chosen})." if chosen else "."), self.words]
         if seen["rmse"] is None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from leastnoise import parameters, storage
 from leastnoise.keys import key_columns, read_domain, write_domain
 from leastnoise.law import normal_reach
 from leastnoise.parameters import Floats, Number
-from leastnoise.releases import Interval, Release, register
+from leastnoise.releases import Interval, Release, refuse_seeded_noise, register
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,6 +106,19 @@ class MeanRelease:
             np.where(known, low / np.where(low < 0, least, most), -self.half),
             np.where(known, high / np.where(high > 0, least, most), self.half),
         )
+
+    def plot(self, **options: Any) -> Any:
+        """The values with their intervals as a picture: `leastnoise.plot.release`. It needs matplotlib."""
+        from leastnoise import plot
+
+        return plot.release(self, **options)
+
+    def report(self, path: str | os.PathLike[str], *, allow_seeded: bool = False, **options: Any) -> Path:
+        """One HTML page for people, with nothing to fetch: `leastnoise.report.write`."""
+        from leastnoise import report
+
+        refuse_seeded_noise(self.parts.seeded, allow_seeded)
+        return report.write(path, self, **options)
 
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""

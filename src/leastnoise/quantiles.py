@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from leastnoise import parameters, storage
 from leastnoise.keys import write_domain
 from leastnoise.law import Laplace, normal_reach
 from leastnoise.parameters import Floats, Number
-from leastnoise.releases import Interval, Release, register
+from leastnoise.releases import Interval, Release, refuse_seeded_noise, register
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,6 +61,19 @@ class QuantileRelease:
             last = int(possible_high[-1]) if possible_high.size else 0
             ends.append((self.edges[max(0, first - 1)], self.edges[min(n, last + 1)]))
         return Interval(np.array([low for low, _ in ends]), np.array([high for _, high in ends]))
+
+    def plot(self, **options: Any) -> Any:
+        """The values with their intervals as a picture: `leastnoise.plot.release`. It needs matplotlib."""
+        from leastnoise import plot
+
+        return plot.release(self, **options)
+
+    def report(self, path: str | os.PathLike[str], *, allow_seeded: bool = False, **options: Any) -> Path:
+        """One HTML page for people, with nothing to fetch: `leastnoise.report.write`."""
+        from leastnoise import report
+
+        refuse_seeded_noise(self.parts.seeded, allow_seeded)
+        return report.write(path, self, **options)
 
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""

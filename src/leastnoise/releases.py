@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -223,6 +224,23 @@ class Release:
             options = {**known.get(method, {}), **options}
         made = denoise.METHODS[method](self.values, self.std, noise=self.mechanism, **options)
         return replace(made, domain=self.domain)
+
+    def plot(self, **options: Any) -> Any:
+        """The values with their intervals as a picture: `leastnoise.plot.release`, which also takes
+        estimate=, graph= and ax=."""
+        from leastnoise import plot
+
+        return plot.release(self, **options)
+
+    def report(self, path: str | os.PathLike[str], *, allow_seeded: bool = False, **options: Any) -> Path:
+        """One HTML page for people, with nothing to fetch: what was released, the promise, a map or a chart, a table.
+
+        estimate="auto" denoises first; give an Estimate of your own, or None for none. graph= makes it a map.
+        """
+        from leastnoise import report
+
+        refuse_seeded_noise(self.seeded, allow_seeded)
+        return report.write(path, self, **options)
 
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""

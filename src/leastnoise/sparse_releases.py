@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -88,6 +89,19 @@ class SparseRelease:
         """How large (in size) any count that does not show can be, at the same all-at-once confidence."""
         half = self.law.half_width(parameters.number("confidence", confidence), self.domain_size)
         return self.at_least - 1 + int(half)
+
+    def plot(self, **options: Any) -> Any:
+        """The values with their intervals as a picture: `leastnoise.plot.release`. It needs matplotlib."""
+        from leastnoise import plot
+
+        return plot.release(self, **options)
+
+    def report(self, path: str | os.PathLike[str], *, allow_seeded: bool = False, **options: Any) -> Path:
+        """One HTML page for people, with nothing to fetch: `leastnoise.report.write`."""
+        from leastnoise import report
+
+        refuse_seeded_noise(self.seeded, allow_seeded)
+        return report.write(path, self, **options)
 
     def explain(self) -> str:
         """What was protected, how well, and what shows."""

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,8 @@ for java in sorted(Path("/usr/lib/jvm").glob("java-17-*")):
 
 
 def histogram(path, bins, kept):
-    spark = SparkSession.builder.master("local[*]").config("spark.driver.memory", "6g").getOrCreate()
+    settings = SparkSession.builder.master("local[*]").config("spark.driver.memory", "6g")
+    spark = settings.config("spark.sql.warehouse.dir", tempfile.mkdtemp()).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     keys = KeySet.from_dict({"bin": list(range(bins))})
 

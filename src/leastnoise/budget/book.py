@@ -229,6 +229,12 @@ class Budget:
     def __repr__(self) -> str:
         return f"<Budget {self.path.name!r}: {100 * self.remaining.share:.4g} % left>"
 
+    def plot(self, **options: Any) -> Any:
+        """What was spent, and when, as a picture: `leastnoise.plot.budget`."""
+        from leastnoise import plot
+
+        return plot.budget(self, **options)
+
     def __str__(self) -> str:
         from leastnoise.budget.statement import statement
 

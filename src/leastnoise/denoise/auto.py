@@ -117,10 +117,15 @@ def aggregate(
         sigma=level,
         noise=noise,
         method="auto",
-        parameters={"weights": shares, "nonnegative": nonnegative},
+        parameters={"weights": shares, "errors": _errors(estimates, level), "nonnegative": nonnegative},
         judge=lambda: judgement,
         words=_words(estimates, shares, level),
     )
+
+
+def _errors(estimates: Mapping[str, Estimate], sigma: float) -> dict[str, float]:
+    """The estimated error of each candidate alone, the raw values among them."""
+    return {name: e.rmse for name, e in estimates.items() if e.rmse is not None} | {"raw": sigma}
 
 
 def _error(one: Estimate, other: Estimate) -> float:

@@ -1,0 +1,77 @@
+"""What a bin is called for people: one line of text each, and where it lies in a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from leastnoise.domain import Cells, Domain, Keys, Listed, OrNull
+
+FEW = 2  # an axis shorter than this has no extent of its own
+
+
+class Plane(NamedTuple):
+    """A domain that is a rectangle: values.reshape(rows, columns) is its picture, the first row at the bottom."""
+
+    rows: int
+    columns: int
+    across: str
+    along: str
+    extent: tuple[float, float, float, float] | None  # left, right, bottom, top; None where keys are only names
+
+
+def text(key: Any) -> str:
+    """One key in words.
+
+    >>> text((0.0, 0.5)), text(None), text(("a", 3))
+    ('0 to 0.5', 'none', 'a, 3')
+    """
+    if key is None:
+        return "none"
+    if isinstance(key, tuple):
+        if len(key) == 2 and all(isinstance(end, float) for end in key):
+            return f"{key[0]:g} to {key[1]:g}"
+        return ", ".join(text(part) for part in key)
+    if isinstance(key, datetime):
+        return f"{key:%Y-%m-%d %H:%M}"
+    return f"{key:g}" if isinstance(key, float) else str(key)
+
+
+def of(domain: Domain | None, places: Iterable[int]) -> list[str]:
+    """The labels of some bins; their numbers where nothing names them."""
+    if domain is None:
+        return [str(place) for place in places]
+    if not domain.axes:
+        return ["all" for _ in places]
+    return [text(domain.key(place)) for place in places]
+
+
+def title(domain: Domain | None) -> str:
+    """What the bins are by."""
+    return "bin" if domain is None else " and ".join(domain.names)
+
+
+def plane(domain: Domain | None) -> Plane | None:
+    """The rectangle that a lattice, or a domain of two columns, is."""
+    if domain is None:
+        return None
+    if len(domain.axes) == 1 and isinstance(domain.axes[0], Cells):
+        cells = domain.axes[0]
+        step = cells.lattice.step
+        left, bottom = cells.column * step, cells.row * step
+        extent = (left, left + cells.width * step, bottom, bottom + cells.height * step)
+        return Plane(cells.height, cells.width, cells.lattice.x, cells.lattice.y, extent)
+    if len(domain.axes) == 2 and min(axis.size for axis in domain.axes) >= FEW:
+        rows, columns = (axis.size for axis in domain.axes)
+        return Plane(rows, columns, domain.names[1], domain.names[0], None)
+    return None
+
+
+def named(domain: Domain | None) -> bool:
+    """Whether bins are names without an order, such as occupations, and not numbers, days or ranges."""
+    if domain is None or len(domain.axes) != 1:
+        return domain is not None and len(domain.axes) > 1
+    axis = domain.axes[0]
+    axis = axis.axis if isinstance(axis, OrNull) else axis
+    return isinstance(axis, (Keys, Listed)) and isinstance(axis.key(0) if axis.size else "", str)

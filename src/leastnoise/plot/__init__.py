@@ -1,0 +1,20 @@
+"""Pictures for people, by matplotlib: an Axes comes in (or a new Figure is made) and an Axes goes out.
+
+    profile tradeoff        what a guarantee promises
+    mechanisms              `ln.compare`, drawn
+    release estimate        values and their intervals: bars, steps, or an image of a lattice
+    map                     values on the coordinates of a graph
+    path weights            how a denoiser chose
+    budget                  what was spent, and when
+
+Nothing global is touched: pyplot is not imported, and `picture.figure.savefig("picture.png")` writes a file.
+"""
+
+from leastnoise.plot.bins import estimate, release
+from leastnoise.plot.choices import path, weights
+from leastnoise.plot.guarantees import profile, tradeoff
+from leastnoise.plot.maps import map  # noqa: A004
+from leastnoise.plot.mechanisms import mechanisms
+from leastnoise.plot.spending import budget
+
+__all__ = ["budget", "estimate", "map", "mechanisms", "path", "profile", "release", "tradeoff", "weights"]

@@ -1,0 +1,182 @@
+"""Values and their intervals: bars for few bins, a step line for many, an image for a lattice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from leastnoise import errors, labels
+from leastnoise.parameters import Floats, Number
+from leastnoise.plot import canvas, maps
+from leastnoise.plot.canvas import BLUE, FAINT, INK, ORANGE, QUIET, SKY
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from leastnoise.estimate import Estimate
+    from leastnoise.graphs import Graph
+
+FEW = 40  # bins that still have room for a name
+
+
+class Published(Protocol):
+    """What is read of a release of any kind."""
+
+    @property
+    def values(self) -> Any: ...
+    @property
+    def guarantee(self) -> Any: ...
+    def interval(self, confidence: Number = 0.95) -> Any: ...
+
+
+def release(
+    release: Published,
+    *,
+    estimate: Estimate | None = None,
+    graph: Graph | None = None,
+    confidence: Number = 0.95,
+    ax: Axes | None = None,
+) -> Any:
+    """Published values with their intervals, and, where one is given, the estimate beside them."""
+    if graph is not None:
+        return maps.map(graph, raw=release, estimate=estimate, ax=ax)
+    domain = getattr(release, "domain", None)
+    values = np.asarray(release.values, dtype=float)
+    told = _told(release)
+    plane = labels.plane(domain)
+    if plane is not None:
+        return _image(values, plane, told, "Published values", ax)
+    low, high = (np.asarray(end, dtype=float) for end in release.interval(confidence))
+    better = None if estimate is None else column(estimate, "value")
+    told = f"{told} Lines are {100 * float(confidence):g} % intervals."
+    draw = _bars if values.size <= FEW else _steps
+    names = _names(release, values.size)
+    return draw(values, low, high, better, names, told, ax)
+
+
+def estimate(estimate: Estimate, *, graph: Graph | None = None, ax: Axes | None = None) -> Any:
+    """Denoised values, with what was published faint behind them."""
+    if graph is not None:
+        return maps.map(graph, estimate=estimate, ax=ax)
+    values, noisy = column(estimate, "value"), column(estimate, "noisy")
+    left = "unknown" if estimate.rmse is None else f"{estimate.rmse:.4g} a bin (estimated without the truth)"
+    told = f"{values.size:,} values denoised by {estimate.method}: error {left}, before {estimate.sigma:.4g}."
+    plane = labels.plane(estimate.domain)
+    if plane is None and len(estimate.values.shape) == 2:
+        rows, columns = estimate.values.shape
+        plane = labels.Plane(rows, columns, "column", "row", None)
+    if plane is not None:
+        return _image(values, plane, told, "Denoised values", ax)
+    names = (labels.title(estimate.domain), labels.of(estimate.domain, range(min(values.size, FEW))))
+    draw = _bars if values.size <= FEW else _steps
+    return draw(noisy, None, None, values, names, told, ax)
+
+
+def column(estimate: Estimate, name: str) -> Floats:
+    """One column of an estimate on this machine, whatever library its arrays belong to."""
+    return np.asarray(estimate.to_arrow()[name].to_numpy(), dtype=float)
+
+
+def _names(release: Any, size: int) -> tuple[str, list[str]]:
+    """What the bins are by, and what the first few are called."""
+    count = range(min(size, FEW))
+    if hasattr(release, "levels"):
+        return "level", [f"{level:g}" for level in release.levels]
+    if hasattr(release, "indices"):
+        places = [int(i) for i in release.indices[:FEW]]
+        return labels.title(release.domain), labels.of(release.domain, places)
+    return labels.title(release.domain), labels.of(release.domain, count)
+
+
+def _told(release: Any) -> str:
+    """Noise and guarantee, for the caption."""
+    inner = getattr(release, "parts", release)
+    law = inner.law
+    kind = getattr(inner, "mechanism", "gaussian")
+    loud = " SEEDED: hides nothing." if inner.seeded else ""
+    promise = canvas.promise(release.guarantee, getattr(inner, "delta", None))
+    return f"{kind.capitalize()} noise, standard deviation {law.std:.4g}; {promise}.{loud}"
+
+
+def _bars(
+    values: Floats,
+    low: Floats | None,
+    high: Floats | None,
+    better: Floats | None,
+    names: tuple[str, list[str]],
+    told: str,
+    ax: Axes | None,
+) -> Axes:
+    ax = canvas.axes(ax, 6.4, 1.8 + 0.27 * max(3, values.size))
+    title, ticks = names
+    places = np.arange(values.size)
+    behind = FAINT if low is None else SKY
+    ax.barh(places, values, height=0.66, color=behind, edgecolor=QUIET, linewidth=0.5, label="published")
+    if low is not None and high is not None:
+        ax.hlines(places, low, high, color=INK, linewidth=1.1)
+    if better is not None:
+        ax.plot(better, places, "D", color=ORANGE, markersize=5, markeredgecolor="white", label="denoised")
+        ax.legend(frameon=False, fontsize=9, loc="best")
+    ax.axvline(0, color=QUIET, linewidth=0.8)
+    ax.set_yticks(places, [_short(tick) for tick in ticks])
+    ax.tick_params(axis="y", length=0)
+    ax.invert_yaxis()
+    ax.set_ylabel(title)
+    ax.set_xlabel("value")
+    canvas.heading(ax, "Published values" if low is not None else "Denoised values")
+    canvas.caption(ax, told)
+    return ax
+
+
+def _steps(
+    values: Floats,
+    low: Floats | None,
+    high: Floats | None,
+    better: Floats | None,
+    names: tuple[str, list[str]],
+    told: str,
+    ax: Axes | None,
+) -> Axes:
+    ax = canvas.axes(ax)
+    edges = np.arange(values.size + 1) - 0.5
+    if low is not None and high is not None:
+        ends = (np.append(low, low[-1]), np.append(high, high[-1]))
+        ax.fill_between(edges, *ends, step="post", color=SKY, alpha=0.35, linewidth=0, label="interval")
+    ax.stairs(values, edges, color=BLUE if better is None else QUIET, linewidth=0.9, baseline=None, label="published")
+    if better is not None:
+        ax.stairs(better, edges, color=ORANGE, linewidth=1.5, baseline=None, label="denoised")
+    ax.legend(frameon=False, fontsize=9, loc="best")
+    ax.axhline(0, color=QUIET, linewidth=0.8)
+    ax.set_xlim(edges[0], edges[-1])
+    ax.set_xlabel(f"{names[0]}, in its order")
+    ax.set_ylabel("value")
+    canvas.heading(ax, "Published values" if low is not None else "Denoised values")
+    canvas.caption(ax, told)
+    return ax
+
+
+def _image(values: Floats, plane: labels.Plane, told: str, title: str, ax: Axes | None) -> Axes:
+    if values.size != plane.rows * plane.columns:
+        raise errors.ShapesDisagree(f"{values.size:,} values do not fill {plane.rows:,} by {plane.columns:,} cells.")
+    ax = canvas.axes(ax, 6.0, 5.0)
+    colours = maps.scale([values], signed=None)
+    picture = ax.imshow(
+        values.reshape(plane.rows, plane.columns),
+        origin="lower",
+        extent=plane.extent,
+        cmap=colours.map,
+        norm=colours.norm,
+        interpolation="nearest",
+        aspect="equal" if plane.extent else "auto",
+    )
+    maps.colour_bar(picture, ax, colours)
+    ax.set_xlabel(plane.across)
+    ax.set_ylabel(plane.along)
+    canvas.heading(ax, title)
+    canvas.caption(ax, told)
+    return ax
+
+
+def _short(name: str, most: int = 28) -> str:
+    return name if len(name) <= most else name[: most - 1] + "…"

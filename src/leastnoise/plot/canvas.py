@@ -1,0 +1,75 @@
+"""What every picture shares: where it is drawn, its colours, its caption.
+
+Colours are Okabe & Ito's, told apart by every kind of colour vision; what they say is said again by lightness, line
+style or place, so that a grey print loses nothing.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any, Literal
+
+from leastnoise import errors
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BLUE, ORANGE, SKY, AMBER, GREEN = "#0072B2", "#D55E00", "#56B4E9", "#E69F00", "#009E73"
+INK, QUIET, FAINT = "#222222", "#6b6b6b", "#d9d9d9"
+LETTERS_PER_INCH = 19.0  # of the caption's type
+
+
+def figure(
+    width: float = 6.4, height: float = 4.0, layout: Literal["constrained", "compressed"] = "constrained"
+) -> Any:
+    """A new Figure that belongs to nobody else."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise errors.MissingPackage.named("matplotlib", "A picture", extra="plot") from None
+    return Figure(figsize=(width, height), layout=layout, dpi=100, facecolor="white")
+
+
+def axes(ax: Axes | None, width: float = 6.4, height: float = 4.0) -> Axes:
+    """The Axes given, or those of a new figure, without its box."""
+    ax = figure(width, height).add_subplot() if ax is None else ax
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(QUIET)
+    ax.tick_params(colors=QUIET, labelsize=9, labelcolor=INK)
+    ax.xaxis.label.set(fontsize=9.5, color=INK)
+    ax.yaxis.label.set(fontsize=9.5, color=INK)
+    return ax
+
+
+def heading(ax: Axes, text: str) -> None:
+    """The picture's one sentence, above it."""
+    ax.set_title(text, loc="left", fontsize=11, fontweight="bold", color=INK, pad=10)
+
+
+def caption(ax: Axes, text: str, *, below: float = 36.0) -> None:
+    """Units, noise and guarantee, below the picture; `below` in points."""
+    wide = ax.figure.get_figure(root=True).get_size_inches()[0] * ax.get_position().width
+    lines = "\n".join(textwrap.wrap(text, max(34, int(LETTERS_PER_INCH * wide))))
+    ax.annotate(
+        lines,
+        xy=(0, 0),
+        xycoords="axes fraction",
+        xytext=(0, -below),
+        textcoords="offset points",
+        va="top",
+        fontsize=8,
+        color=QUIET,
+        linespacing=1.35,
+    )
+
+
+def promise(guarantee: Any, delta: float | None = None) -> str:
+    """A guarantee in one clause."""
+    if guarantee is None:
+        return "guarantee unknown"
+    if hasattr(guarantee, "mu"):
+        at = guarantee.to_approx(delta=delta or 1e-6)
+        return f"{guarantee.mu:.4g}-GDP, that is ({at.epsilon:.4g}, {at.delta:g})-DP"
+    if hasattr(guarantee, "delta"):
+        return f"({guarantee.epsilon:.4g}, {guarantee.delta:g})-DP"
+    return f"{guarantee.epsilon:.4g}-DP"

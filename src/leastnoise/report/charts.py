@@ -1,0 +1,357 @@
+"""The page's pictures, written with Altair. Data is named here and kept elsewhere in the page, once.
+
+Fields are called value, low, high, estimate, label, whatever the columns are called, so that no key needs quoting.
+Marks carry styles; the page gives every style one colour by day and another by night.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from leastnoise import errors, labels
+from leastnoise.parameters import Floats
+from leastnoise.report.contents import DOTS, MOST, SIDE, STEPS, Contents
+
+KILOMETRES_A_DEGREE = 111.32
+Rows = dict[str, list[Any]]
+
+
+def _altair() -> Any:
+    try:
+        import altair
+    except ImportError:
+        raise errors.MissingPackage.named("altair", "A report", extra="plot") from None
+    return altair
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A Vega-Lite chart, the columns behind it, what it shows in a sentence, and a note where it shows less than all.
+
+    `ratio` is height over width; 0 leaves the height to the chart. `extra` holds streets and a scale bar for a map.
+    """
+
+    spec: dict[str, Any]
+    columns: Rows
+    alt: str
+    note: str = ""
+    ratio: float = 0.0
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+def _spec(chart: Any) -> dict[str, Any]:
+    spec: dict[str, Any] = chart.properties(width="container").to_dict()
+    return {name: part for name, part in spec.items() if name not in ("$schema", "config")}
+
+
+def main(contents: Contents) -> Picture | None:
+    """The picture of the values: what it is depends on what the bins are."""
+    draw = {"bars": _bars, "dots": _bars, "line": _line, "image": _image, "map": _map}.get(contents.shape)
+    return None if draw is None or contents.size < 2 else draw(contents)
+
+
+def _columns(contents: Contents, places: Any) -> Rows:
+    """The numbers of some bins, and what they are called."""
+    keys = [column.values for column in contents.keys]
+    names = [", ".join(labels.text(_short(column[int(i)])) for column in keys) for i in places]
+    numbers = {
+        c.name: np.asarray(c.values, dtype=float)[places].tolist() for c in contents.numbers if c.name != "count"
+    }
+    return {"label": names, **numbers}
+
+
+def _short(key: Any) -> Any:
+    return float(f"{key:.7g}") if isinstance(key, (float, np.floating)) else key
+
+
+def _shown(alt: Any, chart: Any) -> Any:
+    """The chart with `shown` as its one value, which the page's switch sets to "value" or "estimate"."""
+    return chart.transform_calculate(shown="datum[column]")
+
+
+def _tooltip(alt: Any, contents: Contents) -> list[Any]:
+    titles = {"value": "published", "low": "95 % low", "high": "95 % high", "estimate": "denoised"}
+    by = contents.keys[0].title if len(contents.keys) == 1 else "bin"
+    have = [c.name for c in contents.numbers if c.name in titles]
+    fields = [alt.Tooltip(f"{name}:Q", title=titles[name], format=",.6~g") for name in have]
+    return [alt.Tooltip("label:N", title=by), *fields]
+
+
+def _first(contents: Contents) -> str:
+    """Which is shown first: the denoised where there are many bins; where few, what was published, with its bars."""
+    return "estimate" if contents.number("estimate") is not None and contents.shape != "bars" else "value"
+
+
+def _bars(contents: Contents) -> Picture:
+    alt = _altair()
+    data = alt.NamedData("bins")
+    column = alt.param(name="column", value=_first(contents))
+    tips = _tooltip(alt, contents)
+    by = contents.keys[0].title if len(contents.keys) == 1 else "bin"
+    y = alt.Y("label:N", sort=None, title=by, axis=alt.Axis(labelLimit=190))
+    base = _shown(alt, alt.Chart(data)).encode(y=y)
+    wide = alt.condition("column == 'value'", alt.value(1), alt.value(0))
+    if contents.shape == "dots":
+        mark = base.mark_point(style="published", filled=True, size=70)
+    else:
+        mark = base.mark_bar(style="bars")
+    zero = contents.shape != "dots"
+    x = alt.X("shown:Q", title=contents.numbers[0].title.lower(), scale=alt.Scale(zero=zero))
+    layers = [mark.encode(x=x, tooltip=tips)]
+    if contents.number("low") is not None:
+        rule = base.mark_rule(style="interval", strokeWidth=1.5)
+        layers.append(rule.encode(x=alt.X("low:Q"), x2="high:Q", opacity=wide, tooltip=tips))
+    chart = alt.layer(*layers).add_params(column).properties(height=26 * contents.size)
+    return Picture(_spec(chart), _columns(contents, np.arange(contents.size)), _alt(contents, "A bar for each bin"))
+
+
+def _line(contents: Contents) -> Picture:
+    alt = _altair()
+    columns, note = _steps(contents)
+    places = None if note else _numbers(contents)
+    columns["place"] = list(range(len(columns["label"]))) if places is None else places
+    by = " and ".join(c.title for c in contents.keys)
+    title, axis = (f"{by}, in order", alt.Axis(labels=False, ticks=False)) if places is None else (by, alt.Axis())
+    x = alt.X("place:Q", title=title, axis=axis, scale=alt.Scale(zero=False, nice=False))
+    base = _shown(alt, alt.Chart(alt.NamedData("bins"))).encode(x=x)
+    wide = alt.condition("column == 'value'", alt.value(0.3), alt.value(0))
+    layers = []
+    if "low" in columns:
+        band = base.mark_area(style="band", interpolate="step", line=False)
+        layers.append(band.encode(y=alt.Y("low:Q", title="value"), y2="high:Q", opacity=wide))
+    layers.append(base.mark_line(style="published", interpolate="step").encode(y=alt.Y("shown:Q", title="value")))
+    near = alt.selection_point(nearest=True, on="pointerover", fields=["place"], empty=False, name="near")
+    dot = base.mark_point(style="near", size=60).encode(
+        y="shown:Q", opacity=alt.condition(near, alt.value(1), alt.value(0)), tooltip=_tooltip(alt, contents)
+    )
+    layers.append(dot.add_params(near))
+    chart = alt.layer(*layers).add_params(alt.param(name="column", value=_first(contents)))
+    return Picture(_spec(chart), columns, _alt(contents, "A line through all bins"), note=note, ratio=0.45)
+
+
+def _numbers(contents: Contents) -> list[float] | None:
+    """The keys as places along a line, where they are increasing numbers."""
+    first = np.asarray(contents.keys[0].values)
+    if len(contents.keys) > 2 or first.dtype.kind not in "iuf" or not (np.diff(first) > 0).all():
+        return None
+    exact: list[float] = first.astype(float).tolist()
+    return exact
+
+
+def _steps(contents: Contents) -> tuple[Rows, str]:
+    """Every bin, or means of neighbouring bins with the interval of a mean where there are too many."""
+    if contents.size <= MOST:
+        return _columns(contents, np.arange(contents.size)), ""
+    group = math.ceil(contents.size / STEPS)
+    starts = np.arange(0, contents.size, group)
+    lengths = np.diff(np.append(starts, contents.size))
+    columns: Rows = _columns(contents, starts)
+    columns["label"] = [f"{name} and {n - 1:,} after it" for name, n in zip(columns["label"], lengths, strict=True)]
+    for column in contents.numbers:
+        if column.name in ("value", "estimate"):
+            total = np.add.reduceat(np.asarray(column.values, dtype=float), starts)
+            columns[column.name] = (total / lengths).tolist()
+    columns.pop("low", None)
+    columns.pop("high", None)
+    release = contents.release
+    if release is not None and getattr(release, "threshold", None) is None and hasattr(release, "law"):
+        rounding = 0.0 if release.values.dtype == np.int64 else release.grid / 2
+        halves = {int(n): release.law.sum_half_width(int(n), 0.95) / int(n) for n in set(lengths.tolist())}
+        half = np.array([halves[int(n)] + rounding for n in lengths])
+        mean = np.array(columns["value"])
+        columns |= {"low": (mean - half).tolist(), "high": (mean + half).tolist()}
+    return columns, f"The chart shows means of {group:,} neighbouring bins each, with the interval of such a mean."
+
+
+def _image(contents: Contents) -> Picture:
+    alt = _altair()
+    plane = labels.plane(contents.domain)
+    if plane is None:
+        raise errors.BadDomain("Only a lattice or a domain of two columns has an image.")
+    columns, rows, across, note = _cells(contents, plane)
+    scale = _colours(alt, contents, columns)
+    base = _shown(alt, alt.Chart(alt.NamedData("bins")))
+    x = alt.X("across:O", title=plane.across, axis=_ticks(alt, columns["across"], across, labelAngle=0))
+    y = alt.Y("along:O", title=plane.along, sort="descending", axis=_ticks(alt, columns["along"], rows))
+    colour = alt.Color("shown:Q", scale=scale, title=None, legend=alt.Legend(format=",.3~r"))
+    chart = base.mark_rect(cornerRadius=0).encode(x=x, y=y, color=colour, tooltip=_tooltip(alt, contents))
+    chart = chart.add_params(alt.param(name="column", value=_first(contents)))
+    ratio = min(1.1, max(0.3, rows / across))
+    return Picture(_spec(chart), columns, _alt(contents, "An image of the lattice"), note=note, ratio=ratio)
+
+
+def _ticks(alt: Any, keys: list[Any], count: int, **options: Any) -> Any:
+    """An axis of cells with a label on every one of a few, on one in several of many."""
+    distinct = list(dict.fromkeys(keys))
+    every = 1 if count <= 24 else math.ceil(count / 8)
+    return alt.Axis(values=distinct[::every], labelLimit=150, ticks=False, domain=False, **options)
+
+
+def _cells(contents: Contents, plane: labels.Plane) -> tuple[Rows, int, int, str]:
+    """The cells, or means of square blocks of them."""
+    block = 1 if contents.size <= MOST else math.ceil(max(plane.rows, plane.columns) / SIDE)
+    rows, across = math.ceil(plane.rows / block), math.ceil(plane.columns / block)
+    row, column = np.divmod(np.arange(rows * across), across)
+    corner = row * block * plane.columns + column * block
+    columns: Rows = _columns(contents, corner)
+    ends: list[Any] = [corner % plane.columns, corner // plane.columns]
+    if plane.extent is not None:
+        step = (plane.extent[1] - plane.extent[0]) / plane.columns
+        ends = [plane.extent[0] + ends[0] * step, plane.extent[2] + ends[1] * step]
+        columns["across"], columns["along"] = ([float(f"{v:.7g}") for v in end] for end in ends)
+    else:
+        domain = contents.domain
+        first, second = domain.axes if domain is not None else ((), ())
+        columns["across"] = [labels.text(second.key(int(i))) for i in ends[0]]  # type: ignore[union-attr]
+        columns["along"] = [labels.text(first.key(int(i))) for i in ends[1]]  # type: ignore[union-attr]
+    if block == 1:
+        return columns, rows, across, ""
+    for name in ("value", "estimate"):
+        if name in columns:
+            picture = contents.number(name)
+            columns[name] = _block_means(picture, plane, block)  # type: ignore[arg-type]
+    columns.pop("low", None)
+    columns.pop("high", None)
+    return columns, rows, across, f"The image shows means of blocks of {block} by {block} cells."
+
+
+def _block_means(values: Floats, plane: labels.Plane, block: int) -> list[float]:
+    picture = values.reshape(plane.rows, plane.columns)
+    down, over = np.arange(0, plane.rows, block), np.arange(0, plane.columns, block)
+    total = np.add.reduceat(np.add.reduceat(picture, down, axis=0), over, axis=1)
+    count = np.outer(np.diff(np.append(down, plane.rows)), np.diff(np.append(over, plane.columns)))
+    means: list[float] = (total / count).ravel().tolist()
+    return means
+
+
+def _map(contents: Contents) -> Picture:
+    alt = _altair()
+    graph = contents.graph
+    if graph is None or graph.coordinates is None:
+        raise errors.MissingParameter("A map needs a graph with coordinates.")
+    places, degrees = _kilometres(graph.coordinates)
+    every = math.ceil(contents.size / DOTS)
+    shown = np.arange(0, contents.size, every)
+    columns = _columns(contents, shown)
+    columns["x"], columns["y"] = ([round(v, 4) for v in places[shown, axis].tolist()] for axis in (0, 1))
+    scale = _colours(alt, contents, columns)
+    streets = alt.Chart(alt.NamedData("streets")).mark_geoshape(style="street", filled=False)
+    legend = alt.Legend(format=",.3~r", orient="bottom", columns=8)
+    area = alt.Scale(type="sqrt", domain=scale.domain, range=_sizes(len(shown)), clamp=True)
+    dots = _shown(alt, alt.Chart(alt.NamedData("bins"))).mark_circle(opacity=1)
+    dots = dots.encode(
+        longitude="x:Q",
+        latitude="y:Q",
+        color=alt.Color("shown:Q", scale=scale, title=None, legend=legend),
+        size=alt.Size("shown:Q", scale=area, title=None),
+        order=alt.Order("shown:Q"),
+        tooltip=_tooltip(alt, contents),
+    )
+    layers = [streets, dots]
+    extra: dict[str, Any] = {"edges": graph.edges.ravel().tolist() if every == 1 else []}
+    if degrees:
+        extra["scale"] = _scale_bar(places)
+        layers.append(alt.Chart(alt.NamedData("scale")).mark_geoshape(style="scale", filled=False))
+        name = alt.Chart(alt.NamedData("scale_name")).mark_text(style="scale_name", dy=-7)
+        layers.append(name.encode(longitude="x:Q", latitude="y:Q", text="label:N"))
+    chart = alt.layer(*layers).project("identity", reflectY=True)
+    chart = chart.add_params(alt.param(name="column", value=_first(contents)))
+    wide, high = np.ptp(places, axis=0) + 1e-9
+    note = "" if every == 1 else f"The map shows one node of {every:,}, evenly spaced, without streets."
+    ratio = float(np.clip(high / wide, 0.4, 1.6))
+    return Picture(
+        _spec(chart), columns, _alt(contents, "A map with a dot for each bin"), note=note, ratio=ratio, extra=extra
+    )
+
+
+def _kilometres(coordinates: Floats) -> tuple[Floats, bool]:
+    """Degrees as kilometres from the middle, true at its latitude; other coordinates as they are."""
+    within = (np.abs(coordinates[:, 0]) <= 180).all() and (np.abs(coordinates[:, 1]) <= 90).all()
+    if not within or (coordinates == np.rint(coordinates)).all():
+        return coordinates, False
+    middle = (coordinates.min(axis=0) + coordinates.max(axis=0)) / 2
+    shrink = np.array([math.cos(math.radians(float(middle[1]))), 1.0])
+    return (coordinates - middle) * shrink * KILOMETRES_A_DEGREE, True
+
+
+def _scale_bar(places: Floats) -> dict[str, Any]:
+    """A round length, about a fifth of the map, at its lower right."""
+    low, high = places.min(axis=0), places.max(axis=0)
+    wanted = max(float(high[0] - low[0]) / 3, 1e-6)
+    power = 10 ** math.floor(math.log10(wanted))
+    length = max(step * power for step in (1, 2, 5) if step * power <= wanted)
+    right, bottom = float(high[0]), float(low[1])
+    name = f"{length:g} km" if length >= 1 else f"{1000 * length:g} m"
+    return {"from": [right - length, bottom], "to": [right, bottom], "label": name}
+
+
+def _sizes(count: int) -> list[float]:
+    """Areas of the smallest and the largest dot, in square pixels."""
+    most = float(np.clip(160_000 / count, 24, 400))
+    return [most / 8, most]
+
+
+def _colours(alt: Any, contents: Contents, columns: Rows) -> Any:
+    """From zero by square roots, where what lies below zero is noise; else both ways from zero."""
+    best = np.asarray(columns.get("estimate", columns["value"]), dtype=float)
+    top, bottom = float(best.max()), float(best.min())
+    if top <= 0 or (not contents.counted and bottom < -0.3 * top):
+        reach = max(abs(top), abs(bottom)) or 1.0
+        return alt.Scale(type="linear", domain=[-reach, reach], domainMid=0, clamp=True)
+    return alt.Scale(type="sqrt", domain=[0, top], clamp=True)
+
+
+def _alt(contents: Contents, what: str) -> str:
+    values = contents.number("value")
+    if values is None or not values.size:
+        return f"{what}."
+    by = " and ".join(column.title for column in contents.keys)
+    low, high = f"{values.min():,.6g}", f"{values.max():,.6g}"
+    return f"{what} by {by}: {contents.size:,} values from {low} to {high}. The table below has the numbers."
+
+
+def tradeoff(guarantee: Any) -> Picture:
+    """How many people an attack finds against its false alarms: the promise, and mere guessing."""
+    alt = _altair()
+    rates = np.concatenate([np.linspace(0, 0.04, 21), np.linspace(0.04, 1, 49)[1:]])
+    found = 1 - guarantee.tradeoff(rates)
+    columns: Rows = {"alarms": (100 * rates).tolist(), "found": (100 * found).tolist()}
+    data = alt.NamedData("bins")
+    x = alt.X("alarms:Q", title="false alarms of an attack, %", scale=alt.Scale(domain=[0, 100], nice=False))
+    y = alt.Y("found:Q", title="people it finds, %", scale=alt.Scale(domain=[0, 100], nice=False))
+    tips = [alt.Tooltip("alarms:Q", format=".3~g", title="false alarms, %"),
+            alt.Tooltip("found:Q", format=".4~g", title="found at most, %")]  # fmt: skip
+    line = alt.Chart(data).mark_line(style="promise").encode(x=x, y=y, tooltip=tips)
+    guess = alt.Chart(data).mark_line(style="guess").encode(x=x, y=alt.Y("alarms:Q"))
+    at = float(1 - guarantee.tradeoff(0.05))
+    words = f"The most that any attack can find, against its false alarms: {100 * at:.3g} % at 5 % false alarms."
+    return Picture(_spec(alt.layer(guess, line)), columns, words, ratio=0.8)
+
+
+def noise(law: Any) -> Picture:
+    """How likely each size of the noise is."""
+    alt = _altair()
+    reach = 4 * law.std
+    sizes = np.linspace(-reach, reach, 121)
+    if type(law).__name__ == "Laplace":
+        height = np.exp(-np.abs(sizes) * math.sqrt(2) / law.std)
+    else:
+        height = np.exp(-((sizes / law.std) ** 2) / 2)
+    half = law.half_width(0.95)
+    inside = np.abs(sizes) <= half
+    columns: Rows = {
+        "size": sizes.tolist(),
+        "height": height.tolist(),
+        "inside": np.where(inside, height, 0.0).tolist(),
+    }
+    x = alt.X("size:Q", title="noise added to a value")
+    quiet = alt.Axis(labels=False, ticks=False, grid=False, domain=False)
+    base = alt.Chart(alt.NamedData("bins")).encode(x=x)
+    area = base.mark_area(style="band").encode(y=alt.Y("inside:Q", title=None, axis=quiet))
+    line = base.mark_line(style="promise").encode(y=alt.Y("height:Q", title=None, axis=quiet))
+    words = f"The law of the noise: 95 % of it lies within {half:.4g} of zero, the shaded part."
+    return Picture(_spec(alt.layer(area, line)), columns, words, ratio=0.8)

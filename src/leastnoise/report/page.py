@@ -1,0 +1,254 @@
+"""All of it in one file. Every value is escaped where it enters, and the page's policy allows no request at all.
+
+Text goes through `html.escape`; data through JSON whose <, > and & are written as escapes, so that no key, not even
+one that reads </script>, ends the element it is in. Scripts run by their hash only: the policy names our two.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from base64 import b64encode
+from functools import lru_cache
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any, Literal
+
+from leastnoise import errors, storage
+from leastnoise.report import charts, words
+from leastnoise.report.charts import Picture
+from leastnoise.report.contents import MOST, Contents, gather, plain, thinned
+from leastnoise.version import VERSION
+
+if TYPE_CHECKING:
+    from leastnoise.estimate import Estimate
+    from leastnoise.graphs import Graph
+
+
+def write(
+    path: str | os.PathLike[str],
+    of: Any,
+    *,
+    graph: Graph | None = None,
+    estimate: Estimate | Literal["auto"] | None = "auto",
+    title: str | None = None,
+) -> Path:
+    """The page about a release or an estimate, in a file that appears whole or not at all."""
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise errors.FileProblem(f'A report is an HTML file, and {os.fspath(path)!r} is none. Say "map.html".')
+    made = page(of, graph=graph, estimate=estimate, title=title, name=Path(path).stem)
+    with storage.whole(path) as unfinished:
+        Path(unfinished).write_text(made, encoding="utf-8")
+    return Path(path)
+
+
+def page(
+    of: Any,
+    *,
+    graph: Graph | None = None,
+    estimate: Estimate | Literal["auto"] | None = "auto",
+    title: str | None = None,
+    name: str = "release",
+) -> str:
+    """The page as text."""
+    contents = gather(of, estimate=estimate, graph=graph)
+    name_of_page = title or words.title(contents)
+    headline = words.headline(contents)
+    pictures = _pictures(contents)
+    script, vega = _piece("page.js"), _vega()
+    number, label = (escape(text) for text in headline)
+    return Template(_piece("page.html")).substitute(
+        policy=_policy(vega, script),
+        css=_piece("page.css"),
+        title=escape(name_of_page),
+        warning=_warning(contents),
+        lead=escape(words.lead(contents)),
+        number=number,
+        label=label,
+        made=_made(contents),
+        promise=escape(words.promise(contents)),
+        facts="".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in words.facts(contents)),
+        tradeoff=_figure("tradeoff", pictures, "What any attack can find at most, against guessing (dashed)."),
+        explained=_explained(contents),
+        noise=escape(words.noise(contents)),
+        switch=_switch(contents, pictures),
+        chart=_figure("chart", pictures, _chart_caption(contents)),
+        denoising=escape(words.denoising(contents)),
+        estimators=_estimators(contents),
+        law=_figure("law", pictures, "How likely each size of the noise is; 95 % is shaded."),
+        note=_note(contents),
+        caption=escape(_table_caption(contents)),
+        cite=escape(words.cite(contents, name_of_page)),
+        paper=escape(words.PAPER),
+        check=_check(contents),
+        version=escape(VERSION),
+        data=_json({"name": name, "first": _first(pictures), "table": _table(thinned(contents)),
+                    "pictures": {key: _drawn(picture) for key, picture in pictures.items()}}),
+        vega=vega,
+        script=script,
+    )  # fmt: skip
+
+
+def _pictures(contents: Contents) -> dict[str, Picture]:
+    made = {"chart": charts.main(contents)}
+    release = contents.release
+    if release is not None:
+        made["law"] = charts.noise(release.law)
+        made["tradeoff"] = charts.tradeoff(release.guarantee) if release.guarantee is not None else None
+    return {name: picture for name, picture in made.items() if picture is not None}
+
+
+def _drawn(picture: Picture) -> dict[str, Any]:
+    columns = {name: [plain(value) for value in values] for name, values in picture.columns.items()}
+    return {
+        "spec": picture.spec,
+        "columns": columns,
+        "alt": picture.alt,
+        "ratio": picture.ratio,
+        "extra": picture.extra,
+    }
+
+
+def _first(pictures: dict[str, Picture]) -> str:
+    params = pictures["chart"].spec.get("params", []) if "chart" in pictures else []
+    return next((p["value"] for p in params if p["name"] == "column"), "value")
+
+
+def _table(contents: Contents) -> list[dict[str, Any]]:
+    made = []
+    for column in (*contents.keys, *contents.numbers):
+        values = [plain(value) for value in column.values]
+        key = column in contents.keys
+        text = any(isinstance(value, str) for value in values)
+        made.append({"title": column.title, "key": key, "text": text, "values": values})
+    return made
+
+
+def _figure(name: str, pictures: dict[str, Picture], caption: str) -> str:
+    if name not in pictures:
+        return ""
+    picture = pictures[name]
+    told = " ".join(part for part in (caption, picture.note) if part)
+    alt = escape(picture.alt, quote=True)
+    return (
+        f'<figure><div class="chart" id="{name}" role="img" aria-label="{alt}"></div>'
+        f"<figcaption>{escape(told)}</figcaption></figure>"
+    )
+
+
+def _switch(contents: Contents, pictures: dict[str, Picture]) -> str:
+    if "chart" not in pictures or contents.number("estimate") is None:
+        return ""
+    first = _first(pictures)
+    choices = "".join(
+        f'<label><input type="radio" name="shown" value="{value}"{" checked" if value == first else ""}> {name}</label>'
+        for value, name in (("value", "published"), ("estimate", "denoised"))
+    )
+    return f'<fieldset class="switch"><legend>Show</legend>{choices}</fieldset>'
+
+
+def _estimators(contents: Contents) -> str:
+    """Every candidate with its estimated error, least first."""
+    estimate = contents.estimate
+    if estimate is None or estimate.rmse is None:
+        return ""
+    weights = dict(estimate.parameters.get("weights") or {})
+    found = dict(estimate.parameters.get("errors") or {})
+    rows = [(name, float(error), weights.get(name)) for name, error in found.items() if name != "raw"]
+    rows = [*rows, ("as published", estimate.sigma, weights.get("raw"))]
+    rows.sort(key=lambda row: row[1])
+    mixture = "the mixture" if weights else estimate.method
+    every = [(mixture, estimate.rmse, None), *rows]
+    most = max(error for _, error, _ in every) or 1.0
+    body = "".join(_estimator(name, error, share, error / most, name == mixture) for name, error, share in every)
+    return (
+        "<table><caption>Estimated error of a value, made without the truth</caption><thead><tr>"
+        '<th scope="col" class="text">estimator</th><th scope="col">error</th>'
+        '<th scope="col">weight</th><td class="bar"></td></tr></thead>'
+        f"<tbody>{body}</tbody></table>"
+    )
+
+
+def _estimator(name: str, error: float, share: float | None, part: float, chosen: bool) -> str:
+    weight = "" if share is None else f"{100 * share:.3g} %"
+    return (
+        f'<tr{" class=chosen" if chosen else ""}><th scope="row">{escape(name.replace("_", " "))}</th>'
+        f"<td>{error:,.4g}</td><td>{weight}</td>"
+        f'<td class="bar" aria-hidden="true"><span style="width:{100 * part:.1f}%"></span></td></tr>'
+    )
+
+
+def _warning(contents: Contents) -> str:
+    if not getattr(contents.release, "seeded", False):
+        return ""
+    told = "The noise came from a test's seed, so it hides nothing. Never publish this."
+    return f'<p class="warning" role="alert">{escape(told)}</p>'
+
+
+def _check(contents: Contents) -> str:
+    steps = words.check(contents)
+    return "".join(f"<p>{escape(why)}</p><pre tabindex=0><code>{escape(code)}</code></pre>" for why, code in steps)
+
+
+def _made(contents: Contents) -> str:
+    release = contents.release
+    if release is None:
+        return ""
+    query = f"{escape(release.query)}. " if release.query else ""
+    day = f"{release.made:%Y-%m-%d}"
+    return f'{query}Made <time datetime="{day}">{day}</time>, release {escape(release.id)}.'
+
+
+def _explained(contents: Contents) -> str:
+    text = escape(contents.of.explain()).replace("\n", "</p><p>")
+    return f"<details><summary>In full</summary><p>{text}</p></details>"
+
+
+def _chart_caption(contents: Contents) -> str:
+    below = "Values at or below zero are the faintest. " if contents.shape in ("image", "map") else ""
+    low = contents.number("low") is not None and contents.shape in ("bars", "dots", "line")
+    bars = "Lines and bands are 95 % intervals of what was published. " if low else ""
+    none = contents.estimate is not None and low
+    return below + bars + ("The denoised values have none that holds whatever the truth is." if none else "")
+
+
+def _note(contents: Contents) -> str:
+    if contents.size <= MOST:
+        return ""
+    kept = len(thinned(contents).bins)
+    return f"<p>Of {contents.size:,} bins this table has {kept:,}, evenly spaced. The file of the release has all.</p>"
+
+
+def _table_caption(contents: Contents) -> str:
+    intervals = "Low and high are 95 % intervals of what was published. " if contents.number("low") is not None else ""
+    return f"{intervals}Sort by a column's heading."
+
+
+@lru_cache(maxsize=1)
+def _vega() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script; nothing in it may end the element."""
+    try:
+        import vl_convert
+    except ImportError:
+        raise errors.MissingPackage.named("vl-convert-python", "A report", extra="plot") from None
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+@lru_cache(maxsize=8)
+def _piece(name: str) -> str:
+    return files("leastnoise.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(*scripts: str) -> str:
+    allowed = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
+
+
+def _json(data: Any) -> str:
+    """JSON that is safe inside a script element."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

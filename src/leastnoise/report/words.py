@@ -1,0 +1,265 @@
+"""The page's sentences: true for every kind of release, and plain."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from leastnoise import labels
+from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
+from leastnoise.report.contents import Contents
+from leastnoise.version import VERSION
+
+
+class Headline(NamedTuple):
+    """One number, and what it is."""
+
+    number: str
+    label: str
+
+
+def title(contents: Contents) -> str:
+    """What was released: "Counts by pickup"."""
+    kind = _kind(contents)
+    if contents.domain is not None and contents.domain.axes:
+        return f"{kind} by {labels.title(contents.domain)}"
+    if hasattr(contents.of, "levels") and contents.release.domain is not None:
+        return f"{kind} of {labels.title(contents.release.domain)}"
+    return kind
+
+
+def _kind(contents: Contents) -> str:
+    of, many = contents.of, contents.size != 1
+    word = "quantile" if hasattr(of, "levels") else "mean" if hasattr(of, "centre") else None
+    if word is None and contents.release is not None:
+        kind = getattr(contents.release, "kind", "value")
+        word = {"count": "count", "sum": "sum", "soft": "count", "hard": "count"}.get(kind, "value")
+    word = word or "denoised value"
+    return (word + "s" if many else word).capitalize()
+
+
+def headline(contents: Contents) -> Headline:
+    """The number that matters most, with how sure it is."""
+    of, release = contents.of, contents.release
+    if hasattr(of, "indices"):
+        return Headline(f"{of.indices.size:,}", f"of {of.domain_size:,} bins show; all others were below the threshold")
+    if contents.size == 1:
+        low, high = contents.number("low"), contents.number("high")
+        sure = "" if low is None or high is None else f"95 % sure to lie between {_n(low[0])} and {_n(high[0])}"
+        return Headline(_n(contents.numbers[0].values[0]), sure or "one value")
+    if hasattr(of, "levels"):
+        place = int(np.argmin(np.abs(np.array(of.levels) - 0.5)))
+        name = "the median" if of.levels[place] == 0.5 else f"the quantile at {of.levels[place]:g}"
+        low, high = of.interval(0.95)
+        return Headline(
+            _n(of.values[place]), f"{name}, 95 % sure to lie between {_n(low[place])} and {_n(high[place])}"
+        )
+    kind = getattr(release, "kind", "")
+    if kind in ("count", "sum") and not hasattr(of, "centre") and contents.size:
+        total = release.total()
+        what = "counted in all" if kind == "count" else "summed over all bins"
+        among = "" if release.threshold is None else " among the bins that show"
+        return Headline(
+            _n(total.value), f"{what}{among}, 95 % sure to lie between {_n(total.low)} and {_n(total.high)}"
+        )
+    return Headline(f"{contents.size:,}", _kind(contents).lower())
+
+
+def lead(contents: Contents) -> str:
+    """What was released, in a sentence or two."""
+    release = contents.release
+    if release is None:
+        estimate = contents.estimate
+        method = estimate.method if estimate is not None else "unknown"
+        return (
+            f"{contents.size:,} noisy values, and an estimate of the truth behind them by {method}. What was "
+            "promised to the people in the data is told by the release that this estimate was made from."
+        )
+    by = "" if contents.size == 1 else f", one for each {_bins(contents)}"
+    law = "Gaussian" if getattr(release, "mechanism", "gaussian") == "gaussian" else "Laplace"
+    return (
+        f"{contents.size:,} {_kind(contents).lower()}{by}, published with {law} noise so that nobody learns from them "
+        f"about any one {unit(contents)}."
+    )
+
+
+def _bins(contents: Contents) -> str:
+    if len(contents.keys) == 1:
+        return contents.keys[0].title
+    return "combination of " + " and ".join(column.title for column in contents.keys)
+
+
+def unit(contents: Contents) -> str:
+    """Whom it protects."""
+    column = getattr(contents.release, "unit", None) or "person"
+    return column.removesuffix("_id").replace("_", " ") or column
+
+
+def promise(contents: Contents) -> str:
+    """The guarantee as one sentence."""
+    release = contents.release
+    guarantee = None if release is None else release.guarantee
+    if guarantee is None:
+        return "What is promised is known to whoever added the noise, and is not in this file."
+    whom = unit(contents)
+    caught = 100 * (1 - float(guarantee.tradeoff(0.05)))
+    if guarantee.neighbours == "replace":
+        secret, present = f"which of two records a {whom} has", "that has the one"
+    else:
+        secret, present = f"whether a {whom} is in the data", "that is in it"
+    return (
+        f"Whoever tries to tell {secret} from these numbers, whatever else they know, and accepts 5 % false alarms, "
+        f"finds at most {caught:.3g} % of those {present}. Guessing finds 5 %."
+    )
+
+
+def facts(contents: Contents) -> list[tuple[str, str]]:
+    """The guarantee and the noise in numbers."""
+    release = contents.release
+    if release is None:
+        estimate = contents.estimate
+        return [] if estimate is None else [("noise", f"{estimate.noise}, standard deviation {estimate.sigma:.6g}")]
+    whom, column = unit(contents), getattr(release, "unit", None)
+    told = f"one {whom}" if column in (None, whom) else f"one {whom} (the column {column})"
+    rows = [*_guarantee(release), ("protects", told)]
+    law = release.law
+    rows.append(
+        ("noise", f"{getattr(release, 'mechanism', 'gaussian').capitalize()}, standard deviation {law.std:.6g}")
+    )
+    if release.sensitivity is not None:
+        rows.append(("sensitivity", f"{release.sensitivity:.6g}"))
+    if getattr(release, "grid", 0):
+        rows.append(("grid", f"values are multiples of {release.grid:g}"))
+    if release.threshold is not None:
+        least = getattr(release, "at_least", release.threshold)
+        rows.append(("threshold", f"only noisy counts of {least:,} or more show"))
+    if release.limits:
+        rows.append(("limits", ", ".join(f"{name} = {value:,}" for name, value in release.limits.items())))
+    return rows
+
+
+def _guarantee(release: Any) -> list[tuple[str, str]]:
+    promise = release.guarantee
+    if promise is None:
+        return []
+    side = (
+        "neighbours",
+        "one more or one fewer" if promise.neighbours == "add-remove" else "one exchanged for another",
+    )
+    if isinstance(promise, GaussianDP):
+        at = promise.to_approx(delta=release.delta or 1e-6)
+        return [("mu", f"{promise.mu:.6g}"), ("epsilon", f"{at.epsilon:.6g} at delta {at.delta:g}"), side]
+    if isinstance(promise, ApproxDP):
+        return [("epsilon", f"{promise.epsilon:.6g} at delta {promise.delta:g}"), side]
+    return [("epsilon", f"{promise.epsilon:.6g}, with delta 0"), side] if isinstance(promise, PureDP) else [side]
+
+
+def noise(contents: Contents) -> str:
+    """How far off a number is."""
+    release = contents.release
+    if release is None:
+        return ""
+    half = release.law.half_width(0.95)
+    if hasattr(contents.of, "centre"):
+        return (
+            f"Each mean is a noisy sum over a noisy count; a sum is off by at most {half:,.4g}, 95 % of the time. "
+            "The interval of a mean allows for the noise of both."
+        )
+    if hasattr(contents.of, "levels"):
+        return f"The histogram behind the quantiles is off by at most {half:,.4g} in a step, 95 % of the time."
+    if release.threshold is not None:
+        return (
+            "Noise was added to every bin, and only bins whose noisy count passed the threshold show, which makes them "
+            "too high on average. Their intervals allow for that."
+        )
+    worst = release.law.half_width(0.95, max(1, contents.size))
+    all_of = (
+        "" if contents.size == 1 else f" All {contents.size:,} together are within {worst:,.4g}, with 95 % confidence."
+    )
+    return f"A published number is off by at most {half:,.4g}, 95 % of the time.{all_of}"
+
+
+def denoising(contents: Contents) -> str:
+    """What was done to the noise, or why nothing was."""
+    estimate = contents.estimate
+    if estimate is None:
+        return contents.unmade
+    rmse = estimate.rmse
+    if rmse is None:
+        return f"Denoised by {estimate.method}. How much error is left cannot be told without the truth."
+    return (
+        f"Denoising costs no privacy: it reads only what is published. The typical error of a value is estimated at "
+        f"{rmse:,.3g}; before, it was {estimate.sigma:,.3g}."
+    )
+
+
+def cite(contents: Contents, name: str) -> str:
+    """How to cite the release."""
+    release = contents.release
+    if release is None:
+        return f"{name}. Denoised with leastnoise {VERSION}."
+    return (
+        f"{name}. Differentially private release {release.id}, made {release.made:%Y-%m-%d} with leastnoise "
+        f"{release.version}. {_short_promise(release)}"
+    )
+
+
+PAPER = (
+    "B. Balle and Y.-X. Wang. Improving the Gaussian Mechanism for Differential Privacy: Analytical Calibration and "
+    "Optimal Denoising. International Conference on Machine Learning, 2018."
+)
+
+
+def _short_promise(release: Any) -> str:
+    told = [f"{name} {value}" for name, value in _guarantee(release) if name != "neighbours"]
+    return (", ".join(told) + ".") if told else ""
+
+
+def check(contents: Contents) -> list[tuple[str, str]]:
+    """What to type to check the page: (why, code)."""
+    release = contents.release
+    steps = [
+        (
+            "The file behind this page says the same, and is read without anybody's data:",
+            'import leastnoise as ln\n\nr = ln.load("release.parquet")\nprint(r.explain())',
+        )
+    ]
+    if release is None:
+        return steps
+    promise, scale = release.guarantee, getattr(release, "scale", getattr(release, "sigma", math.nan))
+    if isinstance(promise, GaussianDP):
+        delta = release.delta or 1e-6
+        steps.append(
+            (
+                "The promise follows from the noise, and is computed anew with proof:",
+                (
+                    f"g = ln.GaussianDP.of(sigma={scale!r}, sensitivity={release.sensitivity!r})\n"
+                    f"print(g.to_approx(delta={delta!r}))"
+                ),
+            )
+        )
+    elif promise is not None:
+        steps.append(
+            (
+                "What the promise means, and what any attack can find at most at 5 % false alarms:",
+                f"g = ln.{promise!r}\nprint(g.explain())\nprint(1 - g.tradeoff(0.05))",
+            )
+        )
+    steps.append(
+        (
+            f"If it was paid from a budget, the ledger has its entry under {release.id}:",
+            (
+                'book = ln.Budget.open("city.ledger")\nbook.verify()\n'
+                f'print([e for e in book.history() if e.release == "{release.id}"])'
+            ),
+        )
+    )
+    return steps
+
+
+def _n(value: Any) -> str:
+    """A number for people."""
+    value = float(value)
+    return f"{value:,.0f}" if value.is_integer() or abs(value) >= 1000 else f"{value:,.4g}"
