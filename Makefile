@@ -21,13 +21,16 @@ lint: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# One process a core; a file's tests stay together, so that its engines and fixtures start once.
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
-# Every example in the docs and the README, executed.
+# The pages as a site in site/, built strictly; and every example, notebook and link in them checked.
 docs: install
-	$(BIN)/python -m pytest docs README.md
+	$(BIN)/mkdocs build --strict
+	$(BIN)/python -m pytest docs README.md tests/test_docs.py
 
+# Every figure of the paper, its numbers, and results.md; ONLY=taxi_maps makes one, QUICK=1 checks every claim in a minute.
 paper: install
 	$(BIN)/python paper
 
@@ -35,4 +38,4 @@ bench: install
 	$(BIN)/python benchmarks
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

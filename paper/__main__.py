@@ -1,23 +1,106 @@
-"""`make paper`: the paper's numbers, computed with the public interface."""
+"""`make paper`: every figure of the paper and what it leaves on the table, as PNG, PDF and CSV, and results.md.
+
+    make paper                     all of it; what is up to date is kept, so an interrupted run goes on where it stopped
+    make paper ONLY=taxi_maps      one figure
+    make paper QUICK=1             few repetitions, in a minute: does every claim still point the same way?
+    make paper OUT=folder          somewhere else than paper/figures
+
+Each figure is a module with `measure(quick)`, the rows of its CSV; `draw(rows)`, the picture; and `claims(rows)`.
+Figures and claims are functions of the rows. The exit code is 1 if a claim came out other than we know it; on the
+synthetic city, which stands in where the real maps are absent, nothing is known and nothing judged.
+"""
 
 from __future__ import annotations
 
-import leastnoise as ln
-from leastnoise import baselines
+import hashlib
+import os
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 
-DELTAS = (1e-2, 1e-4, 1e-6, 1e-9)
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: many small products, and threads would only wait
+
+import page
+import places
+import style
+import trials
+
+import leastnoise
+
+HERE = Path(__file__).parent
+FIGURES = (
+    "calibration",
+    "errata",
+    "mean_estimation",
+    "histograms",
+    "histogram_bound",
+    "taxi_maps",
+    "taxi_risk",
+    "left_on_the_table",
+    "real_histograms",
+)
+ROOMS = ("baselines.py", "calibrate", "comparison.py", "datasets.py", "denoise", "graphs.py")  # where numbers come from
 
 
-def main() -> None:
-    print("Variance of the classical sigma over the analytic one (claim: 1.4 or more near epsilon = 1,")
-    print("orders of magnitude as epsilon -> 0)\n")
-    print("epsilon   " + "".join(f"delta {delta:<9g}" for delta in DELTAS))
-    for epsilon in (0.001, 0.01, 0.1, 0.5, 0.9, 0.99):
-        gains = [
-            (baselines.classical_sigma(epsilon=epsilon, delta=d) / ln.sigma(epsilon=epsilon, delta=d)) ** 2
-            for d in DELTAS
-        ]
-        print(f"{epsilon:<10g}" + "".join(f"{gain:<15.4g}" for gain in gains))
+def main() -> int:
+    quick = os.environ.get("QUICK", "") not in ("", "0")
+    folder = Path(os.environ.get("OUT") or HERE / "figures" / ("quick" if quick else ""))
+    folder.mkdir(parents=True, exist_ok=True)
+    chosen = [name for name in os.environ.get("ONLY", "").split(",") if name]
+    for name in chosen:
+        if name not in FIGURES:
+            print(f"There is no figure {name!r}. Say ONLY= one of: {', '.join(FIGURES)}.", file=sys.stderr)
+            return 2
+    began = time.perf_counter()
+    for number, name in enumerate(chosen or FIGURES, start=1):
+        print(f"── {number}/{len(chosen or FIGURES)} {name} ──", flush=True)
+        make(import_module(name), folder, quick)
+    print(f"{time.perf_counter() - began:.0f} s")
+    return judge(chosen or list(FIGURES), folder, quick)
 
 
-main()
+def make(figure: ModuleType, folder: Path, quick: bool) -> None:
+    """Measure and draw, unless the same was done before from the same inputs."""
+    table, name = folder / f"{figure.__name__}.csv", figure.__name__
+    fingerprint = fingerprint_of(figure, quick)
+    if table.exists() and trials.read(table)[0] == fingerprint and (folder / f"{name}.png").exists():
+        print("   up to date")
+        return
+    began = time.perf_counter()
+    rows = figure.measure(quick)
+    style.save(figure.draw(rows), folder, name, quick=quick)
+    trials.write(table, rows, fingerprint)
+    print(f"   {time.perf_counter() - began:.0f} s: {name}.csv, .png{'' if quick else ', .pdf'}", flush=True)
+
+
+def judge(names: list[str], folder: Path, quick: bool) -> int:
+    """Say which claims came out otherwise than we know, and write the page if everything is there."""
+    found = {name: import_module(name).claims(trials.read(folder / f"{name}.csv")[1]) for name in names}
+    known = [name for name in names if places.REAL or not hasattr(import_module(name), "inputs")]
+    surprising = [claim for name in known for claim in found[name] if claim.surprising]
+    for claim in surprising:
+        print(f"UNEXPECTED ({claim.agrees}, known: {claim.expected}): {claim.text} -- {claim.measured}")
+    count = sum(len(found[name]) for name in known)
+    print(f"{count - len(surprising)} of {count} claims came out as we know them. {places.NOTE}")
+    if not quick and all((folder / f"{name}.csv").exists() for name in FIGURES):
+        page.write(folder, FIGURES, HERE / "results.md" if folder == HERE / "figures" else folder / "results.md")
+    return 1 if surprising else 0
+
+
+def fingerprint_of(figure: ModuleType, quick: bool) -> str:
+    """A hash of the scripts, the data and the rooms of the library that the numbers come from."""
+    package = Path(leastnoise.__file__).parent
+    files = [Path(str(figure.__file__)), *(HERE / f"{name}.py" for name in ("methods", "places", "style", "trials"))]
+    for room in ROOMS:
+        place = package / room
+        files += sorted(place.glob("*.py")) if place.is_dir() else [place]
+    files += getattr(figure, "inputs", list)()
+    digest = hashlib.sha256(b"quick" if quick else b"full")
+    for file in files:
+        digest.update(file.name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+sys.exit(main())

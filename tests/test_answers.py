@@ -497,3 +497,15 @@ def test_the_sum_of_a_mean_is_the_sum_of_its_values(people: Table) -> None:
     exact = people.rows.to_pyarrow()["age"].to_numpy().sum()
     assert frame["sum"][0] == pytest.approx(exact, rel=0.01)
     assert frame["mean"][0] == pytest.approx(frame["sum"][0] / frame["count"][0], rel=1e-6)
+
+
+def test_a_relation_stays_unread_until_the_release() -> None:
+    """Were it read when opened, the rows that come after would be missing."""
+    import duckdb
+
+    there = duckdb.connect()
+    there.execute("CREATE TABLE t AS SELECT range AS p, 'a' AS k FROM range(3)")
+    question = ln.table(there.sql("SELECT * FROM t"), unit="p").histogram("k", keys=["a", "b"], max_rows=1)
+    question.expect(**ASK)
+    there.execute("INSERT INTO t SELECT 10 + range, 'b' FROM range(4)")
+    assert aggregate(question).values.tolist() == [3, 4]

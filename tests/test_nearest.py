@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leastnoise.errors import BadDomain, InvalidParameter, MissingParameter, NotPositive
-from leastnoise.nearest import EARTH, FULL, WEIGHT_BITS, Nearest, Spread
+from leastnoise.nearest import FULL, WEIGHT_BITS, Nearest, Spread
+from leastnoise.places import EARTH
 from leastnoise.tables import table
 from leastnoise.testing import aggregate
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,27 @@ from leastnoise.tables import table
 from leastnoise.testing import aggregate
 from leastnoise.vectors import Ball
 
+
+def clip(ball: Ball, rows: np.ndarray) -> np.ndarray:
+    """Each row alone, in steps of the grid."""
+    return np.array([ball.total([np.array([value]) for value in row])[:-1] for row in rows])
+
+
+def reference(ball: Ball, rows: np.ndarray) -> list[int]:
+    """The rule of the ball in exact arithmetic but for the scale's two roundings, row by row."""
+    total = [0] * (ball.length + 1)
+    for row in rows:
+        if np.isnan(row).any():
+            continue
+        reach = 2 * ball.radius
+        steps = [round(Fraction(min(max(float(x) / ball.grid, -reach), reach))) for x in row]
+        squares = sum(step * step for step in steps)
+        scale = min(1.0, ball.radius / math.sqrt(max(squares, 1)))
+        total = [t + int(step * scale) for t, step in zip(total, [*steps, 0], strict=True)]
+        total[-1] += 1
+    return total
+
+
 NUMBERS = st.floats(allow_nan=False, width=32) | st.floats(-2, 2)
 
 
@@ -26,7 +48,7 @@ NUMBERS = st.floats(allow_nan=False, width=32) | st.floats(-2, 2)
 def test_every_clipped_vector_is_inside_the_ball_exactly(rows, norm):
     ball = Ball.of(norm, len(rows[0]))
     assert Fraction(ball.radius) * Fraction(ball.grid) <= Fraction(norm)
-    for row in ball.clip(np.array(rows, np.float64)):
+    for row in clip(ball, np.array(rows, np.float64)):
         assert sum(int(step) ** 2 for step in row) <= ball.radius**2
 
 
@@ -34,15 +56,25 @@ def test_every_clipped_vector_is_inside_the_ball_exactly(rows, norm):
 @given(st.lists(st.lists(NUMBERS, min_size=3, max_size=3), min_size=2, max_size=40))
 def test_a_vector_is_clipped_alike_in_any_company(rows):
     ball = Ball.of(1.0, 3)
-    together = ball.clip(np.array(rows, np.float64))
-    alone = np.concatenate([ball.clip(np.array([row], np.float64)) for row in rows])
-    assert together.tolist() == alone.tolist()
+    together = ball.total(list(np.array(rows, np.float64).T.copy()))
+    assert together[:-1].tolist() == clip(ball, np.array(rows, np.float64)).sum(axis=0).tolist()
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_the_compiled_loops_are_the_rule(kind):
+    """With NaN, infinities, halves of a step and vectors on both sides of the ball."""
+    random = np.random.default_rng(3)
+    ball = Ball.of(1.0, 5)
+    rows = (random.normal(size=(1000, 5)) * random.choice([0.1, 0.5, 3.0], (1000, 1))).astype(kind)
+    rows[::11] = np.round(rows[::11] / ball.grid * 2) * ball.grid / 2
+    rows[::17, 2], rows[::19, 0], rows[::23, 4] = np.nan, np.inf, -np.inf
+    assert ball.total(list(rows.T.copy())).tolist() == reference(ball, rows)
 
 
 def test_a_vector_inside_the_ball_is_rounded_to_the_nearest_step():
     ball = Ball.of(1.0, 4)
     block = np.random.default_rng(2).uniform(-0.4, 0.4, (100, 4))
-    assert np.abs(ball.clip(block.copy()) * ball.grid - block).max() <= ball.grid / 2
+    assert np.abs(clip(ball, block) * ball.grid - block).max() <= ball.grid / 2
 
 
 @pytest.mark.parametrize("length", [1, 2, 1000, 2**20])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from leastnoise.parameters import Floats
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_AVENUES, _STREETS = 19, 246
+_AVENUES, _STREETS = 19, 268
 _BLOCK_ACROSS, _BLOCK_ALONG = 200.0, 80.0  # metres between avenues and between streets
 _LON, _LAT = 8.0, 54.0  # in the sea, so that nobody mistakes it for a real place
 _METRES_PER_DEGREE = 111_320.0
@@ -59,13 +59,22 @@ class City:
     def busyness(self, hour: int) -> Floats:
         """How likely a trip starts at each junction in this hour; sums to one."""
         across, along = self.metres[:, 0] / _width(), self.metres[:, 1] / _length()
-        weight = np.full(self.junctions, 0.002)
+        weight = 0.05 + 0.6 * np.exp(-(((along - 0.33) / 0.22) ** 2))  # people everywhere, fewer toward both ends
         for (x, y), spread, busy in _SPOTS:
             away = ((across - x) * _width()) ** 2 + ((along - y) * _length()) ** 2
             weight += _by_hour(busy, hour) * np.exp(-away / (2 * spread**2))
-        weight *= np.random.default_rng(7).gamma(1.2, 1.0, self.junctions)  # some corners are just better
+        weight *= self._standing() * np.random.default_rng(7).gamma(2.0, 0.5, self.junctions)
         share: Floats = weight / weight.sum()
         return share
+
+    def _standing(self) -> Floats:
+        """Cabs are hailed on the broad streets: some avenues, every tenth street, and the diagonal."""
+        avenue = np.clip(np.rint(self.metres[:, 0] / _BLOCK_ACROSS), 0, _AVENUES - 1).astype(int)
+        street = np.rint(self.metres[:, 1] / _BLOCK_ALONG)
+        broad = np.where(np.random.default_rng(8).random(_AVENUES) < 0.45, 2.2, 0.4)[avenue]
+        broad += 1.5 * (street % 10 == 0) + 3.0 * (np.abs(avenue - _diagonal_at(street)) < 0.5)
+        standing: Floats = broad
+        return standing
 
 
 def city(seed: int = 0) -> City:
@@ -158,11 +167,12 @@ def _length() -> float:
 def _on_land(place: Floats) -> NDArray[np.bool_]:
     """Between the two shores, which draw together at the ends."""
     along = place[:, 1] / _length()
-    east = 0.5 + 0.5 * np.clip(along / 0.10, 0, 1) ** 0.5 * np.clip((1.02 - along) / 0.30, 0, 1) ** 0.6
+    east = 0.5 + 0.5 * np.clip(along / 0.10, 0, 1) ** 0.5 * np.clip((1.02 - along) / 0.36, 0, 1) ** 0.8
     west = 0.5 - 0.5 * np.clip((along + 0.01) / 0.14, 0, 1) ** 0.5 * np.clip((1.04 - along) / 0.22, 0, 1) ** 0.5
-    bay = 0.06 * np.exp(-(((along - 0.17) / 0.03) ** 2))
+    bay = 0.17 * np.exp(-(((along - 0.40) / 0.10) ** 2)) - 0.05 * np.exp(-(((along - 0.19) / 0.03) ** 2))
+    cove = 0.10 * np.exp(-(((along - 0.12) / 0.05) ** 2)) + 0.04 * np.sin(9 * along)
     across = place[:, 0] / _width()
-    inside: NDArray[np.bool_] = (across <= east - bay) & (across >= west)
+    inside: NDArray[np.bool_] = (across <= east - bay) & (across >= west + cove)
     return inside
 
 
@@ -175,10 +185,15 @@ def _in_park(place: Floats) -> NDArray[np.bool_]:
 def _diagonal(grid: NDArray[np.int64]) -> NDArray[np.int64]:
     """A broad street from the south-east to the north-west, from junction to junction."""
     along = np.arange(4, _STREETS - 20)
-    across = np.rint(13.0 - 9.5 * along / _STREETS).astype(int)
+    across = np.rint(_diagonal_at(along)).astype(int)
     path = grid[across, along]
     sections: NDArray[np.int64] = np.stack([path[:-1], path[1:]], axis=1)[across[:-1] != across[1:]]
     return sections
+
+
+def _diagonal_at(street: NDArray[Any]) -> Floats:
+    """Which avenue the diagonal meets at a street."""
+    return np.asarray(13.0 - 9.5 * street / _STREETS)
 
 
 def _across_park(grid: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -5,13 +5,16 @@ A sensitivity is about one unit's rows. An expression that looks at other rows (
 sub-query, join) lets one unit change the rows of others; one that is volatile or knows a row's place
 breaks the same promise; one that reads the unit could give every person another rule. So there is a list
 of what is allowed, and the rest is refused. What is allowed is also made total, because an error must
-not depend on a private value: whole-number arithmetic beyond 2^53, a division by zero and the floor of
-NaN are null.
+not depend on a private value: whole-number arithmetic beyond 2^53, a division by zero, the floor of
+NaN and an unsigned number that no 64-bit integer holds are null. Decimals are compared and computed with as doubles
+(engines fail where two of them have no common type), a literal is cast only where that works, and the places
+of a substring are literals. Dates are not put together from numbers: February 30 is an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from leastnoise.errors import NotRowWise, UnknownColumn, WrongType
@@ -76,8 +79,6 @@ ALLOWED = [
     "Date",
     "TimestampTruncate",
     "DateTruncate",
-    "DateFromYMD",
-    "TimestampFromYMDHMS",
 ]
 
 
@@ -123,6 +124,7 @@ def check(operation: ops.Value, rows: ir.Table, *, unit: tuple[str, ...], what: 
             _check_field(part, unit, what)
             continue
         _check_cast(part, what)
+        _check_substring(part, what)
         pending.extend(child for child in part.__children__ if isinstance(child, ops.Value))
         for child in part.__children__:
             if isinstance(child, ops.Relation):
@@ -133,14 +135,21 @@ def total(value: ir.Value) -> ir.Value:
     """The same expression with every step that could fail replaced by one that gives null."""
     import ibis.expr.operations as ops
 
+    from leastnoise.binning import real
+
+    operation = value.op()
+
     def replaced(node: Any, _: Any, **arguments: Any) -> Any:
         made = node.__recreate__(arguments) if not isinstance(node, ops.Relation) else node
         name = type(node).__name__
+        if name == "Field" and node.dtype.is_decimal() and node is not operation:
+            return real(node.to_expr(), node.name).op()
+        if name == "Cast" and node.arg.dtype.is_unsigned_integer() and node.to.is_int64():
+            return made.arg.to_expr().try_cast("int64").op()
         if name in ("Add", "Subtract", "Multiply", "Divide", "FloorDivide", "Modulus", "Negate", "Abs"):
             return _arithmetic(name, node, made)
         return _floored(node, made) if name in ("Floor", "Ceil") else made
 
-    operation = value.op()
     results = operation.map(lambda node, seen, **arguments: replaced(node, seen, **arguments), filter=ops.Value)
     return results[operation].to_expr().name(value.get_name())
 
@@ -196,13 +205,34 @@ def _check_cast(part: Any, what: str) -> None:
     widening = (source.is_integer() or source.is_boolean() or source.is_floating()) and target.is_floating()
     whole = (source.is_integer() or source.is_boolean()) and target.is_int64()
     dates = source.is_timestamp() and target.is_date()
-    literal = type(part.arg).__name__ == "Literal"
+    literal = type(part.arg).__name__ == "Literal" and _is_written(part.arg.value, target)
     if not (widening or whole or dates or literal or source == target):
         raise NotRowWise(
             f"{what} casts {source} to {target}, which fails on some values or differs between engines. "
             "Cast to float64 or int64, use .floor() for whole numbers, or convert the column before "
             "opening the table."
         )
+
+
+def _is_written(value: Any, target: Any) -> bool:
+    """Whether every engine can cast this literal. One that cannot would fail only where a row leads to it."""
+    reads: Any = {"Float64": float, "Date": date.fromisoformat, "Timestamp": datetime.fromisoformat}
+    if value is None:
+        return True
+    try:
+        reads[type(target).__name__](value)
+    except (KeyError, TypeError, ValueError):
+        return False
+    return True
+
+
+def _check_substring(part: Any, what: str) -> None:
+    if type(part).__name__ != "Substring":
+        return
+    for place in (part.start, part.length):
+        number = getattr(place, "value", None)
+        if place is not None and not (isinstance(number, int) and 0 <= number < 2**20):
+            raise NotRowWise(f"{what} cuts a text at a place that is no number from 0 to 2^20: write .substr(0, 3).")
 
 
 def _why(name: str, what: str) -> str:
@@ -218,6 +248,8 @@ def _why(name: str, what: str) -> str:
 def _not_an_expression(given: Any, what: str, missing: str, rows: ir.Table) -> Exception:
     import re
 
+    if "rowid" in missing:
+        return NotRowWise(_why("a row's place", what))
     named = re.search(r"has no attribute '(\w+)'|Column '?(\w+)'?", missing)
     if named:
         return UnknownColumn.among(named.group(1) or named.group(2), rows.columns)

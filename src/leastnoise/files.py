@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import io
 import sys
+import warnings
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 from leastnoise import errors
 
 Kind = Literal["int", "float"]
+T = TypeVar("T")
 
 
 def read_column(path: str, *, column: str | None = None, kind: Kind | None = None) -> NDArray[Any]:
@@ -36,11 +39,11 @@ def _content(path: str) -> bytes:
     if path == "-":
         return sys.stdin.buffer.read()
     if not Path(path).is_file():
-        raise errors.FileProblem(f"There is no file {path!r}. Check the path, or say - for standard input.")
+        raise errors.NoSuchFile(f"There is no file {path!r}. Check the path, or say - for standard input.")
     try:
         return Path(path).read_bytes()
     except OSError as problem:
-        raise errors.FileProblem(f"Cannot read {path!r}: {problem.strerror}.") from None
+        raise errors.FileProblem(f"Cannot read {path!r}: {problem.strerror}. Check that you may read it.") from None
 
 
 def _named(column: str | None, path: str) -> str:
@@ -50,10 +53,7 @@ def _named(column: str | None, path: str) -> str:
 
 
 def _numpy(content: bytes, path: str) -> NDArray[Any]:
-    try:
-        array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, OSError, EOFError, MemoryError, SyntaxError):
-        raise _unreadable(path) from None
+    array: NDArray[Any] = _silently(path, lambda: np.load(io.BytesIO(content), allow_pickle=False))
     return array
 
 
@@ -61,17 +61,9 @@ def _parquet(content: bytes, path: str, column: str) -> NDArray[Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        file = pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True)
-        names = file.schema_arrow.names
-    except (pa.ArrowException, OSError):
-        raise _unreadable(path) from None
-    _check_name(column, names)
-    try:
-        cells = file.read([column])[column]
-    except (pa.ArrowException, OSError):
-        raise _unreadable(path) from None
-    return _filled(cells)
+    file = _silently(path, lambda: pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True))
+    _check_name(column, _silently(path, lambda: file.schema_arrow.names))
+    return _filled(_silently(path, lambda: file.read([column])[column]), path)
 
 
 def _csv(content: bytes, path: str, column: str, kind: Kind | None) -> NDArray[Any]:
@@ -83,24 +75,37 @@ def _csv(content: bytes, path: str, column: str, kind: Kind | None) -> NDArray[A
             "A CSV file does not say what its numbers are, and guessing from private values would leak. "
             "Say --type int for counts, or --type float."
         )
-    try:
-        _check_name(column, csv.read_csv(io.BytesIO(content[: content.find(b"\n") + 1 or None])).column_names)
-        options = csv.ConvertOptions(
-            column_types={column: pa.int64() if kind == "int" else pa.float64()}, include_columns=[column]
-        )
-        cells = csv.read_csv(io.BytesIO(content), convert_options=options)[column]
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
-        raise _unreadable(path) from None
-    return _filled(cells)
+    first = content[: content.find(b"\n") + 1 or None]
+    _check_name(column, _silently(path, lambda: csv.read_csv(pa.BufferReader(first)).column_names))
+    options = csv.ConvertOptions(
+        column_types={column: pa.int64() if kind == "int" else pa.float64()}, include_columns=[column]
+    )
+    # Arrow's own buffer: its threads would call a Python file's read() even while the interpreter shuts down.
+    source = pa.BufferReader(content)
+    return _filled(_silently(path, lambda: csv.read_csv(source, convert_options=options)[column]), path)
 
 
-def _filled(cells: Any) -> NDArray[Any]:
+def _filled(cells: Any, path: str) -> NDArray[Any]:
     if cells.null_count:
         raise errors.BadValues(
             "The column has missing values, and noise cannot hide those. Fill them by a public rule first."
         )
-    array: NDArray[Any] = cells.to_numpy()
+    array: NDArray[Any] = _silently(path, cells.to_numpy)
     return array
+
+
+def _silently(path: str, work: Callable[[], T]) -> T:
+    """`work()`; whatever a library raises becomes our one sentence, and nothing keeps the original: it quotes cells."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return work()
+    except Exception:
+        failed = errors.ReadingFailed(
+            f"{path!r} could not be read as what it seems to be: it may be damaged, cut short, too large to hold, or "
+            "hold a cell of another type than was declared. (Which cell is not said, because cells are private.)"
+        )
+    raise failed
 
 
 def _check_name(column: str, names: list[str]) -> None:
@@ -118,10 +123,3 @@ def _declared(array: NDArray[Any], kind: Kind | None) -> NDArray[Any]:
     if kind == "int" and array.dtype.kind == "f":
         raise errors.WrongType("The column is declared as real numbers in the file, not as int. Say --type float.")
     return array.astype(np.float64) if kind == "float" else array
-
-
-def _unreadable(path: str) -> errors.ReadingFailed:
-    return errors.ReadingFailed(
-        f"{path!r} could not be read as what it seems to be: it may be damaged, cut short, or hold a cell of another "
-        "type than was declared. (Which cell is not said, because cells are private.)"
-    )

@@ -84,7 +84,12 @@ class _Reader:
         _, sign = self.next("compare")
         kind, written = self.next("number", "text", "word")
         value = self.rows[column]
-        return COMPARE[sign](value, _literal(kind, written, value, column, self))
+        literal = _literal(kind, written, value, column, self)
+        try:
+            return COMPARE[sign](value, literal)
+        except Exception:  # Ibis has no common type: an unsigned column and -1, a clock time and a date
+            wrong = WrongColumnType(f'"{column}" holds {value.type()} and cannot be compared with {written}.')
+        raise wrong
 
     def takes(self, word: str) -> bool:
         here = self.tokens[self.place][1] if self.place < len(self.tokens) else ""

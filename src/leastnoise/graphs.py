@@ -10,12 +10,16 @@ import math
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise import errors
+from leastnoise import errors, graph_files, parameters, places
+
+if TYPE_CHECKING:
+    import networkx as nx
+    from scipy.sparse import csr_array
 
 Integers = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -48,7 +52,7 @@ class Graph:
         add), with a warning."""
         pairs = _pairs(size, edges)
         heavy = _weights(weights, len(pairs))
-        places = _places(coordinates, size)
+        where_nodes_are = _places(coordinates, size)
         low, high = pairs.min(axis=1), pairs.max(axis=1)
         proper = low != high
         code, where = np.unique(low[proper] * np.int64(size) + high[proper], return_inverse=True)
@@ -62,7 +66,67 @@ class Graph:
             )
         merged = np.stack([code // max(size, 1), code % max(size, 1)], axis=1).astype(np.int32)
         total = None if heavy is None else np.bincount(where, heavy[proper], len(code)).astype(np.float64)
-        return cls(size, merged, total, places)
+        return cls(size, merged, total, where_nodes_are)
+
+    @classmethod
+    def from_networkx(
+        cls, graph: nx.Graph[Any], *, weight: str | None = None, coordinates: tuple[str, str] | None = None
+    ) -> Graph:
+        """A NetworkX graph of any kind, its nodes numbered in its own order; directions are forgotten.
+
+        `weight` names an attribute of the edges, `coordinates` two of the nodes (("x", "y") in OSMnx).
+        """
+        number = {node: i for i, node in enumerate(graph.nodes)}
+        ends = [(number[u], number[v]) for u, v in graph.edges()]
+        heavy = None if weight is None else [_told(told, weight, "edge") for _, _, told in graph.edges(data=True)]
+        points = None
+        if coordinates is not None:
+            points = [[_told(told, name, "node") for name in coordinates] for _, told in graph.nodes(data=True)]
+        return cls.from_edges(len(number), ends, weights=heavy, coordinates=points)
+
+    @classmethod
+    def from_parquet(
+        cls,
+        nodes: graph_files.Path,
+        edges: graph_files.Path,
+        *,
+        node: str = "id",
+        ends: tuple[str, str] = ("u", "v"),
+        weight: str | None = None,
+        coordinates: tuple[str, str] | None = None,
+    ) -> Graph:
+        """A file of nodes and a file of edges between them: from the columns id, and u and v, unless named otherwise.
+
+        Node i is the i-th row, whatever its name (a whole number or a string). Longitude and latitude are read from
+        the columns lon and lat where the file has both, or from those that `coordinates` names.
+        """
+        names, points = graph_files.read_nodes(nodes, node, coordinates)
+        pairs, heavy = graph_files.read_edges(edges, ends, weight, names)
+        return cls.from_edges(len(names), pairs, weights=heavy, coordinates=points)
+
+    @classmethod
+    def nearest_neighbours(cls, points: Any, k: int, *, on: Literal["earth", "plane"] = "earth") -> Graph:
+        """Each point joined to the k nearest others, and to those that count it among theirs.
+
+        Points are degrees of longitude and latitude (n by 2), or lie in a plane or space (n by anything).
+        """
+        from scipy.spatial import cKDTree
+
+        parameters.word("on", on, ("earth", "plane"))
+        where = np.array(points, dtype=np.float64)
+        if where.ndim != 2 or not len(where) or (on == "earth" and where.shape[1] != 2):
+            raise errors.ShapesDisagree('points must be an array n by 2 (n by anything with on="plane").')
+        if not np.isfinite(where).all():
+            raise errors.NotFinite("points hold NaN or infinity.")
+        size = len(where)
+        count = min(parameters.whole("k", k), size - 1)
+        flat = places.sphere(where[:, 0], where[:, 1]) if on == "earth" else where
+        found = np.asarray(cKDTree(flat).query(flat, k=count + 1)[1]).reshape(size, count + 1)
+        # Among coincident points a point may not be its own first: drop it where it is, or else the furthest.
+        spare = np.where((found == np.arange(size)[:, None]).any(axis=1), -1, count)
+        keep = (found != np.arange(size)[:, None]) & (np.arange(count + 1) != spare[:, None])
+        pairs = np.sort(np.stack([np.repeat(np.arange(size), count), found[keep]], axis=1), axis=1)
+        return cls.from_edges(size, np.unique(pairs, axis=0), coordinates=where if where.shape[1] == 2 else None)
 
     @classmethod
     def path(cls, size: int) -> Graph:
@@ -135,6 +199,28 @@ class Graph:
         matrix = csr_array((ones, self.neighbours, self.start), shape=(self.size, self.size))
         return np.asarray(connected_components(matrix, directed=False)[1], dtype=np.int32)
 
+    def laplacian(self) -> csr_array:
+        """L with b'Lb = sum over edges of weight (b_u - b_v)^2, sparse."""
+        from scipy.sparse import csr_array, diags_array
+
+        heavy = np.ones(len(self.edges)) if self.weights is None else self.weights
+        pull = csr_array((heavy[self.incident], self.neighbours, self.start), shape=(self.size, self.size))
+        return csr_array(diags_array(pull.sum(axis=1)) - pull)
+
+    def nearest(self, points: Any, *, within: float) -> NDArray[np.int64]:
+        """The number of the node nearest to each point (n by 2, longitude and latitude), -1 where none is within so
+        many metres. Ten million points are looked up in chunks."""
+        if self.coordinates is None:
+            raise errors.MissingParameter("this graph does not know where its nodes are. Make it with coordinates=...")
+        reach = parameters.number("within", within)
+        where = np.asarray(points)
+        if where.ndim != 2 or where.shape[1] != 2 or where.dtype.kind not in "iuf":
+            raise errors.ShapesDisagree("points must be an array n by 2: longitude and latitude.")
+        return places.nearest(self.coordinates, where, reach)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Graph, (self.size, self.edges, self.weights, self.coordinates)
+
     def __repr__(self) -> str:
         parts = int(self.components.max()) + 1 if self.size else 0
         told = "connected" if parts == 1 else f"in {parts:,} components"
@@ -175,9 +261,15 @@ def _weights(weights: Any, count: int) -> Floats | None:
 def _places(coordinates: Any, size: int) -> Floats | None:
     if coordinates is None:
         return None
-    places = np.array(coordinates, dtype=np.float64)
-    if places.shape != (size, 2):
+    where = np.array(coordinates, dtype=np.float64)
+    if where.shape != (size, 2):
         raise errors.ShapesDisagree(f"coordinates must be an array {size:,} by 2: one place for each node.")
-    if not np.isfinite(places).all():
+    if not np.isfinite(where).all():
         raise errors.NotFinite("coordinates hold NaN or infinity.")
-    return places
+    return where
+
+
+def _told(attributes: dict[str, Any], name: str, what: str) -> Any:
+    if name not in attributes:
+        raise errors.UnknownColumn(f'not every {what} of the graph has an attribute "{name}".')
+    return attributes[name]

@@ -260,18 +260,24 @@ def _declared(values: Any) -> NDArray[Any] | list[Any]:
 
 def _vector(given: NDArray[Any] | list[Any]) -> NDArray[Any]:
     """The private vector; here values are looked at for the first time."""
-    try:
-        array = given if isinstance(given, np.ndarray) else np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise errors.BadValues(
-            "values must be a flat sequence of numbers, and some are not. Give an array of floats."
-        ) from None
+    array = given if isinstance(given, np.ndarray) else _floats(given)
     if array.dtype.kind == "f" and not all(np.isfinite(part).all() for part in _parts(array)):
         raise errors.BadValues(
             "values hold NaN or infinity, and no noise can hide those: they would be published as they are. "
             "Clip and fill them by a public rule first, such as np.nan_to_num(values)."
         )
     return array
+
+
+def _floats(given: list[Any]) -> NDArray[np.float64]:
+    """Our error is raised after the handler, so that nothing keeps NumPy's, which quotes a value."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        wrong = errors.BadValues(
+            "values must be a flat sequence of numbers, and some are not. Give an array of floats."
+        )
+    raise wrong
 
 
 def _noisy(private: NDArray[Any], chosen: Recipe) -> Values:

@@ -1,8 +1,6 @@
 """Points to the nodes of a public graph: the nearest one, or a little weight on each of several nearby.
 
-Distances are great-circle metres: points are put on the unit sphere, where the nearest by straight line
-is also the nearest along the surface, and a k-d tree finds it. The result depends on one row's point and
-on public nodes.
+Distances are great-circle metres. The result depends on one row's point and on public nodes.
 
 A kernel gives the nodes within reach weights proportional to exp(-d^2 / (2 width^2)), rounded *down* to
 steps of 2^-20 after they were scaled to sum to one. So one row's weights sum to at most one, which is
@@ -13,14 +11,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 
 from leastnoise.errors import BadDomain, NotPositive
+from leastnoise.places import lookup
 
-EARTH = 6_371_008.8  # mean radius in metres
 WEIGHT_BITS = 21  # a weight is 0 ... 2^20, a node and its weight share one integer
 FULL = 2**20
 Array = np.ndarray[Any, Any]
@@ -41,7 +38,7 @@ class Nearest:
     within: float
 
     def __call__(self, lon: Array, lat: Array) -> Array:
-        place, _ = _lookup(self.nodes, lon, lat, 1, self.within)
+        place, _ = lookup(self.nodes, lon, lat, 1, self.within)
         return place[:, 0]
 
 
@@ -56,7 +53,7 @@ class Spread:
     count: int
 
     def __call__(self, lon: Array, lat: Array) -> Array:
-        place, metres = _lookup(self.nodes, lon, lat, self.count, self.within)
+        place, metres = lookup(self.nodes, lon, lat, self.count, self.within)
         near = np.where(place >= 0, metres, np.inf)
         nearest = np.where(np.isfinite(near[:, :1]), near[:, :1], 0.0)
         raw = np.exp((nearest**2 - near**2) / (2 * self.width**2))  # the nearest has 1: nothing underflows to all 0
@@ -74,29 +71,3 @@ def check_nodes(graph: HasCoordinates, within: float) -> Array:
     if not (within > 0 and math.isfinite(within)):
         raise NotPositive(f"within must be a number of metres above zero. Got {within!r} instead.")
     return nodes
-
-
-def _lookup(nodes: Array, lon: Array, lat: Array, count: int, within: float) -> tuple[Array, Array]:
-    """Node numbers and metres, nearest first; -1 where there is none."""
-    count = min(count, len(nodes))
-    valid = (np.abs(lon) <= 360) & (np.abs(lat) <= 90)  # also false for NaN
-    points = _sphere(np.where(valid, lon, 0.0), np.where(valid, lat, 0.0))
-    chord, place = _tree(nodes.tobytes()).query(points, k=count)
-    chord, place = np.asarray(chord).reshape(-1, count), np.asarray(place).reshape(-1, count)
-    metres = 2 * EARTH * np.arcsin(np.minimum(chord / 2, 1.0))
-    found = (metres <= within) & valid[:, np.newaxis]
-    return np.where(found, place, -1).astype(np.int64), metres
-
-
-@cache
-def _tree(nodes: bytes) -> Any:
-    """The k-d tree of the nodes, built once a process; engines call with a few thousand points at a time."""
-    from scipy.spatial import cKDTree
-
-    places = np.frombuffer(nodes).reshape(-1, 2)
-    return cKDTree(_sphere(places[:, 0], places[:, 1]))
-
-
-def _sphere(lon: Array, lat: Array) -> Array:
-    a, b = np.radians(lon), np.radians(lat)
-    return np.stack([np.cos(b) * np.cos(a), np.cos(b) * np.sin(a), np.sin(b)], axis=1)

@@ -8,7 +8,7 @@ other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from leastnoise import answers, vectors
 from leastnoise.answers import Answer, Expectation
-from leastnoise.binning import is_missing, place_rows
+from leastnoise.binning import epoch_days, is_missing, place_rows
 from leastnoise.bounding import FIRST, WORD, Coding, bounded, salt, with_hash, with_unit_word, word
 from leastnoise.budget import Budget
 from leastnoise.clipping import Clip
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
+FIRST_DAY, LAST_DAY = -719162, 2932896  # of the years 1 and 9999, from 1970-01-01
 Kind = Literal["count", "units", "sum", "mean", "quantile", "vector_sum", "vector_mean"]
 
 
@@ -60,6 +61,7 @@ class Query:
     levels: tuple[float, ...] = ()
     ball: Ball | None = None
     spread: int = 0  # over how many nodes a kernel spreads a row
+    question: str = ""  # what `describe` said before the columns were renamed
 
     @property
     def bins(self) -> int | None:
@@ -80,6 +82,8 @@ class Query:
 
     def describe(self) -> str:
         """The question in public words: nothing in it depends on a row."""
+        if self.question:
+            return self.question
         subject = {"count": "rows", "units": "distinct units", "quantile": "quantiles"}
         asked = subject.get(self.kind, f"{self.kind} of {', '.join(self.columns)}")
         place = f" by {', '.join(self.by)}" if self.by else ""
@@ -149,6 +153,7 @@ class Aggregate:
 def aggregate(query: Query) -> Aggregate:
     """The exact integers of a query. PRIVATE: for a mechanism that adds noise, and for tests."""
     query.source.engine.verify(query.source.files, _read_columns(query))
+    query = _renamed(query)
     if query.ball is not None:
         return _vectors(query, query.ball)
     if query.spread:
@@ -162,11 +167,32 @@ def aggregate(query: Query) -> Aggregate:
 
 def expression(query: Query) -> ir.Table:
     """The lazy table of totals: one expression for every engine."""
+    query = _renamed(query)
     if query.ball is not None:
         return vectors.kept(query.rows, ball=query.ball, **_vector_parts(query))
     if query.spread:
         return _weights(query)
     return _keys_and_totals(query) if query.domain is None else _totals(query, _coded(query))
+
+
+def _renamed(query: Query) -> Query:
+    """The same query over unit0, by0, column0 ...: a column of the user's called like one of ours (`_place`, `code`)
+    would otherwise be overwritten on the way, and rows ranked within something that is not the unit."""
+    if query.question:
+        return query
+    sides = {"unit": query.unit, "by": query.by, "column": query.columns}
+    names = {side: tuple(f"{side}{place}" for place in range(len(given))) for side, given in sides.items()}
+    chosen = {new: query.rows[old] for side in sides for new, old in zip(names[side], sides[side], strict=True)}
+    domain = query.domain
+    return replace(
+        query,
+        question=query.describe(),
+        rows=query.rows.select(**chosen),
+        unit=names["unit"],
+        by=names["by"],
+        columns=names["column"],
+        domain=replace(domain, names=names["by"]) if domain is not None and domain.names else domain,
+    )
 
 
 def _read_columns(query: Query) -> list[str]:
@@ -257,6 +283,8 @@ def _weights(query: Query) -> ir.Table:
     rows = rows.mutate(_rank=ibis.row_number().over(order))
     kept = rows.filter(rows["_rank"] < query.limits.max_rows).select(part=rows[column].unnest())
     kept = kept.select(bin=kept["part"] >> WEIGHT_BITS, value=kept["part"] & (2**WEIGHT_BITS - 1))
+    assert query.domain is not None
+    kept = kept.filter(kept["bin"] < query.domain.size)  # a node beyond the keys is no bin
     return kept.filter(kept["value"] > 0).group_by("bin").aggregate(rows=engine.exact_sum(kept["value"]))
 
 
@@ -323,6 +351,8 @@ def _keys_and_totals(query: Query) -> ir.Table:
     if query.nulls == "drop":
         for column in by:
             rows = rows.filter(~is_missing(rows[column]))
+    for column in by:
+        rows = _with_years(rows, column)
     rows = with_unit_word(rows, query.unit, engine)
     groups = rows.group_by([*unit, "_unit", *by]).aggregate(_rows=rows.count())
     groups = groups.mutate(_rows=ibis.least(groups["_rows"], limits.max_per_bin))
@@ -333,6 +363,13 @@ def _keys_and_totals(query: Query) -> ir.Table:
     ranked = ranked.mutate(_kept=ibis.least(ranked["_rows"], limits.max_rows - ranked["_upto"] + ranked["_rows"]))
     ranked = ranked.filter((ranked["_rank"] < limits.max_bins) & (ranked["_kept"] > 0))
     return ranked.group_by(by).aggregate(rows=engine.exact_sum(ranked["_kept"]), units=ranked.count()).order_by(by)
+
+
+def _with_years(rows: ir.Table, column: str) -> ir.Table:
+    """Without days before the year 1 or after 9999: a release could not name them, and an error would."""
+    if not rows[column].type().is_date():
+        return rows
+    return rows.filter(rows[column].isnull() | epoch_days(rows[column], column).between(FIRST_DAY, LAST_DAY))
 
 
 def _key_hash(groups: ir.Table, query: Query) -> ir.Table:

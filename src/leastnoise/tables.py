@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leastnoise import sensitivity as sensitivities
-from leastnoise.binning import exactly, is_missing, lattice_cell, place_rows, real
+from leastnoise.binning import at_the_door, exactly, is_missing, lattice_cell, place_rows, real
 from leastnoise.bounding import word
 from leastnoise.clipping import Clip
 from leastnoise.domain import Domain, IntegerRange, Lattice, Steps, product
-from leastnoise.engines import Source
+from leastnoise.engines import Source, unique
 from leastnoise.engines.sources import open_source
 from leastnoise.errors import (
     BadClip,
@@ -34,6 +34,7 @@ from leastnoise.errors import (
 )
 from leastnoise.expressions import row_wise
 from leastnoise.nearest import FULL, HasCoordinates, Nearest, Spread, check_nodes
+from leastnoise.parsing import parsed
 from leastnoise.query import Kind, Query
 from leastnoise.sensitivity import Limits, Neighbours, check_neighbours
 from leastnoise.vectors import Ball, check_columns
@@ -50,23 +51,28 @@ def table(
     name: str | None = None,
     engine: str | None = None,
     memory_limit: str | None = None,
+    types: Mapping[str, str] | None = None,
 ) -> Table:
     """Open a table of people's rows; reads the schema only.
 
     `unit` is the column, or columns, that name whom to protect. `engine` is "duckdb" (the default) or
     the master of a Spark cluster, such as "spark://host:7077" or "local[2]"; `memory_limit`, such as
-    "1GB", is for DuckDB.
+    "1GB", is for DuckDB. A CSV does not say what its columns hold, and guessing would look at people's rows: they are
+    text, but for those in `types`, such as {"hour": "int", "fare": "float"}; a cell that is none of that type is null.
     """
     relation = check_neighbours(neighbours)
     units = (unit,) if isinstance(unit, str) else tuple(unit or ())
     if not units:
         raise MissingParameter("unit is empty: nobody would be protected. Name the column of the person, unit='taxi'.")
+    if len(set(units)) < len(units):
+        raise InvalidParameter("unit names a column twice. Name each once: unit=['company', 'person'].")
     opened = open_source(source, name=name, engine=engine, memory_limit=memory_limit)
+    rows = parsed(opened, types or {})
     for column in units:
-        if column not in opened.rows.columns:
-            raise UnknownColumn.among(column, opened.rows.columns)
-        word(opened.rows[column], column, opened.engine)
-    return Table(source=opened, rows=opened.rows, unit=units, neighbours=relation)
+        if column not in rows.columns:
+            raise UnknownColumn.among(column, rows.columns)
+        word(rows[column], column, opened.engine)
+    return Table(source=opened, rows=at_the_door(rows), unit=units, neighbours=relation)
 
 
 def lattice(x: str, y: str, step: float) -> Lattice:
@@ -113,6 +119,7 @@ class Table:
                 raise NotRowWise(
                     f'derive would replace the unit "{name}", and nobody would be protected. Use another name.'
                 )
+            self._new(name, rows.columns)
             if isinstance(given, Lattice):
                 for column in (given.x, given.y):
                     self._public(column)
@@ -149,6 +156,7 @@ class Table:
             self._public(column)
         if name in self.columns:
             raise InvalidParameter(f'there is a column "{name}" already. Say name="another".')
+        self._new(name, self.columns)
         points = [real(self.rows[column], column).fill_null(exactly(math.nan)) for column in (lon, lat)]
         function: Any = Nearest(nodes=nodes, within=float(within))
         if kernel_width is not None:
@@ -369,7 +377,9 @@ class Table:
         """The query, with its expression built once so that a wrong type is found before any row is read."""
         made = Query(source=self.source, rows=self.rows, unit=self.unit, neighbours=self.neighbours, **parts)
         if made.domain is not None:
-            place_rows(self.rows, made.domain, name="_place")
+            place_rows(self.rows, made.domain, name=unique("place"))
+        if made.clip is not None:
+            made.clip.apply(self.rows[made.columns[0]], made.columns[0])
         return made
 
     def _domain(self, by: Sequence[str], keys: Any, nulls: str) -> Domain | None:
@@ -394,6 +404,15 @@ class Table:
     def _known(self, column: str) -> None:
         if column not in self.rows.columns:
             raise UnknownColumn.among(column, self.rows.columns)
+
+    def _new(self, name: str, columns: Sequence[str]) -> None:
+        """Refuse a name that an engine cannot tell from another column: to them Taxi and taxi are one."""
+        twins = [column for column in columns if column != name and column.casefold() == name.casefold()]
+        if twins:
+            raise InvalidParameter(
+                f'"{name}" and the column "{twins[0]}" differ in upper and lower case only, and engines take them for '
+                "one. Use another name."
+            )
 
     def _public(self, column: str) -> None:
         self._known(column)

@@ -1,4 +1,4 @@
-"""Sums of many vectors, each clipped to a ball: in NumPy blocks rather than in SQL.
+"""Sums of many vectors, each clipped to a ball: in compiled loops over columns rather than in SQL.
 
 Every element is rounded to the grid first, then the squared norm is taken exactly, and only then is a
 vector that is too long scaled down, element by element and toward zero. So one vector's integers depend
@@ -8,7 +8,10 @@ sensitivity and engine equality.)
 Integers are held in doubles. A vector of d elements, each at most 2 R steps, has a squared norm of at
 most 4 R^2 d < 2^53, so every partial sum of squares is exact in any order. After scaling by s = R / |v|
 (two roundings) and cutting toward zero the squared norm is an integer below R^2 (1 + 2^-50) < R^2 + 1:
-the ball holds exactly.
+the ball holds exactly. 2 R < 2^31, so an element is also a 32-bit integer.
+
+A column is read twice, once for the norms and once for the sum, because rounding again costs less than
+keeping what was rounded.
 """
 
 from __future__ import annotations
@@ -32,8 +35,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Integers = np.ndarray[Any, Any]
-STACK = 512  # rows that are turned from columns into vectors at once
-BLOCK = 2**16  # numbers in a block: half a megabyte
+BLOCK = 2**20  # numbers of lists that are turned into columns at once: a few megabytes
+ROUNDER = 1.5 * 2.0**52  # added and taken away again, it rounds to the nearest integer, halves to even
 HASHED = 16  # elements that the order of a unit's rows is hashed from
 
 
@@ -52,26 +55,49 @@ class Ball:
         grid = math.ldexp(1.0, math.frexp(norm)[1] - bits)
         return cls(length=length, radius=math.floor(norm / grid), grid=grid)
 
-    def clip(self, block: Integers) -> Integers:
-        """Each row of a block of finite doubles as integers inside the ball; the block itself is changed."""
-        steps = np.multiply(block, 1 / self.grid, out=block)
-        np.clip(steps, -2.0 * self.radius, 2.0 * self.radius, out=steps)
-        np.rint(steps, out=steps)
-        squares = np.einsum("ij,ij->i", steps, steps)  # exact in any order
-        if (squares > float(self.radius) ** 2).any():
-            steps *= np.minimum(1.0, self.radius / np.sqrt(np.maximum(squares, 1.0)))[:, np.newaxis]
-            np.trunc(steps, out=steps)  # where the scale is 1 nothing changes
-        return steps
+    def total(self, columns: list[Integers]) -> Integers:
+        """The sum of all clipped vectors and, at the end, their number. Vectors with a NaN are dropped."""
+        add_squares, clipped_sum = _kernels()
+        step, reach = 1 / self.grid, 2.0 * self.radius
+        squares = np.zeros(len(columns[0]))  # of norms; NaN where an element is
+        for column in columns:
+            add_squares(column, step, reach, squares)
+        # A scale of 1 changes nothing; a vector that is dropped gets 0, and its NaN are never looked at again.
+        scales = np.minimum(1.0, self.radius / np.sqrt(np.maximum(squares, 1.0)))
+        whole = ~np.isnan(squares)
+        scales[~whole] = 0.0
+        sums = [clipped_sum(column, step, reach, scales) for column in columns]
+        return np.array([*sums, np.count_nonzero(whole)], np.int64)
 
-    def total(self, blocks: Iterator[Integers]) -> Integers:
-        """The sum of all clipped rows and, at the end, their number. Rows with a NaN are dropped."""
-        total = np.zeros(self.length + 1, np.int64)
-        for block in blocks:
-            missing = np.isnan(block).any(axis=1)
-            whole = block[~missing] if missing.any() else block
-            total[:-1] += self.clip(whole).sum(axis=0).astype(np.int64)
-            total[-1] += len(whole)
-        return total
+
+@functools.cache
+def _kernels() -> tuple[Any, Any]:
+    """The two loops over a column, compiled on first use and kept on disk."""
+    import numba
+
+    compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+    return compiled(add_squares), compiled(clipped_sum)
+
+
+def add_squares(column: Integers, step: float, reach: float, squares: Integers) -> None:
+    """Add each element, in steps of the grid, squared."""
+    for row in range(column.size):
+        x: Any = np.float64(column[row]) * step
+        # NaN fails every comparison, so it stays NaN here and makes the norm NaN.
+        x = reach if x > reach else (-reach if x < -reach else x)
+        x = (x + ROUNDER) - ROUNDER
+        squares[row] += x * x
+
+
+def clipped_sum(column: Integers, step: float, reach: float, scales: Integers) -> int:
+    """The sum of the elements, each scaled and cut toward zero."""
+    total = 0
+    for row in range(column.size):
+        x: Any = np.float64(column[row]) * step
+        x = reach if x > reach else (-reach if x < -reach else x)
+        x = x if x == x else 0.0
+        total += int(np.int32(((x + ROUNDER) - ROUNDER) * scales[row]))
+    return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +108,18 @@ class Reducer:
     columns: tuple[str, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Integers:
-        return self.ball.total(block for batch in batches for block in self.blocks(batch))
+        total: Integers = np.zeros(self.ball.length + 1, np.int64)
+        for batch in batches:
+            for columns in self.blocks(batch):
+                total += self.ball.total(columns)
+        return total
 
-    def blocks(self, batch: pa.RecordBatch) -> Iterator[Integers]:
-        """Doubles, about BLOCK numbers at once; nulls are NaN."""
-        if len(self.columns) != self.ball.length:
+    def blocks(self, batch: pa.RecordBatch) -> Iterator[list[Integers]]:
+        """The elements as columns of floats; nulls are NaN."""
+        if len(self.columns) == self.ball.length:
+            yield [_floats(batch.column(name).to_numpy(zero_copy_only=False)) for name in self.columns]
+        else:
             yield from _lists(batch.column(self.columns[0]), self.ball.length)
-            return
-        columns = [batch.column(name).to_numpy(zero_copy_only=False) for name in self.columns]
-        for begin in range(0, batch.num_rows, STACK):
-            # Stacked and seen from the side: no number is moved twice, and every step runs along memory.
-            yield np.stack([column[begin : begin + STACK] for column in columns], dtype=np.float64, casting="unsafe").T
 
 
 def sums(
@@ -107,8 +134,9 @@ def sums(
 ) -> Integers:
     """Sum and number of the kept vectors. Where no unit has too many rows the ranking would keep all: it
     is skipped."""
-    rows = _present(rows.select(*unit, *columns), unit)
-    counts = rows.group_by(list(unit)).aggregate(_rows=rows.count())
+    rows = _present(rows, unit)
+    units = rows.select(*unit)
+    counts = units.group_by(list(unit)).aggregate(_rows=units.count())
     if engine.fetch(counts.filter(counts["_rows"] > max_rows).limit(1)).num_rows:
         rows = kept(rows, unit=unit, columns=columns, ball=ball, max_rows=max_rows, key=key, engine=engine)
     parts = engine.vector_sums(rows.select(*columns), Reducer(ball, columns))
@@ -184,15 +212,16 @@ def _present(rows: ir.Table, unit: tuple[str, ...]) -> ir.Table:
     return rows
 
 
-def _lists(column: pa.Array, length: int) -> Iterator[Integers]:
+def _lists(column: pa.Array, length: int) -> Iterator[list[Integers]]:
     import pyarrow.compute as pc
 
     right = column.filter(pc.equal(pc.list_value_length(column), length).fill_null(False))
-    yield from _cut(right.flatten().to_numpy(zero_copy_only=False).reshape(-1, length))
+    vectors = _floats(right.flatten().to_numpy(zero_copy_only=False)).reshape(-1, length)
+    rows = max(1, BLOCK // length)
+    for begin in range(0, len(vectors), rows):
+        yield list(np.ascontiguousarray(vectors[begin : begin + rows].T))
 
 
-def _cut(values: Integers) -> Iterator[Integers]:
-    """Blocks that fit a processor's own cache, each a fresh array of doubles."""
-    rows = max(1, BLOCK // values.shape[1])
-    for begin in range(0, len(values), rows):
-        yield np.array(values[begin : begin + rows], dtype=np.float64, order="C")
+def _floats(values: Integers) -> Integers:
+    """Single precision as it is (each is a double), anything else as doubles."""
+    return values if values.dtype == np.float32 else values.astype(np.float64, copy=False)

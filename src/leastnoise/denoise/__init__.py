@@ -8,26 +8,36 @@ from collections.abc import Callable
 
 from leastnoise.denoise.auto import aggregate, auto
 from leastnoise.denoise.empirical_bayes import empirical_bayes
+from leastnoise.denoise.fused_lasso import fused_lasso
+from leastnoise.denoise.laplacian import laplacian
 from leastnoise.denoise.minimax import bayes_risk, james_stein_risk, lp_ball, minimax_risk
+from leastnoise.denoise.neighbour_bayes import neighbour_bayes
 from leastnoise.denoise.prior import gaussian_prior, posterior_mean
 from leastnoise.denoise.project import consistent, isotonic, project
 from leastnoise.denoise.risk import monte_carlo_divergence
 from leastnoise.denoise.shrink import james_stein
 from leastnoise.denoise.threshold import hard_threshold, soft_threshold
+from leastnoise.denoise.tree_wavelet import tree_wavelet
+from leastnoise.denoise.trend_filter import trend_filter, trend_filter_path
 from leastnoise.estimate import Estimate
 
 METHODS: dict[str, Callable[..., Estimate]] = {
     "auto": auto,
     "consistent": consistent,
     "empirical_bayes": empirical_bayes,
+    "fused_lasso": fused_lasso,
     "gaussian_prior": gaussian_prior,
     "hard_threshold": hard_threshold,
     "isotonic": isotonic,
     "james_stein": james_stein,
+    "laplacian": laplacian,
     "lp_ball": lp_ball,
+    "neighbour_bayes": neighbour_bayes,
     "posterior_mean": posterior_mean,
     "project": project,
     "soft_threshold": soft_threshold,
+    "tree_wavelet": tree_wavelet,
+    "trend_filter": trend_filter,
 }
 
 __all__ = [
@@ -37,15 +47,21 @@ __all__ = [
     "bayes_risk",
     "consistent",
     "empirical_bayes",
+    "fused_lasso",
     "gaussian_prior",
     "hard_threshold",
     "isotonic",
     "james_stein",
     "james_stein_risk",
+    "laplacian",
     "lp_ball",
     "minimax_risk",
     "monte_carlo_divergence",
+    "neighbour_bayes",
     "posterior_mean",
     "project",
     "soft_threshold",
+    "tree_wavelet",
+    "trend_filter",
+    "trend_filter_path",
 ]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise.engines import reading, unique
 from leastnoise.engines.checksums import verify
+from leastnoise.engines.headers import header, separator
 from leastnoise.engines.progress import shown
 from leastnoise.errors import InvalidParameter
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-BLOCK = 2**14  # rows of a vector query that are in memory at once, at least
+BLOCK = 2**13  # rows of a vector query that are in memory at once, at least
 STATE, BYTES = 128, 8  # what DuckDB keeps for a group and for an integer in it, measured
 USABLE = 0.6  # of the memory limit
 UNITS = {
@@ -51,7 +52,8 @@ class DuckDB:
         hive = any("=" in part for part in files[0].split("/")[:-1])
         if files[0].lower().endswith(".parquet"):
             return reading(lambda: self.backend.read_parquet(files, hive_partitioning=hive))
-        return reading(lambda: self.backend.read_csv(files))
+        told = as_text(header(files[0]), files[0])
+        return reading(lambda: self.backend.read_csv(files, hive_partitioning=hive, **told))
 
     def sql(self, expression: ir.Table) -> str:
         return str(self.backend.compile(expression, pretty=True))
@@ -153,6 +155,18 @@ def connect(*, memory_limit: str | None = None) -> DuckDB:
     engine = DuckDB(backend)
     weakref.finalize(engine, shutil.rmtree, folder, ignore_errors=True)
     return engine
+
+
+def as_text(names: list[str], file: str) -> dict[str, Any]:
+    """How a CSV is read when nothing is guessed from its rows: one header line, and every cell is text."""
+    return {
+        "auto_detect": False,
+        "columns": dict.fromkeys(names, "VARCHAR"),
+        "header": True,
+        "delim": separator(file),
+        "quote": '"',
+        "escape": '"',
+    }
 
 
 def in_bytes(text: str) -> float:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import glob
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from leastnoise.engines import Engine, Source, reading
+from leastnoise.engines.headers import header
 from leastnoise.errors import MixedSchemas, UnknownSource
 
-ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv")
+ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 KINDS = (
     "a path, a glob or a list of Parquet or CSV files, a pandas, Polars or Arrow table, a DuckDB relation, "
     "(connection, table name), an Ibis table or a Spark DataFrame"
@@ -90,6 +92,9 @@ def ending(file: str) -> str:
 def check_schemas(files: Sequence[str]) -> None:
     """Every file of a table has the same columns of the same types; read from the footers."""
     if ending(files[0]) != ".parquet":
+        for file in files:
+            if header(file) != header(files[0]):
+                raise MixedSchemas(f'"{Path(file).name}" and "{Path(files[0]).name}" have different headers.')
         return
     import pyarrow.parquet as pq
 
@@ -142,10 +147,7 @@ def _open_connection(connection: Any, table: str, *, name: str | None) -> Source
 
 
 def _in_memory(source: Any, module: str) -> Any:
-    """pandas, Polars, Arrow and DuckDB relations as one Arrow table; a lazy Polars frame stays lazy.
-
-    A DuckDB relation belongs to its connection and is read here; (connection, table name) is read when released.
-    """
+    """pandas, Polars and Arrow as one Arrow table; a lazy Polars frame and a DuckDB relation stay lazy."""
     import pyarrow as pa
 
     if isinstance(source, pa.Table):
@@ -157,8 +159,29 @@ def _in_memory(source: Any, module: str) -> Any:
     if module == "polars":
         return reading(lambda: _typed(source) if hasattr(source, "collect") else source.to_arrow())
     if type(source).__name__ == "DuckDBPyRelation":
-        return reading(lambda: source.to_arrow_table())
+        return Relation(source)
     return None
+
+
+class Relation:
+    """A DuckDB relation as a stream of Arrow rows, read once, when the first query needs them.
+
+    It belongs to a connection that can do one thing at a time, and a query may ask for its rows twice at once.
+    """
+
+    def __init__(self, relation: Any) -> None:
+        self.schema = reading(lambda: relation.limit(0).to_arrow_table().schema)
+        self._relation, self._lock = relation, threading.Lock()
+        self._rows: Any = None
+
+    def __arrow_c_schema__(self) -> Any:
+        return self.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        with self._lock:
+            if self._rows is None:
+                self._rows = self._relation.to_arrow_table()
+        return self._rows.__arrow_c_stream__(requested_schema)
 
 
 def _typed(frame: Any) -> Any:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leastnoise.engines import Source, reading, unique
+from leastnoise.engines.headers import header, separator
 from leastnoise.errors import EngineUnavailable, UnknownSource
 
 if TYPE_CHECKING:
@@ -50,13 +51,9 @@ class Spark:
             reader = reader.option("basePath", root.group(1))
         if files[0].lower().endswith(".parquet"):
             return reader.option("parquet.page.verify-checksum.enabled", "true").parquet(*paths)
-        from ibis.backends.pyspark.datatypes import PySparkSchema
-
-        from leastnoise.engines import duckdb
-
-        # Both engines read a CSV by the types that DuckDB found, so that both see the same table.
-        schema = PySparkSchema.from_ibis(duckdb.connect().read_files(files).schema())
-        return reader.csv(paths, header=True, schema=schema, mode="FAILFAST")
+        names = ", ".join("`" + name.replace("`", "``") + "` STRING" for name in header(files[0]))
+        reader = reader.option("escape", '"').option("multiLine", "true").option("sep", separator(files[0]))
+        return reader.csv(paths, header=True, schema=names, mode="FAILFAST", enforceSchema=True)
 
     def sql(self, expression: ir.Table) -> str:
         return str(self.backend.compile(expression, pretty=True))

@@ -127,11 +127,13 @@ def _integers(name: str, numbers: Integers) -> NDArray[Any]:
         array = np.empty(len(numbers), dtype=object)
         array[:] = [operator.index(number) for number in numbers]
     except TypeError:
-        raise WrongType(
+        wrong = WrongType(
             f"{name} must be a flat sequence of integers. The noise is exact for whole numbers only: round "
             "to the grid and pass integers."
-        ) from None
-    return array
+        )
+    else:
+        return array
+    raise wrong
 
 
 def _domain(domain_size: Any) -> int:

@@ -1,0 +1,18 @@
+"""Machine code for the loops that NumPy cannot say: Numba's, kept on disk after the first call.
+
+Import modules that use it where they are called: Numba takes a second to load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def compiled(function: Function) -> Function:
+    """The same function in machine code, in one thread."""
+    return cast(Function, numba.njit(cache=True, nogil=True)(function))

@@ -1,0 +1,44 @@
+"""The first line of a CSV names its columns, and is public. No other line is looked at here.
+
+An engine that may guess whether there is a header compares the first line with people's rows.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from typing import Any, TextIO
+
+from leastnoise.errors import UnknownSource
+
+LONGEST = 2**20  # characters of a header
+
+
+def separator(file: str) -> str:
+    """A tab in .tsv, a comma in .csv."""
+    return "\t" if ".tsv" in file.lower()[-7:] else ","
+
+
+def header(file: str) -> list[str]:
+    """The names of the columns: each present, each once, also to engines that do not tell upper case from lower."""
+    try:
+        unpack: Any = gzip.open if file.lower().endswith(".gz") else open
+        with unpack(file, "rt", encoding="utf-8-sig", newline="") as text:
+            names = next(csv.reader(io.StringIO(_line(text)), delimiter=separator(file), strict=True), [])
+    except (OSError, EOFError, ValueError, csv.Error, zlib.error):
+        names = []
+    if not names or not all(names) or len({name.casefold() for name in names}) < len(names):
+        raise UnknownSource(
+            f'the first line of "{file}" is no header. It must name every column, each differently and not by case '
+            "alone, in UTF-8: unit,hour,fare. Add one, or convert the file to Parquet."
+        )
+    return names
+
+
+def _line(text: TextIO) -> str:
+    line = text.readline(LONGEST)
+    if len(line) == LONGEST:
+        raise ValueError
+    return line.rstrip("\r\n")

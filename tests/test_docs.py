@@ -1,0 +1,109 @@
+"""The documentation: the site builds without a warning, nothing in it is stale, and nothing comes from elsewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from typer.testing import CliRunner
+
+import leastnoise as ln
+from leastnoise import denoise
+from leastnoise.cli import app
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")])
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def tool(name: str) -> Any:
+    """A module of docs/theme, which is no package."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", ROOT / "docs" / "theme" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def slug(heading: str) -> str:
+    """As Python-Markdown and GitHub name a heading, where the two agree."""
+    return re.sub(r"[\s]+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip())
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages, built strictly: a warning is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
+    assert (done.returncode, (done.stdout + done.stderr).strip()) == (0, "")
+    return folder
+
+
+def test_the_site_fetches_nothing(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 30
+    for page in pages:
+        tags = re.findall(r"<(?:script|link|img|iframe|source)\b[^>]*>", page.read_text())
+        assert [tag for tag in tags if re.search(r"(?:src|href)=\"(?:https?:)?//", tag)] == [], page.name
+    for style in site.rglob("*.css"):
+        assert not re.search(r"@import|url\(\s*['\"]?(?:https?:)?//", style.read_text()), style.name
+
+
+def test_the_api_pages_show_every_public_name(site: Path) -> None:
+    pages = "".join(page.read_text() for page in (site / "api").glob("*.html"))
+    shown = {name for path in re.findall(r'id="(leastnoise[\w.]+)"', pages) for name in path.split(".")}
+    assert {*ln.__all__, *denoise.__all__, *ln.plot.__all__} - shown == {"METHODS"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    for target in LINK.findall(prose):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), f"{page.relative_to(ROOT)} links to {target}"
+        if anchor and there.suffix == ".md":
+            headings = re.findall(r"^#+ (.*)$", there.read_text(), flags=re.MULTILINE)
+            assert anchor in {slug(heading) for heading in headings}, f"{page.relative_to(ROOT)} links to {target}"
+
+
+def test_the_reference_of_the_command_line_is_that_of_the_commands() -> None:
+    commands = tool("commands")
+    page = commands.PAGE.read_text()
+    assert commands.renewed(page) == page, "Renew it: python docs/theme/commands.py"
+
+
+def test_the_help_of_a_command_shows_what_the_page_says() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    sections = re.findall(r"^## leastnoise ([a-z ]+)\n(.*?)(?=^## |\Z)", page, flags=re.DOTALL | re.MULTILINE)
+    assert len(sections) >= 13
+    for name, section in sections:
+        told = CliRunner().invoke(app, [*name.split(), "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+        for option in re.findall(r"`(--[a-z0-9-]+)", section):
+            assert option in told, f"{name} {option}"
+
+
+def test_the_glossary_knows_every_denoiser_and_mechanism() -> None:
+    glossary = (ROOT / "docs" / "glossary.md").read_text()
+    mechanisms = [row.mechanism for row in ln.compare(sensitivity=1, epsilon=0.5, delta=1e-6).rows]
+    for word in [*denoise.METHODS, *mechanisms]:
+        assert re.search(rf"(\*\*|`){word}(\*\*|`)", glossary), word
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_and_says_what_is_stored_in_it(path: Path) -> None:
+    notebooks = tool("notebooks")
+    assert path.stat().st_size < 700_000
+    stored = nbformat.read(path, as_version=4)
+    assert notebooks.texts(notebooks.run(path)) == notebooks.texts(stored), "Renew it: python docs/theme/notebooks.py"

@@ -1,0 +1,87 @@
+"""A CSV: nothing about it is guessed from people's rows."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from leastnoise import errors
+from leastnoise.engines.headers import header
+from leastnoise.tables import table
+from leastnoise.testing import aggregate
+
+LINES = 'name,"a ""q"", x",age,when\n'
+ROWS = [
+    'alice,"two\nlines",3,2013-01-01 10:00',
+    "bob,x,2.5,2013-02-30 10:00",
+    '"c","","",',
+    "d,é,99999999999999999999,2013-01-01T10:00:01.5",
+    "e,f,-7,never",
+    "f,f, 7,never",
+    ",f,7,never",
+]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    place = tmp_path / "rows.csv"
+    place.write_text(LINES + "\n".join(ROWS) + "\n")
+    return place
+
+
+def test_the_schema_does_not_depend_on_the_rows(tmp_path: Path) -> None:
+    """Every column is text, and the first line the header, whatever follows it."""
+    for number, content in enumerate(["", "1,2\n", "a,b\n", "n,v\n", "1;2,3\n", "2013-01-01,true\n"]):
+        place = tmp_path / f"{number}.csv"
+        place.write_text("n,v\n" + content)
+        rows = table(place, unit="n")
+        assert rows.columns == ("n", "v")
+        assert all(kind.is_string() for kind in rows.rows.schema().values())
+        assert aggregate(rows.count(max_rows=1)).values.tolist() == [1 if content else 0]
+
+
+def test_declared_types_are_read_and_what_is_none_is_null(path: Path) -> None:
+    rows = table(path, unit="name", types={"age": "int", "when": "timestamp"})
+    ages = aggregate(rows.histogram("age", keys=range(-10, 10), max_rows=1)).values
+    assert [key for key, value in zip(range(-10, 10), ages, strict=True) if value] == [-7, 3]
+    assert aggregate(rows.where("when > '2013-01-01'").count(max_rows=1)).values.tolist() == [2]
+    assert aggregate(rows.count_units()).values.tolist() == [6]  # an empty name is nobody
+
+
+def test_text_where_a_number_is_needed_says_what_to_type(path: Path) -> None:
+    with pytest.raises(errors.WrongColumnType, match=r"types=\{\"age\": \"int\"\}"):
+        table(path, unit="name").histogram("age", keys=range(3), max_rows=1)
+    with pytest.raises(errors.WrongColumnType, match=r"types=\{\"age\": \"float\"\}"):
+        table(path, unit="name").sum("age", clip=(0, 1), max_rows=1)
+
+
+def test_types_are_checked(path: Path) -> None:
+    with pytest.raises(errors.UnknownWord, match="Did you mean"):
+        table(path, unit="name", types={"age": "flaot"})
+    with pytest.raises(errors.UnknownColumn, match="Did you mean"):
+        table(path, unit="name", types={"agee": "int"})
+    with pytest.raises(errors.InvalidParameter, match="CSV"):
+        table(pa.table({"u": [1]}), unit="u", types={"u": "int"})
+
+
+def test_packed_and_tabbed_files_are_the_same_table(path: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "rows.csv.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert aggregate(table(packed, unit="name").count_units()).values.tolist() == [6]
+    tabbed = tmp_path / "rows.tsv"
+    tabbed.write_text("a\tb\nx\t1,5\n")
+    assert header(str(tabbed)) == ["a", "b"]
+    assert aggregate(table(tabbed, unit="a").histogram("b", keys=["1,5"], max_rows=1)).values.tolist() == [1]
+
+
+@pytest.mark.parametrize("line", ["", "a,,b", "a,A", "a,a", "\xff\xfe", '"a', "x" * 2**20])
+def test_a_first_line_that_is_no_header_is_refused(line: str, tmp_path: Path) -> None:
+    place = tmp_path / "rows.csv"
+    place.write_bytes(line.encode("latin-1") + b"\nSECRET,1\n")
+    with pytest.raises(errors.UnknownSource, match="no header") as caught:
+        table(place, unit="a")
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__context__ is None
