@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import leastnoise as ln
-from leastnoise import denoise
+from leastnoise import cli_words, denoise
 from leastnoise.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -92,6 +92,13 @@ def test_the_help_of_a_command_shows_what_the_page_says() -> None:
         told = CliRunner().invoke(app, [*name.split(), "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
         for option in re.findall(r"`(--[a-z0-9-]+)", section):
             assert option in told, f"{name} {option}"
+
+
+def test_the_page_of_the_command_line_tells_every_exit_code() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    codes = re.findall(r"^    (\d+)  ", cli_words.__doc__ or "", flags=re.MULTILINE)
+    assert len(codes) >= 4
+    assert re.findall(r"^\| (\d+) \|", page, flags=re.MULTILINE) == codes
 
 
 def test_the_glossary_knows_every_denoiser_and_mechanism() -> None:
