@@ -78,7 +78,6 @@ def auto(graph: Any, law: str = "gaussian") -> Method:
         made = {
             "empirical_bayes": ln.denoise.empirical_bayes(y, sigma, support="nonnegative", noise=law),
             "james_stein_mean": ln.denoise.james_stein(y, sigma, toward="mean", noise=law),
-            "trend_filter": ln.denoise.trend_filter(y, sigma, graph=graph, noise=law),
             "fused_lasso": ln.denoise.fused_lasso(y, sigma, graph=graph, noise=law),
             "laplacian": ln.denoise.laplacian(y, sigma, graph=graph, noise=law),
         }

@@ -27,10 +27,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from leastnoise import errors, parameters
-from leastnoise.denoise.arrays import Floats, Noise, given_on_host
+from leastnoise import parameters
+from leastnoise.denoise.arrays import Floats, Noise
 from leastnoise.denoise.empirical_bayes import Fitted, fit_prior
 from leastnoise.denoise.layout import Bounds
+from leastnoise.denoise.nodes import given_on_graph
 from leastnoise.denoise.risk import judged
 from leastnoise.denoise.threads import one_thread
 from leastnoise.estimate import Estimate, Judgement
@@ -64,11 +65,10 @@ def neighbour_bayes(
     >>> neighbour_bayes(y, sigma=1.0, graph=Graph.path(8)).values.round(1)
     array([0.2, 0.2, 0.2, 9.9, 9.9, 9.9, 9.9, 0.2])
     """
-    y, sigma = given_on_host(y, sigma, noise)
+    y, sigma = given_on_graph(y, sigma, noise, graph)
     parameters.word("support", support, ("real", "nonnegative"))
     parameters.word("prior", prior, ("values", "departures"))
     knots = GROUPS[prior] if groups is None else parameters.whole("groups", groups, least=1)
-    check_size(graph, y)
     u = y.ravel() / sigma
     anchor = 0.0 if support == "nonnegative" else float(np.median(u))
     below = BELOW if support == "nonnegative" else FAR
@@ -98,18 +98,6 @@ def neighbour_bayes(
     return Estimate(
         values=values, noisy=y, sigma=sigma, noise=noise, method="neighbour_bayes", parameters=facts, judge=judge
     )
-
-
-def check_size(graph: Any, y: Floats) -> None:
-    if not isinstance(graph, Graph):
-        raise errors.WrongType(
-            f"graph must be a leastnoise.graphs.Graph. Got {type(graph).__name__} instead: "
-            "say Graph.from_edges(size, edges), Graph.path(size) or Graph.grid(shape)."
-        )
-    if graph.size != y.size:
-        raise errors.ShapesDisagree(
-            f"The graph has {graph.size:,} nodes and there are {y.size:,} values. Give one value a node, in order."
-        )
 
 
 class Expected(NamedTuple):
