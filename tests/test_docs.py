@@ -6,6 +6,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,11 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
         if anchor and there.suffix == ".md":
             headings = re.findall(r"^#+ (.*)$", there.read_text(), flags=re.MULTILINE)
             assert anchor in {slug(heading) for heading in headings}, f"{page.relative_to(ROOT)} links to {target}"
+
+
+def test_the_api_pages_tell_every_field_of_releases_and_estimates() -> None:
+    told = set(re.findall(r"`(\w+)`", (ROOT / "docs" / "api" / "releases.md").read_text()))
+    assert {field.name for made in (ln.Release, ln.Estimate) for field in fields(made)} - told == set()
 
 
 def test_the_reference_of_the_command_line_is_that_of_the_commands() -> None:
