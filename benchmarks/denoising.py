@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from stopwatch import human, interleave
+from findings import Findings, Table, timings
+from stopwatch import race
 
 import leastnoise as ln
 from leastnoise.denoise.arrays import Noise
@@ -33,15 +34,15 @@ METHODS: dict[str, Callable[..., Any]] = {
 }
 
 
-def run() -> list[str]:
-    lines = _speed()
+def run(*, toy: bool = False) -> Findings:
+    findings = _speed(toy)
     path = DATA / "dpbench" / "histograms.npz"
     if not path.is_file():
-        return [*lines, "", "The histograms are not there (set LEASTNOISE_DATA), so no errors were measured."]
+        return [*findings, "The histograms are not there (set LEASTNOISE_DATA), so no errors were measured."]
     histograms = {name: x.ravel().astype(float) for name, x in np.load(path).items()}
-    for noise in LAWS:
-        lines += ["", *_table(histograms, noise)]
-    return lines
+    if toy:
+        histograms = {"ADULT": histograms["ADULT"][:200]}
+    return [*findings, *(_table(histograms, noise, 1 if toy else DRAWS) for noise in LAWS)]
 
 
 def errors(
@@ -67,47 +68,37 @@ def geometric_mean(values: dict[str, float]) -> float:
     return math.exp(np.mean(np.log(list(values.values()))))
 
 
-def _table(histograms: dict[str, np.ndarray[Any, Any]], noise: Noise) -> list[str]:
-    heads = " | ".join(f"sigma {sigma:g}: geo-mean | worst" for sigma in SIGMAS)
-    lines = [
-        f"RMSE / sigma on {len(histograms)} real histograms, {noise} noise, mean of {DRAWS} draws",
-        "",
-        f"| method | {heads} |",
-        "|---" * (1 + 2 * len(SIGMAS)) + "|",
-    ]
+def _table(histograms: dict[str, np.ndarray[Any, Any]], noise: Noise, draws: int) -> Table:
+    rows = []
     for name, method in METHODS.items():
-        cells = []
+        row: dict[str, Any] = {"method": name}
         for sigma in SIGMAS:
-            seen = errors(histograms, method, sigma, noise, DRAWS)
-            cells += [f"{geometric_mean(seen):.4f}", f"{max(seen.values()):.3f}"]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return lines
+            seen = errors(histograms, method, sigma, noise, draws)
+            row[f"sigma {sigma:g}: geo-mean"] = geometric_mean(seen)
+            row[f"worst at {sigma:g}"] = max(seen.values())
+        rows.append(row)
+    title = f"RMSE / sigma on {len(histograms)} real histograms, {noise} noise, mean of {draws} draws:"
+    return Table(f"denoising_{noise}", title, rows)
 
 
-def _speed() -> list[str]:
+def _speed(toy: bool) -> Findings:
     """A histogram of many zeros and a heavy tail, as real ones are."""
     rng = np.random.default_rng(1)
-    truth = np.where(rng.random(1_000_000) < 0.6, 0.0, rng.pareto(1.2, 1_000_000) * 10)
+    many, some = (1000, 100) if toy else (1_000_000, 10_000)
+    truth = np.where(rng.random(many) < 0.6, 0.0, rng.pareto(1.2, many) * 10)
     y = truth + drawn(truth.size, 36.3, "gaussian", 1)
     lap = truth + drawn(truth.size, 36.3, "laplace", 1)
-    ruler = np.linspace(-1, 1, 10_000_000)
+    ruler = np.linspace(-1, 1, 10 * many)
     bayes = ln.denoise.empirical_bayes
+    reference = f"np.exp over {100 * many:.0e} doubles"
     contestants: dict[str, Callable[[], object]] = {
-        "np.exp over 1e8 doubles": lambda: [np.exp(ruler) for _ in range(10)],
-        "empirical_bayes, d = 1e6": lambda: bayes(y, 36.3, support="nonnegative"),
-        "empirical_bayes, d = 1e6, with its risk": lambda: bayes(y, 36.3, support="nonnegative").risk,
-        "empirical_bayes, d = 1e6, Laplace": lambda: bayes(lap, 36.3, support="nonnegative", noise="laplace"),
-        "empirical_bayes, d = 1e4": lambda: bayes(y[:10_000], 36.3, support="nonnegative"),
-        "auto, d = 1e6": lambda: ln.denoise.auto(y, 36.3, nonnegative=True),
-        "auto, d = 1e4": lambda: ln.denoise.auto(y[:10_000], 36.3, nonnegative=True),
+        reference: lambda: [np.exp(ruler) for _ in range(10)],
+        f"empirical_bayes, d = {many:.0e}": lambda: bayes(y, 36.3, support="nonnegative"),
+        f"empirical_bayes, d = {many:.0e}, with its risk": lambda: bayes(y, 36.3, support="nonnegative").risk,
+        f"empirical_bayes, d = {many:.0e}, Laplace": lambda: bayes(lap, 36.3, support="nonnegative", noise="laplace"),
+        f"empirical_bayes, d = {some:.0e}": lambda: bayes(y[:some], 36.3, support="nonnegative"),
+        f"auto, d = {many:.0e}": lambda: ln.denoise.auto(y, 36.3, nonnegative=True),
+        f"auto, d = {some:.0e}": lambda: ln.denoise.auto(y[:some], 36.3, nonnegative=True),
     }
-    seen = interleave(contestants, rounds=3)
-    unit = seen["np.exp over 1e8 doubles"][0]
-    lines = ["| what | times np.exp over 1e8 doubles | time | spread |", "|---|---|---|---|"]
-    for name, (median, spread) in seen.items():
-        lines.append(f"| {name} | {median / unit:.3g} | {human(median)} | {human(spread)} |")
-    return lines
-
-
-if __name__ == "__main__":
-    print("\n".join(run()))
+    seen = race(contestants, rounds=2 if toy else 5)
+    return [Table("denoising_speed", "Many values:", timings(seen, reference=reference))]

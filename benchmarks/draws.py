@@ -1,85 +1,64 @@
-"""Nanoseconds a draw: ours beside NumPy's normal, the system's entropy alone, and the peers installed.
+"""One draw of noise: ours beside NumPy's normal (the floor, not private), the system's entropy alone, and the peers.
 
-One process, one thread; contenders take turns under the same load.
-OpenDP and PyDP are timed where `import opendp` and `import pydp` work.
+Each in one process on one thread, in turns. A big release is measured too: its time, and its memory beyond the data.
 """
 
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 
 import numpy as np
+import peers
+from findings import Findings, Headline, Table, timings
+from stopwatch import Contestant, race
 
 from leastnoise.noise.gaussian import rounded_gaussian
 from leastnoise.noise.laplace import two_sided_geometric
 
-ROUNDS = 15
-EXPONENTS = (0, 10, 20, 30, 36, 40)
+PEERS = {"opendp": 1000, "pydp": 10_000, "diffprivlib": 10_000}  # draws a lap, so that a lap is some ten ms
+FLOOR = "numpy standard_normal"
 generator = np.random.default_rng()
 
 
-def urandom(n: int) -> None:
-    for _ in range(0, n, 8192):
+def run(*, toy: bool = False) -> Findings:
+    size = 1 << (12 if toy else 19)
+    contestants: dict[str, Contestant] = {
+        FLOOR: lambda: generator.standard_normal(size),
+        "os.urandom, 8 bytes": lambda: _urandom(size),
+    }
+    for exponent in (0, 10, 20, 30, 36, 40):
+        contestants[f"leastnoise gaussian 2^{exponent}"] = _ours(rounded_gaussian, exponent, size)
+    for exponent in (0, 20, 40):
+        contestants[f"leastnoise geometric 2^{exponent}"] = _ours(two_sided_geometric, exponent, size)
+    units: dict[str, float] = dict.fromkeys(contestants, size)
+    found, missing = peers.present(*PEERS)
+    for name, peer in found.items():
+        contestants[name], units[name] = peer.job("draws", scale=4.0, size=PEERS[name]), PEERS[name]
+    seen = race(contestants, rounds=2 if toy else 15, units=units)
+    ours = seen["leastnoise gaussian 2^20"]
+    heads: Findings = [
+        Headline(f"one exact draw: {name}'s time / ours", seen[name].median / ours.median, least=least)
+        for name, least in (("opendp", 200.0), ("pydp", None), ("diffprivlib", None))
+        if name in seen
+    ]
+    heads.append(Headline("one exact draw: our time / NumPy's normal", ours.median / seen[FLOOR].median))
+    table = Table("draws", "One draw:", timings(seen, reference=FLOOR), missing=missing)
+    return [*heads, table, *([] if toy else _large())]
+
+
+def _urandom(size: int) -> None:
+    for _ in range(0, size, 8192):
         os.urandom(8 * 8192)
 
 
-def ours(draw: Callable[..., object], exponent: int) -> Callable[[int], object]:
-    return lambda n: draw(2.0**exponent, n)
+def _ours(draw: Callable[..., object], exponent: int, size: int) -> Contestant:
+    return lambda: draw(2.0**exponent, size)
 
 
-def peers() -> dict[str, tuple[Callable[[int], object], int]]:
-    found: dict[str, tuple[Callable[[int], object], int]] = {}
-    try:
-        import opendp.prelude as dp
-    except ImportError:
-        pass
-    else:
-        dp.enable_features("contrib")
-        space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l2_distance(T=float)
-        gaussian = dp.m.make_gaussian(*space, scale=4.0)
-        found["opendp gaussian, float, scale 4"] = (lambda n: gaussian([0.0] * n), 2000)
-    try:
-        from pydp.distributions import GaussianDistribution
-    except ImportError:
-        pass
-    else:
-        normal = GaussianDistribution(4.0)
-        found["pydp gaussian, scale 4"] = (lambda n: [normal.sample() for _ in range(n)], 20_000)
-    return found
-
-
-def run() -> list[str]:
-    contenders: dict[str, tuple[Callable[[int], object], int]] = {
-        "numpy standard_normal": (generator.standard_normal, 1 << 20),
-        "os.urandom, 8 bytes": (urandom, 1 << 20),
-    }
-    for e in EXPONENTS:
-        contenders[f"rounded_gaussian 2^{e}"] = (ours(rounded_gaussian, e), 1 << 19)
-    for e in (0, 20, 40):
-        contenders[f"two_sided_geometric 2^{e}"] = (ours(two_sided_geometric, e), 1 << 19)
-    contenders |= peers()
-    times: dict[str, list[float]] = {name: [] for name in contenders}
-    for draw, n in contenders.values():
-        draw(n)  # tables, caches, clocks
-    for _ in range(ROUNDS):
-        for name, (draw, n) in contenders.items():
-            start = time.perf_counter()
-            draw(n)
-            times[name].append((time.perf_counter() - start) / n * 1e9)
-    base = statistics.median(times["numpy standard_normal"])
-    lines = ["| one draw | times NumPy's normal | median ns | quartiles |", "|---|---|---|---|"]
-    for name, taken in times.items():
-        low, median, high = statistics.quantiles(taken, n=4)
-        lines.append(f"| {name} | {median / base:.3g} | {median:.1f} | {low:.1f} .. {high:.1f} |")
-    return [*lines, "", *_large()]
-
-
-def _large() -> list[str]:
+def _large() -> Findings:
     """A release of 1e8 whole numbers: time, and memory beyond the input."""
     code = (
         "import resource, time, numpy as np, leastnoise as ln\n"

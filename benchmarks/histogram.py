@@ -1,26 +1,27 @@
-"""A bounded histogram beside hand-written window SQL, interleaved in one process: `python
-benchmarks/histogram.py`.
+"""A bounded histogram from a Parquet file: ours beside hand-written SQL and the peers' own engines.
 
-Rows are drawn once into a Parquet file: `--rows` of them, a unit having a hundred on average, ten
-thousand bins, at most ten rows a unit. The two are run in turn and the ratio of medians is printed; the
-kept rows differ (the hashes do), so totals and not bins are compared.
+A unit has a hundred rows on average, of which ten may count; ten thousand bins. The plain group-by bounds nobody and
+is the floor; the window is what an engineer would write for the bound alone. Ours and the peers' answers are released,
+noise and all. With BIG=1 also 1e8 rows, beside the floor and the window.
 """
 
 from __future__ import annotations
 
-import argparse
-import statistics
+import os
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+import peers
+from findings import Findings, Headline, Table, timings
+from stopwatch import Contestant, Timing, race
 
 from leastnoise.tables import table
-from leastnoise.testing import aggregate
 
 BINS, KEPT = 10_000, 10
+PEERS = ("opendp", "tumult", "pipeline_dp")
+GOALS = {"opendp": 2.5, "tumult": 20.0}
+OURS, SQL, FLOOR = "leastnoise", "window SQL by hand", "plain group-by"
 WINDOW = """
 SELECT bin, count(*) FROM (
     SELECT bin, row_number() OVER (PARTITION BY unit ORDER BY hash(unit, bin), bin) AS place FROM '{path}'
@@ -28,60 +29,61 @@ SELECT bin, count(*) FROM (
 """
 
 
-def write_rows(path: Path, rows: int) -> None:
+def run(*, toy: bool = False) -> Findings:
+    found, missing = peers.present(*PEERS)
+    findings: Findings = []
+    with tempfile.TemporaryDirectory(dir=os.environ.get("SCRATCH")) as folder:
+        for rows in (10_000,) if toy else (1_000_000, 10_000_000):
+            path = write_rows(Path(folder), rows)
+            contestants = _engines(path)
+            for name, peer in found.items():
+                contestants[name] = peer.job("histogram", path=str(path), bins=BINS, kept=KEPT)
+            fewer = {} if rows <= 1_000_000 else {"opendp": 3, "tumult": 1, "pipeline_dp": 1}
+            seen = race(contestants, rounds=3 if rows <= 1_000_000 else 7, fewer=fewer)
+            findings += [*_heads(seen, rows), _table(seen, rows, missing)]
+        if os.environ.get("BIG") == "1" and not toy:
+            seen = race(_engines(write_rows(Path(folder), 100_000_000)), rounds=3)
+            findings += [*_heads(seen, 100_000_000), _table(seen, 100_000_000, {})]
+    return findings
+
+
+def write_rows(folder: Path, rows: int) -> Path:
     """Uniform units and bins; the same file for the same number of rows."""
+    path = folder / f"rows{rows}.parquet"
     duckdb.sql(
         f"COPY (SELECT (hash(i * 7919) % {rows // 100})::BIGINT AS unit, "
-        f"(hash(i * 104729 + 13) % {BINS})::INTEGER AS bin FROM range({rows}) t(i)) TO '{path}' "
-        "(FORMAT parquet)"
+        f"(hash(i * 104729 + 13) % {BINS})::INTEGER AS bin FROM range({rows}) t(i)) TO '{path}' (FORMAT parquet)"
     )
+    return path
 
 
-def ours(path: Path, memory_limit: str | None) -> int:
-    rows = table(path, unit="unit", memory_limit=memory_limit)
-    return int(aggregate(rows.histogram("bin", keys=range(BINS), max_rows=KEPT)).values.sum())
+def release(path: Path) -> int:
+    query = table(path, unit="unit").histogram("bin", keys=range(BINS), max_rows=KEPT)
+    return query.release(epsilon=1, delta=1e-6).bins
 
 
-def window(path: Path) -> int:
-    connection = duckdb.connect()
-    answer = connection.execute(WINDOW.format(path=path, kept=KEPT)).fetchnumpy()
-    return int(next(iter(reversed(list(answer.values())))).sum())
+def _engines(path: Path) -> dict[str, Contestant]:
+    def sql(text: str) -> Contestant:
+        return lambda: duckdb.connect().execute(text.format(path=path, kept=KEPT)).fetchnumpy()
+
+    return {
+        FLOOR: sql("SELECT bin, count(*) FROM '{path}' GROUP BY bin"),
+        SQL: sql(WINDOW),
+        OURS: lambda: release(path),
+    }
 
 
-def seconds(work: Callable[[], int]) -> tuple[float, int]:
-    begin = time.perf_counter()
-    total = work()
-    return time.perf_counter() - begin, total
+def _heads(seen: dict[str, Timing], rows: int) -> Findings:
+    goal, ours = rows == 10_000_000, seen[OURS].median
+    heads: Findings = [
+        Headline(f"histogram of {rows:.0e} rows: our time / {SQL}", ours / seen[SQL].median, most=1.3 if goal else None)
+    ]
+    for name in seen.keys() & set(PEERS):
+        least = GOALS.get(name) if goal else None
+        heads.append(Headline(f"histogram of {rows:.0e} rows: {name}'s time / ours", seen[name].median / ours, least))
+    return heads
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--memory-limit", help="for ours, e.g. 1GB; the window is then left out")
-    parser.add_argument("--file", type=Path, help="keep the rows in this file")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        path = given.file or Path(folder) / "rows.parquet"
-        if not path.exists():
-            write_rows(path, given.rows)
-        measured: dict[str, list[float]] = {"leastnoise": [], "window SQL": []}
-        for _ in range(given.repeats):
-            spent, total = seconds(lambda: ours(path, given.memory_limit))
-            measured["leastnoise"].append(spent)
-            if given.memory_limit is None:
-                spent, other = seconds(lambda: window(path))
-                measured["window SQL"].append(spent)
-                assert total == other, (total, other)
-        for name, times in measured.items():
-            if times:
-                print(f"{name:12} {statistics.median(times):7.2f} s   {[round(t, 2) for t in times]}")
-        if given.memory_limit is None:
-            print(
-                "ratio        "
-                f"{statistics.median(measured['leastnoise']) / statistics.median(measured['window SQL']):.2f}"
-            )
-
-
-if __name__ == "__main__":
-    main()
+def _table(seen: dict[str, Timing], rows: int, missing: dict[str, str]) -> Table:
+    title = f"{rows:,} rows, {rows // 100:,} units, {BINS:,} bins, at most {KEPT} rows a unit:"
+    return Table(f"histogram_{rows}", title, timings(seen, reference=OURS), missing=missing)

@@ -9,7 +9,8 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy as np
-from stopwatch import human, interleave
+from findings import Findings, Headline, Table, timings
+from stopwatch import human, race
 
 import leastnoise as ln
 from leastnoise.budget import ledger
@@ -20,12 +21,12 @@ ENTRIES = 100_000
 COUNTS = np.arange(10)
 
 
-def run() -> list[str]:
-    with tempfile.TemporaryDirectory() as folder:
-        return [*_spends(Path(folder)), "", *_long_book(Path(folder))]
+def run(*, toy: bool = False) -> Findings:
+    with tempfile.TemporaryDirectory(dir=os.environ.get("SCRATCH")) as folder:
+        return [*_spends(Path(folder), 3 if toy else 51), *_long_book(Path(folder), 100 if toy else ENTRIES)]
 
 
-def _spends(folder: Path) -> list[str]:
+def _spends(folder: Path, rounds: int) -> Findings:
     book = ln.Budget.open(folder / "a.ledger", epsilon=1, delta=1e-6)
     handle = os.open(folder / "plain", os.O_WRONLY | os.O_CREAT)
 
@@ -33,35 +34,36 @@ def _spends(folder: Path) -> list[str]:
         os.pwrite(handle, os.urandom(512), 0)
         os.fsync(handle)
 
-    times = interleave(
+    seen = race(
         {
-            "one write and fsync (the disk)": sync,
+            "one write and fsync": sync,
             "release of 10 counts, no budget": lambda: ln.release(COUNTS, sensitivity=1, epsilon=1, delta=1e-6),
             "the same, debited first": lambda: ln.release(COUNTS, sensitivity=1, budget=book, share=1e-6),
             "budget.remaining": lambda: book.remaining,
         },
-        rounds=51,
+        rounds=rounds,
     )
     os.close(handle)
-    lines = ["| what | median | spread |", "|---|---:|---:|"]
-    return lines + [f"| {name} | {human(median)} | {human(spread)} |" for name, (median, spread) in times.items()]
+    debit = seen["the same, debited first"].median / seen["one write and fsync"].median
+    rows = timings(seen, reference="one write and fsync")
+    return [Headline("a debited release / one write and fsync", debit), Table("ledger", "A durable debit:", rows)]
 
 
-def _long_book(folder: Path) -> list[str]:
+def _long_book(folder: Path, entries: int) -> Findings:
     book = ln.Budget.open(folder / "long.ledger", epsilon=1, delta=1e-6)
-    _fill(book, ENTRIES)
+    fill(book, entries)
     taken = []
     for act in (book.verify, book.history, lambda: ln.release(COUNTS, sensitivity=1, budget=book, share=1e-6)):
         begin = time.perf_counter()
         act()
         taken.append(human(time.perf_counter() - begin))
     verify, history, release = taken
-    size = book.path.stat().st_size / ENTRIES
-    book_of = f"A book of {ENTRIES:,} entries ({size:.0f} bytes each)"
+    size = book.path.stat().st_size / entries
+    book_of = f"A book of {entries:,} entries ({size:.0f} bytes each)"
     return [f"{book_of}: `verify()` takes {verify}, `history()` {history}, one more release {release}."]
 
 
-def _fill(book: ln.Budget, entries: int) -> None:
+def fill(book: ln.Budget, entries: int) -> None:
     """Entries as the ledger writes them, in one transaction."""
     book_ledger, cost, spent = book._ledger, Cost(gaussian=10**24), Cost()
     rows, head = [], Head(0, book_ledger.root)

@@ -2,27 +2,86 @@
 
 from __future__ import annotations
 
+import resource
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 
-def interleave(contestants: Mapping[str, Callable[[], object]], *, rounds: int = 7) -> dict[str, tuple[float, float]]:
-    """Median seconds and interquartile range of each, measured in turns so that noise hits all alike."""
-    for contestant in contestants.values():
-        contestant()
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    for _ in range(rounds):
+@dataclass(frozen=True, slots=True)
+class Lap:
+    """One run: seconds on the wall and of processor, and what it answered. A peer's server measures its own."""
+
+    seconds: float
+    processor: float
+    result: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds for one of `units`: the median and quartiles over the rounds; the processor's median beside it."""
+
+    median: float
+    low: float
+    high: float
+    processor: float
+    rounds: int
+
+    @classmethod
+    def of(cls, laps: list[Lap], units: float = 1) -> Timing:
+        walls = [lap.seconds / units for lap in laps]
+        low, _, high = statistics.quantiles(walls, n=4, method="inclusive") if len(walls) > 1 else walls * 3
+        processor = statistics.median(lap.processor / units for lap in laps)
+        return cls(statistics.median(walls), low, high, processor, len(walls))
+
+    @property
+    def spread(self) -> str:
+        return f"{human(self.low)} .. {human(self.high)}"
+
+
+Contestant = Callable[[], object]
+
+
+def race(
+    contestants: Mapping[str, Contestant],
+    *,
+    rounds: int = 7,
+    units: Mapping[str, float] | None = None,
+    fewer: Mapping[str, int] | None = None,
+) -> dict[str, Timing]:
+    """Each contestant once to warm up, then in turns so that the machine's noise hits all alike.
+
+    The slow ones take part in `fewer` rounds and are not warmed up; a lap is divided by the contestant's `units`.
+    """
+    fewer = fewer or {}
+    laps: dict[str, list[Lap]] = {name: [] for name in contestants}
+    for name in contestants.keys() - fewer.keys():
+        contestants[name]()
+    for turn in range(rounds):
         for name, contestant in contestants.items():
-            begin = time.perf_counter()
-            contestant()
-            times[name].append(time.perf_counter() - begin)
-    return {name: (statistics.median(seen), _spread(seen)) for name, seen in times.items()}
+            if turn < fewer.get(name, rounds):
+                laps[name].append(lap(contestant))
+    return {name: Timing.of(seen, (units or {}).get(name, 1)) for name, seen in laps.items()}
 
 
-def _spread(seen: list[float]) -> float:
-    low, _, high = statistics.quantiles(seen, n=4)
-    return high - low
+def interleave(contestants: Mapping[str, Contestant], *, rounds: int = 7) -> dict[str, tuple[float, float]]:
+    """Median seconds and interquartile range of each."""
+    return {name: (seen.median, seen.high - seen.low) for name, seen in race(contestants, rounds=rounds).items()}
+
+
+def lap(contestant: Contestant) -> Lap:
+    wall, busy = time.perf_counter(), processor()
+    result = contestant()
+    seen = Lap(time.perf_counter() - wall, processor() - busy, result)
+    return result if isinstance(result, Lap) else seen
+
+
+def processor() -> float:
+    """Seconds of processor of this process, all threads, and of those it waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def human(seconds: float) -> str:

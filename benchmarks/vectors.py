@@ -1,24 +1,54 @@
-"""A mean of long vectors beside the bare read of their file, in turn: `python benchmarks/vectors.py`."""
+"""A mean of vectors with a thousand entries, clipped in norm, beside the bare read of their Parquet file."""
 
 from __future__ import annotations
 
-import argparse
-import statistics
+import os
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from findings import Findings, Headline, Table, timings
+from stopwatch import race
 
 from leastnoise.tables import table
-from leastnoise.testing import aggregate
+
+READ, MEAN = "bare read", "leastnoise vector_mean"
 
 
-def write_rows(path: Path, rows: int, length: int) -> None:
+def run(*, toy: bool = False) -> Findings:
+    """1e5 vectors (0.4 GB of single precision); with BIG=1 also 1e6 (4 GB)."""
+    findings: Findings = []
+    sizes = [(100, 5)] if toy else [(100_000, 1000)] + [(1_000_000, 1000)] * (os.environ.get("BIG") == "1")
+    for rows, length in sizes:
+        with tempfile.TemporaryDirectory(dir=os.environ.get("SCRATCH")) as folder:
+            path = write_rows(Path(folder), rows, length)
+            contestants = {READ: partial(read, path), MEAN: partial(mean, path, length)}
+            seen = race(contestants, rounds=3 if rows > 100_000 or toy else 5)
+        wall, processor = (seen[MEAN].median / seen[READ].median, seen[MEAN].processor / seen[READ].processor)
+        big = 2 if rows == 1_000_000 else None
+        findings += [
+            Headline(f"vector mean, {rows:.0e} x {length}: our time / bare read", wall, most=big),
+            Headline(f"vector mean, {rows:.0e} x {length}: our processor time / bare read's", processor),
+            Table(
+                f"vectors_{rows}",
+                f"{rows:,} vectors of {length:,} entries, {_size(rows, length)}:",
+                timings(seen, reference=READ),
+            ),
+        ]
+    return findings
+
+
+def _size(rows: int, length: int) -> str:
+    return f"{rows * (4 * length + 8) / 1e9:.2g} GB"
+
+
+def write_rows(folder: Path, rows: int, length: int) -> Path:
     """Normal vectors in single precision, one unit a row."""
+    path = folder / "rows.parquet"
     random = np.random.default_rng(1)
     with pq.ParquetWriter(path, schema(length), compression="none", use_dictionary=False) as writer:
         for begin in range(0, rows, 10_000):
@@ -26,36 +56,18 @@ def write_rows(path: Path, rows: int, length: int) -> None:
             block = random.standard_normal((length, count), dtype=np.float32)
             columns = {"unit": np.arange(begin, begin + count), **{f"x{i}": block[i] for i in range(length)}}
             writer.write_table(pa.table(columns, schema=schema(length)))
+    return path
 
 
 def schema(length: int) -> pa.Schema:
     return pa.schema([("unit", pa.int64()), *((f"x{i}", pa.float32()) for i in range(length))])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--length", type=int, default=1000)
-    parser.add_argument("--repeats", type=int, default=3)
-    given = parser.parse_args()
-    names = [f"x{i}" for i in range(given.length)]
-    read, mean = [], []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.parquet"
-        write_rows(path, given.rows, given.length)
-        for _ in range(given.repeats):
-            begin = time.perf_counter()
-            for _batch in duckdb.sql(f"SELECT * FROM '{path}'").to_arrow_reader(2**14):
-                pass
-            read.append(time.perf_counter() - begin)
-            begin = time.perf_counter()
-            query = table(path, unit="unit").vector_mean(names, clip_norm=30.0, max_rows=1)
-            assert aggregate(query).values[-1] == given.rows * query.ball.radius
-            mean.append(time.perf_counter() - begin)
-    print(f"read  {statistics.median(read):6.2f} s   {[round(t, 2) for t in read]}")
-    print(f"mean  {statistics.median(mean):6.2f} s   {[round(t, 2) for t in mean]}")
-    print(f"ratio {statistics.median(mean) / statistics.median(read):6.2f}")
+def read(path: Path) -> None:
+    for _batch in duckdb.sql(f"SELECT * FROM '{path}'").to_arrow_reader(2**14):
+        pass
 
 
-if __name__ == "__main__":
-    main()
+def mean(path: Path, length: int) -> None:
+    query = table(path, unit="unit").vector_mean([f"x{i}" for i in range(length)], clip_norm=30.0, max_rows=1)
+    assert query.release(epsilon=1, delta=1e-6).bins == length

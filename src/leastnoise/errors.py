@@ -38,6 +38,7 @@ LeastnoiseError
 ├── BudgetExhausted (RuntimeError)     less is left in the book than this release costs
 ├── SeededRelease (ValueError)         noise from a test's seed, about to be published
 ├── FileProblem (OSError)              a file of ours that cannot be read or written
+│   ├── NoSuchFile                     a path with nothing at it
 │   ├── LedgerBroken                   a ledger that was edited, damaged or set back
 │   ├── LedgerBusy (also TimeoutError) other processes kept the ledger locked
 │   ├── NotOurs                        not a file that leastnoise wrote, or a damaged one
@@ -250,6 +251,10 @@ class SeededRelease(LeastnoiseError, ValueError):
 
 class FileProblem(LeastnoiseError, OSError):
     """A file of ours that cannot be read or written."""
+
+
+class NoSuchFile(FileProblem, FileNotFoundError):
+    """A path with nothing at it."""
 
 
 class LedgerBroken(FileProblem):

@@ -39,7 +39,7 @@ def _content(path: str) -> bytes:
     if path == "-":
         return sys.stdin.buffer.read()
     if not Path(path).is_file():
-        raise errors.FileProblem(f"There is no file {path!r}. Check the path, or say - for standard input.")
+        raise errors.NoSuchFile(f"There is no file {path!r}. Check the path, or say - for standard input.")
     try:
         return Path(path).read_bytes()
     except OSError as problem:

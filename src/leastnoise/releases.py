@@ -194,8 +194,8 @@ class Release:
     def denoise(self, method: str = "auto", **options: Any) -> Estimate:
         """The values with noise taken back out, by `leastnoise.denoise.<method>`; it costs no privacy.
 
-        Counts are known not to be negative, so "auto" and "empirical_bayes" say so for them unless you do
-        (nonnegative=False, support="real"). The noise is taken as it was drawn, rounding to the grid included.
+        Counts are known not to be negative, so "auto", "empirical_bayes" and "neighbour_bayes" say so for them unless
+        you do (nonnegative=False, support="real"). The noise is taken as it was drawn, rounding to the grid included.
         """
         from leastnoise import denoise
 
@@ -220,6 +220,7 @@ class Release:
             known: dict[str, dict[str, Any]] = {
                 "auto": {"nonnegative": True},
                 "empirical_bayes": {"support": "nonnegative"},
+                "neighbour_bayes": {"support": "nonnegative"},
             }
             options = {**known.get(method, {}), **options}
         made = denoise.METHODS[method](self.values, self.std, noise=self.mechanism, **options)

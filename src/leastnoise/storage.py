@@ -41,7 +41,7 @@ def read(path: str | os.PathLike[str]) -> tuple[pa.Table, str, dict[str, Any]]:
 
     path = Path(path)
     if not path.is_file():
-        raise errors.FileProblem(f"There is no file {str(path)!r}. Check the path.")
+        raise errors.NoSuchFile(f"There is no file {str(path)!r}. Check the path.")
     try:
         metadata = (pq.read_schema(path).metadata or {}).get(_KEY)
         facts = json.loads(metadata) if metadata else None

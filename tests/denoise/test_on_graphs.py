@@ -32,7 +32,7 @@ RULES: dict[str, Rule] = {
 FIXED: dict[str, tuple[Rule, tuple[str, ...]]] = {
     "tree_wavelet": (lambda y, s, **o: tree_wavelet(y, s, threshold=1.5, **o), ("gaussian", "laplace")),
     "trees": (lambda y, s, **o: tree_wavelet(y, s, threshold=1.5, trees=3, **o), ("gaussian", "laplace")),
-    "fused_lasso": (lambda y, s, **o: fused_lasso(y, s, penalty=1.0, orders=3, **o), ("gaussian",)),
+    "fused_lasso": (lambda y, s, **o: fused_lasso(y, s, penalty=1.0, orders=3, **o), ("gaussian", "laplace")),
     "laplacian": (lambda y, s, **o: laplacian(y, s, penalty=0.7, **o), ("gaussian", "laplace")),
 }
 GRAPH = Graph.from_edges(30, [*Graph.grid((4, 7)).edges.tolist(), [28, 29]])

@@ -121,7 +121,7 @@ class Ledger:
                 f"{str(path)!r} is a directory. A ledger is one file: give a path to a file in it."
             )
         if not os.path.lexists(path):
-            raise errors.FileProblem(
+            raise errors.NoSuchFile(
                 f"There is no ledger {str(path)!r}. Check the path, or begin a new one by giving its limits: "
                 "epsilon=3, delta=1e-6."
             )

@@ -41,7 +41,7 @@ def write(
         raise errors.FileProblem(f'A report is an HTML file, and {os.fspath(path)!r} is none. Say "map.html".')
     made = page(of, graph=graph, estimate=estimate, title=title, name=Path(path).stem)
     with storage.whole(path) as unfinished:
-        Path(unfinished).write_text(made, encoding="utf-8")
+        Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
     return Path(path)
 
 
@@ -165,10 +165,10 @@ def _estimators(contents: Contents) -> str:
     most = max(error for _, error, _ in every) or 1.0
     body = "".join(_estimator(name, error, share, error / most, name == mixture) for name, error, share in every)
     return (
-        "<table><caption>Estimated error of a value, made without the truth</caption><thead><tr>"
+        '<div class="scroll"><table><caption>Estimated error of a value, made without the truth</caption><thead><tr>'
         '<th scope="col" class="text">estimator</th><th scope="col">error</th>'
         '<th scope="col">weight</th><td class="bar"></td></tr></thead>'
-        f"<tbody>{body}</tbody></table>"
+        f"<tbody>{body}</tbody></table></div>"
     )
 
 
