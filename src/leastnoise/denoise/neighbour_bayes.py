@@ -1,7 +1,7 @@
 """Neighbourhood empirical Bayes: nodes whose surroundings look alike share a prior, fitted to them.
 
 For each node let c_i say what its neighbours' noisy values lead to expect of it, *its own value left out*. A prior that
-depends on c is fitted at a few knots (quantiles of c) and interpolated between them:
+depends on c is fitted at a few knots (quantiles of c, more of them in its upper tail) and interpolated between them:
 
     G_k = argmax_G  sum_i s_k(c_i) log integral p(y_i | f) dG(f),      s_k the hat functions of the knots, sum_k s_k = 1
     h_i = sum_k s_k(c_i) E_k(f | y_i).
@@ -42,7 +42,7 @@ RINGS = (1, 2, 4, 8, 16, 32, 64)  # the last hop of each
 ENOUGH = 128  # nodes seen, after which no further ring is begun
 BELOW, FAR = 3.0, 12.0  # sigma
 GROUPS = {"values": 8, "departures": 4}
-CROWD = 40  # nodes a knot needs at least
+CROWD = 50  # nodes a knot needs at least
 
 
 def neighbour_bayes(
@@ -58,7 +58,7 @@ def neighbour_bayes(
 ) -> Estimate:
     """The posterior mean under a prior that depends on what the neighbours' values lead to expect.
 
-    `groups` is the number of knots (8, or 4 for departures; fewer where nodes are few). support="nonnegative" says
+    `groups` is the number of knots below the tail (8, or 4 for departures; fewer where nodes are few). support="nonnegative" says
     that the truth is; departures are then clipped at zero last, and `risk` is that before clipping, which only helps.
 
     >>> y = [0.3, -0.8, 1.1, 9.7, 10.2, 10.4, 9.5, 0.1]
@@ -147,8 +147,7 @@ class Interpolated(NamedTuple):
 
 
 def _fit(t: Floats, c: Floats, groups: int, bounds: Bounds, noise: Noise) -> Interpolated:
-    count = max(1, min(groups, t.size // CROWD))
-    knots = np.unique(np.quantile(c, (np.arange(count) + 0.5) / count))
+    knots = np.unique(np.quantile(c, _shares(groups, t.size)))
     place = np.interp(c, knots, np.arange(knots.size))
     means, tilt, parts = np.zeros(t.size), np.zeros(t.size), []
     gap = np.append(np.diff(knots), math.inf)
@@ -163,3 +162,11 @@ def _fit(t: Floats, c: Floats, groups: int, bounds: Bounds, noise: Noise) -> Int
         tilt[near] += np.where(low, -1 / gap[k], 1 / gap[k - 1]) * found * inside
         parts.append(part)
     return Interpolated(means, tilt, parts)
+
+
+def _shares(groups: int, size: int) -> Floats:
+    """Which quantiles the knots are: evenly spaced, then ever nearer to 1 while at least `CROWD` nodes lie beyond, for
+    where most nodes are empty it is the others that differ."""
+    count = max(1, min(groups, size // CROWD))
+    tail = 0.5 / count / 3.0 ** np.arange(1, 20)
+    return np.append((np.arange(count) + 0.5) / count, 1 - tail[tail * size >= CROWD])
