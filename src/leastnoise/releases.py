@@ -410,8 +410,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     if what not in _READERS:
         raise errors.NewerFormat(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")
     try:
-        return _READERS[what](table, facts, path)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        loaded = _READERS[what](table, facts, path)
+        loaded.explain()  # facts that cannot even be told do not fit together
+        return loaded
+    except (errors.NewerFormat, errors.NotOurs):
+        raise
+    except Exception:
         raise errors.NotOurs(f"{os.fspath(path)!r} was edited or damaged: its facts do not fit together.") from None
 
 
