@@ -61,6 +61,7 @@ def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
 
 def as_sessions(markdown: str) -> str:
     """A block that begins with >>> is a session; the blank line that ends a doctest is not shown."""
+    markdown = re.sub(r"^leastnoise\.errors\..{92,}$", lambda line: _wrapped(line[0]), markdown, flags=re.MULTILINE)
     return re.sub(r"```python\n(>>> .*?)\n*```", r"```pycon\n\1\n```", markdown, flags=re.DOTALL)
 
 
