@@ -66,11 +66,10 @@ def auto(
     array, level = given_on_host(y, sigma, noise) if graph is None else given_on_graph(y, sigma, noise, graph)
     parameters.word("effort", effort, ("cheap", "best"))
     made = candidates(array, level, nonnegative=nonnegative, effort=effort, noise=noise)
-    favoured = "empirical_bayes"
-    if graph is not None:
-        made |= on_graph(array, level, graph, nonnegative=nonnegative, effort=effort, noise=noise)
-        favoured = "neighbour_bayes"
-    return aggregate(array, level, made, favoured=favoured, nonnegative=nonnegative, noise=noise)
+    if graph is None:
+        return aggregate(array, level, made, favoured="empirical_bayes", nonnegative=nonnegative, noise=noise)
+    made |= on_graph(array, level, graph, nonnegative=nonnegative, effort=effort, noise=noise)
+    return aggregate(array, level, made, nonnegative=nonnegative, noise=noise)
 
 
 def candidates(y: Floats, sigma: float, *, nonnegative: bool, effort: str, noise: Noise) -> dict[str, Estimate]:
