@@ -26,7 +26,7 @@ def city() -> tuple[Graph, np.ndarray]:
     """The made-up city's streets, and how many trips start at each junction."""
     town = datasets.city()
     truth = np.random.default_rng(0).poisson(20_000 * town.busyness(20))
-    return Graph.from_edges(town.junctions, town.edges, coordinates=town.coordinates), truth
+    return town.graph, truth
 
 
 def _counts(values: Any, domain: Domain | None = None, **asked: Any) -> ln.Release:

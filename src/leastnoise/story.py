@@ -12,7 +12,6 @@ from rich.table import Table
 
 import leastnoise as ln
 from leastnoise import baselines, datasets, errors
-from leastnoise.graphs import Graph
 from leastnoise.law import Gaussian
 from leastnoise.testing import aggregate
 
@@ -112,7 +111,7 @@ def _city(console: Console) -> None:
 
 
 def _page(console: Console, made: ln.Release, cleaner: ln.Estimate, town: datasets.City) -> None:
-    streets = Graph.from_edges(town.junctions, town.edges, coordinates=town.coordinates)
+    streets = town.graph
     place = Path(tempfile.mkdtemp(prefix="leastnoise-")) / "city.html"
     try:
         made.report(place, graph=streets, estimate=cleaner, title=f"Taxi pick-ups at {HOUR}h in a made-up city")
