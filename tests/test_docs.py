@@ -115,9 +115,9 @@ def test_the_glossary_knows_every_denoiser_and_mechanism() -> None:
 
 
 def agree(one: str, other: str) -> bool:
-    """The same word; or numbers within 1 %, as estimates differ in their last digits from machine to machine."""
+    """The same word; or numbers within 3 %: estimates may move by that without making a page wrong."""
     try:
-        return float(one.strip(",;:>")) == pytest.approx(float(other.strip(",;:>")), rel=0.01)
+        return float(one.strip(",;:>")) == pytest.approx(float(other.strip(",;:>")), rel=0.03, abs=1)
     except ValueError:
         return one == other
 
