@@ -12,7 +12,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 
 HERE = Path(__file__).parent
-BENCHMARKS = ("calibration", "draws", "ledger", "denoising")
+BENCHMARKS = ("calibration", "draws", "ledger", "denoising", "graphs")
 
 
 def main() -> None:
