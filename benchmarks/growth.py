@@ -27,10 +27,10 @@ Maker = Callable[[int, Path], Contestant]
 def run(*, toy: bool = False) -> Findings:
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(dir=os.environ.get("SCRATCH")) as folder:
-        for name, (make, sizes) in KINDS.items():
+        for name, (make, sizes) in list(KINDS.items())[: 8 if toy else None]:  # the graphs' kernels compile long
             grown = [200, 400] if toy else sizes
             contestants = {str(size): make(size, Path(folder)) for size in grown}
-            seen = race(contestants, rounds=1 if toy else 5)
+            seen = race(contestants, rounds=1 if toy else 3)
             times = [seen[str(size)].processor for size in grown]
             rows.append({"what": name, "slope": _slope(grown, times), "sizes": " ".join(f"{s:.0e}" for s in grown)})
             for place, taken in zip(("smallest", "second", "third", "largest"), times, strict=False):
@@ -112,7 +112,7 @@ def _kinds() -> dict[str, tuple[Maker, list[int]]]:
     }
     for method in ("trend_filter", "fused_lasso", "tree_wavelet", "laplacian"):
         if hasattr(ln.denoise, method):
-            kinds[f"{method}, nodes of a grid"] = (_graph(method), [10**3, 10**4, 10**5, 10**6])
+            kinds[f"{method}, nodes of a grid"] = (_graph(method), [10**3, 10**4, 3 * 10**4, 10**5])
     return kinds
 
 

@@ -23,7 +23,7 @@ Outputs = Callable[[float, float, int], Any]
 
 
 def run(*, toy: bool = False) -> Findings:
-    size = 2000 if toy else 100_000
+    size = 2000 if toy else 30_000
     rng = np.random.default_rng(1)
     sigma = ln.sigma(epsilon=EPSILON, delta=DELTA)
     makers: dict[str, Outputs] = {

@@ -41,6 +41,10 @@ class Timing:
         return f"{human(self.low)} .. {human(self.high)}"
 
 
+class Unanswered(Exception):
+    """A contestant that could not finish."""
+
+
 Contestant = Callable[[], object]
 
 
@@ -50,19 +54,29 @@ def race(
     rounds: int = 7,
     units: Mapping[str, float] | None = None,
     fewer: Mapping[str, int] | None = None,
+    lost: dict[str, str] | None = None,
 ) -> dict[str, Timing]:
     """Each contestant once to warm up, then in turns so that the machine's noise hits all alike.
 
-    The slow ones take part in `fewer` rounds and are not warmed up; a lap is divided by the contestant's `units`.
+    The slow ones take part in `fewer` rounds and are not warmed up; a lap is divided by the contestant's `units`. Who
+    is `Unanswered` leaves the race, and the reason is noted in `lost`; without such a note it ends the race.
     """
     fewer = fewer or {}
     laps: dict[str, list[Lap]] = {name: [] for name in contestants}
-    for name in contestants.keys() - fewer.keys():
-        contestants[name]()
-    for turn in range(rounds):
-        for name, contestant in contestants.items():
-            if turn < fewer.get(name, rounds):
-                laps[name].append(lap(contestant))
+    for turn in range(-1, rounds):
+        for name in list(laps):
+            if (turn < 0 and name in fewer) or turn >= fewer.get(name, rounds):
+                continue
+            try:
+                seen = lap(contestants[name])
+            except Unanswered as why:
+                if lost is None:
+                    raise
+                lost[name] = str(why)
+                del laps[name]
+                continue
+            if turn >= 0:
+                laps[name].append(seen)
     return {name: Timing.of(seen, (units or {}).get(name, 1)) for name, seen in laps.items()}
 
 

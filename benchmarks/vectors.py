@@ -20,26 +20,20 @@ READ, MEAN = "bare read", "leastnoise vector_mean"
 
 
 def run(*, toy: bool = False) -> Findings:
-    """1e5 vectors (0.4 GB of single precision); with BIG=1 also 1e6 (4 GB)."""
-    findings: Findings = []
-    sizes = [(100, 5)] if toy else [(100_000, 1000)] + [(1_000_000, 1000)] * (os.environ.get("BIG") == "1")
-    for rows, length in sizes:
-        with tempfile.TemporaryDirectory(dir=os.environ.get("SCRATCH")) as folder:
-            path = write_rows(Path(folder), rows, length)
-            contestants = {READ: partial(read, path), MEAN: partial(mean, path, length)}
-            seen = race(contestants, rounds=3 if rows > 100_000 or toy else 5)
-        wall, processor = (seen[MEAN].median / seen[READ].median, seen[MEAN].processor / seen[READ].processor)
-        big = 2 if rows == 1_000_000 else None
-        findings += [
-            Headline(f"vector mean, {rows:.0e} x {length}: our time / bare read", wall, most=big),
-            Headline(f"vector mean, {rows:.0e} x {length}: our processor time / bare read's", processor),
-            Table(
-                f"vectors_{rows}",
-                f"{rows:,} vectors of {length:,} entries, {_size(rows, length)}:",
-                timings(seen, reference=READ),
-            ),
-        ]
-    return findings
+    return measured(100, 5, rounds=2) if toy else measured(100_000, 1000, rounds=5)
+
+
+def measured(rows: int, length: int, *, rounds: int, goal: float | None = None) -> Findings:
+    with tempfile.TemporaryDirectory(dir=os.environ.get("SCRATCH")) as folder:
+        path = write_rows(Path(folder), rows, length)
+        seen = race({READ: partial(read, path), MEAN: partial(mean, path, length)}, rounds=rounds)
+    what = f"vector mean, {rows:.0e} x {length}"
+    title = f"{rows:,} vectors of {length:,} entries, {_size(rows, length)}:"
+    return [
+        Headline(f"{what}: our time / bare read", seen[MEAN].median / seen[READ].median, most=goal),
+        Headline(f"{what}: our processor time / bare read's", seen[MEAN].processor / seen[READ].processor),
+        Table(f"vectors_{rows}", title, timings(seen, reference=READ)),
+    ]
 
 
 def _size(rows: int, length: int) -> str:

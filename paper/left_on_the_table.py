@@ -35,10 +35,6 @@ def measure(quick: bool) -> list[Row]:
     five = cab.histogram("pickup", keys=keys, max_rows=5)
     apart = cab.histogram("pickup", keys=keys, max_rows=5, max_per_bin=1)
     single = trip.histogram("pickup", keys=keys, max_rows=1)
-
-    def on_streets(release: ln.Release) -> Any:
-        return methods.auto(graph, release.mechanism)(release.values, release.sigma)
-
     ladder: list[tuple[str, Any, str, Callable[[ln.Release], Any]]] = [
         (PAPER, five, "gaussian", lambda r: r.values),
         ("cab: its wavelets", five, "gaussian", lambda r: methods.tree_wavelet(graph)(r.values, r.sigma)),
@@ -46,14 +42,14 @@ def measure(quick: bool) -> list[Row]:
         ("cab: at most one trip a junction", apart, "gaussian", lambda r: r.values),
         ("cab: the least noise (Laplace)", five, "auto", lambda r: r.values),
         ("cab: the same, auto", five, "auto", lambda r: r.denoise().values),
-        (OURS, five, "auto", on_streets),
+        (OURS, five, "auto", lambda r: r.denoise(graph=graph).values),
         ("trip: analytic Gaussian", single, "gaussian", lambda r: r.values),
         ("trip: the least noise (Laplace)", single, "auto", lambda r: r.values),
         (
             "trip: the same, auto on the streets",
             single,
             "auto",
-            on_streets,
+            lambda r: r.denoise(graph=graph).values,
         ),
     ]
     rows = []
@@ -91,10 +87,9 @@ def draw(rows: list[Row]) -> Figure:
     with testing.seeded(0):
         noisy = cab.release(epsilon=EPSILON, delta=DELTA, mechanism="gaussian")
     with testing.seeded(0):
-        least = cab.release(epsilon=EPSILON, delta=DELTA)
-    denoised = methods.auto(place.graph, least.mechanism)(least.values, least.sigma)
+        denoised = cab.release(epsilon=EPSILON, delta=DELTA).denoise(graph=place.graph)
     style.city_map(before, drawn, noisy.values, top=top)
-    style.city_map(after, drawn, denoised, top=top)
+    style.city_map(after, drawn, denoised.values, top=top)
     before.set_title(f"the paper's\nRMSE {raw['mean']:.1f}", fontsize=8)
     after.set_title(f"ours\nRMSE {best['mean']:.1f}", fontsize=8)
     if places.NOTE:

@@ -73,18 +73,7 @@ def trend_filter(graph: Any) -> Method:
 
 def auto(graph: Any, law: str = "gaussian") -> Method:
     """Ours: the truth is known to be counts, and which bins are near one another is public."""
-
-    def mixture(y: Any, sigma: float) -> Any:
-        made = {
-            "empirical_bayes": ln.denoise.empirical_bayes(y, sigma, support="nonnegative", noise=law),
-            "james_stein_mean": ln.denoise.james_stein(y, sigma, toward="mean", noise=law),
-            "trend_filter": ln.denoise.trend_filter(y, sigma, graph=graph, noise=law),
-            "fused_lasso": ln.denoise.fused_lasso(y, sigma, graph=graph, noise=law),
-            "laplacian": ln.denoise.laplacian(y, sigma, graph=graph, noise=law),
-        }
-        return ln.denoise.aggregate(y, sigma, made, nonnegative=True, noise=law).values
-
-    return mixture
+    return lambda y, sigma: ln.denoise.auto(y, sigma, graph=graph, nonnegative=True, noise=law).values
 
 
 def on_maps(graph: Any) -> dict[str, Method]:

@@ -21,7 +21,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from stopwatch import Lap
+from stopwatch import Lap, Unanswered
 
 HERE = Path(__file__).parent
 SERVER = HERE / "serve.py"
@@ -33,7 +33,7 @@ class NotInstalled(Exception):
     """The environment could not be built, or its library could not be imported in it."""
 
 
-class Failed(Exception):
+class Failed(Unanswered):
     """The peer raised: the last line of its error."""
 
 

@@ -205,6 +205,14 @@ class UnknownColumn(InvalidParameter, KeyError):
         hint = f' Did you mean "{near[0]}"?' if near else ""
         return cls(f'there is no column "{column}".{hint} The columns are {", ".join(columns)}.')
 
+    @classmethod
+    def in_header(cls, column: object, file: str) -> UnknownColumn:
+        """The error for a CSV. Its first line is not shown: where the header was forgotten, it is somebody's row."""
+        return cls(
+            f'the first line of "{file}" names no column "{column}". (What it says is not shown: without a header it '
+            "would be a person's row.) Look at the line yourself; it must name the columns, separated by commas."
+        )
+
 
 class WrongColumnType(InvalidParameter):
     """A column of a type that the query cannot use."""

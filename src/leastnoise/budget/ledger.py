@@ -283,6 +283,8 @@ def _translated(path: Path) -> Iterator[None]:
     except sqlite3.Error as problem:
         code = getattr(problem, "sqlite_errorcode", -1) & 0xFF
         raise _as_ours(str(path), code) from None
+    except UnicodeDecodeError:  # a text that is none
+        raise _as_ours(str(path), sqlite3.SQLITE_CORRUPT) from None
 
 
 def _as_ours(path: str, code: int) -> errors.FileProblem:

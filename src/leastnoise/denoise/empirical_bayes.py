@@ -84,6 +84,7 @@ class Fitted(NamedTuple):
     """Posterior means in units of sigma, what they cost in degrees of freedom, and how well the prior was found."""
 
     means: Floats
+    slopes: Floats | None  # of each mean in its own value under a fixed prior; None under Laplace noise, where it jumps
     fixed: float  # degrees of freedom under a fixed prior
     fitting: Callable[[], float]  # and of fitting it
     atoms: int
@@ -152,7 +153,9 @@ def _gaussian(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
         return fitting_freedom(x, placed.counts, atoms, weights, pinned, part)
 
     fixed = float(share[placed.alone].sum() + counts @ variance)
-    return Fitted(means, fixed, fitting, _alive(solved), solved.gap, solved.iterations)
+    slopes = np.ones(u.size)
+    slopes[~placed.alone] = variance[placed.places + kernel.margin][placed.inverse]
+    return Fitted(means, slopes, fixed, fitting, _alive(solved), solved.gap, solved.iterations)
 
 
 def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
@@ -186,12 +189,12 @@ def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
             SCALE / atom,
         )
 
-    return Fitted(means, fixed, fitting, _alive(solved), solved.gap, solved.iterations)
+    return Fitted(means, None, fixed, fitting, _alive(solved), solved.gap, solved.iterations)
 
 
 def _untouched(u: Floats, share: Floats) -> Fitted:
     """Every value is so far from the others that each is its own atom."""
-    return Fitted(u.copy(), float(share.sum()), lambda: 0.0, u.size, 0.0, 0)
+    return Fitted(u.copy(), np.ones(u.size), float(share.sum()), lambda: 0.0, u.size, 0.0, 0)
 
 
 def _alive(solved: Solution) -> int:

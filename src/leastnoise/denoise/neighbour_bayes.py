@@ -1,7 +1,7 @@
 """Neighbourhood empirical Bayes: nodes whose surroundings look alike share a prior, fitted to them.
 
 For each node let c_i say what its neighbours' noisy values lead to expect of it, *its own value left out*. A prior that
-depends on c is fitted at a few knots (quantiles of c) and interpolated between them:
+depends on c is fitted at a few knots (quantiles of c, more of them in its upper tail) and interpolated between them:
 
     G_k = argmax_G  sum_i s_k(c_i) log integral p(y_i | f) dG(f),      s_k the hat functions of the knots, sum_k s_k = 1
     h_i = sum_k s_k(c_i) E_k(f | y_i).
@@ -27,10 +27,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from leastnoise import errors, parameters
-from leastnoise.denoise.arrays import Floats, Noise, given_on_host
+from leastnoise import parameters
+from leastnoise.denoise.arrays import Floats, Noise
 from leastnoise.denoise.empirical_bayes import Fitted, fit_prior
 from leastnoise.denoise.layout import Bounds
+from leastnoise.denoise.nodes import given_on_graph
 from leastnoise.denoise.risk import judged
 from leastnoise.denoise.threads import one_thread
 from leastnoise.estimate import Estimate, Judgement
@@ -40,8 +41,8 @@ from leastnoise.parameters import Number
 RINGS = (1, 2, 4, 8, 16, 32, 64)  # the last hop of each
 ENOUGH = 128  # nodes seen, after which no further ring is begun
 BELOW, FAR = 3.0, 12.0  # sigma
-GROUPS = {"values": 8, "departures": 4}
-CROWD = 40  # nodes a knot needs at least
+GROUPS = {"gaussian": {"values": 8, "departures": 4}, "laplace": {"values": 3, "departures": 3}}
+CROWD = 50  # nodes a knot needs at least
 
 
 def neighbour_bayes(
@@ -57,18 +58,18 @@ def neighbour_bayes(
 ) -> Estimate:
     """The posterior mean under a prior that depends on what the neighbours' values lead to expect.
 
-    `groups` is the number of knots (8, or 4 for departures; fewer where nodes are few). support="nonnegative" says
-    that the truth is; departures are then clipped at zero last, and `risk` is that before clipping, which only helps.
+    `groups` is the number of knots below the tail (8, or 4 for departures, and 3 under Laplace noise; fewer where nodes
+    are few). support="nonnegative" says that the truth is; departures are then clipped at zero last. Under Laplace
+    noise `risk` is that before clipping, which only helps.
 
     >>> y = [0.3, -0.8, 1.1, 9.7, 10.2, 10.4, 9.5, 0.1]
     >>> neighbour_bayes(y, sigma=1.0, graph=Graph.path(8)).values.round(1)
     array([0.2, 0.2, 0.2, 9.9, 9.9, 9.9, 9.9, 0.2])
     """
-    y, sigma = given_on_host(y, sigma, noise)
+    y, sigma = given_on_graph(y, sigma, noise, graph)
     parameters.word("support", support, ("real", "nonnegative"))
     parameters.word("prior", prior, ("values", "departures"))
-    knots = GROUPS[prior] if groups is None else parameters.whole("groups", groups, least=1)
-    check_size(graph, y)
+    knots = GROUPS[noise][prior] if groups is None else parameters.whole("groups", groups, least=1)
     u = y.ravel() / sigma
     anchor = 0.0 if support == "nonnegative" else float(np.median(u))
     below = BELOW if support == "nonnegative" else FAR
@@ -92,24 +93,16 @@ def neighbour_bayes(
     def judge() -> Judgement:
         own = sum(part.freedom() for part in fitted.parts)
         follows = 1 - sum(part.fixed for part in fitted.parts) / u.size if prior == "departures" else 0.0
-        free = min(own + float(seen.leverage @ (fitted.tilt + follows)), float(u.size))
-        return judged(float(((u - means) ** 2).sum()) * sigma**2, free, u.size, sigma)
+        free = own + float(seen.leverage @ (fitted.tilt + follows))
+        kept = means
+        if fitted.slopes is not None:
+            kept = np.clip(means, *bounds)
+            free -= float(fitted.slopes[kept != means].sum())
+        return judged(float(((u - kept) ** 2).sum()) * sigma**2, min(free, float(u.size)), u.size, sigma)
 
     return Estimate(
         values=values, noisy=y, sigma=sigma, noise=noise, method="neighbour_bayes", parameters=facts, judge=judge
     )
-
-
-def check_size(graph: Any, y: Floats) -> None:
-    if not isinstance(graph, Graph):
-        raise errors.WrongType(
-            f"graph must be a leastnoise.graphs.Graph. Got {type(graph).__name__} instead: "
-            "say Graph.from_edges(size, edges), Graph.path(size) or Graph.grid(shape)."
-        )
-    if graph.size != y.size:
-        raise errors.ShapesDisagree(
-            f"The graph has {graph.size:,} nodes and there are {y.size:,} values. Give one value a node, in order."
-        )
 
 
 class Expected(NamedTuple):
@@ -154,15 +147,16 @@ def _regression(x: Floats, t: Floats) -> Expected:
 
 class Interpolated(NamedTuple):
     means: Floats
+    slopes: Floats | None  # d means / d t
     tilt: Floats  # d means / d c, between the knots
     parts: list[Fitted]
 
 
 def _fit(t: Floats, c: Floats, groups: int, bounds: Bounds, noise: Noise) -> Interpolated:
-    count = max(1, min(groups, t.size // CROWD))
-    knots = np.unique(np.quantile(c, (np.arange(count) + 0.5) / count))
+    knots = np.unique(np.quantile(c, _shares(groups, t.size)))
     place = np.interp(c, knots, np.arange(knots.size))
-    means, tilt, parts = np.zeros(t.size), np.zeros(t.size), []
+    means, slopes, tilt = np.zeros((3, t.size))
+    parts = []
     gap = np.append(np.diff(knots), math.inf)
     for k in range(knots.size):
         share = 1 - np.abs(place - k)
@@ -173,5 +167,15 @@ def _fit(t: Floats, c: Floats, groups: int, bounds: Bounds, noise: Noise) -> Int
         low = place[near] >= k  # the slope of its own hat: down to the right of the knot, up to the left
         inside = (c[near] > knots[0]) & (c[near] < knots[-1])
         tilt[near] += np.where(low, -1 / gap[k], 1 / gap[k - 1]) * found * inside
+        if part.slopes is not None:
+            slopes[near] += share[near] * part.slopes
         parts.append(part)
-    return Interpolated(means, tilt, parts)
+    return Interpolated(means, None if parts[0].slopes is None else slopes, tilt, parts)
+
+
+def _shares(groups: int, size: int) -> Floats:
+    """Which quantiles the knots are: evenly spaced, then ever nearer to 1 while at least `CROWD` nodes lie beyond, for
+    where most nodes are empty it is the others that differ."""
+    count = max(1, min(groups, size // CROWD))
+    tail = 0.5 / count / 3.0 ** np.arange(1, 20)
+    return np.append((np.arange(count) + 0.5) / count, 1 - tail[tail * size >= CROWD])
