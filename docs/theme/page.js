@@ -2,7 +2,9 @@
 const menu = document.querySelector("details.menu");
 menu.addEventListener("toggle", () => document.body.classList.toggle("menu-open", menu.open));
 const query = document.getElementById("mkdocs-search-query");
-if (query) {
+if (query && location.protocol === "file:") {
+  query.form.hidden = true; // a browser lets no search worker read files of a folder
+} else if (query) {
   const results = document.getElementById("mkdocs-search-results");
   const article = document.querySelector("article");
   const show = () => {
