@@ -34,8 +34,9 @@ docs: install
 paper: install
 	$(BIN)/python paper
 
+# Us beside the peers: ONLY=draws runs one, BIG=1 adds the largest sizes, PEERS=none builds no environments.
 bench: install
 	$(BIN)/python benchmarks
 
 clean:
-	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv benchmarks/.peers build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
