@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo test lint docs paper bench clean
+.PHONY: install demo test lint docs paper bench fuzz soak clean
 
 install: .venv/installed
 
@@ -37,6 +37,15 @@ paper: install
 # Us beside the peers: ONLY=draws runs one, BIG=1 adds the largest sizes, PEERS=none builds no environments.
 bench: install
 	$(BIN)/python benchmarks
+
+# A long search for anything that breaks: make fuzz MINUTES=10
+MINUTES ?= 10
+fuzz: install
+	LEASTNOISE_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest tests/fuzz
+
+# Table, release, denoise, save, killed at every stage, on small disks: make soak MINUTES=60
+soak: install
+	LEASTNOISE_SOAK_MINUTES=$(MINUTES) $(BIN)/python -m pytest tests/soak
 
 clean:
 	rm -rf .venv benchmarks/.peers build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

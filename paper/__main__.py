@@ -63,15 +63,19 @@ def main() -> int:
 
 def make(figure: ModuleType, folder: Path, quick: bool) -> None:
     """Measure and draw, unless the same was done before from the same inputs."""
-    table, name = folder / f"{figure.__name__}.csv", figure.__name__
-    fingerprint = fingerprint_of(figure, quick)
-    if table.exists() and trials.read(table)[0] == fingerprint and (folder / f"{name}.png").exists():
+    name = figure.__name__
+    table, picture = folder / f"{name}.csv", folder / f"{name}.png"
+    numbers, look = fingerprint_of(figure, quick), hashlib.sha256((HERE / "style.py").read_bytes()).hexdigest()[:8]
+    made_from, rows = trials.read(table) if table.exists() else ("", [])
+    if made_from == f"{numbers} {look}" and picture.exists():
         print("   up to date")
         return
     began = time.perf_counter()
-    rows = figure.measure(quick)
+    if made_from.split(" ")[0] != numbers:
+        trials.write(table, figure.measure(quick), f"{numbers} not drawn")
+        rows = trials.read(table)[1]  # as a later run will read them
     style.save(figure.draw(rows), folder, name, quick=quick)
-    trials.write(table, rows, fingerprint)
+    trials.write(table, rows, f"{numbers} {look}")
     print(f"   {time.perf_counter() - began:.0f} s: {name}.csv, .png{'' if quick else ', .pdf'}", flush=True)
 
 
@@ -92,7 +96,7 @@ def judge(names: list[str], folder: Path, quick: bool) -> int:
 def fingerprint_of(figure: ModuleType, quick: bool) -> str:
     """A hash of the scripts, the data and the rooms of the library that the numbers come from."""
     package = Path(leastnoise.__file__).parent
-    files = [Path(str(figure.__file__)), *(HERE / f"{name}.py" for name in ("methods", "places", "style", "trials"))]
+    files = [Path(str(figure.__file__)), *(HERE / f"{name}.py" for name in ("methods", "places", "trials"))]
     for room in ROOMS:
         place = package / room
         files += sorted(place.glob("*.py")) if place.is_dir() else [place]

@@ -45,7 +45,12 @@ def measure(quick: bool) -> list[Row]:
         (OURS, five, "auto", lambda r: r.denoise(graph=graph).values),
         ("trip: analytic Gaussian", single, "gaussian", lambda r: r.values),
         ("trip: the least noise (Laplace)", single, "auto", lambda r: r.values),
-        ("trip: the same, auto on the streets", single, "auto", lambda r: r.denoise(graph=graph).values),
+        (
+            "trip: the same, auto on the streets",
+            single,
+            "auto",
+            lambda r: r.denoise(graph=graph).values,
+        ),
     ]
     rows = []
     for step, query, mechanism, denoise in steps(ladder, "step"):

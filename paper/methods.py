@@ -71,9 +71,9 @@ def trend_filter(graph: Any) -> Method:
     return lambda y, sigma: ln.denoise.trend_filter(y, sigma, graph=graph).values
 
 
-def auto(graph: Any = None) -> Method:
-    """Ours, on Gaussian noise: the truth is known to be counts."""
-    return lambda y, sigma: ln.denoise.auto(y, sigma, graph=graph, nonnegative=True).values
+def auto(graph: Any, law: str = "gaussian") -> Method:
+    """Ours: the truth is known to be counts, and which bins are near one another is public."""
+    return lambda y, sigma: ln.denoise.auto(y, sigma, graph=graph, nonnegative=True, noise=law).values
 
 
 def on_maps(graph: Any) -> dict[str, Method]:

@@ -48,14 +48,12 @@ def place() -> Place:
 
 
 def _manhattan() -> Place:
-    nodes, edges = pq.read_table(TAXI / "nodes.parquet"), pq.read_table(TAXI / "edges.parquet")
-    pairs = np.stack([edges["u"].to_numpy(), edges["v"].to_numpy()], axis=1)
-    degrees = np.stack([nodes["lon"].to_numpy(), nodes["lat"].to_numpy()], axis=1)
-    graph = ln.graphs.Graph.from_edges(len(nodes), pairs, coordinates=degrees)
+    nodes, edges = TAXI / "nodes.parquet", TAXI / "edges.parquet"
+    graph = ln.graphs.Graph.from_parquet(nodes, edges, coordinates=("lon", "lat"))
     counts = pq.read_table(TAXI / "junction_counts.parquet")
     daily = pq.read_table(TAXI / "density_2011-10_daily.parquet")
     day = daily.filter(pc.equal(pc.strftime(daily["date"], "%Y-%m-%d"), "2011-10-05"))
-    density = np.zeros(len(nodes))
+    density = np.zeros(graph.size)
     density[day["node"].to_numpy()] = day["density"].to_numpy()
     trips = pq.read_table(TAXI / "trips_2013-01-01_00h.parquet")
     trips = trips.filter(pc.less(pc.hour(trips["pickup_time"]), 1)).rename_columns(

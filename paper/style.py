@@ -132,6 +132,7 @@ def city_map(ax: Axes, place: Map, values: Any, *, top: float, size: float = 2.2
         norm=PowerNorm(0.5, 0, top),
         linewidths=0,
         zorder=2,
+        rasterized=True,  # thousands of dots: a PDF of vectors would be slow to open
     )
     ax.set_aspect(1 / np.cos(np.radians(place.coordinates[:, 1].mean())))
     ax.set_axis_off()

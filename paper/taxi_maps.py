@@ -28,7 +28,7 @@ def measure(quick: bool) -> list[Row]:
     for name in steps(MAPS, "map"):
         truth = place.maps[name]
         found: dict[str, list[float]] = {}
-        for i in range(2 if quick else 25):
+        for i in range(2 if quick else 20):
             noisy = _released(truth, i)
             for method, denoise in methods.on_maps(place.graph).items():
                 found.setdefault(method, []).append(rmse(denoise(noisy.values, noisy.sigma), truth))

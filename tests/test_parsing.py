@@ -10,6 +10,7 @@ import pytest
 
 from leastnoise import errors
 from leastnoise.engines.headers import header
+from leastnoise.files import read_column
 from leastnoise.tables import table
 from leastnoise.testing import aggregate
 
@@ -85,3 +86,16 @@ def test_a_first_line_that_is_no_header_is_refused(line: str, tmp_path: Path) ->
         table(place, unit="a")
     assert "SECRET" not in str(caught.value)
     assert caught.value.__context__ is None
+
+
+def test_a_forgotten_header_is_not_read_out(tmp_path: Path) -> None:
+    """The first line would be somebody's row."""
+    place = tmp_path / "rows.csv"
+    place.write_text("SECRET,1\nb,2\n")
+    with pytest.raises(errors.UnknownColumn) as caught:
+        table(place, unit="SECRETS")
+    assert "SECRET," not in str(caught.value)
+    assert "Did you mean" not in str(caught.value)
+    with pytest.raises(errors.UnknownColumn) as caught:
+        read_column(str(place), column="n", kind="int")
+    assert "SECRET" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""The reference of the command line, written from the commands themselves: `python docs/theme/commands.py` renews the page."""
+"""The reference of the command line, made from the commands: `python docs/theme/commands.py` renews the page."""
 
 from __future__ import annotations
 

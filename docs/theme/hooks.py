@@ -1,9 +1,10 @@
-"""What MkDocs does not know of our pages: doctests are Python sessions, notebooks and files beside docs/ are pages too."""
+"""What MkDocs does not know of our pages: doctests are sessions, notebooks and files beside docs/ are pages too."""
 
 from __future__ import annotations
 
 import base64
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,30 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTSIDE = {
-    "benchmarks/results.md": "benchmarks.md",
-    "CHANGELOG.md": "changes.md",
-    "CONTRIBUTING.md": "contributing.md",
-    "SECURITY.md": "security.md",
-    "AUDIT.md": "audit-trail.md",
-}  # on the site these lie beside the pages, in the repository above them
+    "benchmarks/results.md": ("benchmarks.md", "Benchmarks"),
+    "paper/results.md": ("paper.md", "The paper's figures"),
+    "SECURITY.md": ("security.md", "Security"),
+    "AUDIT.md": ("audit-trail.md", "Audit"),
+    "CHANGELOG.md": ("changes.md", "Changes"),
+    "CONTRIBUTING.md": ("contributing.md", "Contributing"),
+}  # in the repository these lie above the pages, on the site beside them
+
+
+def on_config(config: Any) -> Any:
+    """They are listed last under Reference."""
+    reference = next(section["Reference"] for section in config.nav if "Reference" in section)
+    reference += [{title: page} for source, (page, title) in OUTSIDE.items() if (ROOT / source).exists()]
+    return config
 
 
 def on_files(files: Any, config: Any) -> Any:
-    for source, page in OUTSIDE.items():
+    for source, (page, _) in OUTSIDE.items():
         if (ROOT / source).exists():
-            files.append(File.generated(config, page, content=_from_outside((ROOT / source).read_text())))
+            text = (ROOT / source).read_text()
+            files.append(File.generated(config, page, content=_from_outside(text, (ROOT / source).parent)))
+            for picture in re.findall(r"!\[[^]]*\]\(([^):]+)\)", text):
+                if (drawn := (ROOT / source).parent / picture).exists():
+                    files.append(File.generated(config, picture, content=drawn.read_bytes()))
     for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
         text, pictures = as_page(path)
         files.append(File.generated(config, f"notebooks/{path.stem}.md", content=text))
@@ -34,15 +47,21 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     up = "../" * page.file.src_uri.count("/")
-    for source, target in OUTSIDE.items():
+    for source, (target, _) in OUTSIDE.items():
         markdown = re.sub(rf"\]\((?:\.\./)+{re.escape(source)}", f"]({up}{target}", markdown)
     if not page.file.src_uri.startswith("notebooks/"):
         markdown = markdown.replace(".ipynb)", ".md)")  # the page that shows the notebook
     return as_sessions(markdown)
 
 
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """Sentences in an output may wrap, tables may not."""
+    return re.sub(r'<span class="(go|gr|ne)">(?=[^<]{92})', r'<span class="\1 long">', html)
+
+
 def as_sessions(markdown: str) -> str:
     """A block that begins with >>> is a session; the blank line that ends a doctest is not shown."""
+    markdown = re.sub(r"^leastnoise\.errors\..{92,}$", lambda line: _wrapped(line[0]), markdown, flags=re.MULTILINE)
     return re.sub(r"```python\n(>>> .*?)\n*```", r"```pycon\n\1\n```", markdown, flags=re.DOTALL)
 
 
@@ -61,11 +80,31 @@ def as_page(path: Path) -> tuple[str, dict[str, bytes]]:
                 pictures[name] = base64.b64decode(data["image/png"])
                 parts.append(f"![The picture that this cell draws]({name})")
             elif text := output.get("text") or data.get("text/plain"):
-                parts.append(f"```text\n{text.rstrip()}\n```")
+                parts.append(f"```text\n{_wrapped(text)}\n```")
     parts.append(f"[The notebook itself]({path.name})")
     return "\n\n".join(parts), pictures
 
 
-def _from_outside(text: str) -> str:
-    """Links of a file above docs/, seen from the site's root."""
-    return re.sub(r"\]\(docs/", "](", text)
+def _wrapped(text: str) -> str:
+    return "\n".join(
+        "\n".join(textwrap.wrap(line, 96)) if len(line) > 100 else line for line in text.rstrip().splitlines()
+    )
+
+
+def _from_outside(text: str, folder: Path) -> str:
+    """Links of a file above docs/, seen from the site's root; what is no page there is named without a link."""
+    pages = {ROOT / source: page for source, (page, _) in OUTSIDE.items()}
+
+    def seen(link: re.Match[str]) -> str:
+        words, target = link.groups()
+        path, mark, anchor = target.partition("#")
+        there = (folder / path).resolve()
+        if ":" in target or not path or there.suffix == ".png":
+            return link[0]
+        if there in pages:
+            return f"[{words}]({pages[there]}{mark}{anchor})"
+        if there.is_relative_to(ROOT / "docs"):
+            return f"[{words}]({there.relative_to(ROOT / 'docs')}{mark}{anchor})"
+        return words
+
+    return re.sub(r"\[([^]]*)\]\(([^)\s]+)\)", seen, text)

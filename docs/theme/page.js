@@ -11,5 +11,7 @@ if (query) {
     article.hidden = asked;
   };
   query.addEventListener("input", show);
+  query.value = new URLSearchParams(location.search).get("q") || "";
+  show();
   query.form.addEventListener("submit", (event) => event.preventDefault());
 }

@@ -1,13 +1,13 @@
-"""The command line: one command a question, tables for people, --json for programs.
-
-Exit codes: 0 answered; 2 a mistake in what was typed; 1 anything that could not be done though it was asked rightly.
-"""
+"""The command line: one command a question, tables for people, --json for programs; `cli_words` has the exit codes."""
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
 import warnings
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +16,7 @@ from rich.panel import Panel
 from rich.table import Table
 
 import leastnoise as ln
-from leastnoise import cli_budget, cli_denoise, cli_report, cli_tables, errors, files, parameters, storage
+from leastnoise import cli_budget, cli_denoise, cli_report, cli_tables, cli_words, errors, files, parameters, storage
 from leastnoise.budget import charge
 from leastnoise.story import tell
 
@@ -28,6 +28,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 answered; 1 it could not be done; 2 a mistake in what was typed, also a path with nothing at "
+    "it; 3 a mistake of ours; 130 stopped by Ctrl-C.",
 )
 
 Epsilon = Annotated[float, typer.Option(help="How much an attacker may learn; 0 or more. Small is private.")]
@@ -188,6 +190,7 @@ def release(
     budget: Annotated[str | None, typer.Option(help="A ledger to pay from; see leastnoise budget.")] = None,
     share: Annotated[str | None, typer.Option(help="The part of it to spend, such as 0.25.")] = None,
     json: Json = False,
+    quiet: cli_tables.Quiet = False,
 ) -> None:
     """Publish a vector: read it, add the least noise that keeps the promise, write one Parquet file.
 
@@ -218,6 +221,8 @@ def release(
     made.save(output)
     for warning in told:
         Console(stderr=True).print(f"Note: {warning.message}", markup=False, highlight=False)
+    if quiet:
+        return
     if json:
         _print_json({"output": output, "bins": made.bins, "sigma": made.sigma, "mechanism": made.mechanism})
         return
@@ -257,16 +262,25 @@ def _print_json(facts: dict[str, Any]) -> None:
 
 def main() -> None:
     """The command line, with a sentence instead of a traceback for every mistake."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a path may hold bytes that are no text
     try:
         app(prog_name="leastnoise")
-    except errors.InvalidParameter as mistake:
-        _complain(mistake)
-        sys.exit(2)
-    except errors.LeastnoiseError as failure:
-        _complain(failure)
-        sys.exit(1)
+    except Exception as problem:
+        if os.environ.get("LEASTNOISE_DEBUG"):
+            raise
+        code = cli_words.exit_code(problem)
+        _complain(problem)
+    except KeyboardInterrupt:
+        code = 130
+    else:
+        return
+    sys.exit(code)
 
 
-def _complain(mistake: errors.LeastnoiseError) -> None:
-    Console(stderr=True).print(f"[bold red]{type(mistake).__name__}[/bold red]: ", end="", highlight=False)
-    Console(stderr=True).print(str(mistake), markup=False, highlight=False)
+def _complain(problem: Exception) -> None:
+    with suppress(OSError):  # nobody listens
+        console = Console(stderr=True)
+        console.print(f"[bold red]{type(problem).__name__}[/bold red]: ", end="", highlight=False)
+        console.print(cli_words.shown(cli_words.sentence(problem)), markup=False, highlight=False, emoji=False)

@@ -8,10 +8,12 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from typer.core import TyperGroup
 
 from leastnoise.budget import Budget, Entry
+from leastnoise.cli_words import shown
 
 
 class _FileOrCommand(TyperGroup):
@@ -98,7 +100,8 @@ def _table(entries: list[Entry]) -> Table:
     for entry in entries:
         when = f"{entry.made:%Y-%m-%d %H:%M:%S}"
         share = f"{100 * entry.share:.6g} %"
-        table.add_row(str(entry.number), when, entry.kind, entry.release, share, entry.noise, entry.query)
+        words = (entry.kind, entry.release, share, entry.noise, entry.query)
+        table.add_row(str(entry.number), when, *(escape(shown(word)) for word in words))
     return table
 
 

@@ -24,6 +24,7 @@ def denoise(
     nodes: Annotated[Path | None, typer.Option(help="Of such a graph: a Parquet file with id, lon, lat.")] = None,
     method: Annotated[str, typer.Option(help="auto, james_stein, soft_threshold, empirical_bayes, ...")] = "auto",
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for programs.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing when all went well.")] = False,
 ) -> None:
     """Take the noise back out of a release. It costs no privacy.
 
@@ -38,6 +39,8 @@ def denoise(
     near = _near(loaded, graph, nodes)
     made = loaded.denoise(method, **near)
     made.save(output)
+    if quiet:
+        return
     if json:
         typer.echo(
             json_text.dumps({"output": str(output), "method": made.method, "rmse": made.rmse, "was": made.sigma})

@@ -6,24 +6,27 @@ import json as json_text
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.graphs import Graph
+from leastnoise.bin_graph import bin_graph
 
 
 def report(
     release: Annotated[Path, typer.Argument(help="A file that `save` wrote, or the command line.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The page; beside the file by default.")] = None,
-    graph: Annotated[Path | None, typer.Option(help="Edges (Parquet): two columns that name nodes.")] = None,
+    graph: Annotated[
+        str | None,
+        typer.Option(help="Which bins are near: path, cycle, grid, or a Parquet file of edges (u, v) between keys."),
+    ] = None,
     nodes: Annotated[
-        Path | None, typer.Option(help="Nodes (Parquet): an id, and columns lon and lat or x and y.")
+        Path | None, typer.Option(help="Of such a graph: a Parquet file with id, lon, lat, which makes a map.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="The page's heading.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for programs.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing when all went well.")] = False,
 ) -> None:
     """One HTML page about a release, for people: the promise, the values, a map or a chart, a table.
 
@@ -31,55 +34,20 @@ def report(
     """
     loaded = ln.load(release)
     page = output or release.with_suffix(".html")
-    places = None if graph is None and nodes is None else read_graph(graph, nodes, loaded)
-    made = loaded.report(page, graph=places, title=title)
+    made = loaded.report(page, graph=_graph(loaded, graph, nodes), title=title)
+    if quiet:
+        return
     if json:
         typer.echo(json_text.dumps({"output": str(made), "bytes": made.stat().st_size}))
         return
-    Console().print(f"Written: {made}", highlight=False, markup=False)
+    Console().print(f"Written: {made}", highlight=False, markup=False, soft_wrap=True)
 
 
-def read_graph(edges: Path | None, nodes: Path | None, released: Any) -> Graph:
-    """The graph of two files, its nodes in the order of the release's bins."""
-    if edges is None or nodes is None:
-        raise errors.MissingParameter(
-            "A graph is edges and nodes: give both --graph edges.parquet and --nodes nodes.parquet."
-        )
-    places, pairs = _table(nodes), _table(edges)
-    name = "id" if "id" in places.column_names else places.column_names[0]
-    ids = places[name].to_pylist()
-    order = {key: place for place, key in enumerate(_bins(released, ids))}
-    if len(order) != len(ids) or set(ids) != set(order):
-        raise errors.BadDomain(
-            f'The column "{name}" of {str(nodes)!r} does not name the bins of the release, each once.'
-        )
-    here = np.array([order[key] for key in ids])
-    coordinates = np.empty((len(ids), 2))
-    coordinates[here] = np.stack([places[column].to_numpy() for column in _axes(places.column_names)], axis=1)
-    ends = [[order.get(key, -1) for key in pairs[column].to_pylist()] for column in pairs.column_names[:2]]
-    return Graph.from_edges(len(ids), np.array(ends, dtype=np.int64).T.reshape(-1, 2), coordinates=coordinates)
-
-
-def _bins(released: Any, ids: list[Any]) -> list[Any]:
-    """What names the bins: the release's keys, or without any the nodes in their order."""
-    domain = getattr(released, "domain", None)
-    return ids if domain is None else domain.keys()
-
-
-def _axes(names: list[str]) -> tuple[str, str]:
-    for pair in (("lon", "lat"), ("longitude", "latitude"), ("x", "y")):
-        if set(pair) <= set(names):
-            return pair
-    raise errors.UnknownColumn.among("lon", names)
-
-
-def _table(path: Path) -> Any:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if not path.is_file():
-        raise errors.FileProblem(f"There is no file {str(path)!r}. Check the path.")
-    try:
-        return pq.read_table(path)
-    except (pa.ArrowException, OSError):
-        raise errors.FileProblem(f"{str(path)!r} is not a readable Parquet file.") from None
+def _graph(loaded: Any, graph: str | None, nodes: Path | None) -> ln.graphs.Graph | None:
+    if graph is None:
+        if nodes is not None:
+            raise errors.MissingParameter("--nodes says where the nodes are; say also which are joined: --graph FILE.")
+        return None
+    if not hasattr(loaded, "bins"):
+        raise errors.WrongType(f"{type(loaded).__name__} has no bins that lie near one another. Leave out --graph.")
+    return bin_graph(graph, domain=loaded.domain, bins=loaded.bins, nodes=nodes)

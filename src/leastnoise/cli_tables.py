@@ -6,6 +6,7 @@ Everything public (parameters, columns, the output path) is checked before any r
 from __future__ import annotations
 
 import json as json_text
+import os
 import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
@@ -13,9 +14,11 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from leastnoise import errors, storage
+from leastnoise.cli_words import shown
 
 Source = Annotated[str, typer.Argument(help="Parquet or CSV: a path, a quoted glob, or a folder.")]
 Unit = Annotated[str, typer.Option(help="The column that names the protected person; several with commas.")]
@@ -39,6 +42,10 @@ Engine = Annotated[str | None, typer.Option(help="duckdb, or a Spark master such
 MemoryLimit = Annotated[str | None, typer.Option(help="For DuckDB, such as 1GB.")]
 BudgetFile = Annotated[str | None, typer.Option("--budget", help="A ledger to pay from; see leastnoise budget.")]
 Share = Annotated[str | None, typer.Option(help="The part of it to spend, such as 0.25.")]
+Types = Annotated[
+    list[str] | None, typer.Option(help="Of a CSV's columns: hour=int,fare=float (bool, date, timestamp, text).")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing when all went well.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for programs.")]
 
 
@@ -57,15 +64,16 @@ def count(
     where: Where = None, epsilon: Epsilon = None, delta: Delta = None, sigma: Sigma = None,
     mechanism: Mechanism = "auto", neighbours: Neighbours = "add-remove", engine: Engine = None,
     memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None, json: Json = False,
+    quiet: Quiet = False, types: Types = None,
 ) -> None:  # fmt: skip
     """How many rows, or (with --units) how many people.
 
     Example: [bold]leastnoise count trips.parquet --unit taxi --max-rows 5 --epsilon 1 --delta 1e-6 -o n.parquet[/bold]
     """
-    opened = _open(source, unit, where, neighbours, engine, memory_limit)
+    opened = _open(source, unit, where, neighbours, engine, memory_limit, types)
     query = opened.count_units() if units else opened.count(max_rows=max_rows)
     asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "mechanism": mechanism}
-    _publish(query, output, json, asked | payment(budget, share))
+    _publish(query, output, json, quiet, asked | payment(budget, share))
 
 
 def histogram(
@@ -73,20 +81,20 @@ def histogram(
     max_per_bin: MaxPerBin = None, max_bins: MaxBins = None, where: Where = None, epsilon: Epsilon = None,
     delta: Delta = None, sigma: Sigma = None, mechanism: Mechanism = "auto", neighbours: Neighbours = "add-remove",
     engine: Engine = None, memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None,
-    json: Json = False,
+    json: Json = False, quiet: Quiet = False, types: Types = None,
 ) -> None:  # fmt: skip
     """How many rows in each bin. Without --keys the bins are found in the data and thresholded.
 
     Example: [bold]leastnoise histogram trips.parquet --by junction --keys nodes.parquet:id --unit taxi --max-rows 5
     --max-per-bin 1 --epsilon 0.5 --delta 1e-6 -o map.parquet[/bold]
     """
-    opened = _open(source, unit, where, neighbours, engine, memory_limit)
+    opened = _open(source, unit, where, neighbours, engine, memory_limit, types)
     names = by or []
     query = opened.histogram(
         *names, keys=_keys(opened, names, keys), max_rows=max_rows, max_per_bin=max_per_bin, max_bins=max_bins
     )
     asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "mechanism": mechanism}
-    _publish(query, output, json, asked | payment(budget, share))
+    _publish(query, output, json, quiet, asked | payment(budget, share))
 
 
 def sum(  # noqa: A001
@@ -96,16 +104,17 @@ def sum(  # noqa: A001
     where: Where = None, epsilon: Epsilon = None, delta: Delta = None, sigma: Sigma = None,
     mechanism: Mechanism = "auto", neighbours: Neighbours = "add-remove", engine: Engine = None,
     memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None, json: Json = False,
+    quiet: Quiet = False, types: Types = None,
 ) -> None:  # fmt: skip
     """The sum of a column, clipped, in all or in each bin.
 
     Example: [bold]leastnoise sum trips.parquet --column fare --clip 0,100 --unit taxi --max-rows 5 --epsilon 1
     --delta 1e-6 -o fares.parquet[/bold]
     """
-    opened = _open(source, unit, where, neighbours, engine, memory_limit)
+    opened = _open(source, unit, where, neighbours, engine, memory_limit, types)
     query = _values(opened, opened.sum, column, clip, by, keys, max_rows, max_per_bin, max_bins)
     asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "mechanism": mechanism}
-    _publish(query, output, json, asked | payment(budget, share))
+    _publish(query, output, json, quiet, asked | payment(budget, share))
 
 
 def mean(
@@ -115,16 +124,17 @@ def mean(
     where: Where = None, epsilon: Epsilon = None, delta: Delta = None, sigma: Sigma = None,
     mechanism: Mechanism = "auto", neighbours: Neighbours = "add-remove", engine: Engine = None,
     memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None, json: Json = False,
+    quiet: Quiet = False, types: Types = None,
 ) -> None:  # fmt: skip
     """The mean of a column, clipped, in all or in each bin: a sum and a count under one guarantee.
 
     Example: [bold]leastnoise mean trips.parquet --column fare --clip 0,100 --unit taxi --max-rows 5 --epsilon 1
     --delta 1e-6 -o fare.parquet[/bold]
     """
-    opened = _open(source, unit, where, neighbours, engine, memory_limit)
+    opened = _open(source, unit, where, neighbours, engine, memory_limit, types)
     query = _values(opened, opened.mean, column, clip, by, keys, max_rows, max_per_bin, max_bins)
     asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "mechanism": mechanism}
-    _publish(query, output, json, asked | payment(budget, share))
+    _publish(query, output, json, quiet, asked | payment(budget, share))
 
 
 def quantile(
@@ -134,25 +144,38 @@ def quantile(
     where: Where = None, epsilon: Epsilon = None, delta: Delta = None, sigma: Sigma = None,
     mechanism: Mechanism = "auto", neighbours: Neighbours = "add-remove", engine: Engine = None,
     memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None, json: Json = False,
+    quiet: Quiet = False, types: Types = None,
 ) -> None:  # fmt: skip
     """Quantiles of a column, through a noisy histogram of the clip.
 
     Example: [bold]leastnoise quantile trips.parquet --column fare --q 0.5 --clip 0,100 --unit taxi --max-rows 5
     --epsilon 1 --delta 1e-6 -o median.parquet[/bold]
     """
-    opened = _open(source, unit, where, neighbours, engine, memory_limit)
+    opened = _open(source, unit, where, neighbours, engine, memory_limit, types)
     query = opened.quantile(column, q, clip=_pair(clip), bins=bins, max_rows=max_rows)
     asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "mechanism": mechanism}
-    _publish(query, output, json, asked | payment(budget, share))
+    _publish(query, output, json, quiet, asked | payment(budget, share))
 
 
 def _open(
-    source: str, unit: str, where: str | None, neighbours: str, engine: str | None, memory_limit: str | None
-) -> Any:
+    source: str, unit: str, where: str | None, neighbours: str, engine: str | None, memory_limit: str | None,
+    types: list[str] | None,
+) -> Any:  # fmt: skip
     from leastnoise.tables import table
 
-    opened = table(source, unit=unit.split(","), neighbours=neighbours, engine=engine, memory_limit=memory_limit)
+    opened = table(
+        source, unit=unit.split(","), neighbours=neighbours, engine=engine, memory_limit=memory_limit,
+        types=_types(types or []),
+    )  # fmt: skip
     return opened if where is None else opened.where(where)
+
+
+def _types(pairs: list[str]) -> dict[str, str] | None:
+    """--types hour=int --types fare=float, or with commas."""
+    words = [word.rpartition("=") for pair in pairs for word in pair.split(",")]
+    if any(not column or not kind for column, _, kind in words):
+        raise errors.InvalidParameter(f"--types takes COLUMN=TYPE, such as hour=int. Got {','.join(pairs)!r} instead.")
+    return {column: kind for column, _, kind in words} or None
 
 
 def _values(
@@ -179,15 +202,20 @@ def payment(budget: str | None, share: str | None) -> dict[str, Any]:
         return {"budget": Budget.open(budget)} if budget is not None else {}
     try:
         part = Decimal(share)
+        usable = part.is_finite() and -1000 < part.adjusted() < 1000  # 1e999999999 would be written out
     except InvalidOperation:
-        raise errors.WrongType(f"--share takes a number such as 0.25. Got {share!r} instead.") from None
+        usable = False
+    if not usable:
+        raise errors.WrongType(f"--share takes a number such as 0.25. Got {share!r} instead.")
     return {"budget": None if budget is None else Budget.open(budget), "share": part}
 
 
-def _publish(query: Any, output: str, as_json: bool, asked: dict[str, Any]) -> None:
+def _publish(query: Any, output: str, as_json: bool, quiet: bool, asked: dict[str, Any]) -> None:
     storage.check_writable(output, sources=query.source.files)
     made = query.release(**asked)
     made.save(output)
+    if quiet:
+        return
     parts = getattr(made, "parts", made)
     if as_json:
         facts = {"output": output, "sigma": parts.sigma, "std": parts.law.std, "query": query.describe()}
@@ -206,9 +234,9 @@ def _first_rows(made: Any) -> Table:
     found = made.to_arrow()
     table = Table(caption=f"the first {_SHOWN} of {found.num_rows:,} rows" if found.num_rows > _SHOWN else None)
     for name in found.column_names:
-        table.add_column(name, justify="right")
+        table.add_column(escape(name), justify="right")
     for row in found.slice(0, _SHOWN).to_pylist():
-        table.add_row(*(f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in row.values()))
+        table.add_row(*(f"{cell:.6g}" if isinstance(cell, float) else escape(shown(cell)) for cell in row.values()))
     return table
 
 
@@ -232,7 +260,7 @@ def _keys(opened: Any, names: list[str], texts: list[str] | None) -> Any:
 
 def _axis(opened: Any, column: str, text: str) -> Any:
     """nodes.parquet:id is a column of a public file, 0:24 a range, a,b,c a list."""
-    if re.fullmatch(r"-?\d+:-?\d+", text):
+    if re.fullmatch(r"-?\d{1,30}:-?\d{1,30}", text):
         start, stop = (int(part) for part in text.split(":"))
         return range(start, stop)
     path, colon, name = text.rpartition(":")
@@ -241,20 +269,23 @@ def _axis(opened: Any, column: str, text: str) -> Any:
     if text.endswith((".parquet", ".csv")):
         raise errors.BadDomain(f"Which column of {text!r} holds the keys? Say --keys {text}:COLUMN.")
     items = text.split(",")
-    if not opened[column].type().is_string() and all(re.fullmatch(r"-?\d+", item) for item in items):
+    if not opened[column].type().is_string() and all(re.fullmatch(r"-?\d{1,30}", item) for item in items):
         return [int(item) for item in items]
     return items
 
 
 def _public_column(path: str, name: str) -> list[Any]:
-    import pyarrow as pa
     import pyarrow.parquet as pq
     from pyarrow import csv
 
+    if not os.path.isfile(path):
+        raise errors.NoSuchFile(f"There is no file {path!r} for the keys. Check the path.")
     try:
         found = pq.read_table(path) if path.endswith(".parquet") else csv.read_csv(path)
-    except (pa.ArrowException, OSError):
-        raise errors.FileProblem(f"The keys in {path!r} could not be read. Check the path.") from None
+    except Exception:
+        found = None
+    if found is None:
+        raise errors.FileProblem(f"The keys in {path!r} could not be read. Check that it is a whole file of its kind.")
     if name not in found.column_names:
         raise errors.UnknownColumn.among(name, found.column_names)
     keys: list[Any] = found[name].to_pylist()

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors, parameters, progress
+from leastnoise.graphs import Graph
 from leastnoise.parameters import Floats
 
 if TYPE_CHECKING:
@@ -55,6 +56,11 @@ class City:
     def junctions(self) -> int:
         """How many junctions; they are numbered from 0."""
         return len(self.coordinates)
+
+    @property
+    def graph(self) -> Graph:
+        """The streets as a graph: which junctions are next to one another."""
+        return Graph.from_edges(self.junctions, self.edges, coordinates=self.coordinates)
 
     def busyness(self, hour: int) -> Floats:
         """How likely a trip starts at each junction in this hour; sums to one."""

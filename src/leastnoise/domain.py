@@ -55,6 +55,8 @@ class Keys:
             )
         if kinds == {int} and not all(-(2**63) <= value < 2**63 for value in self.values):  # type: ignore[operator]
             raise BadDomain("integer keys must fit into 64 bits. Use text keys.")
+        if not all(is_text(value) for value in self.values if isinstance(value, str)):
+            raise BadDomain("a key is no text: half of a surrogate pair is in it, which no file can hold. Repair it.")
         positions = {value: place for place, value in enumerate(self.values)}
         if len(positions) < len(self.values):
             repeated = next(value for place, value in enumerate(self.values) if positions[value] != place)
@@ -434,6 +436,11 @@ def unpack_cell(cell: int) -> tuple[int, int]:
     """(column, row) of a lattice cell."""
     row, column = divmod(cell, 2**31)
     return column - 2**30, row - 2**30
+
+
+def is_text(word: str) -> bool:
+    """Whether it can be written: half of a surrogate pair cannot."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in word)
 
 
 def _plain(value: Any) -> Hashable:

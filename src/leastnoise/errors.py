@@ -38,6 +38,7 @@ LeastnoiseError
 ├── BudgetExhausted (RuntimeError)     less is left in the book than this release costs
 ├── SeededRelease (ValueError)         noise from a test's seed, about to be published
 ├── FileProblem (OSError)              a file of ours that cannot be read or written
+│   ├── NoSuchFile                     a path with nothing at it
 │   ├── LedgerBroken                   a ledger that was edited, damaged or set back
 │   ├── LedgerBusy (also TimeoutError) other processes kept the ledger locked
 │   ├── NotOurs                        not a file that leastnoise wrote, or a damaged one
@@ -204,6 +205,14 @@ class UnknownColumn(InvalidParameter, KeyError):
         hint = f' Did you mean "{near[0]}"?' if near else ""
         return cls(f'there is no column "{column}".{hint} The columns are {", ".join(columns)}.')
 
+    @classmethod
+    def in_header(cls, column: object, file: str) -> UnknownColumn:
+        """The error for a CSV. Its first line is not shown: where the header was forgotten, it is somebody's row."""
+        return cls(
+            f'the first line of "{file}" names no column "{column}". (What it says is not shown: without a header it '
+            "would be a person's row.) Look at the line yourself; it must name the columns, separated by commas."
+        )
+
 
 class WrongColumnType(InvalidParameter):
     """A column of a type that the query cannot use."""
@@ -250,6 +259,10 @@ class SeededRelease(LeastnoiseError, ValueError):
 
 class FileProblem(LeastnoiseError, OSError):
     """A file of ours that cannot be read or written."""
+
+
+class NoSuchFile(FileProblem, FileNotFoundError):
+    """A path with nothing at it."""
 
 
 class LedgerBroken(FileProblem):

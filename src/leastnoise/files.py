@@ -39,7 +39,7 @@ def _content(path: str) -> bytes:
     if path == "-":
         return sys.stdin.buffer.read()
     if not Path(path).is_file():
-        raise errors.FileProblem(f"There is no file {path!r}. Check the path, or say - for standard input.")
+        raise errors.NoSuchFile(f"There is no file {path!r}. Check the path, or say - for standard input.")
     try:
         return Path(path).read_bytes()
     except OSError as problem:
@@ -76,7 +76,8 @@ def _csv(content: bytes, path: str, column: str, kind: Kind | None) -> NDArray[A
             "Say --type int for counts, or --type float."
         )
     first = content[: content.find(b"\n") + 1 or None]
-    _check_name(column, _silently(path, lambda: csv.read_csv(pa.BufferReader(first)).column_names))
+    if column not in _silently(path, lambda: csv.read_csv(pa.BufferReader(first)).column_names):
+        raise errors.UnknownColumn.in_header(column, path)
     options = csv.ConvertOptions(
         column_types={column: pa.int64() if kind == "int" else pa.float64()}, include_columns=[column]
     )

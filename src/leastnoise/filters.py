@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from leastnoise.domain import is_text
 from leastnoise.errors import BadFilter, UnknownColumn, WrongColumnType
 
 if TYPE_CHECKING:
@@ -27,10 +28,13 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq, "==": operator.eq, "!=": operator.ne, "<>": operator.ne,
 }  # fmt: skip
 DEEPEST = 50
+LONGEST = 5000  # characters: more comparisons than Ibis can nest
 
 
 def parse(text: str, rows: ir.Table) -> ir.BooleanValue:
     """The text as an Ibis expression over the columns of `rows`."""
+    if len(text) > LONGEST or not is_text(text):
+        raise BadFilter(f"where is longer than {LONGEST} characters, or no text (half of a surrogate pair is in it).")
     reader = _Reader(text, rows)
     made = reader.either(0)
     if reader.place < len(reader.tokens):

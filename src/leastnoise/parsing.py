@@ -34,6 +34,13 @@ def is_text(source: Source) -> bool:
     return bool(source.files) and ending(source.files[0]) != ".parquet"
 
 
+def unknown(source: Source, column: str) -> UnknownColumn:
+    """The error for a column that is not there."""
+    if is_text(source):
+        return UnknownColumn.in_header(column, source.files[0])
+    return UnknownColumn.among(column, source.rows.columns)
+
+
 def parsed(source: Source, types: Mapping[str, str]) -> ir.Table:
     """The rows of the source; those of a CSV with the declared types, and null for an empty cell."""
     rows = source.rows

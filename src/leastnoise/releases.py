@@ -194,8 +194,8 @@ class Release:
     def denoise(self, method: str = "auto", **options: Any) -> Estimate:
         """The values with noise taken back out, by `leastnoise.denoise.<method>`; it costs no privacy.
 
-        Counts are known not to be negative, so "auto" and "empirical_bayes" say so for them unless you do
-        (nonnegative=False, support="real"). The noise is taken as it was drawn, rounding to the grid included.
+        Counts are known not to be negative, so "auto", "empirical_bayes" and "neighbour_bayes" say so for them unless
+        you do (nonnegative=False, support="real"). The noise is taken as it was drawn, rounding to the grid included.
         """
         from leastnoise import denoise
 
@@ -220,6 +220,7 @@ class Release:
             known: dict[str, dict[str, Any]] = {
                 "auto": {"nonnegative": True},
                 "empirical_bayes": {"support": "nonnegative"},
+                "neighbour_bayes": {"support": "nonnegative"},
             }
             options = {**known.get(method, {}), **options}
         made = denoise.METHODS[method](self.values, self.std, noise=self.mechanism, **options)
@@ -428,9 +429,25 @@ def load(path: str | os.PathLike[str]) -> Any:
     if what not in _READERS:
         raise errors.NewerFormat(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")
     try:
-        return _READERS[what](table, facts, path)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        _check_scales(facts)
+        loaded = _READERS[what](table, facts, path)
+        loaded.explain()  # facts that cannot even be told do not fit together
+        return loaded
+    except (errors.NewerFormat, errors.NotOurs):
+        raise
+    except Exception:
         raise errors.NotOurs(f"{os.fspath(path)!r} was edited or damaged: its facts do not fit together.") from None
+
+
+def _check_scales(facts: dict[str, Any]) -> None:
+    """Noise that nobody can have drawn: no law is searched for the quantiles of an edited scale."""
+    for part in (facts, facts.get("parts", {})):
+        scale, grid = part.get("scale", part.get("sigma", 1.0)), part.get("grid", 0.0)
+        numbers = all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in (scale, grid))
+        if not numbers or not (
+            0 < scale < 1e300 and 0 <= grid < 1e300 and (grid == 0 or 1e-9 < scale / grid < 2.0**53)
+        ):
+            raise ValueError
 
 
 def refuse_seeded_noise(seeded: bool, allowed: bool) -> None:

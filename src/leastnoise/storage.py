@@ -41,15 +41,19 @@ def read(path: str | os.PathLike[str]) -> tuple[pa.Table, str, dict[str, Any]]:
 
     path = Path(path)
     if not path.is_file():
-        raise errors.FileProblem(f"There is no file {str(path)!r}. Check the path.")
+        raise errors.NoSuchFile(f"There is no file {str(path)!r}. Check the path.")
     try:
         metadata = (pq.read_schema(path).metadata or {}).get(_KEY)
         facts = json.loads(metadata) if metadata else None
-    except (pa.ArrowException, OSError, ValueError):
+    except (pa.ArrowException, OSError, ValueError, RecursionError):
         raise errors.NotOurs(
             f"{str(path)!r} is not a readable Parquet file; it may be damaged or cut short. Make the release again."
         ) from None
-    if not isinstance(facts, dict) or not isinstance(facts.get("format"), int) or "what" not in facts:
+    if (
+        not isinstance(facts, dict)
+        or not isinstance(facts.get("format"), int)
+        or not isinstance(facts.get("what"), str)
+    ):
         raise errors.NotOurs(
             f"{str(path)!r} was not written by leastnoise. Noisy numbers from elsewhere come in by ln.wrap(y, sigma=2)."
         )

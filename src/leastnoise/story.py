@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 
 import leastnoise as ln
-from leastnoise import baselines, datasets
+from leastnoise import baselines, datasets, errors
 from leastnoise.law import Gaussian
 from leastnoise.testing import aggregate
 
@@ -107,3 +107,17 @@ def _city(console: Console) -> None:
         f"[bold]Taking the noise back out[/bold] costs no privacy: the typical error over all junctions falls from "
         f"{before:.1f} to {after:.1f}. (Not knowing the truth, leastnoise put it at {cleaner.rmse:.1f}.)",
     )
+    _page(console, made, cleaner, town)
+
+
+def _page(console: Console, made: ln.Release, cleaner: ln.Estimate, town: datasets.City) -> None:
+    streets = town.graph
+    place = Path(tempfile.mkdtemp(prefix="leastnoise-")) / "city.html"
+    try:
+        made.report(place, graph=streets, estimate=cleaner, title=f"Taxi pick-ups at {HOUR}h in a made-up city")
+    except errors.MissingPackage as missing:
+        _say(console, f"[bold]A page for people[/bold] would come next. {missing}".replace("[plot]", r"\[plot]"))
+        return
+    _say(console, "[bold]A page for people[/bold], in one file: the promise, the map, every number. Open it:")
+    console.print(str(place), soft_wrap=True, markup=False, highlight=False)
+    console.print()

@@ -34,7 +34,7 @@ from leastnoise.errors import (
 )
 from leastnoise.expressions import row_wise
 from leastnoise.nearest import FULL, HasCoordinates, Nearest, Spread, check_nodes
-from leastnoise.parsing import parsed
+from leastnoise.parsing import parsed, unknown
 from leastnoise.query import Kind, Query
 from leastnoise.sensitivity import Limits, Neighbours, check_neighbours
 from leastnoise.vectors import Ball, check_columns
@@ -67,10 +67,11 @@ def table(
     if len(set(units)) < len(units):
         raise InvalidParameter("unit names a column twice. Name each once: unit=['company', 'person'].")
     opened = open_source(source, name=name, engine=engine, memory_limit=memory_limit)
+    for column in units:
+        if column not in opened.rows.columns:
+            raise unknown(opened, column)
     rows = parsed(opened, types or {})
     for column in units:
-        if column not in rows.columns:
-            raise UnknownColumn.among(column, rows.columns)
         word(rows[column], column, opened.engine)
     return Table(source=opened, rows=at_the_door(rows), unit=units, neighbours=relation)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from itertools import pairwise
 from typing import Any
 
@@ -12,9 +13,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import laplace
 
-from leastnoise.denoise import fused_lasso
-from leastnoise.denoise.fused_lasso import chains, mean_fit
+from leastnoise.denoise import chain_kernels, fused_lasso
+from leastnoise.denoise.fused_lasso import chains, laplace_freedom, mean_fit
 from leastnoise.graphs import Graph
 
 Array = np.ndarray[Any, Any]
@@ -137,9 +139,9 @@ def test_the_average_is_the_average_and_its_pieces_too():
     made = fused_lasso(y, 1.0, graph=graph, penalty=2.0, orders=5, seed=9)
     assert made.values.shape == (6, 7)
     assert made.values.ravel() == pytest.approx(np.mean([fit.values for fit in fits], axis=0))
-    assert made.degrees_of_freedom == pytest.approx(np.mean([fit.pieces for fit in fits]))
+    assert made.degrees_of_freedom == pytest.approx(np.mean([fit.free for fit in fits]))
     for row, fit in zip(rows, fits, strict=True):
-        assert fit.pieces == 1 + np.count_nonzero(np.diff(fit.values[row.order]))
+        assert fit.free == 1 + np.count_nonzero(np.diff(fit.values[row.order]))
 
 
 def test_the_chosen_penalty_has_the_least_risk_of_those_around_it():
@@ -150,7 +152,34 @@ def test_the_chosen_penalty_has_the_least_risk_of_those_around_it():
 
     def risk(penalty: float) -> float:
         fit = mean_fit(y, rows, penalty)
-        return float(((y - fit.values) ** 2).sum()) + 2 * fit.pieces
+        return float(((y - fit.values) ** 2).sum()) + 2 * fit.free
 
     best = made.parameters["penalty"]
     assert all(risk(best) <= risk(best * 2.0**k) for k in (-4, -3, -2, -1, -0.5, -0.25, 0.25, 0.5, 1, 2, 3))
+
+
+def test_degrees_of_freedom_under_laplace_noise_are_the_smoothed_divergence():
+    """sum_i E d_i h_i(y + n' e_i), by integrating the increments of h_i against the density of n'."""
+    rng = np.random.default_rng(6)
+    graph = Graph.from_edges(9, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (6, 7)], weights=[1.0, 2, 1, 0.5, 1, 1])
+    y = rng.normal(0, 2, 9)
+    edges = np.linspace(-12, 12, 1201)
+    chance = np.diff(laplace(scale=math.sqrt(0.5)).cdf(edges)) / np.diff(edges)  # sigma = 1
+    rows = chains(graph, 1, seed=0)
+    expected = 0.0
+    for i in range(9):
+        moved = [mean_fit(y + step * (np.arange(9) == i), rows, 0.8).values[i] for step in edges]
+        expected += chance @ np.diff(moved)
+    made = fused_lasso(y, 1.0, graph=graph, penalty=0.8, noise="laplace")
+    assert made.degrees_of_freedom == pytest.approx(expected, abs=1e-3)
+    assert abs(made.degrees_of_freedom - fused_lasso(y, 1.0, graph=graph, penalty=0.8).degrees_of_freedom) > 0.1
+
+
+def test_under_laplace_noise_a_sample_of_places_tells_nearly_the_same(monkeypatch):
+    y = np.repeat([0.0, 5.0, 2.0], 2000) + np.random.default_rng(7).laplace(0, math.sqrt(0.5), 6000)
+    row = chains(Graph.path(6000), 1, seed=0)[0]
+    whole = laplace_freedom(y, row, 1.5, 1e9, math.sqrt(0.5), 0)
+    parts = [chain_kernels.laplace_freedom(y, *row, 1.5, 1e9, math.sqrt(0.5), k, 7) for k in range(7)]
+    assert sum(parts) == pytest.approx(whole)
+    monkeypatch.setattr(sys.modules[laplace_freedom.__module__], "SAMPLE", 1000)
+    assert laplace_freedom(y, row, 1.5, 1e9, math.sqrt(0.5), 3) == pytest.approx(whole, rel=0.1)

@@ -43,7 +43,8 @@ def test_lattices_agree_with_a_dense_solve(shape):
 @pytest.mark.parametrize("penalty", [0.2, 5.0, 100.0])
 def test_large_graphs_agree_with_a_dense_solve(penalty):
     """Values to CG's precision. The trace by 48 seeded probes, whose standard error is below sqrt(2 tr S^2 / 48): six
-    of them is a false alarm of 2e-9."""
+    of them is a false alarm of 2e-9. Lanczos' few steps only choose the penalty: what they miss of the residual must
+    be nothing, a twentieth, beside what the probes miss of 2 sigma^2 tr S."""
     network = nx.random_geometric_graph(900, 0.05, seed=2)
     graph = Graph.from_networkx(network)
     assert len(set(graph.components)) > 1
@@ -56,7 +57,7 @@ def test_large_graphs_agree_with_a_dense_solve(penalty):
     assert abs(made.degrees_of_freedom - np.trace(smoother)) < 6 * error
     bands = spectrum(y, graph, seed=0)
     moved = ((y - smoother @ y) ** 2).sum()
-    assert bands.energy @ (1 - 1 / (1 + penalty * bands.theta)) ** 2 == pytest.approx(moved, rel=1e-6)
+    assert bands.energy @ (1 - 1 / (1 + penalty * bands.theta)) ** 2 == pytest.approx(moved, abs=2 * error / 20)
 
 
 def test_no_penalty_and_an_infinite_one():

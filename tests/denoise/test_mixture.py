@@ -117,7 +117,7 @@ def test_what_is_far_apart_is_fitted_as_if_alone() -> None:
 def test_layout_loses_nobody() -> None:
     rng = np.random.default_rng(6)
     u = np.concatenate([rng.standard_normal(100), [500.0, 900.0, 900.1], 5000 + rng.standard_normal(20)])
-    placed = lay_out(u, (-math.inf, math.inf), 0.0, spacing=0.25, fineness=0.125, quiet=8.0)
+    placed = lay_out(u, np.ones(u.size), (-math.inf, math.inf), 0.0, spacing=0.25, fineness=0.125, quiet=8.0)
     assert placed.alone.sum() == 1
     assert placed.counts.sum() == u.size - 1
     assert np.allclose(placed.back(placed.positions(u)), u[~placed.alone], rtol=1e-12)

@@ -9,7 +9,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
@@ -47,6 +47,7 @@ def spans(tree: Any, graph: Graph) -> bool:
 
 
 @kinds
+@settings(max_examples=60)
 @given(graphs(), st.integers(0, 2**32))
 def test_every_tree_spans(kind, graph, seed):
     assert spans(spanning_tree(graph, kind, np.random.default_rng(seed)), graph)
@@ -116,6 +117,7 @@ def matrix(basis: TreeWavelets) -> np.ndarray[Any, Any]:
 
 
 @kinds
+@settings(max_examples=60)
 @given(graphs(), st.integers(0, 99))
 def test_the_transform_is_an_orthonormal_matrix(kind, graph, seed):
     basis = TreeWavelets.of(graph, tree=kind, seed=seed)

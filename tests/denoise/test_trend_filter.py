@@ -16,7 +16,9 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.denoise import trend_filter, trend_filter_path
 from leastnoise.denoise.risk import sure
+from leastnoise.denoise.trends.degrees import levelled, supports
 from leastnoise.denoise.trends.divergence import smoothed_divergence
+from leastnoise.denoise.trends.splitting import Splitting
 from leastnoise.denoise.trends.total_variation import Network
 from leastnoise.graphs import Graph
 
@@ -158,18 +160,77 @@ def test_the_ends_of_the_path(problem: tuple[Graph, Any, float]) -> None:
             assert np.abs(below.values - means).max() > 1e-9 * spread
 
 
-@given(problems(12), st.sampled_from([0]))
-def test_degrees_of_freedom_are_the_nullity_of_the_rows_that_are_zero(
-    problem: tuple[Graph, Any, float], order: int
-) -> None:
+@pytest.mark.parametrize("order", [1, 2])
+@settings(max_examples=120)
+@given(problem=problems(16))
+def test_higher_orders_are_never_above_an_interior_point(order: int, problem: tuple[Graph, Any, float]) -> None:
     graph, y, penalty = problem
     matrix = difference(graph, order)
     made = trend_filter(y, 1.0, graph=graph, order=order, penalty=penalty)
-    change = np.abs(matrix @ (made.values - y.mean()))
-    scale = max(np.abs(matrix).max(initial=0), 1) * np.abs(y).max()
-    zero = matrix[change <= 1e-11 * scale]
-    rank = np.linalg.matrix_rank(zero) if zero.size else 0
-    assert made.degrees_of_freedom == graph.size - rank
+    assert made.parameters["gap"] <= 1e-6
+    centre = y - (np.bincount(graph.components, y) / np.bincount(graph.components))[graph.components]
+    ours = objective(made.values - (y - centre), centre, matrix, penalty)
+    least = objective(interior_point(centre, matrix, penalty), centre, matrix, penalty) if len(graph.edges) else 0.0
+    assert ours <= least * (1 + 1e-5) + 1e-13 * np.abs(y).max() ** 2
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@given(problem=problems(16))
+def test_the_ends_of_higher_paths(order: int, problem: tuple[Graph, Any, float]) -> None:
+    graph, y, _ = problem
+    assert (trend_filter(y, 1.0, graph=graph, order=order, penalty=0).values == y).all()
+    means = (np.bincount(graph.components, y) / np.bincount(graph.components))[graph.components]
+    flat = trend_filter(y, 1.0, graph=graph, order=order, penalty=math.inf)
+    size, spread = np.abs(y).max(), np.abs(y - means).max()
+    assert np.allclose(flat.values, means, rtol=0, atol=1e-12 * size)
+    assert flat.degrees_of_freedom == graph.components.max() + 1
+    top = Splitting(Network(graph), order).top(y)
+    if spread > 1e-9 * size and top > 0:
+        below = trend_filter(y, 1.0, graph=graph, order=order, penalty=top * 0.9)
+        assert np.abs(below.values - means).max() > 1e-7 * spread
+
+
+def nullity(rows: Any, size: int) -> int:
+    return size - (int(np.linalg.matrix_rank(rows)) if rows.size else 0)
+
+
+@given(problems(12))
+def test_total_variation_has_as_many_degrees_of_freedom_as_its_zero_rows_leave(
+    problem: tuple[Graph, Any, float],
+) -> None:
+    graph, y, penalty = problem
+    made = trend_filter(y, 1.0, graph=graph, penalty=penalty)
+    b = made.values
+    same = b[graph.edges[:, 0]] == b[graph.edges[:, 1]]
+    assert made.degrees_of_freedom == nullity(incidence(graph)[same], graph.size)
+    assert np.abs(incidence(graph)[~same] @ b).min(initial=np.inf) > 1e-13 * np.abs(y).max()
+
+
+@given(graphs(12), st.integers(0, 2**32 - 1), st.integers(1, 4))
+def test_degrees_of_freedom_of_higher_orders_are_nullities(graph: Graph, seed: int, levels: int) -> None:
+    """For any pattern of zeros, whether or not a solution can have it."""
+    z = np.random.default_rng(seed).integers(0, levels, graph.size).astype(float)
+    zero = difference(graph, 1)[z == 0]
+    assert supports(z, graph, 0.0) == nullity(zero, graph.size)
+    same = z[graph.edges[:, 0]] == z[graph.edges[:, 1]]
+    assert levelled(z, graph, 0.0)[1] == nullity(difference(graph, 2)[same], graph.size)
+
+
+def test_a_line_is_left_alone_by_order_one_and_a_parabola_by_order_two() -> None:
+    """On a long path, away from its ends, any penalty leaves them as they are."""
+    t = np.linspace(-1, 1, 101)
+    for order, curve in ((1, 5 * t), (2, 5 * t + 3 * t**2)):
+        made = trend_filter(curve, 1.0, graph=Graph.path(101), order=order, penalty=1e-3)
+        assert np.abs(made.values - curve)[5:-5].max() < 1e-3
+    kinked = trend_filter(np.abs(t) * 10, 1.0, graph=Graph.path(101), order=1, penalty=0.01)
+    assert kinked.degrees_of_freedom is not None
+    assert kinked.degrees_of_freedom <= 6
+
+
+def test_an_answer_that_is_not_good_enough_is_refused() -> None:
+    y = np.random.default_rng(6).standard_normal(36)
+    with pytest.raises(errors.NotConverged, match="tolerance="):
+        trend_filter(y, 1.0, graph=Graph.grid((6, 6)), order=2, penalty=1.0, tolerance=1e-300)
 
 
 def test_shapes_and_orders_are_checked() -> None:

@@ -121,7 +121,7 @@ class Ledger:
                 f"{str(path)!r} is a directory. A ledger is one file: give a path to a file in it."
             )
         if not os.path.lexists(path):
-            raise errors.FileProblem(
+            raise errors.NoSuchFile(
                 f"There is no ledger {str(path)!r}. Check the path, or begin a new one by giving its limits: "
                 "epsilon=3, delta=1e-6."
             )
@@ -283,6 +283,8 @@ def _translated(path: Path) -> Iterator[None]:
     except sqlite3.Error as problem:
         code = getattr(problem, "sqlite_errorcode", -1) & 0xFF
         raise _as_ours(str(path), code) from None
+    except UnicodeDecodeError:  # a text that is none
+        raise _as_ours(str(path), sqlite3.SQLITE_CORRUPT) from None
 
 
 def _as_ours(path: str, code: int) -> errors.FileProblem:

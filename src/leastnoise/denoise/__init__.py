@@ -11,6 +11,7 @@ from leastnoise.denoise.empirical_bayes import empirical_bayes
 from leastnoise.denoise.fused_lasso import fused_lasso
 from leastnoise.denoise.laplacian import laplacian
 from leastnoise.denoise.minimax import bayes_risk, james_stein_risk, lp_ball, minimax_risk
+from leastnoise.denoise.neighbour_bayes import neighbour_bayes
 from leastnoise.denoise.prior import gaussian_prior, posterior_mean
 from leastnoise.denoise.project import consistent, isotonic, project
 from leastnoise.denoise.risk import monte_carlo_divergence
@@ -31,6 +32,7 @@ METHODS: dict[str, Callable[..., Estimate]] = {
     "james_stein": james_stein,
     "laplacian": laplacian,
     "lp_ball": lp_ball,
+    "neighbour_bayes": neighbour_bayes,
     "posterior_mean": posterior_mean,
     "project": project,
     "soft_threshold": soft_threshold,
@@ -55,6 +57,7 @@ __all__ = [
     "lp_ball",
     "minimax_risk",
     "monte_carlo_divergence",
+    "neighbour_bayes",
     "posterior_mean",
     "project",
     "soft_threshold",

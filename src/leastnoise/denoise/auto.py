@@ -9,16 +9,16 @@ know, and chooses wrongly when noise is large. But a risk is an estimate: the di
 
 in sum over the bins. So a candidate takes part only if it beats the raw values by `GATE` standard errors (James-Stein
 need not: it is never worse), and where one is `favoured`, another must beat it by `PRICE` of them, or chance would
-choose between equals. Each free weight counts as one more degree of freedom in the risk, as in least squares. With a
-handful of candidates the quadratic programme is solved exactly: the best of all faces of the simplex.
+choose between equals. Each free weight counts as one more degree of freedom in the risk, as in least squares. The
+quadratic programme is solved exactly (`simplex.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from itertools import combinations
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -26,10 +26,18 @@ import numpy as np
 from leastnoise import errors, parameters
 from leastnoise.denoise.arrays import Floats, Noise, given_on_host
 from leastnoise.denoise.empirical_bayes import empirical_bayes
+from leastnoise.denoise.fused_lasso import fused_lasso
+from leastnoise.denoise.laplacian import laplacian
+from leastnoise.denoise.neighbour_bayes import neighbour_bayes
+from leastnoise.denoise.nodes import given_on_graph
 from leastnoise.denoise.risk import judged
 from leastnoise.denoise.shrink import james_stein
+from leastnoise.denoise.simplex import least_on_simplex
 from leastnoise.denoise.threshold import soft_threshold
+from leastnoise.denoise.tree_wavelet import tree_wavelet
+from leastnoise.denoise.trend_filter import trend_filter
 from leastnoise.estimate import Estimate, Judgement
+from leastnoise.graphs import Graph
 from leastnoise.parameters import Number
 
 SAFE = ("raw", "james_stein")
@@ -40,12 +48,14 @@ def auto(
     y: Any,
     sigma: Number,
     *,
+    graph: Graph | None = None,
     nonnegative: bool = False,
     effort: Literal["cheap", "best"] = "cheap",
     noise: Noise = "gaussian",
 ) -> Estimate:
     """Empirical Bayes, shrinkage and the raw values in the mixture of least estimated error.
 
+    `graph` says which values are near one another: what uses it is tried beside the rest, and taken where it helps.
     `nonnegative` says that the truth is (counts are): it narrows the prior and clips what is left below zero, last.
     effort="best" also tries thresholds and a prior without bounds, which seldom adds anything.
 
@@ -53,10 +63,13 @@ def auto(
     >>> e.values.round(1)
     array([ 0.1,  0.1,  0.1, 10.1,  0.1, 10.1,  0.1,  0.1])
     """
-    array, level = given_on_host(y, sigma, noise)
+    array, level = given_on_host(y, sigma, noise) if graph is None else given_on_graph(y, sigma, noise, graph)
     parameters.word("effort", effort, ("cheap", "best"))
     made = candidates(array, level, nonnegative=nonnegative, effort=effort, noise=noise)
-    return aggregate(array, level, made, favoured="empirical_bayes", nonnegative=nonnegative, noise=noise)
+    if graph is None:
+        return aggregate(array, level, made, favoured="empirical_bayes", nonnegative=nonnegative, noise=noise)
+    made |= on_graph(array, level, graph, nonnegative=nonnegative, effort=effort, noise=noise)
+    return aggregate(array, level, made, nonnegative=nonnegative, noise=noise)
 
 
 def candidates(y: Floats, sigma: float, *, nonnegative: bool, effort: str, noise: Noise) -> dict[str, Estimate]:
@@ -74,6 +87,29 @@ def candidates(y: Floats, sigma: float, *, nonnegative: bool, effort: str, noise
         made["soft_threshold_universal"] = soft_threshold(y, sigma, noise=noise)
         if nonnegative and "empirical_bayes" in made:
             made["empirical_bayes_real"] = empirical_bayes(y, sigma, noise=noise)
+    return made
+
+
+def on_graph(
+    y: Floats, sigma: float, graph: Graph, *, nonnegative: bool, effort: str, noise: Noise
+) -> dict[str, Estimate]:
+    """What is worth trying on the nodes of a graph, by name."""
+    support: Literal["real", "nonnegative"] = "nonnegative" if nonnegative else "real"
+    bayes = partial(neighbour_bayes, y, sigma, graph=graph, support=support, noise=noise)
+    tried: dict[str, Callable[[], Estimate]] = {
+        "neighbour_bayes": bayes,
+        "neighbour_bayes_departures": partial(bayes, prior="departures"),
+        "neighbour_bayes_1": partial(bayes, hops=1),
+        "fused_lasso": partial(fused_lasso, y, sigma, graph=graph, noise=noise),
+        "laplacian": partial(laplacian, y, sigma, graph=graph, noise=noise),
+    }
+    if effort == "best":
+        tried["trend_filter"] = partial(trend_filter, y, sigma, graph=graph, noise=noise)
+        tried["tree_wavelet"] = partial(tree_wavelet, y, sigma, graph=graph, threshold="sure", trees=5, noise=noise)
+    made: dict[str, Estimate] = {}
+    for name, attempt in tried.items():
+        with suppress(errors.NotConverged, errors.OutOfRange):
+            made[name] = attempt()
     return made
 
 
@@ -139,26 +175,6 @@ def _lead(e: Estimate, raw: Estimate) -> float:
     moved = float(((e.noisy - e.values) ** 2).sum()) / e.sigma**2
     won = e.bins - (e.degrees_of_freedom or 0.0) - moved / 2
     return won / max(_error(e, raw), 1e-12)
-
-
-def least_on_simplex(quadratic: Floats, linear: Floats) -> Floats:
-    """argmin a'Qa + 2 c'a over a >= 0, sum a = 1, exactly: on each face the minimum solves linear equations."""
-    size = linear.size
-    scale = max(float(np.abs(quadratic).max()), float(np.abs(linear).max()), np.finfo(float).tiny)
-    q, c = quadratic / scale, linear / scale
-    best, lowest = np.zeros(size), math.inf
-    for count in range(1, size + 1):
-        for face in map(list, combinations(range(size), count)):
-            inner = np.block([[q[np.ix_(face, face)], np.ones((count, 1))], [np.ones((1, count)), np.zeros((1, 1))]])
-            part = np.linalg.lstsq(inner, np.append(-c[face], 1.0), rcond=1e-12)[0][:count]
-            if part.min() < 0 or abs(part.sum() - 1) > 1e-9:
-                continue
-            value = float(part @ q[np.ix_(face, face)] @ part + 2 * c[face] @ part)
-            if value < lowest - 1e-12:
-                lowest = value
-                best = np.zeros(size)
-                best[face] = part
-    return best
 
 
 def _words(estimates: Mapping[str, Estimate], shares: Mapping[str, float], sigma: float) -> str:

@@ -9,8 +9,7 @@ duality certificate (`interior_point.py`).
 
 **Degrees of freedom** have two parts: that of the posterior mean under a fixed prior (sum_i Var(f_i | y_i)/sigma^2
 under Gaussian noise; the slope of h averaged over y_i + n' under Laplace noise), and what fitting the prior to y
-adds (`freedom.py`). Under Laplace noise the second part is borrowed from the Gaussian fit to the same values: an
-approximation, within a few per cent of the true error where it was simulated.
+adds (`freedom.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise.denoise.arrays import Floats, Noise, given_on_host
-from leastnoise.denoise.freedom import fitting_freedom, merged
+from leastnoise.denoise.freedom import fitting_freedom, merged, moving_freedom
 from leastnoise.denoise.interior_point import Solution, maximise_likelihood
 from leastnoise.denoise.kernels import GaussianBand, LaplaceChain
 from leastnoise.denoise.layout import Bounds, Layout, lay_out
@@ -61,7 +60,7 @@ def empirical_bayes(
     low, high = (bound / sigma for bound in bounds)
     unit = 1 / sigma if integers else 0.0
     with one_thread():
-        fitted = (_gaussian if noise == "gaussian" else _laplace)(u, (low, high), unit)
+        fitted = fit_prior(u, (low, high), unit=unit, noise=noise)
     moved = np.clip(fitted.means, low, high)
     values = np.where(moved == u, y.ravel(), moved * sigma).reshape(y.shape)  # what did not move keeps its last bit
     facts = {
@@ -85,6 +84,7 @@ class Fitted(NamedTuple):
     """Posterior means in units of sigma, what they cost in degrees of freedom, and how well the prior was found."""
 
     means: Floats
+    slopes: Floats | None  # of each mean in its own value under a fixed prior; None under Laplace noise, where it jumps
     fixed: float  # degrees of freedom under a fixed prior
     fitting: Callable[[], float]  # and of fitting it
     atoms: int
@@ -112,12 +112,24 @@ def _bounds(support: Any, integers: bool) -> Bounds:
     return float(low), float(high)
 
 
-def _gaussian(u: Floats, bounds: Bounds, unit: float) -> Fitted:
+def fit_prior(
+    u: Floats, bounds: Bounds, *, unit: float = 0.0, weights: Floats | None = None, noise: Noise = "gaussian"
+) -> Fitted:
+    """The likeliest prior of values in units of sigma, each counted as often as its weight says.
+
+    With weights, both degrees of freedom are those of sum_i weights_i means_i: what these means add to the divergence
+    of an estimate of which they are the part `weights`.
+    """
+    counted = np.ones(u.size) if weights is None else weights
+    return (_gaussian if noise == "gaussian" else _laplace)(u, bounds, unit, counted)
+
+
+def _gaussian(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
     near = np.clip(u, bounds[0] - FAR, bounds[1] + FAR)
     spacing = 0.125 if np.ptp(near) < NARROW else 0.25
-    placed = lay_out(near, bounds, unit, spacing=spacing, fineness=0.125, quiet=8.0)
+    placed = lay_out(near, share, bounds, unit, spacing=spacing, fineness=0.125, quiet=8.0)
     if not placed.atoms:
-        return _untouched(near)
+        return _untouched(near, share)
     kernel = GaussianBand(placed.atoms, placed.stride, placed.cell)
     counts: Floats = np.bincount(placed.places + kernel.margin, placed.counts, kernel.cells).astype(float)
     solved = maximise_likelihood(kernel, counts, TOLERANCE)
@@ -137,19 +149,22 @@ def _gaussian(u: Floats, bounds: Bounds, unit: float) -> Fitted:
         atoms, weights = merged(lattice, solved.weights, step, 0.01 / u.size)
         edges = np.array(bounds)[:, None] - placed.origin
         pinned = np.asarray((np.abs(atoms - edges) < 1e-9).any(axis=0))
-        return fitting_freedom(placed.places * np.float64(placed.cell), placed.counts, atoms, weights, pinned)
+        x, part = placed.places * np.float64(placed.cell), placed.mean(share[~placed.alone] ** 2)
+        return fitting_freedom(x, placed.counts, atoms, weights, pinned, part)
 
-    fixed = float(placed.alone.sum() + counts @ variance)
-    return Fitted(means, fixed, fitting, _alive(solved), solved.gap, solved.iterations)
+    fixed = float(share[placed.alone].sum() + counts @ variance)
+    slopes = np.ones(u.size)
+    slopes[~placed.alone] = variance[placed.places + kernel.margin][placed.inverse]
+    return Fitted(means, slopes, fixed, fitting, _alive(solved), solved.gap, solved.iterations)
 
 
-def _laplace(u: Floats, bounds: Bounds, unit: float) -> Fitted:
+def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
     """Under Laplace noise an observation beyond all atoms tells no more than one at the last of them."""
     near = np.clip(u, *bounds)
     quiet = SCALE * (math.log(u.size) + 20)
-    placed = lay_out(near, bounds, unit, spacing=0.125, fineness=1 / 32, quiet=quiet)
+    placed = lay_out(near, share, bounds, unit, spacing=0.125, fineness=1 / 32, quiet=quiet)
     if not placed.atoms:
-        return _untouched(near)
+        return _untouched(near, share)
     kernel = _chain(placed, placed.places.astype(float))
     solved = maximise_likelihood(kernel, placed.counts, TOLERANCE)
     a = np.arange(placed.atoms) * float(placed.stride)  # in cells
@@ -160,15 +175,26 @@ def _laplace(u: Floats, bounds: Bounds, unit: float) -> Fitted:
     nodes = _chain(placed, np.arange((placed.atoms - 1) * placed.stride + 1, dtype=float))
     rise = np.diff(nodes.between(first) / nodes.between(mass))  # of the posterior mean, over each cell
     outside = np.abs(u - near)[~placed.alone]
-    fixed = float(placed.alone.sum() + _falling(placed, np.exp(-outside / SCALE)) @ rise)
-    return Fitted(
-        means, fixed, lambda: _gaussian(u, bounds, unit).fitting(), _alive(solved), solved.gap, solved.iterations
-    )
+    heard = share[~placed.alone] * np.exp(-outside / SCALE)
+    fixed = float(share[placed.alone].sum() + _falling(placed, heard) @ rise)
+
+    def fitting() -> float:
+        atom = placed.stride * placed.cell
+        return moving_freedom(
+            lambda place: _chain(placed, place * placed.stride),
+            placed.places / placed.stride,
+            placed.counts,
+            placed.positions(u) / placed.stride,
+            share[~placed.alone],
+            SCALE / atom,
+        )
+
+    return Fitted(means, None, fixed, fitting, _alive(solved), solved.gap, solved.iterations)
 
 
-def _untouched(u: Floats) -> Fitted:
+def _untouched(u: Floats, share: Floats) -> Fitted:
     """Every value is so far from the others that each is its own atom."""
-    return Fitted(u.copy(), float(u.size), lambda: 0.0, u.size, 0.0, 0)
+    return Fitted(u.copy(), np.ones(u.size), float(share.sum()), lambda: 0.0, u.size, 0.0, 0)
 
 
 def _alive(solved: Solution) -> int:

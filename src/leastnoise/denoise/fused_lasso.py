@@ -10,7 +10,8 @@ for which the factor two still holds; between components it is zero.) The fits o
 A graph that is a path has one order, and the fit is exact.
 
 Degrees of freedom: the fit is constant on pieces, each piece the mean of its values and a constant, so the divergence
-is the number of pieces (Tibshirani & Taylor 2011), and that of an average is the average.
+is the number of pieces (Tibshirani & Taylor 2011), and that of an average is the average. Under Laplace noise the
+divergence of risk.py is computed place by place (chain_kernels.py), on long chains for a sample of the places.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ from leastnoise.denoise.arrays import Floats, Noise
 from leastnoise.denoise.nodes import given_on_graph, penalty_or_word
 from leastnoise.denoise.risk import judged
 from leastnoise.denoise.spanning_trees import random_roots
-from leastnoise.estimate import Estimate, Judgement
+from leastnoise.estimate import Estimate
 from leastnoise.graphs import Graph
 from leastnoise.parameters import Number
 
-PATIENCE = 3  # doublings of the penalty without a smaller risk after which no further is tried
+PATIENCE = 2  # doublings of the penalty without a smaller risk after which no further is tried
+NARROWEST = -6.0  # penalties below sigma / 64 change nothing
+SAMPLE = 1 << 15  # places of a chain whose divergence under Laplace noise is computed
 TUNING = 2.0  # degrees of freedom that choosing the penalty costs
 
 
@@ -45,7 +48,7 @@ class Fit(NamedTuple):
     """A mean of fits, and of their degrees of freedom."""
 
     values: Floats
-    pieces: float
+    free: float
 
 
 def fused_lasso(
@@ -63,21 +66,22 @@ def fused_lasso(
     All orders share the penalty: a number, or the one for which their *mean* has the least unbiased risk. The seed
     only chooses orders.
 
-    >>> y = [0.3, -0.8, 0.1, -0.4, 9.2, 10.4, 9.5, 10.1]
-    >>> fused_lasso(y, sigma=0.5, graph=Graph.path(8), penalty=2.2).values.round(2)
-    array([0.35, 0.35, 0.35, 0.35, 9.25, 9.25, 9.25, 9.25])
+    >>> y = [0.3, -0.8, 0.1, -0.4, 10.2, 9.4, 9.5, 10.1]
+    >>> fused_lasso(y, sigma=0.5, graph=Graph.path(8), penalty=2.0).values
+    array([0.3, 0.3, 0.3, 0.3, 9.3, 9.3, 9.3, 9.3])
     """
     array, level = given_on_graph(y, sigma, noise, graph)
     given = penalty_or_word(penalty)
     count = parameters.whole("orders", orders)
     flat = array.ravel()
     rows = chains(graph, count, seed)
-    strength, fit = least_risk(flat, level, rows) if given is None else (given, mean_fit(flat, rows, given))
+    scale = level / math.sqrt(2) if noise == "laplace" else None
+    strength, fit = (
+        least_risk(flat, level, rows, scale) if given is None else (given, mean_fit(flat, rows, given, scale))
+    )
     residual = float(((flat - fit.values) ** 2).sum())
-    free = fit.pieces + (TUNING if given is None else 0.0)
+    free = fit.free + (TUNING if given is None else 0.0)
     judgement = judged(residual, min(free, flat.size), flat.size, level)
-    if noise == "laplace":
-        judgement = Judgement(None, None)
     return Estimate(
         values=fit.values.reshape(array.shape),
         noisy=array,
@@ -122,8 +126,8 @@ def path_ends(graph: Graph) -> NDArray[np.int32]:
     return ends
 
 
-def mean_fit(y: Floats, rows: list[Chain], penalty: float) -> Fit:
-    """The average over the rows."""
+def mean_fit(y: Floats, rows: list[Chain], penalty: float, scale: float | None = None) -> Fit:
+    """The average over the rows; the degrees of freedom are those under Laplace noise if its scale is given."""
     from leastnoise.denoise import chain_kernels
 
     if penalty == 0:
@@ -132,32 +136,49 @@ def mean_fit(y: Floats, rows: list[Chain], penalty: float) -> Fit:
     # exceeds sqrt(n) ||y - mean||: a larger penalty changes nothing but the rounding.
     most = math.sqrt(y.size) * float(np.linalg.norm(y - y.mean())) * (1 + 1e-9)
     total = np.zeros(y.size)
-    pieces = sum(chain_kernels.fit(y, row.order, row.link, penalty, most, total) for row in rows)
+    free = 0.0
+    for k, row in enumerate(rows):
+        pieces = chain_kernels.fit(y, *row, penalty, most, total)
+        free += pieces if scale is None else laplace_freedom(y, row, penalty, most, scale, k)
     total /= len(rows)
-    return Fit(total, pieces / len(rows))
+    return Fit(total, free / len(rows))
 
 
-def least_risk(y: Floats, sigma: float, rows: list[Chain]) -> tuple[float, Fit]:
-    """The penalty whose mean fit has the least unbiased risk: by doublings, then two finer steps around the best."""
-    seen: dict[float, float] = {}
+def laplace_freedom(y: Floats, row: Chain, penalty: float, most: float, scale: float, offset: int) -> float:
+    """Exact on chains of up to `SAMPLE` places; else that of every so manieth place, as many times."""
+    from leastnoise.denoise import chain_kernels
+
+    stride = math.ceil(y.size / SAMPLE)
+    part = chain_kernels.laplace_freedom(y, *row, penalty, most, scale, offset % stride, stride)
+    return part * y.size / len(range(offset % stride, y.size, stride))
+
+
+def least_risk(y: Floats, sigma: float, rows: list[Chain], scale: float | None) -> tuple[float, Fit]:
+    """The penalty whose mean fit has the least unbiased risk: sigma doubled or halved until it is worse on both sides
+    of the best, `PATIENCE` times, and then two finer steps around it."""
+    risks: dict[float, float] = {}
     best: Fit | None = None
 
-    def at(exponent: float) -> None:
-        nonlocal best
-        made = mean_fit(y, rows, sigma * 2.0**exponent)
-        risk = float(((y - made.values) ** 2).sum()) + 2 * sigma**2 * made.pieces
-        if best is None or risk < min(seen.values()):
-            best = made
-        seen[exponent] = risk
+    def least() -> float:
+        return min(risks, key=risks.__getitem__)
 
-    exponent, worse, least = -3.0, 0, math.inf
-    while worse < PATIENCE and exponent <= math.log2(y.size) + 1:
-        at(exponent)
-        worse, least = (0, seen[exponent]) if seen[exponent] < least else (worse + 1, least)
-        exponent += 1
+    def attempt(exponent: float) -> None:
+        nonlocal best
+        made = mean_fit(y, rows, sigma * 2.0**exponent, scale)
+        risk = float(((y - made.values) ** 2).sum()) + 2 * sigma**2 * made.free
+        if best is None or risk < risks[least()]:
+            best = made
+        risks[exponent] = risk
+
+    attempt(1.0)
+    widest = math.log2(y.size) + 2
+    while max(risks) < min(least() + PATIENCE, widest):
+        attempt(max(risks) + 1)
+    while min(risks) > max(least() - PATIENCE, NARROWEST):
+        attempt(min(risks) - 1)
     for step in (0.5, 0.25):
-        centre = min(seen, key=seen.__getitem__)
-        at(centre - step)
-        at(centre + step)
+        centre = least()
+        attempt(centre - step)
+        attempt(centre + step)
     assert best is not None
-    return sigma * 2.0 ** min(seen, key=seen.__getitem__), best
+    return sigma * 2.0 ** least(), best

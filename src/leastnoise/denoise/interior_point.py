@@ -55,7 +55,7 @@ def maximise_likelihood(kernel: Kernel, counts: Floats, tolerance: float) -> Sol
         dz = mu / w - z - z / w * dw
         w = w + _room(w, dw) * dw
         z = z + _room(z, dz) * dz
-    if not gap <= LOOSE:
+    if not gap <= max(LOOSE, tolerance):
         raise errors.NotConverged(
             f"The prior was not found to the accuracy needed: {gap:.1e} nats a value after {LIMIT} steps. This should "
             "not happen with finite values; scale them to a common size, or use soft_threshold."

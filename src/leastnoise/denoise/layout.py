@@ -30,7 +30,7 @@ class Layout:
     stride: int
     atoms: int  # 0: every observation is alone
     places: NDArray[np.int64]  # of the occupied cells; atom j is at place j * stride
-    counts: Floats  # observations in each
+    counts: Floats  # observations in each, by weight
     shift: NDArray[np.int64]  # cells cut out before each
     inverse: NDArray[np.intp]  # the occupied cell of each observation that is not alone
     alone: NDArray[np.bool_]  # of all observations
@@ -39,12 +39,18 @@ class Layout:
         """Where the observations that are not alone lie, in cells."""
         return np.asarray((u[~self.alone] - self.origin) / self.cell - self.shift[self.inverse])
 
+    def mean(self, x: Floats) -> Floats:
+        """sum x over the observations of each occupied cell, by its count; x is given for those not alone."""
+        return np.asarray(np.bincount(self.inverse, x, self.counts.size) / self.counts)
+
     def back(self, place: Floats) -> Floats:
         """Positions of theirs, in units of sigma on the full line."""
         return np.asarray(self.origin + (place + self.shift[self.inverse]) * self.cell)
 
 
-def lay_out(u: Floats, bounds: Bounds, unit: float, *, spacing: float, fineness: float, quiet: float) -> Layout:
+def lay_out(
+    u: Floats, weights: Floats, bounds: Bounds, unit: float, *, spacing: float, fineness: float, quiet: float
+) -> Layout:
     """Atoms at most `spacing` apart, cells at most `fineness` wide; on multiples of `unit` where it is above 0."""
     if np.abs(u).max() > WIDEST:
         raise errors.OutOfRange(
@@ -67,7 +73,7 @@ def lay_out(u: Floats, bounds: Bounds, unit: float, *, spacing: float, fineness:
         lonely &= (cells * cell + origin >= low) & (cells * cell + origin <= high)
     alone = lonely[inverse]
     kept = np.flatnonzero(~lonely)
-    cells, counts = cells[kept], counts[kept]
+    cells, heavy = cells[kept], np.bincount(inverse, weights, lonely.size)[kept]
     if not kept.size:
         empty = np.zeros(0, dtype=np.int64)
         return Layout(origin, cell, stride, 0, empty, np.zeros(0), empty, np.zeros(0, dtype=np.intp), alone)
@@ -80,7 +86,7 @@ def lay_out(u: Floats, bounds: Bounds, unit: float, *, spacing: float, fineness:
         last = min(last, round((high - origin) / step) - int(shift[-1]) // stride)
     renamed = np.cumsum(~lonely) - 1
     return Layout(
-        origin, cell, stride, max(last, 0) + 1, places, counts.astype(float), shift, renamed[inverse[~alone]], alone
+        origin, cell, stride, max(last, 0) + 1, places, heavy.astype(float), shift, renamed[inverse[~alone]], alone
     )
 
 

@@ -23,6 +23,8 @@ def spanning_tree(graph: Graph, kind: Kind, rng: np.random.Generator) -> NDArray
     """The edges of the tree (of each component), k x 2."""
     from leastnoise.denoise import tree_kernels as kernels
 
+    if is_forest(graph):
+        return graph.edges
     seed = int(rng.integers(2**63))
     if kind == "minimum":
         mixed = rng.permutation(len(graph.edges))
@@ -39,6 +41,11 @@ def spanning_tree(graph: Graph, kind: Kind, rng: np.random.Generator) -> NDArray
         )
     child = np.flatnonzero(parent >= 0).astype(np.int32)
     return np.stack([child, parent[child]], axis=1)
+
+
+def is_forest(graph: Graph) -> bool:
+    """Whether there is only one spanning tree (of each component)."""
+    return len(graph.edges) == graph.size - 1 - int(graph.components.max())
 
 
 def random_roots(graph: Graph, rng: np.random.Generator) -> NDArray[np.int32]:

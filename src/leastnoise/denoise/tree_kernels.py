@@ -14,7 +14,7 @@ from leastnoise.denoise.compiled import compiled
 
 Array = np.ndarray[Any, Any]
 WALK = 100  # steps a node that Wilson's walk may take ...
-SHORT = 20_000_000  # ... or so many in all, if that is more
+SHORT = 4_000_000  # ... or so many in all, if that is more
 
 
 @compiled

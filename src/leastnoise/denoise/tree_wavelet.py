@@ -24,7 +24,7 @@ from leastnoise import errors, parameters
 from leastnoise.denoise.arrays import Floats, Noise
 from leastnoise.denoise.nodes import given_on_graph
 from leastnoise.denoise.risk import beyond, judged
-from leastnoise.denoise.spanning_trees import KINDS, Kind, spanning_tree
+from leastnoise.denoise.spanning_trees import KINDS, Kind, is_forest, spanning_tree
 from leastnoise.denoise.threshold import shrunk, universal
 from leastnoise.estimate import Estimate, Judgement
 from leastnoise.graphs import Graph
@@ -48,7 +48,8 @@ def tree_wavelet(
     """Threshold the wavelet coefficients of a spanning tree, or average that over several `trees`.
 
     The literature's threshold is sigma sqrt(2 log n) ("universal"); "sure" takes the one of least unbiased risk. Hard
-    thresholds keep what they do not set to zero, and have no risk. The seed only chooses trees.
+    thresholds keep what they do not set to zero, and have no risk. The seed only chooses trees; a path, or any graph
+    without cycles, has but one.
 
     >>> y = [0.3, -0.8, 0.1, -0.4, 9.2, 10.4, 9.5, 10.1]
     >>> tree_wavelet(y, sigma=0.5, graph=Graph.path(8)).values.round(1)
@@ -56,7 +57,7 @@ def tree_wavelet(
     """
     array, level = given_on_graph(y, sigma, noise, graph)
     parameters.word("tree", tree, KINDS)
-    count = parameters.whole("trees", trees)
+    count = 1 if is_forest(graph) else parameters.whole("trees", trees)
     if hard and threshold == "sure":
         raise errors.UnknownWord(
             'threshold="sure" needs an unbiased risk, which the hard threshold does not have: it jumps. '

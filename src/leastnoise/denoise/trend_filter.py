@@ -7,7 +7,8 @@ With D the incidence matrix, (D b)_e = b_low - b_high, W the edges' weights and 
 D^(1) = W D (total variation), D^(2) = L, D^(3) = W D L.
 
 Order 0 is solved exactly (`trends/total_variation.py`); `parameters["gap"]` is the certificate, a bound on how far the
-objective is above the least one, as a part of it.
+objective is above the least one, as a part of it. Orders 1 and 2 iterate until it is at most `tolerance`
+(`trends/splitting.py`).
 
 **Risk.** Under Gaussian noise the degrees of freedom are counted (`trends/degrees.py`) and the risk of a given penalty
 is Stein's. Under Laplace noise the divergence is simulated (`trends/divergence.py`, seeded). A penalty that was chosen
@@ -17,8 +18,8 @@ by least risk is a parameter like any other: in the figure that is shown it coun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Sequence
+from functools import cache, cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +30,7 @@ from leastnoise.denoise.risk import Divergence, judged
 from leastnoise.denoise.trends.degrees import levelled
 from leastnoise.denoise.trends.divergence import GROUPS, smoothed_divergence
 from leastnoise.denoise.trends.path import Fit, TrendPath, follow, search
+from leastnoise.denoise.trends.splitting import Splitting, State
 from leastnoise.denoise.trends.total_variation import Network
 from leastnoise.estimate import Estimate, Judgement
 from leastnoise.graphs import Graph
@@ -72,6 +74,12 @@ def trend_filter(
         made, tuning = problem.fit(_penalty(penalty)), 0.0
         facts |= {"penalty": made.penalty, "chosen": "given"}
     facts |= {"gap": made.gap, "iterations": made.iterations}
+    if made.gap > problem.tolerance:
+        raise errors.NotConverged(
+            f"after {made.iterations:,} iterations the trend filter of order {order} at penalty {made.penalty:.4g} may "
+            f"still be {made.gap:.1e} above the least objective, as a part of it, and {problem.tolerance:.1e} was "
+            f"asked for. Say tolerance={2 * made.gap:.0e} to accept that, or order=0, which is exact."
+        )
     moved = float(((array.ravel() - made.values) ** 2).sum())
 
     @cache
@@ -119,21 +127,25 @@ class Problem:
                 f"y has {y.size:,} values and the graph {graph.size:,} nodes: trend filtering needs one value a node."
             )
         self.y, self.sigma, self.graph, self.order, self.noise = y, sigma, graph, order, noise
+        self.tolerance = tolerance
         self.network = Network(graph)
+        self.splitting = Splitting(self.network, order) if order else None
+        self.state: State | None = None  # of the last solution: neighbours on a path start from one another
 
     def path(self, penalties: Penalty) -> TrendPath:
         fit = partial(self.fit, groups=COARSE)
         if isinstance(penalties, str):
             parameters.word("penalty", penalties, ("sure",))
-            return search(fit, self.y, self.sigma, self.order, self.top())
+            return search(fit, self.y, self.sigma, self.order, self.top)
         chosen = sorted((_penalty(one) for one in penalties), reverse=True)  # type: ignore[union-attr]
         if not chosen:
             raise errors.EmptyArray("penalty is an empty sequence: give at least one penalty to choose from.")
         return follow(fit, self.y, self.sigma, self.order, chosen)
 
+    @cached_property
     def top(self) -> float:
         """The least penalty that leaves only constants on the components."""
-        return self.network.least_capacity(self.y)
+        return (self.splitting.top if self.splitting else self.network.least_capacity)(self.y)
 
     def fit(self, penalty: float, groups: int | None = None) -> Fit:
         """At one penalty; under Laplace noise degrees of freedom are simulated only where `groups` says how well."""
@@ -150,13 +162,19 @@ class Problem:
             return Divergence(made.degrees_of_freedom, 0.0)
         return self._simulated(made, GROUPS)
 
-    def _solve(self, y: Floats, penalty: float) -> Fit:
+    def _solve(self, y: Floats, penalty: float, top: float | None = None) -> Fit:
+        if self.splitting:
+            made = self.splitting.solve(y, penalty, self.top if top is None else top, self.tolerance, self.state)
+            self.state = made.state
+            return Fit(penalty, made.values, float(made.degrees_of_freedom), made.gap, made.iterations)
         solved = self.network.solve(y, penalty * self.network.weights)
         values, count = levelled(solved.values, self.graph, EQUAL * float(np.abs(y).max()))
         return Fit(penalty, values, float(count), solved.gap, solved.rounds)
 
     def _simulated(self, made: Fit, groups: int) -> Divergence:
-        rule: Callable[[Floats], Floats] = lambda y: self._solve(y, made.penalty).values  # noqa: E731
+        def rule(y: Floats) -> Floats:
+            return self._solve(y, made.penalty, top=np.inf).values
+
         return smoothed_divergence(rule, self.y, self.sigma, used=groups)
 
 

@@ -119,10 +119,10 @@ def _bars(
         ax.plot(better, places, "D", color=ORANGE, markersize=5, markeredgecolor="white", label="denoised")
         ax.legend(frameon=False, fontsize=9, loc="best")
     ax.axvline(0, color=QUIET, linewidth=0.8)
-    ax.set_yticks(places, [_short(tick) for tick in ticks])
+    ax.set_yticks(places, [_short(tick) for tick in ticks], parse_math=False)
     ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()
-    ax.set_ylabel(title)
+    ax.set_ylabel(title, parse_math=False)
     ax.set_xlabel("value")
     canvas.heading(ax, "Published values" if low is not None else "Denoised values")
     canvas.caption(ax, told)
@@ -149,7 +149,7 @@ def _steps(
     ax.legend(frameon=False, fontsize=9, loc="best")
     ax.axhline(0, color=QUIET, linewidth=0.8)
     ax.set_xlim(edges[0], edges[-1])
-    ax.set_xlabel(f"{names[0]}, in its order")
+    ax.set_xlabel(f"{names[0]}, in its order", parse_math=False)
     ax.set_ylabel("value")
     canvas.heading(ax, "Published values" if low is not None else "Denoised values")
     canvas.caption(ax, told)
@@ -171,12 +171,13 @@ def _image(values: Floats, plane: labels.Plane, told: str, title: str, ax: Axes 
         aspect="equal" if plane.extent else "auto",
     )
     maps.colour_bar(picture, ax, colours)
-    ax.set_xlabel(plane.across)
-    ax.set_ylabel(plane.along)
+    ax.set_xlabel(plane.across, parse_math=False)
+    ax.set_ylabel(plane.along, parse_math=False)
     canvas.heading(ax, title)
     canvas.caption(ax, told)
     return ax
 
 
 def _short(name: str, most: int = 28) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"
+    line = " ".join(name.split())
+    return line if len(line) <= most else line[: most - 1] + "…"

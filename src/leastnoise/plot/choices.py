@@ -47,8 +47,8 @@ def path(path: Path, *, ax: Axes | None = None) -> Axes:
     canvas.heading(ax, "The penalty with the least estimated error")
     canvas.caption(
         ax,
-        f"Penalty {penalties[best]:.4g}: {free[best]:,.4g} degrees of freedom, estimated squared error "
-        f"{sure[best]:.4g}. The estimate is unbiased and was made without the truth.",
+        f"Penalty {penalties[best]:.4g}: {free[best]:,.0f} degrees of freedom, estimated squared error "
+        f"{sure[best]:.4g}. Each estimate is unbiased by itself and made without the truth.",
     )
     return ax
 
@@ -59,9 +59,14 @@ def _freedom(ax: Axes, penalties: Any, free: Any) -> None:
     top.set(xscale=ax.get_xscale(), xlim=ax.get_xlim())
     top.spines[["right", "left", "bottom"]].set_visible(False)
     top.spines["top"].set_color(QUIET)
-    where = np.unique(np.linspace(0, len(penalties) - 1, min(6, len(penalties))).astype(int))
+    if penalties[0] > 0:
+        places = np.geomspace(penalties[0], penalties[-1], 6)
+        left = np.interp(np.log(places), np.log(penalties), free)
+    else:
+        places = np.linspace(penalties[0], penalties[-1], 6)
+        left = np.interp(places, penalties, free)
     top.minorticks_off()
-    top.set_xticks(penalties[where], [f"{free[i]:,.3g}" for i in where])
+    top.set_xticks(places, [f"{max(0.0, count):,.0f}" for count in left])  # an estimate may fall below none
     top.tick_params(colors=QUIET, labelsize=8.5, labelcolor=QUIET)
     top.set_xlabel("degrees of freedom", fontsize=8.5, color=QUIET)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 METRES_A_DEGREE = 111_320.0
 STREET = "#c9ccd1"
+WIDEST, TALLEST = 9.0, 5.6  # inches, of all panels together
 
 
 class Colours(NamedTuple):
@@ -143,9 +144,9 @@ def _noisy(of: Any) -> bool:
 def _panels(ax: Any, count: int, places: Floats, aspect: float) -> list[Axes]:
     if ax is None:
         wide, high = np.ptp(places, axis=0) + 1e-9
-        height = 5.6
-        width = float(np.clip(height * wide / (high * aspect), 1.9, 7.0))
-        figure = canvas.figure(width * count + 1.1, height + 0.7, "compressed")
+        ratio = float(np.clip(high * aspect / wide, 0.3, 3.0))
+        width = min(WIDEST / count, TALLEST / ratio)
+        figure = canvas.figure(width * count + 1.1, width * ratio + 0.7, "compressed")
         return list(figure.subplots(1, count, squeeze=False)[0])
     given = list(ax) if isinstance(ax, (list, tuple, np.ndarray)) else [ax]
     if len(given) != count:

@@ -3,11 +3,11 @@
     contents    what the page shows, gathered from a release or an estimate of any kind
     words       its sentences: the headline, the promise, the noise, how to cite and to check
     charts      its pictures, as Vega-Lite
-    page        all of it in one file, every value escaped
+    document    all of it in one file, every value escaped
 
 It reads values below the wall only, so it can hurt nobody.
 """
 
-from leastnoise.report.page import page, write
+from leastnoise.report.document import page, write
 
 __all__ = ["page", "write"]

@@ -99,14 +99,15 @@ def _bars(contents: Contents) -> Picture:
         mark = base.mark_point(style="published", filled=True, size=70)
     else:
         mark = base.mark_bar(style="bars")
-    zero = contents.shape != "dots"
-    x = alt.X("shown:Q", title=contents.numbers[0].title.lower(), scale=alt.Scale(zero=zero))
+    columns = _columns(contents, np.arange(contents.size))
+    scale = alt.Scale(domain=_reach(columns, zero=contents.shape != "dots"), nice=True)
+    x = alt.X("shown:Q", title=contents.numbers[0].title.lower(), scale=scale)
     layers = [mark.encode(x=x, tooltip=tips)]
     if contents.number("low") is not None:
         rule = base.mark_rule(style="interval", strokeWidth=1.5)
         layers.append(rule.encode(x=alt.X("low:Q"), x2="high:Q", opacity=wide, tooltip=tips))
     chart = alt.layer(*layers).add_params(column).properties(height=26 * contents.size)
-    return Picture(_spec(chart), _columns(contents, np.arange(contents.size)), _alt(contents, "A bar for each bin"))
+    return Picture(_spec(chart), columns, _alt(contents, "A bar for each bin"))
 
 
 def _line(contents: Contents) -> Picture:
@@ -119,11 +120,12 @@ def _line(contents: Contents) -> Picture:
     x = alt.X("place:Q", title=title, axis=axis, scale=alt.Scale(zero=False, nice=False))
     base = _shown(alt, alt.Chart(alt.NamedData("bins"))).encode(x=x)
     wide = alt.condition("column == 'value'", alt.value(0.3), alt.value(0))
+    y = alt.Y("shown:Q", title="value", scale=alt.Scale(domain=_reach(columns, zero=True), nice=True))
     layers = []
     if "low" in columns:
         band = base.mark_area(style="band", interpolate="step", line=False)
-        layers.append(band.encode(y=alt.Y("low:Q", title="value"), y2="high:Q", opacity=wide))
-    layers.append(base.mark_line(style="published", interpolate="step").encode(y=alt.Y("shown:Q", title="value")))
+        layers.append(band.encode(y=alt.Y("low:Q"), y2="high:Q", opacity=wide))
+    layers.append(base.mark_line(style="published", interpolate="step").encode(y=y))
     near = alt.selection_point(nearest=True, on="pointerover", fields=["place"], empty=False, name="near")
     dot = base.mark_point(style="near", size=60).encode(
         y="shown:Q", opacity=alt.condition(near, alt.value(1), alt.value(0)), tooltip=_tooltip(alt, contents)
@@ -131,6 +133,14 @@ def _line(contents: Contents) -> Picture:
     layers.append(dot.add_params(near))
     chart = alt.layer(*layers).add_params(alt.param(name="column", value=_first(contents)))
     return Picture(_spec(chart), columns, _alt(contents, "A line through all bins"), note=note, ratio=0.45)
+
+
+def _reach(columns: Rows, *, zero: bool) -> list[float]:
+    """From the least to the most of all that can be shown, so that the switch never moves the axis."""
+    ends = [np.asarray(columns[name], dtype=float) for name in ("value", "low", "high", "estimate") if name in columns]
+    every = np.concatenate([*ends, [0.0] if zero else []])
+    low, high = float(every.min()), float(every.max())
+    return [low, high] if low < high else [low - 1, high + 1]
 
 
 def _numbers(contents: Contents) -> list[float] | None:

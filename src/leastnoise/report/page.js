@@ -75,7 +75,8 @@
     place.dataset.ready = dark.matches ? "dark" : "light";
     place.dataset.column = column;
   };
-  const drawAll = () => Promise.all(Object.keys(data.pictures).map(draw));
+  let drawing = Promise.resolve();  // one after the other: night may fall while a window is being resized
+  const drawAll = () => (drawing = drawing.then(() => Promise.all(Object.keys(data.pictures).map(draw))));
 
   for (const choice of document.querySelectorAll("input[name='shown']")) {
     choice.addEventListener("change", async () => {

@@ -41,7 +41,7 @@ def write(
         raise errors.FileProblem(f'A report is an HTML file, and {os.fspath(path)!r} is none. Say "map.html".')
     made = page(of, graph=graph, estimate=estimate, title=title, name=Path(path).stem)
     with storage.whole(path) as unfinished:
-        Path(unfinished).write_text(made, encoding="utf-8")
+        Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
     return Path(path)
 
 
@@ -163,20 +163,23 @@ def _estimators(contents: Contents) -> str:
     mixture = "the mixture" if weights else estimate.method
     every = [(mixture, estimate.rmse, None), *rows]
     most = max(error for _, error, _ in every) or 1.0
-    body = "".join(_estimator(name, error, share, error / most, name == mixture) for name, error, share in every)
+    body = "".join(
+        _estimator(name, error, (share or 0.0) if weights else None, error / most, name == mixture)
+        for name, error, share in every
+    )
     return (
-        "<table><caption>Estimated error of a value, made without the truth</caption><thead><tr>"
+        '<div class="scroll"><table><caption>Estimated error of a value, made without the truth</caption><thead><tr>'
         '<th scope="col" class="text">estimator</th><th scope="col">error</th>'
-        '<th scope="col">weight</th><td class="bar"></td></tr></thead>'
-        f"<tbody>{body}</tbody></table>"
+        f'{"<th scope=col>weight</th>" if weights else ""}<td class="bar"></td></tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
     )
 
 
 def _estimator(name: str, error: float, share: float | None, part: float, chosen: bool) -> str:
-    weight = "" if share is None else f"{100 * share:.3g} %"
+    weight = "" if share is None else f"<td>{100 * share:.3g} %</td>" if share else "<td></td>"
     return (
         f'<tr{" class=chosen" if chosen else ""}><th scope="row">{escape(name.replace("_", " "))}</th>'
-        f"<td>{error:,.4g}</td><td>{weight}</td>"
+        f"<td>{error:,.4g}</td>{weight}"
         f'<td class="bar" aria-hidden="true"><span style="width:{100 * part:.1f}%"></span></td></tr>'
     )
 

@@ -1,0 +1,119 @@
+"""What every fuzzer shares: how many cases, how the command line is run, and what no message may hold.
+
+LEASTNOISE_FUZZ_MINUTES says how long the whole of tests/fuzz may search; without it a few seconds each.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from leastnoise import cli, errors
+
+MINUTES = float(os.environ.get("LEASTNOISE_FUZZ_MINUTES", "0"))
+TARGETS = 8
+CANARY = "Zebra7c4n4ry"  # stands in private rows, and nowhere else
+CANARY_NUMBER = 7340192845
+
+counted: dict[str, int] = {}
+
+
+def cases(name: str, milliseconds: float) -> Any:
+    """Settings for a target whose case takes about so long: two seconds' worth, or its part of the minutes."""
+    seconds = 60 * MINUTES / TARGETS if MINUTES else 2.0
+    counted[name] = max(20, int(1000 * seconds / milliseconds))
+    return settings(
+        max_examples=counted[name],
+        deadline=None,
+        derandomize=not MINUTES,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    """The command line in this process: exit code, standard output, standard error."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with redirect_stdout(out), redirect_stderr(err), mock.patch.object(sys, "argv", ["leastnoise", *arguments]):
+        try:
+            cli.main()
+        except SystemExit as stopped:
+            code = stopped.code if isinstance(stopped.code, int) else 1
+    return code, out.getvalue(), err.getvalue()
+
+
+def told(*arguments: str) -> int:
+    """The exit code, after the laws of every command: a documented code, no traceback, nothing private, one channel."""
+    code, out, err = run(*arguments)
+    assert code in (0, 1, 2), (code, arguments, err)
+    assert "Traceback" not in out + err
+    assert (not err) == (code == 0) or "Note:" in err, (code, arguments, err)
+    quiet(out + err)
+    return code
+
+
+def quiet(text: str) -> None:
+    """Refuse text that quotes a private value."""
+    assert CANARY not in text, text
+    assert str(CANARY_NUMBER) not in text, text
+
+
+def survives(work: Callable[[], Any]) -> Any:
+    """`work()`; only our own errors may come out, and nothing they carry quotes a private value."""
+    try:
+        return work()
+    except errors.LeastnoiseError as error:
+        quiet("".join(traceback.format_exception(error)))
+        seen: BaseException | None = error
+        while seen is not None:
+            quiet(repr(seen))
+            seen = seen.__cause__ or seen.__context__
+        return error
+
+
+SEED = st.integers(0, 2**63)  # for `damaged`: files are lazily imported libraries' business, and stay out of Hypothesis
+PIECES = [b"\xff" * 8, b"\0" * 64, b"\x7f" + b"\xff" * 7, b"-1", b"1e999", b"\n", b'"', b"\xed\xa0\x80"]
+
+
+def damaged(content: bytes, chance: random.Random) -> bytes:
+    """The content flipped, cut, overwritten, or something else altogether."""
+    a, b = sorted(chance.randrange(len(content) + 1) for _ in range(2))
+    piece = chance.choice([*PIECES, chance.randbytes(chance.randrange(16))])
+    flipped = bytearray(content)
+    for _ in range(chance.choice([1, 1, 2, 8])):
+        flipped[chance.randrange(len(flipped))] ^= 1 << chance.randrange(8)
+    choices = [bytes(flipped)] * 4 + [content[:a], content[b:], content[:a] + content[b:]]
+    return chance.choice([*choices, content[:a] + piece + content[a + len(piece) :], chance.randbytes(64)])
+
+
+def only(folder: Path, *names: str) -> None:
+    """Refuse files that nobody asked for."""
+    assert sorted(path.name for path in folder.iterdir()) == sorted(names)
+
+
+WORDS = [
+    "", " ", "-", "--", "nan", "inf", "-inf", "1e999", "-0", "0", "1_0", "0x10", "١٢", "1e-400", "9" * 400, "1/3",
+    "[/]", "[bold]", "a\u202eb", "é", "e\u0301", "👩\u200d👧", "\ufeff", "../..", "/dev/null", "~", "*", "\n", "%s",
+]  # fmt: skip
+ODD = st.one_of(
+    st.text(max_size=20),
+    st.text(st.characters(categories=["Cc", "Cf", "Mn", "So", "Co", "Zl", "Zp", "Nd"]), max_size=12),
+    st.sampled_from(WORDS),
+)
+NUMBER = st.one_of(
+    ODD,
+    st.floats().map(repr),
+    st.integers().map(str),
+    st.sampled_from(["1", "0.5", "1e-6", "1e-300", "1e300", "5e-324", "1.7976931348623157e308"]),
+)

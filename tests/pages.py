@@ -1,0 +1,113 @@
+"""One small release of every kind, with seeded noise, for the tests of pictures and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import leastnoise as ln
+from leastnoise import datasets
+from leastnoise.domain import Domain, Lattice, product
+from leastnoise.graphs import Graph
+from leastnoise.testing import seeded
+
+HOSTILE = '</script><img src=x onerror="document.title=1"><!-- & "\u2028\' =1+1'
+TOWNS = ("Aš", "北京", HOSTILE, "=2+5", "Ōtsu", "new\nline")
+PROMISE = {"epsilon": 0.5, "delta": 1e-6}
+
+
+@cache
+def city() -> tuple[Graph, np.ndarray]:
+    """The made-up city's streets, and how many trips start at each junction."""
+    town = datasets.city()
+    truth = np.random.default_rng(0).poisson(20_000 * town.busyness(20))
+    return town.graph, truth
+
+
+def _counts(values: Any, domain: Domain | None = None, **asked: Any) -> ln.Release:
+    made = ln.release(np.asarray(values, dtype=np.int64), sensitivity=1, **{**PROMISE, **asked})
+    return replace(made, kind="count", domain=domain, unit="taxi_id", limits={"max_rows": 1})
+
+
+def _table() -> Any:
+    rows = {"who": np.arange(400), "town": np.array(TOWNS)[np.arange(400) % 6], "fare": np.arange(400) % 37 + 1.0}
+    import pyarrow as pa
+
+    return ln.table(pa.table(rows), unit="who")
+
+
+def few() -> ln.Release:
+    return _counts([120, 80, 45, 9, 0, 3], product(["town"], TOWNS))
+
+
+def one() -> ln.Release:
+    return _counts([1204], Domain())
+
+
+def many() -> ln.Release:
+    return _counts(50 * np.exp(-np.arange(200) / 40), product(["age"], range(200)))
+
+
+def lattice() -> ln.Release:
+    cells = Lattice("lon", "lat", 0.5).box(x=(0, 12), y=(0, 8))
+    return _counts(400 * np.exp(-np.arange(cells.size) / 90), Domain(("cell",), (cells,)))
+
+
+def real() -> ln.Release:
+    made = ln.release(np.linspace(-300.0, 300.0, 100), sensitivity=1.0, **PROMISE)
+    return replace(made, kind="vector")
+
+
+def junctions() -> ln.Release:
+    return _counts(city()[1])
+
+
+def means() -> Any:
+    return _table().mean("fare", by="town", keys=TOWNS, clip=(0, 40), max_rows=1).release(epsilon=2, delta=1e-6)
+
+
+def quantiles() -> Any:
+    return _table().quantile("fare", [0.25, 0.5, 0.75], clip=(0, 40), max_rows=1).release(epsilon=2, delta=1e-6)
+
+
+def unknown() -> Any:
+    return _table().histogram("town", keys=None, max_rows=1).release(epsilon=2, delta=1e-6)
+
+
+def sparse() -> Any:
+    return ln.release_sparse([5, 9, 10**9], [100, 200, 300], domain_size=2**40, sensitivity=1, **PROMISE)
+
+
+def wrapped() -> ln.Release:
+    return ln.wrap(np.random.default_rng(0).normal(0, 30, 60), sigma=3.0)
+
+
+KINDS: dict[str, Callable[[], Any]] = {
+    made.__name__: made
+    for made in (few, one, many, lattice, real, junctions, means, quantiles, unknown, sparse, wrapped)
+}
+
+
+@cache
+def kind(name: str) -> Any:
+    """A release by name; "estimate" is the one of `few`."""
+    if name == "estimate":
+        return kind("few").denoise()
+    with seeded(7):
+        return KINDS[name]()
+
+
+def write(name: str, folder: Path, **options: Any) -> Path:
+    """Its page."""
+    of = kind(name)
+    if name != "estimate":
+        options["allow_seeded"] = True
+    if name == "junctions":
+        options["graph"] = city()[0]
+    made: Path = of.report(folder / f"{name}.html", **options)
+    return made

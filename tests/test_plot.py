@@ -1,0 +1,183 @@
+"""Pictures, compared with the ones in tests/images.
+
+They are drawn with matplotlib's own DejaVu fonts and default style, from seeded noise. After a change that is meant,
+draw them anew and LOOK at every one before it is committed:
+
+    LEASTNOISE_DRAW=1 python -m pytest tests/test_plot.py
+
+A test that fails leaves what it drew and the difference in tests/images/failed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.testing.compare import compare_images
+
+import leastnoise as ln
+import pages
+from leastnoise import errors, plot
+from leastnoise.domain import product
+from leastnoise.graphs import Graph
+from leastnoise.testing import seeded
+
+IMAGES = Path(__file__).parent / "images"
+TOLERANCE = 2.0  # root mean square over 256 levels; moving one label by a pixel is more
+
+
+def path() -> Any:
+    penalties = np.logspace(-1, 3, 30)
+    sure = (np.log(penalties) - 2) ** 2 + 3
+    return plot.path(SimpleNamespace(penalties=penalties, sure=sure, degrees_of_freedom=3800 / (1 + penalties)))
+
+
+def book() -> Any:
+    """A year of releases; every third with Laplace noise, one of them void."""
+    spent = [(Fraction(0), Fraction(1, 4)) if i % 3 == 0 else (Fraction(1, 12), Fraction(0)) for i in range(9)]
+    spent.append((-Fraction(1, 12), Fraction(0)))
+    entries = [
+        SimpleNamespace(made=datetime(2026, 1 + i, 3, tzinfo=UTC), gaussian=g, pure=p, threshold=Fraction(0))
+        for i, (g, p) in enumerate(spent)
+    ]
+    terms = SimpleNamespace(epsilon=3, delta=1e-6, unit="taxi", neighbours="add-remove")
+    return SimpleNamespace(terms=terms, history=lambda: entries)
+
+
+def village() -> Any:
+    """A map in three panels: streets ten by fourteen, one square busy."""
+    across, along = np.meshgrid(np.arange(10), np.arange(14), indexing="ij")
+    places = np.stack([8 + 0.002 * across.ravel() + 0.0005 * along.ravel(), 54 + 0.001 * along.ravel()], axis=1)
+    graph = Graph.from_edges(140, Graph.grid((10, 14)).edges, coordinates=places)
+    truth = np.rint(300 * np.exp(-((across - 3) ** 2 + (along - 9) ** 2) / 6)).astype(np.int64).ravel()
+    with seeded(3):
+        release = ln.release(truth, sensitivity=1, epsilon=0.5, delta=1e-6)
+    return plot.map(graph, raw=release, estimate=release.denoise(nonnegative=True), truth=truth)[0]
+
+
+def towns(name: str) -> Any:
+    """A release by town, its towns in letters that DejaVu has."""
+    return replace(pages.kind(name), domain=product(["town"], ["Aš", "Berlin $1$", "Cork", "d", "Ōtsu", "new\nline"]))
+
+
+def mixture() -> Any:
+    shares = {"empirical_bayes": 0.71, "james_stein": 0.2, "raw": 0.09}
+    made = pages.kind("many").denoise()
+    return plot.weights(SimpleNamespace(parameters={"weights": shares}, bins=200, rmse=2.5, sigma=made.sigma))  # type: ignore[arg-type]
+
+
+PICTURES: dict[str, Callable[[], Any]] = {
+    "profile": lambda: plot.profile(ln.GaussianDP(0.5)),
+    "tradeoff": lambda: plot.tradeoff(ln.GaussianDP(0.5)),
+    "tradeoff_pure": lambda: plot.tradeoff(ln.PureDP(1.0)),
+    "mechanisms": lambda: ln.compare(sensitivity=5**0.5, l1_sensitivity=5, epsilon=0.5, delta=1e-6, bins=4000).plot(),
+    "bars": lambda: towns("few").plot(estimate=pages.kind("estimate")),
+    "steps": lambda: pages.kind("many").plot(estimate=pages.kind("many").denoise()),
+    "image": lambda: pages.kind("lattice").plot(),
+    "means": lambda: towns("means").plot(),
+    "estimate": lambda: pages.kind("many").denoise().plot(),
+    "map": village,
+    "path": path,
+    "weights": mixture,
+    "budget": lambda: plot.budget(book()),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_are_as_they_were(name: str) -> None:
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        figure = PICTURES[name]().figure
+        drawn = IMAGES / "failed" / f"{name}.png"
+        drawn.parent.mkdir(exist_ok=True)
+        figure.savefig(drawn, dpi=50, metadata={"Software": None})
+    if os.environ.get("LEASTNOISE_DRAW"):
+        drawn.replace(IMAGES / f"{name}.png")
+        pytest.skip("drawn anew: look at it")
+    difference = compare_images(str(IMAGES / f"{name}.png"), str(drawn), TOLERANCE)
+    assert difference is None, difference
+    drawn.unlink()
+
+
+def test_pictures_are_small() -> None:
+    assert {file.stem for file in IMAGES.glob("*.png")} == set(PICTURES)
+    assert max(file.stat().st_size for file in IMAGES.glob("*.png")) < 60_000
+
+
+def test_an_axes_that_is_given_is_the_one_that_is_drawn_on() -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    axes = figure.subplots(1, 2)
+    assert plot.profile(ln.PureDP(1.0), ax=axes[0]) is axes[0]
+    assert pages.kind("few").plot(ax=axes[1]) is axes[1]
+
+
+def test_every_kind_of_release_draws_itself() -> None:
+    for name in (*pages.KINDS, "estimate"):
+        assert pages.kind(name).plot().figure is not None
+
+
+def test_a_budget_draws_itself(tmp_path: Path) -> None:
+    budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6)
+    assert "No release yet" in _words(budget.plot())
+    ln.release(np.array([1, 2]), sensitivity=1, budget=budget, share=0.25)
+    assert "25 %" in _words(budget.plot())
+
+
+def _words(ax: Any) -> str:
+    return " ".join(text.get_text() for text in ax.texts)
+
+
+def test_the_caption_tells_noise_guarantee_and_seed() -> None:
+    words = _words(pages.kind("few").plot())
+    for told in ("standard deviation 8.063", "(0.5, 1e-06)-DP", "SEEDED", "95 % intervals"):
+        assert told in words.replace("\n", " ")
+
+
+def test_negative_noise_shares_the_palest_colour_and_negative_truth_does_not() -> None:
+    from leastnoise.plot import maps
+
+    counts = maps.scale([np.array([-3.0, 0.0, 50.0])], signed=None, noise=2.0)
+    assert counts.norm(-3.0) == counts.norm(0.0) == 0.0
+    assert counts.extend == "min"
+    signed = maps.scale([np.array([-40.0, 0.0, 50.0])], signed=None, noise=2.0)
+    assert signed.norm(0.0) == 0.5
+    assert signed.norm(-40.0) < 0.5
+
+
+def test_nothing_global_is_touched() -> None:
+    import subprocess
+
+    code = (
+        "import sys, leastnoise as ln, matplotlib as m\n"
+        "style = lambda: {k: m.rcParams[k] for k in m.rcParams if k != 'backend'}  # asking for that imports pyplot\n"
+        "before = style(); ln.plot.profile(ln.PureDP(1.0)).figure.savefig('/dev/null', format='png')\n"
+        "print('matplotlib.pyplot' in sys.modules, style() == before)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
+
+
+def test_mistakes_are_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(errors.MissingParameter, match="no places"):
+        plot.map(Graph.path(6), raw=pages.kind("few"))
+    with pytest.raises(errors.ShapesDisagree, match="6 values"):
+        plot.map(pages.city()[0], raw=pages.kind("few"))
+    with pytest.raises(errors.MissingParameter, match="needs values"):
+        plot.map(pages.city()[0])
+    with pytest.raises(errors.InvalidParameter, match="not a mixture"):
+        plot.weights(pages.kind("few").denoise("james_stein"))
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(errors.MissingPackage, match=r"pip install 'leastnoise\[plot\]'"):
+        pages.kind("few").plot()

@@ -1,0 +1,208 @@
+"""The page as text: nothing escapes its quotes, nothing private or seeded gets out, large releases are told as such."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import replace
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import leastnoise as ln
+import pages
+from leastnoise import errors, report
+from leastnoise.domain import Domain, Lattice, product
+from leastnoise.graphs import Graph
+from leastnoise.report import document
+from test_cli import run
+
+
+class Page(HTMLParser):
+    """Elements in order, the text outside scripts, and the data inside."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text, self.data, self._inside = "", "", ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: Any) -> None:
+        self.tags.append(tag)
+        self._inside = dict(attributes).get("id") or tag if tag == "script" else ""
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "data":
+            self.data += data
+        elif self._inside != "script":
+            self.text += data
+
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        return {column["title"]: column["values"] for column in json.loads(self.data)["table"]}
+
+
+@pytest.mark.parametrize("name", [*pages.KINDS, "estimate"])
+def test_every_kind_has_a_page_with_its_own_numbers(name: str, tmp_path: Path) -> None:
+    text = pages.write(name, tmp_path).read_text()
+    page = Page(text)
+    assert len(text) < 3_000_000
+    first = next(c for c in json.loads(page.data)["table"] if not c["key"])["values"]
+    of = pages.kind(name)
+    np.testing.assert_allclose(first, of.noisy if name == "estimate" else of.values, rtol=1e-6)
+    assert page.tags.count("h1") == 1
+    if name != "estimate":
+        assert getattr(of, "parts", of).id in page.text
+        assert ("hides nothing" in page.text) == (name != "wrapped")
+
+
+@cache
+def plain_tags() -> list[str]:
+    release = replace(ln.wrap([1.0, 2.0], sigma=1.0), domain=product(["town"], ["a", "b"]))
+    return Page(report.page(release, estimate=None)).tags
+
+
+@given(keys=st.lists(st.text(min_size=1), min_size=2, max_size=6, unique=True), name=st.text(min_size=1))
+@settings(max_examples=12)
+def test_no_key_and_no_name_leaves_its_element(keys: list[str], name: str) -> None:
+    release = ln.wrap(np.arange(float(len(keys))), sigma=1.0)
+    odd = Page(report.page(replace(release, domain=product([name], keys)), title=name + keys[0], estimate=None))
+    assert odd.tags == plain_tags()
+    assert odd.columns[name] == keys
+
+
+def test_the_hostile_key_of_a_file_survives_as_text(tmp_path: Path) -> None:
+    page = Page(pages.write("few", tmp_path).read_text())
+    assert page.columns["town"] == list(pages.TOWNS)
+    assert page.tags.count("script") == 3
+    assert "img" not in page.tags
+
+
+def test_the_policy_names_the_two_scripts_and_allows_no_host(tmp_path: Path) -> None:
+    text = pages.write("few", tmp_path).read_text()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert policy is not None
+    assert policy[1].startswith("default-src 'none'; script-src 'sha256-")
+    assert policy[1].count("sha256-") == 2
+    for word in ("unsafe-eval", "http", "*"):
+        assert word not in policy[1]
+
+
+def test_seeded_noise_is_refused_unless_told(tmp_path: Path) -> None:
+    for name in ("few", "means", "quantiles", "sparse"):
+        with pytest.raises(errors.SeededRelease, match="allow_seeded"):
+            pages.kind(name).report(tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_million_bins_are_told_in_a_small_page() -> None:
+    release = ln.wrap(np.sin(np.arange(1_000_000) / 1e5), sigma=3.0)
+    text = report.page(release, estimate=None)
+    page = Page(text)
+    assert len(text) < 3_000_000
+    assert "this table has 5,000, evenly spaced" in page.text
+    assert "means of 667 neighbouring bins" in page.text
+    assert page.columns["bin"] == list(range(0, 1_000_000, 200))
+    chart = json.loads(page.data)["pictures"]["chart"]["columns"]
+    np.testing.assert_allclose(chart["value"][0], release.values[:667].mean(), rtol=1e-5)
+    width = 2 * release.law.sum_half_width(667, 0.95) / 667
+    np.testing.assert_allclose(np.subtract(chart["high"], chart["low"])[:-1], width, rtol=1e-4)
+
+
+def test_a_large_lattice_is_shown_in_blocks() -> None:
+    cells = Lattice("x", "y", 1.0).box(x=(0, 200), y=(0, 100))
+    values = np.arange(20_000.0)
+    page = Page(report.page(replace(ln.wrap(values, sigma=1.0), domain=Domain(("cell",), (cells,))), estimate=None))
+    chart = json.loads(page.data)["pictures"]["chart"]["columns"]
+    assert "means of blocks of 3 by 3 cells" in page.text
+    np.testing.assert_allclose(chart["value"][0], values.reshape(100, 200)[:3, :3].mean(), rtol=1e-6)
+
+
+def test_numbers_beyond_a_double_stay_exact() -> None:
+    release = replace(ln.wrap([1.0, 2.0], sigma=1.0), domain=product(["who"], [2**62 + 1, 5]))
+    assert Page(report.page(release)).columns["who"] == [str(2**62 + 1), 5]
+
+
+def test_what_the_page_says_to_check_holds(tmp_path: Path) -> None:
+    """The code under "How to check" is run, on a release that was paid from a ledger."""
+    book = ln.Budget.open(tmp_path / "city.ledger", epsilon=3, delta=1e-6)
+    release = ln.release(np.array([120, 0, 45]), sensitivity=1, budget=book, share=0.25)
+    release.save(tmp_path / "release.parquet")
+    text = release.report(tmp_path / "page.html").read_text()
+    from html import unescape
+
+    code = [unescape(block) for block in re.findall(r"<code>(.*?)</code>", text, re.S)]
+    assert len(code) == 3
+    names: dict[str, Any] = {}
+    for block in code:
+        with_paths = block.replace("release.parquet", f"{tmp_path}/release.parquet").replace(
+            "city.ledger", f"{tmp_path}/city.ledger"
+        )
+        exec(with_paths.replace("print(", "told = ("), names)
+    assert names["g"].mu == release.guarantee.mu  # type: ignore[union-attr]
+    assert [entry.release for entry in names["told"]] == [release.id]
+
+
+def test_a_thresholded_release_says_why_it_is_not_denoised(tmp_path: Path) -> None:
+    assert "no denoiser's law holds" in Page(pages.write("unknown", tmp_path).read_text()).text
+    assert "follows no denoiser's law" in Page(pages.write("sparse", tmp_path).read_text()).text
+
+
+def test_the_estimators_are_compared() -> None:
+    estimate = pages.kind("junctions").denoise()
+    page = Page(report.page(pages.kind("junctions"), estimate=estimate))
+    for name, error in estimate.parameters["errors"].items():
+        assert ("as published" if name == "raw" else name.replace("_", " ")) in page.text
+        assert f"{error:,.4g}" in page.text
+
+
+def test_mistakes_are_sentences(tmp_path: Path) -> None:
+    with pytest.raises(errors.FileProblem, match="directory does not exist"):
+        pages.write("few", tmp_path / "none")
+    with pytest.raises(errors.FileProblem, match=r'Say "map\.html"'):
+        pages.kind("few").report(tmp_path / "page.txt", allow_seeded=True)
+    with pytest.raises(errors.ShapesDisagree, match="one node a bin"):
+        report.page(pages.kind("few"), graph=Graph.path(9))
+
+
+@pytest.mark.parametrize("package", ["altair", "vl_convert"])
+def test_without_the_extra_it_says_what_to_type(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    document._vega.cache_clear()
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(errors.MissingPackage, match=r"pip install 'leastnoise\[plot\]'"):
+        report.page(pages.kind("few"))
+
+
+def test_the_command_writes_a_map(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    release = replace(ln.wrap([5.0, 1.0, 3.0], sigma=1.0), domain=product(["place"], ["a", "b", "c"]))
+    release.save(tmp_path / "map.parquet")
+    pq.write_table(
+        pa.table({"id": ["c", "a", "b"], "lon": [0.3, 0.1, 0.2], "lat": [1.3, 1.1, 1.2]}), tmp_path / "nodes.parquet"
+    )
+    pq.write_table(pa.table({"u": ["a", "b"], "v": ["b", "c"]}), tmp_path / "edges.parquet")
+    both = ("--graph", str(tmp_path / "edges.parquet"), "--nodes", str(tmp_path / "nodes.parquet"))
+    done = run("report", str(tmp_path / "map.parquet"), *both, "--title", "Places", "--json")
+    assert done.returncode == 0, done.stderr
+    page = Page((tmp_path / "map.html").read_text())
+    assert json.loads(done.stdout)["output"] == str(tmp_path / "map.html")
+    chart = json.loads(page.data)["pictures"]["chart"]
+    assert chart["extra"]["edges"] == [0, 1, 1, 2]
+    assert chart["columns"]["label"] == ["a", "b", "c"]
+    assert chart["columns"]["x"] == sorted(chart["columns"]["x"])
+    assert "Places" in page.text
+    alone = run("report", str(tmp_path / "map.parquet"), *both[2:])
+    assert alone.returncode == 2
+    assert "--graph FILE" in alone.stderr

@@ -1,0 +1,271 @@
+"""The page in a real browser: it draws, switches, sorts, is read by keyboard and ear, and asks nobody for anything.
+
+Needs Chromium and its driver (Debian: chromium, chromium-driver); without them these tests skip, and fail in CI.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pages
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+EVERY = (*pages.KINDS, "estimate")
+
+
+@pytest.fixture(scope="module")
+def downloads() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="module")
+def browser(downloads: Path) -> Iterator[Any]:
+    found = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
+    if not all(found.values()):
+        reason = f"no browser: {', '.join(name for name, path in found.items() if not path)} not found"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    options = webdriver.ChromeOptions()
+    options.binary_location = found["chromium"]
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        for flag in (*FLAGS, f"--user-data-dir={profile}"):
+            options.add_argument(flag)
+        service = webdriver.ChromeService(found["chromedriver"])
+        driver = webdriver.Chrome(options=options, service=service)
+        place = {"behavior": "allow", "downloadPath": str(downloads)}
+        driver.execute_cdp_cmd("Browser.setDownloadBehavior", place)
+        try:
+            yield driver
+        finally:
+            driver.quit()
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    made: dict[str, Path] = {}
+
+    def write(name: str) -> Path:
+        if name not in made:
+            made[name] = pages.write(name, folder)
+        return made[name]
+
+    return write
+
+
+@pytest.fixture
+def opened(browser: Any, written: Callable[[str], Path]) -> Callable[..., Any]:
+    """Opens a page, at a width and by day or night, and waits until all is drawn."""
+
+    def visit(name: str, *, width: int = 1280, mode: str = "light") -> Any:
+        browser.get_log("browser")
+        browser.get_log("performance")
+        screen(browser, width, mode)
+        browser.get(written(name).as_uri())
+        WebDriverWait(browser, 30).until(lambda b: b.execute_script("return document.documentElement.dataset.drawn"))
+        return browser
+
+    return visit
+
+
+READY = "return [...document.querySelectorAll('.chart')].map(chart => chart.dataset.ready)"
+
+
+def screen(browser: Any, width: int, mode: str) -> None:
+    """Its width in pixels, and day or night."""
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    media = {"features": [{"name": "prefers-color-scheme", "value": mode}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+
+
+def requests(browser: Any, page: str) -> list[str]:
+    """What this page asked for; the browser's own first tab asks for things of its own."""
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    sent = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    return [event["request"]["url"] for event in sent if event["documentURL"] == page]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_page_loads_without_a_word_asks_no_host_and_fits_every_screen(
+    name: str, opened: Callable[..., Any], written: Callable[[str], Path]
+) -> None:
+    b = opened(name)
+    assert [entry["message"] for entry in b.get_log("browser")] == []
+    page = written(name).as_uri()
+    assert [url for url in requests(b, page) if not url.startswith("data:")] == [page]
+    drawn = b.find_elements(By.CSS_SELECTOR, ".chart")
+    assert len(drawn) == {"one": 2, "estimate": 1, "wrapped": 2}.get(name, 3)
+    assert all(chart.find_elements(By.CSS_SELECTOR, "svg, canvas") for chart in drawn)
+    described(b)
+    more = ((390, "light"), (1280, "dark")) if name in ("few", "junctions") else ()
+    for width, mode in ((320, "dark"), *more):
+        screen(b, width, mode)
+        WebDriverWait(b, 20).until(lambda b, mode=mode: set(b.execute_script(READY)) == {mode})
+        assert b.execute_script("return document.documentElement.scrollWidth") <= width
+    assert [entry["message"] for entry in b.get_log("browser")] == []
+
+
+def described(b: Any) -> None:
+    """Every picture has words, every field a label, and headings have an order."""
+    for picture in b.find_elements(By.CSS_SELECTOR, "[role=img]"):
+        assert len(picture.get_attribute("aria-label")) > 20
+    bare = "return [...document.querySelectorAll('svg, canvas')].filter(e => !e.closest('[role=img]')).length"
+    assert b.execute_script(bare) == 0
+    levels = [heading.tag_name for heading in b.find_elements(By.CSS_SELECTOR, "h1, h2, h3")]
+    assert levels[0] == "h1"
+    assert set(levels[1:]) == {"h2"}
+    assert b.find_element(By.TAG_NAME, "html").get_attribute("lang") == "en"
+    for field in b.find_elements(By.CSS_SELECTOR, "input"):
+        assert field.find_elements(By.XPATH, "ancestor::label")
+
+
+def test_a_hostile_key_is_only_text(opened: Callable[..., Any]) -> None:
+    b = opened("few")
+    assert b.title == "Counts by town"
+    assert b.find_elements(By.CSS_SELECTOR, "img") == []
+    cells = [
+        cell.get_property("textContent") for cell in b.find_elements(By.CSS_SELECTOR, "#table tbody td:first-child")
+    ]
+    assert cells == list(pages.TOWNS)
+    bars = b.find_elements(By.CSS_SELECTOR, "#chart svg .mark-rect path")
+    assert len(bars) == len(pages.TOWNS)
+    for bar in bars[:3]:
+        webdriver.ActionChains(b).move_to_element(bar).perform()
+    WebDriverWait(b, 10).until(lambda b: b.find_elements(By.CSS_SELECTOR, "#vg-tooltip-element.visible"))
+    assert b.find_elements(By.CSS_SELECTOR, "img") == []
+    assert b.title == "Counts by town"
+
+
+@pytest.mark.parametrize("name", ["few", "many", "lattice", "junctions", "real", "estimate"])
+def test_the_switch_changes_the_picture_and_back(name: str, opened: Callable[..., Any]) -> None:
+    b = opened(name)
+    picture = """const c = document.querySelector('#chart canvas');
+        return c ? c.toDataURL() : document.querySelector('#chart svg').outerHTML"""
+    choices = b.find_elements(By.CSS_SELECTOR, "input[name=shown]")
+    first = next(choice for choice in choices if choice.is_selected())
+    before = b.execute_script(picture)
+    first.send_keys(Keys.ARROW_LEFT if first.get_attribute("value") == "estimate" else Keys.ARROW_RIGHT)
+    other = next(choice for choice in choices if choice != first)
+    assert other.is_selected()
+    WebDriverWait(b, 10).until(
+        lambda b: b.find_element(By.ID, "chart").get_attribute("data-column") == other.get_attribute("value")
+    )
+    assert b.execute_script(picture) != before
+    first.find_element(By.XPATH, "..").click()
+    WebDriverWait(b, 10).until(
+        lambda b: b.find_element(By.ID, "chart").get_attribute("data-column") == first.get_attribute("value")
+    )
+    assert b.execute_script(picture) == before
+
+
+def column(b: Any, number: int) -> list[float]:
+    cells = b.find_elements(By.CSS_SELECTOR, f"#table tbody td:nth-child({number})")
+    return [float(cell.text.replace(",", "")) for cell in cells]
+
+
+def test_the_table_sorts_by_click_and_by_keyboard(opened: Callable[..., Any]) -> None:
+    b = opened("many")
+    values = sorted(pages.kind("many").values.tolist())
+    heading = b.find_element(By.CSS_SELECTOR, "#table th:nth-child(2)")
+    assert heading.get_attribute("aria-sort") == "none"
+    heading.find_element(By.TAG_NAME, "button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert column(b, 2) == values[::-1][:20]
+    b.switch_to.active_element.send_keys(Keys.ENTER)
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert column(b, 2) == values[:20]
+    b.switch_to.active_element.send_keys(Keys.SHIFT, Keys.TAB)
+    b.switch_to.active_element.send_keys(Keys.SPACE)
+    assert heading.get_attribute("aria-sort") == "none"
+    assert column(b, 1) == list(range(20))
+    b.find_element(By.ID, "next").click()
+    assert column(b, 1) == list(range(20, 40))
+    assert b.find_element(By.ID, "where").text == "21 to 40 of 200"
+    b.find_element(By.ID, "find").send_keys("199")
+    assert column(b, 1) == [199]
+
+
+def test_tab_goes_through_the_page_from_top_to_bottom(opened: Callable[..., Any]) -> None:
+    b = opened("few")
+    seen, tops = [], []
+    for _ in range(14):
+        webdriver.ActionChains(b).send_keys(Keys.TAB).perform()
+        active = b.switch_to.active_element
+        seen.append(active.get_attribute("id") or active.text or active.get_attribute("value") or active.tag_name)
+        tops.append(active.rect["y"])
+    assert seen[:5] == ["Skip to the values", "In full", "value", "find", "download"]
+    assert seen[5].startswith("Low and high")
+    assert seen[6:11] == ["town", "Published", "Low", "High", "Denoised"]
+    assert tops[1:] == sorted(tops[1:])
+
+
+def luminance(colour: str) -> float:
+    parts = np.array([int(part) for part in re.findall(r"\d+", colour)[:3]]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_text_stands_out_from_paper_by_day_and_by_night(mode: str, opened: Callable[..., Any]) -> None:
+    """WCAG's contrast of 4.5 to 1 for all text that shows."""
+    b = opened("few", mode=mode)
+    css = "return getComputedStyle(arguments[0]).getPropertyValue(arguments[1])"
+    paper = luminance(b.execute_script(css, b.find_element(By.TAG_NAME, "body"), "background-color"))
+    assert (paper > 0.9) if mode == "light" else (paper < 0.02)
+    for words in (
+        ".kicker",
+        ".lead",
+        ".headline strong",
+        "dt",
+        "dd",
+        "figcaption",
+        "caption",
+        "summary",
+        ".warning",
+        "td",
+    ):
+        ink = luminance(b.execute_script(css, b.find_element(By.CSS_SELECTOR, words), "color"))
+        assert (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05) >= 4.5, words
+
+
+def test_the_download_holds_every_number(opened: Callable[..., Any], downloads: Path) -> None:
+    b = opened("few")
+    b.find_element(By.ID, "download").click()
+    path = downloads / "few.csv"
+    WebDriverWait(b, 10).until(lambda _: path.exists())
+    with path.open(newline="", encoding="utf-8") as lines:
+        head, *rows = csv.reader(lines)
+    assert head == ["town", "Published", "Low", "High", "Denoised"]
+    release = pages.kind("few")
+    low, high = release.interval(0.95)
+    assert [[int(cell) for cell in row[1:4]] for row in rows] == np.stack([release.values, low, high], axis=1).tolist()
+    assert [row[0] for row in rows] == [town if town[0] != "=" else f"'{town}" for town in pages.TOWNS]
