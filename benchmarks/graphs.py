@@ -2,7 +2,7 @@
 
 The map is the real one where the data folder is there (LEASTNOISE_DATA), else the synthetic city. Clarabel is given
 the dual with its own matrices, min 1/2 ||r||^2 over r + M'v = y, |v| <= penalty, which is its fastest form here;
-through cvxpy it gets the primal. PyMaxflow is measured where it happens to be installed (it is never needed).
+through cvxpy it gets the primal. graph_solvers.py has the solvers that need an environment of their own.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def run() -> list[str]:
     lines += ["|---" * 7 + "|"]
     lines += [small(graph, y, order) for order in (0, 1, 2)]
     path, _ = interleave({"path": lambda: ln.denoise.trend_filter(y, SIGMA, graph=graph)}, rounds=3)["path"]
-    lines += ["", f"Order 0 with its penalty by least risk, the whole path: {human(path)}.", *cuts(graph, y)]
+    lines += ["", f"Order 0 with its penalty by least risk, the whole path: {human(path)}."]
     lines += ["", "Streets: a square grid that lost a seventh of its edges, numbered at random. One run each.", ""]
     lines += ["| nodes | order | leastnoise | gap | Clarabel | ratio | sparse LU of I + L |", "|---" * 7 + "|"]
     lines += [large(100_000, order) for order in (0, 1, 2)] + [large(1_000_000, 0)]
@@ -162,43 +162,6 @@ def cvxpy_primal(matrix: Any, y: Array, penalty: float) -> None:
     b = cvxpy.Variable(y.size)
     goal = cvxpy.Minimize(cvxpy.sum_squares(y - b) / 2 + penalty * cvxpy.norm1(matrix @ b))
     cvxpy.Problem(goal).solve(solver=cvxpy.CLARABEL)
-
-
-def cuts(graph: Graph, y: Array) -> list[str]:
-    """Total variation by divide and conquer over PyMaxflow, where it is installed."""
-    try:
-        import maxflow  # type: ignore[import-not-found]
-    except ImportError:
-        return ["PyMaxflow is not installed, so its cuts were not measured."]
-
-    def divide(penalty: float = 5.0) -> None:
-        left, part = y.copy(), np.zeros(y.size, dtype=np.int64)
-        while True:
-            mean = (np.bincount(part, left) / np.bincount(part))[part]
-            net = maxflow.Graph[float](y.size, len(graph.edges))
-            net.add_nodes(y.size)
-            for u, v in graph.edges[part[graph.edges[:, 0]] == part[graph.edges[:, 1]]].tolist():
-                net.add_edge(u, v, penalty, penalty)
-            for i, above in enumerate((left - mean).tolist()):
-                net.add_tedge(i, max(above, 0.0), max(-above, 0.0))
-            net.maxflow()
-            side = np.array([net.get_segment(i) for i in range(y.size)])
-            fresh = np.unique(2 * part + side, return_inverse=True)[1]
-            if fresh.max() == part.max():
-                return
-            low, high = graph.edges.T
-            cut = (part[low] == part[high]) & (side[low] != side[high])
-            flow = penalty * np.where(side[low] < side[high], 1.0, -1.0)[cut]
-            left = left - np.bincount(low[cut], flow, y.size) + np.bincount(high[cut], flow, y.size)
-            part = fresh
-
-    contestants: dict[str, Callable[[], object]] = {
-        "PyMaxflow": divide,
-        "ours": lambda: ln.denoise.trend_filter(y, SIGMA, graph=graph, penalty=5.0),
-    }
-    times = {name: median for name, (median, _) in interleave(contestants, rounds=5).items()}
-    told = ", ".join(f"{name} {human(seconds)}" for name, seconds in times.items())
-    return [f"Total variation at penalty 5 by cuts: {told}."]
 
 
 def timed(task: Callable[[], Any]) -> tuple[float, Any]:
