@@ -34,6 +34,7 @@ docs: install
 paper: install
 	$(BIN)/python paper
 
+# Us beside the peers: ONLY=draws runs one, BIG=1 adds the largest sizes, PEERS=none builds no environments.
 bench: install
 	$(BIN)/python benchmarks
 
@@ -47,4 +48,4 @@ soak: install
 	LEASTNOISE_SOAK_MINUTES=$(MINUTES) $(BIN)/python -m pytest tests/soak
 
 clean:
-	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv benchmarks/.peers build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

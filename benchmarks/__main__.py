@@ -87,13 +87,10 @@ def _machine() -> list[str]:
         (row.split(":")[1].strip() for row in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in row),
         platform.machine(),
     )
-    found, missing = peers.present(*peers.names())
-    beside = ", ".join(f"{name} {version}" for peer in found.values() for name, version in peer.versions.items())
-    lines = [f"{cpu}, {os.cpu_count()} cores, Python {platform.python_version()}, {versions}.", f"Beside: {beside}."]
-    if missing:
-        lines.append("Did not install: " + "; ".join(f"{name} ({why})" for name, why in missing.items()) + ".")
+    beside = "; ".join(f"{name}: {', '.join(peers.pins(name))}" for name in peers.names())
     return [
-        *lines,
+        f"{cpu}, {os.cpu_count()} cores, Python {platform.python_version()}, {versions}.",
+        f"Peers' environments: {beside}. One that does not install is named below each table it is missing from.",
         "Written by `make bench`. Every comparison was measured in turns in one run. A load average above one means",
         "that other work shared the cores: trust ratios before seconds, and the processor's before the wall's.",
     ]

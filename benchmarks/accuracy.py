@@ -1,10 +1,10 @@
 """How much error every denoiser leaves on real data: RMSE over that of the raw values, under both laws.
 
-Junctions of Manhattan (pick-ups, a kernel-smoothed daily density) on their street graph, eight histograms of 4,096 bins
-on a path, five of 256 x 256 on a grid. Under Laplace noise b = 10 the errors stand beside those that DAWA and AGrid were
-measured to make at equal privacy. Everything is read from the data folder (LEASTNOISE_DATA); `accuracy.csv` gets a row
-for each figure. Nothing was tuned on these truths: the knobs of neighbour_bayes and auto were settled on drop-offs, other
-days of the density, county populations, the made-up city, durations and places of rides in bins, and made-up paths.
+Junctions of Manhattan (pick-ups, a kernel-smoothed daily density) on their street graph, eight histograms of 4,096
+bins on a path, five of 256 x 256 on a grid. Under Laplace noise b = 10 the errors stand beside those that DAWA and
+AGrid were measured to make at equal privacy. Everything is read from the data folder (LEASTNOISE_DATA); `accuracy.csv`
+gets a row for each figure. Knobs of neighbour_bayes and auto were settled on other truths: drop-offs, other days of the
+density, county populations, the made-up city, durations and places of rides in bins, and made-up paths.
 """
 
 from __future__ import annotations

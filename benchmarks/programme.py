@@ -10,9 +10,11 @@ BENCHMARKS = (
     "composition",
     "prior",
     "graph_solvers",
+    "graphs",
     "ledger",
     "demo",
     "growth",
     "instructions",
     "denoising",
+    "accuracy",
 )

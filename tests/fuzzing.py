@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import random
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from hypothesis import strategies as st
 from leastnoise import cli, errors
 
 MINUTES = float(os.environ.get("LEASTNOISE_FUZZ_MINUTES", "0"))
-TARGETS = 8
+TARGETS = 9
 CANARY = "Zebra7c4n4ry"  # stands in private rows, and nowhere else
 CANARY_NUMBER = 7340192845
 
@@ -44,12 +45,14 @@ def cases(name: str, milliseconds: float) -> Any:
 
 def run(*arguments: str) -> tuple[int, str, str]:
     """The command line in this process: exit code, standard output, standard error."""
-    out, err, code = io.StringIO(), io.StringIO(), 0
+    out, err, code, before = io.StringIO(), io.StringIO(), 0, signal.getsignal(signal.SIGINT)
     with redirect_stdout(out), redirect_stderr(err), mock.patch.object(sys, "argv", ["leastnoise", *arguments]):
         try:
             cli.main()
         except SystemExit as stopped:
             code = stopped.code if isinstance(stopped.code, int) else 1
+        finally:
+            signal.signal(signal.SIGINT, before)
     return code, out.getvalue(), err.getvalue()
 
 

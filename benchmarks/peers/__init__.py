@@ -45,6 +45,10 @@ def names() -> list[str]:
     return sorted(place.parent.name for place in HERE.glob("*/jobs.py"))
 
 
+def pins(name: str) -> list[str]:
+    return (HERE / name / "requirements.txt").read_text().split()
+
+
 @cache
 def ask(name: str) -> Peer:
     """The peer, its environment built if need be."""

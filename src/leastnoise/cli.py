@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import sys
 import warnings
 from contextlib import suppress
@@ -265,6 +266,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a path may hold bytes that are no text
+    with suppress(ValueError):  # outside the main thread nobody presses Ctrl-C
+        signal.signal(signal.SIGINT, _stop)
     try:
         app(prog_name="leastnoise")
     except Exception as problem:
@@ -272,11 +275,17 @@ def main() -> None:
             raise
         code = cli_words.exit_code(problem)
         _complain(problem)
-    except KeyboardInterrupt:
-        code = 130
     else:
         return
     sys.exit(code)
+
+
+def _stop(*_: object) -> None:
+    """Ctrl-C: tidy up and end at once. An exception would be raised anywhere, also where a library cannot bear one."""
+    storage.tidy()
+    if sys.stderr.isatty():
+        os.write(2, b"\x1b[?25h\n")  # a progress bar hides the cursor
+    os._exit(130)
 
 
 def _complain(problem: Exception) -> None:

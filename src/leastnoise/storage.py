@@ -7,9 +7,12 @@ understood. Files appear whole or not at all: they are written beside their plac
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import secrets
+import shutil
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,7 +24,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = 1
+STALE = 60.0  # seconds without a byte written
 _KEY = b"leastnoise"
+temporary: set[str] = set()  # files and folders that must not outlive this process
 
 
 def write(path: str | os.PathLike[str], table: pa.Table, *, what: str, facts: dict[str, Any]) -> None:
@@ -99,9 +104,11 @@ def whole(path: str | os.PathLike[str], *, commit: bool = True) -> Iterator[str]
     if not target.name or "\0" in str(target):
         raise errors.FileProblem(f"{os.fspath(path)!r} is no path of a file. Give one, such as out.parquet.")
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(6)}.unfinished")
+    temporary.add(str(unfinished))
     try:
         if target.is_dir():
             raise IsADirectoryError
+        sweep(target)
         yield str(unfinished)
         if commit:
             _sync(unfinished)
@@ -117,6 +124,23 @@ def whole(path: str | os.PathLike[str], *, commit: bool = True) -> Iterator[str]
     finally:
         with suppress(OSError):
             unfinished.unlink()
+        temporary.discard(str(unfinished))
+
+
+def tidy() -> None:
+    """Remove everything temporary at once, for a process that ends without unwinding."""
+    for path in list(temporary):
+        with suppress(OSError):
+            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+
+
+def sweep(target: Path) -> None:
+    """Remove what a killed process left beside its place; a minute is longer than any writing of ours takes."""
+    with suppress(OSError):
+        for left in target.parent.glob(f".{glob.escape(target.name)}.{'?' * 12}.unfinished*"):
+            with suppress(OSError):
+                if time.time() - left.stat().st_mtime > STALE:
+                    left.unlink()
 
 
 def _sync(path: Path) -> None:

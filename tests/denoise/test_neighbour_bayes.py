@@ -159,7 +159,7 @@ def test_its_figure_is_honest(truth: str, prior: Any) -> None:
 
 
 def test_the_size_of_the_graph_must_fit() -> None:
-    with pytest.raises(errors.ShapesDisagree, match="9 nodes and there are 10 values"):
+    with pytest.raises(errors.ShapesDisagree, match="9 nodes, and there are 10 values"):
         neighbour_bayes(np.zeros(10), 1.0, graph=Graph.path(9))
     with pytest.raises(errors.WrongType, match="Graph"):
         neighbour_bayes(np.zeros(10), 1.0, graph=[(0, 1)])  # type: ignore[arg-type]

@@ -227,10 +227,11 @@ def test_a_line_is_left_alone_by_order_one_and_a_parabola_by_order_two() -> None
     assert kinked.degrees_of_freedom <= 6
 
 
-def test_an_answer_that_is_not_good_enough_is_refused() -> None:
-    y = np.random.default_rng(6).standard_normal(36)
+def test_an_answer_that_is_not_good_enough_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leastnoise.denoise.trends.splitting.MOST", 2)
+    y = np.random.default_rng(6).standard_normal(400)
     with pytest.raises(errors.NotConverged, match="tolerance="):
-        trend_filter(y, 1.0, graph=Graph.grid((6, 6)), order=2, penalty=1.0, tolerance=1e-300)
+        trend_filter(y, 1.0, graph=Graph.grid((20, 20)), order=2, penalty=1.0)
 
 
 def test_shapes_and_orders_are_checked() -> None:

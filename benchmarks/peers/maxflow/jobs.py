@@ -46,7 +46,7 @@ def _cut(excess, tail, head, inside, penalty):
     graph = maxflow.Graph[float](excess.size, int(inside.sum()))
     nodes = graph.add_grid_nodes((excess.size,))
     graph.add_grid_tedges(nodes, np.maximum(excess, 0), np.maximum(-excess, 0))
-    for i, j in zip(tail[inside].tolist(), head[inside].tolist(), strict=True):
-        graph.add_edge(i, j, penalty, penalty)
+    weights = np.full(int(inside.sum()), float(penalty))
+    graph.add_edges(tail[inside], head[inside], weights, weights)
     graph.maxflow()
     return ~graph.get_grid_segments(nodes)

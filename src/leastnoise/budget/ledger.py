@@ -26,7 +26,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from leastnoise import errors
+from leastnoise import errors, storage
 from leastnoise.budget.account import Cost
 
 FORMAT = 1
@@ -138,6 +138,7 @@ class Ledger:
         """
         # The book's own number: entries of another book, even one with the same limits, do not continue this chain.
         terms = terms | {"book": secrets.token_hex(8), "made": datetime.now(UTC).isoformat(timespec="seconds")}
+        storage.sweep(path)
         unfinished = path.with_name(f".{path.name}.{secrets.token_hex(6)}.unfinished")
         try:
             with _translated(path), closing(_connect(unfinished, "rwc")) as db:

@@ -19,7 +19,7 @@ by least risk is a parameter like any other: in the figure that is shown it coun
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -74,7 +74,7 @@ def trend_filter(
         made, tuning = problem.fit(_penalty(penalty)), 0.0
         facts |= {"penalty": made.penalty, "chosen": "given"}
     facts |= {"gap": made.gap, "iterations": made.iterations}
-    if made.gap > problem.tolerance:
+    if order and made.gap > problem.tolerance:
         raise errors.NotConverged(
             f"after {made.iterations:,} iterations the trend filter of order {order} at penalty {made.penalty:.4g} may "
             f"still be {made.gap:.1e} above the least objective, as a part of it, and {problem.tolerance:.1e} was "
@@ -136,13 +136,12 @@ class Problem:
         fit = partial(self.fit, groups=COARSE)
         if isinstance(penalties, str):
             parameters.word("penalty", penalties, ("sure",))
-            return search(fit, self.y, self.sigma, self.order, self.top)
+            return search(fit, self.y, self.sigma, self.order, self.top())
         chosen = sorted((_penalty(one) for one in penalties), reverse=True)  # type: ignore[union-attr]
         if not chosen:
             raise errors.EmptyArray("penalty is an empty sequence: give at least one penalty to choose from.")
         return follow(fit, self.y, self.sigma, self.order, chosen)
 
-    @cached_property
     def top(self) -> float:
         """The least penalty that leaves only constants on the components."""
         return (self.splitting.top if self.splitting else self.network.least_capacity)(self.y)
@@ -162,9 +161,9 @@ class Problem:
             return Divergence(made.degrees_of_freedom, 0.0)
         return self._simulated(made, GROUPS)
 
-    def _solve(self, y: Floats, penalty: float, top: float | None = None) -> Fit:
+    def _solve(self, y: Floats, penalty: float) -> Fit:
         if self.splitting:
-            made = self.splitting.solve(y, penalty, self.top if top is None else top, self.tolerance, self.state)
+            made = self.splitting.solve(y, penalty, self.tolerance, self.state)
             self.state = made.state
             return Fit(penalty, made.values, float(made.degrees_of_freedom), made.gap, made.iterations)
         solved = self.network.solve(y, penalty * self.network.weights)
@@ -173,7 +172,7 @@ class Problem:
 
     def _simulated(self, made: Fit, groups: int) -> Divergence:
         def rule(y: Floats) -> Floats:
-            return self._solve(y, made.penalty, top=np.inf).values
+            return self._solve(y, made.penalty).values
 
         return smoothed_divergence(rule, self.y, self.sigma, used=groups)
 

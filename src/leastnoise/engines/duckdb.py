@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import glob
 import math
+import os
 import re
 import shutil
 import tempfile
@@ -10,8 +13,10 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from leastnoise import storage
 from leastnoise.engines import reading, unique
 from leastnoise.engines.checksums import verify
 from leastnoise.engines.headers import header, separator
@@ -144,7 +149,7 @@ def connect(*, memory_limit: str | None = None) -> DuckDB:
     """A fresh in-memory DuckDB in UTC that spills into a folder of its own, removed with it."""
     import ibis
 
-    folder = tempfile.mkdtemp(prefix="leastnoise-")
+    folder, lock = _own_folder()
     backend = ibis.duckdb.connect(temp_directory=folder)
     backend.raw_sql("SET TimeZone = 'UTC'")
     if memory_limit is not None:
@@ -153,8 +158,30 @@ def connect(*, memory_limit: str | None = None) -> DuckDB:
         # Its plan for "the first n rows of a group" cannot spill; the plain window can.
         backend.raw_sql("SET disabled_optimizers = 'top_n_window_elimination'")
     engine = DuckDB(backend)
-    weakref.finalize(engine, shutil.rmtree, folder, ignore_errors=True)
+    weakref.finalize(engine, _leave, folder, lock)
     return engine
+
+
+def _own_folder() -> tuple[str, int]:
+    """A temporary folder that others can see is in use; those of killed processes hold people's rows, and are removed.
+
+    The lock is the kernel's, on a file inside: it ends with the process, however that ends.
+    """
+    for left in glob.glob(os.path.join(glob.escape(tempfile.gettempdir()), "leastnoise-*", "in-use")):
+        with suppress(OSError), open(left, "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(os.path.dirname(left), ignore_errors=True)
+    folder = tempfile.mkdtemp(prefix="leastnoise-")
+    storage.temporary.add(folder)
+    held = os.open(os.path.join(folder, "in-use"), os.O_CREAT | os.O_WRONLY, 0o600)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    return folder, held
+
+
+def _leave(folder: str, held: int) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    storage.temporary.discard(folder)
+    os.close(held)
 
 
 def as_text(names: list[str], file: str) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def _bars(contents: Contents) -> Picture:
     column = alt.param(name="column", value=_first(contents))
     tips = _tooltip(alt, contents)
     by = contents.keys[0].title if len(contents.keys) == 1 else "bin"
-    y = alt.Y("label:N", sort=None, title=by, axis=alt.Axis(labelLimit=190))
+    y = alt.Y("label:N", sort=None, title=by)
     base = _shown(alt, alt.Chart(data)).encode(y=y)
     wide = alt.condition("column == 'value'", alt.value(1), alt.value(0))
     if contents.shape == "dots":
@@ -100,7 +100,7 @@ def _bars(contents: Contents) -> Picture:
     else:
         mark = base.mark_bar(style="bars")
     columns = _columns(contents, np.arange(contents.size))
-    scale = alt.Scale(domain=_reach(columns, zero=contents.shape != "dots"), nice=True)
+    scale = alt.Scale(domain=_reach(columns, zero=contents.shape != "dots"), nice=False)
     x = alt.X("shown:Q", title=contents.numbers[0].title.lower(), scale=scale)
     layers = [mark.encode(x=x, tooltip=tips)]
     if contents.number("low") is not None:
@@ -120,7 +120,7 @@ def _line(contents: Contents) -> Picture:
     x = alt.X("place:Q", title=title, axis=axis, scale=alt.Scale(zero=False, nice=False))
     base = _shown(alt, alt.Chart(alt.NamedData("bins"))).encode(x=x)
     wide = alt.condition("column == 'value'", alt.value(0.3), alt.value(0))
-    y = alt.Y("shown:Q", title="value", scale=alt.Scale(domain=_reach(columns, zero=True), nice=True))
+    y = alt.Y("shown:Q", title="value", scale=alt.Scale(domain=_reach(columns, zero=True), nice=False))
     layers = []
     if "low" in columns:
         band = base.mark_area(style="band", interpolate="step", line=False)
@@ -140,7 +140,7 @@ def _reach(columns: Rows, *, zero: bool) -> list[float]:
     ends = [np.asarray(columns[name], dtype=float) for name in ("value", "low", "high", "estimate") if name in columns]
     every = np.concatenate([*ends, [0.0] if zero else []])
     low, high = float(every.min()), float(every.max())
-    return [low, high] if low < high else [low - 1, high + 1]
+    return [low, high + 0.02 * (high - low)] if low < high else [low - 1, high + 1]
 
 
 def _numbers(contents: Contents) -> list[float] | None:
@@ -198,7 +198,7 @@ def _ticks(alt: Any, keys: list[Any], count: int, **options: Any) -> Any:
     """An axis of cells with a label on every one of a few, on one in several of many."""
     distinct = list(dict.fromkeys(keys))
     every = 1 if count <= 24 else math.ceil(count / 8)
-    return alt.Axis(values=distinct[::every], labelLimit=150, ticks=False, domain=False, **options)
+    return alt.Axis(values=distinct[::every], ticks=False, domain=False, **options)
 
 
 def _cells(contents: Contents, plane: labels.Plane) -> tuple[Rows, int, int, str]:

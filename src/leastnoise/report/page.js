@@ -11,7 +11,7 @@
     return Array.from({ length: count }, (_, i) => Object.fromEntries(names.map((name) => [name, columns[name][i]])));
   };
 
-  const theme = () => {
+  const theme = (wide) => {
     const night = dark.matches;
     const [ink, quiet, line, accent, paper, street] = night
       ? ["#e8ebee", "#a4adb7", "#39424c", "#79b8f2", "#14181d", "#4a545f"]
@@ -25,7 +25,7 @@
       labelFontSize: 12, titleFontSize: 12.5, titleFontWeight: "normal", labelFont: font, titleFont: font,
     };
     return {
-      background: "transparent", font, axis, view: { stroke: null },
+      background: "transparent", font, axis, axisY: { labelLimit: wide < 500 ? 110 : 190 }, view: { stroke: null },
       legend: { labelColor: quiet, labelFontSize: 12, gradientLength: 160, gradientThickness: 10, labelFont: font },
       range: { ramp, heatmap: ramp, diverging: ["#b35806", "#f1a340", night ? "#2a3139" : "#f2f2f2", "#5aa0d8", "#0b5a9c"] },
       style: {
@@ -58,14 +58,13 @@
     const spec = structuredClone(picture.spec);
     spec.datasets = { bins: rows(picture.columns), ...(picture.extra.edges ? lines(picture) : {}) };
     if (picture.ratio) {
-      const wide = place.clientWidth;
-      spec.height = Math.round(Math.min(wide * picture.ratio, 0.85 * Math.max(window.innerHeight, 600), 760));
+      spec.height = Math.round(Math.min(place.clientWidth * picture.ratio, 0.85 * Math.max(window.innerHeight, 600), 760));
     }
     if (spec.params) spec.params = spec.params.map((p) => (p.name === "column" ? { ...p, value: column } : p));
     const autosize = { type: "fit-x", contains: "padding" };
     const renderer = picture.columns[Object.keys(picture.columns)[0]].length > 500 ? "canvas" : "svg";
     if (views[id]) views[id].finalize();
-    const made = await vegaEmbed(place, { autosize, ...spec, config: theme() }, { actions: false, renderer, ast: true, tooltip: { theme: "page" } });
+    const made = await vegaEmbed(place, { autosize, ...spec, config: theme(place.clientWidth) }, { actions: false, renderer, ast: true, tooltip: { theme: "page" } });
     views[id] = made.view;
     for (const inner of place.querySelectorAll("svg, canvas, [role='graphics-document']")) {
       if (inner !== place) { inner.removeAttribute("role"); inner.removeAttribute("aria-label"); inner.setAttribute("aria-hidden", "true"); }

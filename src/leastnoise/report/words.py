@@ -106,9 +106,9 @@ def promise(contents: Contents) -> str:
     whom = unit(contents)
     caught = 100 * (1 - float(guarantee.tradeoff(0.05)))
     if guarantee.neighbours == "replace":
-        secret, present = f"which of two records a {whom} has", "that has the one"
+        secret, present = f"which of two records a {whom} has", "that have the one"
     else:
-        secret, present = f"whether a {whom} is in the data", "that is in it"
+        secret, present = f"whether a {whom} is in the data", "that are in it"
     return (
         f"Whoever tries to tell {secret} from these numbers, whatever else they know, and accepts 5 % false alarms, "
         f"finds at most {caught:.3g} % of those {present}. Guessing finds 5 %."

@@ -29,15 +29,17 @@ from leastnoise.denoise.arrays import Floats
 from leastnoise.denoise.threads import one_thread
 from leastnoise.denoise.trends.degrees import levelled, supports
 from leastnoise.denoise.trends.knots import Inverse, room, with_knots
-from leastnoise.denoise.trends.total_variation import Network, centred
+from leastnoise.denoise.trends.total_variation import PASSES, Network, centred
 from leastnoise.graphs import Graph
 
 RELAXED = 1.7
 LOOK = 10  # iterations between two looks at the gap
 UNBALANCED = 3.0  # a change of rho worth a new factor
 SETTLED = 400  # iterations after which rho stays
+AGAIN = 10  # passes over a flow that was good an iteration ago
 KNOTTED = (20, 60, 200, 600, 2000)  # iterations after which few knots are tried (order 1)
 MOST = 5000
+SMOOTH = 12  # steps of diffusion
 TINY = 1e-300
 
 
@@ -88,12 +90,23 @@ class Splitting:
         np.minimum.at(least, part, v)
         return float((most - least).max()) / 2
 
-    def solve(self, y: Floats, penalty: float, top: float, tolerance: float, warm: State | None = None) -> Trend:
+    def is_flat(self, y: Floats, penalty: float) -> bool:
+        """Whether `top` is at most the penalty. It is at least y'b / R(Lb) for every b: smooth ones say so cheaply."""
+        b = centred(y, self.graph.components)
+        step = 0.5 / max(float(self.laplacian.diagonal().max()), TINY)
+        for _ in range(SMOOTH):
+            lb = self.laplacian @ b
+            if float(y @ b) > penalty * (1 + 1e-9) * self._size(lb):
+                return False
+            b = b - step * lb
+        return penalty >= self.top(y)
+
+    def solve(self, y: Floats, penalty: float, tolerance: float, warm: State | None = None) -> Trend:
         """The trend filter of y, to a relative duality gap of `tolerance` if `MOST` iterations reach it."""
         part = self.graph.components
         values = centred(y, part)
         mean = y - values
-        if penalty >= top:
+        if self.is_flat(values, penalty):
             return Trend(mean, int(part.max()) + 1, 0.0, 0, None)
         with one_thread():
             made = self._iterate(values, penalty, tolerance, warm or self._cold(values, penalty))
@@ -114,8 +127,7 @@ class Splitting:
             b, lb = np.ascontiguousarray(w.real), w.imag / -math.sqrt(rho)
             old = z
             mixed = RELAXED * lb + (1 - RELAXED) * old
-            z = shrink(mixed + u, penalty / rho)
-            u = mixed + u - z
+            z, u = shrink(mixed + u, penalty / rho)
             if k % LOOK and k > 1:
                 continue
             for now, point in self._gaps(y, penalty, (b, lb), rho * u):
@@ -150,16 +162,17 @@ class Splitting:
             self._factors[rho] = factorised(csc_array(matrix))
         return self._factors[rho]
 
-    def _proximal(self) -> Callable[[Floats, float], Floats]:
+    def _proximal(self) -> Callable[[Floats, float], tuple[Floats, Floats]]:
+        """p, t -> the prox of t R at p, and what it took away (to the last bit t times a subgradient)."""
         if self.order == 1:
-            return lambda p, t: p - np.clip(p, -t, t)
-        flow = None
+            return lambda p, t: (p - np.clip(p, -t, t), np.clip(p, -t, t))
+        flow: Floats | None = None
+        low, high = self.graph.edges.T
 
-        def vary(p: Floats, t: float) -> Floats:
+        def vary(p: Floats, t: float) -> tuple[Floats, Floats]:
             nonlocal flow
-            made = self.network.solve(p, t * self.network.weights, flow=flow, passes=10 if flow is not None else 60)
-            flow = made.flow
-            return made.values
+            z, flow = self.network.minimise(p, t * self.network.weights, flow, PASSES if flow is None else AGAIN)[:2]
+            return z, np.asarray(np.bincount(low, flow, p.size) - np.bincount(high, flow, p.size), dtype=np.float64)
 
         return vary
 

@@ -1,0 +1,90 @@
+"""What is installed with us, under which licences, and whether a wheel can be built again byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+FREE = ("MIT", "BSD", "Apache", "ISC", "PSF", "Python Software Foundation", "Zlib", "CC0", "HPND")
+# The library below python-flint, loaded at run time and replaceable, as the LGPL asks.
+LESSER = {"python-flint": "MIT AND LGPL-3.0-or-later"}
+
+
+def installed() -> dict[str, metadata.Distribution]:
+    """Every distribution that `pip install leastnoise[plot,spark]` brings, from the installed metadata."""
+    extras = PROJECT["optional-dependencies"]
+    pending = [Requirement(line) for line in [*PROJECT["dependencies"], *extras["plot"], *extras["spark"]]]
+    seen: set[tuple[str, frozenset[str]]] = set()
+    found: dict[str, metadata.Distribution] = {}
+    while pending:
+        wanted = pending.pop()
+        if (wanted.name, frozenset(wanted.extras)) in seen:
+            continue
+        seen.add((wanted.name, frozenset(wanted.extras)))
+        one = metadata.distribution(wanted.name)
+        found[one.metadata["Name"].lower()] = one
+        for line in one.requires or []:
+            below = Requirement(line)
+            if below.marker is None or any(below.marker.evaluate({"extra": extra}) for extra in {"", *wanted.extras}):
+                pending.append(below)
+    return found
+
+
+def licence(one: metadata.Distribution) -> str:
+    """What it says itself: the expression, the classifiers, or the first line of the free text."""
+    named = [line.split("::")[-1].strip() for line in one.metadata.get_all("Classifier") or [] if "License ::" in line]
+    text = (one.metadata.get("License") or "").strip().splitlines()
+    return one.metadata.get("License-Expression") or " AND ".join(named) or (text[0] if text else "unknown")
+
+
+def test_every_package_at_run_time_is_freely_licensed() -> None:
+    found = installed()
+    assert {"numpy", "duckdb", "pyspark", "matplotlib"} <= set(found)
+    for name, one in found.items():
+        said = licence(one)
+        if name in LESSER:
+            assert said == LESSER[name]
+        else:
+            assert "GPL" not in said.upper(), (name, said)
+            assert any(word in said for word in FREE), (name, said)
+
+
+def test_only_pythons_that_the_tests_ran_on_are_named() -> None:
+    named = {line.split("::")[-1].strip() for line in PROJECT["classifiers"] if "Python :: 3." in line}
+    assert named == {f"{sys.version_info.major}.{sys.version_info.minor}"}
+
+
+def build(folder: Path, mask: int, age: int) -> bytes:
+    """A wheel from a fresh copy of the sources, with other permissions and times."""
+    folder.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    for path in folder.rglob("*"):
+        os.utime(path, (age, age))
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "out"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, umask=mask)
+    (wheel,) = (folder / "out").glob("*.whl")
+    return wheel.read_bytes()
+
+
+def test_a_wheel_is_the_same_bytes_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1531353600")
+    one, two = (build(tmp_path / str(age), mask, age) for mask, age in ((0o022, 10**9), (0o077, 1_700_000_000)))
+    assert hashlib.sha256(one).hexdigest() == hashlib.sha256(two).hexdigest()
+    (tmp_path / "wheel.zip").write_bytes(one)
+    names = zipfile.ZipFile(tmp_path / "wheel.zip").namelist()
+    assert "leastnoise/py.typed" in names
+    assert all(name.startswith(("leastnoise/", "leastnoise-")) for name in names)
