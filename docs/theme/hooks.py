@@ -96,10 +96,12 @@ def _from_outside(text: str, folder: Path) -> str:
     pages = {ROOT / source: page for source, (page, _) in OUTSIDE.items()}
 
     def seen(link: re.Match[str]) -> str:
-        words, target = link.groups()
+        picture, words, target = link.groups()
         path, mark, anchor = target.partition("#")
         there = (folder / path).resolve()
-        if ":" in target or not path or there.suffix == ".png":
+        if picture and not there.exists():
+            return ""  # not drawn yet
+        if picture or ":" in target or not path:
             return link[0]
         if there in pages:
             return f"[{words}]({pages[there]}{mark}{anchor})"
@@ -107,4 +109,4 @@ def _from_outside(text: str, folder: Path) -> str:
             return f"[{words}]({there.relative_to(ROOT / 'docs')}{mark}{anchor})"
         return words
 
-    return re.sub(r"\[([^]]*)\]\(([^)\s]+)\)", seen, text)
+    return re.sub(r"(!?)\[([^]]*)\]\(([^)\s]+)\)", seen, text)
