@@ -27,7 +27,7 @@ from leastnoise.errors import LeastnoiseError
 
 DATA = Path(os.environ.get("LEASTNOISE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 PEERS = ("dp_accounting", "autodp", "diffprivlib", "pydp", "opendp")
-PATIENCE = 10.0  # seconds for one sigma
+PATIENCE = 5.0  # seconds of processor for one sigma, a fresh import included
 Points = list[tuple[float, float]]
 
 

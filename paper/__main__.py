@@ -12,6 +12,7 @@ synthetic city, which stands in where the real maps are absent, nothing is known
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import sys
@@ -94,17 +95,25 @@ def judge(names: list[str], folder: Path, quick: bool) -> int:
 
 
 def fingerprint_of(figure: ModuleType, quick: bool) -> str:
-    """A hash of the scripts, the data and the rooms of the library that the numbers come from."""
+    """A hash of what the numbers come from: the scripts' measuring part, the data, and the rooms of the library."""
     package = Path(leastnoise.__file__).parent
-    files = [Path(str(figure.__file__)), *(HERE / f"{name}.py" for name in ("methods", "places", "trials"))]
+    files = [HERE / f"{name}.py" for name in ("methods", "places", "trials")]
     for room in ROOMS:
         place = package / room
-        files += sorted(place.glob("*.py")) if place.is_dir() else [place]
+        files += sorted(place.rglob("*.py")) if place.is_dir() else [place]
     files += getattr(figure, "inputs", list)()
     digest = hashlib.sha256(b"quick" if quick else b"full")
+    digest.update(_measuring(Path(str(figure.__file__)).read_text()).encode())
     for file in files:
         digest.update(file.name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()[:16]
+
+
+def _measuring(source: str) -> str:
+    """A figure's script without its words, its drawing and its claims: what else changes may change the numbers."""
+    module = ast.parse(source)
+    kept = [part for part in module.body if getattr(part, "name", "") not in ("draw", "claims")]
+    return ast.unparse(kept[1:])
 
 
 sys.exit(main())

@@ -24,7 +24,7 @@ METHODS = ("TH", "auto")
 
 
 def measure(quick: bool) -> list[Row]:
-    repetitions = 6 if quick else 100
+    repetitions = 6 if quick else 50
     rows = []
     for d in steps((100, 10_000) if quick else (30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000), "sparse, bins"):
         rows += _risks("bins", d, _sparse(d, SPIKES), repetitions)

@@ -66,8 +66,8 @@ def measure(quick: bool) -> list[Row]:
 def draw(rows: list[Row]) -> Figure:
     place = places.place()
     truth = place.maps[places.MIDNIGHT]
-    figure, axes = style.plt.subplots(1, 3, figsize=(style.WIDTH, 3.3), width_ratios=(2.6, 1, 1))
-    bars, before, after = axes
+    figure, axes = style.plt.subplots(1, 4, figsize=(style.WIDTH, 3.2), width_ratios=(2.3, 1, 1, 1))
+    bars, before, after, whole = axes
     y = np.arange(len(rows))[::-1] - np.array([0.5 * row["step"].startswith("trip") for row in rows])
     mean = np.array([row["mean"] for row in rows])
     colours = ["#009E73" if any(word in r["step"] for word in ("auto", "Laplace", "one")) else "#444444" for r in rows]
@@ -75,9 +75,7 @@ def draw(rows: list[Row]) -> Figure:
     for at, row in zip(y, rows, strict=True):
         bars.text(row["mean"] * 1.05, at, f"{row['mean']:.2f}", va="center", fontsize=7)
     bars.set_yticks(y, [row["step"] for row in rows], fontsize=7)
-    bars.set(
-        xscale="log", xlim=(1, 80), xlabel="RMSE a junction, at (0.5, 1e-6)", title="The same promise, step by step"
-    )
+    bars.set(xscale="log", xlim=(1, 80), xlabel="RMSE a junction, at (0.5, 1e-6)", title="The same promise")
     bars.set_xticks([1, 2, 5, 10, 20, 40], ["1", "2", "5", "10", "20", "40"])
     bars.grid(axis="y", visible=False)
     bars.tick_params(axis="y", length=0)
@@ -90,6 +88,8 @@ def draw(rows: list[Row]) -> Figure:
         denoised = cab.release(epsilon=EPSILON, delta=DELTA).denoise(graph=place.graph)
     style.city_map(before, drawn, noisy.values, top=top)
     style.city_map(after, drawn, denoised.values, top=top)
+    style.city_map(whole, drawn, truth, top=top)
+    whole.set_title("the truth\n", fontsize=8)
     before.set_title(f"the paper's\nRMSE {raw['mean']:.1f}", fontsize=8)
     after.set_title(f"ours\nRMSE {best['mean']:.1f}", fontsize=8)
     if places.NOTE:
@@ -112,9 +112,10 @@ def claims(rows: list[Row]) -> list[Claim]:
             "the "
             f"same five trips move the counts by 5 in L1, so Laplace noise of std {laplace['std']:.1f} does: "
             f"{shown(laplace)}; then auto: {shown(found['cab: the same, auto'])}, with the streets {shown(best)}",
-            verdict(raw["mean"] > 2 * apart["mean"] > 2 * laplace["mean"] > 2 * best["mean"], False),
-            f"right as it stands; on the table lie {raw['mean'] / best['mean']:.1f} times in RMSE before denoising is "
-            f"counted for the paper, {theirs / best['mean']:.2f} times after its better denoiser",
+            verdict(raw["mean"] / 2 > apart["mean"] > laplace["mean"] > 2 * best["mean"]),
+            f"right as it stands; what is left on the table is a factor {raw['mean'] / best['mean']:.1f} in RMSE "
+            "over the "
+            f"plain release, {theirs / best['mean']:.2f} over the paper's better denoiser",
         ),
         Claim(
             "The techniques protect individuals at the trip level and at the cab level",

@@ -84,7 +84,10 @@ def claims(rows: list[Row]) -> list[Claim]:
     worse = {(n, e): mean(n, e, "TH") / mean(n, e, "aGM") for n, e in every if e > 5}
     waves = {(n, e): mean(n, e, "wavelet") / mean(n, e, "aGM") for n, e in every if e > 5}
     beats = [mean(n, e, "trend") <= mean(n, e, "wavelet") for n, e in every]
-    ours = [mean(n, e, "auto") <= 1.02 * min(mean(n, e, m) for m in METHODS[:6]) for n, e in every]
+    ratio = {(n, e): mean(n, e, "auto") / min(mean(n, e, m) for m in METHODS[:6]) for n, e in every}
+    behind = max(ratio, key=lambda at: ratio[at])
+    ours = [r <= 1.02 for (_, e), r in ratio.items() if e >= 0.1]
+    drowned = max(every, key=lambda at: mean(*at, "ours") / mean(*at, "auto"))
     lost = max(mean(n, e, "auto") / mean(n, e, "aGM") for n, e in every)
     gain = [mean(n, e, "trend") / mean(n, e, "ours") for n, e in every if 0.1 <= e <= 1]
     return [
@@ -125,15 +128,24 @@ def claims(rows: list[Row]) -> list[Claim]:
         Claim(
             "auto on the same noise is below all of them",
             "",
-            f"best within 2 % in {sum(ours)} of {len(ours)} settings; never above {lost:.3f} of the plain release's "
-            "MSE",
-            verdict(all(ours), sum(ours) > 0.8 * len(ours) and lost <= 1.02),
+            f"best within 2 % in {sum(ours)} of {len(ours)} settings with ε ≥ 0.1; never above {lost:.3f} of the plain "
+            f"release's MSE; furthest behind at ε = {behind[1]:g} ({behind[0]}): {ratio[behind]:.1f} times the best",
+            verdict(all(ours) and ratio[behind] <= 1.02, sum(ours) > 0.8 * len(ours)),
+            "where the noise is a hundred times the signal a constant is hard to beat, and auto still fits some of "
+            "the noise",
+            "in part",
         ),
         Claim(
-            "the least noise for the same promise, and auto",
+            "the least noise for the same promise, and auto, is better still",
             "",
-            f"MSE {min(gain):.1f} to {max(gain):.1f} times below trend filtering on Gaussian noise, ε from 0.1 to 1",
-            verdict(min(gain) > 1),
+            f"MSE {min(gain):.1f} to {max(gain):.1f} times below trend filtering on Gaussian noise, ε from 0.1 to 1; "
+            "at "
+            f"ε = {drowned[1]:g} ({drowned[0]}) {mean(*drowned, 'ours') / mean(*drowned, 'auto'):.1f} times auto on "
+            "Gaussian noise",
+            verdict(min(gain) > 1 and mean(*drowned, "ours") <= mean(*drowned, "auto"), min(gain) > 1),
+            "under Laplace noise that drowns the signal auto fits more of the noise than under Gaussian noise twice "
+            "as large",
+            "in part",
         ),
     ]
 

@@ -52,8 +52,8 @@ def column(rows: list[Row], name: str) -> np.ndarray:
 
 
 def shown(row: Row, digits: int = 4) -> str:
-    """A mean with its standard error, as people write it."""
-    return f"{row['mean']:.{digits}g} ± {row['error']:.2g}"
+    """A mean with its standard error, as people write it; a single draw has none."""
+    return f"{row['mean']:.{digits}g}" + (f" ± {row['error']:.2g}" if row["repetitions"] > 1 else "")
 
 
 def write(path: Path, rows: list[Row], fingerprint: str) -> None:

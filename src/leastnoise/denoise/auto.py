@@ -11,6 +11,10 @@ in sum over the bins. So a candidate takes part only if it beats the raw values 
 need not: it is never worse), and where one is `favoured`, another must beat it by `PRICE` of them, or chance would
 choose between equals. Each free weight counts as one more degree of freedom in the risk, as in least squares. The
 quadratic programme is solved exactly (`simplex.py`).
+
+On a graph nobody is favoured: on ten truths (drop-offs, another hour and day of taxis, counties, the made-up city,
+histograms of rides, made-up paths; none of them a benchmark's) the mixture's error was then 1 % above that of the best
+candidate, in the geometric mean under either law, and up to 3 % more where anyone was.
 """
 
 from __future__ import annotations
@@ -42,6 +46,7 @@ from leastnoise.parameters import Number
 
 SAFE = ("raw", "james_stein")
 GATE, PRICE = 1.0, 2.0  # standard errors
+FEW = 200_000  # nodes in all orders of the fused lasso under Laplace noise, whose divergence is dear
 
 
 def auto(
@@ -95,12 +100,13 @@ def on_graph(
 ) -> dict[str, Estimate]:
     """What is worth trying on the nodes of a graph, by name."""
     support: Literal["real", "nonnegative"] = "nonnegative" if nonnegative else "real"
+    orders = 10 if noise == "gaussian" or effort == "best" else max(1, min(10, FEW // y.size))
     bayes = partial(neighbour_bayes, y, sigma, graph=graph, support=support, noise=noise)
     tried: dict[str, Callable[[], Estimate]] = {
         "neighbour_bayes": bayes,
         "neighbour_bayes_departures": partial(bayes, prior="departures"),
         "neighbour_bayes_1": partial(bayes, hops=1),
-        "fused_lasso": partial(fused_lasso, y, sigma, graph=graph, noise=noise),
+        "fused_lasso": partial(fused_lasso, y, sigma, graph=graph, orders=orders, noise=noise),
         "laplacian": partial(laplacian, y, sigma, graph=graph, noise=noise),
     }
     if effort == "best":

@@ -79,10 +79,10 @@ def lead(contents: Contents) -> str:
         )
     by = "" if contents.size == 1 else f", one for each {_bins(contents)}"
     law = "Gaussian" if getattr(release, "mechanism", "gaussian") == "gaussian" else "Laplace"
-    return (
-        f"{contents.size:,} {_kind(contents).lower()}{by}, published with {law} noise so that nobody learns from them "
-        f"about any one {unit(contents)}."
-    )
+    what = f"{contents.size:,} {_kind(contents).lower()}{by}, published with {law} noise"
+    if release.guarantee is None:
+        return f"{what} that was added elsewhere."
+    return f"{what}, which limits what anybody can learn from them about any one {unit(contents)}."
 
 
 def _bins(contents: Contents) -> str:

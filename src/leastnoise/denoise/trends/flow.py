@@ -204,9 +204,10 @@ def renumber(nodes: Any, part: Any, above: Any, fresh: Any, start: Any, neighbou
 
 @compiled
 def conquer(
-    y: Any, capacity: Any, start: Any, neighbours: Any, incident: Any, flow: Any, part: Any, tiny: float, rounds: int
-) -> tuple[Any, int]:
-    """Divide and conquer on level sets: the solution b, and how many rounds of cuts it took.
+    y: Any, capacity: Any, start: Any, neighbours: Any, incident: Any, flow: Any, part: Any, tiny: float, rounds: int,
+    value: Any,
+) -> Any:  # fmt: skip
+    """Divide and conquer on level sets: the solution b, into `value`, and how many rounds of cuts it took.
 
     In a connected part let t be the mean of r. Send what nodes have above t to those below. If all arrives, b = t on
     the part. If not, the least cut separates the nodes where b >= t from those where b <= t; the edges between are
@@ -215,7 +216,7 @@ def conquer(
     that are left (-1: done).
     """
     n = y.size
-    value, excess = np.empty(n), np.empty(n)
+    excess = np.empty(n)
     height, order, queue = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
     current, waiting = np.empty(n, start.dtype), np.zeros(n, np.bool_)
     nodes = np.arange(n).astype(np.int32)
@@ -256,4 +257,4 @@ def conquer(
                 kept += 1
         nodes = nodes[:kept]
         pieces = renumber(nodes, part, waiting, order, start, neighbours, queue)
-    return value, done
+    return done

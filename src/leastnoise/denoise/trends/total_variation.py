@@ -24,7 +24,7 @@ from leastnoise.denoise.arrays import Floats
 from leastnoise.graphs import Graph
 
 T = TypeVar("T", bound=np.generic)
-PASSES = 40
+PASSES = 30
 SCATTERED = 4.0  # mean distance of an edge's ends, in sqrt(size), beyond which nodes are numbered anew
 ENDLESS = 2**62
 ROUNDING = 1e-20  # of ||y||^2 is added to the objective: where b is y to ten digits, doubles say no more of the gap
@@ -181,9 +181,9 @@ class Inside:
         tiny = 1e-15 * scale
         if self.low.size:
             descend(y, capacity, self.low, self.high, self.degree, flow, passes)
-        part = self.parts.copy()
-        out = conquer(y, capacity, self.start, self.neighbours, self.incident, flow, part, tiny, rounds)
-        return out[0], int(out[1]), part
+        part, values = self.parts.copy(), np.empty(y.size)
+        done = conquer(y, capacity, self.start, self.neighbours, self.incident, flow, part, tiny, rounds, values)
+        return values, int(done), part
 
 
 def centred(y: Floats, components: NDArray[np.int32]) -> Floats:

@@ -1,0 +1,36 @@
+"""AUDIT.md names functions and tests; all of them exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+NAMED = re.findall(r"`([\w/]+\.py)::([\w.]+)`", (ROOT / "AUDIT.md").read_text())
+
+
+def names(path: Path) -> set[str]:
+    """Every function of a file, those of classes with the class before a dot."""
+    found: set[str] = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{part.name}" for part in node.body if isinstance(part, ast.FunctionDef)}
+    return found
+
+
+def test_every_function_and_test_that_the_audit_names_exists() -> None:
+    assert len(NAMED) > 100
+    for file, name in NAMED:
+        path = ROOT / file if file.startswith("tests/") else ROOT / "src" / "leastnoise" / file
+        assert name in names(path), (file, name)
+
+
+def test_every_room_on_the_private_side_is_in_the_audit() -> None:
+    rooms = {file.split("/")[0].removesuffix(".py") for file, _ in NAMED if not file.startswith("tests/")}
+    assert rooms >= {
+        "mechanism", "noise", "budget", "tables", "query", "answers", "vectors", "bounding", "clipping", "nearest",
+        "expressions", "filters", "binning", "parsing", "engines", "files",
+    }  # fmt: skip
