@@ -34,7 +34,7 @@ docs: install
 paper: install
 	$(BIN)/python paper
 
-# Us beside the peers: ONLY=draws runs one, BIG=1 adds the largest sizes, PEERS=none builds no environments.
+# Us beside the peers: ONLY=draws runs one, BIG=1 adds the largest sizes, PEERS="opendp pydp" asks these only.
 bench: install
 	$(BIN)/python benchmarks
 

@@ -3,7 +3,7 @@
 Each module named below has `run(toy=False)` and hands back findings: tables, headlines, or lines of Markdown. Ratios
 come first, because machines are noisy: everything that is compared was measured in the same run, in turns. The peers
 are built once, each in its own environment (peers/). BIG=1 adds the sizes that need tens of gigabytes and many minutes;
-PEERS=none leaves the others out.
+PEERS="opendp pydp" asks these peers only, PEERS=none nobody.
 """
 
 from __future__ import annotations

@@ -56,11 +56,9 @@ def _speed(found: dict[str, Peer], missing: dict[str, str], toy: bool) -> Findin
     if "dp_accounting" in seen:
         theirs = seen["dp_accounting"]
         heads = [
-            Headline("one proved sigma: dp-accounting's time / ours", theirs.median / proved.median, least=1),
-            Headline(
-                "sigma of arrays: dp-accounting's time a point / ours",
-                theirs.median / seen["leastnoise, array"].median,
-                least=200,
+            Headline.between("one proved sigma: dp-accounting's time / ours", theirs, proved, least=1),
+            Headline.between(
+                "sigma of arrays: dp-accounting's time / ours", theirs, seen["leastnoise, array"], least=200
             ),
         ]
     rows = timings(seen, reference="leastnoise, proved", per="a point")

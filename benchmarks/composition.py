@@ -37,7 +37,7 @@ def run(*, toy: bool = False) -> Findings:
         row["epsilon"] = f"{answers[row['what']]:.10f}"
         row["excess"] = answers[row["what"]] / answers["leastnoise"] - 1
     heads: Findings = [
-        Headline(f"epsilon of 100 releases: {name}'s time / ours", seen[name].median / seen["leastnoise"].median)
+        Headline.between(f"epsilon of 100 releases: {name}'s time / ours", seen[name], seen["leastnoise"])
         for name in seen
         if name != "leastnoise"
     ]

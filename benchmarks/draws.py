@@ -40,11 +40,11 @@ def run(*, toy: bool = False) -> Findings:
     seen = race(contestants, rounds=2 if toy else 15, units=units)
     ours = seen["leastnoise gaussian 2^20"]
     heads: Findings = [
-        Headline(f"one exact draw: {name}'s time / ours", seen[name].median / ours.median, least=least)
+        Headline.between(f"one exact draw: {name}'s time / ours", seen[name], ours, least=least)
         for name, least in (("opendp", 200.0), ("pydp", None), ("diffprivlib", None))
         if name in seen
     ]
-    heads.append(Headline("one exact draw: our time / NumPy's normal", ours.median / seen[FLOOR].median))
+    heads.append(Headline.between("one exact draw: our time / NumPy's normal", ours, seen[FLOOR]))
     table = Table("draws", "One draw:", timings(seen, reference=FLOOR), missing=missing)
     return [*heads, table, *([] if toy else _large())]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,12 +18,20 @@ class Seconds(float):
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """One ratio, and what it was to be: at least or at most."""
+    """One ratio, of wall times where it is one of times, and what it was to be: at least or at most."""
 
     what: str
     ratio: float
     least: float | None = None
     most: float | None = None
+    processor: float = math.nan  # the same of processor times
+
+    @classmethod
+    def between(
+        cls, what: str, above: Timing, below: Timing, *, least: float | None = None, most: float | None = None
+    ) -> Headline:
+        processor = above.processor / below.processor if below.processor else math.nan
+        return cls(what, above.median / below.median, least, most, processor)
 
     @property
     def met(self) -> bool:
@@ -36,7 +45,13 @@ class Headline:
 
     def row(self) -> dict[str, Any]:
         verdict = "" if not self.goal else "met" if self.met else "**missed**"
-        return {"what": self.what, "ratio": self.ratio, "goal": self.goal, "": verdict}
+        return {
+            "what": self.what,
+            "ratio": self.ratio,
+            "of processor time": self.processor,
+            "goal of the ratio": self.goal,
+            "": verdict,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +90,7 @@ def timings(seen: Mapping[str, Timing], *, reference: str, per: str = "median") 
         {
             "what": name,
             f"times {reference}": timing.median / unit.median,
-            "the same, processor": timing.processor / unit.processor if unit.processor else float("nan"),
+            "the same, processor": timing.processor / unit.processor if unit.processor else math.nan,
             per: Seconds(timing.median),
             "quartiles, low": Seconds(timing.low),
             "high": Seconds(timing.high),

@@ -45,7 +45,7 @@ def run(*, toy: bool = False) -> Findings:
         for row in rows:
             row["objective above ours"] = reached[row["what"]] / reached[OURS] - 1
         findings += [
-            Headline(f"total variation on {place}: {name}'s time / ours", seen[name].median / seen[OURS].median)
+            Headline.between(f"total variation on {place}: {name}'s time / ours", seen[name], seen[OURS])
             for name in seen
             if name != OURS
         ]

@@ -74,13 +74,15 @@ def engines(path: Path) -> dict[str, Contestant]:
 
 
 def heads(seen: dict[str, Timing], rows: int) -> Findings:
-    goal, ours = rows == 10_000_000, seen[OURS].median
+    goal, ours = rows == 10_000_000, seen[OURS]
     found: Findings = [
-        Headline(f"histogram of {rows:.0e} rows: our time / {SQL}", ours / seen[SQL].median, most=1.3 if goal else None)
+        Headline.between(f"histogram of {rows:.0e} rows: our time / {SQL}", ours, seen[SQL], most=1.3 if goal else None)
     ]
     for name in (peer for peer in PEERS if peer in seen):
         least = GOALS.get(name) if goal else None
-        found.append(Headline(f"histogram of {rows:.0e} rows: {name}'s time / ours", seen[name].median / ours, least))
+        found.append(
+            Headline.between(f"histogram of {rows:.0e} rows: {name}'s time / ours", seen[name], ours, least=least)
+        )
     return found
 
 

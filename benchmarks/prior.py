@@ -45,7 +45,7 @@ def run(*, toy: bool = False) -> Findings:
         for row in rows:
             row["RMSE / sigma"] = math.sqrt(np.mean((values[row["what"]] - truth) ** 2)) / SIGMA
         if THEIRS in seen:
-            ratio = seen[THEIRS].median / seen[OURS].median
-            findings.append(Headline(f"empirical Bayes, {size:,} values: {THEIRS}'s time / ours", ratio))
+            what = f"empirical Bayes, {size:,} values: {THEIRS}'s time / ours"
+            findings.append(Headline.between(what, seen[THEIRS], seen[OURS]))
         findings.append(Table(f"prior_{size}", f"{size:,} values:", rows, missing=missing))
     return findings

@@ -30,8 +30,7 @@ def measured(rows: int, length: int, *, rounds: int, goal: float | None = None) 
     what = f"vector mean, {rows:.0e} x {length}"
     title = f"{rows:,} vectors of {length:,} entries, {_size(rows, length)}:"
     return [
-        Headline(f"{what}: our time / bare read", seen[MEAN].median / seen[READ].median, most=goal),
-        Headline(f"{what}: our processor time / bare read's", seen[MEAN].processor / seen[READ].processor),
+        Headline.between(f"{what}: our time / bare read", seen[MEAN], seen[READ], most=goal),
         Table(f"vectors_{rows}", title, timings(seen, reference=READ)),
     ]
 

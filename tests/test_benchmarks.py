@@ -101,7 +101,7 @@ def test_a_peer_that_fails_hangs_or_dies_says_so_and_can_be_asked_again(bench: A
 
 def test_an_environment_that_does_not_install_is_reported(bench: Any, monkeypatch: Any, tmp_path: Path) -> None:
     peers = bench("peers")
-    monkeypatch.setenv("PEERS", "all")
+    monkeypatch.setenv("PEERS", "opendp")
     monkeypatch.setattr(peers, "ENVIRONMENTS", tmp_path)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     assert peers.present("opendp") == ({}, {"opendp": "false ended with 1"})

@@ -53,8 +53,9 @@ def pins(name: str) -> list[str]:
 @cache
 def ask(name: str) -> Peer:
     """The peer, its environment built if need be."""
-    if os.environ.get("PEERS") == "none":
-        raise NotInstalled("left out (PEERS=none)")
+    wanted = os.environ.get("PEERS", name)
+    if name not in wanted.split():
+        raise NotInstalled(f"left out: PEERS={wanted}")
     peer = Peer(name, _environment(name), HERE / name / "jobs.py", ENVIRONMENTS / name / "log.txt")
     peer.versions = peer("versions", patience=300).result
     return peer
