@@ -145,3 +145,13 @@ def test_a_node_beyond_the_keys_is_no_bin() -> None:
     rows = table(pa.table({"who": [1, 2], "lon": [2.0, 0.0], "lat": [2.0, 0.0]}), unit="who")
     near = rows.nearest(Three(), lon="lon", lat="lat", within=1e5, kernel_width=1e4)
     assert (aggregate(near.histogram("node", keys=range(2), max_rows=1)).values > 0).tolist() == [True, False]
+
+
+def test_values_beyond_the_clip_count_as_its_ends() -> None:
+    """One person's 1e300 moves the sum no further than the clip allows, whole numbers and real ones alike."""
+    rows = table(
+        pa.table({"who": [1, 2, 3], "f": [1e300, -1e300, float("inf")], "n": [10**15, -(10**15), 7]}), unit="who"
+    )
+    real, whole = (rows.sum(column, clip=(0, 10), max_rows=1) for column in ("f", "n"))
+    assert aggregate(real).values[0] * real.grid == 20
+    assert aggregate(whole).values[0] == 17
