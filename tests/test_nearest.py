@@ -87,3 +87,5 @@ def test_what_cannot_be_a_graph_is_refused():
     spread = rows.nearest(GRAPH, **at, within=1, name="n", kernel_width=5)
     with pytest.raises(MissingParameter, match="max_rows=5"):
         spread.histogram("n", keys=range(200))
+    with pytest.raises(InvalidParameter, match="only max_rows"):
+        spread.histogram("n", keys=range(200), max_rows=5, max_per_bin=1)

@@ -195,6 +195,11 @@ class Table:
                 "histogram needs a column: histogram('junction', keys=...). For one number use count()."
             )
         if by[0] in dict(self.kernels):
+            if max_per_bin is not None or max_bins is not None or nulls != "drop":
+                raise InvalidParameter(
+                    "a row of kernel weights touches several nodes, so only max_rows limits a unit: leave out "
+                    "max_per_bin, max_bins and nulls."
+                )
             return self._kernel(by, keys, max_rows)
         domain = self._domain(by, keys, nulls)
         return self._counts(

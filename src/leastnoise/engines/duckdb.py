@@ -152,6 +152,7 @@ def connect(*, memory_limit: str | None = None) -> DuckDB:
     folder, lock = _own_folder()
     backend = ibis.duckdb.connect(temp_directory=folder)
     backend.raw_sql("SET TimeZone = 'UTC'")
+    backend.raw_sql("SET autoinstall_known_extensions = false")  # nothing is fetched behind anybody's back
     if memory_limit is not None:
         in_bytes(memory_limit)
         backend.raw_sql(f"SET memory_limit = '{memory_limit}'")
