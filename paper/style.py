@@ -48,7 +48,7 @@ plt.rcParams.update(
         "lines.markersize": 3.8,
         "figure.constrained_layout.use": True,
         "figure.dpi": 100,
-        "savefig.dpi": 200,
+        "savefig.dpi": 160,
         "pdf.fonttype": 42,
         "mathtext.default": "regular",
     }
@@ -72,7 +72,7 @@ LOOKS = {
     "TH": Look("aGM + soft threshold", "#CC79A7", "D"),
     "wavelet": Look("aGM + tree wavelets", "#D55E00", "P"),
     "trend": Look("aGM + trend filter", "#0072B2", "X"),
-    "auto": Look("aGM + auto (ours)", "#009E73", "*", (0, (4, 1))),
+    "auto": Look("aGM + auto (ours)", "#7CCBA2", "*"),
     "ours": Look("least noise + auto (ours)", "#009E73", "*"),
     "known": Look("... + the public total (ours)", "#004D38", "h", (0, (1, 0.8))),
 }
@@ -89,9 +89,9 @@ def curve(ax: Axes, method: str, x: Any, mean: Any, error: Any = None, **options
     look = LOOKS[method]
     x, mean = np.asarray(x, dtype=float), np.asarray(mean, dtype=float)
     style = {"label": look.label, "color": look.colour, "marker": look.marker, "linestyle": look.dash}
-    style["markersize"] = 7 if look.marker == "*" else 4  # a star of equal size looks smaller
+    style["markersize"] = 6 if look.marker == "*" else 3.6  # a star of equal size looks smaller
     if method in ("auto", "ours", "known"):  # wide and behind, so that what coincides with it still shows
-        style |= {"linewidth": 2.4, "zorder": 1.9}
+        style |= {"linewidth": 2.2, "zorder": 1.9}
     ax.plot(x, mean, **{**style, "markeredgecolor": "white", "markeredgewidth": 0.4, **options})
     if error is not None:
         low, high = mean - 2 * np.asarray(error), mean + 2 * np.asarray(error)
