@@ -27,7 +27,7 @@ from leastnoise.errors import LeastnoiseError
 
 DATA = Path(os.environ.get("LEASTNOISE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 PEERS = ("dp_accounting", "autodp", "diffprivlib", "pydp", "opendp")
-PATIENCE = 5.0  # seconds of processor for one sigma, a fresh import included
+PATIENCE = 1.5  # seconds of processor for one sigma
 Points = list[tuple[float, float]]
 
 

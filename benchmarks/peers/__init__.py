@@ -104,7 +104,12 @@ class Peer:
         self._process: subprocess.Popen[str] | None = None
 
     def __call__(self, job: str, *, patience: float = PATIENCE, **arguments: Any) -> Lap:
-        process = self._running()
+        if self._process is None:
+            self._process = self._start()
+            self._exchange(self._process, "versions", {}, PATIENCE)  # its imports are nobody's seconds
+        return self._exchange(self._process, job, arguments, patience)
+
+    def _exchange(self, process: subprocess.Popen[str], job: str, arguments: dict[str, Any], patience: float) -> Lap:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(json.dumps({"job": job, "arguments": arguments}) + "\n")
@@ -133,17 +138,14 @@ class Peer:
             self._process.communicate()
             self._process = None
 
-    def _running(self) -> subprocess.Popen[str]:
-        if self._process is None:
-            # -P: the folder of serve.py must not shadow the libraries, whose names its folders bear.
-            command = [str(self._python), "-P", str(SERVER), str(self._jobs)]
-            log = self._log.open("w")
-            self._process = subprocess.Popen(
+    def _start(self) -> subprocess.Popen[str]:
+        atexit.register(self.close)
+        # -P: the folder of serve.py must not shadow the libraries, whose names its folders bear.
+        command = [str(self._python), "-P", str(SERVER), str(self._jobs)]
+        with self._log.open("w") as log:
+            return subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env=_clean()
             )
-            log.close()
-            atexit.register(self.close)
-        return self._process
 
 
 def _busy(pid: int) -> float:
