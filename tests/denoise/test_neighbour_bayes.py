@@ -142,20 +142,24 @@ TRUTHS = {
 
 
 @pytest.mark.parametrize("truth", TRUTHS)
+@pytest.mark.parametrize(("noise", "bias", "spread"), [("gaussian", 0.02, 0.013), ("laplace", 0.06, 0.022)])
 @priors
-def test_its_figure_is_honest(truth: str, prior: Any) -> None:
-    """Estimated minus true error over 30 draws, within 0.02 sigma^2 + 6 standard errors (below 0.013) of zero."""
+def test_its_figure_is_honest(truth: str, noise: Any, bias: float, spread: float, prior: Any) -> None:
+    """Estimated minus true error over 30 draws, within `bias` sigma^2 + 6 standard errors (below `spread`) of zero.
+
+    Under Laplace noise the figure is an approximation, and too low by 0.05 where there is nothing to see.
+    """
     x, graph = TRUTHS[truth], Graph.grid((24, 24))
     off = []
     for seed in range(30):
-        y = x + drawn(x.size, "gaussian", 100 + seed).reshape(x.shape)
-        made = neighbour_bayes(y, 1.0, graph=graph, prior=prior)
+        y = x + drawn(x.size, noise, 100 + seed).reshape(x.shape)
+        made = neighbour_bayes(y, 1.0, graph=graph, prior=prior, noise=noise)
         free = made.degrees_of_freedom
         assert free is not None
         off.append(np.mean((y - made.values) ** 2) + 2 * free / x.size - 1 - np.mean((made.values - x) ** 2))
     error = np.std(off) / math.sqrt(len(off))
-    assert error < 0.013
-    assert abs(np.mean(off)) < 0.02 + 6 * error
+    assert error < spread
+    assert abs(np.mean(off)) < bias + 6 * error
 
 
 def test_the_size_of_the_graph_must_fit() -> None:
