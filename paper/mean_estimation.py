@@ -93,6 +93,9 @@ def claims(rows: list[Row]) -> list[Claim]:
     drowned = the(rows, epsilon=0.01, dimension=top, method="JS")
     never = [_beats(rows, row, "JS", "aGM", 1.001) for row in wide]
     lost = [_gap(rows, row) for row in wide]
+    pairs = [(row["epsilon"], row["dimension"]) for row in wide]
+    found = [[the(rows, epsilon=e, dimension=d, method=m)["mean"] for m in ("ours", "JS")] for e, d in pairs]
+    ratios = [ours / theirs for ours, theirs in found]
     cut = (
         the(rows, epsilon=1, dimension=HIGH, method="TH")["mean"]
         / the(rows, epsilon=1, dimension=HIGH, method="aGM")["mean"]
@@ -133,7 +136,8 @@ def claims(rows: list[Row]) -> list[Claim]:
         Claim(
             "auto stays beside James-Stein, which is optimal here (a Gaussian prior)",
             "",
-            f"with d ≥ 100 it loses at most {max(lost):.1%} of the plain error to it",
+            f"with d ≥ 100 it loses at most {max(lost):.1%} of the plain error to it; in its own terms it is up to "
+            f"{max(ratios):.2f} times James-Stein's error (at ε = 0.01, where little is left to lose)",
             verdict(max(lost) < 0.04),
         ),
     ]

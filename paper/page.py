@@ -47,7 +47,17 @@ def write(folder: Path, names: tuple[str, ...], path: Path) -> None:
     beside = folder.relative_to(path.parent) if folder != path.parent else Path()
     for name, figure in found.items():
         said = (figure.__doc__ or "").strip()
-        lines += [f"### {name.replace('_', ' ').capitalize()}", "", said, ""]
+        lines += [f"### {name.replace('_', ' ').capitalize()}", "", said, "", *_repeated(rows[name])]
         lines += [f"![{name.replace('_', ' ')}]({(beside / name).as_posix()}.png)", ""]
     path.write_text("\n".join(lines))
     print(f"written: {path.name}")
+
+
+def _repeated(rows: list[trials.Row]) -> list[str]:
+    """How many draws each number is the mean of."""
+    counts = sorted({row["repetitions"] for row in rows if row.get("repetitions") not in (None, "")})
+    return (
+        [f"Means of {' to '.join(f'{c:,}' for c in dict.fromkeys((counts[0], counts[-1])))} draws.", ""]
+        if counts
+        else []
+    )

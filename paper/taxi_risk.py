@@ -90,7 +90,9 @@ def claims(rows: list[Row]) -> list[Claim]:
     ours = [r <= 1.02 for (_, e), r in ratio.items() if e >= 0.1]
     drowned = max(every, key=lambda at: mean(*at, "ours") / mean(*at, "auto"))
     lost = max(mean(n, e, "auto") / mean(n, e, "aGM") for n, e in every)
-    gain = [mean(n, e, "trend") / mean(n, e, "ours") for n, e in every if e >= 0.3]
+    gain = {at: mean(*at, "trend") / mean(*at, "ours") for at in every}
+    least_gain = min(gain, key=lambda at: gain[at])
+    behind_one = sum(r > 1.02 for r in ratio.values())
     return [
         Claim(
             "aGM always improves over cGM by a constant factor",
@@ -109,6 +111,7 @@ def claims(rows: list[Row]) -> list[Claim]:
             f"plain over trend filtering in MSE: {min(tiny):.0f} to {max(tiny):.0f} at ε = {epsilons[0]:g}, "
             f"{min(moderate):.1f} to {max(moderate):.1f} at ε = {middle:g}",
             verdict(min(tiny) > 30 and max(moderate) < 30),
+            "one to three orders of magnitude; the least on the daily density",
         ),
         Claim(
             "At ε > 5 soft-thresholding is a little worse than nothing",
@@ -125,31 +128,34 @@ def claims(rows: list[Row]) -> list[Claim]:
             "§5.3",
             f"in {sum(clear)} of {len(clear)} settings with ε ≥ 0.5, in {sum(beats.values())} of {len(beats)} over "
             "all ε",
-            verdict(sum(clear) > 0.9 * len(clear), sum(clear) > 0.5 * len(clear)),
+            "no" if sum(clear) <= 0.9 * len(clear) else verdict(all(beats.values()), True),
             f"below ε = 0.1 ({sum(tiny_ones)} of {len(tiny_ones)}) the penalty chosen by unbiased risk fits some of "
             "the noise, "
             "and a threshold that leaves only the mean is safer",
+            verdict(all(beats.values()), True),  # few settings may all agree; what must hold is ε ≥ 0.5
         ),
         Claim(
             "auto on the same noise is below all of them",
             "",
-            f"best within 2 % in {sum(ours)} of {len(ours)} settings with ε ≥ 0.1; never above {lost:.3f} of the plain "
-            f"release's MSE; furthest behind at ε = {behind[1]:g} ({behind[0]}): {ratio[behind]:.1f} times the best",
-            verdict(all(ours) and ratio[behind] <= 1.02, sum(ours) > 0.8 * len(ours)),
+            f"best within 2 % in {len(ratio) - behind_one} of {len(ratio)} settings ({sum(ours)} of {len(ours)} with "
+            f"ε ≥ 0.1); never above {lost:.3f} of the plain release's MSE; furthest behind at ε = {behind[1]:g} "
+            f"({behind[0]}): {ratio[behind]:.1f} times the best",
+            verdict(behind_one == 0, sum(ours) > 0.8 * len(ours)),
             "where the noise is a hundred times the signal a constant is hard to beat, and auto still fits some of "
             "the noise",
             "in part",
         ),
         Claim(
-            "the least noise for the same promise, and auto, is better still",
+            "the least noise for the same promise, and auto, is below trend filtering on Gaussian noise",
             "",
-            f"MSE {min(gain):.1f} to {max(gain):.1f} times below trend filtering on Gaussian noise for ε ≥ 0.3; "
-            "at "
-            f"ε = {drowned[1]:g} ({drowned[0]}) {mean(*drowned, 'ours') / mean(*drowned, 'auto'):.1f} times auto on "
-            "Gaussian noise",
-            verdict(min(gain) > 1 and mean(*drowned, "ours") <= mean(*drowned, "auto"), min(gain) > 1),
-            "under Laplace noise that drowns the signal auto fits more of the noise than under Gaussian noise twice "
-            "as large",
+            f"in {sum(g > 1 for g in gain.values())} of {len(gain)} settings, by up to {max(gain.values()):.1f} "
+            "times in "
+            f"MSE; worst at ε = {least_gain[1]:g} ({least_gain[0]}): {gain[least_gain]:.2f}; against auto on "
+            "Gaussian noise "
+            f"worst at ε = {drowned[1]:g} ({drowned[0]}): {mean(*drowned, 'ours') / mean(*drowned, 'auto'):.1f} "
+            "times its MSE",
+            verdict(min(gain.values()) > 1, min(g for (_, e), g in gain.items() if e >= 0.5) > 1),
+            "at tiny ε auto under Laplace noise fits more of the noise than under Gaussian noise twice as large",
             "in part",
         ),
     ]
