@@ -117,3 +117,25 @@ def test_vectors_need_numbers_and_a_public_length():
         rows.vector_mean("array", clip_norm=1.0, max_rows=1)
     with pytest.raises(WrongColumnType):
         rows.vector_mean(["text"], clip_norm=1.0, max_rows=1)
+
+
+def test_machine_code_needs_no_place_to_be_kept(tmp_path):
+    """A folder nobody may write and no home: compiled in memory."""
+    import os
+    import shutil
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    import leastnoise
+
+    there = tmp_path / "site"
+    shutil.copytree(
+        Path(leastnoise.__file__).parent, there / "leastnoise", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    script = "from numba.core import caching as c; c.CacheImpl._locator_classes = []\n" * 1
+    script += "from leastnoise import vectors; vectors.prepare(); print('compiled')"
+    told = subprocess.run(
+        [sys.executable, "-c", script], env=os.environ | {"PYTHONPATH": str(there)}, capture_output=True, text=True
+    )
+    assert told.stdout.strip() == "compiled", told.stderr

@@ -123,6 +123,8 @@ class Query:
         share: Number | None = None,
     ) -> Answer:
         """The answer with noise. Everything public is checked, and a budget debited, before the first row is read."""
+        if self.ball is not None:
+            vectors.prepare()
         return answers.release(
             self,
             lambda: aggregate(self),

@@ -72,11 +72,16 @@ class Ball:
 
 @functools.cache
 def _kernels() -> tuple[Any, Any]:
-    """The two loops over a column, compiled on first use and kept on disk."""
-    import numba
+    """The two loops over a column, in machine code."""
+    from leastnoise.compiled import compiled
 
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
     return compiled(add_squares), compiled(clipped_sum)
+
+
+def prepare() -> None:
+    """Compile on made-up columns: what can fail does so before anything is paid for, and tells nothing of a row."""
+    for kind in (np.float32, np.float64):
+        Ball.of(1.0, 1).total([np.zeros(1, kind)])
 
 
 def add_squares(column: Integers, step: float, reach: float, squares: Integers) -> None:

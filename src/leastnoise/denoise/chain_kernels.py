@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise.denoise.compiled import compiled
+from leastnoise.compiled import compiled
 
 Array = np.ndarray[Any, Any]
 

@@ -7,16 +7,16 @@ are numbered: no further ring is begun once `enough` nodes were seen, and no hop
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise.compiled import compiled
 from leastnoise.denoise.arrays import Floats
 
 CROWD = 4096
 
 
-@numba.njit(cache=True)
+@compiled
 def ring_sums(
     start: NDArray[np.int64], neighbours: NDArray[np.int32], v: Floats, last: NDArray[np.int64], enough: int
 ) -> tuple[Floats, Floats]:

@@ -9,14 +9,11 @@ on the nodes. Everything runs in one thread: on a busy machine several would mos
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
-import numba
 import numpy as np
 
-F = TypeVar("F", bound=Callable[..., Any])
-compiled: Callable[[F], F] = cast(Any, numba.njit(cache=True))
+from leastnoise.compiled import compiled
 
 DEAD = np.int32(2**31 - 1)  # the height of a node from which no deficit can be reached
 PATIENCE = 0.5  # relabelling, in parts of a pass over the edges, before heights are measured anew

@@ -1,4 +1,4 @@
-"""Machine code for the loops that NumPy cannot say: Numba's, kept on disk after the first call.
+"""Machine code for the loops that NumPy cannot say: Numba's, kept on disk after the first call where there is a place.
 
 Import modules that use it where they are called: Numba takes a second to load.
 """
@@ -15,4 +15,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def compiled(function: Function) -> Function:
     """The same function in machine code, in one thread."""
-    return cast(Function, numba.njit(cache=True, nogil=True)(function))
+    try:
+        made = numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # neither the package's folder nor a home to keep it in: compiled once a process
+        made = numba.njit(nogil=True)(function)
+    return cast(Function, made)
