@@ -75,7 +75,9 @@ def _page() -> list[str]:
     lines = ["# Benchmarks", "", *_machine(), ""]
     if heads:
         lines += [*Table("ratios", "The ratios that matter:", heads).markdown(), ""]
-    lines += ["![The ratios](results/ratios.png)", "", "![How cost grows](results/growth.png)", ""]
+    for name, told in (("ratios", "The ratios"), ("growth", "How cost grows")):
+        if (RESULTS / f"{name}.png").is_file():
+            lines += [f"![{told}](results/{name}.png)", ""]
     for name, part in parts.items():
         lines += [f"## {name.replace('_', ' ').capitalize()}", "", f"*{part['when']}*", "", *part["lines"], ""]
     return lines

@@ -40,7 +40,7 @@ def _ratios(folder: Path) -> None:
         axes.plot([1, ratio], [row, row], color=colour, lw=1.5, solid_capstyle="round")
         axes.plot(ratio, row, "o" if faster else "s", color=colour)
         place = {"textcoords": "offset points", "va": "center", "color": GREY}
-        axes.annotate(f"{ratio:,.3g}", (max(ratio, 1), row), (6, 0), **place)
+        axes.annotate(f"{ratio:,.0f}" if ratio >= 1000 else f"{ratio:.3g}", (max(ratio, 1), row), (6, 0), **place)
     axes.axvline(1, color=GREY, lw=0.8)
     axes.set(xscale="log", yticks=range(len(shown)), yticklabels=[what for what, _ in shown])
     axes.set_xlabel("their time / ours (right of 1: ours is faster)")
