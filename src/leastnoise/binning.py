@@ -8,6 +8,7 @@ differently.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
@@ -178,8 +179,8 @@ def lattice_cell(rows: ir.Table, lattice: Lattice) -> ir.IntegerValue:
     return (row + 2**30) * 2**31 + (column + 2**30)
 
 
-def at_the_door(rows: ir.Table) -> ir.Table:
-    """`rows` with null for NaN, and for times that no microsecond clock can tell.
+def at_the_door(rows: ir.Table, columns: Iterable[str] | None = None) -> ir.Table:
+    """`rows` with null for NaN (in all columns, or in those named), and for times that no microsecond clock can tell.
 
     Parquet's statistics leave NaN out, and DuckDB believes them: with other rows around it, isnan(NaN) is false and
     NaN < 10 true; alone in its row group it is the reverse. One unit's rows would then decide what becomes of
@@ -189,7 +190,8 @@ def at_the_door(rows: ir.Table) -> ir.Table:
     import ibis
 
     made: dict[str, ir.Value] = {}
-    for name, kind in rows.schema().items():
+    for name in rows.columns if columns is None else columns:
+        kind = rows[name].type()
         if kind.is_floating():
             hidden = ibis.ifelse(rows[name].isnull(), ibis.null(kind), rows[name])
             made[name] = ibis.ifelse(hidden.isnan(), ibis.null(kind), hidden)

@@ -16,7 +16,7 @@ import numpy as np
 
 from leastnoise import answers, vectors
 from leastnoise.answers import Answer, Expectation
-from leastnoise.binning import epoch_days, is_missing, place_rows
+from leastnoise.binning import at_the_door, epoch_days, is_missing, place_rows
 from leastnoise.bounding import FIRST, WORD, Coding, bounded, salt, with_hash, with_unit_word, word
 from leastnoise.budget import Budget
 from leastnoise.clipping import Clip
@@ -61,6 +61,7 @@ class Query:
     levels: tuple[float, ...] = ()
     ball: Ball | None = None
     spread: int = 0  # over how many nodes a kernel spreads a row
+    bare: ir.Table | None = None  # the rows before NaN became null, where nothing else was done to them
     question: str = ""  # what `describe` said before the columns were renamed
 
     @property
@@ -155,9 +156,9 @@ class Aggregate:
 def aggregate(query: Query) -> Aggregate:
     """The exact integers of a query. PRIVATE: for a mechanism that adds noise, and for tests."""
     query.source.engine.verify(query.source.files, _read_columns(query))
-    query = _renamed(query)
     if query.ball is not None:
         return _vectors(query, query.ball)
+    query = _renamed(query)
     if query.spread:
         return _known(query, [query.source.engine.fetch(expression(query))])
     if query.domain is None:
@@ -171,7 +172,15 @@ def expression(query: Query) -> ir.Table:
     """The lazy table of totals: one expression for every engine."""
     query = _renamed(query)
     if query.ball is not None:
-        return vectors.kept(query.rows, ball=query.ball, **_vector_parts(query))
+        return vectors.kept(
+            query.rows,
+            unit=query.unit,
+            columns=query.columns,
+            ball=query.ball,
+            max_rows=query.limits.max_rows,
+            key=salt(query.describe()),
+            engine=query.source.engine,
+        )
     if query.spread:
         return _weights(query)
     return _keys_and_totals(query) if query.domain is None else _totals(query, _coded(query))
@@ -201,26 +210,30 @@ def _read_columns(query: Query) -> list[str]:
     """The columns of the files that the query reads."""
     import ibis.expr.operations as ops
 
+    if query.bare is not None and not query.by:
+        return sorted({*query.unit, *query.columns})
     read = query.rows.select(*dict.fromkeys((*query.unit, *query.by, *query.columns)))
     fields = read.op().find(ops.Field)
     return sorted({field.name for field in fields if isinstance(field.rel, ops.PhysicalTable)})
 
 
 def _vectors(query: Query, ball: Ball) -> Aggregate:
-    total = vectors.sums(query.rows, ball=ball, **_vector_parts(query))
+    """A thousand columns are a thousand expressions, and the loops drop NaN themselves: unless rows must be ranked,
+    only the unit passes the door."""
+    rows = query.rows if query.bare is None else at_the_door(query.bare, query.unit)
+    plain = _renamed(replace(query, rows=rows))
+    total = vectors.sums(
+        plain.rows,
+        unit=plain.unit,
+        columns=plain.columns,
+        ball=ball,
+        max_rows=plain.limits.max_rows,
+        ranked=lambda: expression(query),
+        engine=query.source.engine,
+    )
     if query.kind == "vector_sum":
         return Aggregate(values=narrow(total[:-1]))
     return Aggregate(values=narrow(np.append(total[:-1], total[-1] * ball.radius)))
-
-
-def _vector_parts(query: Query) -> dict[str, Any]:
-    return {
-        "unit": query.unit,
-        "columns": query.columns,
-        "max_rows": query.limits.max_rows,
-        "key": salt(query.describe()),
-        "engine": query.source.engine,
-    }
 
 
 def _coded(query: Query) -> ir.Table:

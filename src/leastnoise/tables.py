@@ -73,7 +73,7 @@ def table(
     rows = parsed(opened, types or {})
     for column in units:
         word(rows[column], column, opened.engine)
-    return Table(source=opened, rows=at_the_door(rows), unit=units, neighbours=relation)
+    return Table(source=opened, rows=at_the_door(rows), bare=rows, unit=units, neighbours=relation)
 
 
 def lattice(x: str, y: str, step: float) -> Lattice:
@@ -90,6 +90,7 @@ class Table:
     unit: tuple[str, ...]
     neighbours: Neighbours
     kernels: tuple[tuple[str, int], ...] = ()
+    bare: ir.Table | None = None  # the rows as they came, while nothing was filtered or derived
 
     def __repr__(self) -> str:
         return f"<Table {self.source.name}: unit {' + '.join(self.unit)}, columns {', '.join(self.columns)}>"
@@ -110,7 +111,7 @@ class Table:
         made = row_wise(self.rows, condition, unit=self.unit, what="where")
         if not made.type().is_boolean():
             raise WrongType(f"where must be true or false for a row. Got {made.type()} instead.")
-        return replace(self, rows=self.rows.filter(made))
+        return replace(self, rows=self.rows.filter(made), bare=None)
 
     def derive(self, **columns: Any) -> Table:
         """New columns, each a fixed function of its own row."""
@@ -127,7 +128,7 @@ class Table:
                 rows = rows.mutate(**{name: lattice_cell(rows, given)})
             else:
                 rows = rows.mutate(**{name: row_wise(rows, given, unit=self.unit, what=f"derive({name}=...)")})
-        return replace(self, rows=rows)
+        return replace(self, rows=rows, bare=None)
 
     def check(self) -> dict[str, int]:
         """A look at data quality for the curator's own eyes, OUTSIDE every guarantee: never publish it.
@@ -169,7 +170,7 @@ class Table:
         result = "int64" if kernel_width is None else "array<int64>"
         made = self.source.engine.map_points(function, *points, result=result)
         kernels = dict(self.kernels) | ({name: function.count} if kernel_width is not None else {})
-        return replace(self, rows=self.rows.mutate(**{name: made}), kernels=tuple(kernels.items()))
+        return replace(self, rows=self.rows.mutate(**{name: made}), bare=None, kernels=tuple(kernels.items()))
 
     def count(self, *, max_rows: int | None = None) -> Query:
         """The number of rows."""
@@ -381,7 +382,9 @@ class Table:
 
     def _query(self, **parts: Any) -> Query:
         """The query, with its expression built once so that a wrong type is found before any row is read."""
-        made = Query(source=self.source, rows=self.rows, unit=self.unit, neighbours=self.neighbours, **parts)
+        made = Query(
+            source=self.source, rows=self.rows, bare=self.bare, unit=self.unit, neighbours=self.neighbours, **parts
+        )
         if made.domain is not None:
             place_rows(self.rows, made.domain, name=unique("place"))
         if made.clip is not None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -134,16 +134,15 @@ def sums(
     columns: tuple[str, ...],
     ball: Ball,
     max_rows: int,
-    key: int,
+    ranked: Callable[[], ir.Table],
     engine: Engine,
 ) -> Integers:
-    """Sum and number of the kept vectors. Where no unit has too many rows the ranking would keep all: it
-    is skipped."""
+    """Sum and number of the kept vectors. Where no unit has too many rows `ranked` would keep all: it is skipped."""
     rows = _present(rows, unit)
     units = rows.select(*unit)
     counts = units.group_by(list(unit)).aggregate(_rows=units.count())
     if engine.fetch(counts.filter(counts["_rows"] > max_rows).limit(1)).num_rows:
-        rows = kept(rows, unit=unit, columns=columns, ball=ball, max_rows=max_rows, key=key, engine=engine)
+        rows = ranked()
     parts = engine.vector_sums(rows.select(*columns), Reducer(ball, columns))
     total: Integers = np.zeros(ball.length + 1, object)
     for part in parts:
