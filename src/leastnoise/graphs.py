@@ -66,6 +66,8 @@ class Graph:
             )
         merged = np.stack([code // max(size, 1), code % max(size, 1)], axis=1).astype(np.int32)
         total = None if heavy is None else np.bincount(where, heavy[proper], len(code)).astype(np.float64)
+        if total is not None and not np.isfinite(total).all():
+            raise errors.NotFinite("weights of parallel edges add up to more than a double holds.")
         return cls(size, merged, total, where_nodes_are)
 
     @classmethod
@@ -142,9 +144,11 @@ class Graph:
     def grid(cls, shape: tuple[int, ...], *, periodic: bool = False) -> Graph:
         """Bins of a lattice, numbered as NumPy flattens an array of that shape; each is joined to the next along
         every axis."""
+        if not len(shape) or not all(isinstance(length, (int, np.integer)) and length >= 1 for length in shape):
+            raise errors.BadDomain(
+                f"a grid needs whole numbers of bins above zero along its axes. Got {shape!r} instead."
+            )
         lengths = tuple(int(length) for length in shape)
-        if not lengths or min(lengths) < 1:
-            raise errors.BadDomain(f"a grid needs at least one bin along every axis. Got {shape!r} instead.")
         size = math.prod(lengths)
         _fits(size)
         place = np.arange(size, dtype=np.int64).reshape(lengths)

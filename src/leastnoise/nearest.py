@@ -68,6 +68,11 @@ def check_nodes(graph: HasCoordinates, within: float) -> Array:
     nodes = np.asarray(graph.coordinates, dtype=np.float64)
     if nodes.ndim != 2 or nodes.shape[1] != 2 or not len(nodes) or not np.isfinite(nodes).all():
         raise BadDomain("graph.coordinates must be an n by 2 array of finite longitudes and latitudes.")
+    if np.abs(nodes[:, 1]).max() > 90 or np.abs(nodes[:, 0]).max() > 360:
+        raise BadDomain(
+            "graph.coordinates are longitude, then latitude, in degrees; a latitude beyond 90 is no place on Earth. "
+            "Are the two swapped?"
+        )
     if not (within > 0 and math.isfinite(within)):
         raise NotPositive(f"within must be a number of metres above zero. Got {within!r} instead.")
     return nodes

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leastnoise import errors
-from leastnoise.denoise import empirical_bayes, neighbour_bayes
+from leastnoise.denoise import auto, empirical_bayes, neighbour_bayes
 from leastnoise.denoise.neighbour_bayes import expect
 from leastnoise.denoise.rings import ring_sums
 from leastnoise.graphs import Graph
@@ -160,6 +160,13 @@ def test_its_figure_is_honest(truth: str, noise: Any, bias: float, spread: float
     error = np.std(off) / math.sqrt(len(off))
     assert error < spread
     assert abs(np.mean(off)) < bias + 6 * error
+
+
+def test_values_beyond_all_noise_are_left_alone() -> None:
+    y = drawn(30, "gaussian", 1) * 1e100
+    with pytest.raises(errors.OutOfRange):
+        neighbour_bayes(y, 1.0, graph=Graph.path(30))
+    assert auto(y, 1.0, graph=Graph.path(30)).values.tolist() == y.tolist()
 
 
 def test_the_size_of_the_graph_must_fit() -> None:

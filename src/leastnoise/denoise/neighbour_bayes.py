@@ -30,7 +30,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from leastnoise import parameters
+from leastnoise import errors, parameters
 from leastnoise.denoise.arrays import Floats, Noise
 from leastnoise.denoise.empirical_bayes import Fitted, fit_prior
 from leastnoise.denoise.layout import Bounds
@@ -45,6 +45,7 @@ RINGS = (1, 2, 4, 8, 16, 32, 64)  # the last hop of each
 ENOUGH = 128  # nodes seen, after which no further ring is begun
 BELOW, FAR = 3.0, 12.0  # sigma
 GROUPS = {"gaussian": {"values": 8, "departures": 4}, "laplace": {"values": 3, "departures": 3}}
+HUGE = 1e50  # sigma; beyond, fourth powers are no doubles
 CROWD = 50  # nodes a knot needs at least
 
 
@@ -74,6 +75,8 @@ def neighbour_bayes(
     parameters.word("prior", prior, ("values", "departures"))
     knots = GROUPS[noise][prior] if groups is None else parameters.whole("groups", groups, least=1)
     u = y.ravel() / sigma
+    if np.abs(u).max() > HUGE:
+        raise errors.OutOfRange(f"values beyond {HUGE:.0e} sigma have no noise worth taking out. Use them as they are.")
     anchor = 0.0 if support == "nonnegative" else float(np.median(u))
     below = BELOW if support == "nonnegative" else FAR
     bounds = (0.0 if support == "nonnegative" else -math.inf, math.inf)

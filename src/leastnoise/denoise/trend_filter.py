@@ -38,7 +38,7 @@ from leastnoise.parameters import Number
 
 Penalty = Number | Sequence[Number] | Literal["sure"]
 TUNING = 4.0
-EQUAL = 1e-12  # of the largest value: neighbours nearer than this are one piece
+EQUAL = 1e-12  # of the range of the values: neighbours nearer than this are one piece
 COARSE = 4  # groups of nodes to simulate a divergence by, while a penalty is being chosen
 
 
@@ -167,7 +167,7 @@ class Problem:
             self.state = made.state
             return Fit(penalty, made.values, float(made.degrees_of_freedom), made.gap, made.iterations)
         solved = self.network.solve(y, penalty * self.network.weights)
-        values, count = levelled(solved.values, self.graph, EQUAL * float(np.abs(y).max()))
+        values, count = levelled(solved.values, self.graph, EQUAL * float(np.ptp(y)))
         return Fit(penalty, values, float(count), solved.gap, solved.rounds)
 
     def _simulated(self, made: Fit, groups: int) -> Divergence:
