@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ import pages
 from leastnoise import errors, report
 from leastnoise.domain import Domain, Lattice, product
 from leastnoise.graphs import Graph
-from leastnoise.report import document
+from leastnoise.report import contents, document, words
 from test_cli import run
 
 
@@ -151,6 +152,18 @@ def test_what_the_page_says_to_check_holds(tmp_path: Path) -> None:
         exec(with_paths.replace("print(", "told = ("), names)
     assert names["g"].mu == release.guarantee.mu  # type: ignore[union-attr]
     assert [entry.release for entry in names["told"]] == [release.id]
+
+
+def test_an_id_is_text_in_the_code_to_check() -> None:
+    ran: list[bool] = []
+    release = replace(ln.wrap([1.0, 2.0], sigma=1.0), id='x" or ran.append(True) or "')
+    _, code = words.check(contents.gather(release, estimate=None, graph=None))[-1]
+    last = code.splitlines()[-1]
+    book = SimpleNamespace(history=lambda: [SimpleNamespace(release=release.id), SimpleNamespace(release="other")])
+    told: list[Any] = []
+    exec(last, {"book": book, "ran": ran, "print": told.extend})
+    assert ran == []
+    assert [entry.release for entry in told] == [release.id]
 
 
 def test_a_thresholded_release_says_why_it_is_not_denoised(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import re
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -430,6 +431,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise errors.NewerFormat(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")
     try:
         _check_scales(facts)
+        _check_ids(facts)
         loaded = _READERS[what](table, facts, path)
         loaded.explain()  # facts that cannot even be told do not fit together
         return loaded
@@ -447,6 +449,13 @@ def _check_scales(facts: dict[str, Any]) -> None:
         if not numbers or not (
             0 < scale < 1e300 and 0 <= grid < 1e300 and (grid == 0 or 1e-9 < scale / grid < 2.0**53)
         ):
+            raise ValueError
+
+
+def _check_ids(facts: dict[str, Any]) -> None:
+    """An id is what `secrets.token_hex(8)` writes, and nothing that a page or a ledger's reader could run."""
+    for part in (facts, facts.get("parts", {})):
+        if "id" in part and not re.fullmatch("[0-9a-f]{16}", part["id"]):
             raise ValueError
 
 
