@@ -105,8 +105,7 @@ def kind(name: str) -> Any:
 def write(name: str, folder: Path, **options: Any) -> Path:
     """Its page."""
     of = kind(name)
-    if name != "estimate":
-        options["allow_seeded"] = True
+    options["allow_seeded"] = True
     if name == "junctions":
         options["graph"] = city()[0]
     made: Path = of.report(folder / f"{name}.html", **options)

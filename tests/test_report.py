@@ -62,9 +62,9 @@ def test_every_kind_has_a_page_with_its_own_numbers(name: str, tmp_path: Path) -
     of = pages.kind(name)
     np.testing.assert_allclose(first, of.noisy if name == "estimate" else of.values, rtol=1e-6)
     assert page.tags.count("h1") == 1
+    assert ('class="warning"' in text) == ("hides nothing" in page.text) == (name != "wrapped")
     if name != "estimate":
         assert getattr(of, "parts", of).id in page.text
-        assert ("hides nothing" in page.text) == (name != "wrapped")
 
 
 @cache
@@ -100,9 +100,11 @@ def test_the_policy_names_the_two_scripts_and_allows_no_host(tmp_path: Path) -> 
 
 
 def test_seeded_noise_is_refused_unless_told(tmp_path: Path) -> None:
-    for name in ("few", "means", "quantiles", "sparse"):
+    for name in ("few", "means", "quantiles", "sparse", "estimate"):
         with pytest.raises(errors.SeededRelease, match="allow_seeded"):
             pages.kind(name).report(tmp_path / "page.html")
+    with pytest.raises(errors.SeededRelease, match="allow_seeded"):
+        ln.wrap(np.zeros(6), sigma=1).report(tmp_path / "page.html", estimate=pages.kind("estimate"))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -225,7 +225,7 @@ class Release:
             }
             options = {**known.get(method, {}), **options}
         made = denoise.METHODS[method](self.values, self.std, noise=self.mechanism, **options)
-        return replace(made, domain=self.domain)
+        return replace(made, domain=self.domain, seeded=self.seeded)
 
     def plot(self, **options: Any) -> Any:
         """The values with their intervals as a picture: `leastnoise.plot.release`, which also takes
@@ -241,7 +241,8 @@ class Release:
         """
         from leastnoise import report
 
-        refuse_seeded_noise(self.seeded, allow_seeded)
+        seeded = self.seeded or getattr(options.get("estimate"), "seeded", False)
+        storage.refuse_seeded_noise(seeded, allow_seeded)
         return report.write(path, self, **options)
 
     def explain(self) -> str:
@@ -352,7 +353,7 @@ class Release:
 
     def refuse_seeded(self, allowed: bool) -> None:
         """Refuse to write noise that can be repeated."""
-        refuse_seeded_noise(self.seeded, allowed)
+        storage.refuse_seeded_noise(self.seeded, allowed)
 
     def facts(self) -> dict[str, Any]:
         """Everything but the values, as JSON."""
@@ -457,14 +458,6 @@ def _check_ids(facts: dict[str, Any]) -> None:
     for part in (facts, facts.get("parts", {})):
         if "id" in part and not re.fullmatch("[0-9a-f]{16}", part["id"]):
             raise ValueError
-
-
-def refuse_seeded_noise(seeded: bool, allowed: bool) -> None:
-    if seeded and not allowed:
-        raise errors.SeededRelease(
-            "This release was made with a test's seed, so its noise can be repeated and hides nobody. Release again "
-            "outside leastnoise.testing.seeded, or say allow_seeded=True for a file that is never published."
-        )
 
 
 def guarantee_facts(guarantee: Promise | None) -> dict[str, Any] | None:

@@ -185,7 +185,7 @@ def _estimator(name: str, error: float, share: float | None, part: float, chosen
 
 
 def _warning(contents: Contents) -> str:
-    if not getattr(contents.release, "seeded", False):
+    if not any(getattr(made, "seeded", False) for made in (contents.release, contents.estimate)):
         return ""
     told = "The noise came from a test's seed, so it hides nothing. Never publish this."
     return f'<p class="warning" role="alert">{escape(told)}</p>'
