@@ -85,7 +85,7 @@ def page(
         paper=escape(words.PAPER),
         check=_check(contents),
         version=escape(VERSION),
-        data=_json({"name": name, "first": _first(pictures), "table": _table(thinned(contents)),
+        data=_json({"name": name, "first": _first(pictures), "decimals": contents.decimals, "table": _table(thinned(contents)),
                     "pictures": {key: _drawn(picture) for key, picture in pictures.items()}}),
         vega=vega,
         script=script,
