@@ -173,9 +173,8 @@ def test_a_tooltip_obeys_no_name_of_a_column_and_loses_no_line(name: str) -> Non
 
 def test_bins_of_one_name_have_a_bar_each() -> None:
     pairs = listed(("one", "two"), [("a", "b, c"), ("a, b", "c")])
-    chart = json.loads(Page(report.page(replace(ln.wrap([1.0, 2.0], sigma=1.0), domain=pairs))).data)["pictures"][
-        "chart"
-    ]
+    page = Page(report.page(replace(ln.wrap([1.0, 2.0], sigma=1.0), domain=pairs)))
+    chart = json.loads(page.data)["pictures"]["chart"]
     assert chart["columns"]["label"] == ["a, b, c"] * 2
     assert chart["columns"]["place"] == [0, 1]
     for layer in chart["spec"]["layer"]:
