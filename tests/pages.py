@@ -12,12 +12,13 @@ import numpy as np
 
 import leastnoise as ln
 from leastnoise import datasets
-from leastnoise.domain import Domain, Lattice, product
+from leastnoise.domain import Domain, Edges, Lattice, product
 from leastnoise.graphs import Graph
 from leastnoise.testing import seeded
 
 HOSTILE = '</script><img src=x onerror="document.title=1"><!-- & "\u2028\' =1+1'
 TOWNS = ("Aš", "北京", HOSTILE, "=2+5", "Ōtsu", "new\nline")
+METRES = (0.1 + 0.2, 4_500_000_000.5, 4_500_000_001.25, 4_500_000_002.0)
 PROMISE = {"epsilon": 0.5, "delta": 1e-6}
 
 
@@ -87,9 +88,20 @@ def wrapped() -> ln.Release:
     return ln.wrap(np.random.default_rng(0).normal(0, 30, 60), sigma=3.0)
 
 
+def large() -> ln.Release:
+    """Real numbers and real keys that differ in their tenth digit."""
+    made = ln.wrap([123456789.25, 123456790.75, 123456789.5], sigma=2.0)
+    return replace(made, domain=product(["metres"], Edges(METRES)))
+
+
+def namesakes() -> ln.Release:
+    """A column that a tooltip would obey, and two bins of one name: a text and no key at all."""
+    return replace(ln.wrap([5.0, 9.0, 7.0], sigma=1.0), domain=product(["image"], ["x.png", "none"], nulls="bin"))
+
+
 KINDS: dict[str, Callable[[], Any]] = {
     made.__name__: made
-    for made in (few, one, many, lattice, real, junctions, means, quantiles, unknown, sparse, wrapped)
+    for made in (few, one, many, lattice, real, junctions, means, quantiles, unknown, sparse, wrapped, large, namesakes)
 }
 
 
@@ -105,8 +117,7 @@ def kind(name: str) -> Any:
 def write(name: str, folder: Path, **options: Any) -> Path:
     """Its page."""
     of = kind(name)
-    if name != "estimate":
-        options["allow_seeded"] = True
+    options["allow_seeded"] = True
     if name == "junctions":
         options["graph"] = city()[0]
     made: Path = of.report(folder / f"{name}.html", **options)

@@ -73,6 +73,28 @@ def test_control_characters_in_a_file_do_not_reach_the_terminal(rows: Path) -> N
     assert "\\x1b" in err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["count", "rows.parquet", "--unit", "n\x1b[2J"],
+        ["histogram", "rows.parquet", "--by", "n\x1b[2J", "--keys", "1,2", "--unit", "taxi"],
+    ],
+)
+def test_control_characters_in_the_name_of_a_column_do_not_reach_the_terminal(rows: Path, command: list[str]) -> None:
+    code, out, err = run(*command, "--max-rows", "1", *ASK, "-o", "o.parquet")
+    assert (code, err) == (0, "")
+    assert "\x1b" not in out
+    assert "n\\x1b[2J" in out
+
+
+def test_control_characters_in_the_facts_of_a_ledger_do_not_reach_the_terminal(rows: Path) -> None:
+    told = [run("budget", "create", "b.ledger", *ASK, "--unit", "n\x1b[2J"), run("budget", "b.ledger")]
+    for code, out, err in told:
+        assert (code, err) == (0, "")
+        assert "\x1b" not in out
+        assert "n\\x1b[2J" in out
+
+
 def test_markup_in_keys_is_text(rows: Path) -> None:
     typed = ["--by", "z", "--keys", "[/b],[red]x", "--unit", "taxi", "--max-rows", "1", *ASK, "-o", "o.parquet"]
     code, out, err = run("histogram", "rows.parquet", *typed)

@@ -240,6 +240,9 @@ def _rewrite(path: Path, change: dict[str, Any]) -> None:
         ({"what": "picture"}, errors.NewerFormat, "picture"),
         ({"format": "one"}, errors.NotOurs, "not written by"),
         ({"made": "yesterday"}, errors.NotOurs, "edited or damaged"),
+        ({"id": '"]); print("0123456789abcdef'}, errors.NotOurs, "edited or damaged"),
+        ({"id": "0123456789abcdef\n"}, errors.NotOurs, "edited or damaged"),
+        ({"id": 1234567890123456}, errors.NotOurs, "edited or damaged"),
         ({"guarantee": {"type": "Nonsense"}}, errors.NotOurs, "edited or damaged"),
         ({"domain": [{"name": "bin", "axis": {"type": "Keys", "size": 7}}]}, errors.NotOurs, "edited or damaged"),
     ],
@@ -249,6 +252,16 @@ def test_strange_files_are_refused(change: Any, mistake: type[Exception], words:
     _rewrite(tmp_path / "r.parquet", change)
     with pytest.raises(mistake, match=words):
         ln.load(tmp_path / "r.parquet")
+
+
+def test_a_strange_id_of_the_parts_of_a_mean_is_refused(tmp_path: Path) -> None:
+    table = ln.table(pd.DataFrame({"who": [1, 2], "fare": [3.0, 4.0]}), unit="who")
+    table.mean("fare", clip=(0, 5), max_rows=1).release(epsilon=1, delta=1e-6).save(tmp_path / "m.parquet")
+    parts = json.loads(pq.read_schema(tmp_path / "m.parquet").metadata[b"leastnoise"])["parts"]
+    ln.load(tmp_path / "m.parquet")
+    _rewrite(tmp_path / "m.parquet", {"parts": {**parts, "id": "one"}})
+    with pytest.raises(errors.NotOurs, match="edited or damaged"):
+        ln.load(tmp_path / "m.parquet")
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,9 @@ from hypothesis import strategies as st
 import leastnoise as ln
 import pages
 from leastnoise import errors, report
-from leastnoise.domain import Domain, Lattice, product
+from leastnoise.domain import Domain, Lattice, listed, product
 from leastnoise.graphs import Graph
-from leastnoise.report import document
+from leastnoise.report import contents, document, words
 from test_cli import run
 
 
@@ -59,11 +60,13 @@ def test_every_kind_has_a_page_with_its_own_numbers(name: str, tmp_path: Path) -
     assert len(text) < 3_000_000
     first = next(c for c in json.loads(page.data)["table"] if not c["key"])["values"]
     of = pages.kind(name)
-    np.testing.assert_allclose(first, of.noisy if name == "estimate" else of.values, rtol=1e-6)
+    np.testing.assert_array_equal(first, of.noisy if name == "estimate" else of.values)
     assert page.tags.count("h1") == 1
+    assert (
+        ('class="warning"' in text) == ("hides nothing" in page.text) == (name not in ("wrapped", "large", "namesakes"))
+    )
     if name != "estimate":
         assert getattr(of, "parts", of).id in page.text
-        assert ("hides nothing" in page.text) == (name != "wrapped")
 
 
 @cache
@@ -99,9 +102,11 @@ def test_the_policy_names_the_two_scripts_and_allows_no_host(tmp_path: Path) -> 
 
 
 def test_seeded_noise_is_refused_unless_told(tmp_path: Path) -> None:
-    for name in ("few", "means", "quantiles", "sparse"):
+    for name in ("few", "means", "quantiles", "sparse", "estimate"):
         with pytest.raises(errors.SeededRelease, match="allow_seeded"):
             pages.kind(name).report(tmp_path / "page.html")
+    with pytest.raises(errors.SeededRelease, match="allow_seeded"):
+        ln.wrap(np.zeros(6), sigma=1).report(tmp_path / "page.html", estimate=pages.kind("estimate"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -114,9 +119,9 @@ def test_a_million_bins_are_told_in_a_small_page() -> None:
     assert "means of 667 neighbouring bins" in page.text
     assert page.columns["bin"] == list(range(0, 1_000_000, 200))
     chart = json.loads(page.data)["pictures"]["chart"]["columns"]
-    np.testing.assert_allclose(chart["value"][0], release.values[:667].mean(), rtol=1e-5)
+    np.testing.assert_allclose(chart["value"][0], release.values[:667].mean(), rtol=1e-12)
     width = 2 * release.law.sum_half_width(667, 0.95) / 667
-    np.testing.assert_allclose(np.subtract(chart["high"], chart["low"])[:-1], width, rtol=1e-4)
+    np.testing.assert_allclose(np.subtract(chart["high"], chart["low"])[:-1], width, rtol=1e-12)
 
 
 def test_a_large_lattice_is_shown_in_blocks() -> None:
@@ -125,7 +130,63 @@ def test_a_large_lattice_is_shown_in_blocks() -> None:
     page = Page(report.page(replace(ln.wrap(values, sigma=1.0), domain=Domain(("cell",), (cells,))), estimate=None))
     chart = json.loads(page.data)["pictures"]["chart"]["columns"]
     assert "means of blocks of 3 by 3 cells" in page.text
-    np.testing.assert_allclose(chart["value"][0], values.reshape(100, 200)[:3, :3].mean(), rtol=1e-6)
+    np.testing.assert_allclose(chart["value"][0], values.reshape(100, 200)[:3, :3].mean(), rtol=1e-12)
+
+
+def test_no_digit_is_lost_on_the_way_to_the_table_and_the_chart() -> None:
+    release = pages.kind("large")
+    low, high = release.interval(0.95)
+    page = Page(report.page(release, estimate=release.denoise("james_stein")))
+    data = json.loads(page.data)
+    shown = {"value": "Published", "low": "Low", "high": "High"}
+    for name, real in (("value", release.values), ("low", low), ("high", high)):
+        assert page.columns[shown[name]] == data["pictures"]["chart"]["columns"][name] == real.tolist()
+    assert page.columns["metres_low"] == list(pages.METRES[:3])
+    assert data["pictures"]["chart"]["columns"]["label"] == [
+        "0.3, 4500000000.5",
+        "4500000000.5, 4500000001.25",
+        "4500000001.25, 4500000002",
+    ]
+    assert "from 123,456,789.25 to 123,456,790.75" in data["pictures"]["chart"]["alt"]
+
+
+@given(exponent=st.integers(-25, 25), lead=st.floats(1, 9.99))
+def test_people_are_shown_a_hundredth_of_the_half_width_and_no_digits_of_noise(exponent: int, lead: float) -> None:
+    sigma = lead * 10.0**exponent
+    release = ln.wrap([0.0, sigma], sigma=sigma)
+    found = contents.gather(release, estimate=None, graph=None)
+    half = release.law.half_width(0.95)
+    step = 10.0**-found.decimals
+    assert step <= max(half / 100, 10.0**-contents.FINEST) * (1 + 1e-9)
+    assert found.decimals == 0 or step > half / 1000 * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("name", ["title", "image", "__proto__", "published", "denoised", "95 % low", "95 % high"])
+def test_a_tooltip_obeys_no_name_of_a_column_and_loses_no_line(name: str) -> None:
+    release = replace(pages.kind("few"), domain=product([name], pages.TOWNS))
+    spec = json.loads(Page(report.page(release)).data)["pictures"]["chart"]["spec"]
+    titles = [tip["title"] for tip in spec["layer"][0]["encoding"]["tooltip"]]
+    assert len(set(titles)) == 5
+    assert titles[0] == f"{name} (bin)"
+    assert not {"title", "image", "__proto__"} & set(titles)
+
+
+def test_bins_of_one_name_have_a_bar_each() -> None:
+    pairs = listed(("one", "two"), [("a", "b, c"), ("a, b", "c")])
+    page = Page(report.page(replace(ln.wrap([1.0, 2.0], sigma=1.0), domain=pairs)))
+    chart = json.loads(page.data)["pictures"]["chart"]
+    assert chart["columns"]["label"] == ["a, b, c"] * 2
+    assert chart["columns"]["place"] == [0, 1]
+    for layer in chart["spec"]["layer"]:
+        assert layer["encoding"]["y"]["field"] == "place"
+    assert {"name": "labels", "value": ["a, b, c"] * 2} in chart["spec"]["params"]
+
+
+def test_cells_far_from_the_origin_stay_apart() -> None:
+    cells = Lattice("x", "y", 0.5).box(x=(5_000_000, 5_000_004), y=(0, 2))
+    release = replace(ln.wrap(np.arange(32.0), sigma=1.0), domain=Domain(("cell",), (cells,)))
+    chart = json.loads(Page(report.page(release, estimate=None)).data)["pictures"]["chart"]["columns"]
+    assert len(set(zip(chart["across"], chart["along"], strict=True))) == cells.size == 32
 
 
 def test_numbers_beyond_a_double_stay_exact() -> None:
@@ -151,6 +212,18 @@ def test_what_the_page_says_to_check_holds(tmp_path: Path) -> None:
         exec(with_paths.replace("print(", "told = ("), names)
     assert names["g"].mu == release.guarantee.mu  # type: ignore[union-attr]
     assert [entry.release for entry in names["told"]] == [release.id]
+
+
+def test_an_id_is_text_in_the_code_to_check() -> None:
+    ran: list[bool] = []
+    release = replace(ln.wrap([1.0, 2.0], sigma=1.0), id='x" or ran.append(True) or "')
+    _, code = words.check(contents.gather(release, estimate=None, graph=None))[-1]
+    last = code.splitlines()[-1]
+    book = SimpleNamespace(history=lambda: [SimpleNamespace(release=release.id), SimpleNamespace(release="other")])
+    told: list[Any] = []
+    exec(last, {"book": book, "ran": ran, "print": told.extend})
+    assert ran == []
+    assert [entry.release for entry in told] == [release.id]
 
 
 def test_a_thresholded_release_says_why_it_is_not_denoised(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_a_page_loads_without_a_word_asks_no_host_and_fits_every_screen(
     page = written(name).as_uri()
     assert [url for url in requests(b, page) if not url.startswith("data:")] == [page]
     drawn = b.find_elements(By.CSS_SELECTOR, ".chart")
-    assert len(drawn) == {"one": 2, "estimate": 1, "wrapped": 2}.get(name, 3)
+    assert len(drawn) == {"one": 2, "estimate": 1, "wrapped": 2, "large": 2, "namesakes": 2}.get(name, 3)
     assert all(chart.find_elements(By.CSS_SELECTOR, "svg, canvas") for chart in drawn)
     described(b)
     more = ((390, "light"), (1280, "dark")) if name in ("few", "junctions") else ()
@@ -163,6 +163,20 @@ def test_a_hostile_key_is_only_text(opened: Callable[..., Any]) -> None:
     WebDriverWait(b, 60).until(lambda b: b.find_elements(By.CSS_SELECTOR, "#vg-tooltip-element.visible"))
     assert b.find_elements(By.CSS_SELECTOR, "img") == []
     assert b.title == "Counts by town"
+
+
+def test_bins_of_one_name_have_a_bar_each_and_a_tooltip_loads_no_image(opened: Callable[..., Any]) -> None:
+    b = opened("namesakes")
+    bars = b.find_elements(By.CSS_SELECTOR, "#chart svg .mark-rect path")
+    assert len({bar.rect["y"] for bar in bars}) == 3
+    names = [text.get_property("textContent") for text in b.find_elements(By.CSS_SELECTOR, "#chart svg text")]
+    assert [name for name in names if name in ("x.png", "none")] == ["x.png", "none", "none"]
+    webdriver.ActionChains(b).move_to_element(bars[0]).perform()
+    WebDriverWait(b, 60).until(lambda b: b.find_elements(By.CSS_SELECTOR, "#vg-tooltip-element.visible"))
+    tip = b.find_element(By.ID, "vg-tooltip-element")
+    assert tip.find_elements(By.CSS_SELECTOR, "img, h2") == []
+    assert "image (bin)" in tip.text
+    assert "x.png" in tip.text
 
 
 @pytest.mark.parametrize("name", ["few", "many", "lattice", "junctions", "real", "estimate"])
@@ -255,6 +269,29 @@ def test_text_stands_out_from_paper_by_day_and_by_night(mode: str, opened: Calla
     ):
         ink = luminance(b.execute_script(css, b.find_element(By.CSS_SELECTOR, words), "color"))
         assert (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05) >= 4.5, words
+
+
+def test_the_table_shows_digits_that_the_noise_leaves_and_the_download_all(
+    opened: Callable[..., Any], downloads: Path
+) -> None:
+    b = opened("large")
+    rows = b.find_elements(By.CSS_SELECTOR, "#table tbody tr")
+    cells = [[cell.text for cell in row.find_elements(By.TAG_NAME, "td")] for row in rows]
+    assert [row[:3] for row in cells] == [
+        ["0.3", "4500000000.5", "123,456,789.25"],
+        ["4500000000.5", "4500000001.25", "123,456,790.75"],
+        ["4500000001.25", "4500000002", "123,456,789.5"],
+    ]
+    assert cells[0][3:5] == ["123,456,785.33", "123,456,793.17"]
+    b.find_element(By.ID, "download").click()
+    path = downloads / "large.csv"
+    WebDriverWait(b, 60).until(lambda _: path.exists())
+    with path.open(newline="", encoding="utf-8") as lines:
+        _, *held = csv.reader(lines)
+    release = pages.kind("large")
+    keys = (pages.METRES[:3], pages.METRES[1:])
+    real = np.stack([*keys, release.values, *release.interval(0.95)], axis=1)
+    assert [[float(cell) for cell in row[:5]] for row in held] == real.tolist()
 
 
 def test_the_download_holds_every_number(opened: Callable[..., Any], downloads: Path) -> None:

@@ -227,7 +227,7 @@ def release(
     if json:
         _print_json({"output": output, "bins": made.bins, "sigma": made.sigma, "mechanism": made.mechanism})
         return
-    Console().print(made.explain(), markup=False, highlight=False)
+    Console().print(cli_words.shown(made.explain()), markup=False, highlight=False)
     Console().print(f"Written: {output}", markup=False, highlight=False)
 
 

@@ -54,7 +54,7 @@ def show(
         _print_json(book, history, checked)
         return
     console = Console()
-    console.print(str(book), highlight=False, markup=False, soft_wrap=True)
+    console.print(shown(book), highlight=False, markup=False, soft_wrap=True)
     if history:
         console.print(_table(book.history()))
     if checked is not None:
@@ -92,7 +92,7 @@ def create(
     if json:
         _print_json(book, False, None)
     else:
-        Console().print(str(book), highlight=False, markup=False, soft_wrap=True)
+        Console().print(shown(book), highlight=False, markup=False, soft_wrap=True)
 
 
 def _table(entries: list[Entry]) -> Table:

@@ -12,6 +12,7 @@ from rich.console import Console
 import leastnoise as ln
 from leastnoise import errors, storage
 from leastnoise.bin_graph import bin_graph
+from leastnoise.cli_words import shown
 
 
 def denoise(
@@ -46,7 +47,7 @@ def denoise(
             json_text.dumps({"output": str(output), "method": made.method, "rmse": made.rmse, "was": made.sigma})
         )
         return
-    Console().print(made.explain(), highlight=False, markup=False)
+    Console().print(shown(made.explain()), highlight=False, markup=False)
     Console().print(f"Written: {output}", highlight=False, markup=False)
 
 

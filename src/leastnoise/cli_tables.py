@@ -226,7 +226,7 @@ def _publish(query: Any, output: str, as_json: bool, quiet: bool, asked: dict[st
         return
     console = Console()
     console.print(_first_rows(made))
-    console.print(made.explain(), markup=False, highlight=False)
+    console.print(shown(made.explain()), markup=False, highlight=False)
     console.print(f"Written: {output}", markup=False, highlight=False)
 
 
@@ -234,7 +234,7 @@ def _first_rows(made: Any) -> Table:
     found = made.to_arrow()
     table = Table(caption=f"the first {_SHOWN} of {found.num_rows:,} rows" if found.num_rows > _SHOWN else None)
     for name in found.column_names:
-        table.add_column(escape(name), justify="right")
+        table.add_column(escape(shown(name)), justify="right")
     for row in found.slice(0, _SHOWN).to_pylist():
         table.add_row(*(f"{cell:.6g}" if isinstance(cell, float) else escape(shown(cell)) for cell in row.values()))
     return table

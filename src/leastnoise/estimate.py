@@ -56,6 +56,7 @@ class Estimate:
     posterior_std: float | None = None  # of every bin, where the posterior is Gaussian
     domain: Domain | None = None
     words: str = ""
+    seeded: bool = False  # the release that it was made from came from a test's seed
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
@@ -112,10 +113,11 @@ class Estimate:
 
         return plot.estimate(self, **options)
 
-    def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
+    def report(self, path: str | os.PathLike[str], *, allow_seeded: bool = False, **options: Any) -> Path:
         """One HTML page for people, with nothing to fetch. The guarantee is told by the page of the release itself."""
         from leastnoise import report
 
+        storage.refuse_seeded_noise(self.seeded, allow_seeded)
         return report.write(path, self, **options)
 
     def explain(self) -> str:
@@ -128,12 +130,15 @@ class Estimate:
             lines.append(f"The noise was {self.sigma:.4g}; what is left of it cannot be told without the truth.")
         else:
             lines.append(f"The error is estimated at {seen['rmse']:.4g} a bin; it was {self.sigma:.4g} before.")
+        if self.seeded:
+            lines.append("WARNING: the noise came from a test's seed, so it hides nothing. Never publish this.")
         return "\n".join(line for line in lines if line)
 
     def __repr__(self) -> str:
         rmse = self.rmse
         left = "error unknown" if rmse is None else f"rmse {rmse:.4g}"
-        return f"<Estimate of {self.bins:,} values by {self.method}, {left}, was {self.sigma:.4g}>"
+        loud = ", SEEDED: hides nothing" if self.seeded else ""
+        return f"<Estimate of {self.bins:,} values by {self.method}, {left}, was {self.sigma:.4g}{loud}>"
 
     def _columns(self) -> dict[str, Any]:
         keys = {"bin": np.arange(self.bins)} if self.domain is None else key_columns(self.domain, self.bins)
@@ -161,8 +166,9 @@ class Estimate:
             raise errors.MissingPackage.named("polars", "to_polars()") from None
         return pl.DataFrame(self._columns())
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file: key columns, `value` and `noisy`, with all the rest in its metadata."""
+        storage.refuse_seeded_noise(self.seeded, allow_seeded)
         kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _ELSEWHERE}
         judged = self.judge()
         facts = {

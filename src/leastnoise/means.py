@@ -22,7 +22,7 @@ from leastnoise import parameters, storage
 from leastnoise.keys import key_columns, read_domain, write_domain
 from leastnoise.law import normal_reach
 from leastnoise.parameters import Floats, Number
-from leastnoise.releases import Interval, Release, refuse_seeded_noise, register
+from leastnoise.releases import Interval, Release, register
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,7 +117,7 @@ class MeanRelease:
         """One HTML page for people, with nothing to fetch: `leastnoise.report.write`."""
         from leastnoise import report
 
-        refuse_seeded_noise(self.parts.seeded, allow_seeded)
+        storage.refuse_seeded_noise(self.parts.seeded, allow_seeded)
         return report.write(path, self, **options)
 
     def explain(self) -> str:

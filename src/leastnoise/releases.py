@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import re
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -224,7 +225,7 @@ class Release:
             }
             options = {**known.get(method, {}), **options}
         made = denoise.METHODS[method](self.values, self.std, noise=self.mechanism, **options)
-        return replace(made, domain=self.domain)
+        return replace(made, domain=self.domain, seeded=self.seeded)
 
     def plot(self, **options: Any) -> Any:
         """The values with their intervals as a picture: `leastnoise.plot.release`, which also takes
@@ -240,7 +241,8 @@ class Release:
         """
         from leastnoise import report
 
-        refuse_seeded_noise(self.seeded, allow_seeded)
+        seeded = self.seeded or getattr(options.get("estimate"), "seeded", False)
+        storage.refuse_seeded_noise(seeded, allow_seeded)
         return report.write(path, self, **options)
 
     def explain(self) -> str:
@@ -351,7 +353,7 @@ class Release:
 
     def refuse_seeded(self, allowed: bool) -> None:
         """Refuse to write noise that can be repeated."""
-        refuse_seeded_noise(self.seeded, allowed)
+        storage.refuse_seeded_noise(self.seeded, allowed)
 
     def facts(self) -> dict[str, Any]:
         """Everything but the values, as JSON."""
@@ -430,6 +432,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise errors.NewerFormat(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")
     try:
         _check_scales(facts)
+        _check_ids(facts)
         loaded = _READERS[what](table, facts, path)
         loaded.explain()  # facts that cannot even be told do not fit together
         return loaded
@@ -450,12 +453,11 @@ def _check_scales(facts: dict[str, Any]) -> None:
             raise ValueError
 
 
-def refuse_seeded_noise(seeded: bool, allowed: bool) -> None:
-    if seeded and not allowed:
-        raise errors.SeededRelease(
-            "This release was made with a test's seed, so its noise can be repeated and hides nobody. Release again "
-            "outside leastnoise.testing.seeded, or say allow_seeded=True for a file that is never published."
-        )
+def _check_ids(facts: dict[str, Any]) -> None:
+    """An id is what `secrets.token_hex(8)` writes, and nothing that a page or a ledger's reader could run."""
+    for part in (facts, facts.get("parts", {})):
+        if "id" in part and not re.fullmatch("[0-9a-f]{16}", part["id"]):
+            raise ValueError
 
 
 def guarantee_facts(guarantee: Promise | None) -> dict[str, Any] | None:

@@ -24,7 +24,6 @@ from leastnoise.releases import (
     Values,
     guarantee_facts,
     read_guarantee,
-    refuse_seeded_noise,
     register,
 )
 from leastnoise.version import VERSION
@@ -100,7 +99,7 @@ class SparseRelease:
         """One HTML page for people, with nothing to fetch: `leastnoise.report.write`."""
         from leastnoise import report
 
-        refuse_seeded_noise(self.seeded, allow_seeded)
+        storage.refuse_seeded_noise(self.seeded, allow_seeded)
         return report.write(path, self, **options)
 
     def explain(self) -> str:
@@ -137,7 +136,7 @@ class SparseRelease:
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file: `index` and `value`, with all the rest in its metadata."""
-        refuse_seeded_noise(self.seeded, allow_seeded)
+        storage.refuse_seeded_noise(self.seeded, allow_seeded)
         facts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("indices", "values", "domain")}
         facts |= {
             "limits": dict(self.limits),

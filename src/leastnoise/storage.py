@@ -84,6 +84,15 @@ def refuse_unknown(facts: dict[str, Any], known: set[str], path: str | os.PathLi
         raise errors.NotOurs(f"{os.fspath(path)!r} lacks {', '.join(missing)}; it may have been edited.")
 
 
+def refuse_seeded_noise(seeded: bool, allowed: bool) -> None:
+    """Refuse to write noise that can be repeated."""
+    if seeded and not allowed:
+        raise errors.SeededRelease(
+            "This release was made with a test's seed, so its noise can be repeated and hides nobody. Release again "
+            "outside leastnoise.testing.seeded, or say allow_seeded=True for a file that is never published."
+        )
+
+
 def check_writable(path: str | os.PathLike[str], *, sources: Iterable[str] = ()) -> None:
     """Refuse a path that cannot be written, or that is one of the sources, before any noise is drawn for it."""
     for source in sources:

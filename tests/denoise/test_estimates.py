@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 import leastnoise as ln
-from leastnoise import errors
+from leastnoise import errors, testing
 from leastnoise.cli_denoise import denoise as command
 from leastnoise.domain import Domain, Keys
 from leastnoise.law import Gaussian
@@ -70,6 +70,28 @@ def test_what_is_saved_is_loaded(tmp_path: Path, method: str) -> None:
     assert back.explain() == made.explain()
     assert dict(back.parameters) == dict(made.parameters)
     assert back.domain == made.domain
+
+
+def test_noise_of_a_seed_is_told_kept_and_refused(tmp_path: Path) -> None:
+    with testing.seeded(1):
+        made = ln.release(np.arange(20), sensitivity=1, epsilon=1, delta=1e-6).denoise()
+    assert made.seeded
+    assert "SEEDED: hides nothing" in repr(made)
+    assert "WARNING" in made.explain()
+    for write in (made.save, made.report):
+        with pytest.raises(errors.SeededRelease, match="allow_seeded=True"):
+            write(tmp_path / "e.html")
+    assert list(tmp_path.iterdir()) == []
+    made.save(tmp_path / "e.parquet", allow_seeded=True)
+    back = ln.load(tmp_path / "e.parquet")
+    assert back.seeded
+    mixed = ln.denoise.aggregate(back.noisy, back.sigma, {"one": back})
+    for again in (back, mixed):
+        with pytest.raises(errors.SeededRelease):
+            again.save(tmp_path / "f.parquet")
+    fresh = ln.release(np.arange(20), sensitivity=1, epsilon=1, delta=1e-6).denoise()
+    assert not fresh.seeded
+    assert "hides nothing" not in repr(fresh) + fresh.explain()
 
 
 def test_shapes_survive_a_file(tmp_path: Path) -> None:

@@ -162,6 +162,7 @@ def aggregate(
         parameters={"weights": shares, "errors": _errors(estimates, level), "nonnegative": nonnegative},
         judge=lambda: judgement,
         words=_words(estimates, shares, level),
+        seeded=any(e.seeded for e in estimates.values()),
     )
 
 

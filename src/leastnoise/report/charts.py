@@ -14,7 +14,7 @@ import numpy as np
 
 from leastnoise import errors, labels
 from leastnoise.parameters import Floats
-from leastnoise.report.contents import DOTS, MOST, SIDE, STEPS, Contents
+from leastnoise.report.contents import DOTS, FINEST, MOST, SIDE, STEPS, Contents
 
 KILOMETRES_A_DEGREE = 111.32
 Rows = dict[str, list[Any]]
@@ -57,15 +57,16 @@ def main(contents: Contents) -> Picture | None:
 def _columns(contents: Contents, places: Any) -> Rows:
     """The numbers of some bins, and what they are called."""
     keys = [column.values for column in contents.keys]
-    names = [", ".join(labels.text(_short(column[int(i)])) for column in keys) for i in places]
+    names = [", ".join(_name(column[int(i)]) for column in keys) for i in places]
     numbers = {
         c.name: np.asarray(c.values, dtype=float)[places].tolist() for c in contents.numbers if c.name != "count"
     }
     return {"label": names, **numbers}
 
 
-def _short(key: Any) -> Any:
-    return float(f"{key:.7g}") if isinstance(key, (float, np.floating)) else key
+def _name(key: Any) -> str:
+    """The key in words, a number to as many digits as any double holds: 0.30000000000000004 is 0.3."""
+    return f"{key:.15g}" if isinstance(key, (float, np.floating)) else labels.text(key)
 
 
 def _shown(alt: Any, chart: Any) -> Any:
@@ -73,11 +74,16 @@ def _shown(alt: Any, chart: Any) -> Any:
     return chart.transform_calculate(shown="datum[column]")
 
 
+OBEYED = ("title", "image", "__proto__")  # names that a tooltip does not show as a line
+
+
 def _tooltip(alt: Any, contents: Contents) -> list[Any]:
     titles = {"value": "published", "low": "95 % low", "high": "95 % high", "estimate": "denoised"}
     by = contents.keys[0].title if len(contents.keys) == 1 else "bin"
+    by = f"{by} (bin)" if by in (*OBEYED, *titles.values()) else by
     have = [c.name for c in contents.numbers if c.name in titles]
-    fields = [alt.Tooltip(f"{name}:Q", title=titles[name], format=",.6~g") for name in have]
+    form = f",.{contents.decimals}~f" if contents.decimals < FINEST else ",.6~g"
+    fields = [alt.Tooltip(f"{name}:Q", title=titles[name], format=form) for name in have]
     return [alt.Tooltip("label:N", title=by), *fields]
 
 
@@ -92,7 +98,8 @@ def _bars(contents: Contents) -> Picture:
     column = alt.param(name="column", value=_first(contents))
     tips = _tooltip(alt, contents)
     by = contents.keys[0].title if len(contents.keys) == 1 else "bin"
-    y = alt.Y("label:N", sort=None, title=by)
+    axis = alt.Axis(labelExpr="labels[datum.value]")  # two bins may be called the same
+    y = alt.Y("place:O", sort=None, title=by, axis=axis)
     base = _shown(alt, alt.Chart(data)).encode(y=y)
     wide = alt.condition("column == 'value'", alt.value(1), alt.value(0))
     if contents.shape == "dots":
@@ -100,13 +107,15 @@ def _bars(contents: Contents) -> Picture:
     else:
         mark = base.mark_bar(style="bars")
     columns = _columns(contents, np.arange(contents.size))
+    columns["place"] = list(range(contents.size))
+    names = alt.param(name="labels", value=columns["label"])
     scale = alt.Scale(domain=_reach(columns, zero=contents.shape != "dots"), nice=False)
     x = alt.X("shown:Q", title=contents.numbers[0].title.lower(), scale=scale)
     layers = [mark.encode(x=x, tooltip=tips)]
     if contents.number("low") is not None:
         rule = base.mark_rule(style="interval", strokeWidth=1.5)
         layers.append(rule.encode(x=alt.X("low:Q"), x2="high:Q", opacity=wide, tooltip=tips))
-    chart = alt.layer(*layers).add_params(column).properties(height=26 * contents.size)
+    chart = alt.layer(*layers).add_params(column, names).properties(height=26 * contents.size)
     return Picture(_spec(chart), columns, _alt(contents, "A bar for each bin"))
 
 
@@ -212,12 +221,12 @@ def _cells(contents: Contents, plane: labels.Plane) -> tuple[Rows, int, int, str
     if plane.extent is not None:
         step = (plane.extent[1] - plane.extent[0]) / plane.columns
         ends = [plane.extent[0] + ends[0] * step, plane.extent[2] + ends[1] * step]
-        columns["across"], columns["along"] = ([float(f"{v:.7g}") for v in end] for end in ends)
+        columns["across"], columns["along"] = ([float(f"{v:.15g}") for v in end] for end in ends)
     else:
         domain = contents.domain
         first, second = domain.axes if domain is not None else ((), ())
-        columns["across"] = [labels.text(second.key(int(i))) for i in ends[0]]  # type: ignore[union-attr]
-        columns["along"] = [labels.text(first.key(int(i))) for i in ends[1]]  # type: ignore[union-attr]
+        columns["across"] = [_name(second.key(int(i))) for i in ends[0]]  # type: ignore[union-attr]
+        columns["along"] = [_name(first.key(int(i))) for i in ends[1]]  # type: ignore[union-attr]
     if block == 1:
         return columns, rows, across, ""
     for name in ("value", "estimate"):
@@ -320,7 +329,7 @@ def _alt(contents: Contents, what: str) -> str:
     if values is None or not values.size:
         return f"{what}."
     by = " and ".join(column.title for column in contents.keys)
-    low, high = f"{values.min():,.6g}", f"{values.max():,.6g}"
+    low, high = (f"{round(float(end), contents.decimals):,.15g}" for end in (values.min(), values.max()))
     return f"{what} by {by}: {contents.size:,} values from {low} to {high}. The table below has the numbers."
 
 

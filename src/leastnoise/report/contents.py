@@ -23,6 +23,7 @@ MOST = 10_000  # bins that a page holds one by one
 ROWS, STEPS, SIDE, DOTS = 5_000, 1_500, 96, 20_000  # what it holds of more: of table, line, image, map
 FEW = 40  # bins that have room for a bar each
 EXACT = 2**53  # integers beyond are text in a browser
+FINEST = 20  # decimals that a browser writes; finer numbers are shown by their significant digits
 
 
 class Column(NamedTuple):
@@ -55,6 +56,20 @@ class Contents:
     def number(self, name: str) -> Floats | None:
         """One of the numbers, as floats."""
         return next((np.asarray(c.values, dtype=float) for c in self.numbers if c.name == name), None)
+
+    @property
+    def decimals(self) -> int:
+        """Decimals that people are shown: to a hundredth of the narrowest interval's half, or finer.
+
+        The data keeps every digit.
+        """
+        low, high = self.number("low"), self.number("high")
+        if low is not None and high is not None:
+            halves = (high - low) / 2
+        else:
+            halves = np.array([math.nan if self.estimate is None else self.estimate.sigma])
+        least = min(halves[np.isfinite(halves) & (halves > 0)], default=1.0)
+        return min(max(0, 2 - math.floor(math.log10(least))), FINEST)
 
     @property
     def counted(self) -> bool:
@@ -215,7 +230,7 @@ def thinned(contents: Contents) -> Contents:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it and a browser can read it, to seven digits where it is no integer."""
+    """A value as JSON can hold it and a browser can read it, every digit kept."""
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value)).lower()
     if isinstance(value, (int, np.integer)):
@@ -223,8 +238,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, (float, np.floating)):
         if not math.isfinite(value):
             return None
-        short = float(f"{float(value):.7g}")
-        return int(short) if short.is_integer() and abs(short) <= EXACT else short
+        real = float(value)
+        return int(real) if real.is_integer() and abs(real) <= EXACT else real
     if isinstance(value, datetime):
         return value.isoformat(sep=" ", timespec="minutes")
     return value.isoformat() if isinstance(value, date) else None if value is None else str(value)

@@ -85,7 +85,8 @@ def page(
         paper=escape(words.PAPER),
         check=_check(contents),
         version=escape(VERSION),
-        data=_json({"name": name, "first": _first(pictures), "table": _table(thinned(contents)),
+        data=_json({"name": name, "first": _first(pictures), "decimals": contents.decimals,
+                    "table": _table(thinned(contents)),
                     "pictures": {key: _drawn(picture) for key, picture in pictures.items()}}),
         vega=vega,
         script=script,
@@ -185,7 +186,7 @@ def _estimator(name: str, error: float, share: float | None, part: float, chosen
 
 
 def _warning(contents: Contents) -> str:
-    if not getattr(contents.release, "seeded", False):
+    if not any(getattr(made, "seeded", False) for made in (contents.release, contents.estimate)):
         return ""
     told = "The noise came from a test's seed, so it hides nothing. Never publish this."
     return f'<p class="warning" role="alert">{escape(told)}</p>'

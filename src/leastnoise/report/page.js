@@ -88,11 +88,12 @@
   // The table: a page of rows at a time, sorted by any column, text only.
   const table = document.getElementById("table"), head = table.tHead.rows[0], body = table.tBodies[0];
   const columns = data.table, size = columns.length ? columns[0].values.length : 0, PAGE = 20;
-  const format = new Intl.NumberFormat("en", { maximumSignificantDigits: 5 });
+  const format = new Intl.NumberFormat("en", data.decimals < 20 ? { maximumFractionDigits: data.decimals } : { maximumSignificantDigits: 5 });
   const whole = new Intl.NumberFormat("en");
   const shown = (value, key) => {
     if (value === null) return "";
-    if (typeof value !== "number" || key) return String(value);
+    if (typeof value !== "number") return String(value);
+    if (key) return String(Number(value.toPrecision(15)));  // 0.30000000000000004 is 0.3 to people
     return Number.isInteger(value) ? whole.format(value) : format.format(value);
   };
   const every = Array.from({ length: size }, (_, i) => i);

@@ -252,7 +252,7 @@ def check(contents: Contents) -> list[tuple[str, str]]:
             f"If it was paid from a budget, the ledger has its entry under {release.id}:",
             (
                 'book = ln.Budget.open("city.ledger")\nbook.verify()\n'
-                f'print([e for e in book.history() if e.release == "{release.id}"])'
+                f"print([e for e in book.history() if e.release == {release.id!r}])"
             ),
         )
     )
