@@ -3,54 +3,85 @@ taxis."""
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import reference
+from leastnoise import bounding
 from leastnoise.tables import table
 from leastnoise.testing import aggregate
 
 UNITS = st.one_of(st.integers(-5, 5), st.integers(-(2**63), 2**63 - 1), st.sampled_from([2**32, -(2**32), 2**40]))
 ROW = st.tuples(UNITS, st.integers(-1, 6), st.integers(-4, 4))
-SLOW = settings(max_examples=25, deadline=None)
+# Two or three units with many rows each, so that limits bind: a unit drawn from 2^64 seldom has a second row.
+HEAVY = st.lists(st.tuples(st.integers(1, 3), st.integers(-1, 6), st.integers(-4, 4)), min_size=24, max_size=60)
+TABLES = st.one_of(HEAVY, st.lists(ROW, max_size=60))
+# Each limit alone, the others out of its way, or all together.
+LIMITS = st.one_of(
+    st.fixed_dictionaries({"max_rows": st.integers(1, 6)}),
+    st.fixed_dictionaries({"max_rows": st.just(40), "max_per_bin": st.integers(1, 3)}),
+    st.fixed_dictionaries({"max_rows": st.just(40), "max_bins": st.integers(1, 4)}),
+    st.fixed_dictionaries(
+        {"max_rows": st.integers(1, 6), "max_per_bin": st.integers(1, 4), "max_bins": st.integers(1, 4)}
+    ),
+)
+SLOW = settings(max_examples=15, deadline=None)
+# The smallest rows of a unit as a list of at most so many, or by a sort.
+BY_LIST_AND_BY_SORT = pytest.mark.parametrize("longest", [bounding.LONGEST_LIST, 0])
 
 
 def frame(rows: list[tuple[int, int, int]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["unit", "bin", "value"]).astype("int64")
 
 
+@BY_LIST_AND_BY_SORT
 @SLOW
-@given(st.lists(ROW, max_size=60), st.integers(1, 6), st.integers(1, 4), st.integers(1, 4))
-def test_counts_are_those_of_the_reference(rows, max_rows, max_per_bin, max_bins):
-    query = table(frame(rows), unit="unit").histogram(
-        "bin", keys=range(6), max_rows=max_rows, max_per_bin=max_per_bin, max_bins=max_bins
-    )
+@given(rows=TABLES, most=LIMITS)
+@example(rows=[(1, place, 0) for place in range(6)] * 4, most={"max_rows": 5})
+def test_counts_are_those_of_the_reference(longest, rows, most):
+    query = table(frame(rows), unit="unit").histogram("bin", keys=range(6), **most)
     inside = frame(rows).query("0 <= bin < 6").assign(code=lambda f: f["bin"])
     kept = reference.keep(inside, limits=limits(query), description=query.describe())
-    assert aggregate(query).values.tolist() == np.bincount(kept["bin"], minlength=6).tolist()
+    with patch.object(bounding, "LONGEST_LIST", longest):
+        assert aggregate(query).values.tolist() == np.bincount(kept["bin"], minlength=6).tolist()
 
 
+@BY_LIST_AND_BY_SORT
 @SLOW
-@given(st.lists(ROW, max_size=60), st.integers(1, 6), st.integers(1, 4), st.integers(1, 4))
-def test_sums_are_those_of_the_reference(rows, max_rows, max_per_bin, max_bins):
-    query = table(frame(rows), unit="unit").sum(
-        "value",
-        clip=(-3, 2),
-        by="bin",
-        keys=range(6),
-        max_rows=max_rows,
-        max_per_bin=max_per_bin,
-        max_bins=max_bins,
-    )
+@given(rows=TABLES, most=LIMITS)
+@example(rows=[(1, place, -1) for place in range(6)] * 4, most={"max_rows": 5})
+def test_sums_are_those_of_the_reference(longest, rows, most):
+    query = table(frame(rows), unit="unit").sum("value", clip=(-3, 2), by="bin", keys=range(6), **most)
     inside = frame(rows).query("0 <= bin < 6").assign(value=lambda f: f["value"].clip(-3, 2))
     inside["code"] = inside["bin"] * 8 + inside["value"] + 3  # values 0 ... 5 above the lowest take three bits
     kept = reference.keep(inside, limits=limits(query), description=query.describe())
+    with patch.object(bounding, "LONGEST_LIST", longest):
+        assert aggregate(query).values.tolist() == added(kept)
+
+
+@SLOW
+@given(rows=TABLES, most=LIMITS)
+@example(rows=[(1, 0, 4), (2, 0, -4), (3, 1, 4)], most={"max_rows": 5})
+def test_sums_of_real_numbers_are_those_of_the_reference(rows, most):
+    """Quarters, which every grid of a clip this narrow holds; the codes take more than 32 bits."""
+    real = frame(rows).assign(value=lambda f: f["value"] / 4)
+    query = table(real, unit="unit").sum("value", clip=(-0.75, 0.5), by="bin", keys=range(6), **most)
+    inside = real.query("0 <= bin < 6").assign(value=lambda f: (f["value"].clip(-0.75, 0.5) / query.grid).astype(int))
+    inside["code"] = inside["bin"] * 2**query.clip.bits + inside["value"] + int(0.75 / query.grid)
+    assert 6 << query.clip.bits > 2**32
+    kept = reference.keep(inside, limits=limits(query), description=query.describe())
+    assert aggregate(query).values.tolist() == added(kept)
+
+
+def added(kept: pd.DataFrame) -> list[int]:
     expected = np.zeros(6, int)
     np.add.at(expected, kept["bin"], kept["value"])
-    assert aggregate(query).values.tolist() == expected.tolist()
+    return expected.tolist()
 
 
 def limits(query) -> tuple[int, int, int]:
@@ -71,17 +102,24 @@ def test_the_order_of_the_rows_decides_nothing(rows, random):
     assert one.tolist() == other.tolist()
 
 
-@SLOW
-@given(st.lists(ROW, max_size=40), st.lists(ROW, min_size=1, max_size=10))
-def test_one_unit_moves_the_answer_by_at_most_the_sensitivity(rows, own):
+# Rows of one unit at the far end of the clip, in two bins: as much as it may move.
+OWN = st.lists(st.tuples(st.integers(0, 1), st.sampled_from([-9, -3])), min_size=10, max_size=12)
+ANY = st.lists(st.tuples(st.integers(-1, 6), st.integers(-4, 4)), min_size=1, max_size=10)
+
+
+@BY_LIST_AND_BY_SORT
+@settings(max_examples=6, deadline=None)
+@given(rows=st.lists(ROW, max_size=40), own=st.one_of(OWN, ANY))
+@example(rows=[], own=[(0, -9), (1, -9)] * 6)
+def test_one_unit_moves_the_answer_by_at_most_the_sensitivity(longest, rows, own):
     rows = [row for row in rows if row[0] != 77]
-    query = None
     answers = []
-    for each in (rows, rows + [(77, place, value) for _, place, value in own]):
+    for each in (rows, rows + [(77, place, value) for place, value in own]):
         query = table(frame(each), unit="unit").sum(
             "value", clip=(-3, 2), by="bin", keys=range(6), max_rows=4, max_per_bin=3, max_bins=2
         )
-        answers.append(aggregate(query).values)
+        with patch.object(bounding, "LONGEST_LIST", longest):
+            answers.append(aggregate(query).values)
     moved = np.abs(answers[1] - answers[0])
     assert moved.sum() <= query.sensitivity.l1
     assert np.linalg.norm(moved) <= query.sensitivity.l2 * (1 + 1e-12)

@@ -216,6 +216,26 @@ def test_sparse_releases_come_back(size: int, tmp_path: Path) -> None:
     assert (back.domain_size, back.guarantee, back.made) == (r.domain_size, r.guarantee, r.made)
 
 
+def test_whatever_was_released_or_wrapped_comes_back(tmp_path: Path) -> None:
+    """Noise far finer than its grid, and noise at both ends of the doubles."""
+    for r in (
+        *(made(sensitivity=size) for size in (1e-10, 1e-300, 1e-310)),
+        *(made([0.5, 2.0], sensitivity=size) for size in (1e-310, 1e301, 2e305)),
+        made(sensitivity=1e-10, l1_sensitivity=1e-10),
+        *(ln.wrap([1.0, 2.0], sigma=sigma) for sigma in (5e-324, 1e301, 1e306)),
+        ln.wrap([1.0, 2.0], sigma=1e306, noise="laplace"),
+    ):
+        r.save(tmp_path / "r.parquet")
+        back = ln.load(tmp_path / "r.parquet")
+        assert (back.values == r.values).all()
+        assert back.law == r.law
+
+
+def test_noise_too_large_for_an_interval_is_refused_when_wrapped() -> None:
+    with pytest.raises(errors.OutOfRange, match="overflows doubles"):
+        ln.wrap([1.0, 2.0], sigma=1.7e308)
+
+
 def test_anyone_can_read_the_file_without_us(tmp_path: Path) -> None:
     r = made(domain=["a", "b", "c"])
     r.save(tmp_path / "r.parquet")

@@ -22,6 +22,8 @@ from leastnoise import errors
 from leastnoise.calibrate import proof
 from leastnoise.parameters import Floats
 
+LARGEST_SCALE = 1e306  # of noise that we draw or wrap: its quantiles are doubles, too
+
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:

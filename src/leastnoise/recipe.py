@@ -22,7 +22,7 @@ from flint import arb, fmpq
 from leastnoise import baselines, calibrate, errors, parameters
 from leastnoise.calibrate import proof
 from leastnoise.guarantee import NEIGHBOURS, GaussianDP, Neighbours, PureDP
-from leastnoise.law import Gaussian, Laplace, Law
+from leastnoise.law import LARGEST_SCALE, Gaussian, Laplace, Law
 from leastnoise.parameters import Number
 
 Mechanism = Literal["gaussian", "laplace"]
@@ -239,7 +239,7 @@ def _check_size(scale: float, grid: float, most: float) -> None:
             f"The noise has scale {scale:.3g}, more than 2^{math.log2(most):.0f} steps of the grid {grid:g}: too large "
             "for exact 64-bit arithmetic. Allow more epsilon, or publish in larger units."
         )
-    if scale > 1e306:
+    if scale > LARGEST_SCALE:
         raise errors.OutOfRange(
             f"Noise of scale {scale:.3g} overflows doubles, so what is published could not hold it. "
             "Publish in larger units (a smaller sensitivity)."

@@ -26,7 +26,7 @@ from leastnoise.domain import Domain
 from leastnoise.estimate import Estimate
 from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.keys import key_columns, read_domain, write_domain
-from leastnoise.law import Gaussian, Laplace, Law
+from leastnoise.law import LARGEST_SCALE, Gaussian, Laplace, Law
 from leastnoise.parameters import Number
 from leastnoise.version import VERSION
 
@@ -402,6 +402,10 @@ def wrap(y: ArrayLike, *, sigma: Number, noise: Literal["gaussian", "laplace"] =
         raise errors.EmptyArray("y is empty, so there is nothing to wrap.")
     if not np.isfinite(values).all():
         raise errors.NotFinite("y holds NaN or infinity, which no noise of finite sigma makes. Drop those entries.")
+    if sigma > LARGEST_SCALE:
+        raise errors.OutOfRange(
+            f"Noise of sigma {sigma:.3g} overflows doubles, so no interval could hold it. Divide y and sigma by 1000."
+        )
     scale = sigma if noise == "gaussian" else sigma / math.sqrt(2)
     return Release(values=values, mechanism=noise, scale=scale, kind="vector", note="The noise was added elsewhere.")
 
@@ -443,12 +447,15 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _check_scales(facts: dict[str, Any]) -> None:
-    """Noise that nobody can have drawn: no law is searched for the quantiles of an edited scale."""
+    """Noise that nobody can have drawn: no law is searched for the quantiles of an edited scale.
+
+    Whatever was released or wrapped passes; noise far finer than its grid is all zeros, and was still released.
+    """
     for part in (facts, facts.get("parts", {})):
         scale, grid = part.get("scale", part.get("sigma", 1.0)), part.get("grid", 0.0)
         numbers = all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in (scale, grid))
         if not numbers or not (
-            0 < scale < 1e300 and 0 <= grid < 1e300 and (grid == 0 or 1e-9 < scale / grid < 2.0**53)
+            0 < scale <= LARGEST_SCALE and 0 <= grid <= LARGEST_SCALE and (grid == 0 or scale / grid < 2.0**53)
         ):
             raise ValueError
 
