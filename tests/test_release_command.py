@@ -83,7 +83,7 @@ def test_laplace_without_l1_is_told(files: dict[str, str], tmp_path: Path) -> No
         (b"n\n1\n2\n", ["--column", "n"], 2, "--type int"),
         (b"n\n1\n2\n", ["--type", "int"], 2, "--column"),
         (b"n\n1\n2\n", ["--column", "m", "--type", "int"], 2, "no column"),
-        (b"name\n1\n2\n", ["--column", "nam", "--type", "int"], 2, 'Did you mean "name"'),
+        (b"name\n1\n2\n", ["--column", "nam", "--type", "int"], 2, 'names no column "nam"'),
         (b"n\n1\n2\n", ["--column", "n", "--type", "whole"], 2, "--type"),
         (f"n\n1\n{SECRET}x\n".encode(), ["--column", "n", "--type", "int"], 1, "could not be read"),
         (f"n\n1\n{SECRET},{SECRET}\n".encode(), ["--column", "n", "--type", "int"], 1, "could not be read"),

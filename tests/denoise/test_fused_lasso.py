@@ -51,13 +51,19 @@ def test_every_chain_is_solved_exactly(y, penalty, seed):
 
 @settings(max_examples=40)
 @given(st.one_of(tied, free.map(lambda y: [v / 100 for v in y])), st.sampled_from([0.3, 1.0, 4.0]))
-def test_clarabel_agrees(y, penalty):
+def test_clarabel_does_no_better(y, penalty):
+    """In the objective, whose minimum is unique: where values tie, Clarabel's own places are only good to 1e-4."""
     y = np.array(y)
     b = cp.Variable(y.size)
     rough = cp.norm1(cp.diff(b)) if y.size > 1 else 0
     cp.Problem(cp.Minimize(cp.sum_squares(y - b) / 2 + penalty * rough)).solve(solver="CLARABEL")
     made = fused_lasso(y, 1.0, graph=Graph.path(y.size), penalty=penalty)
-    assert made.values == pytest.approx(b.value, abs=1e-4)
+
+    def objective(x):
+        return np.sum((y - x) ** 2) / 2 + penalty * np.abs(np.diff(x)).sum()
+
+    assert objective(made.values) <= objective(b.value) + 1e-9 * (1 + np.sum(y**2))
+    assert made.values == pytest.approx(b.value, abs=1e-2)
 
 
 def test_no_penalty_keeps_the_values_and_an_infinite_one_the_means():
