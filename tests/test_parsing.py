@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from leastnoise import errors
+from leastnoise.engines import duckdb
 from leastnoise.engines.headers import header
 from leastnoise.files import read_column
 from leastnoise.tables import table
@@ -50,6 +53,67 @@ def test_declared_types_are_read_and_what_is_none_is_null(path: Path) -> None:
     assert [key for key, value in zip(range(-10, 10), ages, strict=True) if value] == [-7, 3]
     assert aggregate(rows.where("when > '2013-01-01'").count(max_rows=1)).values.tolist() == [2]
     assert aggregate(rows.count_units()).values.tolist() == [6]  # an empty name is nobody
+
+
+DIGITS = st.text("0123456789", min_size=1, max_size=100)
+DECIMALS = st.builds("{}{}".format, DIGITS, st.one_of(st.just(""), st.just("."), DIGITS.map(".{}".format)))
+EXPONENTS = st.one_of(st.just(""), st.builds("{}{}".format, st.sampled_from(["e", "E-", "e+"]), st.integers(0, 999)))
+FLOATS = st.builds(
+    "{}{}{}{}{}".format,
+    st.sampled_from(["", " ", "   "]),
+    st.sampled_from(["", "-", "+"]),
+    st.one_of(DECIMALS, DIGITS.map(".{}".format), st.floats(0, allow_infinity=False).map(repr)),
+    EXPONENTS,
+    st.sampled_from(["", " "]),
+).filter(lambda text: text.lower().count("e") <= 1)
+NO_FLOATS = [
+    "",
+    " ",
+    ".",
+    "-.",
+    "+",
+    "e5",
+    ".e5",
+    "1e",
+    "1e1000",
+    "1.2.3",
+    "1 2",
+    "- 1",
+    "1,5",
+    "0x1",
+    "1d",
+    "1f",
+    "nan",
+    "inf",
+]
+
+
+def read_floats(cells: list[str], folder: Path) -> list[float | None]:
+    place = folder / "floats.csv"
+    place.write_text("u,x\n" + "".join(f'a,"{cell}"\n' for cell in cells))
+    rows = table(place, unit="u", types={"x": "float"})
+    return rows.source.engine.fetch(rows.rows.select("x"))["x"].to_pylist()
+
+
+@settings(max_examples=10, deadline=None)
+@given(cells=st.lists(FLOATS, min_size=1, max_size=50))
+def test_a_float_is_the_nearest_double_to_what_is_written(
+    cells: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assert read_floats(cells, tmp_path_factory.getbasetemp()) == [float(cell) for cell in cells]
+
+
+def test_floats_may_be_written_short_with_blanks_and_with_long_exponents(tmp_path: Path) -> None:
+    written = [".5", "-.25", " 0.5", "0.5  ", "5.", "1e-100", "1E+300", "1e-400", "1e999"]
+    assert read_floats(written, tmp_path) == [0.5, -0.25, 0.5, 0.5, 5.0, 1e-100, 1e300, 0.0, float("inf")]
+    assert read_floats(NO_FLOATS, tmp_path) == [None] * len(NO_FLOATS)
+
+
+def test_a_row_of_some_megabytes_is_read_and_the_limit_is_public(tmp_path: Path) -> None:
+    place = tmp_path / "long.csv"
+    place.write_text("u,v\na,1\nb," + "x" * 16_000_000 + "\nc,2\n")
+    assert aggregate(table(place, unit="u").count_units()).values.tolist() == [3]
+    assert duckdb.as_text(["u"], "long.csv")["max_line_size"] == duckdb.LONGEST_LINE
 
 
 def test_text_where_a_number_is_needed_says_what_to_type(path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import duckdb
@@ -18,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from leastnoise.domain import Edges, Hours
+from leastnoise.engines.duckdb import _leave, _own_folder
 from leastnoise.errors import (
     BadClip,
     BadDomain,
@@ -373,3 +376,24 @@ def test_temporary_folders_go_with_their_table(frame):
 
     gc.collect()
     assert not folder.exists()
+
+
+def test_a_spill_folder_is_not_removed_before_its_lock_is_held(monkeypatch, tmp_path):
+    """Another process cleans up just before ours holds its lock."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    lock, others = fcntl.flock, []
+
+    def late(file, operation):
+        if operation == fcntl.LOCK_EX and not others:
+            others.append(None)
+            others.append(_own_folder())
+        lock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    folder, held = _own_folder()
+    other, held_by_other = others[1]
+    last, held_last = _own_folder()
+    assert all(os.path.exists(os.path.join(each, "in-use")) for each in (folder, other, last))
+    for each in ((folder, held), (other, held_by_other), (last, held_last)):
+        _leave(*each)
+    assert list(tmp_path.iterdir()) == []

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-# Java's and RE2's patterns agree on these; 18 digits fit 64 bits, 300 a double.
+# Java's and RE2's patterns agree on these; 18 digits fit 64 bits. Engines skip blanks around a float and round
+# its digits to the nearest double, past the largest to infinity, which is clipped like any number.
+FLOAT = r" *[-+]?([0-9]{1,100}([.][0-9]{0,100})?|[.][0-9]{1,100})([eE][-+]?[0-9]{1,3})? *"
 WRITTEN = {
     "int": ("int64", r"\A[-+]?[0-9]{1,18}\z"),
-    "float": ("float64", r"\A[-+]?[0-9]{1,100}([.][0-9]{0,100})?([eE][-+]?[0-9]{1,2})?\z"),
+    "float": ("float64", rf"\A{FLOAT}\z"),
     "bool": ("boolean", r"\A(true|false|True|False|TRUE|FALSE)\z"),
     "date": ("date", rf"\A{DAY}\z"),
     "timestamp": ("timestamp(6)", rf"\A{DAY}[ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]{{1,6}})?)?\z"),

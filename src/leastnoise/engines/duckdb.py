@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 BLOCK = 2**13  # rows of a vector query that are in memory at once, at least
 STATE, BYTES = 128, 8  # what DuckDB keeps for a group and for an integer in it, measured
 USABLE = 0.6  # of the memory limit
+# Bytes of a row of a CSV, and of the part of a file that is in memory at once: DuckDB reads on in the next part only,
+# and left to itself takes 16 times the longest row for each. A longer row is an error.
+LONGEST_LINE, BUFFER = 2**24, 2**25
 UNITS = {
     "B": 1,
     "KB": 1e3,
@@ -172,10 +175,14 @@ def _own_folder() -> tuple[str, int]:
         with suppress(OSError), open(left, "rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(os.path.dirname(left), ignore_errors=True)
-    folder = tempfile.mkdtemp(prefix="leastnoise-")
-    storage.temporary.add(folder)
-    held = os.open(os.path.join(folder, "in-use"), os.O_CREAT | os.O_WRONLY, 0o600)
+    # Until its lock is held, a folder has a name that no other process cleans up.
+    made = tempfile.mkdtemp(prefix="starting-leastnoise-")
+    folder = os.path.join(os.path.dirname(made), os.path.basename(made).removeprefix("starting-"))
+    storage.temporary.update((made, folder))
+    held = os.open(os.path.join(made, "in-use"), os.O_CREAT | os.O_WRONLY, 0o600)
     fcntl.flock(held, fcntl.LOCK_EX)
+    os.rename(made, folder)
+    storage.temporary.discard(made)
     return folder, held
 
 
@@ -194,6 +201,8 @@ def as_text(names: list[str], file: str) -> dict[str, Any]:
         "delim": separator(file),
         "quote": '"',
         "escape": '"',
+        "max_line_size": LONGEST_LINE,
+        "buffer_size": BUFFER,
     }
 
 

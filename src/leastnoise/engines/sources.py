@@ -147,7 +147,7 @@ def _open_connection(connection: Any, table: str, *, name: str | None) -> Source
 
 
 def _in_memory(source: Any, module: str) -> Any:
-    """pandas, Polars and Arrow as one Arrow table; a lazy Polars frame and a DuckDB relation stay lazy."""
+    """pandas, Polars and Arrow as one Arrow table; a lazy Polars frame and a DuckDB relation are not read yet."""
     import pyarrow as pa
 
     if isinstance(source, pa.Table):
@@ -164,9 +164,10 @@ def _in_memory(source: Any, module: str) -> Any:
 
 
 class Relation:
-    """A DuckDB relation as a stream of Arrow rows, read once, when the first query needs them.
+    """A DuckDB relation as Arrow rows: all of its columns, read once and whole when the first query needs them.
 
-    It belongs to a connection that can do one thing at a time, and a query may ask for its rows twice at once.
+    They stay in memory, outside memory_limit: (connection, table name) is the way for what is too large for that.
+    A relation belongs to a connection that can do one thing at a time, and a query may ask for its rows twice at once.
     """
 
     def __init__(self, relation: Any) -> None:
