@@ -139,3 +139,13 @@ def test_machine_code_needs_no_place_to_be_kept(tmp_path):
         [sys.executable, "-c", script], env=os.environ | {"PYTHONPATH": str(there)}, capture_output=True, text=True
     )
     assert told.stdout.strip() == "compiled", told.stderr
+
+
+@pytest.mark.parametrize("crowd", [1, 3])
+def test_rows_of_nobody_are_left_out_whether_ranked_or_not(crowd):
+    """A null names nobody; with `crowd` rows of unit 1 the ranking is needed or not."""
+    units = pa.array([1] * crowd + [2, None, None, None])
+    rows = pa.table({"unit": units, "x": [0.25] * len(units), "y": [0.5] * len(units)})
+    made = aggregate(table(rows, unit="unit").vector_mean(["x", "y"], clip_norm=1.0, max_rows=1)).values
+    ball = Ball.of(1.0, 2)
+    assert made.tolist() == [2 * round(0.25 / ball.grid), 2 * round(0.5 / ball.grid), 2 * ball.radius]

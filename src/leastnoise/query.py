@@ -219,15 +219,16 @@ def _read_columns(query: Query) -> list[str]:
 
 def _vectors(query: Query, ball: Ball) -> Aggregate:
     """A thousand columns are a thousand expressions, and the loops drop NaN themselves: unless rows must be ranked,
-    only the unit passes the door."""
+    only the unit passes the door, and every column is named once."""
     rows = query.rows if query.bare is None else at_the_door(query.bare, query.unit)
-    plain = _renamed(replace(query, rows=rows))
+    named = {f"unit{place}": rows[column] for place, column in enumerate(query.unit)}
+    columns = {f"column{place}": column for place, column in enumerate(query.columns)}
+    present = rows.filter([rows[column].notnull() for column in query.unit])
     total = vectors.sums(
-        plain.rows,
-        unit=plain.unit,
-        columns=plain.columns,
+        present.select(**{name: present[column] for name, column in columns.items()}),
+        units=rows.select(**named).drop_null(),
         ball=ball,
-        max_rows=plain.limits.max_rows,
+        max_rows=query.limits.max_rows,
         ranked=lambda: expression(query),
         engine=query.source.engine,
     )

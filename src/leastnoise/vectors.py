@@ -130,20 +130,17 @@ class Reducer:
 def sums(
     rows: ir.Table,
     *,
-    unit: tuple[str, ...],
-    columns: tuple[str, ...],
+    units: ir.Table,
     ball: Ball,
     max_rows: int,
     ranked: Callable[[], ir.Table],
     engine: Engine,
 ) -> Integers:
     """Sum and number of the kept vectors. Where no unit has too many rows `ranked` would keep all: it is skipped."""
-    rows = _present(rows, unit)
-    units = rows.select(*unit)
-    counts = units.group_by(list(unit)).aggregate(_rows=units.count())
-    if engine.fetch(counts.filter(counts["_rows"] > max_rows).limit(1)).num_rows:
-        rows = ranked()
-    parts = engine.vector_sums(rows.select(*columns), Reducer(ball, columns))
+    counts = units.group_by(units.columns).aggregate(_rows=units.count())
+    crowded = engine.fetch(counts.filter(counts["_rows"] > max_rows).limit(1)).num_rows > 0
+    chosen = ranked() if crowded else rows
+    parts = engine.vector_sums(chosen, Reducer(ball, tuple(chosen.columns)))
     total: Integers = np.zeros(ball.length + 1, object)
     for part in parts:
         total = total + part.astype(object)
@@ -208,12 +205,6 @@ def _rounded(value: ir.FloatingValue, ball: Ball) -> ir.IntegerValue:
     """An element on the grid after a clip at twice the radius."""
     reach = 2.0 * ball.radius * ball.grid
     return (clipped(value, -reach, reach) * exactly(1 / ball.grid) + exactly(0.5)).floor().cast("int64")
-
-
-def _present(rows: ir.Table, unit: tuple[str, ...]) -> ir.Table:
-    for column in unit:
-        rows = rows.filter(rows[column].notnull())
-    return rows
 
 
 def _lists(column: pa.Array, length: int) -> Iterator[list[Integers]]:
