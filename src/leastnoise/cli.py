@@ -238,7 +238,7 @@ app.command()(cli_report.report)
 
 @app.command()
 def demo() -> None:
-    """The story of one count, from the classical noise to the least."""
+    """The whole job on a made-up city: one count, a budget, a map with its noise taken out, a page."""
     tell(Console())
 
 
