@@ -190,11 +190,13 @@ def at_the_door(rows: ir.Table, columns: Iterable[str] | None = None) -> ir.Tabl
     import ibis
 
     made: dict[str, ir.Value] = {}
-    for name in rows.columns if columns is None else columns:
-        kind = rows[name].type()
+    schema = rows.schema()
+    for name in schema if columns is None else columns:
+        kind = schema[name]
         if kind.is_floating():
-            hidden = ibis.ifelse(rows[name].isnull(), ibis.null(kind), rows[name])
-            made[name] = ibis.ifelse(hidden.isnan(), ibis.null(kind), hidden)
+            column, nothing = rows[name], ibis.null(kind)
+            hidden = ibis.ifelse(column.isnull(), nothing, column)
+            made[name] = ibis.ifelse(hidden.isnan(), nothing, hidden)
         elif kind.is_timestamp() and kind.scale is not None and kind.scale < 6:
             made[name] = rows[name].try_cast(kind.copy(scale=6))
     return rows.mutate(**made) if made else rows

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-BLOCK = 2**13  # rows of a vector query that are in memory at once, at least
+BLOCK = 2**14  # rows of a vector query that are in memory at once, at least
 STATE, BYTES = 128, 8  # what DuckDB keeps for a group and for an integer in it, measured
 USABLE = 0.6  # of the memory limit
 # Bytes of a row of a CSV, and of the part of a file that is in memory at once: DuckDB reads on in the next part only,
