@@ -8,7 +8,6 @@ differently.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import date
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
@@ -177,29 +176,6 @@ def lattice_cell(rows: ir.Table, lattice: Lattice) -> ir.IntegerValue:
     column = _floor_within(real(rows[lattice.x], lattice.x) / exactly(lattice.step), 2.0**30)
     row = _floor_within(real(rows[lattice.y], lattice.y) / exactly(lattice.step), 2.0**30)
     return (row + 2**30) * 2**31 + (column + 2**30)
-
-
-def at_the_door(rows: ir.Table, columns: Iterable[str] | None = None) -> ir.Table:
-    """`rows` with null for NaN (in all columns, or in those named), and for times that no microsecond clock can tell.
-
-    Parquet's statistics leave NaN out, and DuckDB believes them: with other rows around it, isnan(NaN) is false and
-    NaN < 10 true; alone in its row group it is the reverse. One unit's rows would then decide what becomes of
-    another's. A statistic does not pass the first choice below, and after the second there is no NaN. (Times in
-    seconds or milliseconds may lie beyond the range of those in microseconds, which every engine's functions take.)
-    """
-    import ibis
-
-    made: dict[str, ir.Value] = {}
-    schema = rows.schema()
-    for name in schema if columns is None else columns:
-        kind = schema[name]
-        if kind.is_floating():
-            column, nothing = rows[name], ibis.null(kind)
-            hidden = ibis.ifelse(column.isnull(), nothing, column)
-            made[name] = ibis.ifelse(hidden.isnan(), nothing, hidden)
-        elif kind.is_timestamp() and kind.scale is not None and kind.scale < 6:
-            made[name] = rows[name].try_cast(kind.copy(scale=6))
-    return rows.mutate(**made) if made else rows
 
 
 def exactly(number: float) -> ir.FloatingScalar:

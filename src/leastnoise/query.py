@@ -16,11 +16,12 @@ import numpy as np
 
 from leastnoise import answers, vectors
 from leastnoise.answers import Answer, Expectation
-from leastnoise.binning import at_the_door, epoch_days, is_missing, place_rows
+from leastnoise.binning import epoch_days, is_missing, place_rows
 from leastnoise.bounding import FIRST, WORD, Coding, bounded, salt, with_hash, with_unit_word, word
 from leastnoise.budget import Budget
 from leastnoise.clipping import Clip
 from leastnoise.domain import Domain
+from leastnoise.door import Door
 from leastnoise.engines import Source
 from leastnoise.nearest import WEIGHT_BITS
 from leastnoise.parameters import Number
@@ -47,7 +48,7 @@ class Query:
 
     kind: Kind
     source: Source
-    rows: ir.Table
+    door: Door
     unit: tuple[str, ...]
     neighbours: Neighbours
     by: tuple[str, ...]
@@ -61,8 +62,12 @@ class Query:
     levels: tuple[float, ...] = ()
     ball: Ball | None = None
     spread: int = 0  # over how many nodes a kernel spreads a row
-    bare: ir.Table | None = None  # the rows before NaN became null, where nothing else was done to them
     question: str = ""  # what `describe` said before the columns were renamed
+
+    @property
+    def rows(self) -> ir.Table:
+        """The rows, lazily; NaN is null in them."""
+        return self.door.rows
 
     @property
     def bins(self) -> int | None:
@@ -198,7 +203,7 @@ def _renamed(query: Query) -> Query:
     return replace(
         query,
         question=query.describe(),
-        rows=query.rows.select(**chosen),
+        door=Door(query.rows.select(**chosen), passed=True),
         unit=names["unit"],
         by=names["by"],
         columns=names["column"],
@@ -210,7 +215,7 @@ def _read_columns(query: Query) -> list[str]:
     """The columns of the files that the query reads."""
     import ibis.expr.operations as ops
 
-    if query.bare is not None and not query.by:
+    if not query.door.passed and not query.by:
         return sorted({*query.unit, *query.columns})
     read = query.rows.select(*dict.fromkeys((*query.unit, *query.by, *query.columns)))
     fields = read.op().find(ops.Field)
@@ -220,7 +225,7 @@ def _read_columns(query: Query) -> list[str]:
 def _vectors(query: Query, ball: Ball) -> Aggregate:
     """A thousand columns are a thousand expressions, and the loops drop NaN themselves: unless rows must be ranked,
     only the unit passes the door, and every column is named once."""
-    rows = query.rows if query.bare is None else at_the_door(query.bare, query.unit)
+    rows = query.door.behind(query.unit)
     named = {f"unit{place}": rows[column] for place, column in enumerate(query.unit)}
     columns = {f"column{place}": column for place, column in enumerate(query.columns)}
     present = rows.filter([rows[column].notnull() for column in query.unit])

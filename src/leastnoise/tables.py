@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leastnoise import sensitivity as sensitivities
-from leastnoise.binning import at_the_door, exactly, is_missing, lattice_cell, place_rows, real
+from leastnoise.binning import exactly, is_missing, lattice_cell, place_rows, real
 from leastnoise.bounding import word
 from leastnoise.clipping import Clip
 from leastnoise.domain import Domain, IntegerRange, Lattice, Steps, product
+from leastnoise.door import Door
 from leastnoise.engines import Source, unique
 from leastnoise.engines.sources import open_source
 from leastnoise.errors import (
@@ -73,7 +74,7 @@ def table(
     rows = parsed(opened, types or {})
     for column in units:
         word(rows[column], column, opened.engine)
-    return Table(source=opened, rows=at_the_door(rows), bare=rows, unit=units, neighbours=relation)
+    return Table(source=opened, door=Door(rows), unit=units, neighbours=relation)
 
 
 def lattice(x: str, y: str, step: float) -> Lattice:
@@ -86,19 +87,23 @@ class Table:
     """Rows of people, never looked at before a release."""
 
     source: Source
-    rows: ir.Table
+    door: Door
     unit: tuple[str, ...]
     neighbours: Neighbours
     kernels: tuple[tuple[str, int], ...] = ()
-    bare: ir.Table | None = None  # the rows as they came, while nothing was filtered or derived
 
     def __repr__(self) -> str:
         return f"<Table {self.source.name}: unit {' + '.join(self.unit)}, columns {', '.join(self.columns)}>"
 
     @property
+    def rows(self) -> ir.Table:
+        """The rows, lazily; NaN is null in them."""
+        return self.door.rows
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return tuple(self.rows.columns)
+        return tuple(self.door.given.columns)
 
     def __getitem__(self, column: str) -> ir.Column:
         """A column, to build expressions for `where` and `derive`."""
@@ -111,7 +116,7 @@ class Table:
         made = row_wise(self.rows, condition, unit=self.unit, what="where")
         if not made.type().is_boolean():
             raise WrongType(f"where must be true or false for a row. Got {made.type()} instead.")
-        return replace(self, rows=self.rows.filter(made), bare=None)
+        return replace(self, door=Door(self.rows.filter(made), passed=True))
 
     def derive(self, **columns: Any) -> Table:
         """New columns, each a fixed function of its own row."""
@@ -128,7 +133,7 @@ class Table:
                 rows = rows.mutate(**{name: lattice_cell(rows, given)})
             else:
                 rows = rows.mutate(**{name: row_wise(rows, given, unit=self.unit, what=f"derive({name}=...)")})
-        return replace(self, rows=rows, bare=None)
+        return replace(self, door=Door(rows, passed=True))
 
     def check(self) -> dict[str, int]:
         """A look at data quality for the curator's own eyes, OUTSIDE every guarantee: never publish it.
@@ -170,7 +175,7 @@ class Table:
         result = "int64" if kernel_width is None else "array<int64>"
         made = self.source.engine.map_points(function, *points, result=result)
         kernels = dict(self.kernels) | ({name: function.count} if kernel_width is not None else {})
-        return replace(self, rows=self.rows.mutate(**{name: made}), bare=None, kernels=tuple(kernels.items()))
+        return replace(self, door=Door(self.rows.mutate(**{name: made}), passed=True), kernels=tuple(kernels.items()))
 
     def count(self, *, max_rows: int | None = None) -> Query:
         """The number of rows."""
@@ -277,7 +282,7 @@ class Table:
         size = self._vector_length(names, length)
         if isinstance(clip_norm, bool) or not isinstance(clip_norm, Real) or not 0 < clip_norm < 1e300:
             raise BadClip(f"clip_norm must be above zero and finite. Got {clip_norm!r} instead.")
-        check_columns(self.rows, names, size)
+        check_columns(self.door.given, names, size)
         ball = Ball.of(float(clip_norm), size)
         limits = self._limits(1, (), max_rows, None, None)
         reach = sensitivities.of_vector_sum(
@@ -298,7 +303,7 @@ class Table:
     def _vector_length(self, names: tuple[str, ...], length: int | None) -> int:
         if not names or len(set(names)) < len(names):
             raise InvalidParameter("a vector needs one or more different columns. Name each once.")
-        if not self.rows[names[0]].type().is_array():
+        if not self.door.given[names[0]].type().is_array():
             return len(names)
         if len(names) > 1 or length is None or isinstance(length, bool) or not 2 <= length <= 2**20:
             raise MissingParameter("an array column needs its public length, from 2 to 2^20: say length=128.")
@@ -328,7 +333,7 @@ class Table:
         return Query(
             kind="count",
             source=self.source,
-            rows=self.rows,
+            door=self.door,
             unit=self.unit,
             neighbours=self.neighbours,
             by=tuple(by),
@@ -382,9 +387,7 @@ class Table:
 
     def _query(self, **parts: Any) -> Query:
         """The query, with its expression built once so that a wrong type is found before any row is read."""
-        made = Query(
-            source=self.source, rows=self.rows, bare=self.bare, unit=self.unit, neighbours=self.neighbours, **parts
-        )
+        made = Query(source=self.source, door=self.door, unit=self.unit, neighbours=self.neighbours, **parts)
         if made.domain is not None:
             place_rows(self.rows, made.domain, name=unique("place"))
         if made.clip is not None:
@@ -411,8 +414,8 @@ class Table:
         )  # fmt: skip
 
     def _known(self, column: str) -> None:
-        if column not in self.rows.columns:
-            raise UnknownColumn.among(column, self.rows.columns)
+        if column not in self.door.given.schema():
+            raise UnknownColumn.among(column, self.columns)
 
     def _new(self, name: str, columns: Sequence[str]) -> None:
         """Refuse a name that an engine cannot tell from another column: to them Taxi and taxi are one."""
