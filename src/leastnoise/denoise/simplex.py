@@ -48,6 +48,7 @@ def _downhill(q: Floats, c: Floats, a: Floats, face: list[int]) -> tuple[Floats,
     slope = np.append(-(q @ a + c)[face], 0.0)
     found = np.linalg.lstsq(inner, slope, rcond=1e-12)[0]
     left = (slope - inner @ found)[:count]  # what no step can balance lies along directions in which Q is flat
+    left -= left.mean()  # near twins leave rounding there, and a way off the plane would have no end
     if np.abs(left).max() > 1e-12 * max(1.0, float(np.abs(slope).max())):
         return left, math.inf
     return found[:count], 1.0
