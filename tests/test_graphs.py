@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -203,3 +204,33 @@ def test_coincident_points_have_neighbours_and_no_loops():
 def test_what_is_no_graph_is_refused(size, edges, error):
     with pytest.raises(error):
         Graph.from_edges(size, edges)
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        [(0, 1)],
+        np.array([(0, 1)]),
+        np.array([(1, 0)], np.int32),
+        np.array([(0, 0)], np.int32),
+        np.array([(0, 1), (0, 1)], np.int32),
+        np.array([(1, 2), (0, 1)], np.int32),
+        np.array([0, 1], np.int32),
+    ],
+)
+def test_the_bare_constructor_takes_nothing_else_than_orderly_edges(edges: Any) -> None:
+    with pytest.raises(errors.WrongType):
+        Graph(3, edges)
+
+
+def test_a_graph_leaves_the_caller_s_arrays_as_they_were() -> None:
+    edges = np.array([(0, 1), (1, 2)], np.int32)
+    places = np.zeros((3, 2))
+    graph = Graph(3, edges, None, places)
+    assert edges.flags.writeable
+    assert places.flags.writeable
+    assert not graph.edges.flags.writeable
+    with pytest.raises(errors.BadDomain):
+        Graph(2, edges)
+    with pytest.raises(errors.ShapesDisagree):
+        Graph(3, edges, np.ones(3))

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from dataclasses import replace
+from datetime import datetime
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -187,6 +188,19 @@ def test_cells_far_from_the_origin_stay_apart() -> None:
     release = replace(ln.wrap(np.arange(32.0), sigma=1.0), domain=Domain(("cell",), (cells,)))
     chart = json.loads(Page(report.page(release, estimate=None)).data)["pictures"]["chart"]["columns"]
     assert len(set(zip(chart["across"], chart["along"], strict=True))) == cells.size == 32
+
+
+def test_the_bin_of_nulls_is_not_the_key_none() -> None:
+    plane = product(["a", "b"], {"a": ["none", "x"], "b": range(3)}, nulls="bin")
+    release = replace(ln.wrap(np.arange(float(plane.size)), sigma=1.0), domain=plane)
+    chart = json.loads(Page(report.page(release, estimate=None)).data)["pictures"]["chart"]["columns"]
+    assert len(set(zip(chart["across"], chart["along"], strict=True))) == plane.size
+
+
+def test_times_keep_their_seconds() -> None:
+    times = listed(("when",), [datetime(2013, 1, 1, 0, 30, second) for second in (0, 5)])
+    page = Page(report.page(replace(ln.wrap([1.0, 2.0], sigma=1.0), domain=times)))
+    assert page.columns["when"] == ["2013-01-01 00:30", "2013-01-01 00:30:05"]
 
 
 def test_numbers_beyond_a_double_stay_exact() -> None:

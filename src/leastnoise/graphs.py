@@ -42,9 +42,14 @@ class Graph:
     coordinates: Floats | None = field(default=None, repr=False)  # size x 2: longitude and latitude, or x and y
 
     def __post_init__(self) -> None:
-        for array in (self.edges, self.weights, self.coordinates):
-            if array is not None:
-                array.flags.writeable = False
+        _orderly(self.size, self.edges)
+        _weights(self.weights, len(self.edges))
+        _places(self.coordinates, self.size)
+        for name in ("edges", "weights", "coordinates"):
+            if getattr(self, name) is not None:
+                own = getattr(self, name).view()  # the caller's array stays as it was
+                own.flags.writeable = False
+                object.__setattr__(self, name, own)
 
     @classmethod
     def from_edges(cls, size: int, edges: Any, *, weights: Any = None, coordinates: Any = None) -> Graph:
@@ -237,18 +242,37 @@ def _fits(size: int) -> None:
 
 
 def _pairs(size: int, edges: Any) -> NDArray[np.int64]:
+    pairs = np.asarray(edges)
+    _named(size, pairs)
+    return pairs.astype(np.int64) if pairs.size else np.zeros((0, 2), dtype=np.int64)
+
+
+def _named(size: int, pairs: NDArray[Any]) -> None:
+    """Refuse edges that are no pairs of the graph's nodes."""
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
         raise errors.NotPositive(f"a graph needs a whole number of nodes above zero. Got {size!r} instead.")
     _fits(int(size))
-    pairs = np.asarray(edges)
     if pairs.size == 0:
-        return np.zeros((0, 2), dtype=np.int64)
+        return
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise errors.WrongType("edges must be pairs of node numbers: a list of (u, v), or an integer array m by 2.")
     least, most = int(pairs.min()), int(pairs.max())
     if least < 0 or most >= size:
         raise errors.BadDomain(f"edges name node {least if least < 0 else most}, and the nodes are 0 ... {size - 1}.")
-    return pairs.astype(np.int64)
+
+
+def _orderly(size: int, edges: Any) -> None:
+    """Refuse edges as everything else here could not read them."""
+    pairs = np.asarray(edges)
+    _named(size, pairs)
+    if edges is pairs and pairs.dtype == np.int32 and pairs.shape == (len(pairs), 2):
+        u, v = pairs.T
+        later = (u[1:] > u[:-1]) | ((u[1:] == u[:-1]) & (v[1:] > v[:-1]))
+        if (u < v).all() and later.all():
+            return
+    raise errors.WrongType(
+        "Graph(...) takes edges as an int32 array of pairs u < v in increasing order. Graph.from_edges takes any."
+    )
 
 
 def _weights(weights: Any, count: int) -> Floats | None:

@@ -34,8 +34,17 @@ def text(key: Any) -> str:
             return f"{key[0]:g} to {key[1]:g}"
         return ", ".join(text(part) for part in key)
     if isinstance(key, datetime):
-        return f"{key:%Y-%m-%d %H:%M}"
+        return moment(key)
     return f"{key:g}" if isinstance(key, float) else str(key)
+
+
+def moment(time: datetime) -> str:
+    """A time to the minute; to the second or below only where it needs it.
+
+    >>> moment(datetime(2013, 1, 1, 0, 30)), moment(datetime(2013, 1, 1, 0, 30, 5))
+    ('2013-01-01 00:30', '2013-01-01 00:30:05')
+    """
+    return time.isoformat(sep=" ", timespec="auto" if time.second or time.microsecond else "minutes")
 
 
 def of(domain: Domain | None, places: Iterable[int]) -> list[str]:

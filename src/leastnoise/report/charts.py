@@ -6,6 +6,7 @@ Marks carry styles; the page gives every style one colour by day and another by 
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,6 +68,18 @@ def _columns(contents: Contents, places: Any) -> Rows:
 def _name(key: Any) -> str:
     """The key in words, a number to as many digits as any double holds: 0.30000000000000004 is 0.3."""
     return f"{key:.15g}" if isinstance(key, (float, np.floating)) else labels.text(key)
+
+
+def _apart(keys: list[Any]) -> list[str]:
+    """Keys in words, and not two in the same: Vega would draw the bin of nulls and the key "none" as one."""
+    named: dict[Any, str] = {}
+    taken: set[str] = set()
+    for key in keys:
+        if key not in named:
+            words = itertools.chain([_name(key)], (f"{_name(key)} ({n})" for n in itertools.count(2)))
+            named[key] = next(word for word in words if word not in taken)
+            taken.add(named[key])
+    return [named[key] for key in keys]
 
 
 def _shown(alt: Any, chart: Any) -> Any:
@@ -225,8 +238,8 @@ def _cells(contents: Contents, plane: labels.Plane) -> tuple[Rows, int, int, str
     else:
         domain = contents.domain
         first, second = domain.axes if domain is not None else ((), ())
-        columns["across"] = [_name(second.key(int(i))) for i in ends[0]]  # type: ignore[union-attr]
-        columns["along"] = [_name(first.key(int(i))) for i in ends[1]]  # type: ignore[union-attr]
+        columns["across"] = _apart([second.key(int(i)) for i in ends[0]])  # type: ignore[union-attr]
+        columns["along"] = _apart([first.key(int(i)) for i in ends[1]])  # type: ignore[union-attr]
     if block == 1:
         return columns, rows, across, ""
     for name in ("value", "estimate"):

@@ -241,5 +241,5 @@ def plain(value: Any) -> Any:
         real = float(value)
         return int(real) if real.is_integer() and abs(real) <= EXACT else real
     if isinstance(value, datetime):
-        return value.isoformat(sep=" ", timespec="minutes")
+        return labels.moment(value)
     return value.isoformat() if isinstance(value, date) else None if value is None else str(value)
