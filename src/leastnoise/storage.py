@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leastnoise import errors
+from leastnoise import errors, parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,8 +65,10 @@ def read(path: str | os.PathLike[str]) -> tuple[pa.Table, str, dict[str, Any]]:
     if facts.pop("format") > FORMAT:
         raise errors.NewerFormat(f"{str(path)!r} was written by a newer leastnoise. Upgrade: pip install -U leastnoise")
     try:
-        table = pq.read_table(path, page_checksum_verification=True)
-    except (pa.ArrowException, OSError):
+        table = parquet.read(path, checksums=True)
+    except errors.UnpacksTooLarge:
+        raise
+    except (pa.ArrowException, OSError, errors.WrongColumnType, MemoryError):
         raise errors.NotOurs(f"{str(path)!r} is damaged: its pages do not check. Make the release again.") from None
     return table, facts.pop("what"), facts
 
