@@ -237,21 +237,25 @@ def releases(folder: Path) -> dict[str, bytes]:
 
 
 def ledgers(folder: Path) -> dict[str, bytes]:
-    """SQLite files of a few kilobytes: tables that are views without end, cells that are computed, pages that are not there."""
+    """SQLite files of a few kilobytes: tables that are views without end, cells that are computed."""
     import leastnoise as ln
 
     path = folder / "bomb.ledger"
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
     edits = {
         "terms without end": f"DROP TABLE terms; CREATE VIEW terms AS {endless} i || 'x' AS name, 'y' AS value FROM n",
-        "a term of a gigabyte": "DROP TABLE terms; CREATE VIEW terms AS SELECT 'a' AS name, hex(zeroblob(450000000)) AS value",
-        "a computed term": "DROP TABLE terms; CREATE TABLE terms (name TEXT, value TEXT AS (hex(zeroblob(450000000)))); "
+        "a term of a gigabyte": "DROP TABLE terms; CREATE VIEW terms AS "
+        "SELECT 'a' AS name, hex(zeroblob(450000000)) AS value",
+        "a computed term": "DROP TABLE terms; "
+        "CREATE TABLE terms (name TEXT, value TEXT AS (hex(zeroblob(450000000)))); "
         "INSERT INTO terms (name) VALUES ('epsilon')",
-        "entries without end": f"DROP TABLE entries; CREATE VIEW entries AS {endless} i AS number, '' AS made, '' AS kind, "
+        "entries without end": "DROP TABLE entries; "
+        f"CREATE VIEW entries AS {endless} i AS number, '' AS made, '' AS kind, "
         "'' AS release, '' AS query, '' AS noise, '' AS unit, '' AS \"table\", '1' AS gaussian, '1' AS pure, "
         "'1' AS threshold, '1' AS spent_gaussian, '1' AS spent_pure, '1' AS spent_threshold, '' AS hash FROM n",
         "a head without end": f"DROP TABLE head; CREATE VIEW head AS {endless} i AS number, 'x' AS hash FROM n",
-        "a trigger without end": f"CREATE TRIGGER more AFTER INSERT ON entries BEGIN INSERT INTO terms {endless} i, i FROM n; END",
+        "a trigger without end": "CREATE TRIGGER more AFTER INSERT ON entries "
+        f"BEGIN INSERT INTO terms {endless} i, i FROM n; END",
         "a long note": "INSERT INTO terms VALUES ('note', hex(zeroblob(20000000)))",
     }
     found = {}

@@ -61,8 +61,8 @@ def read_edges(
         if place.null_count:
             lost = column.filter(pc.is_null(place))
             raise errors.BadDomain(
-                f'column "{end}" of {_shown(path)} names {short(lost[0].as_py())}, which is not among the {len(names):,} '
-                f"nodes ({len(lost):,} such edges). Add these nodes, or leave out these edges."
+                f'column "{end}" of {_shown(path)} names {short(lost[0].as_py())}, which is not among the '
+                f"{len(names):,} nodes ({len(lost):,} such edges). Add these nodes, or leave out these edges."
             )
         pairs[:, side] = place.to_numpy(zero_copy_only=False)
     return pairs, None if weight is None else _floats(table, weight, path)
