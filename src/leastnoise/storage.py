@@ -7,7 +7,6 @@ understood. Files appear whole or not at all: they are written beside their plac
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import secrets
@@ -146,9 +145,12 @@ def tidy() -> None:
 
 
 def sweep(target: Path) -> None:
-    """Remove what a killed process left beside its place; a minute is longer than any writing of ours takes."""
+    """Remove what killed processes left in the folder; a minute is longer than any writing of ours pauses.
+
+    Whatever its name would have been: a name that is made once, such as a release's id, is never written again.
+    """
     with suppress(OSError):
-        for left in target.parent.glob(f".{glob.escape(target.name)}.{'?' * 12}.unfinished*"):
+        for left in target.parent.glob(f".*.{'?' * 12}.unfinished*"):
             with suppress(OSError):
                 if time.time() - left.stat().st_mtime > STALE:
                     left.unlink()
