@@ -38,14 +38,14 @@ paper: install
 bench: install
 	$(BIN)/python benchmarks
 
-# A long search for anything that breaks: make fuzz MINUTES=10
+# A long search for anything that breaks, on two cores; says at the end how many cases it ran: make fuzz MINUTES=25
 MINUTES ?= 10
 fuzz: install
-	LEASTNOISE_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest tests/fuzz
+	LEASTNOISE_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz
 
-# Table, release, denoise, save, killed at every stage, on small disks: make soak MINUTES=60
+# Table, release, denoise, page, killed at every stage, on small disks; shows the kills by stage: make soak MINUTES=60
 soak: install
-	LEASTNOISE_SOAK_MINUTES=$(MINUTES) $(BIN)/python -m pytest tests/soak
+	LEASTNOISE_SOAK_MINUTES=$(MINUTES) $(BIN)/python -m pytest -rP tests/soak
 
 clean:
 	rm -rf .venv benchmarks/.peers build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -3,13 +3,41 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 settings.register_profile("laws", max_examples=150, deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("laws")
+
+found: dict[str, tuple[int, float]] = {}  # what the fuzzers of other processes ran
+
+
+def fuzzed() -> dict[str, tuple[int, float]]:
+    return getattr(sys.modules.get("fuzzing"), "ran", {})
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["fuzzed"] = fuzzed()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    found.update(getattr(node, "workeroutput", {}).get("fuzzed", {}))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    ran = found | fuzzed()
+    for name, (count, seconds) in sorted(ran.items()):
+        each = f", {1000 * seconds / count:.1f} ms each" if seconds and count else ""
+        terminalreporter.write_line(f"fuzz: {count:>9,} cases of {name}{each}")
+    if ran:
+        terminalreporter.write_line(f"fuzz: {sum(count for count, _ in ran.values()):>9,} cases in all")
+
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -5,11 +5,14 @@ LEASTNOISE_FUZZ_MINUTES says how long the whole of tests/fuzz may search; withou
 
 from __future__ import annotations
 
+import functools
+import inspect
 import io
 import os
 import random
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
@@ -23,24 +26,54 @@ from hypothesis import strategies as st
 from leastnoise import cli, errors
 
 MINUTES = float(os.environ.get("LEASTNOISE_FUZZ_MINUTES", "0"))
-TARGETS = 9
+TARGETS = 10  # one more than there are: the last to begin is alone
+SECONDS = 60 * MINUTES * int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) / TARGETS  # for each
 CANARY = "Zebra7c4n4ry"  # stands in private rows, and nowhere else
 CANARY_NUMBER = 7340192845
 
-counted: dict[str, int] = {}
+ran: dict[str, tuple[int, float]] = {}  # how many cases of each target, and the seconds they took; shown at the end
 
 
-def cases(name: str, milliseconds: float) -> Any:
-    """Settings for a target whose case takes about so long: two seconds' worth, or its part of the minutes."""
-    seconds = 60 * MINUTES / TARGETS if MINUTES else 2.0
-    counted[name] = max(20, int(1000 * seconds / milliseconds))
-    return settings(
-        max_examples=counted[name],
-        deadline=None,
-        derandomize=not MINUTES,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+def add(name: str, count: int, seconds: float = 0.0) -> None:
+    """Cases that were run."""
+    before = ran.get(name, (0, 0.0))
+    ran[name] = before[0] + count, before[1] + seconds
+
+
+def cases(name: str, few: int) -> Callable[[Any], Any]:
+    """A target: `few` cases, always the same; or, with minutes, new ones until its part of them is over."""
+
+    def decorate(test: Any) -> Any:
+        inner = test.hypothesis.inner_test
+
+        @functools.wraps(inner)
+        def counted(*arguments: Any, **named: Any) -> None:
+            add(name, 1)
+            inner(*arguments, **named)
+
+        test.hypothesis.inner_test = counted
+        search = settings(
+            max_examples=50 if MINUTES else few,
+            deadline=None,
+            derandomize=not MINUTES,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        )(test)
+
+        @functools.wraps(search)
+        def until_over(**fixtures: Any) -> None:
+            begun = time.monotonic()
+            while True:
+                search(**fixtures)
+                if time.monotonic() - begun >= SECONDS:
+                    break
+            add(name, 0, time.monotonic() - begun)
+
+        vars(until_over).clear()  # pytest calls it as any other test, with the fixtures that `given` leaves to it
+        until_over.__signature__ = inspect.signature(search)  # type: ignore[attr-defined]
+        return until_over
+
+    return decorate
 
 
 def run(*arguments: str) -> tuple[int, str, str]:

@@ -1,4 +1,4 @@
-"""Table, release, denoise, save, over and over, in children that are killed at any moment; then the books are checked.
+"""Table, release, denoise, page, over and over, in children that are killed at any moment; then the books are checked.
 
 python tests/soaking.py FOLDER SECONDS SEED      prints one JSON object
 """
@@ -6,6 +6,7 @@ python tests/soaking.py FOLDER SECONDS SEED      prints one JSON object
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import random
 import resource
@@ -23,6 +24,8 @@ from leastnoise import storage
 from leastnoise.tables import table  # imported before the fork; no engine is started here
 
 SHARE = 1e-4
+STAGES = ("start", "table", "release", "save", "denoise", "save estimate", "page")
+stage = mmap.mmap(-1, 1)  # shared with the child: what it is doing, as a number of STAGES
 MEMORY = 6 * 2**30  # addresses, not bytes in use: DuckDB and Numba reserve many
 
 
@@ -33,34 +36,52 @@ def prepare(folder: Path) -> None:
     ln.Budget.open(folder / "city.ledger", epsilon=5, delta=1e-6, unit="taxi")
 
 
-def work(folder: Path, rounds: int) -> None:
+def work(folder: Path, rounds: int, aim: str = "") -> None:
     """What a nightly job does. A line in `done` is written when a release is on disk."""
+
+    def begin(name: str) -> None:
+        stage[0] = STAGES.index(name)
+        if name == aim:
+            os.kill(os.getpid(), signal.SIGSTOP)  # the parent looks, and kills now or a moment later
+
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    begin("table")
     book = ln.Budget.open(folder / "city.ledger")
     trips = table(folder / "trips.parquet", unit="taxi", memory_limit="200MB")
     query = trips.histogram("place", keys=range(40), max_rows=5)
     for _ in range(rounds):
+        begin("release")
         made = query.release(budget=book, share=SHARE)
+        begin("save")
         made.save(folder / f"{made.id}.parquet")
         with (folder / "done").open("a") as done:
             done.write(made.id + "\n")
-        ln.load(folder / f"{made.id}.parquet").denoise("james_stein").save(folder / "estimate.parquet")
+        begin("denoise")
+        estimate = ln.load(folder / f"{made.id}.parquet").denoise("james_stein")
+        begin("save estimate")
+        estimate.save(folder / "estimate.parquet")
+        begin("page")
+        made.report(folder / "page.html")
 
 
-def once(folder: Path, chance: random.Random, patience: float) -> bool:
-    """One child, killed within `patience` seconds; whether it was still at work."""
+def once(folder: Path, chance: random.Random, aim: str) -> str | None:
+    """One child, killed soon after it comes to the stage `aim`; where it was."""
+    stage[0] = 0
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            work(folder, 50)
+            work(folder, 50, aim)
             code = 0
         finally:
             os._exit(code)
-    time.sleep(patience * chance.choice([0.05, 1.0, 1.0]) * chance.random())
+    if aim != "start":
+        assert os.WIFSTOPPED(os.waitpid(child, os.WUNTRACED)[1]), "the work failed by itself"
+        os.kill(child, signal.SIGCONT)
+    time.sleep(chance.choice([0.0, 0.002, 0.02, 0.5]) * chance.random())
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
-    return os.WIFSIGNALED(status)
+    return STAGES[stage[0]] if os.WIFSIGNALED(status) else None
 
 
 def check(folder: Path) -> tuple[int, int]:
@@ -74,35 +95,38 @@ def check(folder: Path) -> tuple[int, int]:
         if path.name not in ("trips.parquet",):
             loaded = ln.load(path)  # every file that is there is whole
             published |= {loaded.id} if isinstance(loaded, ln.Release) else set()
+    page = folder / "page.html"
+    assert not page.exists() or page.read_text().rstrip().endswith("</html>")
     assert done <= published <= paid, (done - published, published - paid)
     return len(published), len(paid)
 
 
-def soak(folder: Path, seconds: float, seed: int) -> dict[str, int]:
+def soak(folder: Path, seconds: float, seed: int) -> dict[str, object]:
     chance, storage.STALE = random.Random(seed), -1.0
     prepare(folder)
-    end, kills, rounds, published, paid = time.monotonic() + seconds, 0, 0, 0, 0
-    patience, size = 2.0, 0  # on a busy machine children get longer, or none would ever come to publish
-    while time.monotonic() < end or not published:
-        kills += once(folder, chance, patience)
+    end, rounds, published, paid = time.monotonic() + seconds, 0, 0, 0
+    kills = dict.fromkeys(STAGES, 0)
+    while time.monotonic() < end or not published or not all(kills.values()):
+        killed = once(folder, chance, STAGES[rounds % len(STAGES)])
         rounds += 1
-        grown = (folder / "done").stat().st_size if (folder / "done").exists() else 0
-        patience, size = (max(2.0, patience * 0.8) if grown > size else min(60.0, patience * 1.3)), grown
+        if killed is not None:
+            kills[killed] += 1
         if rounds % 10 == 0 or not published:
             published, paid = check(folder)
-        if rounds > 40 + 4 * seconds:
+        if rounds > 100 + 10 * seconds:
             break
     work_left = os.fork()
     if work_left == 0:  # the next run in peace: it recovers whatever the killed ones left
-        work(folder, 1)
-        os._exit(0)
+        code = 1
+        try:
+            work(folder, 1)
+            code = 0
+        finally:
+            os._exit(code)
     assert os.waitpid(work_left, 0)[1] == 0
     published, paid = check(folder)
-    for path in folder.glob("*.parquet"):
-        storage.sweep(path)
-    known = {"trips.parquet", "city.ledger", "done", "estimate.parquet"}
-    left = [path.name for path in folder.iterdir() if path.name not in known and not path.name[0].isalnum()]
-    return {"rounds": rounds, "kills": kills, "published": published, "paid": paid, "left": len(left)}
+    left = [path.name for path in folder.iterdir() if not path.name[0].isalnum()]
+    return {"rounds": rounds, "kills": kills, "published": published, "paid": paid, "left": left}
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leastnoise import errors
+from leastnoise.budget import Budget
 from leastnoise.engines import duckdb
 from leastnoise.engines.headers import header
 from leastnoise.files import read_column
@@ -114,6 +115,19 @@ def test_a_row_of_some_megabytes_is_read_and_the_limit_is_public(tmp_path: Path)
     place.write_text("u,v\na,1\nb," + "x" * 16_000_000 + "\nc,2\n")
     assert aggregate(table(place, unit="u").count_units()).values.tolist() == [3]
     assert duckdb.as_text(["u"], "long.csv")["max_line_size"] == duckdb.LONGEST_LINE
+
+
+@pytest.mark.parametrize("size", [17, 40])
+def test_a_longer_row_is_refused_without_a_word_of_it_and_the_debit_stays(tmp_path: Path, size: int) -> None:
+    place = tmp_path / "long.csv"
+    place.write_text("u,v\na,1\nb," + "Zebra7c4n4ry" * (size * 2**20 // 12) + "\nc,2\n")
+    book = Budget.open(tmp_path / "book.ledger", epsilon=1, delta=1e-6)
+    with pytest.raises(errors.ReadingFailed) as refused:
+        table(place, unit="u").count_units().release(budget=book, share=0.5)
+    assert "Zebra" not in str(refused.value)
+    assert len(str(refused.value)) < 500
+    assert refused.value.__context__ is None
+    assert book.remaining.share == 0.5  # a refusal that a person's row causes tells one bit, and is paid for
 
 
 def test_text_where_a_number_is_needed_says_what_to_type(path: Path) -> None:

@@ -10,6 +10,7 @@ Nodes that are no bins are left out with their edges; a bin that is no node is a
 from __future__ import annotations
 
 import os
+from reprlib import repr as short
 
 import numpy as np
 
@@ -77,7 +78,7 @@ def _from_files(edges: graph_files.Path, nodes: graph_files.Path | None, keys: l
     if place.null_count:
         lost = bins.filter(pc.is_null(place))
         raise errors.BadDomain(
-            f"{len(lost):,} of {len(bins):,} bins are not among the nodes, {lost[0].as_py()!r} the first. "
+            f"{len(lost):,} of {len(bins):,} bins are not among the nodes, {short(lost[0].as_py())} the first. "
             "The graph must have a node for every bin."
         )
     node = place.to_numpy()

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from leastnoise import errors, storage
+from leastnoise import errors, parquet, storage
 from leastnoise.cli_words import shown
 
 Source = Annotated[str, typer.Argument(help="Parquet or CSV: a path, a quoted glob, or a folder.")]
@@ -280,13 +280,19 @@ def _public_column(path: str, name: str) -> list[Any]:
 
     if not os.path.isfile(path):
         raise errors.NoSuchFile(f"There is no file {path!r} for the keys. Check the path.")
+    packed = path.endswith(".parquet")
     try:
-        found = pq.read_table(path) if path.endswith(".parquet") else csv.read_csv(path)
+        rows = None if packed else csv.read_csv(path)
+        names = pq.read_schema(path).names if rows is None else rows.column_names
+        found: list[Any] | None = (
+            None if name not in names else (parquet.read(path, [name]) if rows is None else rows)[name].to_pylist()
+        )
+    except errors.LeastnoiseError:
+        raise
     except Exception:
-        found = None
-    if found is None:
+        names = None
+    if names is None:
         raise errors.FileProblem(f"The keys in {path!r} could not be read. Check that it is a whole file of its kind.")
-    if name not in found.column_names:
-        raise errors.UnknownColumn.among(name, found.column_names)
-    keys: list[Any] = found[name].to_pylist()
-    return keys
+    if found is None:
+        raise errors.UnknownColumn.among(name, names)
+    return found

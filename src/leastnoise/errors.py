@@ -39,6 +39,7 @@ LeastnoiseError
 ├── SeededRelease (ValueError)         noise from a test's seed, about to be published
 ├── FileProblem (OSError)              a file of ours that cannot be read or written
 │   ├── NoSuchFile                     a path with nothing at it
+│   ├── UnpacksTooLarge                a small file that would fill the memory
 │   ├── LedgerBroken                   a ledger that was edited, damaged or set back
 │   ├── LedgerBusy (also TimeoutError) other processes kept the ledger locked
 │   ├── NotOurs                        not a file that leastnoise wrote, or a damaged one
@@ -263,6 +264,10 @@ class FileProblem(LeastnoiseError, OSError):
 
 class NoSuchFile(FileProblem, FileNotFoundError):
     """A path with nothing at it."""
+
+
+class UnpacksTooLarge(FileProblem):
+    """A small file that would fill the memory."""
 
 
 class LedgerBroken(FileProblem):

@@ -189,6 +189,8 @@ class Estimate:
         shape = tuple(facts.pop("shape"))
         facts["domain"] = read_domain(facts["domain"], table)
         values, noisy = (np.array(table[name]).reshape(shape) for name in _OURS)
+        if facts["domain"] is not None and facts["domain"].size != values.size:
+            raise errors.ShapesDisagree(f"{facts['domain'].size} bins cannot have {values.size} values.")
         return cls(values=values, noisy=noisy, judge=lambda: judged, **facts)
 
 

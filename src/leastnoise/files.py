@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise import errors
+from leastnoise import errors, parquet
 
 Kind = Literal["int", "float"]
 T = TypeVar("T")
@@ -61,9 +61,13 @@ def _parquet(content: bytes, path: str, column: str) -> NDArray[Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    file = _silently(path, lambda: pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True))
-    _check_name(column, _silently(path, lambda: file.schema_arrow.names))
-    return _filled(_silently(path, lambda: file.read([column])[column]), path)
+    schema = _silently(path, lambda: pq.read_schema(pa.BufferReader(content)))
+    _check_name(column, schema.names)
+    kind = _silently(path, lambda: schema.field(column).type)
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise _no_numbers(kind)
+    return _filled(_silently(path, lambda: parquet.read(pa.py_buffer(content), [column], checksums=True)[column]), path)
 
 
 def _csv(content: bytes, path: str, column: str, kind: Kind | None) -> NDArray[Any]:
@@ -101,6 +105,8 @@ def _silently(path: str, work: Callable[[], T]) -> T:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return work()
+    except errors.UnpacksTooLarge:
+        raise
     except Exception:
         failed = errors.ReadingFailed(
             f"{path!r} could not be read as what it seems to be: it may be damaged, cut short, too large to hold, or "
@@ -117,10 +123,14 @@ def _check_name(column: str, names: list[str]) -> None:
     raise errors.UnknownColumn(f'There is no column "{column}".{hint} The columns are {", ".join(names)}.')
 
 
+def _no_numbers(kind: Any) -> errors.WrongType:
+    return errors.WrongType(f"The column holds {kind}, not numbers. Choose a column of numbers.")
+
+
 def _declared(array: NDArray[Any], kind: Kind | None) -> NDArray[Any]:
     """The array as the type that was declared; whole numbers may become real ones, never the reverse."""
     if array.dtype.kind not in "iuf":
-        raise errors.WrongType(f"The column holds {array.dtype}, not numbers. Choose a column of numbers.")
+        raise _no_numbers(array.dtype)
     if kind == "int" and array.dtype.kind == "f":
         raise errors.WrongType("The column is declared as real numbers in the file, not as int. Say --type float.")
     return array.astype(np.float64) if kind == "float" else array

@@ -6,12 +6,13 @@ Names may be whole numbers or strings; node i is the i-th of the file.
 from __future__ import annotations
 
 import os
+from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise import errors
+from leastnoise import errors, parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +35,9 @@ def read_nodes(path: Path, name: str, places: tuple[str, str] | None) -> tuple[p
     if pc.count_distinct(names).as_py() < len(names):
         counted = pc.value_counts(names).to_pylist()
         twice = next(row["values"] for row in counted if row["counts"] > 1)
-        raise errors.BadDomain(f"{_shown(path)} names the node {twice!r} twice. Give every node a name of its own.")
+        raise errors.BadDomain(
+            f"{_shown(path)} names the node {short(twice)} twice. Give every node a name of its own."
+        )
     return names, None if places is None else np.stack([_floats(table, place, path) for place in places], axis=1)
 
 
@@ -58,8 +61,8 @@ def read_edges(
         if place.null_count:
             lost = column.filter(pc.is_null(place))
             raise errors.BadDomain(
-                f'column "{end}" of {_shown(path)} names {lost[0].as_py()!r}, which is not among the {len(names):,} '
-                f"nodes ({len(lost):,} such edges). Add these nodes, or leave out these edges."
+                f'column "{end}" of {_shown(path)} names {short(lost[0].as_py())}, which is not among the '
+                f"{len(names):,} nodes ({len(lost):,} such edges). Add these nodes, or leave out these edges."
             )
         pairs[:, side] = place.to_numpy(zero_copy_only=False)
     return pairs, None if weight is None else _floats(table, weight, path)
@@ -71,18 +74,23 @@ def _columns(path: Path) -> list[str]:
 
     try:
         return list(pq.read_schema(path).names)
-    except (OSError, pa.ArrowInvalid):
+    except (OSError, pa.ArrowException):
         raise errors.UnknownSource(f"{_shown(path)} is no Parquet file that can be read.") from None
 
 
 def _read(path: Path, columns: list[str]) -> pa.Table:
-    import pyarrow.parquet as pq
+    import pyarrow as pa
 
     present = _columns(path)
     for column in columns:
         if column not in present:
             raise errors.UnknownColumn.among(column, present)
-    return pq.read_table(path, columns=columns)
+    try:
+        return parquet.read(path, columns)
+    except errors.UnpacksTooLarge:
+        raise
+    except (OSError, pa.ArrowException):
+        raise errors.FileProblem(f"{_shown(path)} could not be read: it may be damaged or cut short.") from None
 
 
 def _names(table: pa.Table, column: str, path: Path) -> Any:

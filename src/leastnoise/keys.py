@@ -88,6 +88,8 @@ def read_domain(facts: list[dict[str, Any]] | None, table: pa.Table | None) -> D
         axis = _read(fact["axis"])
         if axis is None:  # explicit keys: every stride-th row names the next one
             size = fact["axis"]["size"]
+            if not 0 < size <= table.num_rows:
+                raise errors.BadDomain(f"{size} keys cannot stand in {table.num_rows} rows.")
             stride //= size
             nulls = fact["axis"].get("nulls", False)
             cells = table[fact["name"]].take([i * stride for i in range(size - nulls)]).to_pylist()

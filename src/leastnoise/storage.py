@@ -7,7 +7,6 @@ understood. Files appear whole or not at all: they are written beside their plac
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import secrets
@@ -18,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leastnoise import errors
+from leastnoise import errors, parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,8 +64,10 @@ def read(path: str | os.PathLike[str]) -> tuple[pa.Table, str, dict[str, Any]]:
     if facts.pop("format") > FORMAT:
         raise errors.NewerFormat(f"{str(path)!r} was written by a newer leastnoise. Upgrade: pip install -U leastnoise")
     try:
-        table = pq.read_table(path, page_checksum_verification=True)
-    except (pa.ArrowException, OSError):
+        table = parquet.read(path, checksums=True)
+    except errors.UnpacksTooLarge:
+        raise
+    except (pa.ArrowException, OSError, errors.WrongColumnType, MemoryError):
         raise errors.NotOurs(f"{str(path)!r} is damaged: its pages do not check. Make the release again.") from None
     return table, facts.pop("what"), facts
 
@@ -144,9 +145,12 @@ def tidy() -> None:
 
 
 def sweep(target: Path) -> None:
-    """Remove what a killed process left beside its place; a minute is longer than any writing of ours takes."""
+    """Remove what killed processes left in the folder; a minute is longer than any writing of ours pauses.
+
+    Whatever its name would have been: a name that is made once, such as a release's id, is never written again.
+    """
     with suppress(OSError):
-        for left in target.parent.glob(f".{glob.escape(target.name)}.{'?' * 12}.unfinished*"):
+        for left in target.parent.glob(f".*.{'?' * 12}.unfinished*"):
             with suppress(OSError):
                 if time.time() - left.stat().st_mtime > STALE:
                     left.unlink()

@@ -31,7 +31,7 @@ def questions(draw: st.DrawFn) -> list[str]:
     return [command, *typed, *draw(st.lists(ODD, max_size=1)), *draw(st.sampled_from([[], ["--json"]]))]
 
 
-@cases("questions", 80)
+@cases("questions", 25)
 @given(questions())
 def test_any_number_gets_an_answer_or_a_sentence(arguments: list[str]) -> None:
     told(*arguments)
@@ -80,7 +80,7 @@ def tables(draw: st.DrawFn) -> list[str]:
     return [command, draw(st.sampled_from(["rows.parquet", "rows.csv", "none.csv", "."])), *typed]
 
 
-@cases("tables", 120)
+@cases("tables", 20)
 @given(tables())
 def test_any_question_about_a_table_gets_an_answer_or_a_sentence(rows: Path, arguments: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:

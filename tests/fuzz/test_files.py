@@ -58,7 +58,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@cases("columns", 2.5)
+@cases("columns", 800)
 @given(SEED)
 def test_a_damaged_column_is_read_or_refused(folder: Path, seed: int) -> None:
     chance = random.Random(seed)
@@ -70,7 +70,7 @@ def test_a_damaged_column_is_read_or_refused(folder: Path, seed: int) -> None:
     only(folder)
 
 
-@cases("rows", 60)
+@cases("rows", 33)
 @given(SEED)
 def test_damaged_rows_are_read_or_refused(folder: Path, seed: int) -> None:
     name, content = some_file(random.Random(seed), ".parquet", ".csv", ".csv.gz")
@@ -108,7 +108,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@cases("loads", 5)
+@cases("loads", 400)
 @given(SEED)
 def test_a_damaged_release_is_loaded_or_refused(folder: Path, saved: Path, seed: int) -> None:
     chance, path = random.Random(seed), folder / "release.parquet"
@@ -141,7 +141,7 @@ ODD_FACTS = [
 ]
 
 
-@cases("facts", 8)
+@cases("facts", 250)
 @given(SEED)
 def test_edited_facts_are_understood_or_refused(folder: Path, saved: Path, seed: int) -> None:
     """The pages are whole, and the JSON beside them was edited: a number, a word, a list, nothing."""

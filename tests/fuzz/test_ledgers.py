@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("ledgers")
 
 
-@cases("ledgers", 6)
+@cases("ledgers", 330)
 @given(SEED)
 def test_a_damaged_ledger_is_never_richer(folder: Path, ledger: Path, seed: int) -> None:
     path = folder / "city.ledger"

@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("keys")
 
 
-@cases("keys", 100)
+@cases("keys", 20)
 @given(st.lists(ANY, min_size=1, max_size=5), ANY)
 def test_any_text_is_a_key_and_comes_back(folder: Path, keys: list[str], name: str) -> None:
     """Keys and column names go into SQL, into Parquet and back, or are refused."""
@@ -72,7 +72,7 @@ def rows() -> Any:
     return table(ROWS, unit="who")
 
 
-@cases("filters", 25)
+@cases("filters", 80)
 @given(TEXT)
 def test_any_filter_is_understood_or_refused(rows: Any, text: str) -> None:
     made = survives(lambda: rows.where(text.replace(CANARY, "x")))

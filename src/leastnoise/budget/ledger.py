@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ from leastnoise import errors, storage
 from leastnoise.budget.account import Cost
 
 FORMAT = 1
+LONGEST = 2**20  # bytes of a cell, or of a table's definition
 WAIT = 30.0  # seconds for other processes to finish their commit
 _APPLICATION = 0x6C6E6264  # SQLite's mark of whose file it is: "lnbd"
 
@@ -60,6 +62,9 @@ _COLUMNS = (
     'number, made, kind, release, query, noise, unit, "table", '
     "gaussian, pure, threshold, spent_gaussian, spent_pure, spent_threshold"
 )
+
+# A view or a computed column in their place could give rows without end from a file of a kilobyte.
+_DEFINITIONS = "SELECT type, name, sql FROM sqlite_schema"
 
 
 class Head(NamedTuple):
@@ -257,6 +262,8 @@ class Ledger:
             raise errors.NewerFormat(
                 f"{str(self.path)!r} was written by a newer leastnoise. Upgrade: pip install -U leastnoise"
             )
+        if not set(db.execute(_DEFINITIONS)) <= _our_definitions():  # one that is missing is found when it is used
+            raise self.broken("its tables are not those that leastnoise makes")
 
     def read_terms(self, db: sqlite3.Connection) -> dict[str, str]:
         terms = dict(db.execute("SELECT name, value FROM terms"))
@@ -268,7 +275,16 @@ class Ledger:
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     # isolation_level None: transactions begin and end where we say. mode=rw never creates a file.
     uri = f"{path.as_uri()}?mode={mode}"
-    return sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None, check_same_thread=False)
+    db = sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None, check_same_thread=False)
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    return db
+
+
+@cache
+def _our_definitions() -> set[tuple[str, str, str]]:
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(_SCHEMA)
+        return set(db.execute(_DEFINITIONS))
 
 
 def _make_durable(db: sqlite3.Connection) -> None:
