@@ -1,0 +1,127 @@
+"""In which order to eliminate the nodes of a graph, and what that fills in: compiled loops.
+
+The node of least degree goes first, in the quotient graph: what was eliminated stands there as elements, each the set
+of nodes it joined, and degrees are bounded as Amestoy, Davis & Duff (1996) bound them. The elements are the columns of
+the factor, so one pass gives the order and the pattern.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from leastnoise.compiled import compiled
+
+
+@compiled
+def eliminate(start: Any, neighbours: Any) -> tuple[Any, Any, Any]:
+    """Which node goes first, second, ...; and the nodes that are left beside it then: those of node order[k] are
+    left[first[k] : first[k + 1]]."""
+    n = start.size - 1
+    near, count = neighbours.copy(), np.zeros(n, np.int32)  # elements, then nodes, beside every node; how many
+    elements, degree = np.zeros(n, np.int32), np.empty(n, np.int32)
+    head, after, before = np.full(n + 1, -1, np.int32), np.full(n, -1, np.int32), np.full(n, -1, np.int32)
+    for i in range(n):
+        count[i] = degree[i] = start[i + 1] - start[i]
+        link(i, degree[i], head, after, before)
+    order, place = np.empty(n, np.int32), np.full(n, -1, np.int32)
+    first, left = np.zeros(n + 1, np.int64), np.empty(8 * n + 64, np.int32)
+    absorbed = np.zeros(n, np.bool_)
+    mark, overlap, seen = np.full(n, -1, np.int32), np.zeros(n, np.int32), np.full(n, -1, np.int32)
+    kept = np.empty(n + 1, np.int32)
+    least, end = 0, 0
+    for k in range(n):
+        while head[least] < 0:
+            least += 1
+        p = head[least]
+        unlink(p, degree[p], head, after, before)
+        order[k], place[p] = p, k
+        if left.size < end + n:
+            left = np.concatenate((left, np.empty(left.size + n, np.int32)))
+        mark[p] = k
+        begin = end
+        for a in range(start[p], start[p] + count[p]):
+            q = near[a]
+            if a < start[p] + elements[p]:
+                absorbed[q] = True
+                for c in range(first[place[q]], first[place[q] + 1]):
+                    i = left[c]
+                    if mark[i] != k and place[i] < 0:
+                        mark[i] = k
+                        left[end] = i
+                        end += 1
+            elif mark[q] != k:
+                mark[q] = k
+                left[end] = q
+                end += 1
+        first[k + 1] = end
+        for c in range(begin, end):
+            i = left[c]
+            for a in range(start[i], start[i] + elements[i]):
+                e = near[a]
+                if seen[e] != k:
+                    seen[e] = k
+                    overlap[e] = 0
+                overlap[e] += 1
+        for c in range(begin, end):
+            i = left[c]
+            unlink(i, degree[i], head, after, before)
+            size, beyond = 0, 0
+            for a in range(start[i], start[i] + elements[i]):
+                e = near[a]
+                outside = first[place[e] + 1] - first[place[e]] - overlap[e]
+                if not absorbed[e] and outside > 0:
+                    beyond += outside
+                    kept[size] = e
+                    size += 1
+            kept[size] = p
+            size += 1
+            fresh = size
+            for a in range(start[i] + elements[i], start[i] + count[i]):
+                if mark[near[a]] != k:
+                    kept[size] = near[a]
+                    size += 1
+            near[start[i] : start[i] + size] = kept[:size]
+            elements[i], count[i] = fresh, size
+            inside = end - begin - 1
+            degree[i] = min(n - k - 2, degree[i] + inside, beyond + size - fresh + inside)
+            link(i, degree[i], head, after, before)
+            least = min(least, degree[i])
+    return order, first, left[:end].copy()
+
+
+@compiled
+def link(i: int, degree: int, head: Any, after: Any, before: Any) -> None:
+    after[i], before[i] = head[degree], -1
+    if head[degree] >= 0:
+        before[head[degree]] = i
+    head[degree] = i
+
+
+@compiled
+def unlink(i: int, degree: int, head: Any, after: Any, before: Any) -> None:
+    if before[i] >= 0:
+        after[before[i]] = after[i]
+    else:
+        head[degree] = after[i]
+    if after[i] >= 0:
+        before[after[i]] = before[i]
+
+
+@compiled
+def transposed(first: Any, rows: Any) -> tuple[Any, Any, Any]:
+    """A pattern by rows: where each begins, its columns in rising order, and where in `rows` each entry is."""
+    n = first.size - 1
+    begin = np.zeros(n + 1, np.int64)
+    for r in rows:
+        begin[r + 1] += 1
+    begin = np.cumsum(begin)
+    free = begin[:-1].copy()
+    columns, source = np.empty(rows.size, np.int32), np.empty(rows.size, np.int64)
+    for j in range(n):
+        for s in range(first[j], first[j + 1]):
+            t = free[rows[s]]
+            free[rows[s]] = t + 1
+            columns[t], source[t] = j, s
+    return begin, columns, source
