@@ -25,10 +25,10 @@ def factorise_pairs(
     coupled: Any, d: Any, start: Any, neighbours: Any, weights: Any, diagonal: Any, first: Any, rows: Any, begin: Any,
     columns: Any, source: Any, blocks: Any, pivots: Any,
 ) -> None:  # fmt: skip
-    """The factor, column by column, into `blocks` (below the diagonal) and `pivots` (inverted; the upper triangle)."""
+    """The factor, column by column, into `blocks` (below the diagonal) and `pivots` (the upper
+    triangle of each, and that of its inverse)."""
     n = d.size
     x = np.zeros((n, 4))
-    scaled = np.empty((rows.size, 4))
     for j in range(n):
         x[j, 0], x[j, 1], x[j, 3] = 1.0, diagonal[j] * coupled[j], -d[j]
         for a in range(start[j], start[j + 1]):
@@ -36,29 +36,30 @@ def factorise_pairs(
             if i > j:
                 x[i, 1], x[i, 2] = -weights[a] * coupled[j], -weights[a] * coupled[i]
         for t in range(begin[j], begin[j + 1]):
-            s = source[t]
-            c0, c1, c2, c3 = scaled[s, 0], scaled[s, 1], scaled[s, 2], scaled[s, 3]
+            s, k = source[t], columns[t]
+            p, q, r = pivots[k, 0], pivots[k, 1], pivots[k, 2]
+            c0, c1 = blocks[s, 0] * p + blocks[s, 1] * q, blocks[s, 0] * q + blocks[s, 1] * r
+            c2, c3 = blocks[s, 2] * p + blocks[s, 3] * q, blocks[s, 2] * q + blocks[s, 3] * r
             x[j, 0] -= blocks[s, 0] * c0 + blocks[s, 1] * c1
             x[j, 1] -= blocks[s, 0] * c2 + blocks[s, 1] * c3
             x[j, 3] -= blocks[s, 2] * c2 + blocks[s, 3] * c3
-            for r in range(s + 1, first[columns[t] + 1]):
-                i = rows[r]
-                l0, l1, l2, l3 = blocks[r, 0], blocks[r, 1], blocks[r, 2], blocks[r, 3]
-                x[i, 0] -= l0 * c0 + l1 * c1
-                x[i, 1] -= l0 * c2 + l1 * c3
-                x[i, 2] -= l2 * c0 + l3 * c1
-                x[i, 3] -= l2 * c2 + l3 * c3
-        a0, b0, c0 = x[j, 0], x[j, 1], x[j, 3]
-        det = a0 * c0 - b0 * b0
-        p, q, r0 = c0 / det, -b0 / det, a0 / det
-        pivots[j, 0], pivots[j, 1], pivots[j, 2] = p, q, r0
-        x[j] = 0.0
+            for e in range(s + 1, first[k + 1]):
+                i = np.uint64(rows[e])  # no index is counted from the end
+                l0, l1, l2, l3 = blocks[e, 0], blocks[e, 1], blocks[e, 2], blocks[e, 3]
+                x0, x1, x2, x3 = x[i, 0], x[i, 1], x[i, 2], x[i, 3]
+                x[i, 0], x[i, 1] = x0 - l0 * c0 - l1 * c1, x1 - l0 * c2 - l1 * c3
+                x[i, 2], x[i, 3] = x2 - l2 * c0 - l3 * c1, x3 - l2 * c2 - l3 * c3
+        a, b, c = x[j, 0], x[j, 1], x[j, 3]
+        pivots[j, 0], pivots[j, 1], pivots[j, 2] = a, b, c
+        one = 1.0 / (a * c - b * b)
+        p, q, r = c * one, -b * one, a * one
+        pivots[j, 3], pivots[j, 4], pivots[j, 5] = p, q, r
+        x[j, 0] = x[j, 1] = x[j, 2] = x[j, 3] = 0.0
         for s in range(first[j], first[j + 1]):
             i = rows[s]
             x0, x1, x2, x3 = x[i, 0], x[i, 1], x[i, 2], x[i, 3]
-            scaled[s, 0], scaled[s, 1], scaled[s, 2], scaled[s, 3] = x0, x1, x2, x3
-            blocks[s, 0], blocks[s, 1] = x0 * p + x1 * q, x0 * q + x1 * r0
-            blocks[s, 2], blocks[s, 3] = x2 * p + x3 * q, x2 * q + x3 * r0
+            blocks[s, 0], blocks[s, 1] = x0 * p + x1 * q, x0 * q + x1 * r
+            blocks[s, 2], blocks[s, 3] = x2 * p + x3 * q, x2 * q + x3 * r
             x[i, 0] = x[i, 1] = x[i, 2] = x[i, 3] = 0.0
 
 
@@ -73,8 +74,8 @@ def substitute_pairs(first: Any, rows: Any, blocks: Any, pivots: Any, x: Any) ->
             x[i, 0] -= blocks[s, 0] * u + blocks[s, 1] * v
             x[i, 1] -= blocks[s, 2] * u + blocks[s, 3] * v
     for j in range(n - 1, -1, -1):
-        u = pivots[j, 0] * x[j, 0] + pivots[j, 1] * x[j, 1]
-        v = pivots[j, 1] * x[j, 0] + pivots[j, 2] * x[j, 1]
+        u = pivots[j, 3] * x[j, 0] + pivots[j, 4] * x[j, 1]
+        v = pivots[j, 4] * x[j, 0] + pivots[j, 5] * x[j, 1]
         for s in range(first[j], first[j + 1]):
             i = rows[s]
             u -= blocks[s, 0] * x[i, 0] + blocks[s, 2] * x[i, 1]
@@ -87,10 +88,9 @@ def factorise_triples(
     g: Any, start: Any, neighbours: Any, weights: Any, diagonal: Any, first: Any, rows: Any, begin: Any, columns: Any,
     source: Any, blocks: Any, pivots: Any,
 ) -> None:  # fmt: skip
-    """As for pairs; g has one number for every entry of `neighbours`. Pivots: the inverse, row by row."""
+    """As for pairs; g has one number for every entry of `neighbours`."""
     n = diagonal.size
     x = np.zeros((n, 9))
-    scaled = np.empty((rows.size, 9))
     for j in range(n):
         x[j, 0], x[j, 2], x[j, 5] = 1.0, diagonal[j], -1.0
         for a in range(start[j], start[j + 1]):
@@ -99,12 +99,16 @@ def factorise_triples(
             if i > j:
                 x[i, 2], x[i, 4], x[i, 6] = -weights[a], -g[a], -weights[a]
         for t in range(begin[j], begin[j + 1]):
-            s = source[t]
-            c0, c1, c2 = scaled[s, 0], scaled[s, 1], scaled[s, 2]
-            c3, c4, c5 = scaled[s, 3], scaled[s, 4], scaled[s, 5]
-            c6, c7, c8 = scaled[s, 6], scaled[s, 7], scaled[s, 8]
-            for r in range(s, first[columns[t] + 1]):
-                i = j if r == s else rows[r]
+            s, k = source[t], columns[t]
+            p0, p1, p2, p4, p5, p8 = pivots[k, 0], pivots[k, 1], pivots[k, 2], pivots[k, 3], pivots[k, 4], pivots[k, 5]
+            l0, l1, l2 = blocks[s, 0], blocks[s, 1], blocks[s, 2]
+            c0, c1, c2 = l0 * p0 + l1 * p1 + l2 * p2, l0 * p1 + l1 * p4 + l2 * p5, l0 * p2 + l1 * p5 + l2 * p8
+            l0, l1, l2 = blocks[s, 3], blocks[s, 4], blocks[s, 5]
+            c3, c4, c5 = l0 * p0 + l1 * p1 + l2 * p2, l0 * p1 + l1 * p4 + l2 * p5, l0 * p2 + l1 * p5 + l2 * p8
+            l0, l1, l2 = blocks[s, 6], blocks[s, 7], blocks[s, 8]
+            c6, c7, c8 = l0 * p0 + l1 * p1 + l2 * p2, l0 * p1 + l1 * p4 + l2 * p5, l0 * p2 + l1 * p5 + l2 * p8
+            for r in range(s, first[k + 1]):
+                i = np.uint64(rows[r])
                 l0, l1, l2 = blocks[r, 0], blocks[r, 1], blocks[r, 2]
                 x[i, 0] -= l0 * c0 + l1 * c1 + l2 * c2
                 x[i, 1] -= l0 * c3 + l1 * c4 + l2 * c5
@@ -118,17 +122,17 @@ def factorise_triples(
                 x[i, 7] -= l0 * c3 + l1 * c4 + l2 * c5
                 x[i, 8] -= l0 * c6 + l1 * c7 + l2 * c8
         a0, a1, a2, a4, a5, a8 = x[j, 0], x[j, 1], x[j, 2], x[j, 4], x[j, 5], x[j, 8]
+        pivots[j, 0], pivots[j, 1], pivots[j, 2], pivots[j, 3], pivots[j, 4], pivots[j, 5] = a0, a1, a2, a4, a5, a8
         p0, p1, p2 = a4 * a8 - a5 * a5, a2 * a5 - a1 * a8, a1 * a5 - a2 * a4
         p4, p5, p8 = a0 * a8 - a2 * a2, a1 * a2 - a0 * a5, a0 * a4 - a1 * a1
         one = 1.0 / (a0 * p0 + a1 * p1 + a2 * p2)
         p0, p1, p2, p4, p5, p8 = p0 * one, p1 * one, p2 * one, p4 * one, p5 * one, p8 * one
-        pivots[j, 0], pivots[j, 1], pivots[j, 2], pivots[j, 3], pivots[j, 4], pivots[j, 5] = p0, p1, p2, p4, p5, p8
+        pivots[j, 6], pivots[j, 7], pivots[j, 8], pivots[j, 9], pivots[j, 10], pivots[j, 11] = p0, p1, p2, p4, p5, p8
         x[j] = 0.0
         for s in range(first[j], first[j + 1]):
             i = rows[s]
             for k in range(0, 9, 3):
                 x0, x1, x2 = x[i, k], x[i, k + 1], x[i, k + 2]
-                scaled[s, k], scaled[s, k + 1], scaled[s, k + 2] = x0, x1, x2
                 blocks[s, k] = x0 * p0 + x1 * p1 + x2 * p2
                 blocks[s, k + 1] = x0 * p1 + x1 * p4 + x2 * p5
                 blocks[s, k + 2] = x0 * p2 + x1 * p5 + x2 * p8
@@ -148,9 +152,9 @@ def substitute_triples(first: Any, rows: Any, blocks: Any, pivots: Any, x: Any) 
             x[i, 2] -= blocks[s, 6] * u + blocks[s, 7] * v + blocks[s, 8] * w
     for j in range(n - 1, -1, -1):
         x0, x1, x2 = x[j, 0], x[j, 1], x[j, 2]
-        u = pivots[j, 0] * x0 + pivots[j, 1] * x1 + pivots[j, 2] * x2
-        v = pivots[j, 1] * x0 + pivots[j, 3] * x1 + pivots[j, 4] * x2
-        w = pivots[j, 2] * x0 + pivots[j, 4] * x1 + pivots[j, 5] * x2
+        u = pivots[j, 6] * x0 + pivots[j, 7] * x1 + pivots[j, 8] * x2
+        v = pivots[j, 7] * x0 + pivots[j, 9] * x1 + pivots[j, 10] * x2
+        w = pivots[j, 8] * x0 + pivots[j, 10] * x1 + pivots[j, 11] * x2
         for s in range(first[j], first[j + 1]):
             i = rows[s]
             x0, x1, x2 = x[i, 0], x[i, 1], x[i, 2]

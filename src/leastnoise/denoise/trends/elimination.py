@@ -125,3 +125,16 @@ def transposed(first: Any, rows: Any) -> tuple[Any, Any, Any]:
             free[rows[s]] = t + 1
             columns[t], source[t] = j, s
     return begin, columns, source
+
+
+@compiled
+def renumbered(order: Any, place: Any, start: Any, neighbours: Any, incident: Any) -> tuple[Any, Any, Any]:
+    """Neighbours and the edges to them, with order[k] now called k."""
+    begin, near, edge = np.zeros_like(start), np.empty_like(neighbours), np.empty_like(incident)
+    for k in range(order.size):
+        i, t = order[k], begin[k]
+        for a in range(start[i], start[i + 1]):
+            near[t], edge[t] = place[neighbours[a]], incident[a]
+            t += 1
+        begin[k + 1] = t
+    return begin, near, edge

@@ -3,8 +3,9 @@ c = penalty (order 1) or penalty times the edges' weights (order 2),
 
     min_b 1/2 ||y - b||^2 + c'|M b|    =    max over |v| <= c of  1/2 ||y||^2 - 1/2 ||b||^2,    b = y - M'v.
 
-Slacks c - v, c + v and their multipliers stay positive while Mehrotra's (1992) predictor and corrector bring their
-products down together: one factor (`newton.py`) an iteration, and six to fifteen of them at any penalty. Any v within
+Slacks c - v, c + v and their multipliers stay positive while Mehrotra's (1992) predictor and corrector, and Gondzio's
+(1996) further ones, bring their products down together: one factor (`newton.py`) an iteration, five to fifteen of them
+at any penalty. Any v within
 the bounds proves how good any b is,
 
     gap = c'|M b| - v'M b + 1/2 ||y - M'v - b||^2  >=  objective(b) - least objective.
@@ -30,7 +31,8 @@ from leastnoise.denoise.trends.newton import Mask, Newton
 from leastnoise.denoise.trends.total_variation import Network, centred
 
 MOST = 100  # iterations
-GUESSED = 1e-4  # the gap from which on knots are guessed
+CORRECTORS = 2  # more solutions with the same factor, while they lengthen the step
+GUESSED = {1: 1e-4, 2: 1e-5}  # the gap from which on knots are guessed
 GUESSES = 2  # in a row
 HELD = 1e-9  # h of free rows while knots are guessed, beside one of the whole problem: M b is zero there to so much
 SHORT = 0.99  # of the way to the nearest bound
@@ -53,6 +55,15 @@ class Point(NamedTuple):
     values: Floats
     gap: float
     free: Mask
+
+
+class Step(NamedTuple):
+    """Of the dual and both multipliers; and how much of it leaves slacks and multipliers positive."""
+
+    dv: Floats
+    dp: Floats
+    dn: Floats
+    reach: float
 
 
 class Interior:
@@ -101,9 +112,8 @@ class Interior:
             return Trend(y - values, int(part.max()) + 1, 0.0, 0)
         scale = math.sqrt(float(np.mean(values * values)))
         with one_thread():
-            made, iterations = Search(self.newton, values[self.newton.order] / scale, self._bound(penalty / scale)).run(
-                tolerance
-            )
+            search = Search(self.newton, values[self.newton.order] / scale, self._bound(penalty / scale))
+            made, iterations = search.run(tolerance)
         return Trend(scale * self._back(made.values) + (y - values), self._free(made.free), made.gap, iterations)
 
     def _free(self, free: Mask) -> int:
@@ -125,7 +135,7 @@ class Search:
         self.newton, self.y, self.bound = newton, y, bound
         self.v, self.b = np.zeros(bound.size), y
         self.z = newton.forward(y)
-        least = 0.1 * float(np.abs(self.z).mean())
+        least = 0.3 * float(np.abs(self.z).mean())
         self.p, self.n = np.maximum(self.z, 0) + least, np.maximum(-self.z, 0) + least  # of c - v and of c + v
 
     def run(self, tolerance: float) -> tuple[Point, int]:
@@ -133,8 +143,8 @@ class Search:
         while factors < MOST:
             self._advance()
             factors += 1
-            best = min(best, self._judged(self.v, self.b, self._free()), key=lambda point: point.gap)
-            if best.gap <= max(GUESSED, tolerance):
+            best = min(best, self._judged(self.v, self.b, self.z, self._free()), key=lambda point: point.gap)
+            if best.gap <= max(GUESSED[self.newton.degree], tolerance):
                 guess, tried = self._guess(tolerance)
                 factors += tried
                 best = min(best, guess, key=lambda point: point.gap)
@@ -147,34 +157,46 @@ class Search:
         return np.maximum(self.p / (self.bound - self.v), self.n / (self.bound + self.v)) * self.bound < 1.0
 
     def _advance(self) -> None:
-        above, below = self.bound - self.v, self.bound + self.v
-        p, n = self.p, self.n
+        above, below, p, n = self.bound - self.v, self.bound + self.v, self.p, self.n
         mean = (above @ p + below @ n) / (2 * p.size)
         up, down = p / above, n / below
         self.newton.factorise(up + down)
-        r = self.y - self.newton.backward(self.v) - self.b
-        dv = self.newton.solve(r, -self.z)[1]
-        dp, dn = up * dv - p, -down * dv - n
-        a = reach(above, -dv, below, dv, p, dp, n, dn)
-        aimed = ((above - a * dv) @ (p + a * dp) + (below + a * dv) @ (n + a * dn)) / (2 * p.size)
-        goal = (aimed / mean) ** 3 * mean
-        over, under = (goal + dv * dp) / above, (goal - dv * dn) / below
-        db, dv = self.newton.solve(r, over - under - self.z)
-        dp, dn = over - p + up * dv, under - n - down * dv
-        a = min(1.0, SHORT * reach(above, -dv, below, dv, p, dp, n, dn))
-        self.v, self.b, self.p, self.n = self.v + a * dv, self.b + a * db, p + a * dp, n + a * dn
+
+        def toward(over: Floats | float, under: Floats | float) -> Step:
+            """The step that would make the products above p, below n what they are aimed at."""
+            dv = self.newton.solve(over - under - self.z)[1]
+            dp, dn = over + up * dv - p, under - down * dv - n
+            fastest = max(float((dv / above).max()), float((-dv / below).max()), -float((dp / p).min()))
+            return Step(dv, dp, dn, 1.0 / max(fastest, -float((dn / n).min()), 1.0))
+
+        straight = toward(0.0, 0.0)
+        one, two = self._products(straight, straight.reach)
+        goal = float((one.mean() + two.mean()) / (2 * mean)) ** 3 * mean
+        over, under = (goal + straight.dv * straight.dp) / above, (goal - straight.dv * straight.dn) / below
+        step = toward(over, under)
+        for _ in range(CORRECTORS):
+            one, two = self._products(step, min(1.0, 1.5 * step.reach + 0.1))
+            over, under = over + astray(one, goal) / above, under + astray(two, goal) / below
+            other = toward(over, under)
+            if other.reach < step.reach + 0.01:
+                break
+            step = other
+        a = min(1.0, SHORT * step.reach)
+        self.v, self.p, self.n = self.v + a * step.dv, p + a * step.dp, n + a * step.dn
+        self.b = self.y - self.newton.backward(self.v)
         self.z = self.newton.forward(self.b)
 
-    def _judged(self, v: Floats, b: Floats, free: Mask) -> Point:
-        """The better of b and y - M'v."""
-        other = self.y - self.newton.backward(v)
-        made = []
-        for one in (b, other):
-            z = self.newton.forward(one)
-            paid = float(self.bound @ np.abs(z))
-            gap = paid - float(v @ z) + float((other - one) @ (other - one)) / 2
-            made.append(Point(one, max(gap, 0.0) / (float((self.y - one) @ (self.y - one)) / 2 + paid + TINY), free))
-        return min(made, key=lambda point: point.gap)
+    def _products(self, step: Step, a: float) -> tuple[Floats, Floats]:
+        """Of slacks and multipliers, so far along the step."""
+        v = self.v + a * step.dv
+        return (self.bound - v) * (self.p + a * step.dp), (self.bound + v) * (self.n + a * step.dn)
+
+    def _judged(self, v: Floats, b: Floats, z: Floats, free: Mask, left: float = 0.0) -> Point:
+        """The relative gap at b, with z = M b and ||y - M'v - b||^2 = left."""
+        moved = self.y - b
+        paid = float(self.bound @ np.abs(z))
+        gap = paid - float(v @ z) + left / 2
+        return Point(b, max(gap, 0.0) / (float(moved @ moved) / 2 + paid + TINY), free)
 
     def _guess(self, tolerance: float) -> tuple[Point, int]:
         """With the knots held. The free rows move from where they are."""
@@ -184,22 +206,24 @@ class Search:
         for tried in range(1, GUESSES + 1):
             v = np.where(free, np.clip(v, -self.bound, self.bound), sign * self.bound)
             self.newton.factorise(HELD / self.bound, free)
-            r = self.y - self.newton.backward(v)
-            db, dv = self.newton.solve(np.zeros(r.size), -self.newton.forward(r))
-            b, v = r + db, v + dv
-            here = self._judged(np.clip(v, -self.bound, self.bound), b, free)
+            b = self.y - self.newton.backward(v)
+            db, dv = self.newton.solve(-self.newton.forward(b))
+            b, v = b + db, v + dv
+            z, inside = self.newton.forward(b), np.clip(v, -self.bound, self.bound)
+            left = self.newton.backward(v - inside)
+            here = self._judged(inside, b, z, free, float(left @ left))
             if here.gap > 10 * best.gap:
                 break
             best = here
             if best.gap <= tolerance:
                 break
             sign = np.where(free, np.sign(v), sign)
-            wrong = self.newton.forward(b) * sign < 0
+            wrong = z * sign < 0
             free = np.where(free, np.abs(v) <= self.bound, wrong)
         return best, tried
 
 
-def reach(*pairs: Floats) -> float:
-    """The longest step, at most one, that leaves x + step dx positive for all the pairs x, dx."""
-    fastest = max(float((-dx / x).max()) for x, dx in zip(pairs[::2], pairs[1::2], strict=True))
-    return 1.0 / max(fastest, 1.0)
+def astray(products: Floats, goal: float) -> Floats:
+    """What brings products within a factor of ten of the goal, if large ones need not come down at once (Gondzio
+    1996)."""
+    return np.maximum(np.clip(products, 0.1 * goal, 10 * goal) - products, -10 * goal)

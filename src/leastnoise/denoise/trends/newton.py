@@ -1,12 +1,12 @@
 """Newton's equations of a trend filter's dual. With M = L (order 1) or D L (order 2) they are
 
-    [ I   M'       ] [b]   [r]
+    [ I   M'       ] [b]   [0]
     [ M   -diag(h) ] [v] = [q],    h > 0,
 
 and v may be held at zero where it is not `free`. Order 1 has b_i and v_i at node i: pairs. Order 2 has v on the edges,
 v = (D L b - q) / h, and with p = L b, s = D'v three unknowns a node (`blocks.py`):
 
-    b + L s = r,    L_g p - s = D' g q,    L b - p = 0,      g = 1/h on free edges, else 0.
+    b + L s = 0,    L_g p - s = D' g q,    L b - p = 0,      g = 1/h on free edges, else 0.
 """
 
 from __future__ import annotations
@@ -27,22 +27,20 @@ class Newton:
     """A graph numbered in the order of its elimination, ready for factors: b[k] belongs to node order[k]."""
 
     def __init__(self, graph: Graph, weights: Floats, order: int) -> None:
-        from leastnoise.denoise.trends.elimination import eliminate, transposed
+        from leastnoise.denoise.trends.elimination import eliminate, renumbered, transposed
 
-        self.pairs, self.size = order == 1, graph.size
-        self.order, first, left = eliminate(graph.start.astype(np.int32), graph.neighbours.astype(np.int32))
+        self.degree, self.pairs, self.size = order, order == 1, graph.size
+        start = graph.start.astype(np.int32)
+        self.order, first, left = eliminate(start, graph.neighbours)
         place = np.empty(graph.size, dtype=np.int32)
         place[self.order] = np.arange(graph.size, dtype=np.int32)
         begin, columns, _ = transposed(first, place[left])
         self.pattern = transposed(begin, columns)[:2]
         self.by_rows = transposed(*self.pattern)
         self.low, self.high = place[graph.edges[:, 0]], place[graph.edges[:, 1]]
-        ends, others = np.concatenate([self.low, self.high]), np.concatenate([self.high, self.low])
-        self.edge = np.lexsort((others, ends)) % max(len(graph.edges), 1)
-        self.start = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=graph.size))]).astype(np.int32)
-        self.neighbours = others[np.lexsort((others, ends))]
+        self.start, self.neighbours, self.edge = renumbered(self.order, place, start, graph.neighbours, graph.incident)
         self.weights = weights[self.edge]
-        self.diagonal = np.bincount(ends, np.tile(weights, 2), graph.size)
+        self.diagonal = np.bincount(self.low, weights, self.size) + np.bincount(self.high, weights, self.size)
 
     @cached_property
     def laplacian(self) -> csr_array:
@@ -66,7 +64,7 @@ class Newton:
     def _blocks(self) -> tuple[Floats, Floats]:
         unknowns = 2 if self.pairs else 3
         rows = self.pattern[1].size
-        return np.empty((rows, unknowns**2)), np.empty((self.size, unknowns * (unknowns + 1) // 2))
+        return np.empty((rows, unknowns**2)), np.empty((self.size, unknowns * (unknowns + 1)))
 
     def factorise(self, h: Floats, free: Mask | None = None) -> None:
         """Ready for `solve` with this h."""
@@ -81,15 +79,17 @@ class Newton:
             self.g = 1 / h if free is None else np.where(free, 1 / h, 0.0)
             factorise_triples(self.g[self.edge], self.start, self.neighbours, self.weights, *rest)
 
-    def solve(self, r: Floats, q: Floats) -> tuple[Floats, Floats]:
+    def solve(self, q: Floats) -> tuple[Floats, Floats]:
         """b and v."""
         from leastnoise.denoise.trends.blocks import substitute_pairs, substitute_triples
 
         if self.pairs:
-            x = np.stack([r, q * self.free], axis=1)
+            x = np.zeros((self.size, 2))
+            x[:, 1] = q * self.free
             substitute_pairs(*self.pattern, *self._blocks, x)
-            return x[:, 0].copy(), x[:, 1] * self.free
-        x = np.stack([r, self._gather(self.g * q), np.zeros(self.size)], axis=1)
+            return x[:, 0], x[:, 1] * self.free
+        x = np.zeros((self.size, 3))
+        x[:, 1] = self._gather(self.g * q)
         substitute_triples(*self.pattern, *self._blocks, x)
         p = x[:, 1]
-        return x[:, 0].copy(), self.g * (p[self.low] - p[self.high] - q)
+        return x[:, 0], self.g * (p[self.low] - p[self.high] - q)
