@@ -58,8 +58,9 @@ class Point(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Of the dual and both multipliers; and how much of it leaves slacks and multipliers positive."""
+    """Of values, dual and both multipliers; and how much of it leaves slacks and multipliers positive."""
 
+    db: Floats
     dv: Floats
     dp: Floats
     dn: Floats
@@ -134,7 +135,7 @@ class Search:
     def __init__(self, newton: Newton, y: Floats, bound: Floats) -> None:
         self.newton, self.y, self.bound = newton, y, bound
         self.v, self.b = np.zeros(bound.size), y
-        self.z = newton.forward(y)
+        self.z, self.left = newton.forward(y), np.zeros(y.size)  # M b; y - M'v - b, which is rounding
         least = 0.3 * float(np.abs(self.z).mean())
         self.p, self.n = np.maximum(self.z, 0) + least, np.maximum(-self.z, 0) + least  # of c - v and of c + v
 
@@ -143,7 +144,7 @@ class Search:
         while factors < MOST:
             self._advance()
             factors += 1
-            best = min(best, self._judged(self.v, self.b, self.z, self._free()), key=lambda point: point.gap)
+            best = min(best, self._judged(self.v, self.b, self.z, self.left, self._free()), key=lambda point: point.gap)
             if best.gap <= max(GUESSED[self.newton.degree], tolerance):
                 guess, tried = self._guess(tolerance)
                 factors += tried
@@ -164,10 +165,10 @@ class Search:
 
         def toward(over: Floats | float, under: Floats | float) -> Step:
             """The step that would make the products above p, below n what they are aimed at."""
-            dv = self.newton.solve(over - under - self.z)[1]
+            db, dv = self.newton.solve(self.left, over - under - self.z)
             dp, dn = over + up * dv - p, under - down * dv - n
             fastest = max(float((dv / above).max()), float((-dv / below).max()), -float((dp / p).min()))
-            return Step(dv, dp, dn, 1.0 / max(fastest, -float((dn / n).min()), 1.0))
+            return Step(db, dv, dp, dn, 1.0 / max(fastest, -float((dn / n).min()), 1.0))
 
         straight = toward(0.0, 0.0)
         one, two = self._products(straight, straight.reach)
@@ -182,20 +183,20 @@ class Search:
                 break
             step = other
         a = min(1.0, SHORT * step.reach)
-        self.v, self.p, self.n = self.v + a * step.dv, p + a * step.dp, n + a * step.dn
-        self.b = self.y - self.newton.backward(self.v)
-        self.z = self.newton.forward(self.b)
+        self.b, self.v = self.b + a * step.db, self.v + a * step.dv
+        self.p, self.n = p + a * step.dp, n + a * step.dn
+        self.z, self.left = self.newton.forward(self.b), self.y - self.b - self.newton.backward(self.v)
 
     def _products(self, step: Step, a: float) -> tuple[Floats, Floats]:
         """Of slacks and multipliers, so far along the step."""
         v = self.v + a * step.dv
         return (self.bound - v) * (self.p + a * step.dp), (self.bound + v) * (self.n + a * step.dn)
 
-    def _judged(self, v: Floats, b: Floats, z: Floats, free: Mask, left: float = 0.0) -> Point:
-        """The relative gap at b, with z = M b and ||y - M'v - b||^2 = left."""
+    def _judged(self, v: Floats, b: Floats, z: Floats, left: Floats, free: Mask) -> Point:
+        """The relative gap at b, with z = M b and left = y - M'v - b."""
         moved = self.y - b
         paid = float(self.bound @ np.abs(z))
-        gap = paid - float(v @ z) + left / 2
+        gap = paid - float(v @ z) + float(left @ left) / 2
         return Point(b, max(gap, 0.0) / (float(moved @ moved) / 2 + paid + TINY), free)
 
     def _guess(self, tolerance: float) -> tuple[Point, int]:
@@ -207,11 +208,10 @@ class Search:
             v = np.where(free, np.clip(v, -self.bound, self.bound), sign * self.bound)
             self.newton.factorise(HELD / self.bound, free)
             b = self.y - self.newton.backward(v)
-            db, dv = self.newton.solve(-self.newton.forward(b))
+            db, dv = self.newton.solve(np.zeros(b.size), -self.newton.forward(b))
             b, v = b + db, v + dv
             z, inside = self.newton.forward(b), np.clip(v, -self.bound, self.bound)
-            left = self.newton.backward(v - inside)
-            here = self._judged(inside, b, z, free, float(left @ left))
+            here = self._judged(inside, b, z, self.y - b - self.newton.backward(inside), free)
             if here.gap > 10 * best.gap:
                 break
             best = here

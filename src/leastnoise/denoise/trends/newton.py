@@ -1,12 +1,12 @@
 """Newton's equations of a trend filter's dual. With M = L (order 1) or D L (order 2) they are
 
-    [ I   M'       ] [b]   [0]
+    [ I   M'       ] [b]   [r]
     [ M   -diag(h) ] [v] = [q],    h > 0,
 
 and v may be held at zero where it is not `free`. Order 1 has b_i and v_i at node i: pairs. Order 2 has v on the edges,
 v = (D L b - q) / h, and with p = L b, s = D'v three unknowns a node (`blocks.py`):
 
-    b + L s = 0,    L_g p - s = D' g q,    L b - p = 0,      g = 1/h on free edges, else 0.
+    b + L s = r,    L_g p - s = D' g q,    L b - p = 0,      g = 1/h on free edges, else 0.
 """
 
 from __future__ import annotations
@@ -79,17 +79,15 @@ class Newton:
             self.g = 1 / h if free is None else np.where(free, 1 / h, 0.0)
             factorise_triples(self.g[self.edge], self.start, self.neighbours, self.weights, *rest)
 
-    def solve(self, q: Floats) -> tuple[Floats, Floats]:
+    def solve(self, r: Floats, q: Floats) -> tuple[Floats, Floats]:
         """b and v."""
         from leastnoise.denoise.trends.blocks import substitute_pairs, substitute_triples
 
         if self.pairs:
-            x = np.zeros((self.size, 2))
-            x[:, 1] = q * self.free
+            x = np.stack([r, q * self.free], axis=1)
             substitute_pairs(*self.pattern, *self._blocks, x)
             return x[:, 0], x[:, 1] * self.free
-        x = np.zeros((self.size, 3))
-        x[:, 1] = self._gather(self.g * q)
+        x = np.stack([r, self._gather(self.g * q), np.zeros(self.size)], axis=1)
         substitute_triples(*self.pattern, *self._blocks, x)
         p = x[:, 1]
         return x[:, 0], self.g * (p[self.low] - p[self.high] - q)
