@@ -4,8 +4,8 @@
               [ P L   -diag(d)]                  [ 0   L_g  -I ]
                                                  [ L   -I   0 ]
 
-L is the Laplacian, L_g the one with weights g >= 0, P = diag(coupled) of zeros and ones, d > 0. Whatever nodes are kept,
-the part of the matrix on them is regular: pairs are quasi-definite (Vanderbei 1995), and triples come down to
+L is the Laplacian, L_g the one with weights g >= 0, P = diag(coupled) of zeros and ones, d > 0. Whatever nodes are
+kept, the part of the matrix on them is regular: pairs are quasi-definite (Vanderbei 1995), and triples come down to
 I + L L_g L. So a factor exists in any order of the nodes, without pivots, and its fill is that of L alone. All arrays
 are numbered in the order of elimination: `first, rows` is the pattern of the factor by columns, `begin, columns,
 source` the same by rows (`elimination.py`), and `start, neighbours, weights, diagonal` is L.

@@ -31,9 +31,10 @@ from leastnoise.denoise.trends.newton import Mask, Newton
 from leastnoise.denoise.trends.total_variation import Network, centred
 
 MOST = 100  # iterations
-CORRECTORS = 2  # more solutions with the same factor, while they lengthen the step
-GUESSED = {1: 1e-4, 2: 1e-5}  # the gap from which on knots are guessed
-GUESSES = 2  # in a row
+CORRECTORS = 1  # more solutions with the same factor, while they lengthen the step
+GUESSED = {1: 3e-4, 2: 1e-5}  # the gap from which on knots are guessed
+GUESSES = 3  # in a row
+FAR = 10.0  # times the gap before: a guess not worth mending
 HELD = 1e-9  # h of free rows while knots are guessed, beside one of the whole problem: M b is zero there to so much
 SHORT = 0.99  # of the way to the nearest bound
 SMOOTH = 12  # steps of diffusion
@@ -146,7 +147,7 @@ class Search:
             factors += 1
             best = min(best, self._judged(self.v, self.b, self.z, self.left, self._free()), key=lambda point: point.gap)
             if best.gap <= max(GUESSED[self.newton.degree], tolerance):
-                guess, tried = self._guess(tolerance)
+                guess, tried = self._guess(best.gap, tolerance)
                 factors += tried
                 best = min(best, guess, key=lambda point: point.gap)
             if best.gap <= tolerance or not math.isfinite(float(self.b @ self.b)):
@@ -159,7 +160,7 @@ class Search:
 
     def _advance(self) -> None:
         above, below, p, n = self.bound - self.v, self.bound + self.v, self.p, self.n
-        mean = (above @ p + below @ n) / (2 * p.size)
+        mean = float(above @ p + below @ n) / (2 * p.size)
         up, down = p / above, n / below
         self.newton.factorise(up + down)
 
@@ -199,12 +200,14 @@ class Search:
         gap = paid - float(v @ z) + float(left @ left) / 2
         return Point(b, max(gap, 0.0) / (float(moved @ moved) / 2 + paid + TINY), free)
 
-    def _guess(self, tolerance: float) -> tuple[Point, int]:
-        """With the knots held. The free rows move from where they are."""
+    def _guess(self, now: float, tolerance: float) -> tuple[Point, int]:
+        """With the knots held, from a gap of `now`. The free rows move from where they are."""
         free, v = self._free(), self.v
         sign = np.where(self.p > self.n, 1.0, -1.0)
-        best = Point(self.b, math.inf, free)
-        for tried in range(1, GUESSES + 1):
+        best = Point(self.b, now, free)
+        tried = 0
+        while tried < GUESSES:
+            tried += 1
             v = np.where(free, np.clip(v, -self.bound, self.bound), sign * self.bound)
             self.newton.factorise(HELD / self.bound, free)
             b = self.y - self.newton.backward(v)
@@ -212,7 +215,7 @@ class Search:
             b, v = b + db, v + dv
             z, inside = self.newton.forward(b), np.clip(v, -self.bound, self.bound)
             here = self._judged(inside, b, z, self.y - b - self.newton.backward(inside), free)
-            if here.gap > 10 * best.gap:
+            if here.gap > FAR * best.gap:
                 break
             best = here
             if best.gap <= tolerance:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
@@ -19,8 +21,10 @@ class Inverse:
         held = np.unique(graph.components, return_index=True)[1]
         self.free = np.setdiff1d(np.arange(graph.size), held)
         inside = csc_array(laplacian(graph, weights)[self.free][:, self.free])
-        symmetric = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
-        self.factor = splu(inside, permc_spec="MMD_AT_PLUS_A", **symmetric) if self.free.size else None
+        self.factor: Any = None
+        if self.free.size:
+            symmetric = {"SymmetricMode": True}
+            self.factor = splu(inside, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric)
 
     def __call__(self, y: Floats) -> Floats:
         v = np.zeros(self.graph.size)
