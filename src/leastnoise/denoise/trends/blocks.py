@@ -7,7 +7,7 @@
 L is the Laplacian, L_g the one with weights g >= 0, P = diag(coupled) of zeros and ones, d > 0. Whatever nodes are
 kept, the part of the matrix on them is regular: pairs are quasi-definite (Vanderbei 1995), and triples come down to
 I + L L_g L. So a factor exists in any order of the nodes, without pivots, and its fill is that of L alone. All arrays
-are numbered in the order of elimination: `first, rows` is the pattern of the factor by columns, `begin, columns,
+are numbered in the order of elimination, and neighbouring columns with the same rows below are used two at a time: `first, rows` is the pattern of the factor by columns, `begin, columns,
 source` the same by rows (`elimination.py`), and `start, neighbours, weights, diagonal` is L.
 """
 
@@ -18,6 +18,13 @@ from typing import Any
 import numpy as np
 
 from leastnoise.compiled import compiled
+
+
+@compiled
+def scaled_pair(block: Any, pivot: Any) -> tuple[float, float, float, float]:
+    a, b, c = pivot[0], pivot[1], pivot[2]
+    l0, l1, l2, l3 = block[0], block[1], block[2], block[3]
+    return l0 * a + l1 * b, l0 * b + l1 * c, l2 * a + l3 * b, l2 * b + l3 * c
 
 
 @compiled
@@ -35,16 +42,28 @@ def factorise_pairs(
             i = neighbours[a]
             if i > j:
                 x[i, 1], x[i, 2] = -weights[a] * coupled[j], -weights[a] * coupled[i]
-        for t in range(begin[j], begin[j + 1]):
+        t = begin[j]
+        while t < begin[j + 1]:
             s, k = source[t], columns[t]
-            p, q, r = pivots[k, 0], pivots[k, 1], pivots[k, 2]
-            c0, c1 = blocks[s, 0] * p + blocks[s, 1] * q, blocks[s, 0] * q + blocks[s, 1] * r
-            c2, c3 = blocks[s, 2] * p + blocks[s, 3] * q, blocks[s, 2] * q + blocks[s, 3] * r
-            x[j, 0] -= blocks[s, 0] * c0 + blocks[s, 1] * c1
-            x[j, 1] -= blocks[s, 0] * c2 + blocks[s, 1] * c3
-            x[j, 3] -= blocks[s, 2] * c2 + blocks[s, 3] * c3
-            for e in range(s + 1, first[k + 1]):
-                i = np.uint64(rows[e])  # no index is counted from the end
+            end = first[k + 1]
+            c0, c1, c2, c3 = scaled_pair(blocks[s], pivots[k])
+            t += 1
+            if j > k + 1 and rows[first[k]] == k + 1 and first[k + 2] - end == end - first[k] - 1:
+                far = source[t] - s
+                d0, d1, d2, d3 = scaled_pair(blocks[s + far], pivots[k + 1])
+                t += 1
+                for e in range(s, end):
+                    i = np.uint64(rows[e])  # no index is counted from the end
+                    l0, l1, l2, l3 = blocks[e, 0], blocks[e, 1], blocks[e, 2], blocks[e, 3]
+                    m0, m1, m2, m3 = blocks[e + far, 0], blocks[e + far, 1], blocks[e + far, 2], blocks[e + far, 3]
+                    x0, x1, x2, x3 = x[i, 0], x[i, 1], x[i, 2], x[i, 3]
+                    x[i, 0] = x0 - (l0 * c0 + l1 * c1) - (m0 * d0 + m1 * d1)
+                    x[i, 1] = x1 - (l0 * c2 + l1 * c3) - (m0 * d2 + m1 * d3)
+                    x[i, 2] = x2 - (l2 * c0 + l3 * c1) - (m2 * d0 + m3 * d1)
+                    x[i, 3] = x3 - (l2 * c2 + l3 * c3) - (m2 * d2 + m3 * d3)
+                continue
+            for e in range(s, end):
+                i = np.uint64(rows[e])
                 l0, l1, l2, l3 = blocks[e, 0], blocks[e, 1], blocks[e, 2], blocks[e, 3]
                 x0, x1, x2, x3 = x[i, 0], x[i, 1], x[i, 2], x[i, 3]
                 x[i, 0], x[i, 1] = x0 - l0 * c0 - l1 * c1, x1 - l0 * c2 - l1 * c3
@@ -84,6 +103,16 @@ def substitute_pairs(first: Any, rows: Any, blocks: Any, pivots: Any, x: Any) ->
 
 
 @compiled
+def scaled_row(row: Any, pivot: Any) -> tuple[float, float, float]:
+    a, b, c, d, e, f = pivot[0], pivot[1], pivot[2], pivot[3], pivot[4], pivot[5]
+    return (
+        row[0] * a + row[1] * b + row[2] * c,
+        row[0] * b + row[1] * d + row[2] * e,
+        row[0] * c + row[1] * e + row[2] * f,
+    )
+
+
+@compiled
 def factorise_triples(
     g: Any, start: Any, neighbours: Any, weights: Any, diagonal: Any, first: Any, rows: Any, begin: Any, columns: Any,
     source: Any, blocks: Any, pivots: Any,
@@ -98,29 +127,58 @@ def factorise_triples(
             x[j, 4] += g[a]
             if i > j:
                 x[i, 2], x[i, 4], x[i, 6] = -weights[a], -g[a], -weights[a]
-        for t in range(begin[j], begin[j + 1]):
+        t = begin[j]
+        while t < begin[j + 1]:
             s, k = source[t], columns[t]
-            p0, p1, p2, p4, p5, p8 = pivots[k, 0], pivots[k, 1], pivots[k, 2], pivots[k, 3], pivots[k, 4], pivots[k, 5]
-            l0, l1, l2 = blocks[s, 0], blocks[s, 1], blocks[s, 2]
-            c0, c1, c2 = l0 * p0 + l1 * p1 + l2 * p2, l0 * p1 + l1 * p4 + l2 * p5, l0 * p2 + l1 * p5 + l2 * p8
-            l0, l1, l2 = blocks[s, 3], blocks[s, 4], blocks[s, 5]
-            c3, c4, c5 = l0 * p0 + l1 * p1 + l2 * p2, l0 * p1 + l1 * p4 + l2 * p5, l0 * p2 + l1 * p5 + l2 * p8
-            l0, l1, l2 = blocks[s, 6], blocks[s, 7], blocks[s, 8]
-            c6, c7, c8 = l0 * p0 + l1 * p1 + l2 * p2, l0 * p1 + l1 * p4 + l2 * p5, l0 * p2 + l1 * p5 + l2 * p8
-            for r in range(s, first[k + 1]):
-                i = np.uint64(rows[r])
-                l0, l1, l2 = blocks[r, 0], blocks[r, 1], blocks[r, 2]
-                x[i, 0] -= l0 * c0 + l1 * c1 + l2 * c2
-                x[i, 1] -= l0 * c3 + l1 * c4 + l2 * c5
-                x[i, 2] -= l0 * c6 + l1 * c7 + l2 * c8
-                l0, l1, l2 = blocks[r, 3], blocks[r, 4], blocks[r, 5]
-                x[i, 3] -= l0 * c0 + l1 * c1 + l2 * c2
-                x[i, 4] -= l0 * c3 + l1 * c4 + l2 * c5
-                x[i, 5] -= l0 * c6 + l1 * c7 + l2 * c8
-                l0, l1, l2 = blocks[r, 6], blocks[r, 7], blocks[r, 8]
-                x[i, 6] -= l0 * c0 + l1 * c1 + l2 * c2
-                x[i, 7] -= l0 * c3 + l1 * c4 + l2 * c5
-                x[i, 8] -= l0 * c6 + l1 * c7 + l2 * c8
+            end = first[k + 1]
+            c0, c1, c2 = scaled_row(blocks[s, 0:3], pivots[k])
+            c3, c4, c5 = scaled_row(blocks[s, 3:6], pivots[k])
+            c6, c7, c8 = scaled_row(blocks[s, 6:9], pivots[k])
+            t += 1
+            if j > k + 1 and rows[first[k]] == k + 1 and first[k + 2] - end == end - first[k] - 1:
+                far = source[t] - s
+                d0, d1, d2 = scaled_row(blocks[s + far, 0:3], pivots[k + 1])
+                d3, d4, d5 = scaled_row(blocks[s + far, 3:6], pivots[k + 1])
+                d6, d7, d8 = scaled_row(blocks[s + far, 6:9], pivots[k + 1])
+                t += 1
+                for e in range(s, end):
+                    i = np.uint64(rows[e])
+                    l0, l1, l2 = blocks[e, 0], blocks[e, 1], blocks[e, 2]
+                    m0, m1, m2 = blocks[e + far, 0], blocks[e + far, 1], blocks[e + far, 2]
+                    x0, x1, x2 = x[i, 0], x[i, 1], x[i, 2]
+                    x[i, 0] = x0 - (l0 * c0 + l1 * c1 + l2 * c2) - (m0 * d0 + m1 * d1 + m2 * d2)
+                    x[i, 1] = x1 - (l0 * c3 + l1 * c4 + l2 * c5) - (m0 * d3 + m1 * d4 + m2 * d5)
+                    x[i, 2] = x2 - (l0 * c6 + l1 * c7 + l2 * c8) - (m0 * d6 + m1 * d7 + m2 * d8)
+                    l0, l1, l2 = blocks[e, 3], blocks[e, 4], blocks[e, 5]
+                    m0, m1, m2 = blocks[e + far, 3], blocks[e + far, 4], blocks[e + far, 5]
+                    x0, x1, x2 = x[i, 3], x[i, 4], x[i, 5]
+                    x[i, 3] = x0 - (l0 * c0 + l1 * c1 + l2 * c2) - (m0 * d0 + m1 * d1 + m2 * d2)
+                    x[i, 4] = x1 - (l0 * c3 + l1 * c4 + l2 * c5) - (m0 * d3 + m1 * d4 + m2 * d5)
+                    x[i, 5] = x2 - (l0 * c6 + l1 * c7 + l2 * c8) - (m0 * d6 + m1 * d7 + m2 * d8)
+                    l0, l1, l2 = blocks[e, 6], blocks[e, 7], blocks[e, 8]
+                    m0, m1, m2 = blocks[e + far, 6], blocks[e + far, 7], blocks[e + far, 8]
+                    x0, x1, x2 = x[i, 6], x[i, 7], x[i, 8]
+                    x[i, 6] = x0 - (l0 * c0 + l1 * c1 + l2 * c2) - (m0 * d0 + m1 * d1 + m2 * d2)
+                    x[i, 7] = x1 - (l0 * c3 + l1 * c4 + l2 * c5) - (m0 * d3 + m1 * d4 + m2 * d5)
+                    x[i, 8] = x2 - (l0 * c6 + l1 * c7 + l2 * c8) - (m0 * d6 + m1 * d7 + m2 * d8)
+                continue
+            for e in range(s, end):
+                i = np.uint64(rows[e])
+                l0, l1, l2 = blocks[e, 0], blocks[e, 1], blocks[e, 2]
+                x0, x1, x2 = x[i, 0], x[i, 1], x[i, 2]
+                x[i, 0] = x0 - (l0 * c0 + l1 * c1 + l2 * c2)
+                x[i, 1] = x1 - (l0 * c3 + l1 * c4 + l2 * c5)
+                x[i, 2] = x2 - (l0 * c6 + l1 * c7 + l2 * c8)
+                l0, l1, l2 = blocks[e, 3], blocks[e, 4], blocks[e, 5]
+                x0, x1, x2 = x[i, 3], x[i, 4], x[i, 5]
+                x[i, 3] = x0 - (l0 * c0 + l1 * c1 + l2 * c2)
+                x[i, 4] = x1 - (l0 * c3 + l1 * c4 + l2 * c5)
+                x[i, 5] = x2 - (l0 * c6 + l1 * c7 + l2 * c8)
+                l0, l1, l2 = blocks[e, 6], blocks[e, 7], blocks[e, 8]
+                x0, x1, x2 = x[i, 6], x[i, 7], x[i, 8]
+                x[i, 6] = x0 - (l0 * c0 + l1 * c1 + l2 * c2)
+                x[i, 7] = x1 - (l0 * c3 + l1 * c4 + l2 * c5)
+                x[i, 8] = x2 - (l0 * c6 + l1 * c7 + l2 * c8)
         a0, a1, a2, a4, a5, a8 = x[j, 0], x[j, 1], x[j, 2], x[j, 4], x[j, 5], x[j, 8]
         pivots[j, 0], pivots[j, 1], pivots[j, 2], pivots[j, 3], pivots[j, 4], pivots[j, 5] = a0, a1, a2, a4, a5, a8
         p0, p1, p2 = a4 * a8 - a5 * a5, a2 * a5 - a1 * a8, a1 * a5 - a2 * a4

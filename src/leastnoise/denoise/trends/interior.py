@@ -31,9 +31,10 @@ from leastnoise.denoise.trends.newton import Mask, Newton
 from leastnoise.denoise.trends.total_variation import Network, centred
 
 MOST = 100  # iterations
-CORRECTORS = 1  # more solutions with the same factor, while they lengthen the step
+CORRECTORS = {1: 1, 2: 2}  # more solutions with the same factor, while they lengthen the step
 GUESSED = {1: 3e-4, 2: 1e-5}  # the gap from which on knots are guessed
 GUESSES = 3  # in a row
+AGAIN = 10.0  # times smaller must the gap be for the next ones
 FAR = 10.0  # times the gap before: a guess not worth mending
 HELD = 1e-9  # h of free rows while knots are guessed, beside one of the whole problem: M b is zero there to so much
 SHORT = 0.99  # of the way to the nearest bound
@@ -113,7 +114,7 @@ class Interior:
         if self.is_flat(values, penalty):
             return Trend(y - values, int(part.max()) + 1, 0.0, 0)
         scale = math.sqrt(float(np.mean(values * values)))
-        with one_thread():
+        with one_thread(), np.errstate(all="ignore"):  # what overflows is no better than the best before it
             search = Search(self.newton, values[self.newton.order] / scale, self._bound(penalty / scale))
             made, iterations = search.run(tolerance)
         return Trend(scale * self._back(made.values) + (y - values), self._free(made.free), made.gap, iterations)
@@ -141,15 +142,15 @@ class Search:
         self.p, self.n = np.maximum(self.z, 0) + least, np.maximum(-self.z, 0) + least  # of c - v and of c + v
 
     def run(self, tolerance: float) -> tuple[Point, int]:
-        best, factors = Point(self.y, math.inf, self._free()), 0
+        best, factors, ready = Point(self.y, math.inf, self._free()), 0, GUESSED[self.newton.degree]
         while factors < MOST:
             self._advance()
             factors += 1
             best = min(best, self._judged(self.v, self.b, self.z, self.left, self._free()), key=lambda point: point.gap)
-            if best.gap <= max(GUESSED[self.newton.degree], tolerance):
+            if best.gap <= max(ready, tolerance):
                 guess, tried = self._guess(best.gap, tolerance)
                 factors += tried
-                best = min(best, guess, key=lambda point: point.gap)
+                best, ready = min(best, guess, key=lambda point: point.gap), best.gap / AGAIN
             if best.gap <= tolerance or not math.isfinite(float(self.b @ self.b)):
                 break
         return best, factors
@@ -176,7 +177,7 @@ class Search:
         goal = float((one.mean() + two.mean()) / (2 * mean)) ** 3 * mean
         over, under = (goal + straight.dv * straight.dp) / above, (goal - straight.dv * straight.dn) / below
         step = toward(over, under)
-        for _ in range(CORRECTORS):
+        for _ in range(CORRECTORS[self.newton.degree]):
             one, two = self._products(step, min(1.0, 1.5 * step.reach + 0.1))
             over, under = over + astray(one, goal) / above, under + astray(two, goal) / below
             other = toward(over, under)

@@ -27,11 +27,11 @@ class Newton:
     """A graph numbered in the order of its elimination, ready for factors: b[k] belongs to node order[k]."""
 
     def __init__(self, graph: Graph, weights: Floats, order: int) -> None:
-        from leastnoise.denoise.trends.elimination import eliminate, renumbered, transposed
+        from leastnoise.denoise.trends.elimination import eliminate, postordered, renumbered, transposed
 
         self.degree, self.pairs, self.size = order, order == 1, graph.size
         start = graph.start.astype(np.int32)
-        self.order, first, left = eliminate(start, graph.neighbours)
+        self.order, first, left = postordered(*eliminate(start, graph.neighbours))
         place = np.empty(graph.size, dtype=np.int32)
         place[self.order] = np.arange(graph.size, dtype=np.int32)
         begin, columns, _ = transposed(first, place[left])
@@ -58,7 +58,7 @@ class Newton:
         return np.asarray(self.laplacian @ (v if self.pairs else self._gather(v)))
 
     def _gather(self, v: Floats) -> Floats:
-        return np.bincount(self.low, v, self.size) - np.bincount(self.high, v, self.size)
+        return np.asarray(np.bincount(self.low, v, self.size) - np.bincount(self.high, v, self.size), dtype=np.float64)
 
     @cached_property
     def _blocks(self) -> tuple[Floats, Floats]:
