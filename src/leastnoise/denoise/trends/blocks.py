@@ -6,9 +6,12 @@
 
 L is the Laplacian, L_g the one with weights g >= 0, P = diag(coupled) of zeros and ones, d > 0. Whatever nodes are
 kept, the part of the matrix on them is regular: pairs are quasi-definite (Vanderbei 1995), and triples come down to
-I + L L_g L. So a factor exists in any order of the nodes, without pivots, and its fill is that of L alone. All arrays
-are numbered in the order of elimination, and neighbouring columns with the same rows below are used two at a time: `first, rows` is the pattern of the factor by columns, `begin, columns,
-source` the same by rows (`elimination.py`), and `start, neighbours, weights, diagonal` is L.
+I + L L_g L. So a factor exists in any order of the nodes, without pivots, and its fill is that of L alone.
+
+All arrays are numbered in the order of elimination: `first, rows` is the pattern of the factor by columns, `begin,
+columns, source` the same by rows (`elimination.py`), and `start, neighbours, weights, diagonal` is L. Column j is what
+the matrix has there less what the columns k with an entry in row j take away; two neighbouring columns with the same
+rows below them take it away together.
 """
 
 from __future__ import annotations
