@@ -38,7 +38,10 @@ def eliminate(start: Any, neighbours: Any) -> tuple[Any, Any, Any]:
         unlink(p, degree[p], head, after, before)
         order[k], place[p] = p, k
         if left.size < end + n:
-            left = np.concatenate((left, np.empty(left.size + n, np.int32)))
+            longer = np.empty(2 * left.size + n, np.int32)
+            for c in range(end):
+                longer[c] = left[c]
+            left = longer
         mark[p] = k
         begin = end
         for a in range(start[p], start[p] + count[p]):
@@ -82,13 +85,14 @@ def eliminate(start: Any, neighbours: Any) -> tuple[Any, Any, Any]:
                 if mark[near[a]] != k:
                     kept[size] = near[a]
                     size += 1
-            near[start[i] : start[i] + size] = kept[:size]
+            for a in range(size):
+                near[start[i] + a] = kept[a]
             elements[i], count[i] = fresh, size
             inside = end - begin - 1
             degree[i] = min(n - k - 2, degree[i] + inside, beyond + size - fresh + inside)
             link(i, degree[i], head, after, before)
             least = min(least, degree[i])
-    return order, first, left[:end].copy()
+    return order, first, left[:end]
 
 
 @compiled
@@ -147,8 +151,9 @@ def transposed(first: Any, rows: Any) -> tuple[Any, Any, Any]:
     begin = np.zeros(n + 1, np.int64)
     for r in rows:
         begin[r + 1] += 1
-    begin = np.cumsum(begin)
-    free = begin[:-1].copy()
+    for j in range(n):
+        begin[j + 1] += begin[j]
+    free = begin.copy()
     columns, source = np.empty(rows.size, np.int32), np.empty(rows.size, np.int64)
     for j in range(n):
         for s in range(first[j], first[j + 1]):
