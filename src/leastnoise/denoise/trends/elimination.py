@@ -54,11 +54,18 @@ def eliminate(start: Any, neighbours: Any) -> tuple[Any, Any, Any]:
                         mark[i] = k
                         left[end] = i
                         end += 1
-            elif mark[q] != k:
+            elif mark[q] != k and place[q] < 0:
                 mark[q] = k
                 left[end] = q
                 end += 1
         first[k + 1] = end
+        if end - begin == 1:  # a leaf joins nothing; a hub that looked through its neighbours for each would never end
+            i = left[begin]
+            unlink(i, degree[i], head, after, before)
+            degree[i] = max(degree[i] - 1, 0)
+            link(i, degree[i], head, after, before)
+            least = min(least, degree[i])
+            continue
         for c in range(begin, end):
             i = left[c]
             for a in range(start[i], start[i] + elements[i]):
@@ -82,7 +89,7 @@ def eliminate(start: Any, neighbours: Any) -> tuple[Any, Any, Any]:
             size += 1
             fresh = size
             for a in range(start[i] + elements[i], start[i] + count[i]):
-                if mark[near[a]] != k:
+                if mark[near[a]] != k and place[near[a]] < 0:
                     kept[size] = near[a]
                     size += 1
             for a in range(size):
