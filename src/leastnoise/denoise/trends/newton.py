@@ -7,6 +7,8 @@ and v may be held at zero where it is not `free`. Order 1 has b_i and v_i at nod
 v = (D L b - q) / h, and with p = L b, s = D'v three unknowns a node (`blocks.py`):
 
     b + L s = r,    L_g p - s = D' g q,    L b - p = 0,      g = 1/h on free edges, else 0.
+
+Where g is large v is a small difference many times over, and what rounding took is given back by refinement.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from leastnoise.denoise.arrays import Floats
 from leastnoise.graphs import Graph
 
 Mask = NDArray[np.bool_]
+REFINED = 2  # times at most
+ROUNDED = 1e-9  # of b may be missing from its equation
 
 
 class Newton:
@@ -76,17 +80,29 @@ class Newton:
             d = h if free is None else np.where(free, h, 1.0)
             factorise_pairs(self.free, d, self.start, self.neighbours, self.weights, *rest)
         else:
-            self.g = 1 / h if free is None else np.where(free, 1 / h, 0.0)
+            self.h, self.g = h, 1 / h if free is None else np.where(free, 1 / h, 0.0)
             factorise_triples(self.g[self.edge], self.start, self.neighbours, self.weights, *rest)
 
     def solve(self, r: Floats, q: Floats) -> tuple[Floats, Floats]:
         """b and v."""
-        from leastnoise.denoise.trends.blocks import substitute_pairs, substitute_triples
+        from leastnoise.denoise.trends.blocks import substitute_pairs
 
         if self.pairs:
             x = np.stack([r, q * self.free], axis=1)
             substitute_pairs(*self.pattern, *self._blocks, x)
             return x[:, 0], x[:, 1] * self.free
+        b, v = self._triples(r, q)
+        for _ in range(REFINED):
+            off = r - b - self.backward(v)
+            if float(off @ off) <= ROUNDED**2 * float(b @ b):
+                break
+            db, dv = self._triples(off, q + self.h * v - self.forward(b))
+            b, v = b + db, v + dv
+        return b, v
+
+    def _triples(self, r: Floats, q: Floats) -> tuple[Floats, Floats]:
+        from leastnoise.denoise.trends.blocks import substitute_triples
+
         x = np.stack([r, self._gather(self.g * q), np.zeros(self.size)], axis=1)
         substitute_triples(*self.pattern, *self._blocks, x)
         p = x[:, 1]
