@@ -1,50 +1,63 @@
-"""Graph trend filtering beside Clarabel, on a map of 3,800 junctions and on larger street grids.
+"""Graph trend filtering beside Clarabel, on a map of 3,800 junctions and on street grids of 1e5 nodes and more.
 
 The map is the real one where the data folder is there (LEASTNOISE_DATA), else the synthetic city. Clarabel is given
-the dual with its own matrices, min 1/2 ||r||^2 over r + M'v = y, |v| <= penalty, which is its fastest form here;
-through cvxpy it gets the primal. graph_solvers.py has the solvers that need an environment of their own.
+the dual with its own matrices, min 1/2 ||r||^2 over r + M'v = y, |v| <= penalty, which is its fastest form here, and
+its own tolerances; through cvxpy it gets the primal. Penalties are the one of least risk and some around it.
+graph_solvers.py has the solvers that need an environment of their own.
 """
 
 from __future__ import annotations
 
+import math
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from findings import Findings, Headline, Seconds, Table
 from scipy import sparse
-from scipy.sparse.linalg import splu
-from stopwatch import human, interleave
+from stopwatch import Lap, Timing, lap, race
 
 import leastnoise as ln
+from leastnoise import datasets
 from leastnoise.graphs import Graph
 
 DATA = Path(os.environ.get("LEASTNOISE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-PATIENCE = 150.0  # seconds that Clarabel is given on large graphs
+PATIENCE = 600.0  # seconds that Clarabel is given
 SIGMA = 9.44
+AROUND = {0: (1.0,), 1: (0.3, 1.0, 3.0), 2: (0.3, 1.0, 3.0)}  # times the penalty of least risk
+LEAST = {0: None, 1: 5.0, 2: 2.0}  # Clarabel's time / ours on the map
 Array = np.ndarray[Any, Any]
 
 
-def run() -> list[str]:
-    graph, truth, name = junctions()
+def run(*, toy: bool = False) -> Findings:
+    graph, truth, name = square() if toy else junctions()
     y = truth + SIGMA * np.random.default_rng(0).standard_normal(truth.size)
-    lines = [f"{name}: {graph!r}, sigma {SIGMA}, penalties chosen by least risk. Median of 5 rounds.", ""]
-    lines += ["| order | leastnoise | Clarabel, its own matrices | ratio | cvxpy + Clarabel | ratio | our gap |"]
-    lines += ["|---" * 7 + "|"]
-    lines += [small(graph, y, order) for order in (0, 1, 2)]
-    path, _ = interleave({"path": lambda: ln.denoise.trend_filter(y, SIGMA, graph=graph)}, rounds=3)["path"]
-    lines += ["", f"Order 0 with its penalty by least risk, the whole path: {human(path)}."]
-    lines += ["", "Streets: a square grid that lost a seventh of its edges, numbered at random. One run each.", ""]
-    lines += ["| nodes | order | leastnoise | gap | Clarabel | ratio | sparse LU of I + L |", "|---" * 7 + "|"]
-    lines += [large(100_000, order) for order in (0, 1, 2)] + [large(1_000_000, 0)]
-    return [*lines, "", *accuracy(graph, truth, name)]
+    findings: Findings = []
+    rows = []
+    for order in (0, 1, 2):
+        made, heads = small(graph, y, order, name, rounds=1 if toy else 7)
+        rows += made
+        findings += heads
+    title = f"{name}: {graph.size:,} nodes, {len(graph.edges):,} edges, sigma {SIGMA}:"
+    findings.append(Table("graphs_map", title, rows, note="Penalties: times the one of least risk."))
+    sizes = ((400, 0), (400, 1), (400, 2)) if toy else ((100_000, 0), (100_000, 1), (100_000, 2), (1_000_000, 0))
+    grown = [large(size, order) for size, order in sizes]
+    findings += [head for _, head in grown if head]
+    title = "Streets: a square grid that lost a seventh of its edges, numbered at random. One run each:"
+    findings.append(Table("graphs_streets", title, [row for row, _ in grown]))
+    findings.append(Table("graphs_accuracy", f"RMSE on {name}, penalties by least risk:", accuracy(graph, truth, toy)))
+    return findings
+
+
+def square() -> tuple[Graph, Array, str]:
+    return Graph.grid((8, 8)), np.kron([[0.0, 50.0], [50.0, 0.0]], np.ones((4, 4))).ravel(), "A square"
 
 
 def junctions() -> tuple[Graph, Array, str]:
     if not (DATA / "taxi").is_dir():
-        town = ln.datasets.city()
+        town = datasets.city()
         graph = Graph.from_edges(town.junctions, town.edges)
         return graph, np.rint(30_000 * town.busyness(0)), "Synthetic city"
     import pyarrow.parquet as pq
@@ -55,46 +68,66 @@ def junctions() -> tuple[Graph, Array, str]:
     return Graph.from_edges(truth.size, pairs), truth, "Manhattan"
 
 
-def small(graph: Graph, y: Array, order: int) -> str:
-    penalty = ln.denoise.trend_filter(y, SIGMA, graph=graph, order=order).parameters["penalty"]
+def small(graph: Graph, y: Array, order: int, name: str, rounds: int) -> tuple[list[dict[str, Any]], Findings]:
+    chosen = ln.denoise.trend_filter(y, SIGMA, graph=graph, order=order).parameters["penalty"]
     matrix = difference(graph, order)
-    found: dict[str, Any] = {}
-    contestants: dict[str, Callable[[], object]] = {
-        "ours": lambda: ln.denoise.trend_filter(y, SIGMA, graph=graph, order=order, penalty=penalty),
-        "clarabel": lambda: found.update(clarabel=clarabel_dual(matrix, y, penalty)),
-        "cvxpy": lambda: cvxpy_primal(matrix, y, penalty),
-    }
-    times = {name: median for name, (median, _) in interleave(contestants, rounds=5).items()}
-    made = ln.denoise.trend_filter(y, SIGMA, graph=graph, order=order, penalty=penalty)
-    ours, peer = (objective(b, y, matrix, penalty) for b in (made.values, found["clarabel"]))
-    ratios = [times[name] / times["ours"] for name in ("clarabel", "cvxpy")]
-    return (
-        f"| {order} | {human(times['ours'])} | {human(times['clarabel'])} | **{ratios[0]:.1f}** | "
-        f"{human(times['cvxpy'])} | **{ratios[1]:.1f}** | {made.parameters['gap']:.0e} "
-        f"(objective {ours / peer - 1:+.0e} against Clarabel's) |"
-    )
+    rows, heads = [], []
+    for times in AROUND[order]:
+        penalty = times * chosen
+        found: dict[str, Any] = {}
+        contestants: dict[str, Callable[[], object]] = {
+            "ours": lambda: found.update(ours=ours(y, SIGMA, graph, order, penalty)),  # noqa: B023
+            "Clarabel": lambda: found.update(peer=clarabel_dual(matrix, y, penalty)),  # noqa: B023
+            "cvxpy": lambda: cvxpy_primal(matrix, y, penalty),  # noqa: B023
+        }
+        seen = race(contestants, rounds=rounds, fewer={"cvxpy": min(rounds, 3)})
+        head = f"trend filter of order {order} on {name}, penalty x {times:g}: Clarabel's time / ours"
+        heads.append(Headline.between(head, seen["Clarabel"], seen["ours"], least=LEAST[order]))
+        row = {"order": order, "penalty x": times, **compared(seen["ours"], seen["Clarabel"])}
+        row["cvxpy + Clarabel / ours"] = seen["cvxpy"].median / seen["ours"].median
+        rows.append(row | proved(found["ours"], found["peer"], y, matrix, penalty))
+    return rows, heads
 
 
-def large(size: int, order: int) -> str:
+def large(size: int, order: int) -> tuple[dict[str, Any], Headline | None]:
     graph, y = streets(size)
     penalty = {0: 0.6, 1: 0.6, 2: 1.0}[order]
-    ln.denoise.trend_filter(
-        y[:4], 1.0, graph=Graph.path(4), order=order, penalty=penalty
-    )  # compiled before it is timed
-    seconds, made = timed(lambda: ln.denoise.trend_filter(y, 1.0, graph=graph, order=order, penalty=penalty))
-    peer, ratio, ruler = "", "", ""
+    ours(y[:4], 1.0, Graph.path(4), order, penalty)  # compiled before it is timed
+    mine, made = timed(lambda: ours(y, 1.0, graph, order, penalty))
+    matrix = difference(graph, order)
+    theirs, peer, head = Timing.of([Lap(math.nan, math.nan)]), None, None
     if size <= 100_000:
-        matrix = difference(graph, order)
-        slow, b = timed(lambda: clarabel_dual(matrix, y, penalty))
-        peer = human(slow) if b is not None else f"gave up after {human(slow)}"
-        ratio = f"**{slow / seconds:.1f}**" if b is not None else f"**above {slow / seconds:.0f}**"
-        d = difference(graph, 0)
-        shifted = sparse.csc_matrix(sparse.eye(graph.size) + d.T @ d)
-        options = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
-        ruler = human(timed(lambda: splu(shifted, **options))[0])
-    return (
-        f"| {graph.size:,} | {order} | {human(seconds)} | {made.parameters['gap']:.0e} | {peer} | {ratio} | {ruler} |"
-    )
+        theirs, peer = timed(lambda: clarabel_dual(matrix, y, penalty))
+        what = f"trend filter of order {order} on {graph.size:,} street corners: Clarabel's time / ours"
+        what += "" if peer is not None else " (it gave up: at least)"
+        head = Headline.between(what, theirs, mine, least=5.0)
+    row = {"nodes": graph.size, "order": order, **compared(mine, theirs)}
+    return row | proved(made, peer, y, matrix, penalty), head
+
+
+def compared(mine: Timing, theirs: Timing) -> dict[str, Any]:
+    return {
+        "leastnoise": Seconds(mine.median),
+        "Clarabel": Seconds(theirs.median),
+        "Clarabel / ours": theirs.median / mine.median,
+        "of processor time": theirs.processor / mine.processor if mine.processor else math.nan,
+    }
+
+
+def proved(made: Any, peer: Array | None, y: Array, matrix: Any, penalty: float) -> dict[str, Any]:
+    """What is known of the objectives."""
+    mine = objective(made.values, y, matrix, penalty)
+    theirs = math.nan if peer is None else objective(peer, y, matrix, penalty)
+    return {
+        "our gap": f"{made.parameters['gap']:.0e}",
+        "our objective": f"{mine:.9g}",
+        "Clarabel's": "–" if peer is None else f"{theirs:.9g}",
+        "ours above it": "–" if peer is None else f"{mine / theirs - 1:+.0e}",
+    }
+
+
+def ours(y: Array, sigma: float, graph: Graph, order: int, penalty: float) -> Any:
+    return ln.denoise.trend_filter(y, sigma, graph=graph, order=order, penalty=penalty)
 
 
 def streets(size: int) -> tuple[Graph, Array]:
@@ -110,20 +143,20 @@ def streets(size: int) -> tuple[Graph, Array]:
     return Graph.from_edges(side * side, name[kept]), y
 
 
-def accuracy(graph: Graph, truth: Array, name: str) -> list[str]:
-    lines = [f"RMSE on {name}, mean of 20 draws (order 0) or 3 (others), penalties by least risk", ""]
-    lines += ["| sigma | raw | order 0 | order 1 | order 2 | told by the estimate, order 0 |", "|---" * 6 + "|"]
+def accuracy(graph: Graph, truth: Array, toy: bool) -> list[dict[str, Any]]:
+    rows = []
     for sigma in (40.29, 9.44):
-        cells = []
+        row: dict[str, Any] = {"sigma": sigma}
         for order, draws in ((0, 20), (1, 3), (2, 3)):
             seen = []
-            for seed in range(draws):
+            for seed in range(1 if toy else draws):
                 y = truth + sigma * np.random.default_rng(seed).standard_normal(truth.size)
                 made = ln.denoise.trend_filter(y, sigma, graph=graph, order=order)
                 seen.append((np.sqrt(np.mean((made.values - truth) ** 2)), made.rmse))
-            cells.append(np.mean(seen, axis=0))
-        lines.append(f"| {sigma} | {sigma} | " + " | ".join(f"{c[0]:.3f}" for c in cells) + f" | {cells[0][1]:.3f} |")
-    return lines
+            off, told = np.mean(seen, axis=0)
+            row |= {f"order {order}": float(off), f"told by order {order}": float(told), f"draws, {order}": len(seen)}
+        rows.append(row)
+    return rows
 
 
 def difference(graph: Graph, order: int) -> Any:
@@ -164,7 +197,7 @@ def cvxpy_primal(matrix: Any, y: Array, penalty: float) -> None:
     cvxpy.Problem(goal).solve(solver=cvxpy.CLARABEL)
 
 
-def timed(task: Callable[[], Any]) -> tuple[float, Any]:
-    begin = time.perf_counter()
-    made = task()
-    return time.perf_counter() - begin, made
+def timed(task: Callable[[], Any]) -> tuple[Timing, Any]:
+    made = []
+    seen = lap(lambda: made.append(task()))
+    return Timing.of([seen]), made[0]

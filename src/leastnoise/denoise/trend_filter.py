@@ -8,7 +8,7 @@ D^(1) = W D (total variation), D^(2) = L, D^(3) = W D L.
 
 Order 0 is solved exactly (`trends/total_variation.py`); `parameters["gap"]` is the certificate, a bound on how far the
 objective is above the least one, as a part of it. Orders 1 and 2 iterate until it is at most `tolerance`
-(`trends/splitting.py`).
+(`trends/interior.py`).
 
 **Risk.** Under Gaussian noise the degrees of freedom are counted (`trends/degrees.py`) and the risk of a given penalty
 is Stein's. Under Laplace noise the divergence is simulated (`trends/divergence.py`, seeded). A penalty that was chosen
@@ -29,8 +29,8 @@ from leastnoise.denoise.arrays import Floats, Noise, given_on_host
 from leastnoise.denoise.risk import Divergence, judged
 from leastnoise.denoise.trends.degrees import levelled
 from leastnoise.denoise.trends.divergence import GROUPS, smoothed_divergence
+from leastnoise.denoise.trends.interior import Interior
 from leastnoise.denoise.trends.path import Fit, TrendPath, follow, search
-from leastnoise.denoise.trends.splitting import Splitting, State
 from leastnoise.denoise.trends.total_variation import Network
 from leastnoise.estimate import Estimate, Judgement
 from leastnoise.graphs import Graph
@@ -129,8 +129,7 @@ class Problem:
         self.y, self.sigma, self.graph, self.order, self.noise = y, sigma, graph, order, noise
         self.tolerance = tolerance
         self.network = Network(graph)
-        self.splitting = Splitting(self.network, order) if order else None
-        self.state: State | None = None  # of the last solution: neighbours on a path start from one another
+        self.interior = Interior(self.network, order) if order else None
 
     def path(self, penalties: Penalty) -> TrendPath:
         fit = partial(self.fit, groups=COARSE)
@@ -144,7 +143,7 @@ class Problem:
 
     def top(self) -> float:
         """The least penalty that leaves only constants on the components."""
-        return (self.splitting.top if self.splitting else self.network.least_capacity)(self.y)
+        return (self.interior.top if self.interior else self.network.least_capacity)(self.y)
 
     def fit(self, penalty: float, groups: int | None = None) -> Fit:
         """At one penalty; under Laplace noise degrees of freedom are simulated only where `groups` says how well."""
@@ -162,9 +161,8 @@ class Problem:
         return self._simulated(made, GROUPS)
 
     def _solve(self, y: Floats, penalty: float) -> Fit:
-        if self.splitting:
-            made = self.splitting.solve(y, penalty, self.tolerance, self.state)
-            self.state = made.state
+        if self.interior:
+            made = self.interior.solve(y, penalty, self.tolerance)
             return Fit(penalty, made.values, float(made.degrees_of_freedom), made.gap, made.iterations)
         solved = self.network.solve(y, penalty * self.network.weights)
         values, count = levelled(solved.values, self.graph, EQUAL * float(np.ptp(y)))

@@ -18,19 +18,19 @@ from leastnoise.denoise.arrays import Floats
 from leastnoise.graphs import Graph
 
 
-def pieces(z: Floats, graph: Graph, tolerance: float) -> NDArray[np.int32]:
-    """The number of the piece that each node is in: neighbours within the tolerance are together."""
+def joined(graph: Graph, edges: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """The number of the piece that each node is in, when only these edges are left."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    low, high = graph.edges[np.abs(z[graph.edges[:, 0]] - z[graph.edges[:, 1]]) <= tolerance].T
+    low, high = graph.edges[edges].T
     links = csr_array((np.ones(low.size, dtype=np.int8), (low, high)), shape=(graph.size, graph.size))
     return np.asarray(connected_components(links, directed=False)[1], dtype=np.int32)
 
 
 def levelled(z: Floats, graph: Graph, tolerance: float) -> tuple[Floats, int]:
-    """z made exactly constant on its pieces, and how many there are."""
-    part = pieces(z, graph, tolerance)
+    """z made exactly constant on its pieces (neighbours within the tolerance are together), and how many there are."""
+    part = joined(graph, np.abs(z[graph.edges[:, 0]] - z[graph.edges[:, 1]]) <= tolerance)
     level = np.bincount(part, z) / np.bincount(part)
     return level[part], int(level.size)
 
