@@ -78,7 +78,7 @@ def factorise_pairs(
         pivots[j, 3], pivots[j, 4], pivots[j, 5] = p, q, r
         x[j, 0] = x[j, 1] = x[j, 2] = x[j, 3] = 0.0
         for s in range(first[j], first[j + 1]):
-            i = rows[s]
+            i = np.uint64(rows[s])
             x0, x1, x2, x3 = x[i, 0], x[i, 1], x[i, 2], x[i, 3]
             blocks[s, 0], blocks[s, 1] = x0 * p + x1 * q, x0 * q + x1 * r
             blocks[s, 2], blocks[s, 3] = x2 * p + x3 * q, x2 * q + x3 * r
@@ -92,14 +92,14 @@ def substitute_pairs(first: Any, rows: Any, blocks: Any, pivots: Any, x: Any) ->
     for j in range(n):
         u, v = x[j, 0], x[j, 1]
         for s in range(first[j], first[j + 1]):
-            i = rows[s]
+            i = np.uint64(rows[s])
             x[i, 0] -= blocks[s, 0] * u + blocks[s, 1] * v
             x[i, 1] -= blocks[s, 2] * u + blocks[s, 3] * v
     for j in range(n - 1, -1, -1):
         u = pivots[j, 3] * x[j, 0] + pivots[j, 4] * x[j, 1]
         v = pivots[j, 4] * x[j, 0] + pivots[j, 5] * x[j, 1]
         for s in range(first[j], first[j + 1]):
-            i = rows[s]
+            i = np.uint64(rows[s])
             u -= blocks[s, 0] * x[i, 0] + blocks[s, 2] * x[i, 1]
             v -= blocks[s, 1] * x[i, 0] + blocks[s, 3] * x[i, 1]
         x[j, 0], x[j, 1] = u, v
@@ -191,7 +191,7 @@ def factorise_triples(
         pivots[j, 6], pivots[j, 7], pivots[j, 8], pivots[j, 9], pivots[j, 10], pivots[j, 11] = p0, p1, p2, p4, p5, p8
         x[j] = 0.0
         for s in range(first[j], first[j + 1]):
-            i = rows[s]
+            i = np.uint64(rows[s])
             for k in range(0, 9, 3):
                 x0, x1, x2 = x[i, k], x[i, k + 1], x[i, k + 2]
                 blocks[s, k] = x0 * p0 + x1 * p1 + x2 * p2
@@ -207,7 +207,7 @@ def substitute_triples(first: Any, rows: Any, blocks: Any, pivots: Any, x: Any) 
     for j in range(n):
         u, v, w = x[j, 0], x[j, 1], x[j, 2]
         for s in range(first[j], first[j + 1]):
-            i = rows[s]
+            i = np.uint64(rows[s])
             x[i, 0] -= blocks[s, 0] * u + blocks[s, 1] * v + blocks[s, 2] * w
             x[i, 1] -= blocks[s, 3] * u + blocks[s, 4] * v + blocks[s, 5] * w
             x[i, 2] -= blocks[s, 6] * u + blocks[s, 7] * v + blocks[s, 8] * w
@@ -217,7 +217,7 @@ def substitute_triples(first: Any, rows: Any, blocks: Any, pivots: Any, x: Any) 
         v = pivots[j, 7] * x0 + pivots[j, 9] * x1 + pivots[j, 10] * x2
         w = pivots[j, 8] * x0 + pivots[j, 10] * x1 + pivots[j, 11] * x2
         for s in range(first[j], first[j + 1]):
-            i = rows[s]
+            i = np.uint64(rows[s])
             x0, x1, x2 = x[i, 0], x[i, 1], x[i, 2]
             u -= blocks[s, 0] * x0 + blocks[s, 3] * x1 + blocks[s, 6] * x2
             v -= blocks[s, 1] * x0 + blocks[s, 4] * x1 + blocks[s, 7] * x2
