@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import networkx as nx
 import numpy as np
@@ -336,3 +336,12 @@ def test_the_real_map(data: Path, sigma: float, goal: float) -> None:
         told.append(made.rmse)
     assert np.mean(off) <= goal
     assert np.mean(told) == pytest.approx(np.mean(off), rel=0.05)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_a_hub_that_every_penalty_pulls_leaves_the_values_alone(order: Literal[0, 1, 2]) -> None:
+    star = Graph.from_edges(301, [(0, leaf) for leaf in range(1, 301)])
+    y = np.random.default_rng(0).normal(0, 4, 301) + np.where(np.arange(301) == 0, 5000.0, 3.0)
+    made = trend_filter(y, 4.0, graph=star, order=order)
+    assert made.risk is not None
+    assert made.risk <= 16.0

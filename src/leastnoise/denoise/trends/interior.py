@@ -79,11 +79,15 @@ class Interior:
     def newton(self) -> Newton:
         return Newton(self.graph, self.network.weights, self.order)
 
+    @cached_property
+    def inverse(self) -> Inverse:
+        return Inverse(self.graph, self.network.weights)
+
     def top(self, y: Floats) -> float:
         """The least penalty that leaves only constants: with L v = y - mean, the least size of such a v (order 1: it is
         free by a constant on every component), or the least capacities of a flow that makes it
         (order 2)."""
-        v = Inverse(self.graph, self.network.weights)(y)
+        v = self.inverse(y)
         if self.order == 2:
             return self.network.least_capacity(v)
         part = self.graph.components

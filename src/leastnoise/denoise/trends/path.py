@@ -73,6 +73,8 @@ def search(fit: Callable[[float], Fit], y: Floats, sigma: float, order: int, top
             if best * STEP**shift < top:
                 made.append(fit(best * STEP**shift))
                 advance(1)
+    if min(risks) > sigma**2:  # a hub is pulled by all its edges: no penalty that was tried is as good as none
+        made.append(fit(0.0))
     return _path(made, y, sigma, order)
 
 
