@@ -51,7 +51,7 @@ def measure(quick: bool) -> list[Row]:
     chosen = histograms()
     for name in steps(list(chosen)[:8:2] if quick else list(chosen), "histogram"):
         truth, seen = chosen[name], {}
-        for i in range(1 if quick else 2):
+        for i in range(1 if quick else 6):
             for method, error in _errors(truth, i).items():
                 seen.setdefault(method, []).append(error)
         rows += [{"histogram": name, "bins": truth.size, "method": m, **summary(e)} for m, e in seen.items()]

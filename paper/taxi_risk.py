@@ -29,7 +29,7 @@ def measure(quick: bool) -> list[Row]:
     for name in MAPS[:1] + MAPS[3:] if quick else MAPS:
         for epsilon in steps(epsilons, f"{name}, epsilon"):
             seen: dict[str, list[float]] = {}
-            for i in range(1 if quick else 2):
+            for i in range(1 if quick else 6):
                 for method, error in _errors(place, place.maps[name], epsilon, i).items():
                     seen.setdefault(method, []).append(error)
             rows += [{"map": name, "epsilon": epsilon, "method": m, **summary(e)} for m, e in seen.items()]
