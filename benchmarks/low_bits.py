@@ -42,7 +42,8 @@ def run(*, toy: bool = False) -> Findings:
             "low_bits",
             f"{size:,} outputs for each of 0 and 1 at a claimed ({EPSILON:g}, {DELTA:g}):",
             rows,
-            "A bound of 0 means that nothing was proved. Coarser than 2^-53: the lowest bit set is 2^-53 or higher.",
+            "A bound of 0 means that nothing was proved. Coarser than 2^-53: the lowest bit set is 2^-53 or higher. "
+            "All were asked for noise on floats, tumult for `AddGaussianNoise` of tmlt.core.",
             missing,
         ),
     ]

@@ -228,10 +228,14 @@ def _vectors(query: Query, ball: Ball) -> Aggregate:
     rows = query.door.behind(query.unit)
     named = {f"unit{place}": rows[column] for place, column in enumerate(query.unit)}
     columns = {f"column{place}": column for place, column in enumerate(query.columns)}
-    present = rows.filter([rows[column].notnull() for column in query.unit])
+
+    def elements(nameless: bool) -> ir.Table:
+        kept = rows.filter([rows[column].notnull() for column in query.unit]) if nameless else rows
+        return kept.select(**{name: kept[column] for name, column in columns.items()})
+
     total = vectors.sums(
-        present.select(**{name: present[column] for name, column in columns.items()}),
-        units=rows.select(**named).drop_null(),
+        elements,
+        units=rows.select(**named),
         ball=ball,
         max_rows=query.limits.max_rows,
         ranked=lambda: expression(query),

@@ -128,7 +128,7 @@ class Reducer:
 
 
 def sums(
-    rows: ir.Table,
+    rows: Callable[[bool], ir.Table],
     *,
     units: ir.Table,
     ball: Ball,
@@ -136,10 +136,19 @@ def sums(
     ranked: Callable[[], ir.Table],
     engine: Engine,
 ) -> Integers:
-    """Sum and number of the kept vectors. Where no unit has too many rows `ranked` would keep all: it is skipped."""
-    counts = units.group_by(units.columns).aggregate(_rows=units.count())
-    crowded = engine.fetch(counts.filter(counts["_rows"] > max_rows).limit(1)).num_rows > 0
-    chosen = ranked() if crowded else rows
+    """Sum and number of the kept vectors. Where no unit has too many rows `ranked` would keep all: it is skipped; so is
+    leaving out rows without a unit, `rows(True)`, where there are none. Only time depends on either choice."""
+    named = units.drop_null()
+    counts = named.group_by(named.columns).aggregate(_rows=named.count())
+
+    def any_of(found: ir.Table) -> bool:
+        return bool(engine.fetch(found.limit(1)).num_rows)
+
+    if any_of(counts.filter(counts["_rows"] > max_rows)):
+        chosen = ranked()
+    else:
+        nameless = functools.reduce(operator.or_, [units[column].isnull() for column in units.columns])
+        chosen = rows(any_of(units.filter(nameless)))
     parts = engine.vector_sums(chosen, Reducer(ball, tuple(chosen.columns)))
     total: Integers = np.zeros(ball.length + 1, object)
     for part in parts:
