@@ -30,8 +30,8 @@ from leastnoise.graphs import Graph
 
 DATA = Path(os.environ.get("LEASTNOISE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 DRAWS = {  # Laplace noise takes three times as long, and a grid is large
-    "gaussian": {"map": 20, "path": 5, "grid": 2},
-    "laplace": {"map": 5, "path": 3, "grid": 1},
+    "gaussian": {"map": 20, "path": 3, "grid": 1},
+    "laplace": {"map": 3, "path": 2, "grid": 1},
 }
 MAP_SIGMAS, HISTOGRAM_SIGMAS = (40.29, 9.44, 2.0), (36.3, 4.2247, 362.0)
 COUNTY_SIGMAS = (40_000.0, 4_000.0, 400.0)  # of populations, which are 10^4 to 10^7
@@ -104,7 +104,7 @@ def jobs(truth: Truth, toy: bool) -> Iterator[Job]:
         draws = 1 if toy else DRAWS[noise][truth.kind]
         yield from (Job(truth, noise, sigma, draws, methods) for sigma in levels)
     if truth.name in RIVALS:
-        yield Job(truth, "laplace", PURE, 20 if truth.kind == "path" else 2, ("empirical_bayes", "auto"))
+        yield Job(truth, "laplace", PURE, 10 if truth.kind == "path" else 1, ("empirical_bayes", "auto"))
 
 
 def real() -> Iterator[Truth]:

@@ -18,4 +18,4 @@ def run(*, toy: bool = False) -> Findings:
         seen = race(histogram.engines(histogram.write_rows(Path(folder), rows)), rounds=3)
     counted = [*histogram.heads(seen, rows), histogram.sheet(seen, rows, {})]
     length = (100, 5) if toy else (1_000_000, 1000)
-    return [*counted, *vectors.measured(*length, rounds=3, goal=2)]
+    return [*counted, *vectors.measured(*length, rounds=5, goal=2)]

@@ -10,9 +10,7 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -132,20 +130,7 @@ class DuckDB:
 
     def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
         text = self.backend.compile(rows)
-        return reading(lambda: _overlapped(self.backend.con.sql(text).to_arrow_reader(BLOCK), reduce))
-
-
-def _overlapped(
-    batches: Iterator[pa.RecordBatch], reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]
-) -> list[np.ndarray]:
-    """`reduce` of each batch in two threads while the next one is read; three batches are in memory at most."""
-    done, waiting = [], deque[Future[Any]]()
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        for batch in batches:
-            waiting.append(pool.submit(reduce, iter([batch])))
-            if len(waiting) > 2:
-                done.append(waiting.popleft().result())
-        return done + [future.result() for future in waiting]
+        return reading(lambda: [reduce(self.backend.con.sql(text).to_arrow_reader(BLOCK))])  # it reads ahead by itself
 
 
 def connect(*, memory_limit: str | None = None) -> DuckDB:
