@@ -20,11 +20,11 @@ from leastnoise.noise.gaussian import rounded_gaussian as draw
 normal, epsilon = np.random.default_rng(1).standard_normal, np.geomspace(1e-3, 10, 4096)
 normal(8192), draw(2.0**20, 8192), ln.sigma(epsilon=1, delta=1e-6), ln.sigma(epsilon=epsilon, delta=1e-6)
 """
-KERNELS = {  # name: (the work, how many units it does)
-    "one standard_normal of NumPy": ("[normal(8192) for _ in range(8)]", 8 * 8192),
-    "one exact Gaussian draw, sigma = 2^20 grid steps": ("[draw(2.0**20, 8192) for _ in range(4)]", 4 * 8192),
-    "one sigma of an array": ("[ln.sigma(epsilon=epsilon, delta=1e-6) for _ in range(2)]", 2 * 4096),
-    "one proved sigma": ("[ln.sigma(epsilon=0.5 + i, delta=1e-6) for i in range(8)]", 8),
+KERNELS = {  # name: (the work, how many units it does); a start is not the same twice, so the work must outweigh it
+    "one standard_normal of NumPy": ("[normal(8192) for _ in range(512)]", 512 * 8192),
+    "one exact Gaussian draw, sigma = 2^20 grid steps": ("[draw(2.0**20, 8192) for _ in range(128)]", 128 * 8192),
+    "one sigma of an array": ("[ln.sigma(epsilon=epsilon, delta=1e-6) for _ in range(10)]", 10 * 4096),
+    "one proved sigma": ("[ln.sigma(epsilon=0.5 + i, delta=1e-6) for i in range(200)]", 200),
 }
 
 
