@@ -244,7 +244,10 @@ def _histograms(rows: list[Row]) -> Iterator[Table]:
                 line[f"{sigma:g}: over the paper's best"] = _geometric_mean(over) if whole else math.nan
             table.append(line)
         title = f"Thirteen histograms, {noise} noise; geometric means, and the worst of them, by sigma:"
-        note = "" if noise == "gaussian" else "Trend filtering was left out on the grids (a minute a draw), so it is not among the paper's best there."
+        left_out = (
+            "Trend filtering was left out on the grids (a minute a draw), so it is not among the paper's best there."
+        )
+        note = "" if noise == "gaussian" else left_out
         yield Table(f"accuracy_histograms_{noise}", title, table, note)
 
 
