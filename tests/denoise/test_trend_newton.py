@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leastnoise.compiled import compiled
 from leastnoise.denoise import trend_filter
+from leastnoise.denoise.trends.blocks import SHAPES
 from leastnoise.denoise.trends.elimination import eliminate, postordered
 from leastnoise.denoise.trends.interior import Interior
+from leastnoise.denoise.trends.lanes import settle, subtract
 from leastnoise.denoise.trends.newton import Newton
 from leastnoise.denoise.trends.total_variation import Network
 from leastnoise.graphs import Graph
@@ -106,3 +109,32 @@ def test_weights_over_six_powers_of_ten_do_not_drown_the_dual() -> None:
         y = np.rint(3 * rng.standard_normal(400))
         made = trend_filter(y, 1.0, graph=graph, order=2, penalty=10.0 ** (3 + seed % 3))
         assert made.parameters["gap"] <= 1e-6
+
+
+@pytest.mark.parametrize("shape", SHAPES.values())
+def test_blocks_in_vectors_multiply_as_matrices_do(shape: tuple[int, int]) -> None:
+    n = shape[0]
+    rng = np.random.default_rng(n)
+    x, blocks, factors = (np.zeros((5, *shape)) for _ in range(3))
+    for array in (x, blocks, factors):
+        array[:, :, :n] = rng.normal(size=(5, n, n))
+    one, two = (tuple(factors[p, :, :n].ravel().tolist()) for p in range(2))
+
+    @compiled
+    def work(x: Any, blocks: Any, one: Any, two: Any) -> None:
+        subtract(x, 1, blocks, (3,), (one,))
+        subtract(x, 2, blocks, (0, 4), (one, two))
+        settle(blocks, 1, x, 4, two)
+
+    wanted, kept = x.copy(), blocks.copy()
+    wanted[1] -= blocks[3, :, :n] @ padded(factors[0], n).T
+    wanted[2] -= blocks[0, :, :n] @ padded(factors[0], n).T + blocks[4, :, :n] @ padded(factors[1], n).T
+    kept[1], wanted[4] = x[4, :, :n] @ padded(factors[1], n).T, 0.0
+    work(x, blocks, one, two)
+    np.testing.assert_allclose(x, wanted, atol=1e-14)
+    np.testing.assert_allclose(blocks, kept, atol=1e-14)
+
+
+def padded(factor: Any, n: int) -> Any:
+    """With the row of zeros that makes a product's last column."""
+    return np.vstack([factor[:, :n], np.zeros((factor.shape[1] - n, n))])

@@ -11,7 +11,7 @@ I + L L_g L. So a factor exists in any order of the nodes, without pivots, and i
 All arrays are numbered in the order of elimination: `first, rows` is the pattern of the factor by columns, `begin,
 columns, source` the same by rows (`elimination.py`), and `start, neighbours, weights, diagonal` is L. Column j is what
 the matrix has there less what the columns k with an entry in row j take away; two neighbouring columns with the same
-rows below them take it away together.
+rows below them take it away together. Blocks lie as `lanes.py` has them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,17 @@ from typing import Any
 import numpy as np
 
 from leastnoise.compiled import compiled
+from leastnoise.denoise.trends.lanes import settle, subtract
+
+SHAPES = {1: (2, 2), 2: (3, 4)}  # of a block, by order
 
 
 @compiled
-def scaled_pair(block: Any, pivot: Any) -> tuple[float, float, float, float]:
+def scaled_pair(block: Any, pivot: Any) -> Any:
+    """A block times a pivot."""
     a, b, c = pivot[0], pivot[1], pivot[2]
-    l0, l1, l2, l3 = block[0], block[1], block[2], block[3]
-    return l0 * a + l1 * b, l0 * b + l1 * c, l2 * a + l3 * b, l2 * b + l3 * c
+    u, v, y, z = block[0, 0], block[0, 1], block[1, 0], block[1, 1]
+    return u * a + v * b, u * b + v * c, y * a + z * b, y * b + z * c
 
 
 @compiled
@@ -38,51 +42,36 @@ def factorise_pairs(
     """The factor, column by column, into `blocks` (below the diagonal) and `pivots` (the upper
     triangle of each, and that of its inverse)."""
     n = d.size
-    x = np.zeros((n, 4))
+    x = np.zeros((n, 2, 2))
     for j in range(n):
-        x[j, 0], x[j, 1], x[j, 3] = 1.0, diagonal[j] * coupled[j], -d[j]
+        x[j, 0, 0], x[j, 0, 1], x[j, 1, 1] = 1.0, diagonal[j] * coupled[j], -d[j]
         for a in range(start[j], start[j + 1]):
             i = neighbours[a]
             if i > j:
-                x[i, 1], x[i, 2] = -weights[a] * coupled[j], -weights[a] * coupled[i]
+                x[i, 0, 1], x[i, 1, 0] = -weights[a] * coupled[j], -weights[a] * coupled[i]
         t = begin[j]
         while t < begin[j + 1]:
             s, k = source[t], columns[t]
             end = first[k + 1]
-            c0, c1, c2, c3 = scaled_pair(blocks[s], pivots[k])
-            t += 1
+            factor = scaled_pair(blocks[s], pivots[k])
             if j > k + 1 and rows[first[k]] == k + 1 and first[k + 2] - end == end - first[k] - 1:
-                far = source[t] - s
-                d0, d1, d2, d3 = scaled_pair(blocks[s + far], pivots[k + 1])
-                t += 1
+                far = source[t + 1] - s
+                both = factor, scaled_pair(blocks[s + far], pivots[k + 1])
                 for e in range(s, end):
-                    i = np.uint64(rows[e])  # no index is counted from the end
-                    l0, l1, l2, l3 = blocks[e, 0], blocks[e, 1], blocks[e, 2], blocks[e, 3]
-                    m0, m1, m2, m3 = blocks[e + far, 0], blocks[e + far, 1], blocks[e + far, 2], blocks[e + far, 3]
-                    x0, x1, x2, x3 = x[i, 0], x[i, 1], x[i, 2], x[i, 3]
-                    x[i, 0] = x0 - (l0 * c0 + l1 * c1) - (m0 * d0 + m1 * d1)
-                    x[i, 1] = x1 - (l0 * c2 + l1 * c3) - (m0 * d2 + m1 * d3)
-                    x[i, 2] = x2 - (l2 * c0 + l3 * c1) - (m2 * d0 + m3 * d1)
-                    x[i, 3] = x3 - (l2 * c2 + l3 * c3) - (m2 * d2 + m3 * d3)
-                continue
-            for e in range(s, end):
-                i = np.uint64(rows[e])
-                l0, l1, l2, l3 = blocks[e, 0], blocks[e, 1], blocks[e, 2], blocks[e, 3]
-                x0, x1, x2, x3 = x[i, 0], x[i, 1], x[i, 2], x[i, 3]
-                x[i, 0], x[i, 1] = x0 - l0 * c0 - l1 * c1, x1 - l0 * c2 - l1 * c3
-                x[i, 2], x[i, 3] = x2 - l2 * c0 - l3 * c1, x3 - l2 * c2 - l3 * c3
-        a, b, c = x[j, 0], x[j, 1], x[j, 3]
-        pivots[j, 0], pivots[j, 1], pivots[j, 2] = a, b, c
-        one = 1.0 / (a * c - b * b)
-        p, q, r = c * one, -b * one, a * one
-        pivots[j, 3], pivots[j, 4], pivots[j, 5] = p, q, r
-        x[j, 0] = x[j, 1] = x[j, 2] = x[j, 3] = 0.0
+                    subtract(x, rows[e], blocks, (e, e + far), both)
+                t += 2
+            else:
+                for e in range(s, end):
+                    subtract(x, rows[e], blocks, (e,), (factor,))
+                t += 1
+        a0, a1, a2 = x[j, 0, 0], x[j, 0, 1], x[j, 1, 1]
+        one = 1.0 / (a0 * a2 - a1 * a1)
+        p0, p1, p2 = a2 * one, -a1 * one, a0 * one
+        pivots[j, 0], pivots[j, 1], pivots[j, 2] = a0, a1, a2
+        pivots[j, 3], pivots[j, 4], pivots[j, 5] = p0, p1, p2
+        x[j] = 0.0
         for s in range(first[j], first[j + 1]):
-            i = np.uint64(rows[s])
-            x0, x1, x2, x3 = x[i, 0], x[i, 1], x[i, 2], x[i, 3]
-            blocks[s, 0], blocks[s, 1] = x0 * p + x1 * q, x0 * q + x1 * r
-            blocks[s, 2], blocks[s, 3] = x2 * p + x3 * q, x2 * q + x3 * r
-            x[i, 0] = x[i, 1] = x[i, 2] = x[i, 3] = 0.0
+            settle(blocks, s, x, rows[s], (p0, p1, p1, p2))
 
 
 @compiled
@@ -92,27 +81,29 @@ def substitute_pairs(first: Any, rows: Any, blocks: Any, pivots: Any, x: Any) ->
     for j in range(n):
         u, v = x[j, 0], x[j, 1]
         for s in range(first[j], first[j + 1]):
-            i = np.uint64(rows[s])
-            x[i, 0] -= blocks[s, 0] * u + blocks[s, 1] * v
-            x[i, 1] -= blocks[s, 2] * u + blocks[s, 3] * v
+            i = np.uint64(rows[s])  # no index is counted from the end
+            x[i, 0] -= blocks[s, 0, 0] * u + blocks[s, 0, 1] * v
+            x[i, 1] -= blocks[s, 1, 0] * u + blocks[s, 1, 1] * v
     for j in range(n - 1, -1, -1):
         u = pivots[j, 3] * x[j, 0] + pivots[j, 4] * x[j, 1]
         v = pivots[j, 4] * x[j, 0] + pivots[j, 5] * x[j, 1]
         for s in range(first[j], first[j + 1]):
             i = np.uint64(rows[s])
-            u -= blocks[s, 0] * x[i, 0] + blocks[s, 2] * x[i, 1]
-            v -= blocks[s, 1] * x[i, 0] + blocks[s, 3] * x[i, 1]
+            u -= blocks[s, 0, 0] * x[i, 0] + blocks[s, 1, 0] * x[i, 1]
+            v -= blocks[s, 0, 1] * x[i, 0] + blocks[s, 1, 1] * x[i, 1]
         x[j, 0], x[j, 1] = u, v
 
 
 @compiled
-def scaled_row(row: Any, pivot: Any) -> tuple[float, float, float]:
+def scaled_triple(block: Any, pivot: Any) -> Any:
+    return scaled_row(block[0], pivot) + scaled_row(block[1], pivot) + scaled_row(block[2], pivot)
+
+
+@compiled
+def scaled_row(row: Any, pivot: Any) -> Any:
     a, b, c, d, e, f = pivot[0], pivot[1], pivot[2], pivot[3], pivot[4], pivot[5]
-    return (
-        row[0] * a + row[1] * b + row[2] * c,
-        row[0] * b + row[1] * d + row[2] * e,
-        row[0] * c + row[1] * e + row[2] * f,
-    )
+    u, v, w = row[0], row[1], row[2]
+    return u * a + v * b + w * c, u * b + v * d + w * e, u * c + v * e + w * f
 
 
 @compiled
@@ -122,82 +113,39 @@ def factorise_triples(
 ) -> None:  # fmt: skip
     """As for pairs; g has one number for every entry of `neighbours`."""
     n = diagonal.size
-    x = np.zeros((n, 9))
+    x = np.zeros((n, 3, 4))
     for j in range(n):
-        x[j, 0], x[j, 2], x[j, 5] = 1.0, diagonal[j], -1.0
+        x[j, 0, 0], x[j, 0, 2], x[j, 1, 2] = 1.0, diagonal[j], -1.0
         for a in range(start[j], start[j + 1]):
             i = neighbours[a]
-            x[j, 4] += g[a]
+            x[j, 1, 1] += g[a]
             if i > j:
-                x[i, 2], x[i, 4], x[i, 6] = -weights[a], -g[a], -weights[a]
+                x[i, 0, 2], x[i, 1, 1], x[i, 2, 0] = -weights[a], -g[a], -weights[a]
         t = begin[j]
         while t < begin[j + 1]:
             s, k = source[t], columns[t]
             end = first[k + 1]
-            c0, c1, c2 = scaled_row(blocks[s, 0:3], pivots[k])
-            c3, c4, c5 = scaled_row(blocks[s, 3:6], pivots[k])
-            c6, c7, c8 = scaled_row(blocks[s, 6:9], pivots[k])
-            t += 1
+            factor = scaled_triple(blocks[s], pivots[k])
             if j > k + 1 and rows[first[k]] == k + 1 and first[k + 2] - end == end - first[k] - 1:
-                far = source[t] - s
-                d0, d1, d2 = scaled_row(blocks[s + far, 0:3], pivots[k + 1])
-                d3, d4, d5 = scaled_row(blocks[s + far, 3:6], pivots[k + 1])
-                d6, d7, d8 = scaled_row(blocks[s + far, 6:9], pivots[k + 1])
-                t += 1
+                far = source[t + 1] - s
+                both = factor, scaled_triple(blocks[s + far], pivots[k + 1])
                 for e in range(s, end):
-                    i = np.uint64(rows[e])
-                    l0, l1, l2 = blocks[e, 0], blocks[e, 1], blocks[e, 2]
-                    m0, m1, m2 = blocks[e + far, 0], blocks[e + far, 1], blocks[e + far, 2]
-                    x0, x1, x2 = x[i, 0], x[i, 1], x[i, 2]
-                    x[i, 0] = x0 - (l0 * c0 + l1 * c1 + l2 * c2) - (m0 * d0 + m1 * d1 + m2 * d2)
-                    x[i, 1] = x1 - (l0 * c3 + l1 * c4 + l2 * c5) - (m0 * d3 + m1 * d4 + m2 * d5)
-                    x[i, 2] = x2 - (l0 * c6 + l1 * c7 + l2 * c8) - (m0 * d6 + m1 * d7 + m2 * d8)
-                    l0, l1, l2 = blocks[e, 3], blocks[e, 4], blocks[e, 5]
-                    m0, m1, m2 = blocks[e + far, 3], blocks[e + far, 4], blocks[e + far, 5]
-                    x0, x1, x2 = x[i, 3], x[i, 4], x[i, 5]
-                    x[i, 3] = x0 - (l0 * c0 + l1 * c1 + l2 * c2) - (m0 * d0 + m1 * d1 + m2 * d2)
-                    x[i, 4] = x1 - (l0 * c3 + l1 * c4 + l2 * c5) - (m0 * d3 + m1 * d4 + m2 * d5)
-                    x[i, 5] = x2 - (l0 * c6 + l1 * c7 + l2 * c8) - (m0 * d6 + m1 * d7 + m2 * d8)
-                    l0, l1, l2 = blocks[e, 6], blocks[e, 7], blocks[e, 8]
-                    m0, m1, m2 = blocks[e + far, 6], blocks[e + far, 7], blocks[e + far, 8]
-                    x0, x1, x2 = x[i, 6], x[i, 7], x[i, 8]
-                    x[i, 6] = x0 - (l0 * c0 + l1 * c1 + l2 * c2) - (m0 * d0 + m1 * d1 + m2 * d2)
-                    x[i, 7] = x1 - (l0 * c3 + l1 * c4 + l2 * c5) - (m0 * d3 + m1 * d4 + m2 * d5)
-                    x[i, 8] = x2 - (l0 * c6 + l1 * c7 + l2 * c8) - (m0 * d6 + m1 * d7 + m2 * d8)
-                continue
-            for e in range(s, end):
-                i = np.uint64(rows[e])
-                l0, l1, l2 = blocks[e, 0], blocks[e, 1], blocks[e, 2]
-                x0, x1, x2 = x[i, 0], x[i, 1], x[i, 2]
-                x[i, 0] = x0 - (l0 * c0 + l1 * c1 + l2 * c2)
-                x[i, 1] = x1 - (l0 * c3 + l1 * c4 + l2 * c5)
-                x[i, 2] = x2 - (l0 * c6 + l1 * c7 + l2 * c8)
-                l0, l1, l2 = blocks[e, 3], blocks[e, 4], blocks[e, 5]
-                x0, x1, x2 = x[i, 3], x[i, 4], x[i, 5]
-                x[i, 3] = x0 - (l0 * c0 + l1 * c1 + l2 * c2)
-                x[i, 4] = x1 - (l0 * c3 + l1 * c4 + l2 * c5)
-                x[i, 5] = x2 - (l0 * c6 + l1 * c7 + l2 * c8)
-                l0, l1, l2 = blocks[e, 6], blocks[e, 7], blocks[e, 8]
-                x0, x1, x2 = x[i, 6], x[i, 7], x[i, 8]
-                x[i, 6] = x0 - (l0 * c0 + l1 * c1 + l2 * c2)
-                x[i, 7] = x1 - (l0 * c3 + l1 * c4 + l2 * c5)
-                x[i, 8] = x2 - (l0 * c6 + l1 * c7 + l2 * c8)
-        a0, a1, a2, a4, a5, a8 = x[j, 0], x[j, 1], x[j, 2], x[j, 4], x[j, 5], x[j, 8]
-        pivots[j, 0], pivots[j, 1], pivots[j, 2], pivots[j, 3], pivots[j, 4], pivots[j, 5] = a0, a1, a2, a4, a5, a8
-        p0, p1, p2 = a4 * a8 - a5 * a5, a2 * a5 - a1 * a8, a1 * a5 - a2 * a4
-        p4, p5, p8 = a0 * a8 - a2 * a2, a1 * a2 - a0 * a5, a0 * a4 - a1 * a1
+                    subtract(x, rows[e], blocks, (e, e + far), both)
+                t += 2
+            else:
+                for e in range(s, end):
+                    subtract(x, rows[e], blocks, (e,), (factor,))
+                t += 1
+        a0, a1, a2, a3, a4, a5 = x[j, 0, 0], x[j, 0, 1], x[j, 0, 2], x[j, 1, 1], x[j, 1, 2], x[j, 2, 2]
+        p0, p1, p2 = a3 * a5 - a4 * a4, a2 * a4 - a1 * a5, a1 * a4 - a2 * a3
+        p3, p4, p5 = a0 * a5 - a2 * a2, a1 * a2 - a0 * a4, a0 * a3 - a1 * a1
         one = 1.0 / (a0 * p0 + a1 * p1 + a2 * p2)
-        p0, p1, p2, p4, p5, p8 = p0 * one, p1 * one, p2 * one, p4 * one, p5 * one, p8 * one
-        pivots[j, 6], pivots[j, 7], pivots[j, 8], pivots[j, 9], pivots[j, 10], pivots[j, 11] = p0, p1, p2, p4, p5, p8
+        p0, p1, p2, p3, p4, p5 = p0 * one, p1 * one, p2 * one, p3 * one, p4 * one, p5 * one
+        pivots[j, 0], pivots[j, 1], pivots[j, 2], pivots[j, 3], pivots[j, 4], pivots[j, 5] = a0, a1, a2, a3, a4, a5
+        pivots[j, 6], pivots[j, 7], pivots[j, 8], pivots[j, 9], pivots[j, 10], pivots[j, 11] = p0, p1, p2, p3, p4, p5
         x[j] = 0.0
         for s in range(first[j], first[j + 1]):
-            i = np.uint64(rows[s])
-            for k in range(0, 9, 3):
-                x0, x1, x2 = x[i, k], x[i, k + 1], x[i, k + 2]
-                blocks[s, k] = x0 * p0 + x1 * p1 + x2 * p2
-                blocks[s, k + 1] = x0 * p1 + x1 * p4 + x2 * p5
-                blocks[s, k + 2] = x0 * p2 + x1 * p5 + x2 * p8
-            x[i] = 0.0
+            settle(blocks, s, x, rows[s], (p0, p1, p2, p1, p3, p4, p2, p4, p5))
 
 
 @compiled
@@ -208,9 +156,9 @@ def substitute_triples(first: Any, rows: Any, blocks: Any, pivots: Any, x: Any) 
         u, v, w = x[j, 0], x[j, 1], x[j, 2]
         for s in range(first[j], first[j + 1]):
             i = np.uint64(rows[s])
-            x[i, 0] -= blocks[s, 0] * u + blocks[s, 1] * v + blocks[s, 2] * w
-            x[i, 1] -= blocks[s, 3] * u + blocks[s, 4] * v + blocks[s, 5] * w
-            x[i, 2] -= blocks[s, 6] * u + blocks[s, 7] * v + blocks[s, 8] * w
+            x[i, 0] -= blocks[s, 0, 0] * u + blocks[s, 0, 1] * v + blocks[s, 0, 2] * w
+            x[i, 1] -= blocks[s, 1, 0] * u + blocks[s, 1, 1] * v + blocks[s, 1, 2] * w
+            x[i, 2] -= blocks[s, 2, 0] * u + blocks[s, 2, 1] * v + blocks[s, 2, 2] * w
     for j in range(n - 1, -1, -1):
         x0, x1, x2 = x[j, 0], x[j, 1], x[j, 2]
         u = pivots[j, 6] * x0 + pivots[j, 7] * x1 + pivots[j, 8] * x2
@@ -219,7 +167,7 @@ def substitute_triples(first: Any, rows: Any, blocks: Any, pivots: Any, x: Any) 
         for s in range(first[j], first[j + 1]):
             i = np.uint64(rows[s])
             x0, x1, x2 = x[i, 0], x[i, 1], x[i, 2]
-            u -= blocks[s, 0] * x0 + blocks[s, 3] * x1 + blocks[s, 6] * x2
-            v -= blocks[s, 1] * x0 + blocks[s, 4] * x1 + blocks[s, 7] * x2
-            w -= blocks[s, 2] * x0 + blocks[s, 5] * x1 + blocks[s, 8] * x2
+            u -= blocks[s, 0, 0] * x0 + blocks[s, 1, 0] * x1 + blocks[s, 2, 0] * x2
+            v -= blocks[s, 0, 1] * x0 + blocks[s, 1, 1] * x1 + blocks[s, 2, 1] * x2
+            w -= blocks[s, 0, 2] * x0 + blocks[s, 1, 2] * x1 + blocks[s, 2, 2] * x2
         x[j, 0], x[j, 1], x[j, 2] = u, v, w

@@ -5,8 +5,7 @@ c = penalty (order 1) or penalty times the edges' weights (order 2),
 
 Slacks c - v, c + v and their multipliers stay positive while Mehrotra's (1992) predictor and corrector, and Gondzio's
 (1996) further ones, bring their products down together: one factor (`newton.py`) an iteration, five to fifteen of them
-at any penalty. Any v within
-the bounds proves how good any b is,
+at any penalty. Any v within the bounds proves how good any b is,
 
     gap = c'|M b| - v'M b + 1/2 ||y - M'v - b||^2  >=  objective(b) - least objective.
 
@@ -85,8 +84,7 @@ class Interior:
 
     def top(self, y: Floats) -> float:
         """The least penalty that leaves only constants: with L v = y - mean, the least size of such a v (order 1: it is
-        free by a constant on every component), or the least capacities of a flow that makes it
-        (order 2)."""
+        free by a constant on every component), or the least capacities of a flow that makes it (order 2)."""
         v = self.inverse(y)
         if self.order == 2:
             return self.network.least_capacity(v)

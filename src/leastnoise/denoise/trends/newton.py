@@ -66,9 +66,10 @@ class Newton:
 
     @cached_property
     def _blocks(self) -> tuple[Floats, Floats]:
-        unknowns = 2 if self.pairs else 3
-        rows = self.pattern[1].size
-        return np.empty((rows, unknowns**2)), np.empty((self.size, unknowns * (unknowns + 1)))
+        from leastnoise.denoise.trends.blocks import SHAPES
+
+        shape = SHAPES[self.degree]
+        return np.empty((self.pattern[1].size, *shape)), np.empty((self.size, shape[0] * (shape[0] + 1)))
 
     def factorise(self, h: Floats, free: Mask | None = None) -> None:
         """Ready for `solve` with this h."""
