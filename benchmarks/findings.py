@@ -104,8 +104,10 @@ def timings(seen: Mapping[str, Timing], *, reference: str, per: str = "median") 
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, float) and math.isnan(value):
+        return "–"
     if isinstance(value, Seconds):
         return human(value)
     if isinstance(value, float):
-        return "–" if value != value else f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
+        return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
     return str(value)

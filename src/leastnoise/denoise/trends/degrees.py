@@ -20,12 +20,9 @@ from leastnoise.graphs import Graph
 
 def joined(graph: Graph, edges: NDArray[np.bool_]) -> NDArray[np.int32]:
     """The number of the piece that each node is in, when only these edges are left."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
+    from leastnoise.denoise.trends.pieces import pieces
 
-    low, high = graph.edges[edges].T
-    links = csr_array((np.ones(low.size, dtype=np.int8), (low, high)), shape=(graph.size, graph.size))
-    return np.asarray(connected_components(links, directed=False)[1], dtype=np.int32)
+    return np.asarray(pieces(graph.size, graph.edges, edges), dtype=np.int32)
 
 
 def levelled(z: Floats, graph: Graph, tolerance: float) -> tuple[Floats, int]:

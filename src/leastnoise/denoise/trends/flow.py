@@ -4,7 +4,8 @@ A flow u gives every edge (low, high) a number |u_e| <= capacity_e, counted posi
 
     r = y - D'u,    (D b)_e = b_low - b_high
 
-on the nodes. Everything runs in one thread: on a busy machine several would mostly wait for each other.
+on the nodes. Everything runs in one thread: on a busy machine several would mostly wait for each other. Nodes and edges
+are unsigned numbers, so that no index has to be looked at for being counted from the end.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ PATIENCE = 0.5  # relabelling, in parts of a pass over the edges, before heights
 
 
 @compiled
-def descend(y: Any, capacity: Any, low: Any, high: Any, degree: Any, flow: Any, iterations: int) -> None:
+def descend(y: Any, capacity: Any, low: Any, high: Any, rate: Any, flow: Any, iterations: int) -> None:
     """min_u ||y - D'u||^2 over |u| <= capacity, roughly: accelerated projected gradient (Beck & Teboulle 2009) with a
-    step of 1/(deg low + deg high) for every edge, started anew when momentum points uphill."""
+    step of 1/(deg low + deg high) for every edge (`rate`), started anew when momentum points uphill."""
     ahead = flow.copy()  # flow + momentum
     left, after = y.copy(), np.empty(y.size)
     for e in range(low.size):
@@ -36,7 +37,7 @@ def descend(y: Any, capacity: Any, low: Any, high: Any, degree: Any, flow: Any, 
         after[:] = y
         for e in range(low.size):
             i, j = low[e], high[e]
-            new = ahead[e] + (left[i] - left[j]) / (degree[i] + degree[j])
+            new = ahead[e] + (left[i] - left[j]) * rate[e]
             new = min(max(new, -capacity[e]), capacity[e])
             step = new - flow[e]
             uphill += (ahead[e] - new) * step
@@ -214,9 +215,9 @@ def conquer(
     """
     n = y.size
     excess = np.empty(n)
-    height, order, queue = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
+    height, order, queue = np.empty(n, np.int32), np.empty(n, np.uint32), np.empty(n, np.uint32)
     current, waiting = np.empty(n, start.dtype), np.zeros(n, np.bool_)
-    nodes = np.arange(n).astype(np.int32)
+    nodes, fresh = np.arange(n).astype(np.uint32), np.empty(n, np.int32)
     pieces = part.max() + 1
     done = 0
     while nodes.size and done < rounds:
@@ -253,5 +254,5 @@ def conquer(
                 nodes[kept] = i
                 kept += 1
         nodes = nodes[:kept]
-        pieces = renumber(nodes, part, waiting, order, start, neighbours, queue)
+        pieces = renumber(nodes, part, waiting, fresh, start, neighbours, queue)
     return done

@@ -126,12 +126,12 @@ class Network:
 class Inside:
     """The arrays of a network in its own numbering, and the way in and out."""
 
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    start: NDArray[np.int32]
-    neighbours: NDArray[np.int32]
-    incident: NDArray[np.int32]
-    degree: Floats
+    low: NDArray[np.uint32]
+    high: NDArray[np.uint32]
+    start: NDArray[np.uint32]
+    neighbours: NDArray[np.uint32]
+    incident: NDArray[np.uint32]
+    rate: Floats  # of descent along each edge
     parts: NDArray[np.int32]
     node: NDArray[np.intp] | None = None  # inside -> outside, or None where nothing was renumbered
     edge: NDArray[np.intp] | None = None
@@ -140,9 +140,9 @@ class Inside:
     @classmethod
     def of(cls, graph: Graph, order: NDArray[np.intp] | None) -> Inside:
         if order is None:
-            low, high = graph.edges[:, 0].copy(), graph.edges[:, 1].copy()
-            arrays = (low, high, graph.start.astype(np.int32), graph.neighbours, graph.incident)
-            return cls(*arrays, graph.degrees.astype(float), graph.components)
+            low, high = graph.edges.T.astype(np.uint32)
+            lists = (graph.start.astype(np.uint32), graph.neighbours.view(np.uint32), graph.incident.view(np.uint32))
+            return cls(low, high, *lists, 1 / graph.degrees[graph.edges].sum(axis=1), graph.components)
         place = np.empty(graph.size, dtype=np.int32)
         place[order] = np.arange(graph.size, dtype=np.int32)
         ends = place[graph.edges]
@@ -180,7 +180,7 @@ class Inside:
 
         tiny = 1e-15 * scale
         if self.low.size:
-            descend(y, capacity, self.low, self.high, self.degree, flow, passes)
+            descend(y, capacity, self.low, self.high, self.rate, flow, passes)
         part, values = self.parts.copy(), np.empty(y.size)
         done = conquer(y, capacity, self.start, self.neighbours, self.incident, flow, part, tiny, rounds, values)
         return values, int(done), part
