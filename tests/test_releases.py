@@ -137,6 +137,14 @@ def test_releases_can_be_copied_and_pickled() -> None:
         assert (twin.id, twin.domain, twin.guarantee) == (r.id, r.domain, r.guarantee)
 
 
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_the_promise_is_to_the_unit_not_to_the_person_behind_it(mechanism: str) -> None:
+    rows = pd.DataFrame({"trip": [1, 2, 3], "zone": ["a", "a", "b"]})
+    query = ln.table(rows, unit="trip").histogram("zone", keys=["a", "b"], max_rows=1)
+    text = query.release(epsilon=1, delta=1e-6, mechanism=mechanism).explain()
+    assert "any one trip" in text and "person" not in text
+
+
 def test_it_explains_itself() -> None:
     text = made().explain()
     assert "3 values with Gaussian noise" in text

@@ -41,7 +41,7 @@ class Guarantee(Protocol):
     def to_pure(self) -> PureDP: ...
     def to_approx(self, *, delta: Number) -> ApproxDP: ...
     def to_gaussian(self) -> GaussianDP: ...
-    def explain(self) -> str: ...
+    def explain(self, *, unit: str = "person") -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +81,13 @@ class PureDP:
         """mu = -2 Phi^-1(1/(1 + e^epsilon)): the tight Gaussian curve below the pure one, rounded up."""
         return GaussianDP(pure_mu(self.epsilon), self.neighbours)
 
-    def explain(self) -> str:
-        """What this means, in words that are true."""
+    def explain(self, *, unit: str = "person") -> str:
+        """What this means, in words that are true of whoever is protected."""
         odds = _odds(self.epsilon)
         return (
-            f"epsilon = {self.epsilon:.6g} ({self.neighbours}): {_CHANGE[self.neighbours]} changes the "
+            f"epsilon = {self.epsilon:.6g} ({self.neighbours}): {_CHANGE[self.neighbours].format(unit)} changes the "
             f"chance of any published outcome by a factor of at most {_factor(self.epsilon)}. "
-            f"Somebody who thought 50:50 about one person can move to {odds} at most, always."
+            f"Somebody who thought 50:50 about one {unit} can move to {odds} at most, always."
         )
 
 
@@ -136,11 +136,12 @@ class ApproxDP:
             "allows that. Keep the GaussianDP(mu = sensitivity/sigma) of the release itself and compose that."
         )
 
-    def explain(self) -> str:
-        """What this means, in words that are true."""
+    def explain(self, *, unit: str = "person") -> str:
+        """What this means, in words that are true of whoever is protected."""
+        secret = _WHO[self.neighbours].format(unit)
         return (
             f"epsilon = {self.epsilon:.6g}, delta = {self.delta:g} ({self.neighbours}): an attacker who tries to tell "
-            f"{_WHO[self.neighbours]} from the published numbers has a hit rate of at most {_factor(self.epsilon)} "
+            f"{secret} from the published numbers has a hit rate of at most {_factor(self.epsilon)} "
             f"times the false-alarm rate, plus {self.delta:g}."
         )
 
@@ -219,26 +220,26 @@ class GaussianDP:
     def to_gaussian(self) -> GaussianDP:
         return self
 
-    def explain(self, *, delta: Number = 1e-6) -> str:
-        """What this means, in words that are true."""
+    def explain(self, *, delta: Number = 1e-6, unit: str = "person") -> str:
+        """What this means, in words that are true of whoever is protected."""
         at = self.to_approx(delta=delta)
-        caught = 1 - float(self.tradeoff(0.05))
+        caught, secret = 1 - float(self.tradeoff(0.05)), _WHO[self.neighbours].format(unit)
         return (
-            f"mu = {self.mu:.6g} ({self.neighbours}): telling {_WHO[self.neighbours]} from the published numbers is "
+            f"mu = {self.mu:.6g} ({self.neighbours}): telling {secret} from the published numbers is "
             f"exactly as hard as telling N(0, 1) from N({self.mu:.4g}, 1) by one draw. An attacker who accepts 5 % "
-            f"false alarms is right about a person present in at most {100 * caught:.3g} % of cases. It is "
+            f"false alarms is right about any one {unit} present in at most {100 * caught:.3g} % of cases. It is "
             f"({at.epsilon:.6g}, {at.delta:g})-DP; the privacy loss itself passes {at.epsilon:.3g} with probability "
             f"{self.loss_at_least(at.epsilon):.2g}, which is not delta."
         )
 
 
 _CHANGE: dict[str, str] = {
-    "add-remove": "adding or removing any one person",
-    "replace": "exchanging any one person's record for another",
+    "add-remove": "adding or removing any one {}",
+    "replace": "exchanging any one {}'s record for another",
 }
 _WHO: dict[str, str] = {
-    "add-remove": "whether any one person is in the data",
-    "replace": "which of two possible records any one person has",
+    "add-remove": "whether any one {} is in the data",
+    "replace": "which of two possible records any one {} has",
 }
 
 

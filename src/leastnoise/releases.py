@@ -282,9 +282,10 @@ class Release:
     def _promise(self) -> str:
         if self.guarantee is None:
             return "What it promises is known to whoever added the noise, not to us."
+        unit = self.unit or "person"
         if isinstance(self.guarantee, GaussianDP):
-            return self.guarantee.explain(delta=self.delta or 1e-6)
-        return self.guarantee.explain()
+            return self.guarantee.explain(delta=self.delta or 1e-6, unit=unit)
+        return self.guarantee.explain(unit=unit)
 
     def __repr__(self) -> str:
         loud = ", SEEDED: hides nothing" if self.seeded else ""
