@@ -103,6 +103,17 @@ def test_frames_have_the_keys(people: Table) -> None:
     assert list(frame.columns) == ["ward", "mean", "low", "high", "sum", "count"]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_answer_is_the_same_frame_in_every_library(kind: str, people: Table) -> None:
+    made = _questions(people)[kind].release(**ASK)
+    ours, arrow, polars = made.to_pandas(), made.to_arrow().to_pandas(), made.to_polars()
+    pd.testing.assert_frame_equal(ours, arrow, check_dtype=False)
+    assert polars.columns == list(ours.columns)
+    assert polars.to_arrow().to_pylist() == made.to_arrow().to_pylist()
+    ours.iloc[:, -1] = 0  # it is free to change
+    assert made.to_arrow().to_pandas().equals(arrow)
+
+
 def test_means_are_near_and_inside_their_intervals(people: Table) -> None:
     question = people.mean("age", clip=(0, 99), by="ward", keys=WARDS, max_rows=100)
     for mechanism in ("gaussian", "laplace"):

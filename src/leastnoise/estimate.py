@@ -19,12 +19,11 @@ import numpy as np
 
 from leastnoise import errors, parameters, storage
 from leastnoise.domain import Domain
+from leastnoise.frames import Frames
 from leastnoise.keys import key_columns, read_domain, write_domain
 from leastnoise.parameters import Number
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
     import pyarrow as pa
 
 
@@ -43,7 +42,7 @@ class Credible(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Estimate:
+class Estimate(Frames):
     """Denoised values. `values` and `noisy` belong to the caller's array library; nothing was copied to the host."""
 
     values: Any
@@ -143,28 +142,6 @@ class Estimate:
     def _columns(self) -> dict[str, Any]:
         keys = {"bin": np.arange(self.bins)} if self.domain is None else key_columns(self.domain, self.bins)
         return {**keys, "value": _host(self.values).ravel(), "noisy": _host(self.noisy).ravel()}
-
-    def to_arrow(self) -> pa.Table:
-        """Key columns, `value` and `noisy` as an Arrow table."""
-        import pyarrow as pa
-
-        return pa.table(self._columns())
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Key columns, `value` and `noisy` as a pandas data frame."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise errors.MissingPackage.named("pandas", "to_pandas()") from None
-        return pd.DataFrame({name: np.array(c) if name in _OURS else c for name, c in self._columns().items()})
-
-    def to_polars(self) -> pl.DataFrame:
-        """Key columns, `value` and `noisy` as a Polars data frame."""
-        try:
-            import polars as pl
-        except ImportError:
-            raise errors.MissingPackage.named("polars", "to_polars()") from None
-        return pl.DataFrame(self._columns())
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file: key columns, `value` and `noisy`, with all the rest in its metadata."""

@@ -19,20 +19,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leastnoise import parameters, storage
+from leastnoise.frames import Frames
 from leastnoise.keys import key_columns, read_domain, write_domain
 from leastnoise.law import normal_reach
 from leastnoise.parameters import Floats, Number
 from leastnoise.releases import Interval, Release, register
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
     from leastnoise.domain import Domain
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class MeanRelease:
+class MeanRelease(Frames):
     """Means bin by bin (or component by component). `parts` is the release of sums and scaled counts behind them."""
 
     parts: Release
@@ -129,21 +129,15 @@ class MeanRelease:
         loud = ", SEEDED: hides nothing" if self.parts.seeded else ""
         return f"<MeanRelease of {self.bins:,} means, {self.parts.mechanism} noise{loud}>"
 
-    def to_arrow(self) -> pa.Table:
+    def _columns(self) -> dict[str, Any]:
         """Key columns, `mean`, `low` and `high` (95 %), `sum` and `count`."""
-        import pyarrow as pa
-
         keys: dict[str, Any] = {"component": np.arange(self.bins)}
         if self.domain is not None:
             keys = dict(key_columns(self.domain, self.bins))
         low, high = self.interval(0.95)
         count = np.broadcast_to(self.counts, self.sums.shape)
         total = self.sums + self.centre * count  # of the values themselves, not of their distances from the centre
-        return pa.table({**keys, "mean": self.values, "low": low, "high": high, "sum": total, "count": count})
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The same as a pandas data frame."""
-        return self.to_arrow().to_pandas()
+        return {**keys, "mean": self.values, "low": low, "high": high, "sum": total, "count": count}
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file, readable by anyone."""

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leastnoise import parameters, storage
+from leastnoise.frames import Frames
 from leastnoise.keys import write_domain
 from leastnoise.law import Laplace, normal_reach
 from leastnoise.parameters import Floats, Number
 from leastnoise.releases import Interval, Release, register
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class QuantileRelease:
+class QuantileRelease(Frames):
     """Quantiles at `levels`. `parts` is the noisy histogram of equal steps of the clip behind them."""
 
     parts: Release
@@ -83,16 +83,10 @@ class QuantileRelease:
         loud = ", SEEDED: hides nothing" if self.parts.seeded else ""
         return f"<QuantileRelease at {', '.join(f'{q:g}' for q in self.levels)}{loud}>"
 
-    def to_arrow(self) -> pa.Table:
+    def _columns(self) -> dict[str, Any]:
         """`level`, `quantile`, `low` and `high` (95 %)."""
-        import pyarrow as pa
-
         low, high = self.interval(0.95)
-        return pa.table({"level": list(self.levels), "quantile": self.values, "low": low, "high": high})
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The same as a pandas data frame."""
-        return self.to_arrow().to_pandas()
+        return {"level": list(self.levels), "quantile": self.values, "low": low, "high": high}
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file, readable by anyone."""

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from leastnoise import errors, parameters, storage
 from leastnoise.domain import Domain
 from leastnoise.estimate import Estimate
+from leastnoise.frames import Frames
 from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.keys import key_columns, read_domain, write_domain
 from leastnoise.law import LARGEST_SCALE, Gaussian, Laplace, Law
@@ -31,8 +32,6 @@ from leastnoise.parameters import Number
 from leastnoise.version import VERSION
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
     import pyarrow as pa
     from rich.console import Group
 
@@ -64,7 +63,7 @@ class Total(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Release:
+class Release(Frames):
     """Noisy values. `sigma` is the standard deviation that was calibrated, `std` what was drawn on the grid."""
 
     values: Values
@@ -324,28 +323,6 @@ class Release:
         count = self.bins if rows is None else min(rows, self.bins)
         keys = {"bin": np.arange(count)} if self.domain is None else key_columns(self.domain, count)
         return {**keys, "value": self.values[:count]}
-
-    def to_arrow(self) -> pa.Table:
-        """Key columns and `value` as an Arrow table."""
-        import pyarrow as pa
-
-        return pa.table(self._columns())
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Key columns and `value` as a pandas data frame."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise errors.MissingPackage.named("pandas", "to_pandas()") from None
-        return pd.DataFrame({name: np.array(c) if name == "value" else c for name, c in self._columns().items()})
-
-    def to_polars(self) -> pl.DataFrame:
-        """Key columns and `value` as a Polars data frame."""
-        try:
-            import polars as pl
-        except ImportError:
-            raise errors.MissingPackage.named("polars", "to_polars()") from None
-        return pl.DataFrame(self._columns())
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file: key columns and `value`, readable by anyone, with all the rest in its metadata."""

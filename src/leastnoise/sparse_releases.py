@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from leastnoise import parameters, storage
 from leastnoise.domain import Domain, listed
+from leastnoise.frames import Frames
 from leastnoise.guarantee import GaussianDP
 from leastnoise.keys import key_columns
 from leastnoise.law import Gaussian
@@ -29,12 +30,11 @@ from leastnoise.releases import (
 from leastnoise.version import VERSION
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SparseRelease:
+class SparseRelease(Frames):
     """The bins of a huge domain whose noisy count passed a threshold; all others were below it.
 
     `values` are soft-thresholded (moved toward zero by `threshold`) or, with kind "hard", the noisy counts
@@ -119,20 +119,14 @@ class SparseRelease:
         loud = ", SEEDED: hides nothing" if self.seeded else ""
         return f"<SparseRelease: {self.indices.size:,} of {self.domain_size:,} bins, sigma {self.sigma:.4g}{loud}>"
 
-    def to_arrow(self) -> pa.Table:
-        """`index` (as text past 64 bits) and `value` as an Arrow table."""
-        import pyarrow as pa
-
+    def _columns(self) -> dict[str, Any]:
+        """`index` (as text past 64 bits), key columns and `value`."""
         index = [str(i) for i in self.indices] if self.indices.dtype == object else self.indices
         keys: dict[str, Any] = {}
         if self.domain is not None:
             found = [self.domain.key(int(i)) for i in self.indices]
             keys = dict(key_columns(listed(self.domain.names, found), len(found)))
-        return pa.table({"index": index, **keys, "value": self.values})
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The same as a pandas data frame."""
-        return self.to_arrow().to_pandas()
+        return {"index": index, **keys, "value": self.values}
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file: `index` and `value`, with all the rest in its metadata."""
