@@ -44,6 +44,7 @@ def work(folder: Path, rounds: int, aim: str = "") -> None:
         if name == aim:
             os.kill(os.getpid(), signal.SIGSTOP)  # the parent looks, and kills now or a moment later
 
+    begin("start")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     begin("table")
     book = ln.Budget.open(folder / "city.ledger")
@@ -75,10 +76,11 @@ def once(folder: Path, chance: random.Random, aim: str) -> str | None:
             code = 0
         finally:
             os._exit(code)
-    if aim != "start":
-        assert os.WIFSTOPPED(os.waitpid(child, os.WUNTRACED)[1]), "the work failed by itself"
+    assert os.WIFSTOPPED(os.waitpid(child, os.WUNTRACED)[1]), "the work failed by itself"
+    moment = chance.choice([0.0, 0.002, 0.02, 0.5]) * chance.random()
+    if moment:
         os.kill(child, signal.SIGCONT)
-    time.sleep(chance.choice([0.0, 0.002, 0.02, 0.5]) * chance.random())
+        time.sleep(moment)
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     return STAGES[stage[0]] if os.WIFSIGNALED(status) else None
