@@ -96,6 +96,16 @@ def test_a_plan_explains_itself() -> None:
     assert "95 % confidence" in text
 
 
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_a_plan_with_laplace_noise_promises_delta_zero_for_the_l1_it_names(delta: float) -> None:
+    made = ln.plan(error=10, delta=delta, bins=4, sensitivity=1, mechanism="laplace")
+    assert made.delta == 0
+    assert made.l1_sensitivity == 2
+    assert "delta = 0" in str(made)
+    assert "L1 sensitivity of 2" in str(made)
+    assert made.guarantee == ln.PureDP(made.epsilon)
+
+
 @pytest.mark.parametrize(
     ("change", "mistake"),
     [

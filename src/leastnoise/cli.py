@@ -251,6 +251,8 @@ def _answer(as_json: bool, facts: dict[str, Any], sentence: str) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2))
     table.add_row(f"[bold]{name}[/bold]", f"[bold green]{value!r}[/bold green]")
     for key, number in given:
+        if number is None:
+            continue
         table.add_row(key, f"{number:g}" if isinstance(number, float) else str(number))
     console = Console()
     console.print(table)

@@ -22,7 +22,7 @@ class Plan:
     """The least epsilon for an acceptable error, and the noise that goes with it."""
 
     epsilon: float
-    delta: float
+    delta: float  # what it promises: 0 with Laplace noise, whatever was allowed
     mechanism: Mechanism
     sigma: float
     half_width: float
@@ -31,6 +31,7 @@ class Plan:
     bins: int
     sensitivity: float
     grid: float
+    l1_sensitivity: float | None = None  # what Laplace noise was planned for
 
     @property
     def guarantee(self) -> PureDP | ApproxDP:
@@ -41,13 +42,11 @@ class Plan:
         """The plan in one paragraph."""
         each = "the noisy value lies" if self.bins == 1 else f"all {self.bins:,} noisy values lie"
         level = f"{100 * self.confidence:g} %"
-        promise = f"epsilon = {self.epsilon:.6g}" + (
-            ", delta = 0" if self.mechanism == "laplace" else f", delta = {self.delta:g}"
-        )
+        moved = "" if self.l1_sensitivity is None else f" (for an L1 sensitivity of {self.l1_sensitivity:g})"
         return (
-            f"{promise} is the least that keeps the error within {self.error:g}: with {self.mechanism.capitalize()} "
-            f"noise of standard deviation {self.sigma:.6g}, {each} within {self.half_width:.6g} of the truth with "
-            f"{level} confidence."
+            f"epsilon = {self.epsilon:.6g}, delta = {self.delta:g} is the least that keeps the error within "
+            f"{self.error:g}: with {self.mechanism.capitalize()} noise of standard deviation {self.sigma:.6g}{moved}, "
+            f"{each} within {self.half_width:.6g} of the truth with {level} confidence."
         )
 
     def __str__(self) -> str:
@@ -98,7 +97,7 @@ def plan(
         l1 = parameters.number("l1_sensitivity", l1_sensitivity)
         parameters.check_norms(l1, sensitivity)
         epsilon, sigma, half = _laplace(error, confidence, bins, l1, grid)
-        plans.append(Plan(epsilon, delta, "laplace", sigma, half, error, confidence, bins, sensitivity, grid))
+        plans.append(Plan(epsilon, 0.0, "laplace", sigma, half, error, confidence, bins, sensitivity, grid, l1))
     return min(plans, key=lambda p: p.epsilon)
 
 
