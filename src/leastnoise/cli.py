@@ -169,7 +169,7 @@ def compare(
             *([row.note] if wide else []),
         )
     console.print(table)
-    console.print(made.verdict, highlight=False)
+    console.print(cli_words.in_options(made.verdict), highlight=False)
 
 
 app.add_typer(cli_budget.app, name="budget")

@@ -20,13 +20,14 @@ from leastnoise import errors
 OPTIONS = [
     "bins", "budget", "by", "clip", "column", "confidence", "delta", "engine", "epsilon", "error", "grid", "keys",
     "l1_sensitivity", "max_bins", "max_per_bin", "max_rows", "mechanism", "memory_limit", "neighbours",
-    "pure_epsilon", "sensitivity", "share", "sigma", "table", "threshold_delta", "types", "unit", "where",
+    "pure_epsilon", "q", "sensitivity", "share", "sigma", "table", "threshold_delta", "types", "unit", "where",
 ]  # fmt: skip
 _VALUE = r"""(?P<value>"[^"]*"|'[^']*'|\[[^\]]*\]|[-+\w.]*[\w])?"""
 _TYPED = re.compile(rf"(?<![\w-])(?P<name>{'|'.join(OPTIONS)})=(?!=){_VALUE}")
 _FIRST = (
     (re.compile(r"budget=ln\.Budget\.open\(\"([^\"]*)\"\)"), r"--budget \1"),
     (re.compile(r"table\(\.\.\., types=\{\"([^\"]*)\": \"(\w+)\"\}\)"), r"--types \1=\2"),
+    (re.compile(r"\bl1_sensitivity\b(?!=)"), "--l1-sensitivity"),
     (re.compile(r"by giving its limits: epsilon=(\S+), delta=(\S+)\."), r"with leastnoise budget create."),
 )
 

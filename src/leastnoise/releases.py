@@ -203,7 +203,7 @@ class Release(Frames):
         if self.threshold is not None:
             raise errors.InvalidParameter(
                 f"Only bins whose noisy count reached {self.threshold} were published, so what is left of their noise "
-                "is not symmetric and no denoiser's law holds. List the keys to denoise, or use interval()."
+                "is not symmetric and no denoiser's law holds. List the keys to denoise; the intervals are right as they are."
             )
         needed = [
             name
