@@ -68,6 +68,9 @@ def test_failures_are_sentences_with_exit_code_1(path: Path, tmp_path: Path) -> 
     for arguments, words, code in (
         ([str(path), "--verify"], "entry 1 ", 1),
         ([str(tmp_path / "none")], "no ledger", 2),
+        ([str(tmp_path / "none")], "budget create FILE --epsilon 3 --delta 1e-6.", 2),
+        ([__file__], "not a ledger of leastnoise", 1),
+        ([__file__], "budget create FILE --epsilon 3 --delta 1e-6.", 1),
     ):
         done = run("budget", *arguments)
         assert done.returncode == code

@@ -325,7 +325,10 @@ class Release(Frames):
         return {**keys, "value": self.values[:count]}
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file: key columns and `value`, readable by anyone, with all the rest in its metadata."""
+        """One Parquet file: key columns and `value`, readable by anyone, with all the rest in its metadata.
+
+        An earlier file of ours at that path is replaced; anything else there is refused.
+        """
         self.refuse_seeded(allow_seeded)
         storage.write(path, self.to_arrow(), what="release", facts=self.facts())
 
