@@ -28,6 +28,7 @@ _TYPED = re.compile(rf"(?<![\w-])(?P<name>{'|'.join(OPTIONS)})=(?!=){_VALUE}")
 _PYTHON = re.compile(r"(ln\.[\w.]+\([^()]*\))")  # a call that no option stands for
 _FIRST = (
     (re.compile(r"budget=ln\.Budget\.open\(\"([^\"]*)\"\)"), r"--budget \1"),
+    (re.compile(r"ln\.table\(\.\.\., name=(\".*?\")\)"), r"--table \1"),
     (re.compile(r"table\(\.\.\., types=\{\"([^\"]*)\": \"(\w+)\"\}\)"), r"--types \1=\2"),
     (
         re.compile(r"by giving its limits: epsilon=(\S+), delta=(\S+)\."),

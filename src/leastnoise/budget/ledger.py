@@ -255,7 +255,7 @@ class Ledger:
         (owner,), (written,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version"))
         if owner != _APPLICATION:
             raise errors.NotOurs(
-                f"{str(self.path)!r} is not a ledger of leastnoise (or it was cut short). Give the path of one, {_BEGIN}"
+                f"{str(self.path)!r} is not a ledger of leastnoise (or was cut short). Give the path of one, {_BEGIN}"
             )
         if written > FORMAT:
             raise errors.NewerFormat(
