@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -215,3 +216,15 @@ def test_loading_says_what_the_file_is_and_sends_nobody_to_release_again(
         assert words in " ".join(err.split())
         assert "y, --sigma" not in err
         assert CANARY not in err
+
+
+def test_one_is_not_told_as_many(here: Path) -> None:
+    book = ln.Budget.open("b", epsilon=1, delta=1e-6)
+    one = ln.release(np.array([5]), sensitivity=1, budget=book, share=0.5)
+    rows = ln.table("people.parquet", unit="taxi")
+    expected = str(rows.count(max_rows=1).expect(epsilon=1, delta=1e-6))
+    assert book.history()[0].query == "a vector of 1 value"
+    assert "all 1" not in expected
+    assert "the one number" in expected
+    for text in (one.explain(), repr(one), str(book)):
+        assert not re.search(r"\b1 (values|bins|counts|releases)\b", text), text

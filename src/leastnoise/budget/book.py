@@ -292,7 +292,7 @@ class Budget:
         if value is not None and own is not None and value != own:
             raise errors.BudgetMismatch(
                 f"This book is about the {name} {own!r} and the release about {value!r}. One sum over both would "
-                f"promise neither. {_CURES[name].format(own=_quoted(own))} Pay for the other from a book of its own; "
+                f"promise neither. {_CURES[name].format(own=_quoted(own))} Otherwise pay from another book; "
                 "what two books tell about one person adds up."
             )
 
