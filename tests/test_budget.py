@@ -493,7 +493,7 @@ def test_a_book_is_about_one_unit_one_table_and_one_kind_of_neighbours(book: ln.
     decided.pay(query="a", unit="taxi", table="trips")
     decided.pay(query="b")
     for other in ({"unit": "driver"}, {"table": "rides"}):
-        with pytest.raises(errors.BudgetMismatch, match="one book"):
+        with pytest.raises(errors.BudgetMismatch, match="adds up"):
             decided.pay(query="c", **other)
     with pytest.raises(errors.BudgetMismatch, match="neighbours"):
         spend(book, share=0.1, neighbours="replace")

@@ -7,6 +7,8 @@ import sqlite3
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import leastnoise as ln
@@ -68,10 +70,13 @@ def test_failures_are_sentences_with_exit_code_1(path: Path, tmp_path: Path) -> 
     for arguments, words, code in (
         ([str(path), "--verify"], "entry 1 ", 1),
         ([str(tmp_path / "none")], "no ledger", 2),
+        ([str(tmp_path / "none")], "budget create FILE --epsilon 3 --delta 1e-6.", 2),
+        ([__file__], "not a ledger of leastnoise", 1),
+        ([__file__], "budget create FILE --epsilon 3 --delta 1e-6.", 1),
     ):
         done = run("budget", *arguments)
         assert done.returncode == code
-        assert words in done.stderr
+        assert words in " ".join(done.stderr.split())
         assert "Traceback" not in done.stderr
 
 
@@ -81,3 +86,77 @@ def test_mistakes_are_exit_code_2(tmp_path: Path) -> None:
         assert done.returncode == 2
     assert list(tmp_path.iterdir()) == []
     assert run("budget", "--help").returncode == 0
+
+
+def people(folder: Path, name: str) -> str:
+    pq.write_table(pa.table({"taxi": [1, 2], "cab": [1, 2]}), folder / name)
+    return str(folder / name)
+
+
+def pay(path: Path, source: str, *extra: str, unit: str = "taxi") -> tuple[int, str]:
+    ask = ["count", source, "--unit", unit, "--max-rows", "1", "--budget", str(path), *extra]
+    done = run(*ask, "-o", str(path.with_name("out.parquet")))
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+
+TABLES = {
+    "count": ["--max-rows", "1"],
+    "histogram": ["--by", "cab", "--keys", "0:3", "--max-rows", "1"],
+    "sum": ["--column", "cab", "--clip", "0,2", "--max-rows", "1"],
+    "mean": ["--column", "cab", "--clip", "0,2", "--max-rows", "1"],
+    "quantile": ["--column", "cab", "--clip", "0,2", "--q", "0.5", "--max-rows", "1"],
+}
+
+
+@pytest.mark.parametrize("command", TABLES)
+def test_a_book_about_a_table_pays_for_every_file_of_that_name(command: str, tmp_path: Path) -> None:
+    book = ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6, unit="taxi", table="trips")
+    ask = [command, people(tmp_path, "trips_2013.parquet"), "--unit", "taxi", *TABLES[command]]
+    paid = [*ask, "--budget", str(tmp_path / "b"), "--share", "0.1", "-o", str(tmp_path / "o.parquet")]
+    assert run(*paid, "--table", "trips").returncode == 0
+    done = run(*paid)
+    assert done.returncode == 2
+    assert '--table "trips"' in " ".join(done.stderr.split())
+    assert len(book.history()) == 1
+
+
+def test_a_statement_shows_what_the_first_release_bound_the_book_to(tmp_path: Path) -> None:
+    book = ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6)
+    assert (book.unit, book.table) == (None, None)
+    assert pay(tmp_path / "b", people(tmp_path, "a.parquet"), "--share", "0.1")[0] == 0
+    assert (book.unit, book.table) == ("taxi", "a.parquet")
+    assert 'for one taxi in "a.parquet"' in run("budget", str(tmp_path / "b")).stdout
+    facts = json.loads(run("budget", str(tmp_path / "b"), "--json").stdout)
+    assert (facts["unit"], facts["table"]) == ("taxi", "a.parquet")
+
+
+def test_a_book_about_several_columns_is_created_as_releases_name_them(tmp_path: Path) -> None:
+    run("budget", "create", str(tmp_path / "b"), "--epsilon", "1", "--delta", "1e-6", "--unit", "taxi,cab")
+    assert pay(tmp_path / "b", people(tmp_path, "a.parquet"), "--share", "0.1", unit="taxi,cab")[0] == 0
+
+
+def test_a_mismatch_never_says_that_a_second_book_undoes_the_first(tmp_path: Path) -> None:
+    ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6, unit="taxi", table="trips")
+    source = people(tmp_path, "a.parquet")
+    for extra, unit in (([], "taxi"), (["--table", "trips"], "cab"), (["--neighbours", "replace"], "taxi")):
+        code, told = pay(tmp_path / "b", source, "--share", "0.1", *extra, unit=unit)
+        assert code == 2
+        assert "BudgetMismatch" in told
+        assert "adds up" in told
+
+
+def test_the_reason_for_the_noise_is_the_true_one(tmp_path: Path) -> None:
+    gaussian, laplace = tmp_path / "g", tmp_path / "l"
+    ln.Budget.open(gaussian, epsilon=9, delta=1e-6)
+    ln.Budget.open(laplace, epsilon=9, pure_epsilon=9)
+    source, ask = people(tmp_path, "a.parquet"), ["--epsilon", "0.5", "--delta", "1e-6"]
+    for path, extra, words in (
+        (gaussian, ask, "Gaussian noise: a budget with a delta counts in it, and it adds up exactly."),
+        (gaussian, ["--sigma", "9"], "Gaussian noise: its sigma was given."),
+        (gaussian, [*ask, "--mechanism", "gaussian"], "Gaussian noise: asked for."),
+        (gaussian, ["--epsilon", "0.1", "--delta", "0"], "Laplace noise: delta = 0 has no Gaussian."),
+        (gaussian, [*ask, "--mechanism", "laplace"], "Laplace noise: asked for."),
+        (laplace, ask, "Laplace noise: this budget is for no other."),
+    ):
+        code, told = pay(path, source, *extra)
+        assert (code, words in told) == (0, True), (extra, told)

@@ -50,16 +50,19 @@ class Expectation:
     def __str__(self) -> str:
         kept = ", ".join(f"{name} = {value:,}" for name, value in self.limits.items())
         lines = [
-            f"{self.mechanism.capitalize()} noise of standard deviation {self.std:.4g} on each number: 95 % are off by "
-            f"at most {self.half_width:.4g}"
-            + (
-                f", and all {self.bins:,} at once by at most {self.half_width_all:.4g}." if self.half_width_all else "."
-            ),
+            f"{self.mechanism.capitalize()} noise of standard deviation {self.std:.4g} on {self._off()}.",
             f"Bins show when their noisy count reaches {self.threshold}." if self.threshold else "",
             f"Of each unit at most this is used: {kept}.",
             self.note,
         ]
         return "\n".join(line for line in lines if line)
+
+    def _off(self) -> str:
+        if self.bins == 1:
+            return f"the one number: with 95 % confidence it is off by at most {self.half_width:.4g}"
+        each = f"each number: 95 % are off by at most {self.half_width:.4g}"
+        together = self.half_width_all and f", and all {self.bins:,} at once by at most {self.half_width_all:.4g}"
+        return each + (together or "")
 
 
 def expect(query: Any, **asked: Any) -> Expectation:

@@ -70,8 +70,12 @@ def create(
     delta: Annotated[float | None, typer.Option(help="A small probability, such as 1e-6.")] = None,
     pure_epsilon: Annotated[float, typer.Option(help="The part of epsilon set aside for Laplace releases.")] = 0.0,
     threshold_delta: Annotated[float, typer.Option(help="The part of delta set aside for unknown keys.")] = 0.0,
-    unit: Annotated[str | None, typer.Option(help="Whom it protects: a name, such as taxi.")] = None,
-    table: Annotated[str | None, typer.Option(help="The table it is about: a name, never content.")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Whom it protects: the column, such as taxi; several with commas.")
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option(help="The table it is about, by the name that --table of a release says.")
+    ] = None,
     neighbours: Annotated[str | None, typer.Option(help="add-remove or replace.")] = None,
     json: Json = False,
 ) -> None:
@@ -85,7 +89,7 @@ def create(
         delta=delta,
         pure_epsilon=pure_epsilon,
         threshold_delta=threshold_delta,
-        unit=unit,
+        unit=None if unit is None else " + ".join(unit.split(",")),  # as the releases of several columns say it
         table=table,
         neighbours=neighbours,  # type: ignore[arg-type]
     )
@@ -112,8 +116,8 @@ def _print_json(book: Budget, history: bool, checked: str | None) -> None:
         "delta": float(terms.delta),
         "pure_epsilon": float(terms.pure_epsilon),
         "threshold_delta": float(terms.threshold_delta),
-        "unit": terms.unit,
-        "table": terms.table,
+        "unit": book.unit,
+        "table": book.table,
         "neighbours": terms.neighbours,
         "remaining": left._asdict(),
     }

@@ -41,6 +41,7 @@ Neighbours = Annotated[str, typer.Option(help="add-remove or replace.")]
 Engine = Annotated[str | None, typer.Option(help="duckdb, or a Spark master such as spark://host:7077.")]
 MemoryLimit = Annotated[str | None, typer.Option(help="For DuckDB, such as 1GB.")]
 BudgetFile = Annotated[str | None, typer.Option("--budget", help="A ledger to pay from; see leastnoise budget.")]
+TableName = Annotated[str | None, typer.Option("--table", help="What the book calls this table; else the file's name.")]
 Share = Annotated[str | None, typer.Option(help="The part of it to spend, such as 0.25.")]
 Types = Annotated[
     list[str] | None, typer.Option(help="Of a CSV's columns: hour=int,fare=float (bool, date, timestamp, text).")
@@ -63,14 +64,14 @@ def count(
     units: Annotated[bool, typer.Option("--units", help="Count people instead of rows.")] = False,
     where: Where = None, epsilon: Epsilon = None, delta: Delta = None, sigma: Sigma = None,
     mechanism: Mechanism = "auto", neighbours: Neighbours = "add-remove", engine: Engine = None,
-    memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None, json: Json = False,
-    quiet: Quiet = False, types: Types = None,
+    memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None, table: TableName = None,
+    json: Json = False, quiet: Quiet = False, types: Types = None,
 ) -> None:  # fmt: skip
     """How many rows, or (with --units) how many people.
 
     Example: [bold]leastnoise count trips.parquet --unit taxi --max-rows 5 --epsilon 1 --delta 1e-6 -o n.parquet[/bold]
     """
-    opened = _open(source, unit, where, neighbours, engine, memory_limit, types)
+    opened = _open(source, unit, where, neighbours, engine, memory_limit, types, table)
     query = opened.count_units() if units else opened.count(max_rows=max_rows)
     asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "mechanism": mechanism}
     _publish(query, output, json, quiet, asked | payment(budget, share))
@@ -81,14 +82,14 @@ def histogram(
     max_per_bin: MaxPerBin = None, max_bins: MaxBins = None, where: Where = None, epsilon: Epsilon = None,
     delta: Delta = None, sigma: Sigma = None, mechanism: Mechanism = "auto", neighbours: Neighbours = "add-remove",
     engine: Engine = None, memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None,
-    json: Json = False, quiet: Quiet = False, types: Types = None,
+    table: TableName = None, json: Json = False, quiet: Quiet = False, types: Types = None,
 ) -> None:  # fmt: skip
     """How many rows in each bin. Without --keys the bins are found in the data and thresholded.
 
     Example: [bold]leastnoise histogram trips.parquet --by junction --keys nodes.parquet:id --unit taxi --max-rows 5
     --max-per-bin 1 --epsilon 0.5 --delta 1e-6 -o map.parquet[/bold]
     """
-    opened = _open(source, unit, where, neighbours, engine, memory_limit, types)
+    opened = _open(source, unit, where, neighbours, engine, memory_limit, types, table)
     names = by or []
     query = opened.histogram(
         *names, keys=_keys(opened, names, keys), max_rows=max_rows, max_per_bin=max_per_bin, max_bins=max_bins
@@ -103,15 +104,15 @@ def sum(  # noqa: A001
     by: By = None, keys: Keys = None, max_rows: MaxRows = None, max_per_bin: MaxPerBin = None, max_bins: MaxBins = None,
     where: Where = None, epsilon: Epsilon = None, delta: Delta = None, sigma: Sigma = None,
     mechanism: Mechanism = "auto", neighbours: Neighbours = "add-remove", engine: Engine = None,
-    memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None, json: Json = False,
-    quiet: Quiet = False, types: Types = None,
+    memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None, table: TableName = None,
+    json: Json = False, quiet: Quiet = False, types: Types = None,
 ) -> None:  # fmt: skip
     """The sum of a column, clipped, in all or in each bin.
 
     Example: [bold]leastnoise sum trips.parquet --column fare --clip 0,100 --unit taxi --max-rows 5 --epsilon 1
     --delta 1e-6 -o fares.parquet[/bold]
     """
-    opened = _open(source, unit, where, neighbours, engine, memory_limit, types)
+    opened = _open(source, unit, where, neighbours, engine, memory_limit, types, table)
     query = _values(opened, opened.sum, column, clip, by, keys, max_rows, max_per_bin, max_bins)
     asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "mechanism": mechanism}
     _publish(query, output, json, quiet, asked | payment(budget, share))
@@ -123,15 +124,15 @@ def mean(
     by: By = None, keys: Keys = None, max_rows: MaxRows = None, max_per_bin: MaxPerBin = None, max_bins: MaxBins = None,
     where: Where = None, epsilon: Epsilon = None, delta: Delta = None, sigma: Sigma = None,
     mechanism: Mechanism = "auto", neighbours: Neighbours = "add-remove", engine: Engine = None,
-    memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None, json: Json = False,
-    quiet: Quiet = False, types: Types = None,
+    memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None, table: TableName = None,
+    json: Json = False, quiet: Quiet = False, types: Types = None,
 ) -> None:  # fmt: skip
     """The mean of a column, clipped, in all or in each bin: a sum and a count under one guarantee.
 
     Example: [bold]leastnoise mean trips.parquet --column fare --clip 0,100 --unit taxi --max-rows 5 --epsilon 1
     --delta 1e-6 -o fare.parquet[/bold]
     """
-    opened = _open(source, unit, where, neighbours, engine, memory_limit, types)
+    opened = _open(source, unit, where, neighbours, engine, memory_limit, types, table)
     query = _values(opened, opened.mean, column, clip, by, keys, max_rows, max_per_bin, max_bins)
     asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "mechanism": mechanism}
     _publish(query, output, json, quiet, asked | payment(budget, share))
@@ -143,15 +144,15 @@ def quantile(
     bins: Annotated[int, typer.Option(help="Steps of the histogram behind it.")] = 1000, max_rows: MaxRows = None,
     where: Where = None, epsilon: Epsilon = None, delta: Delta = None, sigma: Sigma = None,
     mechanism: Mechanism = "auto", neighbours: Neighbours = "add-remove", engine: Engine = None,
-    memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None, json: Json = False,
-    quiet: Quiet = False, types: Types = None,
+    memory_limit: MemoryLimit = None, budget: BudgetFile = None, share: Share = None, table: TableName = None,
+    json: Json = False, quiet: Quiet = False, types: Types = None,
 ) -> None:  # fmt: skip
     """Quantiles of a column, through a noisy histogram of the clip.
 
     Example: [bold]leastnoise quantile trips.parquet --column fare --q 0.5 --clip 0,100 --unit taxi --max-rows 5
     --epsilon 1 --delta 1e-6 -o median.parquet[/bold]
     """
-    opened = _open(source, unit, where, neighbours, engine, memory_limit, types)
+    opened = _open(source, unit, where, neighbours, engine, memory_limit, types, table)
     query = opened.quantile(column, q, clip=_pair(clip), bins=bins, max_rows=max_rows)
     asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "mechanism": mechanism}
     _publish(query, output, json, quiet, asked | payment(budget, share))
@@ -159,12 +160,12 @@ def quantile(
 
 def _open(
     source: str, unit: str, where: str | None, neighbours: str, engine: str | None, memory_limit: str | None,
-    types: list[str] | None,
+    types: list[str] | None, name: str | None,
 ) -> Any:  # fmt: skip
     from leastnoise.tables import table
 
     opened = table(
-        source, unit=unit.split(","), neighbours=neighbours, engine=engine, memory_limit=memory_limit,
+        source, unit=unit.split(","), neighbours=neighbours, name=name, engine=engine, memory_limit=memory_limit,
         types=_types(types or []),
     )  # fmt: skip
     return opened if where is None else opened.where(where)

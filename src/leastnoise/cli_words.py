@@ -5,7 +5,8 @@ Exit codes, the same for every command:
     0     answered
     1     asked rightly, but it could not be done: a damaged file, a full disk, an empty budget, values that cannot be
           released
-    2     what was typed cannot be used: an option, a number, a word, a column, a path with nothing at it
+    2     what was typed cannot be used: an option, a number, a word, a column, a path with nothing at it, an
+          output where another file is
     3     a mistake of leastnoise itself; please report it
     130   stopped by Ctrl-C
 """
@@ -24,11 +25,16 @@ OPTIONS = [
 ]  # fmt: skip
 _VALUE = r"""(?P<value>"[^"]*"|'[^']*'|\[[^\]]*\]|[-+\w.]*[\w])?"""
 _TYPED = re.compile(rf"(?<![\w-])(?P<name>{'|'.join(OPTIONS)})=(?!=){_VALUE}")
+_PYTHON = re.compile(r"(ln\.[\w.]+\([^()]*\))")  # a call that no option stands for
 _FIRST = (
     (re.compile(r"budget=ln\.Budget\.open\(\"([^\"]*)\"\)"), r"--budget \1"),
+    (re.compile(r"ln\.table\(\.\.\., name=(\".*?\")\)"), r"--table \1"),
     (re.compile(r"table\(\.\.\., types=\{\"([^\"]*)\": \"(\w+)\"\}\)"), r"--types \1=\2"),
     (re.compile(r"\bl1_sensitivity\b(?!=)"), "--l1-sensitivity"),
-    (re.compile(r"by giving its limits: epsilon=(\S+), delta=(\S+)\."), r"with leastnoise budget create."),
+    (
+        re.compile(r"by giving its limits: epsilon=(\S+), delta=(\S+)\."),
+        r"with leastnoise budget create FILE --epsilon \1 --delta \2.",
+    ),
 )
 
 
@@ -37,10 +43,12 @@ def in_options(text: str) -> str:
 
     >>> in_options('Say share=0.25, or epsilon= and delta=, or mechanism="laplace".')
     'Say --share 0.25, or --epsilon and --delta, or --mechanism laplace.'
+    >>> in_options("Noisy numbers come in by ln.wrap(y, sigma=2).")
+    'Noisy numbers come in by ln.wrap(y, sigma=2).'
     """
     for pattern, typed in _FIRST:
         text = pattern.sub(typed, text)
-    return _TYPED.sub(_option, text)
+    return "".join(part if _PYTHON.fullmatch(part) else _TYPED.sub(_option, part) for part in _PYTHON.split(text))
 
 
 def _option(found: re.Match[str]) -> str:
@@ -59,7 +67,7 @@ def shown(text: Any) -> str:
 
 def exit_code(problem: BaseException) -> int:
     """What the process ends with."""
-    if isinstance(problem, (errors.InvalidParameter, errors.NoSuchFile)):
+    if isinstance(problem, (errors.InvalidParameter, errors.NoSuchFile, errors.BadOutput)):
         return 2
     return 1 if isinstance(problem, (errors.LeastnoiseError, MemoryError, OSError)) else 3
 

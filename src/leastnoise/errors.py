@@ -39,6 +39,7 @@ LeastnoiseError
 ├── SeededRelease (ValueError)         noise from a test's seed, about to be published
 ├── FileProblem (OSError)              a file of ours that cannot be read or written
 │   ├── NoSuchFile                     a path with nothing at it
+│   ├── BadOutput                      a path that no result may take: what is there is not ours
 │   ├── UnpacksTooLarge                a small file that would fill the memory
 │   ├── LedgerBroken                   a ledger that was edited, damaged or set back
 │   ├── LedgerBusy (also TimeoutError) other processes kept the ledger locked
@@ -264,6 +265,10 @@ class FileProblem(LeastnoiseError, OSError):
 
 class NoSuchFile(FileProblem, FileNotFoundError):
     """A path with nothing at it."""
+
+
+class BadOutput(FileProblem):
+    """A path that no result may take: its name says another kind of file, or something that is not ours is there."""
 
 
 class UnpacksTooLarge(FileProblem):

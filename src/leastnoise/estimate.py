@@ -124,7 +124,7 @@ class Estimate(Frames):
         told = {name: value for name, value in self.parameters.items() if name != "errors"}  # `words` has them
         chosen = ", ".join(f"{name} = {_shown(value)}" for name, value in told.items())
         seen = self.compare()
-        lines = [f"{self.bins:,} values denoised by {self.method}" + (f" ({chosen})." if chosen else "."), self.words]
+        lines = [f"{self._counted()} denoised by {self.method}" + (f" ({chosen})." if chosen else "."), self.words]
         if seen["rmse"] is None:
             lines.append(f"The noise was {self.sigma:.4g}; what is left of it cannot be told without the truth.")
         else:
@@ -137,11 +137,14 @@ class Estimate(Frames):
         rmse = self.rmse
         left = "error unknown" if rmse is None else f"rmse {rmse:.4g}"
         loud = ", SEEDED: hides nothing" if self.seeded else ""
-        return f"<Estimate of {self.bins:,} values by {self.method}, {left}, was {self.sigma:.4g}{loud}>"
+        return f"<Estimate of {self._counted()} by {self.method}, {left}, was {self.sigma:.4g}{loud}>"
 
     def _columns(self) -> dict[str, Any]:
         keys = {"bin": np.arange(self.bins)} if self.domain is None else key_columns(self.domain, self.bins)
         return {**keys, "value": _host(self.values).ravel(), "noisy": _host(self.noisy).ravel()}
+
+    def _counted(self) -> str:
+        return f"{self.bins:,} value" + ("" if self.bins == 1 else "s")
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file: key columns, `value` and `noisy`, with all the rest in its metadata."""

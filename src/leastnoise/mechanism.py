@@ -74,7 +74,7 @@ def release(
         neighbours=neighbours,
     )
     bins = _domain(domain, len(given))
-    receipt = decided.pay(query=f"a vector of {len(given):,} values")
+    receipt = decided.pay(query=f"a vector of {len(given):,} value{'s' * (len(given) != 1)}")
     return publish(_vector(given), decided.noise, domain=bins, id=receipt.id)
 
 

@@ -203,7 +203,7 @@ class Release(Frames):
         if self.threshold is not None:
             raise errors.InvalidParameter(
                 f"Only bins whose noisy count reached {self.threshold} were published, so what is left of their noise "
-                "is not symmetric and no denoiser's law holds. List the keys to denoise; the intervals are right as they are."
+                "is not symmetric and no denoiser's law holds. List the keys to denoise; the intervals are right as is."
             )
         needed = [
             name
@@ -325,7 +325,10 @@ class Release(Frames):
         return {**keys, "value": self.values[:count]}
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file: key columns and `value`, readable by anyone, with all the rest in its metadata."""
+        """One Parquet file: key columns and `value`, readable by anyone, with all the rest in its metadata.
+
+        An earlier file of ours at that path is replaced; anything else there is refused.
+        """
         self.refuse_seeded(allow_seeded)
         storage.write(path, self.to_arrow(), what="release", facts=self.facts())
 

@@ -2,7 +2,8 @@
 
 The metadata key `leastnoise` holds one JSON object with `format` (a number), `what` (the kind of thing) and its
 facts. A file with a higher format, or with facts that this version does not know, is refused rather than half
-understood. Files appear whole or not at all: they are written beside their place, synced and renamed.
+understood. Files appear whole or not at all: they are written beside their place, synced and renamed. What they may
+take the place of is said in `outputs`.
 """
 
 from __future__ import annotations
@@ -17,14 +18,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leastnoise import errors, parquet
+from leastnoise import errors, outputs, parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = 1
 STALE = 60.0  # seconds without a byte written
-_KEY = b"leastnoise"
 temporary: set[str] = set()  # files and folders that must not outlive this process
 
 
@@ -33,34 +33,19 @@ def write(path: str | os.PathLike[str], table: pa.Table, *, what: str, facts: di
     import pyarrow.parquet as pq
 
     described = json.dumps({"format": FORMAT, "what": what, **facts}).encode()
-    tagged = table.replace_schema_metadata({_KEY: described})
-    with whole(path) as unfinished:
+    tagged = table.replace_schema_metadata({outputs.KEY: described})
+    with whole(path, "release") as unfinished:
         pq.write_table(tagged, unfinished, write_page_checksum=True)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[pa.Table, str, dict[str, Any]]:
     """The table, what it is, and its facts."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     path = Path(path)
     if not path.is_file():
         raise errors.NoSuchFile(f"There is no file {str(path)!r}. Check the path.")
-    try:
-        metadata = (pq.read_schema(path).metadata or {}).get(_KEY)
-        facts = json.loads(metadata) if metadata else None
-    except (pa.ArrowException, OSError, ValueError, RecursionError):
-        raise errors.NotOurs(
-            f"{str(path)!r} is not a readable Parquet file; it may be damaged or cut short. Make the release again."
-        ) from None
-    if (
-        not isinstance(facts, dict)
-        or not isinstance(facts.get("format"), int)
-        or not isinstance(facts.get("what"), str)
-    ):
-        raise errors.NotOurs(
-            f"{str(path)!r} was not written by leastnoise. Noisy numbers from elsewhere come in by ln.wrap(y, sigma=2)."
-        )
+    facts = _facts(path)
     if facts.pop("format") > FORMAT:
         raise errors.NewerFormat(f"{str(path)!r} was written by a newer leastnoise. Upgrade: pip install -U leastnoise")
     try:
@@ -68,8 +53,32 @@ def read(path: str | os.PathLike[str]) -> tuple[pa.Table, str, dict[str, Any]]:
     except errors.UnpacksTooLarge:
         raise
     except (pa.ArrowException, OSError, errors.WrongColumnType, MemoryError):
-        raise errors.NotOurs(f"{str(path)!r} is damaged: its pages do not check. Make the release again.") from None
+        raise errors.NotOurs(f"{str(path)!r} is damaged: its pages do not check. {_WHOLE}") from None
     return table, facts.pop("what"), facts
+
+
+_WHOLE = "Look for a whole copy first: to release again costs privacy again."
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    """What a file of ours says of itself; of others, what they are."""
+    there = outputs.at(path)
+    try:
+        found = outputs.facts(path) if there in ("release", "parquet", "damaged") else None
+    except ValueError:
+        raise errors.NotOurs(f"{str(path)!r} is a Parquet file that is damaged or cut short. {_WHOLE}") from None
+    if found is not None:
+        return found
+    why = {
+        "parquet": "was not written by leastnoise. Noisy numbers from elsewhere come in through Python: "
+        "ln.wrap(y, sigma=2).",
+        "ledger": "is a ledger: it tells what was spent, and holds no release. Give the Parquet file of a release.",
+        "page": "is a page about a release. Give the Parquet file that it was made from.",
+        "unreadable": "cannot be read. Check that you may read it.",
+    }
+    raise errors.NotOurs(
+        f"{str(path)!r} {why.get(there or '', 'is no Parquet file, so no release of leastnoise. Check the path.')}"
+    )
 
 
 def refuse_unknown(facts: dict[str, Any], known: set[str], path: str | os.PathLike[str]) -> None:
@@ -94,25 +103,23 @@ def refuse_seeded_noise(seeded: bool, allowed: bool) -> None:
         )
 
 
-def check_writable(path: str | os.PathLike[str], *, sources: Iterable[str] = ()) -> None:
-    """Refuse a path that cannot be written, or that is one of the sources, before any noise is drawn for it."""
+def check_writable(
+    path: str | os.PathLike[str], kind: outputs.Kind = "release", *, sources: Iterable[str] = ()
+) -> None:
+    """Refuse a path that cannot be written, is one of the sources or holds something else, before any noise is drawn
+    for it."""
     for source in sources:
         if os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
-            raise errors.FileProblem(f"{os.fspath(path)!r} is what is read, and would be replaced. Give another path.")
-    if Path(path).suffix.lower() in (".csv", ".json", ".txt", ".xlsx", ".npy"):
-        raise errors.FileProblem(
-            f"What is written is a Parquet file, and {os.fspath(path)!r} would say otherwise. Say -o out.parquet."
-        )
-    with whole(path, commit=False) as unfinished:
+            raise errors.BadOutput(f"{os.fspath(path)!r} is what is read, and would be replaced. Give another path.")
+    with whole(path, kind, commit=False) as unfinished:
         Path(unfinished).write_bytes(b"")
 
 
 @contextmanager
-def whole(path: str | os.PathLike[str], *, commit: bool = True) -> Iterator[str]:
+def whole(path: str | os.PathLike[str], kind: outputs.Kind, *, commit: bool = True) -> Iterator[str]:
     """A path beside `path` to write to; it takes the place of `path` when the block ends well."""
+    outputs.check(path, kind)
     target = Path(path)
-    if not target.name or "\0" in str(target):
-        raise errors.FileProblem(f"{os.fspath(path)!r} is no path of a file. Give one, such as out.parquet.")
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(6)}.unfinished")
     temporary.add(str(unfinished))
     try:
@@ -125,16 +132,22 @@ def whole(path: str | os.PathLike[str], *, commit: bool = True) -> Iterator[str]
             unfinished.replace(target)
             _sync(target.parent)
     except OSError as problem:
-        reason = {IsADirectoryError: "it is a directory", FileNotFoundError: "its directory does not exist"}.get(
-            type(problem), problem.strerror or "the disk refused"
-        )
-        raise errors.FileProblem(
-            f"Cannot write {str(target)!r}: {reason}. Nothing was written. Give another path."
-        ) from None
+        reason, mistake = _reason(problem, target)
+        raise mistake(f"Cannot write {str(target)!r}: {reason}. Nothing was written. Give another path.") from None
     finally:
         with suppress(OSError):
             unfinished.unlink()
         temporary.discard(str(unfinished))
+
+
+def _reason(problem: OSError, target: Path) -> tuple[str, type[errors.FileProblem]]:
+    if isinstance(problem, IsADirectoryError):
+        return "it is a directory", errors.BadOutput
+    if isinstance(problem, FileNotFoundError) and not os.path.isdir(target.parent):
+        return "its directory does not exist", errors.BadOutput
+    if isinstance(problem, FileNotFoundError):  # such as /proc, where nobody makes files
+        return "its directory takes no new files", errors.FileProblem
+    return problem.strerror or "the disk refused", errors.FileProblem
 
 
 def tidy() -> None:

@@ -58,7 +58,8 @@ def table(
 
     `unit` is the column, or columns, that name whom to protect. `engine` is "duckdb" (the default) or
     the master of a Spark cluster, such as "spark://host:7077" or "local[2]"; `memory_limit`, such as
-    "1GB", is for DuckDB. A CSV does not say what its columns hold, and guessing would look at people's rows: they are
+    "1GB", is for DuckDB. `name` is what a book calls this table (else the file's name): its releases are paid from a
+    book about that name. A CSV does not say what its columns hold, and guessing would look at people's rows: they are
     text, but for those in `types`, such as {"hour": "int", "fare": "float"}; a cell that is none of that type is null.
     """
     relation = check_neighbours(neighbours)

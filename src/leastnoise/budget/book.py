@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from leastnoise.budget.charge import Preview
 
 
+_CURES = {
+    "table": "If they are one table under two names, say ln.table(..., name={own}).",
+    "unit": "If they are one unit under two names, rename the column.",
+    "neighbours": "Say neighbours={own} to pay from this book.",
+}
+
+
 class Remaining(NamedTuple):
     """What is left, rounded down: each number can be spent as it is printed."""
 
@@ -126,6 +133,16 @@ class Budget:
     def remaining(self) -> Remaining:
         """What is left."""
         return self._remaining(self.terms.caps - self._spent())
+
+    @property
+    def unit(self) -> str | None:
+        """Whom the book protects: as opened, or as its first release named it; None before either."""
+        return self._named("unit")
+
+    @property
+    def table(self) -> str | None:
+        """The table that the book is about: as opened, or as its first release named it; None before either."""
+        return self._named("table")
 
     def history(self) -> list[Entry]:
         """Every entry: when, what, how much, by which query, under which release id."""
@@ -258,6 +275,11 @@ class Budget:
             raise self._ledger.replaced()
         return head
 
+    def _named(self, name: str) -> str | None:
+        with self._ledger.reading() as db:
+            self._look(db)
+            return self._label(name, db)
+
     def _label(self, name: str, db: sqlite3.Connection) -> str | None:
         """The unit or table of the book: as opened, or as the first release that named one."""
         own: str | None = getattr(self.terms, name)
@@ -269,8 +291,9 @@ class Budget:
     def _agree(self, name: str, value: object, own: object) -> None:
         if value is not None and own is not None and value != own:
             raise errors.BudgetMismatch(
-                f"This book is about {name}={own!r} and the release about {name}={value!r}. Their costs protect "
-                f"different things, so adding them up would promise neither. Keep one book for each {name}."
+                f"This book is about the {name} {own!r} and the release about {value!r}. One sum over both would "
+                f"promise neither. {_CURES[name].format(own=_quoted(own))} Otherwise pay from another book; "
+                "what two books tell about one person adds up."
             )
 
     def _compare(self, limits: dict[str, Number | None], asked: dict[str, Any], db: sqlite3.Connection) -> None:
@@ -324,6 +347,10 @@ class Budget:
         )
         refusal.largest_share = largest
         return refusal
+
+
+def _quoted(name: object) -> str:
+    return f'"{name}"'
 
 
 def _place(path: str | os.PathLike[str]) -> Path:

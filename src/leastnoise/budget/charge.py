@@ -135,6 +135,8 @@ def decide(
         )
     if share is None:
         made = recipe.choose(**facts, **ask, mechanism="laplace" if laplace else _gaussian(mechanism))
+        if mechanism == "auto":
+            made = replace(made, note=f"{made.mechanism.capitalize()} noise: {_why(terms, made, sigma)}.")
         return Charge(made, made.guarantee, _cost(terms, made), budget)
     part = account.share_of(share)
     if laplace:
@@ -216,6 +218,15 @@ def _widest(limits: Limits, neighbours: Neighbours) -> float:
 def _gaussian(mechanism: Choice) -> Choice:
     """Gaussian in a book; a word that is none of the choices goes on, to be refused with a hint."""
     return "gaussian" if mechanism == "auto" else mechanism
+
+
+def _why(terms: Terms, made: Recipe, sigma: Number | None) -> str:
+    """The reason for what "auto" took in a book."""
+    if made.mechanism == "laplace":
+        return "this budget is for no other" if terms.laplace_only else "delta = 0 has no Gaussian"
+    if sigma is not None:
+        return "its sigma was given"
+    return "a budget with a delta counts in it, and it adds up exactly"
 
 
 def _described(noise: Recipe | Threshold) -> str:

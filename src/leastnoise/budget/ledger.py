@@ -27,13 +27,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from leastnoise import errors, storage
+from leastnoise import errors, outputs, storage
 from leastnoise.budget.account import Cost
 
 FORMAT = 1
 LONGEST = 2**20  # bytes of a cell, or of a table's definition
 WAIT = 30.0  # seconds for other processes to finish their commit
-_APPLICATION = 0x6C6E6264  # SQLite's mark of whose file it is: "lnbd"
+_APPLICATION = int.from_bytes(outputs.APPLICATION, "big")
+
+_BEGIN = "or begin a book at a new path by giving its limits: epsilon=3, delta=1e-6."
 
 _SCHEMA = """
 CREATE TABLE terms (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -126,12 +128,10 @@ class Ledger:
                 f"{str(path)!r} is a directory. A ledger is one file: give a path to a file in it."
             )
         if not os.path.lexists(path):
-            raise errors.NoSuchFile(
-                f"There is no ledger {str(path)!r}. Check the path, or begin a new one by giving its limits: "
-                "epsilon=3, delta=1e-6."
-            )
+            raise errors.NoSuchFile(f"There is no ledger {str(path)!r}. Check the path, {_BEGIN}")
         with self.reading() as db:
             self._check_format(db)
+            outputs.ledgers.add(str(path))
             self.terms = self.read_terms(db)
         self.root = _hash("", [sorted(self.terms.items())])
 
@@ -255,8 +255,7 @@ class Ledger:
         (owner,), (written,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version"))
         if owner != _APPLICATION:
             raise errors.NotOurs(
-                f"{str(self.path)!r} is not a ledger of leastnoise (or it was cut short). Give the path of a ledger, "
-                "or a new path and its limits: epsilon=3, delta=1e-6."
+                f"{str(self.path)!r} is not a ledger of leastnoise (or was cut short). Give the path of one, {_BEGIN}"
             )
         if written > FORMAT:
             raise errors.NewerFormat(
@@ -311,10 +310,7 @@ def _as_ours(path: str, code: int) -> errors.FileProblem:
             "nothing released. Try again; if nobody else uses it, look for a stopped process that holds it open."
         )
     if code == sqlite3.SQLITE_NOTADB:
-        return errors.NotOurs(
-            f"{path!r} is not a ledger of leastnoise. Give the path of one, or a new path and its limits: epsilon=3, "
-            "delta=1e-6."
-        )
+        return errors.NotOurs(f"{path!r} is not a ledger of leastnoise. Give the path of one, {_BEGIN}")
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return errors.FileProblem(
             f"The disk refused to write the ledger {path!r}: it may be full. Nothing was released. Make room and try "

@@ -8,8 +8,9 @@ from leastnoise.budget.book import Budget, Entry
 def statement(budget: Budget) -> str:
     """A few lines of text."""
     terms, left, entries = budget.terms, budget.remaining, budget.history()
-    whom = f"one {terms.unit}" if terms.unit else "one unit"
-    about = f' in "{terms.table}"' if terms.table else ""
+    unit, table = budget.unit, budget.table
+    whom = f"one {unit}" if unit else "one unit"
+    about = f' in "{table}"' if table else ""
     promise = f"epsilon = {float(terms.epsilon):g}, delta = {float(terms.delta):g}"
     lines = [f"{budget.path.name}: {promise} for {whom}{about} ({terms.neighbours})"]
     if not terms.laplace_only:

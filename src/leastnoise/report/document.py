@@ -37,10 +37,9 @@ def write(
     title: str | None = None,
 ) -> Path:
     """The page about a release or an estimate, in a file that appears whole or not at all."""
-    if Path(path).suffix.lower() not in (".html", ".htm"):
-        raise errors.FileProblem(f'A report is an HTML file, and {os.fspath(path)!r} is none. Say "map.html".')
+    storage.check_writable(path, "page")
     made = page(of, graph=graph, estimate=estimate, title=title, name=Path(path).stem)
-    with storage.whole(path) as unfinished:
+    with storage.whole(path, "page") as unfinished:
         Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
     return Path(path)
 
