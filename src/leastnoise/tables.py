@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from leastnoise import rules
 from leastnoise import sensitivity as sensitivities
 from leastnoise.binning import exactly, is_missing, lattice_cell, place_rows, real
 from leastnoise.bounding import word
@@ -91,6 +92,7 @@ class Table:
     unit: tuple[str, ...]
     neighbours: Neighbours
     kernels: tuple[tuple[str, int], ...] = ()
+    rules: tuple[str, ...] = ()  # what was done to the rows, in public words
 
     def __repr__(self) -> str:
         return f"<Table {self.source.name}: unit {' + '.join(self.unit)}, columns {', '.join(self.columns)}>"
@@ -113,14 +115,16 @@ class Table:
     def where(self, condition: Any) -> Table:
         """Only the rows for which a public condition holds: an Ibis expression, or text such as "hour <
         3"."""
-        made = row_wise(self.rows, condition, unit=self.unit, what="where")
+        made, words = row_wise(self.rows, condition, unit=self.unit, what="where")
         if not made.type().is_boolean():
             raise WrongType(f"where must be true or false for a row. Got {made.type()} instead.")
-        return replace(self, door=Door(self.rows.filter(made), passed=True))
+        return replace(
+            self, door=Door(self.rows.filter(made), passed=True), rules=(*self.rules, rules.condition(words))
+        )
 
     def derive(self, **columns: Any) -> Table:
         """New columns, each a fixed function of its own row."""
-        rows = self.rows
+        rows, told = self.rows, list(self.rules)
         for name, given in columns.items():
             if name in self.unit:
                 raise NotRowWise(
@@ -131,9 +135,12 @@ class Table:
                 for column in (given.x, given.y):
                     self._public(column)
                 rows = rows.mutate(**{name: lattice_cell(rows, given)})
+                told.append(rules.cells(name, given.x, given.y, given.step))
             else:
-                rows = rows.mutate(**{name: row_wise(rows, given, unit=self.unit, what=f"derive({name}=...)")})
-        return replace(self, door=Door(rows, passed=True))
+                made, words = row_wise(rows, given, unit=self.unit, what=f"derive({name}=...)")
+                rows = rows.mutate(**{name: made})
+                told.append(rules.column(name, words))
+        return replace(self, door=Door(rows, passed=True), rules=tuple(told))
 
     def check(self) -> dict[str, int]:
         """A look at data quality for the curator's own eyes, OUTSIDE every guarantee: never publish it.
@@ -175,7 +182,14 @@ class Table:
         result = "int64" if kernel_width is None else "array<int64>"
         made = self.source.engine.map_points(function, *points, result=result)
         kernels = dict(self.kernels) | ({name: function.count} if kernel_width is not None else {})
-        return replace(self, door=Door(self.rows.mutate(**{name: made}), passed=True), kernels=tuple(kernels.items()))
+        width = None if kernel_width is None else (float(kernel_width), function.count)
+        rule = rules.nearest(name, lon, lat, len(nodes), float(within), width)
+        return replace(
+            self,
+            door=Door(self.rows.mutate(**{name: made}), passed=True),
+            kernels=tuple(kernels.items()),
+            rules=(*self.rules, rule),
+        )
 
     def count(self, *, max_rows: int | None = None) -> Query:
         """The number of rows."""
@@ -342,6 +356,7 @@ class Table:
             sensitivity=size,
             grid=1 / FULL,
             spread=dict(self.kernels)[by[0]],
+            rules=self.rules,
         )
 
     def _values(
@@ -387,7 +402,14 @@ class Table:
 
     def _query(self, **parts: Any) -> Query:
         """The query, with its expression built once so that a wrong type is found before any row is read."""
-        made = Query(source=self.source, door=self.door, unit=self.unit, neighbours=self.neighbours, **parts)
+        made = Query(
+            source=self.source,
+            door=self.door,
+            unit=self.unit,
+            neighbours=self.neighbours,
+            rules=self.rules,
+            **parts,
+        )
         if made.domain is not None:
             place_rows(self.rows, made.domain, name=unique("place"))
         if made.clip is not None:
