@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from datetime import date, datetime
 from pathlib import Path
 
 import duckdb
@@ -282,7 +283,31 @@ def test_files_of_one_table_agree(frame, tmp_path):
         (lambda t: t.histogram("place", keys=range(9), max_per_bin=1), ContributionUnbounded, "max_bins"),
         (lambda t: t.histogram(keys=range(9), max_rows=1), MissingParameter, "column"),
         (lambda t: t.histogram("plaec", keys=range(9), max_rows=1), UnknownColumn, 'Did you mean "place"'),
-        (lambda t: t.histogram("place", keys=["a"], max_rows=1), WrongColumnType, "place"),
+        (lambda t: t.histogram("place", keys=["a"], max_rows=1), WrongColumnType, r"place.*keys=range"),
+        (lambda t: t.histogram("place", keys=[date(2013, 1, 1)], max_rows=1), WrongColumnType, r"place.*keys=range"),
+        (lambda t: t.histogram("time", keys=["2013-01-01"], max_rows=1), WrongColumnType, r"time.*ln\.domain\.Days"),
+        (lambda t: t.histogram("time", keys=range(3), max_rows=1), WrongColumnType, r"time.*ln\.domain\.Days"),
+        (lambda t: t.histogram("place", ["a", "b"], max_rows=1), WrongType, r"Got list.*keys=\["),
+        (lambda t: t.histogram("place", range(3), max_rows=1), WrongType, r"Got range.*keys=\["),
+        (lambda t: t.histogram(["place"], keys=[1], max_rows=1), WrongType, "named one by one"),
+        (lambda t: t.sum("fare", clip=(0, 1), by=["place", [1]], max_rows=1), WrongType, r"Got list.*keys=\["),
+        (lambda t: t.mean("fare", clip=(0, 1), by=7, max_rows=1), WrongType, r"Got int.*keys=\["),
+        (lambda t: t.sum(["fare"], clip=(0, 1), max_rows=1), WrongType, "named by text"),
+        (lambda t: t.histogram("fare", keys=range(5), max_rows=1), WrongColumnType, r"Edges.*floor"),
+        (lambda t: t.histogram("fare", keys=[1, 2], max_rows=1), WrongColumnType, r"Edges.*floor"),
+        (lambda t: t.histogram("fare", keys=iter([1, 2]), max_rows=1), WrongColumnType, r"Edges.*floor"),
+        (lambda t: t.histogram("fare", keys=np.arange(5), max_rows=1), WrongColumnType, r"Edges.*floor"),
+        (lambda t: t.histogram("fare", keys=pa.array([1, 2]), max_rows=1), WrongColumnType, r"Edges.*floor"),
+        (
+            lambda t: t.histogram("place", "fare", keys={"place": [1], "fare": range(5)}, max_rows=1),
+            WrongColumnType,
+            r"Edges.*floor",
+        ),
+        (
+            lambda t: t.sum("place", clip=(0, 9), by="fare", keys=range(5), max_rows=1),
+            WrongColumnType,
+            r"Edges.*floor",
+        ),
         (lambda t: t.histogram("place", keys=[1, 1], max_rows=1), BadDomain, "twice"),
         (lambda t: t.histogram("place", keys=range(9), max_rows=0), NotPositive, "max_rows"),
         (lambda t: t.histogram("place", keys=range(9), max_rows=1, nulls="keep"), UnknownWord, "nulls"),
@@ -302,10 +327,18 @@ def test_files_of_one_table_agree(frame, tmp_path):
 )
 def test_mistakes_are_told_before_any_row_is_read(ask, error, words, frame, tmp_path):
     path = tmp_path / "rows.parquet"
-    pq.write_table(pa.Table.from_pandas(frame), path)
+    pq.write_table(pa.Table.from_pandas(frame.assign(time=datetime(2013, 1, 1))), path)
     spoil(path)
     with pytest.raises(error, match=words):
         ask(table(path, unit="taxi"))
+
+
+def test_real_numbers_are_counted_in_keys_that_are_real_or_after_rounding():
+    rows = table(pd.DataFrame({"u": [1, 2, 3, 4], "fare": [1.5, 2.0, 3.2, 4.0]}), unit="u")
+    assert aggregate(rows.histogram("fare", keys=[2.0, 4.0], max_rows=1)).values.tolist() == [1, 1]
+    rounded = rows.derive(whole=lambda t: t["fare"].floor(), pair=lambda t: t["fare"] // 2)
+    assert aggregate(rounded.histogram("whole", keys=range(5), max_rows=1)).values.tolist() == [0, 1, 1, 1, 1]
+    assert aggregate(rounded.histogram("pair", keys=range(3), max_rows=1)).values.tolist() == [1, 2, 1]
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ _TYPED = re.compile(rf"(?<![\w-])(?P<name>{'|'.join(OPTIONS)})=(?!=){_VALUE}")
 _FIRST = (
     (re.compile(r"budget=ln\.Budget\.open\(\"([^\"]*)\"\)"), r"--budget \1"),
     (re.compile(r"table\(\.\.\., types=\{\"([^\"]*)\": \"(\w+)\"\}\)"), r"--types \1=\2"),
+    (re.compile(r"keys=range\((\d+)\)"), r"--keys 0:\1"),
     (re.compile(r"by giving its limits: epsilon=(\S+), delta=(\S+)\."), r"with leastnoise budget create."),
 )
 
@@ -44,6 +45,7 @@ def in_options(text: str) -> str:
 
 def _option(found: re.Match[str]) -> str:
     name, value = found["name"].replace("_", "-"), found["value"]
+    value = re.sub(r"[]\[' ]", "", value) if value and name == "keys" else value
     return f"--{name}" if not value else f"--{name} {value.strip(chr(34))}"
 
 

@@ -162,7 +162,7 @@ def _arithmetic(name: str, node: Any, made: Any) -> Any:
 
     if not node.dtype.is_numeric():
         return made
-    whole = all(part.dtype.is_integer() for part in node.__args__) and name != "Divide"
+    whole = name == "FloorDivide" or (all(part.dtype.is_integer() for part in node.__args__) and name != "Divide")
     parts = [part.to_expr().cast("float64") for part in made.__args__]
     a, b = parts[0], parts[-1]
     zero = ibis.literal(0.0, "float64")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
@@ -18,7 +18,7 @@ from leastnoise import sensitivity as sensitivities
 from leastnoise.binning import exactly, is_missing, lattice_cell, place_rows, real
 from leastnoise.bounding import word
 from leastnoise.clipping import Clip
-from leastnoise.domain import Domain, IntegerRange, Lattice, Steps, product
+from leastnoise.domain import Domain, IntegerRange, Lattice, Steps, counts_up, entries, product
 from leastnoise.door import Door
 from leastnoise.engines import Source, unique
 from leastnoise.engines.sources import open_source
@@ -32,6 +32,7 @@ from leastnoise.errors import (
     NotRowWise,
     UnknownColumn,
     UnknownWord,
+    WrongColumnType,
     WrongType,
 )
 from leastnoise.expressions import row_wise
@@ -76,6 +77,26 @@ def table(
     for column in units:
         word(rows[column], column, opened.engine)
     return Table(source=opened, door=Door(rows), unit=units, neighbours=relation)
+
+
+def check_names(by: Sequence[object]) -> None:
+    """Raise unless every bin's column is named by text: whoever forgets to write `keys=` gives a list here."""
+    for name in by:
+        if not isinstance(name, str):
+            raise WrongType(
+                f"bins are by columns, and a column is named by text. Got {type(name).__name__} instead. "
+                "The public keys go into keys=[...], and several columns are named one by one."
+            )
+
+
+def exact_matches(column: str) -> WrongColumnType:
+    """The error for whole-number keys of a column of real numbers."""
+    return WrongColumnType(
+        f'"{column}" holds real numbers, and keys that are whole numbers would count only the rows that are exactly '
+        "equal to one. Cut it into bins, ln.domain.Edges((0.0, 10.0, 20.0)), or round it, "
+        f"derive(whole=lambda rows: rows['{column}'].floor()). If it holds whole numbers alone (pandas makes them real "
+        "where one is missing), store them as integers, .astype('Int64')."
+    )
 
 
 def lattice(x: str, y: str, step: float) -> Lattice:
@@ -214,6 +235,7 @@ class Table:
             raise MissingParameter(
                 "histogram needs a column: histogram('junction', keys=...). For one number use count()."
             )
+        check_names(by)
         if by[0] in dict(self.kernels):
             if max_per_bin is not None or max_bins is not None or nulls != "drop":
                 raise InvalidParameter(
@@ -364,7 +386,8 @@ class Table:
         given: tuple[int | None, int | None, int | None],
     ) -> Query:  # fmt: skip
         self._public(column)
-        names = (by,) if isinstance(by, str) else tuple(by)
+        names = (by,) if isinstance(by, str) or not isinstance(by, Iterable) else tuple(by)
+        check_names(names)
         if names and keys is None:
             raise MissingParameter(
                 f"{kind} by {', '.join(names)} needs the public keys: keys=[...]. Only histograms find keys."
@@ -424,7 +447,11 @@ class Table:
         if len(set(by)) < len(by):
             raise BadDomain("a column is named twice. Name each once.")
         if keys is not None:
-            return product(by, keys, nulls=nulls)
+            given = entries(by, keys)
+            for column, part in zip(by, given, strict=True):
+                if self.rows[column].type().is_floating() and counts_up(part):
+                    raise exact_matches(column)
+            return product(by, given[0] if len(by) == 1 else given, nulls=nulls)
         for column in by:
             word(self.rows[column], column, self.source.engine)
         return None
@@ -436,6 +463,8 @@ class Table:
         )  # fmt: skip
 
     def _known(self, column: str) -> None:
+        if not isinstance(column, str):
+            raise WrongType(f"a column is named by text, such as 'fare'. Got {type(column).__name__} instead.")
         if column not in self.door.given.schema():
             raise UnknownColumn.among(column, self.columns)
 
