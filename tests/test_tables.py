@@ -252,7 +252,35 @@ def test_unreadable_rows_give_one_sentence_without_a_value(kind, frame, tmp_path
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
     assert "424242" not in str(caught.value)
-    assert str(caught.value).startswith("the rows could not be read.")
+    assert str(caught.value).startswith(f'the rows of "{path.name}" could not be read.')
+
+
+MALFORMED = {
+    "a field missing": b"taxi,place,fare\n1,2,3.5\nsecret424242,2\n",
+    "a field too many": b"taxi,place,fare\n1,2,3.5\nsecret424242,2,3.5,4\n",
+    "an open quote": b'taxi,place,fare\n1,2,3.5\n1,"secret424242,3.5\n1,2,3.5\n',
+    "another encoding": "taxi,place,fare\n1,2,3.5\nsecret424242,\xe9,3.5\n".encode("latin-1"),
+}
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+@pytest.mark.parametrize(
+    "ask", [lambda t: t.check(), lambda t: aggregate(t.histogram("place", keys=["2"], max_rows=1))]
+)
+def test_a_malformed_csv_is_an_error_that_names_the_file_and_every_likely_cause(kind, ask, tmp_path):
+    """The same words whatever the mistake is, so that they tell nothing of a row."""
+    path = tmp_path / "bad.csv"
+    path.write_bytes(MALFORMED[kind])
+    with pytest.raises(ReadingFailed) as caught:
+        ask(table(path, unit="taxi"))
+    told = str(caught.value)
+    assert told.startswith('the rows of "bad.csv" could not be read. Nothing was released.')
+    for words in ("more or fewer fields than the header", "quote that is not closed", "encoding"):
+        assert words in told
+    assert "424242" not in told
+    assert "check()" not in told
+    assert len(told) < 500
+    assert caught.value.__context__ is None
 
 
 def test_whole_files_with_checksums_are_read(frame, tmp_path):
