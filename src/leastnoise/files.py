@@ -81,10 +81,10 @@ def _csv(content: bytes, path: str, column: str, kind: Kind | None) -> NDArray[A
             "Say --type int for counts, or --type float."
         )
     first = content[: content.find(b"\n") + 1 or None]
+    fraction = " (a fraction is no int: say --type float)" if kind == "int" else ""
     damage = (
-        f'as a CSV whose column "{column}" holds {kind}s. Look for a cell that is written otherwise'
-        f"{' (a fraction is no int: say --type float)' if kind == 'int' else ''}, a row with more or fewer fields than the "
-        "header, a quote that is not closed, and another encoding than UTF-8"
+        f'as a CSV whose column "{column}" holds {kind}s. Look for a cell that is written otherwise{fraction}, a row '
+        "with more or fewer fields than the header, a quote that is not closed, and another encoding than UTF-8"
     )
     if column not in _silently(path, lambda: csv.read_csv(pa.BufferReader(first)).column_names, damage):
         raise errors.UnknownColumn.in_header(column, path)
