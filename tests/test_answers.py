@@ -115,9 +115,11 @@ def test_every_answer_is_the_same_frame_in_every_library(kind: str, people: Tabl
 
 
 def test_means_are_near_and_inside_their_intervals(people: Table) -> None:
+    """The intervals miss with a chance of 1e-7 each. Near is within 2.3 standard deviations (the seed is fixed)."""
     question = people.mean("age", clip=(0, 99), by="ward", keys=WARDS, max_rows=100)
     for mechanism in ("gaussian", "laplace"):
-        made = question.release(**ASK, mechanism=mechanism)
+        with seeded(21):
+            made = question.release(**ASK, mechanism=mechanism)
         assert isinstance(made, MeanRelease)
         exact = aggregate(question).values.astype(float)
         truth = made.centre + exact[:3] / (exact[4:7] / question.clip.half)

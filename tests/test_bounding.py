@@ -46,7 +46,7 @@ def frame(rows: list[tuple[int, int, int]]) -> pd.DataFrame:
 def test_counts_are_those_of_the_reference(longest, rows, most):
     query = table(frame(rows), unit="unit").histogram("bin", keys=range(6), **most)
     inside = frame(rows).query("0 <= bin < 6").assign(code=lambda f: f["bin"])
-    kept = reference.keep(inside, limits=limits(query), description=query.describe())
+    kept = reference.keep(inside, limits=limits(query), description=query.ordering())
     with patch.object(bounding, "LONGEST_LIST", longest):
         assert aggregate(query).values.tolist() == np.bincount(kept["bin"], minlength=6).tolist()
 
@@ -59,7 +59,7 @@ def test_sums_are_those_of_the_reference(longest, rows, most):
     query = table(frame(rows), unit="unit").sum("value", clip=(-3, 2), by="bin", keys=range(6), **most)
     inside = frame(rows).query("0 <= bin < 6").assign(value=lambda f: f["value"].clip(-3, 2))
     inside["code"] = inside["bin"] * 8 + inside["value"] + 3  # values 0 ... 5 above the lowest take three bits
-    kept = reference.keep(inside, limits=limits(query), description=query.describe())
+    kept = reference.keep(inside, limits=limits(query), description=query.ordering())
     with patch.object(bounding, "LONGEST_LIST", longest):
         assert aggregate(query).values.tolist() == added(kept)
 
@@ -74,7 +74,7 @@ def test_sums_of_real_numbers_are_those_of_the_reference(rows, most):
     inside = real.query("0 <= bin < 6").assign(value=lambda f: (f["value"].clip(-0.75, 0.5) / query.grid).astype(int))
     inside["code"] = inside["bin"] * 2**query.clip.bits + inside["value"] + int(0.75 / query.grid)
     assert 6 << query.clip.bits > 2**32
-    kept = reference.keep(inside, limits=limits(query), description=query.describe())
+    kept = reference.keep(inside, limits=limits(query), description=query.ordering())
     assert aggregate(query).values.tolist() == added(kept)
 
 
@@ -166,7 +166,7 @@ def test_the_taxi_histogram_is_that_of_pandas(data, max_rows, max_per_bin):
     trips = trips[trips["pickup_node"].between(0, 3873)]
     rows = pd.DataFrame({"unit": trips["taxi_id"], "bin": trips["pickup_node"].astype("int64")})
     rows["code"] = rows["bin"]
-    kept = reference.keep(rows, limits=limits(query), description=query.describe())
+    kept = reference.keep(rows, limits=limits(query), description=query.ordering())
     found = aggregate(query).values
     assert found.tolist() == np.bincount(kept["bin"], minlength=3874).tolist()
     assert found.sum() == sum(min(max_rows, n) for n in trips_kept(rows, max_per_bin))

@@ -119,3 +119,15 @@ def test_the_exit_codes_are_in_the_help() -> None:
     assert "130" in out
     assert "--install-completion" in out
     assert set(re.findall(r"^    (\d+) ", cli_words.__doc__ or "", re.MULTILINE)) == {"0", "1", "2", "3", "130"}
+
+
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        ("keys=[1, 2, 3], or keys=range(24).", "--keys 1,2,3, or --keys 0:24."),
+        ("keys=['a', 'b'].", "--keys a,b."),
+        ("keys=[...]", "--keys ..."),
+    ],
+)
+def test_keys_are_told_as_they_are_typed(said: str, typed: str) -> None:
+    assert cli_words.in_options(said) == typed

@@ -86,6 +86,8 @@ def test_laplace_without_l1_is_told(files: dict[str, str], tmp_path: Path) -> No
         (b"name\n1\n2\n", ["--column", "nam", "--type", "int"], 2, 'names no column "nam"'),
         (b"n\n1\n2\n", ["--column", "n", "--type", "whole"], 2, "--type"),
         (f"n\n1\n{SECRET}x\n".encode(), ["--column", "n", "--type", "int"], 1, "could not be read"),
+        (f"n\n1\n{SECRET}.5\n".encode(), ["--column", "n", "--type", "int"], 1, "say --type float"),
+        (f"n,m\n1,2\n{SECRET}\n".encode(), ["--column", "n", "--type", "int"], 1, "fewer fields"),
         (f"n\n1\n{SECRET},{SECRET}\n".encode(), ["--column", "n", "--type", "int"], 1, "could not be read"),
         (f"n\n{SECRET}\n\n".encode() + b"\xff\xfe", ["--column", "n", "--type", "int"], 1, "could not be read"),
         (f"n,m\n{SECRET},1\n,2\n".encode(), ["--column", "n", "--type", "int"], 1, "missing values"),
@@ -94,7 +96,7 @@ def test_laplace_without_l1_is_told(files: dict[str, str], tmp_path: Path) -> No
         (b"PAR1 damaged", ["--column", "n"], 1, "could not be read"),
         (b"", ["--column", "n", "--type", "int"], 1, "could not be read"),
     ],
-    ids=range(13),  # so that no cell becomes part of the folder's name
+    ids=range(15),  # so that no cell becomes part of the folder's name
 )
 def test_bad_files(content: bytes, extra: list[str], code: int, words: str, tmp_path: Path) -> None:
     (tmp_path / "v").write_bytes(content)

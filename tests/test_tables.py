@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from datetime import date, datetime
 from pathlib import Path
 
 import duckdb
@@ -251,7 +252,35 @@ def test_unreadable_rows_give_one_sentence_without_a_value(kind, frame, tmp_path
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
     assert "424242" not in str(caught.value)
-    assert str(caught.value).startswith("the rows could not be read.")
+    assert str(caught.value).startswith(f'the rows of "{path.name}" could not be read.')
+
+
+MALFORMED = {
+    "a field missing": b"taxi,place,fare\n1,2,3.5\nsecret424242,2\n",
+    "a field too many": b"taxi,place,fare\n1,2,3.5\nsecret424242,2,3.5,4\n",
+    "an open quote": b'taxi,place,fare\n1,2,3.5\n1,"secret424242,3.5\n1,2,3.5\n',
+    "another encoding": "taxi,place,fare\n1,2,3.5\nsecret424242,\xe9,3.5\n".encode("latin-1"),
+}
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+@pytest.mark.parametrize(
+    "ask", [lambda t: t.check(), lambda t: aggregate(t.histogram("place", keys=["2"], max_rows=1))]
+)
+def test_a_malformed_csv_is_an_error_that_names_the_file_and_every_likely_cause(kind, ask, tmp_path):
+    """The same words whatever the mistake is, so that they tell nothing of a row."""
+    path = tmp_path / "bad.csv"
+    path.write_bytes(MALFORMED[kind])
+    with pytest.raises(ReadingFailed) as caught:
+        ask(table(path, unit="taxi"))
+    told = str(caught.value)
+    assert told.startswith('the rows of "bad.csv" could not be read. Nothing was released.')
+    for words in ("more or fewer fields than the header", "quote that is not closed", "encoding"):
+        assert words in told
+    assert "424242" not in told
+    assert "check()" not in told
+    assert len(told) < 500
+    assert caught.value.__context__ is None
 
 
 def test_whole_files_with_checksums_are_read(frame, tmp_path):
@@ -282,7 +311,31 @@ def test_files_of_one_table_agree(frame, tmp_path):
         (lambda t: t.histogram("place", keys=range(9), max_per_bin=1), ContributionUnbounded, "max_bins"),
         (lambda t: t.histogram(keys=range(9), max_rows=1), MissingParameter, "column"),
         (lambda t: t.histogram("plaec", keys=range(9), max_rows=1), UnknownColumn, 'Did you mean "place"'),
-        (lambda t: t.histogram("place", keys=["a"], max_rows=1), WrongColumnType, "place"),
+        (lambda t: t.histogram("place", keys=["a"], max_rows=1), WrongColumnType, r"place.*keys=range"),
+        (lambda t: t.histogram("place", keys=[date(2013, 1, 1)], max_rows=1), WrongColumnType, r"place.*keys=range"),
+        (lambda t: t.histogram("time", keys=["2013-01-01"], max_rows=1), WrongColumnType, r"time.*ln\.domain\.Days"),
+        (lambda t: t.histogram("time", keys=range(3), max_rows=1), WrongColumnType, r"time.*ln\.domain\.Days"),
+        (lambda t: t.histogram("place", ["a", "b"], max_rows=1), WrongType, r"Got list.*keys=\["),
+        (lambda t: t.histogram("place", range(3), max_rows=1), WrongType, r"Got range.*keys=\["),
+        (lambda t: t.histogram(["place"], keys=[1], max_rows=1), WrongType, "named one by one"),
+        (lambda t: t.sum("fare", clip=(0, 1), by=["place", [1]], max_rows=1), WrongType, r"Got list.*keys=\["),
+        (lambda t: t.mean("fare", clip=(0, 1), by=7, max_rows=1), WrongType, r"Got int.*keys=\["),
+        (lambda t: t.sum(["fare"], clip=(0, 1), max_rows=1), WrongType, "named by text"),
+        (lambda t: t.histogram("fare", keys=range(5), max_rows=1), WrongColumnType, r"Edges.*floor"),
+        (lambda t: t.histogram("fare", keys=[1, 2], max_rows=1), WrongColumnType, r"Edges.*floor"),
+        (lambda t: t.histogram("fare", keys=iter([1, 2]), max_rows=1), WrongColumnType, r"Edges.*floor"),
+        (lambda t: t.histogram("fare", keys=np.arange(5), max_rows=1), WrongColumnType, r"Edges.*floor"),
+        (lambda t: t.histogram("fare", keys=pa.array([1, 2]), max_rows=1), WrongColumnType, r"Edges.*floor"),
+        (
+            lambda t: t.histogram("place", "fare", keys={"place": [1], "fare": range(5)}, max_rows=1),
+            WrongColumnType,
+            r"Edges.*floor",
+        ),
+        (
+            lambda t: t.sum("place", clip=(0, 9), by="fare", keys=range(5), max_rows=1),
+            WrongColumnType,
+            r"Edges.*floor",
+        ),
         (lambda t: t.histogram("place", keys=[1, 1], max_rows=1), BadDomain, "twice"),
         (lambda t: t.histogram("place", keys=range(9), max_rows=0), NotPositive, "max_rows"),
         (lambda t: t.histogram("place", keys=range(9), max_rows=1, nulls="keep"), UnknownWord, "nulls"),
@@ -302,10 +355,18 @@ def test_files_of_one_table_agree(frame, tmp_path):
 )
 def test_mistakes_are_told_before_any_row_is_read(ask, error, words, frame, tmp_path):
     path = tmp_path / "rows.parquet"
-    pq.write_table(pa.Table.from_pandas(frame), path)
+    pq.write_table(pa.Table.from_pandas(frame.assign(time=datetime(2013, 1, 1))), path)
     spoil(path)
     with pytest.raises(error, match=words):
         ask(table(path, unit="taxi"))
+
+
+def test_real_numbers_are_counted_in_keys_that_are_real_or_after_rounding():
+    rows = table(pd.DataFrame({"u": [1, 2, 3, 4], "fare": [1.5, 2.0, 3.2, 4.0]}), unit="u")
+    assert aggregate(rows.histogram("fare", keys=[2.0, 4.0], max_rows=1)).values.tolist() == [1, 1]
+    rounded = rows.derive(whole=lambda t: t["fare"].floor(), pair=lambda t: t["fare"] // 2)
+    assert aggregate(rounded.histogram("whole", keys=range(5), max_rows=1)).values.tolist() == [0, 1, 1, 1, 1]
+    assert aggregate(rounded.histogram("pair", keys=range(3), max_rows=1)).values.tolist() == [1, 2, 1]
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,10 @@ def _comparable(axis: Keys, value: ir.Value, column: str) -> tuple[ir.Value, lis
     if isinstance(first, str) and kind.is_string():
         return value, keys
     if not isinstance(first, int) or isinstance(first, bool):
-        raise WrongColumnType(f'"{column}" holds {kind}, and the keys are {type(first).__name__}s such as {first!r}.')
+        raise WrongColumnType(
+            f'"{column}" holds {kind}, and the keys are {type(first).__name__}s such as {first!r}. '
+            f"{fitting(kind)}{cure(kind, column, 'bool')}"
+        )
     if any(not -(2**63) <= key < 2**63 for key in keys if isinstance(key, int)):
         raise BadDomain("integer keys must fit into 64 bits. Use text keys.")
     return whole(value, column), keys
@@ -147,7 +150,8 @@ def _(axis: Hours, rows: ir.Table, column: str, name: str) -> ir.Table:
     kind = rows[column].type()
     if not kind.is_timestamp():
         raise WrongColumnType(
-            f'"{column}" holds {kind}, and hours are found in timestamps.{cure(kind, column, "timestamp")}'
+            f'"{column}" holds {kind}, and hours are found in timestamps. '
+            f"{fitting(kind)}{cure(kind, column, 'timestamp')}"
         )
     hours = epoch_days(rows[column], column) * 24 + rows[column].hour().cast("int64") - axis.first
     rows = rows.mutate(**{name: hours})
@@ -197,7 +201,9 @@ def whole(value: ir.Value, column: str) -> ir.IntegerValue:
         import ibis
 
         return ibis.ifelse(floor.cast("float64") == value.cast("float64"), floor, ibis.null("int64"))
-    raise WrongColumnType(f'"{column}" holds {kind}, and whole numbers are needed.{cure(kind, column, "int")}')
+    raise WrongColumnType(
+        f'"{column}" holds {kind}, and whole numbers are needed. {fitting(kind)}{cure(kind, column, "int")}'
+    )
 
 
 def real(value: ir.Value, column: str) -> ir.FloatingValue:
@@ -214,6 +220,24 @@ def real(value: ir.Value, column: str) -> ir.FloatingValue:
     if kind.is_numeric() and not kind.is_boolean():
         return value.cast("float64")
     raise WrongColumnType(f'"{column}" holds {kind}, and numbers are needed.{cure(kind, column, "float")}')
+
+
+def fitting(kind: Any) -> str:
+    """Which keys a column of this type takes."""
+    days = 'ln.domain.Days("2013-01-01", "2013-02-01")'
+    if kind.is_timestamp():
+        return f'Give days or hours as keys: {days}, or ln.domain.Hours("2013-01-01 00:00", "2013-01-02 00:00").'
+    if kind.is_date():
+        return f"Give days as keys: {days}, or a list of dates."
+    if kind.is_boolean():
+        return "Give keys=[True, False]."
+    if kind.is_string():
+        return "Give texts: keys=['a', 'b']."
+    if kind.is_integer():
+        return "Give whole numbers: keys=[1, 2, 3], or keys=range(24)."
+    if kind.is_numeric():
+        return "Give the ends of bins: ln.domain.Edges((0.0, 10.0, 20.0))."
+    return "No keys are known for that type: derive a column of numbers, text or dates, or prepare one."
 
 
 def cure(kind: Any, column: str, wanted: str) -> str:
@@ -239,7 +263,9 @@ def epoch_days(value: ir.Value, column: str) -> ir.IntegerValue:
     if kind.is_timestamp():
         value = value.date()
     elif not kind.is_date():
-        raise WrongColumnType(f'"{column}" holds {kind}, and dates are needed.{cure(kind, column, "date")}')
+        raise WrongColumnType(
+            f'"{column}" holds {kind}, and dates are needed. {fitting(kind)}{cure(kind, column, "date")}'
+        )
     return value.delta(ibis.date("1970-01-01"), unit="day").cast("int64")
 
 

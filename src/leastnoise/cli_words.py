@@ -35,6 +35,7 @@ _FIRST = (
         re.compile(r"by giving its limits: epsilon=(\S+), delta=(\S+)\."),
         r"with leastnoise budget create FILE --epsilon \1 --delta \2.",
     ),
+    (re.compile(r"keys=range\((\d+)\)"), r"--keys 0:\1"),
 )
 
 
@@ -53,6 +54,7 @@ def in_options(text: str) -> str:
 
 def _option(found: re.Match[str]) -> str:
     name, value = found["name"].replace("_", "-"), found["value"]
+    value = re.sub(r"[]\[' ]", "", value) if value and name == "keys" else value
     return f"--{name}" if not value else f"--{name} {value.strip(chr(34))}"
 
 

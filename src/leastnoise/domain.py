@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import operator
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from numbers import Integral
 from typing import Any, Protocol, runtime_checkable
 
 from leastnoise.errors import BadDomain, DomainTooLarge, NotFinite, WrongType
@@ -408,8 +409,15 @@ def axis(keys: object) -> Axis:
 def product(names: Sequence[str], keys: object, *, nulls: str = "drop") -> Domain:
     """The domain of a histogram over the columns `names`: `keys` for one, a mapping or a sequence for
     several."""
+    axes = [axis(part) for part in entries(names, keys)]
+    return Domain(tuple(names), tuple(OrNull(each) if nulls == "bin" else each for each in axes))
+
+
+def entries(names: Sequence[str], keys: object) -> list[object]:
+    """The keys of each column."""
+    parts: list[object]
     if len(names) == 1 and not isinstance(keys, Mapping):
-        parts: list[object] = [keys]
+        parts = [keys]
     elif isinstance(keys, Mapping):
         if set(keys) != set(names):
             raise BadDomain(
@@ -423,8 +431,17 @@ def product(names: Sequence[str], keys: object, *, nulls: str = "drop") -> Domai
             f"a histogram by {len(names)} columns needs keys for each: "
             f"keys={{{', '.join(f'{name!r}: ...' for name in names)}}}."
         )
-    axes = [axis(part) for part in parts]
-    return Domain(tuple(names), tuple(OrNull(each) if nulls == "bin" else each for each in axes))
+    return [tuple(part) if isinstance(part, Iterator) else part for part in parts]
+
+
+def counts_up(keys: object) -> bool:
+    """Whether keys are whole numbers, and written as such: a range, or integers one by one. (Keys((1, 2)) and
+    [1.0, 2.0] are for those who know that a column of real numbers holds exactly these.)"""
+    if isinstance(keys, (range, IntegerRange)):
+        return True
+    if isinstance(keys, (str, Axis)) or not isinstance(keys, Iterable):
+        return False
+    return all(isinstance(value.as_py() if hasattr(value, "as_py") else value, Integral) for value in keys)
 
 
 def pack_cell(column: int, row: int) -> int:

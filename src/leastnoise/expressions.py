@@ -18,6 +18,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from leastnoise.errors import NotRowWise, UnknownColumn, WrongType
+from leastnoise.rules import written
 
 if TYPE_CHECKING:
     import ibis.expr.operations as ops
@@ -82,17 +83,16 @@ ALLOWED = [
 ]
 
 
-def row_wise(rows: ir.Table, given: Any, *, unit: Iterable[str], what: str) -> ir.Value:
-    """`given` as a checked expression over `rows`; an Ibis value, a deferred one (ibis._), or a function
-    of rows."""
+def row_wise(rows: ir.Table, given: Any, *, unit: Iterable[str], what: str) -> tuple[ir.Value, str]:
+    """`given` as a checked, total expression over `rows`, and in public words; an Ibis value, a deferred one (ibis._),
+    a function of rows, or text."""
     import ibis
 
     from leastnoise.filters import parse
 
-    if isinstance(given, str):
-        given = parse(given, rows)
+    asked = parse(given, rows) if isinstance(given, str) else given
     try:
-        bound = rows.bind(given)
+        bound = rows.bind(asked)
     except Exception as error:
         missing = str(error)
         bound = ()
@@ -101,7 +101,7 @@ def row_wise(rows: ir.Table, given: Any, *, unit: Iterable[str], what: str) -> i
     if missing or len(bound) != 1 or isinstance(given, bool) or not isinstance(bound[0], ibis.expr.types.Value):
         raise _not_an_expression(given, what, missing, rows)
     check(bound[0].op(), rows, unit=tuple(unit), what=what)
-    return total(bound[0])
+    return total(bound[0]), written(given, bound[0])
 
 
 def check(operation: ops.Value, rows: ir.Table, *, unit: tuple[str, ...], what: str) -> None:
@@ -162,7 +162,7 @@ def _arithmetic(name: str, node: Any, made: Any) -> Any:
 
     if not node.dtype.is_numeric():
         return made
-    whole = all(part.dtype.is_integer() for part in node.__args__) and name != "Divide"
+    whole = name == "FloorDivide" or (all(part.dtype.is_integer() for part in node.__args__) and name != "Divide")
     parts = [part.to_expr().cast("float64") for part in made.__args__]
     a, b = parts[0], parts[-1]
     zero = ibis.literal(0.0, "float64")

@@ -21,6 +21,7 @@ from leastnoise import errors, parquet
 
 Kind = Literal["int", "float"]
 T = TypeVar("T")
+DAMAGE = "as what it seems to be: it may be damaged, cut short or too large to hold. Make it anew"
 
 
 def read_column(path: str, *, column: str | None = None, kind: Kind | None = None) -> NDArray[Any]:
@@ -80,14 +81,19 @@ def _csv(content: bytes, path: str, column: str, kind: Kind | None) -> NDArray[A
             "Say --type int for counts, or --type float."
         )
     first = content[: content.find(b"\n") + 1 or None]
-    if column not in _silently(path, lambda: csv.read_csv(pa.BufferReader(first)).column_names):
+    fraction = " (a fraction is no int: say --type float)" if kind == "int" else ""
+    damage = (
+        f'as a CSV whose column "{column}" holds {kind}s. Look for a cell that is written otherwise{fraction}, a row '
+        "with more or fewer fields than the header, a quote that is not closed, and another encoding than UTF-8"
+    )
+    if column not in _silently(path, lambda: csv.read_csv(pa.BufferReader(first)).column_names, damage):
         raise errors.UnknownColumn.in_header(column, path)
     options = csv.ConvertOptions(
         column_types={column: pa.int64() if kind == "int" else pa.float64()}, include_columns=[column]
     )
     # Arrow's own buffer: its threads would call a Python file's read() even while the interpreter shuts down.
     source = pa.BufferReader(content)
-    return _filled(_silently(path, lambda: csv.read_csv(source, convert_options=options)[column]), path)
+    return _filled(_silently(path, lambda: csv.read_csv(source, convert_options=options)[column], damage), path)
 
 
 def _filled(cells: Any, path: str) -> NDArray[Any]:
@@ -99,7 +105,7 @@ def _filled(cells: Any, path: str) -> NDArray[Any]:
     return array
 
 
-def _silently(path: str, work: Callable[[], T]) -> T:
+def _silently(path: str, work: Callable[[], T], damage: str = DAMAGE) -> T:
     """`work()`; whatever a library raises becomes our one sentence, and nothing keeps the original: it quotes cells."""
     try:
         with warnings.catch_warnings():
@@ -109,8 +115,7 @@ def _silently(path: str, work: Callable[[], T]) -> T:
         raise
     except Exception:
         failed = errors.ReadingFailed(
-            f"{path!r} could not be read as what it seems to be: it may be damaged, cut short, too large to hold, or "
-            "hold a cell of another type than was declared. (Which cell is not said, because cells are private.)"
+            f"{path!r} could not be read {damage}. (Which cell is not said, because cells are private.)"
         )
     raise failed
 

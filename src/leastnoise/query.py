@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from leastnoise import answers, vectors
+from leastnoise import answers, rules, vectors
 from leastnoise.answers import Answer, Expectation
 from leastnoise.binning import epoch_days, is_missing, place_rows
 from leastnoise.bounding import FIRST, WORD, Coding, bounded, salt, with_hash, with_unit_word, word
 from leastnoise.budget import Budget
 from leastnoise.clipping import Clip
-from leastnoise.domain import Domain
+from leastnoise.domain import Domain, Steps
 from leastnoise.door import Door
 from leastnoise.engines import Source
 from leastnoise.nearest import WEIGHT_BITS
@@ -62,7 +62,8 @@ class Query:
     levels: tuple[float, ...] = ()
     ball: Ball | None = None
     spread: int = 0  # over how many nodes a kernel spreads a row
-    question: str = ""  # what `describe` said before the columns were renamed
+    rules: tuple[str, ...] = ()  # what shaped the rows before, in public words
+    order: str = ""  # what `ordering` said before the columns were renamed
 
     @property
     def rows(self) -> ir.Table:
@@ -87,20 +88,45 @@ class Query:
         return self.domain is not None and self.domain.sparse
 
     def describe(self) -> str:
-        """The question in public words: nothing in it depends on a row."""
-        if self.question:
-            return self.question
+        """The question in public words, with what shaped the rows before it: nothing in it depends on a row."""
+        subject = {"count": "rows", "units": "distinct units", "quantile": "quantiles"}
+        asked = subject.get(self.kind, f"{self.kind} of {rules.some(self.columns)}")
+        if self.levels:
+            asked += f" {rules.some([f'{level:g}' for level in self.levels])}"
+        place = f" by {', '.join(self.by)}" if self.by else ""
+        bins = "unknown keys" if self.domain is None else _number(self.domain.size, "bin")
+        bins = bins if self.ball is None else _number(self.ball.length, "component")
+        limits = self.limits
+        return (
+            f"{asked}{place} ({bins}){self._clipped()}{rules.told(self.rules)}; one {' + '.join(self.unit)} keeps at "
+            f"most {_number(limits.max_rows, 'row')}, {limits.max_per_bin} in a bin, {_number(limits.max_bins, 'bin')}"
+            f"; neighbours {self.neighbours}"
+        )
+
+    def _clipped(self) -> str:
+        if self.ball is not None:
+            return f", norm clipped to {self.ball.radius * self.ball.grid!r}"
+        steps = [axis for axis in self.domain.axes if isinstance(axis, Steps)] if self.domain is not None else []
+        ends = self.clip or (steps[0] if self.kind == "quantile" else None)
+        return f", clipped to [{ends.low!r}, {ends.high!r}]" if ends is not None else ""
+
+    def __repr__(self) -> str:
+        return f"<Query: {self.describe()}>"
+
+    def ordering(self) -> str:
+        """The text that salts the order of a unit's rows. It never changes, so that a question keeps the same rows in
+        every version, and however its conditions are written."""
+        if self.order:
+            return self.order
         subject = {"count": "rows", "units": "distinct units", "quantile": "quantiles"}
         asked = subject.get(self.kind, f"{self.kind} of {', '.join(self.columns)}")
         place = f" by {', '.join(self.by)}" if self.by else ""
         bins = "unknown keys" if self.domain is None else f"{self.domain.size} bins"
         clip = f", clipped to [{self.clip.low!r}, {self.clip.high!r}]" if self.clip else ""
         norm = f", norm clipped to {self.ball.radius * self.ball.grid!r}" if self.ball else ""
-        limits = self.limits
         return (
-            f"{asked}{place} ({bins}){clip}{norm}; one {' + '.join(self.unit)} keeps at most "
-            f"{limits.max_rows} rows, "
-            f"{limits.max_per_bin} in a bin, {limits.max_bins} bins; neighbours {self.neighbours}"
+            f"{asked}{place} ({bins}){clip}{norm}; one {' + '.join(self.unit)} keeps at most {self.limits.max_rows} "
+            f"rows, {self.limits.max_per_bin} in a bin, {self.limits.max_bins} bins; neighbours {self.neighbours}"
         )
 
     def expect(
@@ -183,7 +209,7 @@ def expression(query: Query) -> ir.Table:
             columns=query.columns,
             ball=query.ball,
             max_rows=query.limits.max_rows,
-            key=salt(query.describe()),
+            key=salt(query.ordering()),
             engine=query.source.engine,
         )
     if query.spread:
@@ -191,10 +217,14 @@ def expression(query: Query) -> ir.Table:
     return _keys_and_totals(query) if query.domain is None else _totals(query, _coded(query))
 
 
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def _renamed(query: Query) -> Query:
     """The same query over unit0, by0, column0 ...: a column of the user's called like one of ours (`_place`, `code`)
     would otherwise be overwritten on the way, and rows ranked within something that is not the unit."""
-    if query.question:
+    if query.order:
         return query
     sides = {"unit": query.unit, "by": query.by, "column": query.columns}
     names = {side: tuple(f"{side}{place}" for place in range(len(given))) for side, given in sides.items()}
@@ -202,7 +232,7 @@ def _renamed(query: Query) -> Query:
     domain = query.domain
     return replace(
         query,
-        question=query.describe(),
+        order=query.ordering(),
         door=Door(query.rows.select(**chosen), passed=True),
         unit=names["unit"],
         by=names["by"],
@@ -283,7 +313,7 @@ def _totals(query: Query, rows: ir.Table) -> ir.Table:
         return rows.select(*query.unit).distinct().aggregate(rows=lambda t: t.count()).mutate(bin=0)
     if code.size == 1:
         return _capped(rows, query.unit, limits.max_rows)
-    kept = bounded(rows, unit=query.unit, coding=code, limits=limits, key=salt(query.describe()), engine=engine)
+    kept = bounded(rows, unit=query.unit, coding=code, limits=limits, key=salt(query.ordering()), engine=engine)
     kept = kept.mutate(bin=code.bin_of(kept["code"]))
     totals = {"rows": kept.count()}
     if query.clip is not None:
@@ -301,7 +331,7 @@ def _weights(query: Query) -> ir.Table:
     parts = [f"_part{place}" for place in range(query.spread)]
     rows = rows.mutate(**{name: rows[column][place] for place, name in enumerate(parts)})
     rows = rows.filter(rows[parts[0]] > 0)
-    rows = rows.mutate(_unit=rows["_unit"] ^ salt(query.describe()))
+    rows = rows.mutate(_unit=rows["_unit"] ^ salt(query.ordering()))
     for name in parts:
         rows = with_hash(rows, 0, code=name, codes=2**62, name="_unit")
     order = ibis.window(group_by=list(query.unit), order_by=["_unit", *parts])
@@ -398,7 +428,7 @@ def _with_years(rows: ir.Table, column: str) -> ir.Table:
 
 
 def _key_hash(groups: ir.Table, query: Query) -> ir.Table:
-    groups = groups.mutate(_unit=groups["_unit"] ^ salt(query.describe()))
+    groups = groups.mutate(_unit=groups["_unit"] ^ salt(query.ordering()))
     for column in query.by:
         key = word(groups[column], column, query.source.engine).fill_null(0)
         groups = groups.mutate(_key=key)

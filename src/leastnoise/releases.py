@@ -251,6 +251,7 @@ class Release(Frames):
         spread = f"standard deviation {self.std:.4g}{self._typically()}"
         lines = [
             f"{what} with {self.mechanism.capitalize()} noise added to {each} ({spread}).",
+            f"The question: {self.query}." if self.query else "",
             self.note,
             self._promise(),
         ]

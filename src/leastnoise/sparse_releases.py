@@ -110,7 +110,8 @@ class SparseRelease(Frames):
             f"in size{moved}. Every bin received Gaussian noise of standard deviation {self.law.std:.4g}, also the "
             "empty ones."
         )
-        lines = [shown, self.guarantee.explain(delta=self.delta or 1e-6, unit=self.unit or "person")]
+        lines = [shown, f"The question: {self.query}."] if self.query else [shown]
+        lines.append(self.guarantee.explain(delta=self.delta or 1e-6, unit=self.unit or "person"))
         if self.seeded:
             lines.append("WARNING: the noise came from a test's seed, so it hides nothing. Never publish this.")
         return "\n".join(lines)

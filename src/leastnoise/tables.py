@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from leastnoise import rules
 from leastnoise import sensitivity as sensitivities
 from leastnoise.binning import exactly, is_missing, lattice_cell, place_rows, real
 from leastnoise.bounding import word
 from leastnoise.clipping import Clip
-from leastnoise.domain import Domain, IntegerRange, Lattice, Steps, product
+from leastnoise.domain import Domain, IntegerRange, Lattice, Steps, counts_up, entries, product
 from leastnoise.door import Door
 from leastnoise.engines import Source, unique
 from leastnoise.engines.sources import open_source
@@ -31,6 +32,7 @@ from leastnoise.errors import (
     NotRowWise,
     UnknownColumn,
     UnknownWord,
+    WrongColumnType,
     WrongType,
 )
 from leastnoise.expressions import row_wise
@@ -78,6 +80,26 @@ def table(
     return Table(source=opened, door=Door(rows), unit=units, neighbours=relation)
 
 
+def check_names(by: Sequence[object]) -> None:
+    """Raise unless every bin's column is named by text: whoever forgets to write `keys=` gives a list here."""
+    for name in by:
+        if not isinstance(name, str):
+            raise WrongType(
+                f"bins are by columns, and a column is named by text. Got {type(name).__name__} instead. "
+                "The public keys go into keys=[...], and several columns are named one by one."
+            )
+
+
+def exact_matches(column: str) -> WrongColumnType:
+    """The error for whole-number keys of a column of real numbers."""
+    return WrongColumnType(
+        f'"{column}" holds real numbers, and keys that are whole numbers would count only the rows that are exactly '
+        "equal to one. Cut it into bins, ln.domain.Edges((0.0, 10.0, 20.0)), or round it, "
+        f"derive(whole=lambda rows: rows['{column}'].floor()). If it holds whole numbers alone (pandas makes them real "
+        "where one is missing), store them as integers, .astype('Int64')."
+    )
+
+
 def lattice(x: str, y: str, step: float) -> Lattice:
     """Square cells of side `step` over two columns, for `derive(cell=lattice("lon", "lat", 0.001))`."""
     return Lattice(x, y, float(step))
@@ -92,6 +114,7 @@ class Table:
     unit: tuple[str, ...]
     neighbours: Neighbours
     kernels: tuple[tuple[str, int], ...] = ()
+    rules: tuple[str, ...] = ()  # what was done to the rows, in public words
 
     def __repr__(self) -> str:
         return f"<Table {self.source.name}: unit {' + '.join(self.unit)}, columns {', '.join(self.columns)}>"
@@ -114,14 +137,16 @@ class Table:
     def where(self, condition: Any) -> Table:
         """Only the rows for which a public condition holds: an Ibis expression, or text such as "hour <
         3"."""
-        made = row_wise(self.rows, condition, unit=self.unit, what="where")
+        made, words = row_wise(self.rows, condition, unit=self.unit, what="where")
         if not made.type().is_boolean():
             raise WrongType(f"where must be true or false for a row. Got {made.type()} instead.")
-        return replace(self, door=Door(self.rows.filter(made), passed=True))
+        return replace(
+            self, door=Door(self.rows.filter(made), passed=True), rules=(*self.rules, rules.condition(words))
+        )
 
     def derive(self, **columns: Any) -> Table:
         """New columns, each a fixed function of its own row."""
-        rows = self.rows
+        rows, told = self.rows, list(self.rules)
         for name, given in columns.items():
             if name in self.unit:
                 raise NotRowWise(
@@ -132,9 +157,12 @@ class Table:
                 for column in (given.x, given.y):
                     self._public(column)
                 rows = rows.mutate(**{name: lattice_cell(rows, given)})
+                told.append(rules.cells(name, given.x, given.y, given.step))
             else:
-                rows = rows.mutate(**{name: row_wise(rows, given, unit=self.unit, what=f"derive({name}=...)")})
-        return replace(self, door=Door(rows, passed=True))
+                made, words = row_wise(rows, given, unit=self.unit, what=f"derive({name}=...)")
+                rows = rows.mutate(**{name: made})
+                told.append(rules.column(name, words))
+        return replace(self, door=Door(rows, passed=True), rules=tuple(told))
 
     def check(self) -> dict[str, int]:
         """A look at data quality for the curator's own eyes, OUTSIDE every guarantee: never publish it.
@@ -176,7 +204,14 @@ class Table:
         result = "int64" if kernel_width is None else "array<int64>"
         made = self.source.engine.map_points(function, *points, result=result)
         kernels = dict(self.kernels) | ({name: function.count} if kernel_width is not None else {})
-        return replace(self, door=Door(self.rows.mutate(**{name: made}), passed=True), kernels=tuple(kernels.items()))
+        width = None if kernel_width is None else (float(kernel_width), function.count)
+        rule = rules.nearest(name, lon, lat, len(nodes), float(within), width)
+        return replace(
+            self,
+            door=Door(self.rows.mutate(**{name: made}), passed=True),
+            kernels=tuple(kernels.items()),
+            rules=(*self.rules, rule),
+        )
 
     def count(self, *, max_rows: int | None = None) -> Query:
         """The number of rows."""
@@ -201,6 +236,7 @@ class Table:
             raise MissingParameter(
                 "histogram needs a column: histogram('junction', keys=...). For one number use count()."
             )
+        check_names(by)
         if by[0] in dict(self.kernels):
             if max_per_bin is not None or max_bins is not None or nulls != "drop":
                 raise InvalidParameter(
@@ -343,6 +379,7 @@ class Table:
             sensitivity=size,
             grid=1 / FULL,
             spread=dict(self.kernels)[by[0]],
+            rules=self.rules,
         )
 
     def _values(
@@ -350,7 +387,8 @@ class Table:
         given: tuple[int | None, int | None, int | None],
     ) -> Query:  # fmt: skip
         self._public(column)
-        names = (by,) if isinstance(by, str) else tuple(by)
+        names = (by,) if isinstance(by, str) or not isinstance(by, Iterable) else tuple(by)
+        check_names(names)
         if names and keys is None:
             raise MissingParameter(
                 f"{kind} by {', '.join(names)} needs the public keys: keys=[...]. Only histograms find keys."
@@ -388,7 +426,14 @@ class Table:
 
     def _query(self, **parts: Any) -> Query:
         """The query, with its expression built once so that a wrong type is found before any row is read."""
-        made = Query(source=self.source, door=self.door, unit=self.unit, neighbours=self.neighbours, **parts)
+        made = Query(
+            source=self.source,
+            door=self.door,
+            unit=self.unit,
+            neighbours=self.neighbours,
+            rules=self.rules,
+            **parts,
+        )
         if made.domain is not None:
             place_rows(self.rows, made.domain, name=unique("place"))
         if made.clip is not None:
@@ -403,7 +448,11 @@ class Table:
         if len(set(by)) < len(by):
             raise BadDomain("a column is named twice. Name each once.")
         if keys is not None:
-            return product(by, keys, nulls=nulls)
+            given = entries(by, keys)
+            for column, part in zip(by, given, strict=True):
+                if self.rows[column].type().is_floating() and counts_up(part):
+                    raise exact_matches(column)
+            return product(by, given[0] if len(by) == 1 else given, nulls=nulls)
         for column in by:
             word(self.rows[column], column, self.source.engine)
         return None
@@ -415,6 +464,8 @@ class Table:
         )  # fmt: skip
 
     def _known(self, column: str) -> None:
+        if not isinstance(column, str):
+            raise WrongType(f"a column is named by text, such as 'fare'. Got {type(column).__name__} instead.")
         if column not in self.door.given.schema():
             raise UnknownColumn.among(column, self.columns)
 

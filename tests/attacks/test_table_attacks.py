@@ -72,7 +72,7 @@ FLOATS: dict[str, Any] = {
     "not above": lambda t: t.where("not f > 10").count(max_rows=1),
     "derived": lambda t: t.derive(g=_.f * 2).sum("g", clip=(0, 30), max_rows=1),
     "vector": lambda t: t.vector_sum("f", clip_norm=9.0, max_rows=1),
-    "null bin": lambda t: t.histogram("f", keys=range(5), nulls="bin", max_rows=1),
+    "null bin": lambda t: t.histogram("f", keys=[0.0, 1.0, 2.0, 3.0, 4.0], nulls="bin", max_rows=1),
 }
 
 

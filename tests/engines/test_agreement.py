@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from engines.rows import QUERIES, write
+from leastnoise.errors import ReadingFailed
 from leastnoise.query import Aggregate
 from leastnoise.tables import Table, table
 from leastnoise.testing import aggregate
@@ -50,6 +51,26 @@ def test_every_query_gives_the_same_integers(kind: str, both: tuple[Table, Table
     embedded, distributed = (aggregate(QUERIES[kind](rows)) for rows in both)
     assert np.any(embedded.values)  # zeros would agree for no good reason
     assert same(embedded, distributed)
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_every_query_is_recorded_in_the_same_words(kind: str, both: tuple[Table, Table]) -> None:
+    embedded, distributed = (QUERIES[kind](rows).describe() for rows in both)
+    assert embedded == distributed
+    assert "of Python" not in embedded
+
+
+@pytest.mark.parametrize("row", ["secret424242,2", "secret424242,2,3,4", 'secret424242,"2,3'])
+def test_a_malformed_csv_is_the_same_error(row: str, tmp_path: Path, session, cluster) -> None:
+    """Also where the query reads none of the columns that are missing."""
+    (tmp_path / "rows.csv").write_text(f"unit,place,fare\n1,2,3\n{row}\n4,5,6\n")
+    told = []
+    for engine in ("duckdb", cluster.master):
+        with pytest.raises(ReadingFailed) as caught:
+            aggregate(table(tmp_path / "rows.csv", unit="unit", engine=engine).count(max_rows=1))
+        told.append(str(caught.value))
+    assert told[0] == told[1]
+    assert "424242" not in told[0]
 
 
 @pytest.mark.parametrize("kind", MANY)

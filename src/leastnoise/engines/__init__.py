@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import uuid
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from leastnoise.errors import LeastnoiseError, ReadingFailed
@@ -70,8 +71,8 @@ def unique(word: str) -> str:
     return f"leastnoise_{word}_{uuid.uuid4().hex}"
 
 
-def reading(work: Callable[[], T]) -> T:
-    """`work()`; whatever an engine raises becomes one sentence that is the same for every failure.
+def reading(work: Callable[[], T], files: Sequence[str] = ()) -> T:
+    """`work()`; whatever an engine raises becomes one sentence that is the same for every failure with these files.
 
     An engine's message may quote a private value, and the kind of failure may tell of one. Our error is
     raised after the handler has ended, so that neither __cause__ nor __context__ keeps the original.
@@ -83,9 +84,21 @@ def reading(work: Callable[[], T]) -> T:
     except LeastnoiseError:
         raise
     except Exception:
-        failed = ReadingFailed(
-            "the rows could not be read. Nothing was released. The engine's own "
-            "message is withheld because it may quote private values. Look at the data with table.check(), "
-            "and see that the files are whole and the temporary disk has room."
-        )
+        failed = ReadingFailed(_unreadable(files))
     raise failed
+
+
+def _unreadable(files: Sequence[str]) -> str:
+    """What the names of the files, which are public, let one say."""
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    rows = f'the rows of "{Path(files[0]).name}"{more}' if files else "the rows"
+    told = (
+        f"{rows} could not be read. Nothing was released. The engine's own message is withheld because it may quote "
+        "private values. "
+    )
+    if not files or files[0].lower().endswith(".parquet"):
+        return told + "See that the files are whole, and that memory and the temporary disk have room."
+    return told + (
+        "Look for a row with more or fewer fields than the header, a quote that is not closed, another encoding than "
+        "UTF-8, and for room on the temporary disk. For your own eyes, pyarrow.csv.read_csv(...) shows the row."
+    )

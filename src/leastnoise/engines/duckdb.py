@@ -52,14 +52,16 @@ class DuckDB:
 
     def __init__(self, backend: Any) -> None:
         self.backend = backend
+        self.files: list[str] = []
 
     def read_files(self, files: list[str]) -> ir.Table:
         """The rows of Parquet or CSV files; folders named column=value are columns."""
+        self.files = files
         hive = any("=" in part for part in files[0].split("/")[:-1])
         if files[0].lower().endswith(".parquet"):
-            return reading(lambda: self.backend.read_parquet(files, hive_partitioning=hive))
+            return reading(lambda: self.backend.read_parquet(files, hive_partitioning=hive), files)
         told = as_text(header(files[0]), files[0])
-        return reading(lambda: self.backend.read_csv(files, hive_partitioning=hive, **told))
+        return reading(lambda: self.backend.read_csv(files, hive_partitioning=hive, **told), files)
 
     def sql(self, expression: ir.Table) -> str:
         return str(self.backend.compile(expression, pretty=True))
@@ -69,11 +71,11 @@ class DuckDB:
             with shown("reading", self.backend.con.query_progress):
                 return self.backend.to_pyarrow(expression)
 
-        return reading(run)
+        return reading(run, self.files)
 
     def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
         if files and files[0].lower().endswith(".parquet"):
-            reading(lambda: verify(files, columns))
+            reading(lambda: verify(files, columns), files)
 
     def text_hash(self, text: ir.StringValue) -> ir.IntegerValue:
         import ibis
@@ -130,7 +132,8 @@ class DuckDB:
 
     def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
         text = self.backend.compile(rows)
-        return reading(lambda: [reduce(self.backend.con.sql(text).to_arrow_reader(BLOCK))])  # it reads ahead by itself
+        # It reads ahead by itself.
+        return reading(lambda: [reduce(self.backend.con.sql(text).to_arrow_reader(BLOCK))], self.files)
 
 
 def connect(*, memory_limit: str | None = None) -> DuckDB:

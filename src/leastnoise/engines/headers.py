@@ -9,11 +9,11 @@ import csv
 import gzip
 import io
 import zlib
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
 from leastnoise.errors import UnknownSource
 
-LONGEST = 2**20  # characters of a header
+LONGEST = 2**20  # bytes of a header
 
 
 def separator(file: str) -> str:
@@ -25,8 +25,8 @@ def header(file: str) -> list[str]:
     """The names of the columns: each present, each once, also to engines that do not tell upper case from lower."""
     try:
         unpack: Any = gzip.open if file.lower().endswith(".gz") else open
-        with unpack(file, "rt", encoding="utf-8-sig", newline="") as text:
-            names = next(csv.reader(io.StringIO(_line(text)), delimiter=separator(file), strict=True), [])
+        with unpack(file, "rb") as content:
+            names = next(csv.reader(io.StringIO(_line(content)), delimiter=separator(file), strict=True), [])
     except (OSError, EOFError, ValueError, csv.Error, zlib.error):
         names = []
     if not names or not all(names) or len({name.casefold() for name in names}) < len(names):
@@ -37,8 +37,9 @@ def header(file: str) -> list[str]:
     return names
 
 
-def _line(text: TextIO) -> str:
-    line = text.readline(LONGEST)
+def _line(content: BinaryIO) -> str:
+    """Cut first, then decoded: a decoder works ahead, and would fail at a person's row."""
+    line = content.readline(LONGEST).split(b"\r")[0].rstrip(b"\n")
     if len(line) == LONGEST:
         raise ValueError
-    return line.rstrip("\r\n")
+    return line.decode("utf-8-sig")

@@ -98,7 +98,7 @@ def check_schemas(files: Sequence[str]) -> None:
         return
     import pyarrow.parquet as pq
 
-    schemas = reading(lambda: [pq.read_schema(file).remove_metadata() for file in files])
+    schemas = reading(lambda: [pq.read_schema(file).remove_metadata() for file in files], files)
     first = schemas[0]
     for file, other in zip(files, schemas, strict=True):
         if other != first:

@@ -32,10 +32,12 @@ class Spark:
 
     def __init__(self, backend: Any) -> None:
         self.backend = backend
+        self.files: list[str] = []
 
     def read_files(self, files: list[str]) -> ir.Table:
         """The rows of Parquet or CSV files; folders named column=value are columns."""
-        return reading(lambda: self.view(self._reader(files)))
+        self.files = files
+        return reading(lambda: self.view(self._reader(files)), files)
 
     def view(self, frame: Any) -> ir.Table:
         """A Spark DataFrame as an Ibis table."""
@@ -59,7 +61,7 @@ class Spark:
         return str(self.backend.compile(expression, pretty=True))
 
     def fetch(self, expression: ir.Table) -> pa.Table:
-        return reading(lambda: self.backend.to_pyarrow(expression))
+        return reading(lambda: self.backend.to_pyarrow(expression), self.files)
 
     def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
         """Spark checks checksums while it reads."""
@@ -113,7 +115,7 @@ class Spark:
             answer = frame.mapInArrow(part, "total array<string>").collect()
             return [np.array([int(value) for value in row.total], dtype=object) for row in answer]
 
-        return reading(run)
+        return reading(run, self.files)
 
 
 def connect(master: str) -> Spark:

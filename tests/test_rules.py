@@ -1,0 +1,172 @@
+"""What shaped the rows is on record, in words that are public, short and the same every time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import ibis
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ibis import _
+
+import leastnoise as ln
+from leastnoise import rules
+from leastnoise.errors import InvalidParameter
+from leastnoise.graphs import Graph
+from leastnoise.testing import aggregate
+
+FRAME = pd.DataFrame(
+    {
+        "unit": [1, 2, 3, 4],
+        "hour": [1, 2, 3, 4],
+        "zone": ["a", "b", "a", "secret"],
+        "fare": [1.5, 2.0, 3.2, 4.0],
+        "time": pd.to_datetime(["2013-01-01 00:30"] * 4),
+        "lon": [0.0, 1.0, 2.0, 3.0],
+        "lat": [0.0, 1.0, 2.0, 3.0],
+    }
+)
+CONDITIONS = {
+    "hour < 3": "hour < 3",
+    "hour<3\n  and\tzone = 'a  b'": "hour<3 and zone = 'a b'",
+    "zone != '\x1b[2J\u202e'": "zone != '?[2J?'",
+}
+EXPRESSIONS = {
+    "comparison": (_.hour < 3, "hour < 3"),
+    "junction": ((_.hour < 3) & ~(_.zone == "it's"), "(hour < 3) AND NOT (zone = 'it''s')"),
+    "a function": (lambda rows: rows.fare.between(1, 2), "fare BETWEEN 1 AND 2"),
+    "few values": (_.zone.isin(["a", "b"]), "zone IN ('a', 'b')"),
+    "many values": (_.hour.isin(list(range(5000))), "hour IN (5000 values)"),
+}
+
+
+@pytest.fixture
+def rows() -> ln.Table:
+    return ln.table(FRAME, unit="unit")
+
+
+@pytest.mark.parametrize("text", CONDITIONS)
+def test_a_text_is_recorded_as_it_was_written_on_one_line(rows, text):
+    assert rows.where(text).count(max_rows=1).describe().startswith(f"rows (1 bin), where {CONDITIONS[text]}; one unit")
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_an_expression_is_recorded_as_sql(rows, name):
+    given, words = EXPRESSIONS[name]
+    assert f", where {words};" in rows.where(given).count(max_rows=1).describe()
+
+
+def test_every_step_is_recorded_in_its_order(rows):
+    made = rows.where("hour < 9").derive(late=_.hour > 20, cell=ln.lattice("lon", "lat", 0.5)).where(~_.late)
+    graph = Graph.from_edges(2, [(0, 1)], coordinates=np.array([[0.0, 0.0], [1.0, 1.0]]))
+    made = made.nearest(graph, lon="lon", lat="lat", within=200, name="node")
+    assert made.rules == (
+        "where hour < 9",
+        "with late = hour > 20",
+        "with cell = cells of 0.5 over lon and lat",
+        "where NOT (late)",
+        "with node = nearest of 2 nodes within 200 m of lon, lat",
+    )
+    assert ", ".join(made.rules) in made.count(max_rows=1).describe()
+
+
+def test_the_record_is_in_the_release_its_file_its_page_and_the_ledger(rows, tmp_path):
+    condition = "zone = '<b>' and hour < 3"
+    book = ln.Budget.open(tmp_path / "a.ledger", epsilon=1, delta=1e-6)
+    question = rows.where(condition).histogram("hour", keys=range(3), max_rows=1)
+    made = question.release(budget=book, share=0.5)
+    made.save(tmp_path / "r.parquet")
+    made.report(tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert condition in made.query == ln.load(tmp_path / "r.parquet").query == book.history()[-1].query
+    assert condition in made.explain()
+    assert "where zone = &#x27;&lt;b&gt;&#x27; and hour &lt; 3" in page
+    assert "zone = '<b>'" not in page
+
+
+def test_every_kind_of_answer_explains_its_question(rows):
+    asked = rows.where("hour < 3")
+    huge = {"hour": range(2**20), "lon": ln.domain.Edges(tuple(np.linspace(0, 1, 2**7 + 1)))}
+    for question in (
+        asked.mean("fare", clip=(0, 5), max_rows=1),
+        asked.quantile("fare", 0.5, clip=(0, 5), max_rows=1),
+        asked.histogram("hour", "lon", keys=huge, max_rows=1),
+        asked.histogram("zone", max_rows=1),
+        asked.vector_sum(["lon", "lat"], clip_norm=1.0, max_rows=1),
+    ):
+        assert f"The question: {question.describe()}." in question.release(epsilon=1, delta=1e-6).explain()
+
+
+def test_quantiles_tell_their_levels_and_their_clip(rows):
+    told = rows.quantile("fare", [0.5, 0.9], clip=(0, 5), max_rows=2).describe()
+    assert told.startswith("quantiles 0.5, 0.9 by fare (1000 bins), clipped to [0.0, 5.0]; one unit keeps")
+
+
+def test_one_is_singular(rows):
+    told = rows.count(max_rows=1).describe()
+    assert "(1 bin)" in told
+    assert told.endswith("keeps at most 1 row, 1 in a bin, 1 bin; neighbours add-remove")
+    assert "2 components" in rows.vector_sum(["lon", "lat"], clip_norm=1.0, max_rows=1).describe()
+
+
+def test_a_query_is_one_line(rows):
+    question = rows.where("hour\n<\n3").count(max_rows=2)
+    assert repr(question) == f"<Query: {question.describe()}>"
+    assert "\n" not in repr(question)
+
+
+def test_no_row_is_in_the_record(rows):
+    """A table inside a condition is refused; of a long list its length is told; of an array as well."""
+    with pytest.raises(InvalidParameter):
+        rows.where(lambda t: t.zone.isin(ibis.memtable(pa.table({"k": FRAME["zone"]})).k))
+    listed = rows.where(_.zone.isin([*FRAME["zone"], *"cdefghijkl"])).where("hour < 3")
+    assert listed.rules == ("where zone IN (14 values)", "where hour < 3")
+    arrays = ln.table(pa.table({"unit": [1], "a": [[1.0] * 20]}), unit="unit")
+    assert arrays.where(lambda t: t.a == [9.5] * 20).rules == ("where a = [20 values]",)
+
+
+def test_what_has_no_sql_says_so_and_no_more(rows, monkeypatch):
+    def fails(*_: object, **__: object) -> None:
+        raise RecursionError("secret")
+
+    monkeypatch.setattr(ibis, "to_sql", fails)
+    made = rows.where(_.hour < 3).derive(x=_.hour + 1)
+    assert made.rules == ("where a condition of Python", "with x = a value of Python")
+
+
+def test_the_words_do_not_change_from_process_to_process():
+    code = (
+        "import leastnoise as ln, pandas as pd; from ibis import _; "
+        "t = ln.table(pd.DataFrame({'u': [1], 'x': [0.5]}), unit='u').derive(y=lambda r: r.x.floor()); "
+        "print(t.where((_.y > 1) | (_.x < 2)).count(max_rows=1).describe())"
+    )
+    told = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout for _ in "12"
+    ]
+    assert told[0] == told[1]
+    assert "with y = CAST(FLOOR(x) AS BIGINT), where (y > 1) OR (x < 2)" in told[0]
+    assert "0x" not in told[0]
+
+
+@given(st.lists(st.text(max_size=3000), max_size=5))
+def test_the_record_has_a_greatest_length_and_is_one_line(texts):
+    told = rules.told(tuple(f"where {rules.one_line(text)}" for text in texts))
+    assert len(told) <= rules.LONGEST + 80
+    assert told.isprintable()
+
+
+def test_records_that_differ_beyond_the_cut_are_told_apart():
+    long = "x" * rules.LONGEST
+    assert rules.told((long + "a",)) != rules.told((long + "b",))
+
+
+def test_the_same_rows_are_kept_however_a_condition_is_written():
+    frame = pd.DataFrame({"unit": np.arange(2000) % 50, "bin": np.arange(2000) % 40, "x": np.arange(2000) % 7})
+    asked = [ln.table(frame, unit="unit").where(way) for way in ("x < 5", "x<5", _.x < 5)]
+    first, *others = [aggregate(t.histogram("bin", keys=range(40), max_rows=3)).values.tolist() for t in asked]
+    assert all(other == first for other in others)
