@@ -234,7 +234,8 @@ def _first_rows(made: Any) -> Table:
     found = made.to_arrow()
     table = Table(caption=f"the first {_SHOWN} of {found.num_rows:,} rows" if found.num_rows > _SHOWN else None)
     for name in found.column_names:
-        table.add_column(escape(shown(name)), justify="right")
+        sure = " (95 %)" if name in ("low", "high") and hasattr(made, "parts") else ""
+        table.add_column(escape(shown(name)) + sure, justify="right")
     for row in found.slice(0, _SHOWN).to_pylist():
         table.add_row(*(f"{cell:.6g}" if isinstance(cell, float) else escape(shown(cell)) for cell in row.values()))
     return table

@@ -249,11 +249,11 @@ class Release(Frames):
         what = self._what()
         each = "it" if self.bins == 1 else "each"
         spread = f"standard deviation {self.std:.4g}{self._typically()}"
-        lines = [
-            f"{what} with {self.mechanism.capitalize()} noise added to {each} ({spread}).",
-            self.note,
-            self._promise(),
-        ]
+        return f"{what} with {self.mechanism.capitalize()} noise added to {each} ({spread}).\n{self.promised()}"
+
+    def promised(self) -> str:
+        """Whom it protects and how well: the part of `explain` that is true of whatever is computed from it."""
+        lines = [self.note, self._promise()]
         if self.threshold is not None:
             lines.append(
                 f"Bins were not listed in advance: only those with a noisy count of {self.threshold} or more show, "

@@ -161,14 +161,11 @@ def noise(contents: Contents) -> str:
     release = contents.release
     if release is None:
         return ""
-    half = release.law.half_width(0.95)
     if hasattr(contents.of, "centre"):
-        return (
-            f"Each mean is a noisy sum over a noisy count; a sum is off by at most {half:,.4g}, 95 % of the time. "
-            "The interval of a mean allows for the noise of both."
-        )
+        return f"A mean is a noisy sum over a noisy count. {contents.of.errors_in_words()}"
     if hasattr(contents.of, "levels"):
-        return f"The histogram behind the quantiles is off by at most {half:,.4g} in a step, 95 % of the time."
+        return str(contents.of.errors_in_words())
+    half = release.law.half_width(0.95)
     if release.threshold is not None:
         return (
             "Noise was added to every bin, and only bins whose noisy count passed the threshold show, which makes them "
