@@ -245,6 +245,34 @@ def test_a_thresholded_release_says_why_it_is_not_denoised(tmp_path: Path) -> No
     assert "follows no denoiser's law" in Page(pages.write("sparse", tmp_path).read_text()).text
 
 
+def test_the_sensitivity_shown_is_the_one_that_made_the_noise() -> None:
+    asked: Any = {"sensitivity": 5**0.5, "l1_sensitivity": 5, "epsilon": 0.5}
+    shown = {}
+    for mechanism, delta in (("gaussian", 1e-6), ("laplace", 0)):
+        release = ln.release(np.arange(9), delta=delta, mechanism=mechanism, **asked)
+        shown[mechanism] = dict(words.facts(contents.gather(release, estimate=None, graph=None)))
+    assert shown["gaussian"]["L2 sensitivity"] == "2.23607"
+    assert shown["laplace"]["L1 sensitivity"] == "5"
+    assert not {"sensitivity", "L1 sensitivity"} & set(shown["gaussian"])
+    assert not {"sensitivity", "L2 sensitivity"} & set(shown["laplace"])
+    old = replace(release, l1_sensitivity=None)
+    assert "2.23607" not in Page(report.page(old, estimate=None)).text
+
+
+def test_the_page_of_an_estimate_tells_the_promise_of_its_release(tmp_path: Path) -> None:
+    release = replace(
+        ln.release(np.arange(9), sensitivity=1, epsilon=0.5, delta=1e-6), unit="taxi_id", limits={"max_rows": 3}
+    )
+    made, plain = (Page(report.page(of, estimate=None)).text for of in (release.denoise(), release))
+    sentence = words.promise(contents.gather(release, estimate=None, graph=None))
+    for told in (sentence, release.id, "one taxi (the column taxi_id)", "max_rows = 3", "one more or one fewer"):
+        assert told in made
+        assert told in plain
+    assert "not in this file" not in made
+    unknown = Page(report.page(ln.wrap(np.arange(9.0), sigma=1.0).denoise())).text
+    assert "not in this file" in unknown
+
+
 def test_the_estimators_are_compared() -> None:
     estimate = pages.kind("junctions").denoise()
     page = Page(report.page(pages.kind("junctions"), estimate=estimate))

@@ -58,6 +58,11 @@ class Contents:
         return next((np.asarray(c.values, dtype=float) for c in self.numbers if c.name == name), None)
 
     @property
+    def promised(self) -> Any:
+        """Who knows guarantee, delta, unit and limits: the release, or the estimate that was made from one."""
+        return self.estimate if self.release is None else self.release
+
+    @property
     def decimals(self) -> int:
         """Decimals that people are shown: to a hundredth of the narrowest interval's half, or finer.
 

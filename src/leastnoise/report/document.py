@@ -98,7 +98,8 @@ def _pictures(contents: Contents) -> dict[str, Picture]:
     release = contents.release
     if release is not None:
         made["law"] = charts.noise(release.law)
-        made["tradeoff"] = charts.tradeoff(release.guarantee) if release.guarantee is not None else None
+    guarantee = contents.promised.guarantee
+    made["tradeoff"] = None if guarantee is None else charts.tradeoff(guarantee)
     return {name: picture for name, picture in made.items() if picture is not None}
 
 
@@ -200,7 +201,8 @@ def _check(contents: Contents) -> str:
 def _made(contents: Contents) -> str:
     release = contents.release
     if release is None:
-        return ""
+        source = contents.promised.release
+        return "" if source is None else f"Made from release {escape(source)}."
     query = f"{escape(release.query)}. " if release.query else ""
     day = f"{release.made:%Y-%m-%d}"
     return f'{query}Made <time datetime="{day}">{day}</time>, release {escape(release.id)}.'

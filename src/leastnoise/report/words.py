@@ -73,10 +73,13 @@ def lead(contents: Contents) -> str:
     if release is None:
         estimate = contents.estimate
         method = estimate.method if estimate is not None else "unknown"
-        return (
-            f"{contents.size:,} noisy values, and an estimate of the truth behind them by {method}. What was "
-            "promised to the people in the data is told by the release that this estimate was made from."
-        )
+        what = f"{contents.size:,} noisy values, and an estimate of the truth behind them by {method}"
+        if estimate is None or estimate.guarantee is None:
+            return (
+                f"{what}. What was promised to the people in the data is told by the release that this estimate was "
+                "made from."
+            )
+        return f"{what}. The noise limits what anybody can learn from them about any one {unit(contents)}."
     by = "" if contents.size == 1 else f", one for each {_bins(contents)}"
     law = "Gaussian" if getattr(release, "mechanism", "gaussian") == "gaussian" else "Laplace"
     what = f"{contents.size:,} {_kind(contents).lower()}{by}, published with {law} noise"
@@ -93,14 +96,13 @@ def _bins(contents: Contents) -> str:
 
 def unit(contents: Contents) -> str:
     """Whom it protects."""
-    column = getattr(contents.release, "unit", None) or "person"
+    column = getattr(contents.promised, "unit", None) or "person"
     return column.removesuffix("_id").replace("_", " ") or column
 
 
 def promise(contents: Contents) -> str:
     """The guarantee as one sentence."""
-    release = contents.release
-    guarantee = None if release is None else release.guarantee
+    guarantee = getattr(contents.promised, "guarantee", None)
     if guarantee is None:
         return "What is promised is known to whoever added the noise, and is not in this file."
     whom = unit(contents)
@@ -117,26 +119,32 @@ def promise(contents: Contents) -> str:
 
 def facts(contents: Contents) -> list[tuple[str, str]]:
     """The guarantee and the noise in numbers."""
-    release = contents.release
-    if release is None:
-        estimate = contents.estimate
-        return [] if estimate is None else [("noise", f"{estimate.noise}, standard deviation {estimate.sigma:.6g}")]
-    whom, column = unit(contents), getattr(release, "unit", None)
+    promised, release = contents.promised, contents.release
+    whom, column = unit(contents), getattr(promised, "unit", None)
     told = f"one {whom}" if column in (None, whom) else f"one {whom} (the column {column})"
-    rows = [*_guarantee(release), ("protects", told)]
-    law = release.law
-    rows.append(
-        ("noise", f"{getattr(release, 'mechanism', 'gaussian').capitalize()}, standard deviation {law.std:.6g}")
-    )
-    if release.sensitivity is not None:
-        rows.append(("sensitivity", f"{release.sensitivity:.6g}"))
+    rows = _guarantee(promised)
+    rows += [("protects", told)] if rows or release is not None else []
+    rows += [_noise_of_estimate(promised)] if release is None else _noise(release)
+    if promised.limits:
+        rows.append(("limits", ", ".join(f"{name} = {value:,}" for name, value in promised.limits.items())))
+    return rows
+
+
+def _noise_of_estimate(estimate: Any) -> tuple[str, str]:
+    return ("noise", f"{estimate.noise.capitalize()}, standard deviation {estimate.sigma:.6g}")
+
+
+def _noise(release: Any) -> list[tuple[str, str]]:
+    law = getattr(release, "mechanism", "gaussian")
+    rows = [("noise", f"{law.capitalize()}, standard deviation {release.law.std:.6g}")]
+    norm, hidden = ("L1", release.l1_sensitivity) if law == "laplace" else ("L2", release.sensitivity)
+    if hidden is not None:
+        rows.append((f"{norm} sensitivity", f"{hidden:.6g}"))
     if getattr(release, "grid", 0):
         rows.append(("grid", f"values are multiples of {release.grid:g}"))
     if release.threshold is not None:
         least = getattr(release, "at_least", release.threshold)
         rows.append(("threshold", f"only noisy counts of {least:,} or more show"))
-    if release.limits:
-        rows.append(("limits", ", ".join(f"{name} = {value:,}" for name, value in release.limits.items())))
     return rows
 
 
@@ -196,7 +204,9 @@ def cite(contents: Contents, name: str) -> str:
     """How to cite the release."""
     release = contents.release
     if release is None:
-        return f"{name}. Denoised with leastnoise {VERSION}."
+        made = contents.promised
+        source = "" if made.guarantee is None else f" from the differentially private release {made.release}"
+        return f"{name}. Denoised with leastnoise {VERSION}{source}. {_short_promise(made)}".strip()
     return (
         f"{name}. Differentially private release {release.id}, made {release.made:%Y-%m-%d} with leastnoise "
         f"{release.version}. {_short_promise(release)}"
@@ -223,10 +233,13 @@ def check(contents: Contents) -> list[tuple[str, str]]:
             'import leastnoise as ln\n\nr = ln.load("release.parquet")\nprint(r.explain())',
         )
     ]
-    if release is None:
+    promise, name = contents.promised.guarantee, getattr(contents.promised, "release", None)
+    if release is None and promise is None:
         return steps
-    promise, scale = release.guarantee, getattr(release, "scale", getattr(release, "sigma", math.nan))
-    if isinstance(promise, GaussianDP):
+    if release is not None:
+        name = release.id
+    if isinstance(promise, GaussianDP) and release is not None:
+        scale = getattr(release, "scale", getattr(release, "sigma", math.nan))
         delta = release.delta or 1e-6
         steps.append(
             (
@@ -246,10 +259,10 @@ def check(contents: Contents) -> list[tuple[str, str]]:
         )
     steps.append(
         (
-            f"If it was paid from a budget, the ledger has its entry under {release.id}:",
+            f"If it was paid from a budget, the ledger has its entry under {name}:",
             (
                 'book = ln.Budget.open("city.ledger")\nbook.verify()\n'
-                f"print([e for e in book.history() if e.release == {release.id!r}])"
+                f"print([e for e in book.history() if e.release == {name!r}])"
             ),
         )
     )
