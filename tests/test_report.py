@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import leastnoise as ln
 import pages
-from leastnoise import errors, report
+from leastnoise import digits, errors, report
 from leastnoise.domain import Domain, Lattice, listed, product
 from leastnoise.graphs import Graph
 from leastnoise.report import contents, document, words
@@ -197,6 +197,17 @@ def test_the_bin_of_nulls_is_not_the_key_none() -> None:
     assert len(set(zip(chart["across"], chart["along"], strict=True))) == plane.size
 
 
+def test_names_keep_the_order_of_the_keys() -> None:
+    sizes, towns = ["small", "large", "huge"], ["Ulm", "Aš", "none"]
+    plane = product(["size", "town"], {"size": sizes, "town": towns})
+    release = replace(ln.wrap(np.arange(9.0), sigma=1.0), domain=plane)
+    spec = json.loads(Page(report.page(release, estimate=None)).data)["pictures"]["chart"]["spec"]["encoding"]
+    assert (spec["x"]["sort"], spec["y"]["sort"]) == (towns, sizes)
+    rising = replace(release, domain=product(["hour", "town"], {"hour": range(3), "town": towns}))
+    spec = json.loads(Page(report.page(rising, estimate=None)).data)["pictures"]["chart"]["spec"]["encoding"]
+    assert spec["y"]["sort"] == ["2", "1", "0"]
+
+
 def test_times_keep_their_seconds() -> None:
     times = listed(("when",), [datetime(2013, 1, 1, 0, 30, second) for second in (0, 5)])
     page = Page(report.page(replace(ln.wrap([1.0, 2.0], sigma=1.0), domain=times)))
@@ -278,7 +289,7 @@ def test_the_estimators_are_compared() -> None:
     page = Page(report.page(pages.kind("junctions"), estimate=estimate))
     for name, error in estimate.parameters["errors"].items():
         assert ("as published" if name == "raw" else name.replace("_", " ")) in page.text
-        assert f"{error:,.4g}" in page.text
+        assert (f"{error:,.4g}" if name == "raw" else digits.about(error)) in page.text
 
 
 def test_mistakes_are_sentences(tmp_path: Path) -> None:
@@ -318,6 +329,11 @@ def test_the_command_writes_a_map(tmp_path: Path) -> None:
     assert chart["columns"]["label"] == ["a", "b", "c"]
     assert chart["columns"]["x"] == sorted(chart["columns"]["x"])
     assert "Places" in page.text
+    assert done.stderr == ""
+    pq.write_table(pa.table({"id": ["c", "a", "b"]}), tmp_path / "nodes.parquet")
+    bare = run("report", str(tmp_path / "map.parquet"), *both)
+    assert bare.returncode == 0
+    assert "has no columns lon and lat, so the page has no map" in " ".join(bare.stderr.split())
     alone = run("report", str(tmp_path / "map.parquet"), *both[2:])
     assert alone.returncode == 2
     assert "--graph FILE" in alone.stderr

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from leastnoise import errors, parameters, storage
+from leastnoise.digits import about
 from leastnoise.domain import Domain
 from leastnoise.frames import Frames
 from leastnoise.guarantee import Promise, guarantee_facts, promise_in_words, read_guarantee
@@ -135,7 +136,7 @@ class Estimate(Frames):
         if seen["rmse"] is None:
             lines.append(f"The noise was {self.sigma:.4g}; what is left of it cannot be told without the truth.")
         else:
-            lines.append(f"The error is estimated at {seen['rmse']:.4g} a bin; it was {self.sigma:.4g} before.")
+            lines.append(f"The error is estimated at {about(seen['rmse'])} a bin; it was {self.sigma:.4g} before.")
         if self.guarantee is not None:
             lines.append(f"It reads only what release {self.release} published, and so keeps its promise.")
             lines.append(promise_in_words(self.guarantee, delta=self.delta, unit=self.unit))

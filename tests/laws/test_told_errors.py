@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import leastnoise as ln
-from leastnoise import digits, report
+from leastnoise import digits, plot, report
 from leastnoise.law import Gaussian, Laplace
 from leastnoise.means import MeanRelease, half_widths
 from leastnoise.quantiles import QuantileRelease, rank_error
@@ -119,3 +122,29 @@ def test_the_page_of_a_mean_tells_the_error_of_the_sum_that_it_shows() -> None:
     text = report.page(made)
     assert f"a sum is off by at most {digits.rounded(made.half_widths().sum)}" in text
     assert f"off by at most {made.parts.law.half_width(0.95):,.4g}" not in text
+
+
+def test_an_estimated_error_is_told_to_two_digits_and_kept_to_all(tmp_path: Path) -> None:
+    release = ln.release(np.arange(400) % 7, sensitivity=1, epsilon=0.2, delta=1e-6)
+    estimate = release.denoise()
+    assert estimate.rmse is not None
+    told, every = digits.about(estimate.rmse), f"{estimate.rmse:.3g}"
+    candidates = [e for name, e in estimate.parameters["errors"].items() if name != "raw"]
+    for text in (
+        estimate.explain(),
+        report.page(release, estimate=estimate),
+        *(child.get_text() for child in estimate.plot().texts),
+        *(child.get_text() for child in plot.weights(estimate).texts if "error" in child.get_text()),
+    ):
+        assert told in " ".join(text.split())
+        assert every == told.removeprefix("about ") or f" {every}" not in text
+    for error in candidates:
+        assert digits.about(error) in estimate.explain()
+    estimate.save(tmp_path / "e.parquet")
+    assert ln.load(tmp_path / "e.parquet").rmse == estimate.rmse
+
+
+@given(number=st.floats(1e-300, 1e300), size=st.integers(2, 6))
+def test_digits_are_rounded_not_lost(number: float, size: int) -> None:
+    shown = float(digits.rounded(number, size).replace(",", ""))
+    assert shown == float(f"{number:.{size - 1}e}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from leastnoise import errors, labels
+from leastnoise.digits import about
 from leastnoise.parameters import Floats, Number
 from leastnoise.plot import canvas, maps
 from leastnoise.plot.canvas import BLUE, FAINT, INK, ORANGE, QUIET, SKY
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from leastnoise.graphs import Graph
 
 FEW = 40  # bins that still have room for a name
+LETTERS, LINES, SLANTED = 66, 24, 20  # of names that have room below and beside an image; columns whose names may slant
 
 
 class Published(Protocol):
@@ -60,7 +62,7 @@ def estimate(estimate: Estimate, *, graph: Graph | None = None, ax: Axes | None 
     if graph is not None:
         return maps.map(graph, estimate=estimate, ax=ax)
     values, noisy = column(estimate, "value"), column(estimate, "noisy")
-    left = "unknown" if estimate.rmse is None else f"{estimate.rmse:.4g} a bin (estimated without the truth)"
+    left = "unknown" if estimate.rmse is None else f"{about(estimate.rmse)} a bin (estimated without the truth)"
     told = f"{values.size:,} values denoised by {estimate.method}: error {left}, before {estimate.sigma:.4g}."
     plane = labels.plane(estimate.domain)
     if plane is None and len(estimate.values.shape) == 2:
@@ -163,7 +165,7 @@ def _image(values: Floats, plane: labels.Plane, told: str, title: str, ax: Axes 
     colours = maps.scale([values], signed=None)
     picture = ax.imshow(
         values.reshape(plane.rows, plane.columns),
-        origin="lower",
+        origin="upper" if plane.downward else "lower",
         extent=plane.extent,
         cmap=colours.map,
         norm=colours.norm,
@@ -171,11 +173,40 @@ def _image(values: Floats, plane: labels.Plane, told: str, title: str, ax: Axes 
         aspect="equal" if plane.extent else "auto",
     )
     maps.colour_bar(picture, ax, colours)
+    below = _name_cells(ax, plane)
     ax.set_xlabel(plane.across, parse_math=False)
     ax.set_ylabel(plane.along, parse_math=False)
     canvas.heading(ax, title)
-    canvas.caption(ax, told)
+    canvas.caption(ax, told, below=36.0 + below)
     return ax
+
+
+def _name_cells(ax: Axes, plane: labels.Plane) -> float:
+    """The keys beside the cells, in their order; one in several where there are many. Returns the points that long
+    names reach below a line."""
+    if plane.down is not None:
+        places = _spread(plane.rows, LINES)
+        ax.set_yticks(places, _keys(plane.down, places), parse_math=False)
+    if plane.over is None:
+        return 0.0
+    longest = max(len(name) for name in _keys(plane.over, _spread(plane.columns, LETTERS)))
+    places = _spread(plane.columns, LETTERS // (longest + 2))
+    if len(places) == plane.columns or plane.columns > SLANTED:
+        ax.set_xticks(places, _keys(plane.over, places), parse_math=False)
+        return 0.0
+    places = list(range(plane.columns))
+    names = _keys(plane.over, places)
+    ax.set_xticks(places, names, rotation=40, ha="right", rotation_mode="anchor", parse_math=False)
+    return 3.6 * longest
+
+
+def _keys(axis: Any, places: list[int]) -> list[str]:
+    return [_short(labels.text(axis.key(place))) for place in places]
+
+
+def _spread(count: int, room: int) -> list[int]:
+    """Every place, or one in so many that they have room."""
+    return list(range(0, count, -(-count // max(1, room))))
 
 
 def _short(name: str, most: int = 28) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from leastnoise import errors
+from leastnoise.digits import about
 from leastnoise.parameters import Floats
 from leastnoise.plot import canvas
 from leastnoise.plot.canvas import INK, QUIET
@@ -200,6 +201,6 @@ def _told(raw: Any, estimate: Any) -> str:
         loud = " SEEDED: hides nothing." if getattr(raw, "seeded", False) else ""
         lines.append(f"Noise of standard deviation {raw.std:.4g}; {promise}.{loud}")
     if hasattr(estimate, "method"):
-        left = "unknown" if estimate.rmse is None else f"{estimate.rmse:.3g}"
+        left = "unknown" if estimate.rmse is None else about(estimate.rmse)
         lines.append(f"Denoised by {estimate.method}: estimated error {left} a node.")
     return " ".join(lines)

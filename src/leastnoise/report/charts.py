@@ -207,8 +207,9 @@ def _image(contents: Contents) -> Picture:
     columns, rows, across, note = _cells(contents, plane)
     scale = _colours(alt, contents, columns)
     base = _shown(alt, alt.Chart(alt.NamedData("bins")))
-    x = alt.X("across:O", title=plane.across, axis=_ticks(alt, columns["across"], across, labelAngle=0))
-    y = alt.Y("along:O", title=plane.along, sort="descending", axis=_ticks(alt, columns["along"], rows))
+    over, up = (list(dict.fromkeys(columns[name])) for name in ("across", "along"))  # names keep the keys' own order
+    x = alt.X("across:O", title=plane.across, sort=over, axis=_ticks(alt, over, across, **_turned(plane)))
+    y = alt.Y("along:O", title=plane.along, sort=up if plane.downward else up[::-1], axis=_ticks(alt, up, rows))
     colour = alt.Color("shown:Q", scale=scale, title=None, legend=alt.Legend(format=",.3~r"))
     chart = base.mark_rect(cornerRadius=0).encode(x=x, y=y, color=colour, tooltip=_tooltip(alt, contents))
     chart = chart.add_params(alt.param(name="column", value=_first(contents)))
@@ -218,9 +219,15 @@ def _image(contents: Contents) -> Picture:
 
 def _ticks(alt: Any, keys: list[Any], count: int, **options: Any) -> Any:
     """An axis of cells with a label on every one of a few, on one in several of many."""
-    distinct = list(dict.fromkeys(keys))
     every = 1 if count <= 24 else math.ceil(count / 8)
-    return alt.Axis(values=distinct[::every], ticks=False, domain=False, **options)
+    return alt.Axis(values=keys[::every], ticks=False, domain=False, **options)
+
+
+def _turned(plane: labels.Plane) -> dict[str, Any]:
+    """Level, but long names in a row slant, or they would hide one another."""
+    few = plane.over is not None and plane.columns <= 24
+    letters = sum(len(_name(plane.over.key(i))) + 2 for i in range(plane.columns)) if few else 0
+    return {"labelAngle": -40, "labelLimit": 120} if letters > 90 else {"labelAngle": 0}
 
 
 def _cells(contents: Contents, plane: labels.Plane) -> tuple[Rows, int, int, str]:

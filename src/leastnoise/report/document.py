@@ -18,6 +18,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any, Literal
 
 from leastnoise import errors, storage
+from leastnoise.digits import about, rounded
 from leastnoise.report import charts, words
 from leastnoise.report.charts import Picture
 from leastnoise.report.contents import MOST, Contents, gather, plain, thinned
@@ -26,6 +27,9 @@ from leastnoise.version import VERSION
 if TYPE_CHECKING:
     from leastnoise.estimate import Estimate
     from leastnoise.graphs import Graph
+
+
+PUBLISHED = "as published"  # its error is known, the others are estimates
 
 
 def write(
@@ -160,7 +164,7 @@ def _estimators(contents: Contents) -> str:
     weights = dict(estimate.parameters.get("weights") or {})
     found = dict(estimate.parameters.get("errors") or {})
     rows = [(name, float(error), weights.get(name)) for name, error in found.items() if name != "raw"]
-    rows = [*rows, ("as published", estimate.sigma, weights.get("raw"))]
+    rows = [*rows, (PUBLISHED, estimate.sigma, weights.get("raw"))]
     rows.sort(key=lambda row: row[1])
     mixture = "the mixture" if weights else estimate.method
     every = [(mixture, estimate.rmse, None), *rows]
@@ -181,7 +185,7 @@ def _estimator(name: str, error: float, share: float | None, part: float, chosen
     weight = "" if share is None else f"<td>{100 * share:.3g} %</td>" if share else "<td></td>"
     return (
         f'<tr{" class=chosen" if chosen else ""}><th scope="row">{escape(name.replace("_", " "))}</th>'
-        f"<td>{error:,.4g}</td>{weight}"
+        f"<td>{rounded(error) if name == PUBLISHED else about(error)}</td>{weight}"
         f'<td class="bar" aria-hidden="true"><span style="width:{100 * part:.1f}%"></span></td></tr>'
     )
 

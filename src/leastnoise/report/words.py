@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leastnoise import labels
+from leastnoise.digits import about, rounded
 from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.report.contents import Contents
 from leastnoise.version import VERSION
@@ -196,7 +197,7 @@ def denoising(contents: Contents) -> str:
         return f"Denoised by {estimate.method}. How much error is left cannot be told without the truth."
     return (
         f"Denoising costs no privacy: it reads only what is published. The typical error of a value is estimated at "
-        f"{rmse:,.3g}; before, it was {estimate.sigma:,.3g}."
+        f"{about(rmse)}; before, it was {rounded(estimate.sigma, 3)}."
     )
 
 
