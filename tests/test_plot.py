@@ -193,3 +193,9 @@ def test_an_image_of_two_columns_names_its_keys(size: int) -> None:
     assert names == [towns[int(place)] for place in ax.get_xticks()]
     assert names == towns if size < 20 else 2 <= len(names) < 20
     assert ax.images[0].origin == "upper"  # names are read from the top
+
+
+def test_a_map_says_what_its_colours_are() -> None:
+    with mpl.rc_context():
+        figure = village().figure
+        assert figure.axes[-1].get_ylabel() == "value"

@@ -24,6 +24,7 @@ from leastnoise import digits, errors, report
 from leastnoise.domain import Domain, Lattice, listed, product
 from leastnoise.graphs import Graph
 from leastnoise.report import contents, document, words
+from leastnoise.testing import seeded
 from test_cli import run
 
 
@@ -284,12 +285,42 @@ def test_the_page_of_an_estimate_tells_the_promise_of_its_release(tmp_path: Path
     assert "not in this file" in unknown
 
 
+def test_the_page_of_a_mean_is_about_its_column_and_shows_no_digits_of_noise(tmp_path: Path) -> None:
+    table = pages._table()
+    with seeded(7):
+        asked: Any = {"clip": (0, 40), "max_rows": 1}
+        one = table.mean("fare", **asked).release(epsilon=2, delta=1e-6)
+        each = table.mean("fare", by="town", keys=pages.TOWNS, **asked).release(epsilon=2, delta=1e-6)
+        middle = table.quantile("fare", [0.5], **asked).release(epsilon=2, delta=1e-6)
+    for of, told in ((one, "Mean fare"), (each, "Mean fare by town"), (middle, "Quantile of fare")):
+        of.save(tmp_path / "r.parquet", allow_seeded=True)
+        assert words.title(contents.gather(of, estimate=None, graph=None)) == told
+        assert words.title(contents.gather(ln.load(tmp_path / "r.parquet"), estimate=None, graph=None)) == told
+    shown = json.loads(Page(report.page(one)).data)["table"]
+    assert [column["title"] for column in shown] == ["Mean", "Low", "High", "Sum", "Rows"]
+    off = one.half_widths()
+    digits_of = {column["title"]: column["decimals"] for column in shown}
+    assert (digits_of["Sum"], digits_of["Rows"]) == (contents.decimals(off.sum), contents.decimals(off.count))
+    over = words.headline(contents.gather(each, estimate=None, graph=None))
+    assert over.label.startswith("over all bins")
+    law = json.loads(Page(report.page(one)).data)["pictures"]["law"]["spec"]["layer"][0]["encoding"]["x"]["axis"]
+    assert len(law["values"]) == 3
+
+
+@pytest.mark.parametrize("effort", ["cheap", "best"])
+def test_every_candidate_is_explained_on_the_page(effort: Any) -> None:
+    graph = Graph.path(60)
+    made = ln.wrap(np.sin(np.arange(60.0)) * 20, sigma=3.0).denoise("auto", graph=graph, effort=effort)
+    assert set(made.parameters["errors"]) - {"raw"} <= set(words.ESTIMATORS)
+
+
 def test_the_estimators_are_compared() -> None:
     estimate = pages.kind("junctions").denoise()
     page = Page(report.page(pages.kind("junctions"), estimate=estimate))
     for name, error in estimate.parameters["errors"].items():
         assert ("as published" if name == "raw" else name.replace("_", " ")) in page.text
-        assert (f"{error:,.4g}" if name == "raw" else digits.about(error)) in page.text
+        assert digits.rounded(error, 4 if name == "raw" else 2) in page.text
+        assert name == "raw" or words.ESTIMATORS[name] in page.text
 
 
 def test_mistakes_are_sentences(tmp_path: Path) -> None:

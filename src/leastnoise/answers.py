@@ -224,10 +224,10 @@ def _dense(query: Any, integers: NDArray[np.int64], chosen: Recipe, /, **facts: 
     made = gate.publish(integers, chosen, kind=kind, domain=query.domain if simple else None, **facts)
     if query.kind in ("mean", "vector_mean"):
         centre, half, within = _middle(query)
-        domain = query.domain if query.kind == "mean" else None
-        return MeanRelease(parts=made, centre=centre, half=half, within=within, domain=domain)
+        domain, column = (query.domain, query.columns[0]) if query.kind == "mean" else (None, None)
+        return MeanRelease(parts=made, centre=centre, half=half, within=within, domain=domain, column=column)
     if query.kind == "quantile":
         axis = query.domain.axes[0]
         edges = np.array([axis.key(i)[0] for i in range(axis.size)] + [axis.high])
-        return QuantileRelease(parts=made, levels=query.levels, edges=edges)
+        return QuantileRelease(parts=made, levels=query.levels, edges=edges, column=query.by[0])
     return made

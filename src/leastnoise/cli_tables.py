@@ -19,6 +19,7 @@ from rich.table import Table
 
 from leastnoise import errors, parquet, storage
 from leastnoise.cli_words import shown
+from leastnoise.digits import rounded
 
 Source = Annotated[str, typer.Argument(help="Parquet or CSV: a path, a quoted glob, or a folder.")]
 Unit = Annotated[str, typer.Option(help="The column that names the protected person; several with commas.")]
@@ -237,7 +238,7 @@ def _first_rows(made: Any) -> Table:
         sure = " (95 %)" if name in ("low", "high") and hasattr(made, "parts") else ""
         table.add_column(escape(shown(name)) + sure, justify="right")
     for row in found.slice(0, _SHOWN).to_pylist():
-        table.add_row(*(f"{cell:.6g}" if isinstance(cell, float) else escape(shown(cell)) for cell in row.values()))
+        table.add_row(*(rounded(cell, 6) if isinstance(cell, float) else escape(shown(cell)) for cell in row.values()))
     return table
 
 

@@ -19,13 +19,13 @@ def rounded(number: float, digits: int = 4) -> str:
         return f"{number:.{digits}g}"
     decimals = digits - 1 - exponent
     text = f"{round(number, decimals):,.{max(0, decimals)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return text.rstrip("0").rstrip(".") if "." in text and digits > 2 else text  # of two digits a zero says something
 
 
 def about(number: float) -> str:
     """An estimate of an error, which is known to two digits at best.
 
-    >>> about(4.4132), about(1234.5)
-    ('about 4.4', 'about 1,200')
+    >>> about(4.4132), about(3.96), about(1234.5)
+    ('about 4.4', 'about 4.0', 'about 1,200')
     """
     return f"about {rounded(number, 2)}"

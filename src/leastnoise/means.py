@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from leastnoise.domain import Domain
+
+
+class Overall(NamedTuple):
+    """A mean over all bins, and where it lies."""
+
+    value: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,7 @@ class MeanRelease(Frames):
     half: float  # c: half the clip's width, or the norm that vectors were clipped to
     within: tuple[float, float]  # the clip
     domain: Domain | None = None  # of the means; `parts` has twice as many values, or one more for a vector
+    column: str | None = None  # whose means they are; None: not known (also in older files)
 
     @property
     def bins(self) -> int:
@@ -110,6 +119,17 @@ class MeanRelease(Frames):
         ends = self._fieller if normal else self._boxes
         low, high = ends(self.sums, counts, confidence)
         return Interval(np.clip(self.centre + low, *self.within), np.clip(self.centre + high, *self.within))
+
+    def overall(self, confidence: Number = 0.95) -> Overall:
+        """The mean over all bins, each row counting alike, with an interval: sum and count enclosed separately."""
+        confidence = parameters.number("confidence", confidence)
+        each = (1 + confidence) / 2
+        top, bottom = (self.parts.total(part, each) for part in (slice(0, self.bins), slice(self.bins, None)))
+        if bottom.low <= 0:
+            return Overall(float(np.clip(self.centre, *self.within)), *self.within)
+        ends = [total / count for total in (top.low, top.high) for count in (bottom.low, bottom.high)]
+        found = (top.value / bottom.value, min(ends), max(ends))
+        return Overall(*(float(np.clip(self.centre + self.half * end, *self.within)) for end in found))
 
     def half_widths(self, confidence: Number = 0.95) -> HalfWidths:
         """How far off a sum, a count, and a mean times its rows may be; a mean's own interval knows more of it."""
@@ -197,12 +217,14 @@ class MeanRelease(Frames):
             "half": self.half,
             "within": list(self.within),
             "domain": write_domain(self.domain),
+            "column": self.column,
         }
         storage.write(path, self.to_arrow(), what="mean release", facts=facts)
 
     @classmethod
     def read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> MeanRelease:
         """What `save` wrote."""
+        facts = {"column": None, **facts}  # which older files do not tell
         values = np.array(facts.pop("values"))
         storage.refuse_unknown(facts, {f.name for f in fields(cls)}, path)
         facts["domain"] = read_domain(facts["domain"], table)

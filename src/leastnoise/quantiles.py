@@ -53,6 +53,7 @@ class QuantileRelease(Frames):
     parts: Release
     levels: tuple[float, ...]
     edges: Floats  # one more than bins
+    column: str | None = None  # whose quantiles they are; None: not known (also in older files)
 
     @property
     def values(self) -> Floats:
@@ -129,15 +130,17 @@ class QuantileRelease(Frames):
             "values": self.parts.values.tolist(),
             "levels": list(self.levels),
             "edges": self.edges.tolist(),
+            "column": self.column,
         }
         storage.write(path, self.to_arrow(), what="quantile release", facts=facts)
 
     @classmethod
     def read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> QuantileRelease:
         """What `save` wrote."""
-        storage.refuse_unknown(facts, {"parts", "values", "levels", "edges"}, path)
+        facts = {"column": None, **facts}  # which older files do not tell
+        storage.refuse_unknown(facts, {"parts", "values", "levels", "edges", "column"}, path)
         parts = Release.of_facts(np.array(facts["values"]), facts["parts"], None, path)
-        return cls(parts=parts, levels=tuple(facts["levels"]), edges=np.array(facts["edges"]))
+        return cls(parts=parts, levels=tuple(facts["levels"]), edges=np.array(facts["edges"]), column=facts["column"])
 
 
 register("quantile release", QuantileRelease.read)

@@ -64,6 +64,21 @@ def test_a_mean_over_n_rows_is_off_by_no_more_than_was_expected(mechanism: str, 
     assert float((off <= made.half_widths().mean_times_rows / rows).mean()) > 0.95 - SLACK
 
 
+@pytest.mark.parametrize("mechanism", LAWS)
+@pytest.mark.parametrize("rows", [0, 3, 500])
+def test_the_mean_over_all_bins_lies_in_its_interval(mechanism: str, rows: int) -> None:
+    """At a confidence of 1 - 1e-7, which is the chance of a false alarm; and the interval is as narrow as it can be."""
+    made = means(mechanism, rows, 60)
+    found, usual = made.overall(1 - 1e-7), made.overall()
+    assert found.low <= usual.low <= usual.value == found.value <= usual.high <= found.high
+    if rows:
+        assert found.low <= 60 <= found.high
+        noise = made.parts.std * BINS**0.5 / (BINS * rows)  # of the mean of all, at the clip's centre
+        assert usual.high - usual.low < 2 * 2.5 * 2 * noise
+    else:
+        assert (usual.low, usual.high) == made.within
+
+
 @pytest.mark.parametrize("law", [Gaussian(40.0, 1.0), Laplace(40.0, 1.0), Gaussian(2.0, 1.0), Laplace(2.0, 1.0)])
 @pytest.mark.parametrize("ratio", [0.0, 0.3, 1.0, 1.4459, 30.0])
 def test_two_noises_together_stay_within_their_half_width(law: Gaussian | Laplace, ratio: float) -> None:

@@ -48,7 +48,7 @@ def release(
     told = _told(release)
     plane = labels.plane(domain)
     if plane is not None:
-        return _image(values, plane, told, "Published values", ax)
+        return _image(values, plane, told, "Published values", ax, release)
     low, high = (np.asarray(end, dtype=float) for end in release.interval(confidence))
     better = None if estimate is None else column(estimate, "value")
     told = f"{told} Lines are {100 * float(confidence):g} % intervals."
@@ -69,7 +69,7 @@ def estimate(estimate: Estimate, *, graph: Graph | None = None, ax: Axes | None 
         rows, columns = estimate.values.shape
         plane = labels.Plane(rows, columns, "column", "row", None)
     if plane is not None:
-        return _image(values, plane, told, "Denoised values", ax)
+        return _image(values, plane, told, "Denoised values", ax, estimate)
     names = (labels.title(estimate.domain), labels.of(estimate.domain, range(min(values.size, FEW))))
     draw = _bars if values.size <= FEW else _steps
     return draw(noisy, None, None, values, names, told, ax)
@@ -158,7 +158,7 @@ def _steps(
     return ax
 
 
-def _image(values: Floats, plane: labels.Plane, told: str, title: str, ax: Axes | None) -> Axes:
+def _image(values: Floats, plane: labels.Plane, told: str, title: str, ax: Axes | None, of: Any) -> Axes:
     if values.size != plane.rows * plane.columns:
         raise errors.ShapesDisagree(f"{values.size:,} values do not fill {plane.rows:,} by {plane.columns:,} cells.")
     ax = canvas.axes(ax, 6.0, 5.0)
@@ -172,7 +172,7 @@ def _image(values: Floats, plane: labels.Plane, told: str, title: str, ax: Axes 
         interpolation="nearest",
         aspect="equal" if plane.extent else "auto",
     )
-    maps.colour_bar(picture, ax, colours)
+    maps.colour_bar(picture, ax, colours, of)
     below = _name_cells(ax, plane)
     ax.set_xlabel(plane.across, parse_math=False)
     ax.set_ylabel(plane.along, parse_math=False)

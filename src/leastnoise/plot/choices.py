@@ -100,5 +100,5 @@ def weights(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
     left = (
         "" if estimate.rmse is None else f" Estimated error {about(estimate.rmse)} a bin; it was {estimate.sigma:.4g}."
     )
-    canvas.caption(ax, f"{estimate.bins:,} values.{left} Weights are chosen for the least unbiased risk.")
+    canvas.caption(ax, f"{estimate.bins:,} values.{left} Chosen for the least risk.")
     return ax

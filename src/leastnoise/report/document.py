@@ -18,10 +18,10 @@ from string import Template
 from typing import TYPE_CHECKING, Any, Literal
 
 from leastnoise import errors, storage
-from leastnoise.digits import about, rounded
+from leastnoise.digits import rounded
 from leastnoise.report import charts, words
 from leastnoise.report.charts import Picture
-from leastnoise.report.contents import MOST, Contents, gather, plain, thinned
+from leastnoise.report.contents import MOST, Contents, decimals, gather, plain, thinned
 from leastnoise.version import VERSION
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def page(
         paper=escape(words.PAPER),
         check=_check(contents),
         version=escape(VERSION),
-        data=_json({"name": name, "first": _first(pictures), "decimals": contents.decimals,
+        data=_json({"name": name, "first": _first(pictures),
                     "table": _table(thinned(contents)),
                     "pictures": {key: _drawn(picture) for key, picture in pictures.items()}}),
         vega=vega,
@@ -101,7 +101,7 @@ def _pictures(contents: Contents) -> dict[str, Picture]:
     made = {"chart": charts.main(contents)}
     release = contents.release
     if release is not None:
-        made["law"] = charts.noise(release.law)
+        made["law"] = charts.noise(release.law, words.noised(contents))
     guarantee = contents.promised.guarantee
     made["tradeoff"] = None if guarantee is None else charts.tradeoff(guarantee)
     return {name: picture for name, picture in made.items() if picture is not None}
@@ -129,7 +129,8 @@ def _table(contents: Contents) -> list[dict[str, Any]]:
         values = [plain(value) for value in column.values]
         key = column in contents.keys
         text = any(isinstance(value, str) for value in values)
-        made.append({"title": column.title, "key": key, "text": text, "values": values})
+        digits = contents.decimals if column.half is None else decimals(column.half)
+        made.append({"title": column.title, "key": key, "text": text, "decimals": digits, "values": values})
     return made
 
 
@@ -174,18 +175,22 @@ def _estimators(contents: Contents) -> str:
         for name, error, share in every
     )
     return (
-        '<div class="scroll"><table><caption>Estimated error of a value, made without the truth</caption><thead><tr>'
-        '<th scope="col" class="text">estimator</th><th scope="col">error</th>'
+        '<div class="scroll"><table class="estimators">'
+        "<caption>Estimated error of a value, made without the truth</caption>"
+        "<thead><tr>"
+        '<th scope="col" class="text">estimator</th><th scope="col">error, about</th>'
         f'{"<th scope=col>weight</th>" if weights else ""}<td class="bar"></td></tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 
 
 def _estimator(name: str, error: float, share: float | None, part: float, chosen: bool) -> str:
+    meaning = words.ESTIMATORS.get(name)
+    gloss = "" if meaning is None else f"<small>{escape(meaning)}</small>"
     weight = "" if share is None else f"<td>{100 * share:.3g} %</td>" if share else "<td></td>"
     return (
-        f'<tr{" class=chosen" if chosen else ""}><th scope="row">{escape(name.replace("_", " "))}</th>'
-        f"<td>{rounded(error) if name == PUBLISHED else about(error)}</td>{weight}"
+        f'<tr{" class=chosen" if chosen else ""}><th scope="row">{escape(name.replace("_", " "))}{gloss}</th>'
+        f"<td>{rounded(error, 4 if name == PUBLISHED else 2)}</td>{weight}"
         f'<td class="bar" aria-hidden="true"><span style="width:{100 * part:.1f}%"></span></td></tr>'
     )
 

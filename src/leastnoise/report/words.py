@@ -22,12 +22,12 @@ class Headline(NamedTuple):
 
 
 def title(contents: Contents) -> str:
-    """What was released: "Counts by pickup"."""
-    kind = _kind(contents)
+    """What was released: "Counts by pickup", "Mean age by sex"."""
+    kind, column = _kind(contents), getattr(contents.of, "column", None)
+    if column is not None:
+        kind = f"Mean {column}" if hasattr(contents.of, "centre") else f"{kind} of {column}"
     if contents.domain is not None and contents.domain.axes:
         return f"{kind} by {labels.title(contents.domain)}"
-    if hasattr(contents.of, "levels") and contents.release.domain is not None:
-        return f"{kind} of {labels.title(contents.release.domain)}"
     return kind
 
 
@@ -57,6 +57,9 @@ def headline(contents: Contents) -> Headline:
         return Headline(
             _n(of.values[place]), f"{name}, 95 % sure to lie between {_n(low[place])} and {_n(high[place])}"
         )
+    if hasattr(of, "centre") and contents.domain is not None:
+        mean = of.overall()
+        return Headline(_n(mean.value), f"over all bins, 95 % sure to lie between {_n(mean.low)} and {_n(mean.high)}")
     kind = getattr(release, "kind", "")
     if kind in ("count", "sum") and not hasattr(of, "centre") and contents.size:
         total = release.total()
@@ -90,6 +93,8 @@ def lead(contents: Contents) -> str:
 
 
 def _bins(contents: Contents) -> str:
+    if hasattr(contents.of, "levels"):
+        return "level"
     if len(contents.keys) == 1:
         return contents.keys[0].title
     return "combination of " + " and ".join(column.title for column in contents.keys)
@@ -125,7 +130,7 @@ def facts(contents: Contents) -> list[tuple[str, str]]:
     told = f"one {whom}" if column in (None, whom) else f"one {whom} (the column {column})"
     rows = _guarantee(promised)
     rows += [("protects", told)] if rows or release is not None else []
-    rows += [_noise_of_estimate(promised)] if release is None else _noise(release)
+    rows += [_noise_of_estimate(promised)] if release is None else _noise(contents)
     if promised.limits:
         rows.append(("limits", ", ".join(f"{name} = {value:,}" for name, value in promised.limits.items())))
     return rows
@@ -135,13 +140,20 @@ def _noise_of_estimate(estimate: Any) -> tuple[str, str]:
     return ("noise", f"{estimate.noise.capitalize()}, standard deviation {estimate.sigma:.6g}")
 
 
-def _noise(release: Any) -> list[tuple[str, str]]:
+def _noise(contents: Contents) -> list[tuple[str, str]]:
+    of, release = contents.of, contents.release
     law = getattr(release, "mechanism", "gaussian")
-    rows = [("noise", f"{law.capitalize()}, standard deviation {release.law.std:.6g}")]
+    spread = f"standard deviation {release.law.std:.6g}"
+    if hasattr(of, "centre"):
+        of_sum = release.law.std * math.hypot(1.0, of.centre / of.half)
+        spread = f"standard deviation {rounded(of_sum)} of a sum, {rounded(release.law.std / of.half)} of a count"
+    if hasattr(of, "levels"):
+        spread += f" in each of {release.bins:,} steps"
+    rows = [("noise", f"{law.capitalize()}, {spread}")]
     norm, hidden = ("L1", release.l1_sensitivity) if law == "laplace" else ("L2", release.sensitivity)
     if hidden is not None:
         rows.append((f"{norm} sensitivity", f"{hidden:.6g}"))
-    if getattr(release, "grid", 0):
+    if getattr(release, "grid", 0) and of is release:
         rows.append(("grid", f"values are multiples of {release.grid:g}"))
     if release.threshold is not None:
         least = getattr(release, "at_least", release.threshold)
@@ -187,6 +199,13 @@ def noise(contents: Contents) -> str:
     return f"A published number is off by at most {half:,.4g}, 95 % of the time.{all_of}"
 
 
+def noised(contents: Contents) -> str:
+    """To what the noise was added."""
+    if hasattr(contents.of, "centre"):
+        return "a centred sum"
+    return "a step of the histogram" if hasattr(contents.of, "levels") else "a value"
+
+
 def denoising(contents: Contents) -> str:
     """What was done to the noise, or why nothing was."""
     estimate = contents.estimate
@@ -213,6 +232,22 @@ def cite(contents: Contents, name: str) -> str:
         f"{release.version}. {_short_promise(release)}"
     )
 
+
+ESTIMATORS = {
+    "empirical_bayes": "all bins share one prior, fitted to them",
+    "empirical_bayes_real": "as empirical bayes, and the truth may be below zero",
+    "james_stein": "all bins drawn toward zero by one factor",
+    "james_stein_mean": "all bins drawn toward their mean by one factor",
+    "neighbour_bayes": "bins whose surroundings look alike share a prior; how far to look is learnt",
+    "neighbour_bayes_1": "as neighbour bayes, looking at next neighbours only",
+    "neighbour_bayes_departures": "as neighbour bayes, for how far a bin departs from its surroundings",
+    "fused_lasso": "neighbours are equal, but for few jumps",
+    "laplacian": "every bin drawn toward its neighbours",
+    "trend_filter": "smooth over the graph, but for few bends",
+    "tree_wavelet": "few pieces of the graph differ",
+    "soft_threshold": "small values moved to zero, and all others toward it",
+    "soft_threshold_universal": "as soft threshold, with one that hardly any noise passes",
+}
 
 PAPER = (
     "B. Balle and Y.-X. Wang. Improving the Gaussian Mechanism for Differential Privacy: Analytical Calibration and "
