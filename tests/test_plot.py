@@ -181,3 +181,21 @@ def test_mistakes_are_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(errors.MissingPackage, match=r"pip install 'leastnoise\[plot\]'"):
         pages.kind("few").plot()
+
+
+@pytest.mark.parametrize("size", [3, 15, 300])
+def test_an_image_of_two_columns_names_its_keys(size: int) -> None:
+    kinds, towns = ["small", "large"], [f"a town called {i}" for i in range(size)]
+    plane = product(["kind", "town"], {"kind": kinds, "town": towns})
+    ax = replace(ln.wrap(np.arange(2.0 * size), sigma=1.0), domain=plane).plot()
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == kinds
+    names = [tick.get_text() for tick in ax.get_xticklabels()]
+    assert names == [towns[int(place)] for place in ax.get_xticks()]
+    assert names == towns if size < 20 else 2 <= len(names) < 20
+    assert ax.images[0].origin == "upper"  # names are read from the top
+
+
+def test_a_map_says_what_its_colours_are() -> None:
+    with mpl.rc_context():
+        figure = village().figure
+        assert figure.axes[-1].get_ylabel() == "value"

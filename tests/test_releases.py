@@ -293,6 +293,18 @@ def test_a_strange_id_of_the_parts_of_a_mean_is_refused(tmp_path: Path) -> None:
         ln.load(tmp_path / "m.parquet")
 
 
+def test_a_file_that_does_not_tell_the_l1_sensitivity_still_loads(tmp_path: Path) -> None:
+    r = made(l1_sensitivity=1, delta=0)
+    r.save(tmp_path / "r.parquet")
+    assert ln.load(tmp_path / "r.parquet").l1_sensitivity == r.l1_sensitivity == 1
+    table = pq.read_table(tmp_path / "r.parquet")
+    facts = json.loads(table.schema.metadata[b"leastnoise"])
+    facts.pop("l1_sensitivity")
+    old = table.replace_schema_metadata({b"leastnoise": json.dumps(facts).encode()})
+    pq.write_table(old, tmp_path / "old.parquet")
+    assert ln.load(tmp_path / "old.parquet").l1_sensitivity is None
+
+
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
     made(range(5000)).save(path)

@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 
 import leastnoise as ln
 import pages
-from leastnoise import errors, report
+from leastnoise import digits, errors, report
 from leastnoise.domain import Domain, Lattice, listed, product
 from leastnoise.graphs import Graph
 from leastnoise.report import contents, document, words
+from leastnoise.testing import seeded
 from test_cli import run
 
 
@@ -197,6 +198,17 @@ def test_the_bin_of_nulls_is_not_the_key_none() -> None:
     assert len(set(zip(chart["across"], chart["along"], strict=True))) == plane.size
 
 
+def test_names_keep_the_order_of_the_keys() -> None:
+    sizes, towns = ["small", "large", "huge"], ["Ulm", "Aš", "none"]
+    plane = product(["size", "town"], {"size": sizes, "town": towns})
+    release = replace(ln.wrap(np.arange(9.0), sigma=1.0), domain=plane)
+    spec = json.loads(Page(report.page(release, estimate=None)).data)["pictures"]["chart"]["spec"]["encoding"]
+    assert (spec["x"]["sort"], spec["y"]["sort"]) == (towns, sizes)
+    rising = replace(release, domain=product(["hour", "town"], {"hour": range(3), "town": towns}))
+    spec = json.loads(Page(report.page(rising, estimate=None)).data)["pictures"]["chart"]["spec"]["encoding"]
+    assert spec["y"]["sort"] == ["2", "1", "0"]
+
+
 def test_times_keep_their_seconds() -> None:
     times = listed(("when",), [datetime(2013, 1, 1, 0, 30, second) for second in (0, 5)])
     page = Page(report.page(replace(ln.wrap([1.0, 2.0], sigma=1.0), domain=times)))
@@ -245,12 +257,70 @@ def test_a_thresholded_release_says_why_it_is_not_denoised(tmp_path: Path) -> No
     assert "follows no denoiser's law" in Page(pages.write("sparse", tmp_path).read_text()).text
 
 
+def test_the_sensitivity_shown_is_the_one_that_made_the_noise() -> None:
+    asked: Any = {"sensitivity": 5**0.5, "l1_sensitivity": 5, "epsilon": 0.5}
+    shown = {}
+    for mechanism, delta in (("gaussian", 1e-6), ("laplace", 0)):
+        release = ln.release(np.arange(9), delta=delta, mechanism=mechanism, **asked)
+        shown[mechanism] = dict(words.facts(contents.gather(release, estimate=None, graph=None)))
+    assert shown["gaussian"]["L2 sensitivity"] == "2.23607"
+    assert shown["laplace"]["L1 sensitivity"] == "5"
+    assert not {"sensitivity", "L1 sensitivity"} & set(shown["gaussian"])
+    assert not {"sensitivity", "L2 sensitivity"} & set(shown["laplace"])
+    old = replace(release, l1_sensitivity=None)
+    assert "2.23607" not in Page(report.page(old, estimate=None)).text
+
+
+def test_the_page_of_an_estimate_tells_the_promise_of_its_release(tmp_path: Path) -> None:
+    release = replace(
+        ln.release(np.arange(9), sensitivity=1, epsilon=0.5, delta=1e-6), unit="taxi_id", limits={"max_rows": 3}
+    )
+    made, plain = (Page(report.page(of, estimate=None)).text for of in (release.denoise(), release))
+    sentence = words.promise(contents.gather(release, estimate=None, graph=None))
+    for told in (sentence, release.id, "one taxi (the column taxi_id)", "max_rows = 3", "one more or one fewer"):
+        assert told in made
+        assert told in plain
+    assert "not in this file" not in made
+    unknown = Page(report.page(ln.wrap(np.arange(9.0), sigma=1.0).denoise())).text
+    assert "not in this file" in unknown
+
+
+def test_the_page_of_a_mean_is_about_its_column_and_shows_no_digits_of_noise(tmp_path: Path) -> None:
+    table = pages._table()
+    with seeded(7):
+        asked: Any = {"clip": (0, 40), "max_rows": 1}
+        one = table.mean("fare", **asked).release(epsilon=2, delta=1e-6)
+        each = table.mean("fare", by="town", keys=pages.TOWNS, **asked).release(epsilon=2, delta=1e-6)
+        middle = table.quantile("fare", [0.5], **asked).release(epsilon=2, delta=1e-6)
+    for of, told in ((one, "Mean fare"), (each, "Mean fare by town"), (middle, "Quantile of fare")):
+        of.save(tmp_path / "r.parquet", allow_seeded=True)
+        assert words.title(contents.gather(of, estimate=None, graph=None)) == told
+        assert words.title(contents.gather(ln.load(tmp_path / "r.parquet"), estimate=None, graph=None)) == told
+    shown = json.loads(Page(report.page(one)).data)["table"]
+    assert [column["title"] for column in shown] == ["Mean", "Low", "High", "Sum", "Rows"]
+    off = one.half_widths()
+    digits_of = {column["title"]: column["decimals"] for column in shown}
+    assert (digits_of["Sum"], digits_of["Rows"]) == (contents.decimals(off.sum), contents.decimals(off.count))
+    over = words.headline(contents.gather(each, estimate=None, graph=None))
+    assert over.label.startswith("over all bins")
+    law = json.loads(Page(report.page(one)).data)["pictures"]["law"]["spec"]["layer"][0]["encoding"]["x"]["axis"]
+    assert len(law["values"]) == 3
+
+
+@pytest.mark.parametrize("effort", ["cheap", "best"])
+def test_every_candidate_is_explained_on_the_page(effort: Any) -> None:
+    graph = Graph.path(60)
+    made = ln.wrap(np.sin(np.arange(60.0)) * 20, sigma=3.0).denoise("auto", graph=graph, effort=effort)
+    assert set(made.parameters["errors"]) - {"raw"} <= set(words.ESTIMATORS)
+
+
 def test_the_estimators_are_compared() -> None:
     estimate = pages.kind("junctions").denoise()
     page = Page(report.page(pages.kind("junctions"), estimate=estimate))
     for name, error in estimate.parameters["errors"].items():
         assert ("as published" if name == "raw" else name.replace("_", " ")) in page.text
-        assert f"{error:,.4g}" in page.text
+        assert digits.rounded(error, 4 if name == "raw" else 2) in page.text
+        assert name == "raw" or words.ESTIMATORS[name] in page.text
 
 
 def test_mistakes_are_sentences(tmp_path: Path) -> None:
@@ -290,6 +360,11 @@ def test_the_command_writes_a_map(tmp_path: Path) -> None:
     assert chart["columns"]["label"] == ["a", "b", "c"]
     assert chart["columns"]["x"] == sorted(chart["columns"]["x"])
     assert "Places" in page.text
+    assert done.stderr == ""
+    pq.write_table(pa.table({"id": ["c", "a", "b"]}), tmp_path / "nodes.parquet")
+    bare = run("report", str(tmp_path / "map.parquet"), *both)
+    assert bare.returncode == 0
+    assert "has no columns lon and lat, so the page has no map" in " ".join(bare.stderr.split())
     alone = run("report", str(tmp_path / "map.parquet"), *both[2:])
     assert alone.returncode == 2
     assert "--graph FILE" in alone.stderr

@@ -7,8 +7,9 @@ for every table, and paid for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from numpy.typing import NDArray
 from leastnoise import errors, parameters
 from leastnoise import mechanism as gate
 from leastnoise.budget import Budget, charge
+from leastnoise.digits import rounded
 from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.keys import refuse_reserved
-from leastnoise.law import Gaussian
-from leastnoise.means import MeanRelease
-from leastnoise.quantiles import QuantileRelease
+from leastnoise.law import Gaussian, Law
+from leastnoise.means import MeanRelease, half_widths
+from leastnoise.quantiles import QuantileRelease, rank_error, ranks_in_words
 from leastnoise.recipe import Recipe
 from leastnoise.releases import Release
 from leastnoise.sparse_releases import SparseRelease
@@ -39,30 +41,32 @@ class Expectation:
     mechanism: str
     sigma: float
     std: float
-    half_width: float
-    half_width_all: float | None  # None: the number of bins is private
+    half_width: float | None  # None: what is published is computed from several numbers; `half_widths` has it
+    half_width_all: float | None  # None: as above, or the number of bins is private
     threshold: int | None
     limits: dict[str, int]
     bins: int | None
     guarantee: PureDP | ApproxDP | GaussianDP
     note: str
+    half_widths: Mapping[str, float] = field(default_factory=dict)  # of a mean: sum, count, mean_times_rows; of ranks
+    words: str = ""  # what they say
 
     def __str__(self) -> str:
         kept = ", ".join(f"{name} = {value:,}" for name, value in self.limits.items())
         lines = [
-            f"{self.mechanism.capitalize()} noise of standard deviation {self.std:.4g} on {self._off()}.",
+            self._errors() if self.half_width is not None else f"{self.mechanism.capitalize()} noise. {self.words}",
             f"Bins show when their noisy count reaches {self.threshold}." if self.threshold else "",
             f"Of each unit at most this is used: {kept}.",
             self.note,
         ]
         return "\n".join(line for line in lines if line)
 
-    def _off(self) -> str:
+    def _errors(self) -> str:
+        noise = f"{self.mechanism.capitalize()} noise of standard deviation {self.std:.4g}"
         if self.bins == 1:
-            return f"the one number: with 95 % confidence it is off by at most {self.half_width:.4g}"
-        each = f"each number: 95 % are off by at most {self.half_width:.4g}"
-        together = self.half_width_all and f", and all {self.bins:,} at once by at most {self.half_width_all:.4g}"
-        return each + (together or "")
+            return f"{noise} on the one number: with 95 % confidence it is off by at most {self.half_width:.4g}."
+        every = f", and all {self.bins:,} at once by at most {self.half_width_all:.4g}" if self.half_width_all else ""
+        return f"{noise} on each number: 95 % are off by at most {self.half_width:.4g}{every}."
 
 
 def expect(query: Any, **asked: Any) -> Expectation:
@@ -81,19 +85,49 @@ def expect(query: Any, **asked: Any) -> Expectation:
     if query.sparse:
         at_least = int(gate.sparse_cut(chosen, query.size, "universal", "soft") // 1) + 1
     sigma = chosen.scale if chosen.mechanism == "gaussian" else chosen.scale * 2**0.5
-    half, together = chosen.law.half_width(0.95), chosen.law.half_width(0.95, query.size)
+    widths, words = _computed(query, chosen.law)
     return Expectation(
         chosen.mechanism,
         sigma,
         chosen.law.std,
-        half,
-        together,
+        None if words else chosen.law.half_width(0.95),
+        None if words else chosen.law.half_width(0.95, query.size),
         at_least,
         limits,
         query.size,
         chosen.guarantee,
         chosen.note,
+        widths,
+        words,
     )
+
+
+def _computed(query: Any, law: Law) -> tuple[dict[str, float], str]:
+    """The errors of what is computed from several noisy numbers: means and quantiles."""
+    if query.kind == "quantile":
+        found = {f"rank at {q:g}": rank_error(law, bins=query.size, level=q) for q in query.levels}
+        return found, ranks_in_words(law, bins=query.size, levels=query.levels)
+    if query.kind not in ("mean", "vector_mean"):
+        return {}, ""
+    centre, half, _ = _middle(query)
+    off = half_widths(law, centre=centre, half=half)
+    first = math.ceil(math.log10(2 * off.mean_times_rows / half))  # rows that leave half of the clip's half, at most
+    some = ", ".join(
+        f"{rounded(off.mean_times_rows / n, 3)} for {n:,}" for n in (10 ** max(0, first + i) for i in range(3))
+    )
+    words = (
+        f"95 % of the time a sum is off by at most {rounded(off.sum)} and a count by at most {rounded(off.count)}; a "
+        f"mean over n rows is off by at most {rounded(off.mean_times_rows)}/n: {some} rows."
+    )
+    return asdict(off), words
+
+
+def _middle(query: Any) -> tuple[float, float, tuple[float, float]]:
+    """Of a mean: the clip's centre, half its width, and its ends."""
+    if query.kind == "mean":
+        return query.clip.centre * query.grid, query.clip.half * query.grid, (query.clip.low, query.clip.high)
+    norm = query.ball.radius * query.grid
+    return 0.0, norm, (-norm, norm)
 
 
 def release(query: Any, read: Callable[[], Any], **asked: Any) -> Answer:
@@ -188,15 +222,12 @@ def _dense(query: Any, integers: NDArray[np.int64], chosen: Recipe, /, **facts: 
     kind = {"units": "count", "vector_sum": "sum"}.get(query.kind, query.kind)
     simple = query.kind in ("count", "units", "sum", "vector_sum")
     made = gate.publish(integers, chosen, kind=kind, domain=query.domain if simple else None, **facts)
-    if query.kind == "mean":
-        centre, half = query.clip.centre * query.grid, query.clip.half * query.grid
-        within = (query.clip.low, query.clip.high)
-        return MeanRelease(parts=made, centre=centre, half=half, within=within, domain=query.domain)
-    if query.kind == "vector_mean":
-        norm = query.ball.radius * query.grid
-        return MeanRelease(parts=made, centre=0.0, half=norm, within=(-norm, norm))
+    if query.kind in ("mean", "vector_mean"):
+        centre, half, within = _middle(query)
+        domain, column = (query.domain, query.columns[0]) if query.kind == "mean" else (None, None)
+        return MeanRelease(parts=made, centre=centre, half=half, within=within, domain=domain, column=column)
     if query.kind == "quantile":
         axis = query.domain.axes[0]
         edges = np.array([axis.key(i)[0] for i in range(axis.size)] + [axis.high])
-        return QuantileRelease(parts=made, levels=query.levels, edges=edges)
+        return QuantileRelease(parts=made, levels=query.levels, edges=edges, column=query.by[0])
     return made

@@ -12,6 +12,7 @@ from rich.console import Console
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.bin_graph import bin_graph
+from leastnoise.cli_words import shown
 
 
 def report(
@@ -34,7 +35,13 @@ def report(
     """
     loaded = ln.load(release)
     page = output or release.with_suffix(".html")
-    made = loaded.report(page, graph=_graph(loaded, graph, nodes), title=title)
+    near = _graph(loaded, graph, nodes)
+    made = loaded.report(page, graph=near, title=title)
+    if nodes is not None and near is not None and near.coordinates is None:
+        told = (
+            f"Note: {str(nodes)!r} has no columns lon and lat, so the page has no map. Name them so, and report again."
+        )
+        Console(stderr=True).print(shown(told), highlight=False, markup=False)
     if quiet:
         return
     if json:

@@ -19,6 +19,7 @@ from rich.table import Table
 
 from leastnoise import errors, parquet, storage
 from leastnoise.cli_words import shown
+from leastnoise.digits import rounded
 
 Source = Annotated[str, typer.Argument(help="Parquet or CSV: a path, a quoted glob, or a folder.")]
 Unit = Annotated[str, typer.Option(help="The column that names the protected person; several with commas.")]
@@ -235,9 +236,10 @@ def _first_rows(made: Any) -> Table:
     found = made.to_arrow()
     table = Table(caption=f"the first {_SHOWN} of {found.num_rows:,} rows" if found.num_rows > _SHOWN else None)
     for name in found.column_names:
-        table.add_column(escape(shown(name)), justify="right")
+        sure = " (95 %)" if name in ("low", "high") and hasattr(made, "parts") else ""
+        table.add_column(escape(shown(name)) + sure, justify="right")
     for row in found.slice(0, _SHOWN).to_pylist():
-        table.add_row(*(f"{cell:.6g}" if isinstance(cell, float) else escape(shown(cell)) for cell in row.values()))
+        table.add_row(*(rounded(cell, 6) if isinstance(cell, float) else escape(shown(cell)) for cell in row.values()))
     return table
 
 

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from leastnoise import errors, parameters, storage
+from leastnoise.digits import about
 from leastnoise.domain import Domain
 from leastnoise.frames import Frames
+from leastnoise.guarantee import Promise, guarantee_facts, promise_in_words, read_guarantee
 from leastnoise.keys import key_columns, read_domain, write_domain
 from leastnoise.parameters import Number
 
@@ -56,9 +58,15 @@ class Estimate(Frames):
     domain: Domain | None = None
     words: str = ""
     seeded: bool = False  # the release that it was made from came from a test's seed
+    guarantee: Promise | None = None  # of that release: whatever is computed from it keeps its promise
+    delta: float | None = None
+    unit: str | None = None
+    limits: Mapping[str, int] = field(default_factory=dict)
+    release: str | None = None  # its id
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+        object.__setattr__(self, "limits", MappingProxyType(dict(self.limits)))
         if isinstance(self.values, np.ndarray):
             self.values.flags.writeable = False
 
@@ -113,7 +121,7 @@ class Estimate(Frames):
         return plot.estimate(self, **options)
 
     def report(self, path: str | os.PathLike[str], *, allow_seeded: bool = False, **options: Any) -> Path:
-        """One HTML page for people, with nothing to fetch. The guarantee is told by the page of the release itself."""
+        """One HTML page for people, with nothing to fetch; the promise is that of the release it was made from."""
         from leastnoise import report
 
         storage.refuse_seeded_noise(self.seeded, allow_seeded)
@@ -128,7 +136,13 @@ class Estimate(Frames):
         if seen["rmse"] is None:
             lines.append(f"The noise was {self.sigma:.4g}; what is left of it cannot be told without the truth.")
         else:
-            lines.append(f"The error is estimated at {seen['rmse']:.4g} a bin; it was {self.sigma:.4g} before.")
+            lines.append(f"The error is estimated at {about(seen['rmse'])} a bin; it was {self.sigma:.4g} before.")
+        if self.guarantee is not None:
+            lines.append(f"It reads only what release {self.release} published, and so keeps its promise.")
+            lines.append(promise_in_words(self.guarantee, delta=self.delta, unit=self.unit))
+        if self.limits:
+            kept = ", ".join(f"{name} = {value}" for name, value in self.limits.items())
+            lines.append(f"Of each {self.unit or 'unit'} at most this was used: {kept}.")
         if self.seeded:
             lines.append("WARNING: the noise came from a test's seed, so it hides nothing. Never publish this.")
         return "\n".join(line for line in lines if line)
@@ -155,6 +169,8 @@ class Estimate(Frames):
             **kept,
             "parameters": dict(self.parameters),
             "domain": write_domain(self.domain),
+            "guarantee": guarantee_facts(self.guarantee),
+            "limits": dict(self.limits),
             "shape": list(self.values.shape),
             "risk": judged.risk,
             "degrees_of_freedom": judged.degrees_of_freedom,
@@ -164,7 +180,9 @@ class Estimate(Frames):
     @classmethod
     def _read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> Estimate:
         known = {f.name for f in fields(cls)} - _ELSEWHERE | {"domain", "shape", "risk", "degrees_of_freedom"}
+        facts = {"guarantee": None, "delta": None, "unit": None, "limits": {}, "release": None} | facts  # older files
         storage.refuse_unknown(facts, known | {"parameters"}, path)
+        facts["guarantee"] = read_guarantee(facts["guarantee"])
         judged = Judgement(facts.pop("risk"), facts.pop("degrees_of_freedom"))
         shape = tuple(facts.pop("shape"))
         facts["domain"] = read_domain(facts["domain"], table)

@@ -13,8 +13,8 @@ Each is held as its privacy profile delta(epsilon): for every epsilon, the least
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, Protocol, overload
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Protocol, overload
 
 import numpy as np
 from flint import arb
@@ -299,3 +299,28 @@ def _odds(epsilon: float) -> str:
     chance = 100 / (1 + math.exp(-epsilon))
     digits = 0 if chance < 99 else 3
     return f"{chance:.{digits}f}:{100 - chance:.{digits}f}"
+
+
+Promise = PureDP | ApproxDP | GaussianDP
+
+
+def promise_in_words(guarantee: Promise, *, delta: float | None, unit: str | None) -> str:
+    """What is promised to one unit, at the delta that was asked for where the guarantee has none of its own."""
+    if isinstance(guarantee, GaussianDP):
+        return guarantee.explain(delta=delta or 1e-6, unit=unit or "person")
+    return guarantee.explain(unit=unit or "person")
+
+
+def guarantee_facts(guarantee: Promise | None) -> dict[str, Any] | None:
+    """As JSON holds it."""
+    if guarantee is None:
+        return None
+    return {"type": type(guarantee).__name__, **{f.name: getattr(guarantee, f.name) for f in fields(guarantee)}}
+
+
+def read_guarantee(facts: dict[str, Any] | None) -> Any:
+    """What `guarantee_facts` wrote."""
+    if facts is None:
+        return None
+    types: dict[str, type[Promise]] = {"PureDP": PureDP, "ApproxDP": ApproxDP, "GaussianDP": GaussianDP}
+    return types[facts.pop("type")](**facts)

@@ -12,13 +12,16 @@ FEW = 2  # an axis shorter than this has no extent of its own
 
 
 class Plane(NamedTuple):
-    """A domain that is a rectangle: values.reshape(rows, columns) is its picture, the first row at the bottom."""
+    """A domain that is a rectangle: values.reshape(rows, columns) is its picture."""
 
     rows: int
     columns: int
     across: str
     along: str
     extent: tuple[float, float, float, float] | None  # left, right, bottom, top; None where keys are only names
+    over: Any = None  # where there is no extent: the axis of the columns' keys, and that of the rows'
+    down: Any = None
+    downward: bool = False  # rows of names are read from the top; numbers, days and ranges rise
 
 
 def text(key: Any) -> str:
@@ -73,7 +76,8 @@ def plane(domain: Domain | None) -> Plane | None:
         return Plane(cells.height, cells.width, cells.lattice.x, cells.lattice.y, extent)
     if len(domain.axes) == 2 and min(axis.size for axis in domain.axes) >= FEW:
         rows, columns = (axis.size for axis in domain.axes)
-        return Plane(rows, columns, domain.names[1], domain.names[0], None)
+        down, over = domain.axes
+        return Plane(rows, columns, domain.names[1], domain.names[0], None, over, down, isinstance(down.key(0), str))
     return None
 
 

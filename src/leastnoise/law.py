@@ -100,6 +100,12 @@ class Gaussian:
         half = normal_reach(confidence, 1) * self.std * math.sqrt(count)
         return math.ceil(half / self.grid + 0.5) * self.grid if self.grid else half
 
+    def pair_half_width(self, ratio: float, confidence: float) -> float:
+        """Nearly the h with P(|X + ratio Y| <= h) = confidence for two draws; never less on a coarse grid."""
+        if not ratio or self.sigma < 32 * self.grid:
+            return _box(self, ratio, confidence)
+        return normal_reach(confidence, 1) * self.std * math.hypot(1.0, ratio)
+
     def within(self, error: float, bins: int = 1) -> proof.Ball:
         """P(all `bins` draws lie within +-error) as a ball at the precision in force."""
         edge = (steps_within(error, self.grid) + arb(1) / 2) * arb(self.grid) if self.grid else arb(error)
@@ -154,6 +160,24 @@ class Laplace:
         finest = max(self.grid, self.scale / 128)
         return _sum_on_grid(Laplace(self.scale, finest), count, confidence) + (finest if finest > self.grid else 0.0)
 
+    def pair_half_width(self, ratio: float, confidence: float) -> float:
+        """Nearly the h with P(|X + ratio Y| <= h) = confidence for two draws; never less on a coarse grid.
+
+        P(|b X + c Y| > t) = (b^2 exp(-t/b) - c^2 exp(-t/c)) / (b^2 - c^2), and exp(-t/b) (1 + t/(2 b)) where b = c.
+        """
+        if not ratio or self.scale < 32 * self.grid:
+            return _box(self, ratio, confidence)
+        large, small = max(1.0, abs(ratio)), min(1.0, abs(ratio))
+        share = (small / large) ** 2
+        low, high = 0.0, 2 * laplace_reach(confidence, 1) + 10.0
+        for _ in range(100):
+            t = (low + high) / 2
+            tail = math.exp(-t) * (1 + t / 2)
+            if share < 1 - 1e-6:
+                tail = (math.exp(-t) - share * math.exp(-t / math.sqrt(share))) / (1 - share)
+            low, high = (t, high) if tail > 1 - confidence else (low, t)
+        return self.scale * large * high
+
     def within(self, error: float, bins: int = 1) -> proof.Ball:
         """P(all `bins` draws lie within +-error) as a ball at the precision in force."""
         if not self.grid:
@@ -176,6 +200,13 @@ def normal_reach(confidence: float, bins: int) -> float:
 def laplace_reach(confidence: float, bins: int) -> float:
     """The same for Laplace noise of scale 1."""
     return -math.log1p(-confidence) if bins == 1 else -math.log(_miss(confidence, bins))
+
+
+def _box(law: Law, ratio: float, confidence: float) -> float:
+    """An h that |X + ratio Y| surely stays within: both draws enclosed, each at half of 1 - confidence."""
+    if not ratio:
+        return law.half_width(confidence)
+    return (1 + abs(ratio)) * law.half_width((1 + confidence) / 2)
 
 
 def _sum_on_grid(law: Law, count: int, confidence: float) -> float:

@@ -14,14 +14,15 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from leastnoise import parameters, storage
+from leastnoise.digits import rounded
 from leastnoise.frames import Frames
 from leastnoise.keys import key_columns, read_domain, write_domain
-from leastnoise.law import normal_reach
+from leastnoise.law import Law, normal_reach
 from leastnoise.parameters import Floats, Number
 from leastnoise.releases import Interval, Release, register
 
@@ -29,6 +30,37 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from leastnoise.domain import Domain
+
+
+class Overall(NamedTuple):
+    """A mean over all bins, and where it lies."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class HalfWidths:
+    """How far off what is published may be: every sum, every count, and a mean times the number of its rows."""
+
+    sum: float
+    count: float
+    mean_times_rows: float
+
+
+def half_widths(law: Law, *, centre: float, half: float, confidence: float = 0.95) -> HalfWidths:
+    """From public facts alone. With X the noise of S and Y that of c N, both of this law:
+
+    The sum of the values is S + centre N, off by X + (centre/c) Y. The count is off by Y/c. The mean of n rows, theta
+    away from the centre, is more than e too large only if X - ((theta + e)/c) Y > e n; and where |theta + e| > c the
+    clip forbids it. So h/n, with h the half-width of X + Y, holds for every theta; it is the least where theta = c.
+    """
+    return HalfWidths(
+        law.pair_half_width(centre / half, confidence),
+        law.half_width(confidence) / half,
+        law.pair_half_width(1.0, confidence),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -40,6 +72,7 @@ class MeanRelease(Frames):
     half: float  # c: half the clip's width, or the norm that vectors were clipped to
     within: tuple[float, float]  # the clip
     domain: Domain | None = None  # of the means; `parts` has twice as many values, or one more for a vector
+    column: str | None = None  # whose means they are; None: not known (also in older files)
 
     @property
     def bins(self) -> int:
@@ -70,7 +103,7 @@ class MeanRelease(Frames):
 
     @property
     def sigma(self) -> float:
-        """The noise of each sum. A mean over n rows is off by about sigma/n, and more when n itself is uncertain."""
+        """The noise of each centred sum. What it means for the columns that are published, `half_widths` tells."""
         return self.parts.sigma
 
     @property
@@ -86,6 +119,22 @@ class MeanRelease(Frames):
         ends = self._fieller if normal else self._boxes
         low, high = ends(self.sums, counts, confidence)
         return Interval(np.clip(self.centre + low, *self.within), np.clip(self.centre + high, *self.within))
+
+    def overall(self, confidence: Number = 0.95) -> Overall:
+        """The mean over all bins, each row counting alike, with an interval: sum and count enclosed separately."""
+        confidence = parameters.number("confidence", confidence)
+        each = (1 + confidence) / 2
+        top, bottom = (self.parts.total(part, each) for part in (slice(0, self.bins), slice(self.bins, None)))
+        if bottom.low <= 0:
+            return Overall(float(np.clip(self.centre, *self.within)), *self.within)
+        ends = [total / count for total in (top.low, top.high) for count in (bottom.low, bottom.high)]
+        found = (top.value / bottom.value, min(ends), max(ends))
+        return Overall(*(float(np.clip(self.centre + self.half * end, *self.within)) for end in found))
+
+    def half_widths(self, confidence: Number = 0.95) -> HalfWidths:
+        """How far off a sum, a count, and a mean times its rows may be; a mean's own interval knows more of it."""
+        confidence = parameters.number("confidence", confidence)
+        return half_widths(self.parts.law, centre=self.centre, half=self.half, confidence=confidence)
 
     def _fieller(self, sums: Floats, counts: Floats, confidence: float) -> tuple[Floats, Floats]:
         reach = normal_reach(confidence, 1) * self.parts.std
@@ -122,8 +171,27 @@ class MeanRelease(Frames):
 
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""
-        many = f"{self.bins:,} means" if self.bins != 1 else "1 mean"
-        return f"{many}, each a noisy sum over a noisy count, released under one guarantee.\n{self.parts.explain()}"
+        many = f"{self.bins:,} means, each" if self.bins != 1 else "1 mean,"
+        noise = self.parts.mechanism.capitalize()
+        return (
+            f"{many} a noisy sum over a noisy count ({noise} noise), released under one guarantee.\n"
+            f"{self.errors_in_words()}\n{self.parts.promised()}"
+        )
+
+    def errors_in_words(self) -> str:
+        """How far off what is published is, column by column."""
+        off, (low, high) = self.half_widths(), self.interval(0.95)
+        if self.bins == 1:
+            each, lies = "the", f"the mean lies between {rounded(low[0], 6)} and {rounded(high[0], 6)}"
+        else:
+            each, lies = (
+                "a",
+                f"a mean lies between its low and its high, at most {rounded((high - low).max(), 3)} apart",
+            )
+        return (
+            f"95 % of the time {each} sum is off by at most {rounded(off.sum)} and {each} count by at most "
+            f"{rounded(off.count)}, and {lies}."
+        )
 
     def __repr__(self) -> str:
         loud = ", SEEDED: hides nothing" if self.parts.seeded else ""
@@ -149,12 +217,14 @@ class MeanRelease(Frames):
             "half": self.half,
             "within": list(self.within),
             "domain": write_domain(self.domain),
+            "column": self.column,
         }
         storage.write(path, self.to_arrow(), what="mean release", facts=facts)
 
     @classmethod
     def read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> MeanRelease:
         """What `save` wrote."""
+        facts = {"column": None, **facts}  # which older files do not tell
         values = np.array(facts.pop("values"))
         storage.refuse_unknown(facts, {f.name for f in fields(cls)}, path)
         facts["domain"] = read_domain(facts["domain"], table)

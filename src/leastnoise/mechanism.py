@@ -90,6 +90,7 @@ def publish(private: NDArray[Any], chosen: Recipe, **facts: Any) -> Release:
         guarantee=chosen.guarantee,
         delta=chosen.delta,
         sensitivity=chosen.sensitivity,
+        l1_sensitivity=chosen.l1_sensitivity,
         note=chosen.note,
         seeded=entropy.is_seeded(),
         **facts,

@@ -10,14 +10,40 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leastnoise import parameters, storage
+from leastnoise.digits import rounded
 from leastnoise.frames import Frames
 from leastnoise.keys import write_domain
-from leastnoise.law import Laplace, normal_reach
+from leastnoise.law import Laplace, Law, normal_reach
 from leastnoise.parameters import Floats, Number
 from leastnoise.releases import Interval, Release, register
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+def rank_error(law: Law, *, bins: int, level: float, confidence: float = 0.95) -> float:
+    """By how many rows the rank of a quantile may be off, beyond the rows of its own step, wherever it lies.
+
+    At an edge with j of n bins below it, C_j - q T has variance ((1-q)^2 j + q^2 (n-j)) std^2, which is largest at one
+    of the ends: n max(q, 1-q)^2 std^2.
+    """
+    return _reach(law, confidence) * law.std * float(np.sqrt(bins)) * max(level, 1 - level)
+
+
+def _reach(law: Law, confidence: float) -> float:
+    """In standard deviations; a sum of Laplace noises has lighter tails than one of them."""
+    reach = normal_reach(confidence, 1)
+    return max(reach, Laplace(1 / np.sqrt(2)).half_width(confidence)) if isinstance(law, Laplace) else reach
+
+
+def ranks_in_words(law: Law, *, bins: int, levels: tuple[float, ...]) -> str:
+    """The rank errors of all levels, in a sentence."""
+    found = [rank_error(law, bins=bins, level=level) for level in levels]
+    told = ", ".join(f"{rounded(rows, 3)} rows at level {level:g}" for level, rows in zip(levels, found, strict=True))
+    return (
+        f"95 % of the time the rank of a quantile is off by at most {told}, beyond the rows of its own step: noise of "
+        f"standard deviation {rounded(law.std)} was added to each of the histogram's {bins:,} steps, and it adds up."
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -27,6 +53,7 @@ class QuantileRelease(Frames):
     parts: Release
     levels: tuple[float, ...]
     edges: Floats  # one more than bins
+    column: str | None = None  # whose quantiles they are; None: not known (also in older files)
 
     @property
     def values(self) -> Floats:
@@ -47,9 +74,7 @@ class QuantileRelease(Frames):
         lie where that is clearly on the wrong side; each side may fail with half of 1 - confidence.
         """
         confidence = parameters.number("confidence", confidence)
-        reach = normal_reach(confidence, 1)
-        if isinstance(self.parts.law, Laplace):  # a sum of Laplace noises has lighter tails than one of them
-            reach = max(reach, Laplace(1 / np.sqrt(2)).half_width(confidence))
+        reach = _reach(self.parts.law, confidence)
         counts = np.concatenate([[0.0], np.cumsum(self.parts.values.astype(np.float64))])
         n, j = counts.size - 1, np.arange(counts.size)
         ends = []
@@ -77,7 +102,16 @@ class QuantileRelease(Frames):
 
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""
-        return f"{len(self.levels)} quantiles, read off a noisy histogram.\n{self.parts.explain()}"
+        many = f"{len(self.levels)} quantiles" if len(self.levels) != 1 else "1 quantile"
+        noise = self.parts.mechanism.capitalize()
+        return (
+            f"{many}, read off a noisy histogram of {self.parts.bins:,} steps ({noise} noise).\n"
+            f"{self.errors_in_words()}\n{self.parts.promised()}"
+        )
+
+    def errors_in_words(self) -> str:
+        """How far off the quantiles are, in rows; in the units of the values their intervals say it."""
+        return ranks_in_words(self.parts.law, bins=self.parts.bins, levels=self.levels)
 
     def __repr__(self) -> str:
         loud = ", SEEDED: hides nothing" if self.parts.seeded else ""
@@ -96,15 +130,17 @@ class QuantileRelease(Frames):
             "values": self.parts.values.tolist(),
             "levels": list(self.levels),
             "edges": self.edges.tolist(),
+            "column": self.column,
         }
         storage.write(path, self.to_arrow(), what="quantile release", facts=facts)
 
     @classmethod
     def read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> QuantileRelease:
         """What `save` wrote."""
-        storage.refuse_unknown(facts, {"parts", "values", "levels", "edges"}, path)
+        facts = {"column": None, **facts}  # which older files do not tell
+        storage.refuse_unknown(facts, {"parts", "values", "levels", "edges", "column"}, path)
         parts = Release.of_facts(np.array(facts["values"]), facts["parts"], None, path)
-        return cls(parts=parts, levels=tuple(facts["levels"]), edges=np.array(facts["edges"]))
+        return cls(parts=parts, levels=tuple(facts["levels"]), edges=np.array(facts["edges"]), column=facts["column"])
 
 
 register("quantile release", QuantileRelease.read)

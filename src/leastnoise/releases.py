@@ -25,7 +25,7 @@ from leastnoise import errors, parameters, storage
 from leastnoise.domain import Domain
 from leastnoise.estimate import Estimate
 from leastnoise.frames import Frames
-from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
+from leastnoise.guarantee import Promise, guarantee_facts, promise_in_words, read_guarantee
 from leastnoise.keys import key_columns, read_domain, write_domain
 from leastnoise.law import LARGEST_SCALE, Gaussian, Laplace, Law
 from leastnoise.parameters import Number
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from rich.console import Group
 
 Values = NDArray[np.int64] | NDArray[np.float64]
-Promise = PureDP | ApproxDP | GaussianDP
 
 
 class FrozenDict(dict[str, int]):
@@ -72,7 +71,8 @@ class Release(Frames):
     grid: float = 0.0  # 0: no grid (noise from elsewhere)
     guarantee: Promise | None = None  # None: nothing is known (noise from elsewhere)
     delta: float | None = None  # the delta that was asked for
-    sensitivity: float | None = None
+    sensitivity: float | None = None  # in L2, what Gaussian noise hides
+    l1_sensitivity: float | None = None  # what Laplace noise hides; None: not known (also in older files)
     domain: Domain | None = None
     kind: str = "vector"
     unit: str | None = None
@@ -224,7 +224,16 @@ class Release(Frames):
             }
             options = {**known.get(method, {}), **options}
         made = denoise.METHODS[method](self.values, self.std, noise=self.mechanism, **options)
-        return replace(made, domain=self.domain, seeded=self.seeded)
+        return replace(
+            made,
+            domain=self.domain,
+            seeded=self.seeded,
+            guarantee=self.guarantee,
+            delta=self.delta,
+            unit=self.unit,
+            limits=self.limits,
+            release=self.id,
+        )
 
     def plot(self, **options: Any) -> Any:
         """The values with their intervals as a picture: `leastnoise.plot.release`, which also takes
@@ -249,12 +258,11 @@ class Release(Frames):
         what = self._what()
         each = "it" if self.bins == 1 else "each"
         spread = f"standard deviation {self.std:.4g}{self._typically()}"
-        lines = [
-            f"{what} with {self.mechanism.capitalize()} noise added to {each} ({spread}).",
-            f"The question: {self.query}." if self.query else "",
-            self.note,
-            self._promise(),
-        ]
+        return f"{what} with {self.mechanism.capitalize()} noise added to {each} ({spread}).\n{self.promised()}"
+
+    def promised(self) -> str:
+        """Whom it protects and how well: the part of `explain` that is true of whatever is computed from it."""
+        lines = [f"The question: {self.query}." if self.query else "", self.note, self._promise()]
         if self.threshold is not None:
             lines.append(
                 f"Bins were not listed in advance: only those with a noisy count of {self.threshold} or more show, "
@@ -282,10 +290,7 @@ class Release(Frames):
     def _promise(self) -> str:
         if self.guarantee is None:
             return "What it promises is known to whoever added the noise, not to us."
-        unit = self.unit or "person"
-        if isinstance(self.guarantee, GaussianDP):
-            return self.guarantee.explain(delta=self.delta or 1e-6, unit=unit)
-        return self.guarantee.explain(unit=unit)
+        return promise_in_words(self.guarantee, delta=self.delta, unit=self.unit)
 
     def __repr__(self) -> str:
         loud = ", SEEDED: hides nothing" if self.seeded else ""
@@ -355,6 +360,7 @@ class Release(Frames):
         cls, values: Values, facts: dict[str, Any], table: pa.Table | None, path: str | os.PathLike[str]
     ) -> Release:
         """The release that `facts()` described, with these values."""
+        facts = {"l1_sensitivity": None, **facts}  # which older files do not tell
         storage.refuse_unknown(facts, {f.name for f in fields(cls)} - {"values"}, path)
         read = {
             "made": datetime.fromisoformat(facts["made"]),
@@ -445,21 +451,9 @@ def _check_scales(facts: dict[str, Any]) -> None:
 def _check_ids(facts: dict[str, Any]) -> None:
     """An id is what `secrets.token_hex(8)` writes, and nothing that a page or a ledger's reader could run."""
     for part in (facts, facts.get("parts", {})):
-        if "id" in part and not re.fullmatch("[0-9a-f]{16}", part["id"]):
+        named = [part[name] for name in ("id", "release") if name in part]
+        if not all(re.fullmatch("[0-9a-f]{16}", name) for name in named if name is not None or "id" in part):
             raise ValueError
-
-
-def guarantee_facts(guarantee: Promise | None) -> dict[str, Any] | None:
-    if guarantee is None:
-        return None
-    return {"type": type(guarantee).__name__, **{f.name: getattr(guarantee, f.name) for f in fields(guarantee)}}
-
-
-def read_guarantee(facts: dict[str, Any] | None) -> Any:
-    if facts is None:
-        return None
-    types: dict[str, type[Promise]] = {"PureDP": PureDP, "ApproxDP": ApproxDP, "GaussianDP": GaussianDP}
-    return types[facts.pop("type")](**facts)
 
 
 def _shown(cell: Any) -> str:

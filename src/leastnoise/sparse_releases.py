@@ -16,17 +16,11 @@ from numpy.typing import NDArray
 from leastnoise import parameters, storage
 from leastnoise.domain import Domain, listed
 from leastnoise.frames import Frames
-from leastnoise.guarantee import GaussianDP
+from leastnoise.guarantee import GaussianDP, guarantee_facts, read_guarantee
 from leastnoise.keys import key_columns
 from leastnoise.law import Gaussian
 from leastnoise.parameters import Number
-from leastnoise.releases import (
-    Interval,
-    Values,
-    guarantee_facts,
-    read_guarantee,
-    register,
-)
+from leastnoise.releases import Interval, Values, register
 from leastnoise.version import VERSION
 
 if TYPE_CHECKING:

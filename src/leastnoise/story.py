@@ -12,6 +12,7 @@ from rich.table import Table
 
 import leastnoise as ln
 from leastnoise import baselines, datasets, errors
+from leastnoise.digits import about
 from leastnoise.law import Gaussian
 from leastnoise.testing import aggregate
 
@@ -109,7 +110,7 @@ def _city(console: Console) -> None:
         console,
         f"[bold]Taking the noise back out[/bold] costs no privacy: the typical error over all junctions falls from "
         f"{before:.1f} to {plain:.1f}, and to {after:.1f} with the street map, which says what is near what. "
-        f"(Not knowing the truth, leastnoise put it at {cleaner.rmse:.1f}.)",
+        f"(Not knowing the truth, leastnoise put it at {about(cleaner.rmse or 0.0)}.)",
     )
     _page(console, made, cleaner, streets)
 

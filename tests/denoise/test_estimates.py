@@ -94,6 +94,47 @@ def test_noise_of_a_seed_is_told_kept_and_refused(tmp_path: Path) -> None:
     assert "hides nothing" not in repr(fresh) + fresh.explain()
 
 
+def _counted(epsilon: float, delta: float) -> ln.Release:
+    import pyarrow as pa
+
+    rows = {"taxi": np.arange(60), "zone": np.arange(60) % 5}
+    query = ln.table(pa.table(rows), unit="taxi").histogram("zone", keys=range(5), max_rows=1)
+    made = query.release(epsilon=epsilon, delta=delta)
+    assert isinstance(made, ln.Release)
+    return made
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (0.5, 0), (8.0, 1e-4)])
+def test_an_estimate_keeps_the_promise_of_its_release(epsilon: float, delta: float, tmp_path: Path) -> None:
+    release = _counted(epsilon, delta)
+    made = release.denoise()
+    made.save(tmp_path / "e.parquet")
+    for estimate in (made, ln.load(tmp_path / "e.parquet")):
+        assert (estimate.guarantee, estimate.delta, estimate.unit) == (release.guarantee, release.delta, "taxi")
+        assert (dict(estimate.limits), estimate.release) == (dict(release.limits), release.id)
+        for line in release.promised().splitlines()[1:]:  # the first is about the choice of the noise
+            assert line in estimate.explain()
+        assert release.id in estimate.explain()
+
+
+def test_a_file_of_before_promises_were_kept_still_loads(tmp_path: Path) -> None:
+    from leastnoise import storage
+
+    made = _counted(0.5, 1e-6).denoise()
+    made.save(tmp_path / "e.parquet")
+    table, what, facts = storage.read(tmp_path / "e.parquet")
+    for name in ("guarantee", "delta", "unit", "limits", "release"):
+        facts.pop(name)
+    storage.write(tmp_path / "old.parquet", table, what=what, facts=facts)
+    back = ln.load(tmp_path / "old.parquet")
+    assert (back.values == made.values).all()
+    assert (back.guarantee, back.release) == (None, None)
+    assert "promise" not in back.explain()
+    storage.write(tmp_path / "odd.parquet", table, what=what, facts={**facts, "release": "x' or 1"})
+    with pytest.raises(errors.NotOurs):
+        ln.load(tmp_path / "odd.parquet")
+
+
 def test_shapes_survive_a_file(tmp_path: Path) -> None:
     made = ln.denoise.james_stein(Y.reshape(2, 4), 2.0)
     made.save(tmp_path / "e.parquet")

@@ -40,6 +40,7 @@ from leastnoise.denoise.simplex import least_on_simplex
 from leastnoise.denoise.threshold import soft_threshold
 from leastnoise.denoise.tree_wavelet import tree_wavelet
 from leastnoise.denoise.trend_filter import trend_filter
+from leastnoise.digits import about
 from leastnoise.estimate import Estimate, Judgement
 from leastnoise.graphs import Graph
 from leastnoise.parameters import Number
@@ -186,7 +187,7 @@ def _lead(e: Estimate, raw: Estimate) -> float:
 
 def _words(estimates: Mapping[str, Estimate], shares: Mapping[str, float], sigma: float) -> str:
     known = sorted((e.rmse, name) for name, e in estimates.items() if e.rmse is not None)
-    told = "; ".join(f"{name} {rmse:.4g}" for rmse, name in known)
+    told = "; ".join(f"{name} {about(rmse)}" for rmse, name in known)
     used = ", ".join(f"{share:.0%} {name}" for name, share in sorted(shares.items(), key=lambda item: -item[1]))
     return (
         f"Estimated errors of the candidates alone: {told}; raw {sigma:.4g}. "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from leastnoise import errors, labels
+from leastnoise.digits import about
 from leastnoise.parameters import Floats, Number
 from leastnoise.plot import canvas, maps
 from leastnoise.plot.canvas import BLUE, FAINT, INK, ORANGE, QUIET, SKY
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from leastnoise.graphs import Graph
 
 FEW = 40  # bins that still have room for a name
+LETTERS, LINES, SLANTED = 66, 24, 20  # of names that have room below and beside an image; columns whose names may slant
 
 
 class Published(Protocol):
@@ -46,7 +48,7 @@ def release(
     told = _told(release)
     plane = labels.plane(domain)
     if plane is not None:
-        return _image(values, plane, told, "Published values", ax)
+        return _image(values, plane, told, "Published values", ax, release)
     low, high = (np.asarray(end, dtype=float) for end in release.interval(confidence))
     better = None if estimate is None else column(estimate, "value")
     told = f"{told} Lines are {100 * float(confidence):g} % intervals."
@@ -60,14 +62,14 @@ def estimate(estimate: Estimate, *, graph: Graph | None = None, ax: Axes | None 
     if graph is not None:
         return maps.map(graph, estimate=estimate, ax=ax)
     values, noisy = column(estimate, "value"), column(estimate, "noisy")
-    left = "unknown" if estimate.rmse is None else f"{estimate.rmse:.4g} a bin (estimated without the truth)"
+    left = "unknown" if estimate.rmse is None else f"{about(estimate.rmse)} a bin (estimated without the truth)"
     told = f"{values.size:,} values denoised by {estimate.method}: error {left}, before {estimate.sigma:.4g}."
     plane = labels.plane(estimate.domain)
     if plane is None and len(estimate.values.shape) == 2:
         rows, columns = estimate.values.shape
         plane = labels.Plane(rows, columns, "column", "row", None)
     if plane is not None:
-        return _image(values, plane, told, "Denoised values", ax)
+        return _image(values, plane, told, "Denoised values", ax, estimate)
     names = (labels.title(estimate.domain), labels.of(estimate.domain, range(min(values.size, FEW))))
     draw = _bars if values.size <= FEW else _steps
     return draw(noisy, None, None, values, names, told, ax)
@@ -156,26 +158,55 @@ def _steps(
     return ax
 
 
-def _image(values: Floats, plane: labels.Plane, told: str, title: str, ax: Axes | None) -> Axes:
+def _image(values: Floats, plane: labels.Plane, told: str, title: str, ax: Axes | None, of: Any) -> Axes:
     if values.size != plane.rows * plane.columns:
         raise errors.ShapesDisagree(f"{values.size:,} values do not fill {plane.rows:,} by {plane.columns:,} cells.")
     ax = canvas.axes(ax, 6.0, 5.0)
     colours = maps.scale([values], signed=None)
     picture = ax.imshow(
         values.reshape(plane.rows, plane.columns),
-        origin="lower",
+        origin="upper" if plane.downward else "lower",
         extent=plane.extent,
         cmap=colours.map,
         norm=colours.norm,
         interpolation="nearest",
         aspect="equal" if plane.extent else "auto",
     )
-    maps.colour_bar(picture, ax, colours)
+    maps.colour_bar(picture, ax, colours, of)
+    below = _name_cells(ax, plane)
     ax.set_xlabel(plane.across, parse_math=False)
     ax.set_ylabel(plane.along, parse_math=False)
     canvas.heading(ax, title)
-    canvas.caption(ax, told)
+    canvas.caption(ax, told, below=36.0 + below)
     return ax
+
+
+def _name_cells(ax: Axes, plane: labels.Plane) -> float:
+    """The keys beside the cells, in their order; one in several where there are many. Returns the points that long
+    names reach below a line."""
+    if plane.down is not None:
+        places = _spread(plane.rows, LINES)
+        ax.set_yticks(places, _keys(plane.down, places), parse_math=False)
+    if plane.over is None:
+        return 0.0
+    longest = max(len(name) for name in _keys(plane.over, _spread(plane.columns, LETTERS)))
+    places = _spread(plane.columns, LETTERS // (longest + 2))
+    if len(places) == plane.columns or plane.columns > SLANTED:
+        ax.set_xticks(places, _keys(plane.over, places), parse_math=False)
+        return 0.0
+    places = list(range(plane.columns))
+    names = _keys(plane.over, places)
+    ax.set_xticks(places, names, rotation=40, ha="right", rotation_mode="anchor", parse_math=False)
+    return 3.6 * longest
+
+
+def _keys(axis: Any, places: list[int]) -> list[str]:
+    return [_short(labels.text(axis.key(place))) for place in places]
+
+
+def _spread(count: int, room: int) -> list[int]:
+    """Every place, or one in so many that they have room."""
+    return list(range(0, count, -(-count // max(1, room))))
 
 
 def _short(name: str, most: int = 28) -> str:

@@ -49,9 +49,8 @@ def heading(ax: Axes, text: str) -> None:
 def caption(ax: Axes, text: str, *, below: float = 36.0) -> None:
     """Units, noise and guarantee, below the picture; `below` in points."""
     wide = ax.figure.get_figure(root=True).get_size_inches()[0] * ax.get_position().width
-    lines = "\n".join(textwrap.wrap(text, max(34, int(LETTERS_PER_INCH * wide))))
     ax.annotate(
-        lines,
+        wrapped(text, wide),
         xy=(0, 0),
         xycoords="axes fraction",
         xytext=(0, -below),
@@ -61,6 +60,11 @@ def caption(ax: Axes, text: str, *, below: float = 36.0) -> None:
         color=QUIET,
         linespacing=1.35,
     )
+
+
+def wrapped(text: str, wide: float) -> str:
+    """A caption in lines of so many inches."""
+    return "\n".join(textwrap.wrap(text, max(34, int(LETTERS_PER_INCH * wide))))
 
 
 def promise(guarantee: Any, delta: float | None = None) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from leastnoise import errors
+from leastnoise.digits import about
 from leastnoise.plot import canvas
 from leastnoise.plot.canvas import BLUE, INK, ORANGE, QUIET
 
@@ -96,6 +97,8 @@ def weights(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
     ax.set_xlim(0, 100 * min(1.15, 1.25 * max(shares.values())))
     ax.set_xlabel("weight in the mixture, %")
     canvas.heading(ax, "What the estimate is made of")
-    left = "" if estimate.rmse is None else f" Estimated error {estimate.rmse:.4g} a bin; it was {estimate.sigma:.4g}."
-    canvas.caption(ax, f"{estimate.bins:,} values.{left} Weights are chosen for the least unbiased risk.")
+    left = (
+        "" if estimate.rmse is None else f" Estimated error {about(estimate.rmse)} a bin; it was {estimate.sigma:.4g}."
+    )
+    canvas.caption(ax, f"{estimate.bins:,} values.{left} Chosen for the least risk.")
     return ax

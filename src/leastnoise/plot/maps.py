@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from leastnoise import errors
+from leastnoise.digits import about
 from leastnoise.parameters import Floats
 from leastnoise.plot import canvas
 from leastnoise.plot.canvas import INK, QUIET
@@ -64,12 +65,13 @@ def map(  # noqa: A001
         dots = _panel(axis, graph, places, values, colours)
         axis.set_aspect(aspect)
         axis.set_title(name, loc="left", fontsize=10.5, fontweight="bold", color=INK, pad=4)
-    colour_bar(dots, axes, colours)
+    colour_bar(dots, axes, colours, raw)
     if in_degrees(places):
         _scale_bar(axes[0], places)
     told = _told(raw, estimate)
     if told and ax is None:
-        axes[0].figure.supxlabel(told, x=0.01, ha="left", fontsize=8, color=QUIET)
+        wide = axes[0].figure.get_figure(root=True).get_size_inches()[0]
+        axes[0].figure.supxlabel(canvas.wrapped(told, 0.85 * wide), x=0.01, ha="left", fontsize=8, color=QUIET)
     elif told:
         canvas.caption(axes[0], told, below=6)
     return axes[0] if len(axes) == 1 else tuple(axes)
@@ -94,7 +96,7 @@ def scale(
     return Colours("magma_r", PowerNorm(0.5, 0.0, top, clip=True), extend)
 
 
-def colour_bar(drawn: Any, axes: Any, colours: Colours) -> None:
+def colour_bar(drawn: Any, axes: Any, colours: Colours, of: Any) -> None:
     """The scale beside the panels, with a few round numbers spread evenly over it."""
     figure = (axes[0] if isinstance(axes, list) else axes).figure
     bar = figure.colorbar(drawn, ax=axes, extend=colours.extend, shrink=0.6, pad=0.02, aspect=28)
@@ -103,6 +105,8 @@ def colour_bar(drawn: Any, axes: Any, colours: Colours) -> None:
         bar.set_ticks(sorted({_round(top * part * part) for part in (0.0, 0.25, 0.5, 0.75)} | {_round(top, down=True)}))
         bar.minorticks_off()
     bar.outline.set_visible(False)
+    what = getattr(of, "kind", None)
+    bar.set_label(what if what in ("count", "sum") else "value", fontsize=8.5, color=INK)
     bar.ax.tick_params(labelsize=8.5, colors=QUIET, labelcolor=INK)
 
 
@@ -200,6 +204,6 @@ def _told(raw: Any, estimate: Any) -> str:
         loud = " SEEDED: hides nothing." if getattr(raw, "seeded", False) else ""
         lines.append(f"Noise of standard deviation {raw.std:.4g}; {promise}.{loud}")
     if hasattr(estimate, "method"):
-        left = "unknown" if estimate.rmse is None else f"{estimate.rmse:.3g}"
+        left = "unknown" if estimate.rmse is None else about(estimate.rmse)
         lines.append(f"Denoised by {estimate.method}: estimated error {left} a node.")
     return " ".join(lines)

@@ -59,9 +59,7 @@ def _columns(contents: Contents, places: Any) -> Rows:
     """The numbers of some bins, and what they are called."""
     keys = [column.values for column in contents.keys]
     names = [", ".join(_name(column[int(i)]) for column in keys) for i in places]
-    numbers = {
-        c.name: np.asarray(c.values, dtype=float)[places].tolist() for c in contents.numbers if c.name != "count"
-    }
+    numbers = {c.name: np.asarray(c.values, dtype=float)[places].tolist() for c in contents.numbers if c.half is None}
     return {"label": names, **numbers}
 
 
@@ -123,7 +121,7 @@ def _bars(contents: Contents) -> Picture:
     columns["place"] = list(range(contents.size))
     names = alt.param(name="labels", value=columns["label"])
     scale = alt.Scale(domain=_reach(columns, zero=contents.shape != "dots"), nice=False)
-    x = alt.X("shown:Q", title=contents.numbers[0].title.lower(), scale=scale)
+    x = alt.X("shown:Q", title=contents.numbers[0].title.lower(), scale=scale, axis=alt.Axis(tickCount=8))
     layers = [mark.encode(x=x, tooltip=tips)]
     if contents.number("low") is not None:
         rule = base.mark_rule(style="interval", strokeWidth=1.5)
@@ -207,8 +205,9 @@ def _image(contents: Contents) -> Picture:
     columns, rows, across, note = _cells(contents, plane)
     scale = _colours(alt, contents, columns)
     base = _shown(alt, alt.Chart(alt.NamedData("bins")))
-    x = alt.X("across:O", title=plane.across, axis=_ticks(alt, columns["across"], across, labelAngle=0))
-    y = alt.Y("along:O", title=plane.along, sort="descending", axis=_ticks(alt, columns["along"], rows))
+    over, up = (list(dict.fromkeys(columns[name])) for name in ("across", "along"))  # names keep the keys' own order
+    x = alt.X("across:O", title=plane.across, sort=over, axis=_ticks(alt, over, across, **_turned(plane)))
+    y = alt.Y("along:O", title=plane.along, sort=up if plane.downward else up[::-1], axis=_ticks(alt, up, rows))
     colour = alt.Color("shown:Q", scale=scale, title=None, legend=alt.Legend(format=",.3~r"))
     chart = base.mark_rect(cornerRadius=0).encode(x=x, y=y, color=colour, tooltip=_tooltip(alt, contents))
     chart = chart.add_params(alt.param(name="column", value=_first(contents)))
@@ -218,9 +217,15 @@ def _image(contents: Contents) -> Picture:
 
 def _ticks(alt: Any, keys: list[Any], count: int, **options: Any) -> Any:
     """An axis of cells with a label on every one of a few, on one in several of many."""
-    distinct = list(dict.fromkeys(keys))
     every = 1 if count <= 24 else math.ceil(count / 8)
-    return alt.Axis(values=distinct[::every], ticks=False, domain=False, **options)
+    return alt.Axis(values=keys[::every], ticks=False, domain=False, **options)
+
+
+def _turned(plane: labels.Plane) -> dict[str, Any]:
+    """Level, but long names in a row slant, or they would hide one another."""
+    few = plane.over is not None and plane.columns <= 24
+    letters = sum(len(_name(plane.over.key(i))) + 2 for i in range(plane.columns)) if few else 0
+    return {"labelAngle": -40, "labelLimit": 120} if letters > 90 else {"labelAngle": 0}
 
 
 def _cells(contents: Contents, plane: labels.Plane) -> tuple[Rows, int, int, str]:
@@ -314,11 +319,16 @@ def _scale_bar(places: Floats) -> dict[str, Any]:
     """A round length, about a fifth of the map, at its lower right."""
     low, high = places.min(axis=0), places.max(axis=0)
     wanted = max(float(high[0] - low[0]) / 3, 1e-6)
-    power = 10 ** math.floor(math.log10(wanted))
-    length = max(step * power for step in (1, 2, 5) if step * power <= wanted)
+    length = _step(wanted)
     right, bottom = float(high[0]), float(low[1])
     name = f"{length:g} km" if length >= 1 else f"{1000 * length:g} m"
     return {"from": [right - length, bottom], "to": [right, bottom], "label": name}
+
+
+def _step(most: float) -> float:
+    """The largest of 1, 2 and 5 times a power of ten that is at most this."""
+    power = 10.0 ** math.floor(math.log10(most))
+    return max(step * power for step in (1, 2, 5) if step * power <= most * (1 + 1e-9))
 
 
 def _sizes(count: int) -> list[float]:
@@ -364,10 +374,10 @@ def tradeoff(guarantee: Any) -> Picture:
     return Picture(_spec(alt.layer(guess, line)), columns, words, ratio=0.8)
 
 
-def noise(law: Any) -> Picture:
+def noise(law: Any, what: str) -> Picture:
     """How likely each size of the noise is."""
     alt = _altair()
-    reach = 4 * law.std
+    reach = 4 * law.std or 1.0  # noise far finer than its grid is none
     sizes = np.linspace(-reach, reach, 121)
     if type(law).__name__ == "Laplace":
         height = np.exp(-np.abs(sizes) * math.sqrt(2) / law.std)
@@ -380,7 +390,9 @@ def noise(law: Any) -> Picture:
         "height": height.tolist(),
         "inside": np.where(inside, height, 0.0).tolist(),
     }
-    x = alt.X("size:Q", title="noise added to a value")
+    step = _step(reach)
+    ticks = alt.Axis(values=[-step, 0, step], format=",.3~r", labelOverlap=False)
+    x = alt.X("size:Q", title=f"noise added to {what}", axis=ticks, scale=alt.Scale(domain=[-reach, reach], nice=False))
     quiet = alt.Axis(labels=False, ticks=False, grid=False, domain=False)
     base = alt.Chart(alt.NamedData("bins")).encode(x=x)
     area = base.mark_area(style="band").encode(y=alt.Y("inside:Q", title=None, axis=quiet))

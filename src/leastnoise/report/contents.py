@@ -32,6 +32,7 @@ class Column(NamedTuple):
     name: str
     title: str
     values: Any
+    half: float | None = None  # its own half-width, where that is not the intervals'
 
 
 Shape = Literal["one", "bars", "dots", "line", "image", "map"]
@@ -58,6 +59,11 @@ class Contents:
         return next((np.asarray(c.values, dtype=float) for c in self.numbers if c.name == name), None)
 
     @property
+    def promised(self) -> Any:
+        """Who knows guarantee, delta, unit and limits: the release, or the estimate that was made from one."""
+        return self.estimate if self.release is None else self.release
+
+    @property
     def decimals(self) -> int:
         """Decimals that people are shown: to a hundredth of the narrowest interval's half, or finer.
 
@@ -68,13 +74,17 @@ class Contents:
             halves = (high - low) / 2
         else:
             halves = np.array([math.nan if self.estimate is None else self.estimate.sigma])
-        least = min(halves[np.isfinite(halves) & (halves > 0)], default=1.0)
-        return min(max(0, 2 - math.floor(math.log10(least))), FINEST)
+        return decimals(min(halves[np.isfinite(halves) & (halves > 0)], default=1.0))
 
     @property
     def counted(self) -> bool:
         """Whether values below zero can only be noise."""
         return self.release is not None and getattr(self.release, "kind", "count") in ("count", "soft", "hard")
+
+
+def decimals(half: float) -> int:
+    """To a hundredth of a half-width, or finer."""
+    return min(max(0, 2 - math.floor(math.log10(half))), FINEST)
 
 
 def gather(of: Any, *, estimate: Estimate | Literal["auto"] | None, graph: Graph | None) -> Contents:
@@ -132,12 +142,16 @@ def _denoised(release: Any, graph: Graph | None) -> tuple[Estimate | None, str]:
 def _of_means(means: Any) -> Contents:
     low, high = means.interval(0.95)
     count = np.broadcast_to(means.counts, means.sums.shape)
-    keys = _keys(means.domain, means.bins) or (Column("key0", "component", np.arange(means.bins)),)
+    keys: tuple[Column, ...] = (Column("key0", "component", np.arange(means.bins)),)
+    if means.domain is not None:
+        keys = _keys(means.domain, means.bins)
+    off = means.half_widths()
     numbers = (
         Column("value", "Mean", means.values),
         Column("low", "Low", low),
         Column("high", "High", high),
-        Column("count", "Rows (noisy)", count),
+        Column("sum", "Sum", means.sums + means.centre * count, off.sum),
+        Column("count", "Rows", count, off.count),
     )
     unmade = "A mean is a noisy sum over a noisy count; its interval allows for both, and it is not denoised."
     return _plain(means, means.parts, unmade, keys, numbers, means.domain)

@@ -18,14 +18,18 @@ from string import Template
 from typing import TYPE_CHECKING, Any, Literal
 
 from leastnoise import errors, storage
+from leastnoise.digits import rounded
 from leastnoise.report import charts, words
 from leastnoise.report.charts import Picture
-from leastnoise.report.contents import MOST, Contents, gather, plain, thinned
+from leastnoise.report.contents import MOST, Contents, decimals, gather, plain, thinned
 from leastnoise.version import VERSION
 
 if TYPE_CHECKING:
     from leastnoise.estimate import Estimate
     from leastnoise.graphs import Graph
+
+
+PUBLISHED = "as published"  # its error is known, the others are estimates
 
 
 def write(
@@ -84,7 +88,7 @@ def page(
         paper=escape(words.PAPER),
         check=_check(contents),
         version=escape(VERSION),
-        data=_json({"name": name, "first": _first(pictures), "decimals": contents.decimals,
+        data=_json({"name": name, "first": _first(pictures),
                     "table": _table(thinned(contents)),
                     "pictures": {key: _drawn(picture) for key, picture in pictures.items()}}),
         vega=vega,
@@ -96,8 +100,9 @@ def _pictures(contents: Contents) -> dict[str, Picture]:
     made = {"chart": charts.main(contents)}
     release = contents.release
     if release is not None:
-        made["law"] = charts.noise(release.law)
-        made["tradeoff"] = charts.tradeoff(release.guarantee) if release.guarantee is not None else None
+        made["law"] = charts.noise(release.law, words.noised(contents))
+    guarantee = contents.promised.guarantee
+    made["tradeoff"] = None if guarantee is None else charts.tradeoff(guarantee)
     return {name: picture for name, picture in made.items() if picture is not None}
 
 
@@ -123,7 +128,8 @@ def _table(contents: Contents) -> list[dict[str, Any]]:
         values = [plain(value) for value in column.values]
         key = column in contents.keys
         text = any(isinstance(value, str) for value in values)
-        made.append({"title": column.title, "key": key, "text": text, "values": values})
+        digits = contents.decimals if column.half is None else decimals(column.half)
+        made.append({"title": column.title, "key": key, "text": text, "decimals": digits, "values": values})
     return made
 
 
@@ -158,7 +164,7 @@ def _estimators(contents: Contents) -> str:
     weights = dict(estimate.parameters.get("weights") or {})
     found = dict(estimate.parameters.get("errors") or {})
     rows = [(name, float(error), weights.get(name)) for name, error in found.items() if name != "raw"]
-    rows = [*rows, ("as published", estimate.sigma, weights.get("raw"))]
+    rows = [*rows, (PUBLISHED, estimate.sigma, weights.get("raw"))]
     rows.sort(key=lambda row: row[1])
     mixture = "the mixture" if weights else estimate.method
     every = [(mixture, estimate.rmse, None), *rows]
@@ -168,18 +174,22 @@ def _estimators(contents: Contents) -> str:
         for name, error, share in every
     )
     return (
-        '<div class="scroll"><table><caption>Estimated error of a value, made without the truth</caption><thead><tr>'
-        '<th scope="col" class="text">estimator</th><th scope="col">error</th>'
+        '<div class="scroll"><table class="estimators">'
+        "<caption>Estimated error of a value, made without the truth</caption>"
+        "<thead><tr>"
+        '<th scope="col" class="text">estimator</th><th scope="col">error, about</th>'
         f'{"<th scope=col>weight</th>" if weights else ""}<td class="bar"></td></tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 
 
 def _estimator(name: str, error: float, share: float | None, part: float, chosen: bool) -> str:
+    meaning = words.ESTIMATORS.get(name)
+    gloss = "" if meaning is None else f"<small>{escape(meaning)}</small>"
     weight = "" if share is None else f"<td>{100 * share:.3g} %</td>" if share else "<td></td>"
     return (
-        f'<tr{" class=chosen" if chosen else ""}><th scope="row">{escape(name.replace("_", " "))}</th>'
-        f"<td>{error:,.4g}</td>{weight}"
+        f'<tr{" class=chosen" if chosen else ""}><th scope="row">{escape(name.replace("_", " "))}{gloss}</th>'
+        f"<td>{rounded(error, 4 if name == PUBLISHED else 2)}</td>{weight}"
         f'<td class="bar" aria-hidden="true"><span style="width:{100 * part:.1f}%"></span></td></tr>'
     )
 
@@ -199,7 +209,8 @@ def _check(contents: Contents) -> str:
 def _made(contents: Contents) -> str:
     release = contents.release
     if release is None:
-        return ""
+        source = contents.promised.release
+        return "" if source is None else f"Made from release {escape(source)}."
     query = f"{escape(release.query)}. " if release.query else ""
     day = f"{release.made:%Y-%m-%d}"
     return f'{query}Made <time datetime="{day}">{day}</time>, release {escape(release.id)}.'

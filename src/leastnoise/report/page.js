@@ -88,9 +88,10 @@
   // The table: a page of rows at a time, sorted by any column, text only.
   const table = document.getElementById("table"), head = table.tHead.rows[0], body = table.tBodies[0];
   const columns = data.table, size = columns.length ? columns[0].values.length : 0, PAGE = 20;
-  const format = new Intl.NumberFormat("en", data.decimals < 20 ? { maximumFractionDigits: data.decimals } : { maximumSignificantDigits: 5 });
+  const formats = columns.map(({ decimals }) =>
+    new Intl.NumberFormat("en", decimals < 20 ? { maximumFractionDigits: decimals } : { maximumSignificantDigits: 5 }));
   const whole = new Intl.NumberFormat("en");
-  const shown = (value, key) => {
+  const shown = (value, key, format) => {
     if (value === null) return "";
     if (typeof value !== "number") return String(value);
     if (key) return String(Number(value.toPrecision(15)));  // 0.30000000000000004 is 0.3 to people
@@ -111,9 +112,9 @@
     const here = order.slice(page * PAGE, (page + 1) * PAGE);
     body.replaceChildren(...here.map((i) => {
       const row = document.createElement("tr");
-      row.append(...columns.map((c) => {
+      row.append(...columns.map((c, number) => {
         const cell = document.createElement("td");
-        cell.textContent = shown(c.values[i], c.key);
+        cell.textContent = shown(c.values[i], c.key, formats[number]);
         if (c.text) cell.className = "text";
         return cell;
       }));

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leastnoise import labels
+from leastnoise.digits import about, rounded
 from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.report.contents import Contents
 from leastnoise.version import VERSION
@@ -21,12 +22,12 @@ class Headline(NamedTuple):
 
 
 def title(contents: Contents) -> str:
-    """What was released: "Counts by pickup"."""
-    kind = _kind(contents)
+    """What was released: "Counts by pickup", "Mean age by sex"."""
+    kind, column = _kind(contents), getattr(contents.of, "column", None)
+    if column is not None:
+        kind = f"Mean {column}" if hasattr(contents.of, "centre") else f"{kind} of {column}"
     if contents.domain is not None and contents.domain.axes:
         return f"{kind} by {labels.title(contents.domain)}"
-    if hasattr(contents.of, "levels") and contents.release.domain is not None:
-        return f"{kind} of {labels.title(contents.release.domain)}"
     return kind
 
 
@@ -56,6 +57,9 @@ def headline(contents: Contents) -> Headline:
         return Headline(
             _n(of.values[place]), f"{name}, 95 % sure to lie between {_n(low[place])} and {_n(high[place])}"
         )
+    if hasattr(of, "centre") and contents.domain is not None:
+        mean = of.overall()
+        return Headline(_n(mean.value), f"over all bins, 95 % sure to lie between {_n(mean.low)} and {_n(mean.high)}")
     kind = getattr(release, "kind", "")
     if kind in ("count", "sum") and not hasattr(of, "centre") and contents.size:
         total = release.total()
@@ -73,10 +77,13 @@ def lead(contents: Contents) -> str:
     if release is None:
         estimate = contents.estimate
         method = estimate.method if estimate is not None else "unknown"
-        return (
-            f"{contents.size:,} noisy values, and an estimate of the truth behind them by {method}. What was "
-            "promised to the people in the data is told by the release that this estimate was made from."
-        )
+        what = f"{contents.size:,} noisy values, and an estimate of the truth behind them by {method}"
+        if estimate is None or estimate.guarantee is None:
+            return (
+                f"{what}. What was promised to the people in the data is told by the release that this estimate was "
+                "made from."
+            )
+        return f"{what}. The noise limits what anybody can learn from them about any one {unit(contents)}."
     by = "" if contents.size == 1 else f", one for each {_bins(contents)}"
     law = "Gaussian" if getattr(release, "mechanism", "gaussian") == "gaussian" else "Laplace"
     what = f"{contents.size:,} {_kind(contents).lower()}{by}, published with {law} noise"
@@ -86,6 +93,8 @@ def lead(contents: Contents) -> str:
 
 
 def _bins(contents: Contents) -> str:
+    if hasattr(contents.of, "levels"):
+        return "level"
     if len(contents.keys) == 1:
         return contents.keys[0].title
     return "combination of " + " and ".join(column.title for column in contents.keys)
@@ -93,14 +102,13 @@ def _bins(contents: Contents) -> str:
 
 def unit(contents: Contents) -> str:
     """Whom it protects."""
-    column = getattr(contents.release, "unit", None) or "person"
+    column = getattr(contents.promised, "unit", None) or "person"
     return column.removesuffix("_id").replace("_", " ") or column
 
 
 def promise(contents: Contents) -> str:
     """The guarantee as one sentence."""
-    release = contents.release
-    guarantee = None if release is None else release.guarantee
+    guarantee = getattr(contents.promised, "guarantee", None)
     if guarantee is None:
         return "What is promised is known to whoever added the noise, and is not in this file."
     whom = unit(contents)
@@ -117,26 +125,39 @@ def promise(contents: Contents) -> str:
 
 def facts(contents: Contents) -> list[tuple[str, str]]:
     """The guarantee and the noise in numbers."""
-    release = contents.release
-    if release is None:
-        estimate = contents.estimate
-        return [] if estimate is None else [("noise", f"{estimate.noise}, standard deviation {estimate.sigma:.6g}")]
-    whom, column = unit(contents), getattr(release, "unit", None)
+    promised, release = contents.promised, contents.release
+    whom, column = unit(contents), getattr(promised, "unit", None)
     told = f"one {whom}" if column in (None, whom) else f"one {whom} (the column {column})"
-    rows = [*_guarantee(release), ("protects", told)]
-    law = release.law
-    rows.append(
-        ("noise", f"{getattr(release, 'mechanism', 'gaussian').capitalize()}, standard deviation {law.std:.6g}")
-    )
-    if release.sensitivity is not None:
-        rows.append(("sensitivity", f"{release.sensitivity:.6g}"))
-    if getattr(release, "grid", 0):
+    rows = _guarantee(promised)
+    rows += [("protects", told)] if rows or release is not None else []
+    rows += [_noise_of_estimate(promised)] if release is None else _noise(contents)
+    if promised.limits:
+        rows.append(("limits", ", ".join(f"{name} = {value:,}" for name, value in promised.limits.items())))
+    return rows
+
+
+def _noise_of_estimate(estimate: Any) -> tuple[str, str]:
+    return ("noise", f"{estimate.noise.capitalize()}, standard deviation {estimate.sigma:.6g}")
+
+
+def _noise(contents: Contents) -> list[tuple[str, str]]:
+    of, release = contents.of, contents.release
+    law = getattr(release, "mechanism", "gaussian")
+    spread = f"standard deviation {release.law.std:.6g}"
+    if hasattr(of, "centre"):
+        of_sum = release.law.std * math.hypot(1.0, of.centre / of.half)
+        spread = f"standard deviation {rounded(of_sum)} of a sum, {rounded(release.law.std / of.half)} of a count"
+    if hasattr(of, "levels"):
+        spread += f" in each of {release.bins:,} steps"
+    rows = [("noise", f"{law.capitalize()}, {spread}")]
+    norm, hidden = ("L1", release.l1_sensitivity) if law == "laplace" else ("L2", release.sensitivity)
+    if hidden is not None:
+        rows.append((f"{norm} sensitivity", f"{hidden:.6g}"))
+    if getattr(release, "grid", 0) and of is release:
         rows.append(("grid", f"values are multiples of {release.grid:g}"))
     if release.threshold is not None:
         least = getattr(release, "at_least", release.threshold)
         rows.append(("threshold", f"only noisy counts of {least:,} or more show"))
-    if release.limits:
-        rows.append(("limits", ", ".join(f"{name} = {value:,}" for name, value in release.limits.items())))
     return rows
 
 
@@ -161,14 +182,11 @@ def noise(contents: Contents) -> str:
     release = contents.release
     if release is None:
         return ""
-    half = release.law.half_width(0.95)
     if hasattr(contents.of, "centre"):
-        return (
-            f"Each mean is a noisy sum over a noisy count; a sum is off by at most {half:,.4g}, 95 % of the time. "
-            "The interval of a mean allows for the noise of both."
-        )
+        return f"A mean is a noisy sum over a noisy count. {contents.of.errors_in_words()}"
     if hasattr(contents.of, "levels"):
-        return f"The histogram behind the quantiles is off by at most {half:,.4g} in a step, 95 % of the time."
+        return str(contents.of.errors_in_words())
+    half = release.law.half_width(0.95)
     if release.threshold is not None:
         return (
             "Noise was added to every bin, and only bins whose noisy count passed the threshold show, which makes them "
@@ -181,6 +199,13 @@ def noise(contents: Contents) -> str:
     return f"A published number is off by at most {half:,.4g}, 95 % of the time.{all_of}"
 
 
+def noised(contents: Contents) -> str:
+    """To what the noise was added."""
+    if hasattr(contents.of, "centre"):
+        return "a centred sum"
+    return "a step of the histogram" if hasattr(contents.of, "levels") else "a value"
+
+
 def denoising(contents: Contents) -> str:
     """What was done to the noise, or why nothing was."""
     estimate = contents.estimate
@@ -191,7 +216,7 @@ def denoising(contents: Contents) -> str:
         return f"Denoised by {estimate.method}. How much error is left cannot be told without the truth."
     return (
         f"Denoising costs no privacy: it reads only what is published. The typical error of a value is estimated at "
-        f"{rmse:,.3g}; before, it was {estimate.sigma:,.3g}."
+        f"{about(rmse)}; before, it was {rounded(estimate.sigma, 3)}."
     )
 
 
@@ -199,12 +224,30 @@ def cite(contents: Contents, name: str) -> str:
     """How to cite the release."""
     release = contents.release
     if release is None:
-        return f"{name}. Denoised with leastnoise {VERSION}."
+        made = contents.promised
+        source = "" if made.guarantee is None else f" from the differentially private release {made.release}"
+        return f"{name}. Denoised with leastnoise {VERSION}{source}. {_short_promise(made)}".strip()
     return (
         f"{name}. Differentially private release {release.id}, made {release.made:%Y-%m-%d} with leastnoise "
         f"{release.version}. {_short_promise(release)}"
     )
 
+
+ESTIMATORS = {
+    "empirical_bayes": "all bins share one prior, fitted to them",
+    "empirical_bayes_real": "as empirical bayes, and the truth may be below zero",
+    "james_stein": "all bins drawn toward zero by one factor",
+    "james_stein_mean": "all bins drawn toward their mean by one factor",
+    "neighbour_bayes": "bins whose surroundings look alike share a prior; how far to look is learnt",
+    "neighbour_bayes_1": "as neighbour bayes, looking at next neighbours only",
+    "neighbour_bayes_departures": "as neighbour bayes, for how far a bin departs from its surroundings",
+    "fused_lasso": "neighbours are equal, but for few jumps",
+    "laplacian": "every bin drawn toward its neighbours",
+    "trend_filter": "smooth over the graph, but for few bends",
+    "tree_wavelet": "few pieces of the graph differ",
+    "soft_threshold": "small values moved to zero, and all others toward it",
+    "soft_threshold_universal": "as soft threshold, with one that hardly any noise passes",
+}
 
 PAPER = (
     "B. Balle and Y.-X. Wang. Improving the Gaussian Mechanism for Differential Privacy: Analytical Calibration and "
@@ -226,10 +269,13 @@ def check(contents: Contents) -> list[tuple[str, str]]:
             'import leastnoise as ln\n\nr = ln.load("release.parquet")\nprint(r.explain())',
         )
     ]
-    if release is None:
+    promise, name = contents.promised.guarantee, getattr(contents.promised, "release", None)
+    if release is None and promise is None:
         return steps
-    promise, scale = release.guarantee, getattr(release, "scale", getattr(release, "sigma", math.nan))
-    if isinstance(promise, GaussianDP):
+    if release is not None:
+        name = release.id
+    if isinstance(promise, GaussianDP) and release is not None:
+        scale = getattr(release, "scale", getattr(release, "sigma", math.nan))
         delta = release.delta or 1e-6
         steps.append(
             (
@@ -249,10 +295,10 @@ def check(contents: Contents) -> list[tuple[str, str]]:
         )
     steps.append(
         (
-            f"If it was paid from a budget, the ledger has its entry under {release.id}:",
+            f"If it was paid from a budget, the ledger has its entry under {name}:",
             (
                 'book = ln.Budget.open("city.ledger")\nbook.verify()\n'
-                f"print([e for e in book.history() if e.release == {release.id!r}])"
+                f"print([e for e in book.history() if e.release == {name!r}])"
             ),
         )
     )
