@@ -22,7 +22,7 @@ from leastnoise.digits import rounded
 from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.keys import refuse_reserved
 from leastnoise.law import Gaussian, Law
-from leastnoise.means import MeanRelease, half_widths
+from leastnoise.means import MeanRelease, centred, half_widths
 from leastnoise.quantiles import QuantileRelease, rank_error, ranks_in_words
 from leastnoise.recipe import Recipe
 from leastnoise.releases import Release
@@ -96,7 +96,7 @@ def expect(query: Any, **asked: Any) -> Expectation:
         limits,
         query.size,
         chosen.guarantee,
-        chosen.note,
+        centred(chosen.note) if "mean" in query.kind else chosen.note,
         widths,
         words,
     )

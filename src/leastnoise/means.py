@@ -12,7 +12,7 @@ so, S and N are enclosed separately by their exact law.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -61,6 +61,11 @@ def half_widths(law: Law, *, centre: float, half: float, confidence: float = 0.9
         law.half_width(confidence) / half,
         law.pair_half_width(1.0, confidence),
     )
+
+
+def centred(note: str) -> str:
+    """Why this noise was chosen; where that compares standard deviations, of what they are."""
+    return f"{note} (These are of a sum centred in the clip.)" if "standard deviation" in note else note
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -175,7 +180,7 @@ class MeanRelease(Frames):
         noise = self.parts.mechanism.capitalize()
         return (
             f"{many} a noisy sum over a noisy count ({noise} noise), released under one guarantee.\n"
-            f"{self.errors_in_words()}\n{self.parts.promised()}"
+            f"{self.errors_in_words()}\n{replace(self.parts, note=centred(self.parts.note)).promised()}"
         )
 
     def errors_in_words(self) -> str:

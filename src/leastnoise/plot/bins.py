@@ -98,7 +98,12 @@ def _told(release: Any) -> str:
     kind = getattr(inner, "mechanism", "gaussian")
     loud = " SEEDED: hides nothing." if inner.seeded else ""
     promise = canvas.promise(release.guarantee, getattr(inner, "delta", None))
-    return f"{kind.capitalize()} noise, standard deviation {law.std:.4g}; {promise}.{loud}"
+    spread = f", standard deviation {law.std:.4g}"
+    if hasattr(release, "centre"):
+        spread = " on the sums and counts behind the means"
+    if hasattr(release, "levels"):
+        spread += " in each step of the histogram"
+    return f"{kind.capitalize()} noise{spread}; {promise}.{loud}"
 
 
 def _bars(

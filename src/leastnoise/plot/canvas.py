@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 BLUE, ORANGE, SKY, AMBER, GREEN = "#0072B2", "#D55E00", "#56B4E9", "#E69F00", "#009E73"
 INK, QUIET, FAINT = "#222222", "#6b6b6b", "#d9d9d9"
-LETTERS_PER_INCH = 19.0  # of the caption's type
+LETTERS_PER_INCH = 16.5  # of the caption's type
 
 
 def figure(
