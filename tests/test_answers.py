@@ -103,6 +103,11 @@ def test_frames_have_the_keys(people: Table) -> None:
     assert list(frame.columns) == ["ward", "mean", "low", "high", "sum", "count"]
 
 
+def test_components_of_a_vector_have_no_mean_over_all(people: Table) -> None:
+    with pytest.raises(errors.ShapesDisagree, match="no bins"):
+        _questions(people)["vector"].release(**ASK).overall()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_answer_is_the_same_frame_in_every_library(kind: str, people: Table) -> None:
     made = _questions(people)[kind].release(**ASK)

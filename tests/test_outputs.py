@@ -119,6 +119,20 @@ def test_no_command_replaces_what_is_not_ours(here: Path, command: list[str], th
         (here / "behind").unlink(missing_ok=True)
 
 
+@pytest.mark.parametrize("typed", ["{}/", "{}/.", "./{}//", "x/../{}"])
+@pytest.mark.parametrize("name", ["book", "people.parquet"])
+def test_no_way_of_writing_a_path_leads_around_that(here: Path, typed: str, name: str) -> None:
+    (here / "x").mkdir()
+    a_ledger(here / "book")
+    before = (here / name).read_bytes()
+    for path in (typed.format(name), os.fsencode(typed.format(name))):
+        with pytest.raises(errors.BadOutput):
+            made().save(path)  # type: ignore[arg-type]
+    code, _, _ = run(*COUNT, *ASK, "-o", typed.format(name))
+    assert code == 2
+    assert (here / name).read_bytes() == before
+
+
 @pytest.mark.parametrize("thing", THINGS)
 def test_python_replaces_only_ours_too(here: Path, thing: Callable[[Path], None]) -> None:
     thing(here / "notes.html")
@@ -182,7 +196,7 @@ def test_asking_what_a_ledger_is_leaves_its_locks_alone(here: Path) -> None:
         assert "locked" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["r.csv", "R.CSV", "-", "r.html", "new.ledger", "prog.py"])
+@pytest.mark.parametrize("name", ["r.csv", "R.CSV", "-", "r.html", "new.ledger", "prog.py", "book-journal"])
 def test_python_and_the_command_line_refuse_the_same_names(here: Path, name: str) -> None:
     with pytest.raises(errors.BadOutput, match=r"out\.parquet") as refused:
         made().save(name)

@@ -33,8 +33,8 @@ FRAME = pd.DataFrame(
 )
 CONDITIONS = {
     "hour < 3": "hour < 3",
-    "hour<3\n  and\tzone = 'a  b'": "hour<3 and zone = 'a b'",
-    "zone != '\x1b[2J\u202e'": "zone != '?[2J?'",
+    "hour<3\n  and\tzone = 'a  b'": r"hour<3\n  and\tzone = 'a  b'",
+    "zone != '\x1b[2J\u202e'": r"zone != '\x1b[2J\u202e'",
 }
 EXPRESSIONS = {
     "comparison": (_.hour < 3, "hour < 3"),
@@ -170,3 +170,15 @@ def test_the_same_rows_are_kept_however_a_condition_is_written():
     asked = [ln.table(frame, unit="unit").where(way) for way in ("x < 5", "x<5", _.x < 5)]
     first, *others = [aggregate(t.histogram("bin", keys=range(40), max_rows=3)).values.tolist() for t in asked]
     assert all(other == first for other in others)
+
+
+def test_conditions_that_differ_are_recorded_differently() -> None:
+    table = ln.table(pd.DataFrame({"who": [1, 2], "s": ["a b", "a  b"]}), unit="who")
+    texts = ["s = 'a b'", "s = 'a  b'", "s = 'a\tb'", "s = 'a\nb'"]
+    assert len({table.where(text).count(max_rows=1).describe() for text in texts}) == len(texts)
+
+
+def test_a_condition_of_thousands_of_values_is_not_written() -> None:
+    table = ln.table(pd.DataFrame({"who": [1, 2], "z": [1, 2]}), unit="who")
+    asked = table.where(_.z.isin(list(range(12_000)))).count(max_rows=1)
+    assert "where a condition of Python" in asked.describe()

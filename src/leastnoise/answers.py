@@ -111,10 +111,9 @@ def _computed(query: Any, law: Law) -> tuple[dict[str, float], str]:
         return {}, ""
     centre, half, _ = _middle(query)
     off = half_widths(law, centre=centre, half=half)
-    first = math.ceil(math.log10(2 * off.mean_times_rows / half))  # rows that leave half of the clip's half, at most
-    some = ", ".join(
-        f"{rounded(off.mean_times_rows / n, 3)} for {n:,}" for n in (10 ** max(0, first + i) for i in range(3))
-    )
+    # From so many rows on that half of the clip's half is left, at most.
+    first = max(0, math.ceil(math.log10(2 * off.mean_times_rows / half)))
+    some = ", ".join(f"{rounded(off.mean_times_rows / n, 3)} for {n:,}" for n in (10 ** (first + i) for i in range(3)))
     words = (
         f"95 % of the time a sum is off by at most {rounded(off.sum)} and a count by at most {rounded(off.count)}; a "
         f"mean over n rows is off by at most {rounded(off.mean_times_rows)}/n: {some} rows."

@@ -183,6 +183,9 @@ class Estimate(Frames):
         facts = {"guarantee": None, "delta": None, "unit": None, "limits": {}, "release": None} | facts  # older files
         storage.refuse_unknown(facts, known | {"parameters"}, path)
         facts["guarantee"] = read_guarantee(facts["guarantee"])
+        whole = all(isinstance(most, int) for most in dict(facts["limits"]).values())
+        if not whole or not isinstance(facts["unit"], str | None):
+            raise errors.NotOurs(f"{os.fspath(path)!r} tells a unit or limits that are none; it may have been edited.")
         judged = Judgement(facts.pop("risk"), facts.pop("degrees_of_freedom"))
         shape = tuple(facts.pop("shape"))
         facts["domain"] = read_domain(facts["domain"], table)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from leastnoise import parameters, storage
+from leastnoise import errors, parameters, storage
 from leastnoise.digits import rounded
 from leastnoise.frames import Frames
 from leastnoise.keys import key_columns, read_domain, write_domain
@@ -127,6 +127,8 @@ class MeanRelease(Frames):
 
     def overall(self, confidence: Number = 0.95) -> Overall:
         """The mean over all bins, each row counting alike, with an interval: sum and count enclosed separately."""
+        if self.domain is None and self.bins > 1:
+            raise errors.ShapesDisagree("The components of a vector's mean are no bins: there is no mean over them.")
         confidence = parameters.number("confidence", confidence)
         each = (1 + confidence) / 2
         top, bottom = (self.parts.total(part, each) for part in (slice(0, self.bins), slice(self.bins, None)))

@@ -35,6 +35,7 @@ ledgers: set[str] = set()
 def check(path: str | os.PathLike[str], kind: Kind) -> None:
     """Refuse a path that a result of this kind may not take."""
     _check_name(path, kind)
+    path = Path(os.fsdecode(path))  # as it will be written: "book/" and "book/." are the file book
     there = at(path)
     if there is not None and there != kind:
         raise _occupied(path, kind, there)
@@ -68,9 +69,9 @@ _EXAMPLE = {"release": "out.parquet", "page": "map.html"}
 
 def _check_name(path: str | os.PathLike[str], kind: Kind) -> None:
     told = os.fspath(path)
-    if not Path(path).name or "\0" in str(told):
+    if not Path(os.fsdecode(path)).name or "\0" in os.fsdecode(path):
         raise BadOutput(f"{told!r} is no path of a file. Give one, such as {_EXAMPLE[kind]}.")
-    if str(told) == "-":
+    if os.fsdecode(path) == "-":
         raise BadOutput(
             '"-" is no path here: what is written appears in its place whole or not at all, and standard output cannot '
             f"promise that. Give a path of a file, such as {_EXAMPLE[kind]}."
@@ -81,6 +82,11 @@ def _check_suffix(path: str | os.PathLike[str], kind: Kind) -> None:
     told, suffix = os.fspath(path), Path(path).suffix.lower()
     if kind == "page" and suffix not in (".html", ".htm"):
         raise BadOutput(f'A report is an HTML file, and {told!r} is none. Say "map.html".')
+    if str(told).endswith(("-journal", "-wal", "-shm")):
+        raise BadOutput(
+            f"{told!r} is named like a file that SQLite keeps beside a ledger, and deletes. "
+            f"Give a name such as {_EXAMPLE[kind]}."
+        )
     if kind == "release" and suffix in _OTHERS:
         raise BadOutput(
             f"What is written is a Parquet file, and {told!r} would say otherwise. Give a name such as out.parquet."

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 def rank_error(law: Law, *, bins: int, level: float, confidence: float = 0.95) -> float:
     """By how many rows the rank of a quantile may be off, beyond the rows of its own step, wherever it lies.
 
-    At an edge with j of n bins below it, C_j - q T has variance ((1-q)^2 j + q^2 (n-j)) std^2, which is largest at one
-    of the ends: n max(q, 1-q)^2 std^2.
+    Let M be the largest |sum of the first noises|. Made monotone, the cumulative sum is within M of the true one at
+    every edge and so is its total, so where it reaches q of its total the true one is within M + q M of q of its own.
+    By Levy's inequality P[M > h] <= 2 P[|sum of all n| > h].
     """
-    return _reach(law, confidence) * law.std * float(np.sqrt(bins)) * max(level, 1 - level)
+    return (1 + level) * _reach(law, (1 + confidence) / 2) * law.std * float(np.sqrt(bins))
 
 
 def _reach(law: Law, confidence: float) -> float:

@@ -97,7 +97,7 @@ class Query:
         bins = "unknown keys" if self.domain is None else _number(self.domain.size, "bin")
         bins = bins if self.ball is None else _number(self.ball.length, "component")
         limits = self.limits
-        return (
+        return rules.one_line(
             f"{asked}{place} ({bins}){self._clipped()}{rules.told(self.rules)}; one {' + '.join(self.unit)} keeps at "
             f"most {_number(limits.max_rows, 'row')}, {limits.max_per_bin} in a bin, {_number(limits.max_bins, 'bin')}"
             f"; neighbours {self.neighbours}"

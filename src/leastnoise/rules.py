@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 FEW = 8  # values of a list that are written out
+MANY = 10_000  # parts of an expression that are not written at all: the compiler would take seconds
 LONGEST = 2000  # characters of all rules of a query
 
 
@@ -54,18 +56,19 @@ def some(words: Sequence[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Whitespace folded, and nothing that moves a cursor or turns the writing round."""
-    return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
+    """As it was written, but for what would break a line, move a cursor or turn the writing round: that is escaped."""
+    kept = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text.strip())
+    return "".join(kept)
 
 
 def written(given: Any, bound: Any) -> str:
     """What was `given`, and means the checked expression `bound`."""
     if isinstance(given, str):
         return one_line(given)
-    try:
-        return one_line(_sql(bound))
-    except Exception:  # too deep for the compiler, or without a form in SQL
-        return "a condition of Python" if bound.type().is_boolean() else "a value of Python"
+    with suppress(Exception):  # too deep for the compiler, or without a form in SQL
+        if len(bound.op().find(object)) <= MANY:
+            return one_line(_sql(bound))
+    return "a condition of Python" if bound.type().is_boolean() else "a value of Python"
 
 
 def _sql(bound: Any) -> str:

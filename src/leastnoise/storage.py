@@ -108,8 +108,9 @@ def check_writable(
 ) -> None:
     """Refuse a path that cannot be written, is one of the sources or holds something else, before any noise is drawn
     for it."""
+    path = Path(os.fsdecode(path))  # as it will be written
     for source in sources:
-        if os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
+        if path.exists() and os.path.exists(source) and os.path.samefile(path, source):
             raise errors.BadOutput(f"{os.fspath(path)!r} is what is read, and would be replaced. Give another path.")
     with whole(path, kind, commit=False) as unfinished:
         Path(unfinished).write_bytes(b"")
@@ -119,7 +120,7 @@ def check_writable(
 def whole(path: str | os.PathLike[str], kind: outputs.Kind, *, commit: bool = True) -> Iterator[str]:
     """A path beside `path` to write to; it takes the place of `path` when the block ends well."""
     outputs.check(path, kind)
-    target = Path(path)
+    target = Path(os.fsdecode(path))
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(6)}.unfinished")
     temporary.add(str(unfinished))
     try:
