@@ -131,8 +131,9 @@ def test_releases_can_be_copied_and_pickled() -> None:
     import copy
     import pickle
 
-    r = made(domain=["a", "b", "c"])
-    for twin in (copy.deepcopy(r), pickle.loads(pickle.dumps(r))):
+    r = dataclasses.replace(made(domain=["a", "b", "c"]), limits={"max_rows": 5})
+    for twin in (copy.deepcopy(r), copy.copy(r), pickle.loads(pickle.dumps(r))):
+        assert twin.limits == {"max_rows": 5}
         assert (twin.values == r.values).all()
         assert (twin.id, twin.domain, twin.guarantee) == (r.id, r.domain, r.guarantee)
 

@@ -10,9 +10,9 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from statistics import NormalDist
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from leastnoise import errors, parameters, storage
 from leastnoise.digits import about
 from leastnoise.domain import Domain
 from leastnoise.frames import Frames
+from leastnoise.frozen import Frozen
 from leastnoise.guarantee import Promise, guarantee_facts, promise_in_words, read_guarantee
 from leastnoise.keys import key_columns, read_domain, write_domain
 from leastnoise.parameters import Number
@@ -65,10 +66,15 @@ class Estimate(Frames):
     release: str | None = None  # its id
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
-        object.__setattr__(self, "limits", MappingProxyType(dict(self.limits)))
+        object.__setattr__(self, "parameters", Frozen(self.parameters))
+        object.__setattr__(self, "limits", Frozen(self.limits))
         if isinstance(self.values, np.ndarray):
             self.values.flags.writeable = False
+
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
+        """A copy and a pickle carry the judgement itself: what computes it reads the values and may not travel."""
+        facts = {f.name: getattr(self, f.name) for f in fields(self)}
+        return _again, (facts | {"judge": partial(Judgement, *self.judge())},)
 
     @property
     def bins(self) -> int:
@@ -193,6 +199,10 @@ class Estimate(Frames):
         if facts["domain"] is not None and facts["domain"].size != values.size:
             raise errors.ShapesDisagree(f"{facts['domain'].size} bins cannot have {values.size} values.")
         return cls(values=values, noisy=noisy, judge=lambda: judged, **facts)
+
+
+def _again(facts: dict[str, Any]) -> Estimate:
+    return Estimate(**facts)
 
 
 _OURS = ("value", "noisy")

@@ -25,6 +25,7 @@ from leastnoise import errors, parameters, storage
 from leastnoise.domain import Domain
 from leastnoise.estimate import Estimate
 from leastnoise.frames import Frames
+from leastnoise.frozen import Frozen
 from leastnoise.guarantee import Promise, guarantee_facts, promise_in_words, read_guarantee
 from leastnoise.keys import key_columns, read_domain, write_domain
 from leastnoise.law import LARGEST_SCALE, Gaussian, Laplace, Law
@@ -36,13 +37,6 @@ if TYPE_CHECKING:
     from rich.console import Group
 
 Values = NDArray[np.int64] | NDArray[np.float64]
-
-
-class FrozenDict(dict[str, int]):
-    """Limits by name, never changed (and, unlike a mapping proxy, picklable)."""
-
-    def __setitem__(self, name: str, value: int) -> None:
-        raise TypeError("the limits of a release are what they were")
 
 
 class Interval(NamedTuple):
@@ -76,7 +70,7 @@ class Release(Frames):
     domain: Domain | None = None
     kind: str = "vector"
     unit: str | None = None
-    limits: Mapping[str, int] = field(default_factory=FrozenDict)
+    limits: Mapping[str, int] = field(default_factory=Frozen)
     query: str | None = None
     threshold: int | None = None  # unknown bins: only noisy counts at or above it were published
     note: str = ""
@@ -87,7 +81,7 @@ class Release(Frames):
 
     def __post_init__(self) -> None:
         self.values.flags.writeable = False
-        object.__setattr__(self, "limits", FrozenDict(self.limits))
+        object.__setattr__(self, "limits", Frozen(self.limits))
         if self.domain is not None and self.domain.size != self.values.size:
             raise errors.BadDomain(
                 f"The domain has {self.domain.size:,} bins and the release {self.values.size:,}. Give one key a bin."

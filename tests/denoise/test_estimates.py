@@ -230,3 +230,17 @@ def test_the_command(tmp_path: Path) -> None:
     again = CliRunner().invoke(app, [str(tmp_path / "e.parquet"), "-o", str(tmp_path / "f.parquet")])
     assert isinstance(again.exception, errors.WrongType)
     assert not (tmp_path / "f.parquet").exists()
+
+
+def test_estimates_can_be_copied_and_pickled() -> None:
+    import copy
+    import pickle
+
+    made = _counted(0.5, 1e-6).denoise()
+    for twin in (copy.deepcopy(made), copy.copy(made), pickle.loads(pickle.dumps(made))):
+        assert (twin.values == made.values).all()
+        assert (twin.rmse, twin.parameters, twin.limits) == (made.rmse, made.parameters, made.limits)
+        assert (twin.guarantee, twin.release) == (made.guarantee, made.release)
+        for change in (lambda facts: facts.update(x=1), lambda facts: facts.clear(), lambda facts: facts.pop("x", 0)):
+            with pytest.raises(TypeError, match="what they were"):
+                change(twin.limits)
