@@ -52,7 +52,7 @@ def test_declared_types_are_read_and_what_is_none_is_null(path: Path) -> None:
     rows = table(path, unit="name", types={"age": "int", "when": "timestamp"})
     ages = aggregate(rows.histogram("age", keys=range(-10, 10), max_rows=1)).values
     assert [key for key, value in zip(range(-10, 10), ages, strict=True) if value] == [-7, 3]
-    assert aggregate(rows.where("when > '2013-01-01'").count(max_rows=1)).values.tolist() == [2]
+    assert aggregate(rows.where("\"when\" > '2013-01-01'").count(max_rows=1)).values.tolist() == [2]
     assert aggregate(rows.count_units()).values.tolist() == [6]  # an empty name is nobody
 
 

@@ -33,13 +33,20 @@ FRAME = pd.DataFrame(
 )
 CONDITIONS = {
     "hour < 3": "hour < 3",
-    "hour<3\n  and\tzone = 'a  b'": r"hour<3\n  and\tzone = 'a  b'",
-    "zone != '\x1b[2J\u202e'": r"zone != '\x1b[2J\u202e'",
+    "hour<3\n  and\tzone = 'a  b'": "hour < 3 AND zone = 'a  b'",
+    "zone != '\x1b[2J\u202e'": r"zone <> '\x1b[2J\u202e'",
+    "not (hour in (1,2) or fare = 1) and time>'2013-01-01'": "NOT (hour IN (1, 2) OR fare = 1.0) AND "
+    "time > TIMESTAMP '2013-01-01 00:00:00'",
+    "(hour + 1) * 2 - -3 % hour > (1 - (2 - hour))": "(hour + 1) * 2 - -3 % hour > 1 - (2 - hour)",
+    "zone is not null and case when hour>1 then 'x' end is distinct from zone": "zone IS NOT NULL AND "
+    "CASE WHEN hour > 1 THEN 'x' ELSE NULL END IS DISTINCT FROM zone",
+    "substring(zone, 2, 3) like 'b%' and date_trunc('day', time) = time": "SUBSTRING(zone, 2, 3) LIKE 'b%' AND "
+    "DATE_TRUNC('day', time) = time",
 }
 EXPRESSIONS = {
     "comparison": (_.hour < 3, "hour < 3"),
-    "junction": ((_.hour < 3) & ~(_.zone == "it's"), "(hour < 3) AND NOT (zone = 'it''s')"),
-    "a function": (lambda rows: rows.fare.between(1, 2), "fare BETWEEN 1 AND 2"),
+    "junction": ((_.hour < 3) & ~(_.zone == "it's"), "hour < 3 AND NOT zone = 'it''s'"),
+    "a function": (lambda rows: rows.fare.between(1, 2), "fare >= 1.0 AND fare <= 2.0"),
     "few values": (_.zone.isin(["a", "b"]), "zone IN ('a', 'b')"),
     "many values": (_.hour.isin(list(range(5000))), "hour IN (5000 values)"),
 }
@@ -51,7 +58,7 @@ def rows() -> ln.Table:
 
 
 @pytest.mark.parametrize("text", CONDITIONS)
-def test_a_text_is_recorded_as_it_was_written_on_one_line(rows, text):
+def test_a_text_is_recorded_in_one_way_of_writing_on_one_line(rows, text):
     assert rows.where(text).count(max_rows=1).describe().startswith(f"rows (1 bin), where {CONDITIONS[text]}; one unit")
 
 
@@ -69,14 +76,14 @@ def test_every_step_is_recorded_in_its_order(rows):
         "where hour < 9",
         "with late = hour > 20",
         "with cell = cells of 0.5 over lon and lat",
-        "where NOT (late)",
+        "where NOT late",
         "with node = nearest of 2 nodes within 200 m of lon, lat",
     )
     assert ", ".join(made.rules) in made.count(max_rows=1).describe()
 
 
 def test_the_record_is_in_the_release_its_file_its_page_and_the_ledger(rows, tmp_path):
-    condition = "zone = '<b>' and hour < 3"
+    condition = "zone = '<b>' AND hour < 3"
     book = ln.Budget.open(tmp_path / "a.ledger", epsilon=1, delta=1e-6)
     question = rows.where(condition).histogram("hour", keys=range(3), max_rows=1)
     made = question.release(budget=book, share=0.5)
@@ -85,7 +92,7 @@ def test_the_record_is_in_the_release_its_file_its_page_and_the_ledger(rows, tmp
     page = (tmp_path / "r.html").read_text()
     assert condition in made.query == ln.load(tmp_path / "r.parquet").query == book.history()[-1].query
     assert condition in made.explain()
-    assert "where zone = &#x27;&lt;b&gt;&#x27; and hour &lt; 3" in page
+    assert "where zone = &#x27;&lt;b&gt;&#x27; AND hour &lt; 3" in page
     assert "zone = '<b>'" not in page
 
 
@@ -121,22 +128,28 @@ def test_a_query_is_one_line(rows):
 
 
 def test_no_row_is_in_the_record(rows):
-    """A table inside a condition is refused; of a long list its length is told; of an array as well."""
+    """A table or an array inside a condition is refused; of a long list its length is told."""
     with pytest.raises(InvalidParameter):
         rows.where(lambda t: t.zone.isin(ibis.memtable(pa.table({"k": FRAME["zone"]})).k))
     listed = rows.where(_.zone.isin([*FRAME["zone"], *"cdefghijkl"])).where("hour < 3")
     assert listed.rules == ("where zone IN (14 values)", "where hour < 3")
     arrays = ln.table(pa.table({"unit": [1], "a": [[1.0] * 20]}), unit="unit")
-    assert arrays.where(lambda t: t.a == [9.5] * 20).rules == ("where a = [20 values]",)
+    with pytest.raises(InvalidParameter):
+        arrays.where(lambda t: t.a == [9.5] * 20)
 
 
-def test_what_has_no_sql_says_so_and_no_more(rows, monkeypatch):
-    def fails(*_: object, **__: object) -> None:
-        raise RecursionError("secret")
+def test_a_record_means_what_was_asked(rows):
+    """What is recorded can be typed again, and is then recorded the same."""
+    for text in CONDITIONS.values():
+        if "\\" not in text:
+            assert rows.where(text).rules == (f"where {text}",)
 
-    monkeypatch.setattr(ibis, "to_sql", fails)
-    made = rows.where(_.hour < 3).derive(x=_.hour + 1)
-    assert made.rules == ("where a condition of Python", "with x = a value of Python")
+
+def test_a_shared_part_is_not_written_without_end(rows):
+    made = _.hour
+    for _again in range(12):
+        made = made + made
+    assert rows.derive(x=made).rules == ("with x = an expression of more than 2000 parts",)
 
 
 def test_the_words_do_not_change_from_process_to_process():
@@ -149,7 +162,7 @@ def test_the_words_do_not_change_from_process_to_process():
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout for _ in "12"
     ]
     assert told[0] == told[1]
-    assert "with y = CAST(FLOOR(x) AS BIGINT), where (y > 1) OR (x < 2)" in told[0]
+    assert "with y = FLOOR(x), where y > 1 OR x < 2.0" in told[0]
     assert "0x" not in told[0]
 
 
@@ -181,4 +194,4 @@ def test_conditions_that_differ_are_recorded_differently() -> None:
 def test_a_condition_of_thousands_of_values_is_not_written() -> None:
     table = ln.table(pd.DataFrame({"who": [1, 2], "z": [1, 2]}), unit="who")
     asked = table.where(_.z.isin(list(range(12_000)))).count(max_rows=1)
-    assert "where a condition of Python" in asked.describe()
+    assert "where z IN (12000 values)" in asked.describe()

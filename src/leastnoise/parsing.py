@@ -18,7 +18,9 @@ from leastnoise.errors import InvalidParameter, UnknownColumn, UnknownWord
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+# The years 1 to 9999; engines differ about 24:00 and about seconds past 59.
+DAY = r"(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-[0-9]{2}-[0-9]{2}"
+CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?"
 # Java's and RE2's patterns agree on these; 18 digits fit 64 bits. Engines skip blanks around a float and round
 # its digits to the nearest double, past the largest to infinity, which is clipped like any number.
 FLOAT = r" *[-+]?([0-9]{1,100}([.][0-9]{0,100})?|[.][0-9]{1,100})([eE][-+]?[0-9]{1,3})? *"
@@ -27,7 +29,7 @@ WRITTEN = {
     "float": ("float64", rf"\A{FLOAT}\z"),
     "bool": ("boolean", r"\A(true|false|True|False|TRUE|FALSE)\z"),
     "date": ("date", rf"\A{DAY}\z"),
-    "timestamp": ("timestamp(6)", rf"\A{DAY}[ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]{{1,6}})?)?\z"),
+    "timestamp": ("timestamp(6)", rf"\A{DAY}[ T]{CLOCK}\z"),
 }
 
 
@@ -57,10 +59,11 @@ def parsed(source: Source, types: Mapping[str, str]) -> ir.Table:
             raise UnknownColumn.among(column, rows.columns)
         if kind not in (*WRITTEN, "text"):
             raise UnknownWord.among(f'the type of "{column}"', kind, [*WRITTEN, "text"])
-    return rows.mutate(**{column: _cell(rows[column], types.get(column, "text")) for column in rows.columns})
+    return rows.mutate(**{column: cell(rows[column], types.get(column, "text")) for column in rows.columns})
 
 
-def _cell(text: ir.StringValue, kind: str) -> ir.Value:
+def cell(text: ir.StringValue, kind: str) -> ir.Value:
+    """A text as a value of the declared type; null where it is not written like one."""
     import ibis
 
     if kind == "text":

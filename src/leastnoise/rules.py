@@ -1,31 +1,26 @@
 """What shaped the rows before the question, in public words: for the page, the file and the ledger.
 
-A condition that was given as text is recorded as it was written. An Ibis expression is written as SQL, in one dialect
-whatever the engine: no table is in it (only columns of the row and literals pass `expressions.check`), no address, and
-of a long list of values only their number.
+Conditions and derived columns are written by `expressions.record`: columns of the row and literals, and of a long list
+of values only their number.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import Any
 
 FEW = 8  # values of a list that are written out
-MANY = 10_000  # parts of an expression that are not written at all: the compiler would take seconds
 LONGEST = 2000  # characters of all rules of a query
 
 
 def condition(words: str) -> str:
     """The rule of `where`."""
-    return f"where {words}"
+    return f"where {one_line(words)}"
 
 
 def column(name: str, words: str) -> str:
     """The rule of `derive`."""
-    return f"with {one_line(name)} = {words}"
+    return f"with {one_line(name)} = {one_line(words)}"
 
 
 def cells(name: str, x: str, y: str, step: float) -> str:
@@ -59,39 +54,3 @@ def one_line(text: str) -> str:
     """As it was written, but for what would break a line, move a cursor or turn the writing round: that is escaped."""
     kept = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text.strip())
     return "".join(kept)
-
-
-def written(given: Any, bound: Any) -> str:
-    """What was `given`, and means the checked expression `bound`."""
-    if isinstance(given, str):
-        return one_line(given)
-    with suppress(Exception):  # too deep for the compiler, or without a form in SQL
-        if len(bound.op().find(object)) <= MANY:
-            return one_line(_sql(bound))
-    return "a condition of Python" if bound.type().is_boolean() else "a value of Python"
-
-
-def _sql(bound: Any) -> str:
-    """The expression over a table of nothing but its columns, so that no engine's own names show."""
-    import ibis
-    import ibis.expr.operations as ops
-    import sqlglot
-
-    relations = {field.rel for field in bound.op().find(ops.Field, filter=ops.Value)}
-    names = {name: kind for relation in relations for name, kind in relation.schema.items()}
-    plain = ibis.table(names or {"nothing": "int64"}, name="rows")
-    own = bound.op().replace(dict.fromkeys(relations, plain.op())).to_expr()
-    text = str(ibis.to_sql(plain.select(rule=own), dialect="duckdb", pretty=False))
-    query: Any = sqlglot.parse_one(text, dialect="duckdb")
-    tree = query.selects[0].unalias()
-    return str(tree.transform(_short).sql(dialect="duckdb"))
-
-
-def _short(node: Any) -> Any:
-    import sqlglot.expressions as sql
-
-    if isinstance(node, sql.Column):
-        return sql.column(node.name, quoted=re.fullmatch(r"[^\W\d]\w*", node.name) is None)
-    if isinstance(node, (sql.In, sql.Array)) and len(node.expressions) > FEW:
-        node.set("expressions", [sql.Var(this=f"{len(node.expressions)} values")])
-    return node

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leastnoise import rules
+from leastnoise import expressions, rules
 from leastnoise import sensitivity as sensitivities
 from leastnoise.binning import exactly, is_missing, lattice_cell, place_rows, real
 from leastnoise.bounding import word
@@ -35,7 +35,6 @@ from leastnoise.errors import (
     WrongColumnType,
     WrongType,
 )
-from leastnoise.expressions import row_wise
 from leastnoise.nearest import FULL, HasCoordinates, Nearest, Spread, check_nodes
 from leastnoise.parsing import parsed, unknown
 from leastnoise.query import Kind, Query
@@ -137,12 +136,11 @@ class Table:
     def where(self, condition: Any) -> Table:
         """Only the rows for which a public condition holds: an Ibis expression, or text such as "hour <
         3"."""
-        made, words = row_wise(self.rows, condition, unit=self.unit, what="where")
-        if not made.type().is_boolean():
-            raise WrongType(f"where must be true or false for a row. Got {made.type()} instead.")
-        return replace(
-            self, door=Door(self.rows.filter(made), passed=True), rules=(*self.rules, rules.condition(words))
-        )
+        made = expressions.read(self.rows, condition, unit=self.unit, what="where")
+        if made.type is not expressions.Type.BOOLEAN:
+            raise WrongType(f"where must be true or false for a row. Got {made.type.value} instead.")
+        kept = expressions.filtered(self.rows, made)
+        return replace(self, door=Door(kept, passed=True), rules=(*self.rules, rules.condition(expressions.text(made))))
 
     def derive(self, **columns: Any) -> Table:
         """New columns, each a fixed function of its own row."""
@@ -159,9 +157,9 @@ class Table:
                 rows = rows.mutate(**{name: lattice_cell(rows, given)})
                 told.append(rules.cells(name, given.x, given.y, given.step))
             else:
-                made, words = row_wise(rows, given, unit=self.unit, what=f"derive({name}=...)")
-                rows = rows.mutate(**{name: made})
-                told.append(rules.column(name, words))
+                made = expressions.read(rows, given, unit=self.unit, what=f"derive({name}=...)")
+                rows = expressions.with_column(rows, made, name)
+                told.append(rules.column(name, expressions.text(made)))
         return replace(self, door=Door(rows, passed=True), rules=tuple(told))
 
     def check(self) -> dict[str, int]:
