@@ -1,12 +1,13 @@
 """A tree as an Ibis expression that no value can make fail, with the same result on every engine.
 
-Whole-number arithmetic is done in doubles, which cannot overflow, and is null from 2^53 on, where doubles no longer
-hold every integer. A quotient by zero is null, and so is what would be NaN. Decimals are computed with as doubles. A
-text is cast only where a pattern says that it is written like its target. Literals are written as text in one fixed
-form and cast, so that engines agree about every bit of them.
+Whole-number arithmetic is exact or null: it is done in doubles, which cannot overflow, on numbers below 10^15, which
+doubles hold. A quotient by zero is null, and so is what would be NaN. Decimals are computed with as doubles. A text is
+cast only where a pattern says that it is written like its target. Literals are written as text in one fixed form and
+cast, so that engines agree about every bit of them.
 
-Arguments that a function mentions more than once become columns of their own first, one `mutate` a level: written into
-one another they would double at every level.
+Optimizers write expressions into one another, so a function that mentions an argument twice doubles the plan at every
+level. Hence the casts through decimal(15, 0), which say "null unless below 10^15" with one mention, and NaN is looked
+for once, where arithmetic ends. A part that stands in several places becomes a column of its own.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 DEEPEST = 50  # levels of an expression, each at most one sub-query
 MOST = 2000  # calls
+BELOW = "decimal(15, 0)"
 KINDS = {
     Type.BOOLEAN: "boolean", Type.INTEGER: "int64", Type.REAL: "float64", Type.TEXT: "string", Type.DATE: "date",
     Type.TIMESTAMP: "timestamp(6)",
@@ -60,7 +62,7 @@ def _staged(rows: ir.Table, root: Node) -> tuple[ir.Table, ir.Value]:
         stage = {unique("part"): node for node in parts(root) if levels.get(id(node)) == level}
         rows = rows.mutate(**{own: _value(node, rows, names) for own, node in stage.items()})
         names |= {id(node): own for own, node in stage.items()}
-    return rows, _value(root, rows, names)
+    return rows, _settled(_value(root, rows, names), root)
 
 
 def check_size(root: Node) -> None:
@@ -94,7 +96,7 @@ def _expanded(root: Node) -> Node:
 
 
 def _levels(root: Node) -> dict[int, int]:
-    """Which parts become columns, and in which order: calls that stand in two places, or that are no comparison."""
+    """Which parts become columns, those that stand in several places, and in which order."""
     uses: dict[int, int] = {}
     for node in parts(root):
         for part in arguments(node):
@@ -103,7 +105,7 @@ def _levels(root: Node) -> dict[int, int]:
     staged: dict[int, int] = {}
     for node in parts(root):
         below = max((height[id(part)] for part in arguments(node)), default=0)
-        own = isinstance(node, Call) and node is not root and (uses[id(node)] > 1 or node.type is not Type.BOOLEAN)
+        own = isinstance(node, Call) and node is not root and uses[id(node)] > 1
         height[id(node)] = below + own
         if own:
             staged[id(node)] = below + 1
@@ -119,7 +121,9 @@ def _value(node: Node, rows: ir.Table, names: dict[int, str]) -> ir.Value:
         return _column(rows[node.name], node)
     if isinstance(node, Literal):
         return constant(node)
-    given = [_value(part, rows, names) for part in node.arguments]
+    if node.function in ARITHMETIC:
+        return _arithmetic(node, [_value(part, rows, names) for part in node.arguments])
+    given = [_settled(_value(part, rows, names), part) for part in node.arguments]
     if node.function == "cast":
         return _cast(given[0], node.arguments[0].type, node.type)
     if node.function == "case":
@@ -127,8 +131,6 @@ def _value(node: Node, rows: ir.Table, names: dict[int, str]) -> ir.Value:
         return ibis.cases(*zip(given[:-1:2], given[1::2], strict=True), else_=otherwise)
     if node.function == "in":
         return _in(given[0], node)
-    if node.function in ARITHMETIC:
-        return _arithmetic(node, given)
     if node.function == "truncate":
         return _truncate(given[0], node)
     return BUILD[node.function](*given)
@@ -192,25 +194,40 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
 
 
 def _arithmetic(node: Call, given: list[Any]) -> Any:
-    """In doubles, which cannot fail. Every engine takes NaN for equal to itself, so nullif finds it."""
-    numbers = [value.cast("float64") for value in given]
-    if node.function == "//" and node.arguments[0].type is Type.INTEGER:
-        # For |a| < 2^53 the floor of the rounded quotient is the floor: a quotient that is not whole is at least 1/b
-        # below the next integer k, and a step of doubles below k is at most k 2^-53 < 1/b.
-        numbers[0] = _below(numbers[0])
+    """In doubles, which cannot fail; the result may still be NaN, or a whole number beyond 10^15.
+
+    The floor of a rounded quotient of whole numbers below 2^53 is the floor of the quotient: one that is not whole is
+    at least 1/b below the next integer k, and a step of doubles below k is at most k 2^-53 < 1/b.
+    """
+    whole = all(part.type is Type.INTEGER for part in node.arguments)
+    numbers = [
+        _exact(value) if part.type is Type.INTEGER else value for value, part in zip(given, node.arguments, strict=True)
+    ]
     made = ARITHMETIC[node.function](*numbers)
-    if node.type is not Type.INTEGER:
-        return made.nullif(exactly(float("nan")))
-    whole = _below(made).floor().cast("int64")
-    return whole * -1 if node.function == "ceil" else whole
+    if node.type is Type.REAL:
+        return made
+    if node.function not in ("floor", "ceil", "//"):
+        return made.try_cast(BELOW).cast("int64")
+    floor = (made if whole else _below(made)).floor().cast("int64")
+    return floor * -1 if node.function == "ceil" else floor
+
+
+def _exact(value: Any) -> Any:
+    """A whole number as a double; null from 10^15 on."""
+    return value.try_cast(BELOW).cast("float64")
 
 
 def _below(value: Any) -> Any:
-    """The double where it is below 2^53, up to which doubles hold every integer; elsewhere null, also for NaN, which
-    engines take for larger than everything."""
+    """The double if its floor is exact; null from 2^53 on, and for NaN, which engines take for larger than all."""
     import ibis
 
     return ibis.ifelse((value > exactly(-EXACT)) & (value < exactly(EXACT)), value, ibis.null("float64"))
+
+
+def _settled(value: Any, node: Node) -> Any:
+    """Where arithmetic ends: null for NaN, which every engine takes for equal to itself."""
+    ends = isinstance(node, Call) and node.function in ARITHMETIC and node.type is Type.REAL
+    return value.nullif(exactly(float("nan"))) if ends else value
 
 
 def _balanced(join: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -260,7 +277,7 @@ BUILD: dict[str, Callable[..., Any]] = {
     "coalesce": _coalesce,
     "nullif": lambda a, b: a.nullif(b),
     "isnan": _is_nan,
-    "isinf": lambda value: value.cast("float64").isinf(),
+    "isinf": lambda value: value.cast("float64").isin([exactly(float("inf")), exactly(-float("inf"))]),
     "length": lambda value: value.length().cast("int64"),
     "substring": lambda value, *places: value.substr(*places),
     "starts_with": lambda value, start: value.startswith(start),
