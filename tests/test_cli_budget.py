@@ -80,6 +80,37 @@ def test_failures_are_sentences_with_exit_code_1(path: Path, tmp_path: Path) -> 
         assert "Traceback" not in done.stderr
 
 
+def test_a_closed_budget_is_shown_and_reopened(path: Path) -> None:
+    """Closed by a file whose last row cannot be read."""
+    bad = path.with_name("bad.csv")
+    bad.write_text("taxi,n\n1,2\nsecret424242,2,one too many\n")
+    code, told = pay(path, str(bad), "--share", "0.1")
+    assert code == 1
+    assert "ReadingFailed" in told
+    assert 'leastnoise budget reopen city.ledger --reason "..."' in told
+    assert "424242" not in told
+    code, told = pay(path, people(path.parent, "bad.csv.parquet"), "--table", "bad.csv", "--share", "0.1")
+    assert code == 1
+    assert "BudgetClosed" in told
+    assert "CLOSED since" in run("budget", str(path)).stdout
+    facts = json.loads(run("budget", str(path), "--history", "--json").stdout)
+    assert facts["closed"] is True
+    assert facts["history"][-1]["kind"] == "close"
+    for arguments in ([], ["--reason", ""], ["--reason", "two\nlines"]):
+        assert run("budget", "reopen", str(path), *arguments).returncode == 2
+    done = run("budget", "reopen", str(path), "--reason", "a row had a field too many", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["closed"] is False
+    done = run("budget", str(path), "--history", "--verify")
+    assert "Verified" in done.stdout
+    assert "reopen" in done.stdout
+    assert "CLOSED" not in done.stdout
+    done = run("budget", "reopen", str(path), "--reason", "again")
+    assert done.returncode == 2
+    assert "not closed" in done.stderr
+    assert pay(path, people(path.parent, "bad.csv.parquet"), "--table", "bad.csv", "--share", "0.1")[0] == 0
+
+
 def test_mistakes_are_exit_code_2(tmp_path: Path) -> None:
     for arguments in (["create", str(tmp_path / "b")], ["create", str(tmp_path / "b"), "--epsilon", "-1"]):
         done = run("budget", *arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -167,6 +168,20 @@ def test_noise_on_empty_bins_reads_the_same_words_whatever_the_data():
     assert beside[0][:-1].tolist() == [i for i in alone[0].tolist() if i != 999]
 
 
+@pytest.mark.parametrize("kind", [list, lambda column: np.array(column, dtype=object)])
+def test_what_is_no_integer_is_no_bin_or_no_count(kind: Any) -> None:
+    """A refusal would tell that one person's cell is a fraction, a text or missing."""
+    made = sparse_gaussian(
+        kind([7, 1.5, None, "3", 8, 9]),
+        kind([900, 900, 900, 900, 2.5, None]),
+        domain_size=1000,
+        sigma=1.1,
+        at_least=50,
+    )
+    assert made[0].tolist() == [7]
+    assert abs(made[1][0] - 900) < 20
+
+
 @pytest.mark.parametrize(
     ("change", "error"),
     [
@@ -180,8 +195,10 @@ def test_noise_on_empty_bins_reads_the_same_words_whatever_the_data():
         ({"sigma": 0.0}, errors.NotPositive),
         ({"sigma": 1e-300}, errors.InvalidParameter),
         ({"domain_size": 10**12, "at_least": 1}, errors.TooManySurvivors),
-        ({"indices": [1.5]}, errors.WrongType),
-        ({"counts": ["3"]}, errors.WrongType),
+        ({"indices": np.array([1.5])}, errors.WrongType),
+        ({"counts": np.array(["3"])}, errors.WrongType),
+        ({"counts": "3"}, errors.WrongType),
+        ({"counts": {3}}, errors.WrongType),
         ({"counts": [1, 2]}, errors.ShapesDisagree),
         ({"counts": np.array([[1]])}, errors.WrongType),
     ],

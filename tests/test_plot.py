@@ -133,6 +133,10 @@ def test_a_budget_draws_itself(tmp_path: Path) -> None:
     assert "No release yet" in _words(budget.plot())
     ln.release(np.array([1, 2]), sensitivity=1, budget=budget, share=0.25)
     assert "25 %" in _words(budget.plot())
+    budget._close(budget.history()[0].release, "rows could not be read")
+    budget.reopen(reason="mended")
+    assert "25 %" in _words(budget.plot())
+    assert budget.plot().lines[0].get_ydata().tolist() == [0, 25, 25, 25, 25]  # opening, three entries, the end
 
 
 def _words(ax: Any) -> str:

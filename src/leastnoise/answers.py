@@ -1,14 +1,16 @@
 """From a question's exact integers to what is published; and, before any row is read, what to expect of it.
 
 The order is fixed: everything public is decided first (noise, threshold), then a budget is debited, then the rows are
-read, then noise is drawn. A failure before the reading tells nothing about people; what happens after it is the same
-for every table, and paid for.
+read, then noise is drawn. A failure before the reading tells nothing about people. Reading fails on no value that we
+know of; if it fails all the same, that may tell about a row, and no cost makes up for it: after two retries under the
+same debit the budget is closed.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -19,6 +21,7 @@ from leastnoise import errors, parameters
 from leastnoise import mechanism as gate
 from leastnoise.budget import Budget, charge
 from leastnoise.digits import rounded
+from leastnoise.engines import reading
 from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.keys import refuse_reserved
 from leastnoise.law import Gaussian, Law
@@ -31,6 +34,7 @@ from leastnoise.thresholds import Threshold
 
 Answer = Release | SparseRelease | MeanRelease | QuantileRelease
 
+ATTEMPTS = 3  # at reading the rows: a lost executor is no attack
 _MOST = 2**62  # totals are clamped to this size, which moves no two of them apart
 
 
@@ -130,21 +134,21 @@ def _middle(query: Any) -> tuple[float, float, tuple[float, float]]:
 
 
 def release(query: Any, read: Callable[[], Any], **asked: Any) -> Answer:
-    """Decide, pay, read, draw. `read` gives the exact integers; nothing about it is touched before all is paid."""
+    """Decide, pay, read, draw. `read` gives the exact integers; it is not called before the debit is on disk."""
     refuse_reserved(query.by)
     facts = {"unit": " + ".join(query.unit), "limits": limits_of(query), "query": query.describe()}
     if unknown_keys(query):
         unlisted = _decide_unknown(query, **asked)
         paid = _pay(unlisted, query)
-        found = read()
+        found = _read(read, query, paid)
         return gate.publish_unknown(
-            found.keys, whole(found.values), unlisted.noise, unlisted.guarantee, query.by, id=paid, **facts
+            found.keys, whole(found.values), unlisted.noise, unlisted.guarantee, query.by, id=paid.id, **facts
         )
     decided = _decide(query, **asked)
     if query.sparse:
         cut = gate.sparse_cut(decided.noise, query.size, "universal", "soft")
         paid = _pay(decided, query)
-        found = read()
+        found = _read(read, query, paid)
         return gate.publish_sparse(
             found.indices,
             found.values,
@@ -152,12 +156,12 @@ def release(query: Any, read: Callable[[], Any], **asked: Any) -> Answer:
             query.size,
             cut,
             "soft",
-            id=paid,
+            id=paid.id,
             domain=query.domain,
             **facts,
         )
     paid = _pay(decided, query)
-    return _dense(query, whole(read().values), decided.noise, id=paid, **facts)
+    return _dense(query, whole(_read(read, query, paid).values), decided.noise, id=paid.id, **facts)
 
 
 def unknown_keys(query: Any) -> bool:
@@ -178,8 +182,21 @@ def whole(values: NDArray[Any]) -> NDArray[np.int64]:
     return np.array([min(max(int(value), -_MOST), _MOST) for value in values], dtype=np.int64)
 
 
-def _pay(decided: charge.Charge[Any], query: Any) -> str:
-    return decided.pay(query=query.describe(), unit=" + ".join(query.unit), table=query.source.name).id
+def _pay(decided: charge.Charge[Any], query: Any) -> charge.Receipt:
+    return decided.pay(query=query.describe(), unit=" + ".join(query.unit), table=query.source.name)
+
+
+def _read(read: Callable[[], Any], query: Any, paid: charge.Receipt) -> Any:
+    """The exact integers. Only ReadingFailed is tried again and closes the budget: every other error of ours is public
+    (and `reading` lets no other one out), and an interrupt is the caller's."""
+    for _ in range(ATTEMPTS - 1):
+        with suppress(errors.ReadingFailed):
+            return reading(read, query.source.files)
+    try:
+        return reading(read, query.source.files)
+    except errors.ReadingFailed as problem:
+        failed = problem
+    raise paid.close(failed)
 
 
 def _decide(query: Any, *, budget: Budget | None = None, **asked: Any) -> charge.Charge[Recipe]:

@@ -1,4 +1,4 @@
-"""`leastnoise budget FILE` (a statement; --history, --verify) and `leastnoise budget create FILE --epsilon 3 ...`."""
+"""`leastnoise budget FILE` (a statement; --history, --verify), `budget create FILE ...`, `budget reopen FILE ...`."""
 
 from __future__ import annotations
 
@@ -99,6 +99,26 @@ def create(
         Console().print(shown(book), highlight=False, markup=False, soft_wrap=True)
 
 
+@app.command()
+def reopen(
+    file: File,
+    reason: Annotated[
+        str, typer.Option(help="Why the rows could not be read, and what was mended. The ledger keeps it.")
+    ],
+    json: Json = False,
+) -> None:
+    """Allow releases again after rows could not be read, which closed the budget.
+
+    Example: [bold]leastnoise budget reopen city.ledger --reason "the disk was full"[/bold]
+    """
+    book = Budget.open(file)
+    book.reopen(reason=reason)
+    if json:
+        _print_json(book, False, None)
+    else:
+        Console().print(shown(book), highlight=False, markup=False, soft_wrap=True)
+
+
 def _table(entries: list[Entry]) -> Table:
     table = Table("no.", "when (UTC)", "what", "release", "share", "noise", "query")
     for entry in entries:
@@ -120,6 +140,7 @@ def _print_json(book: Budget, history: bool, checked: str | None) -> None:
         "table": book.table,
         "neighbours": terms.neighbours,
         "remaining": left._asdict(),
+        "closed": book.closed,
     }
     if history:
         facts["history"] = [_facts(entry) for entry in book.history()]

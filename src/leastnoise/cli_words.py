@@ -3,8 +3,7 @@
 Exit codes, the same for every command:
 
     0     answered
-    1     asked rightly, but it could not be done: a damaged file, a full disk, an empty budget, values that cannot be
-          released
+    1     asked rightly, but it could not be done: a damaged file, a full disk, an empty or closed budget
     2     what was typed cannot be used: an option, a number, a word, a column, a path with nothing at it, an
           output where another file is
     3     a mistake of leastnoise itself; please report it

@@ -34,8 +34,8 @@ LeastnoiseError
 │   ├── NeighboursDiffer               add-remove and replace guarantees mixed
 │   └── NoConversion                   a guarantee that does not imply the one asked for
 ├── OutOfRange (OverflowError)         the true answer is no double
-├── BadValues (ValueError)             the private values cannot be released as they are; nothing about them is told
 ├── BudgetExhausted (RuntimeError)     less is left in the book than this release costs
+├── BudgetClosed (RuntimeError)        rows could not be read; nothing is released until the curator reopens it
 ├── SeededRelease (ValueError)         noise from a test's seed, about to be published
 ├── FileProblem (OSError)              a file of ours that cannot be read or written
 │   ├── NoSuchFile                     a path with nothing at it
@@ -245,14 +245,14 @@ class DomainTooLarge(BadDomain):
     """More bins than an index can name."""
 
 
-class BadValues(LeastnoiseError, ValueError):
-    """The private values cannot be released as they are. The message never tells how many, where or which."""
-
-
 class BudgetExhausted(LeastnoiseError, RuntimeError):
     """Less is left in the book than this release costs. `largest_share` is the most that would fit."""
 
     largest_share: float = 0.0
+
+
+class BudgetClosed(LeastnoiseError, RuntimeError):
+    """Rows could not be read for an earlier release, so nothing is released until the curator reopens the budget."""
 
 
 class SeededRelease(LeastnoiseError, ValueError):

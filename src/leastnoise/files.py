@@ -2,6 +2,7 @@
 
 Which numbers they are is *declared* (by the file's type, or by the caller for CSV), never inferred from the values.
 Libraries quote cells in their errors, so every failure while reading becomes one sentence of ours that quotes none.
+Only the file as a whole can fail: a cell that is missing or no number of the declared type counts as NaN or 0.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise import errors, parquet
+from leastnoise import cells, errors, parquet
 
 Kind = Literal["int", "float"]
 T = TypeVar("T")
@@ -68,7 +69,7 @@ def _parquet(content: bytes, path: str, column: str) -> NDArray[Any]:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise _no_numbers(kind)
-    return _filled(_silently(path, lambda: parquet.read(pa.py_buffer(content), [column], checksums=True)[column]), path)
+    return _silently(path, lambda: _filled(parquet.read(pa.py_buffer(content), [column], checksums=True)[column]))
 
 
 def _csv(content: bytes, path: str, column: str, kind: Kind | None) -> NDArray[Any]:
@@ -81,27 +82,31 @@ def _csv(content: bytes, path: str, column: str, kind: Kind | None) -> NDArray[A
             "Say --type int for counts, or --type float."
         )
     first = content[: content.find(b"\n") + 1 or None]
-    fraction = " (a fraction is no int: say --type float)" if kind == "int" else ""
     damage = (
-        f'as a CSV whose column "{column}" holds {kind}s. Look for a cell that is written otherwise{fraction}, a row '
-        "with more or fewer fields than the header, a quote that is not closed, and another encoding than UTF-8"
+        "as a CSV. Look for a row with more or fewer fields than the header, a quote that is not closed, and another "
+        "encoding than UTF-8"
     )
-    if column not in _silently(path, lambda: csv.read_csv(pa.BufferReader(first)).column_names, damage):
+    names = _silently(path, lambda: csv.read_csv(pa.BufferReader(first)).column_names, damage)
+    if column not in names:
         raise errors.UnknownColumn.in_header(column, path)
-    options = csv.ConvertOptions(
-        column_types={column: pa.int64() if kind == "int" else pa.float64()}, include_columns=[column]
-    )
+    # As bytes: whether a cell is a number, or text at all, is decided cell by cell.
+    options = csv.ConvertOptions(column_types={column: pa.binary()}, include_columns=[column])
+    # An empty line is a missing cell where there is one column, and nothing where there are several.
+    parse = csv.ParseOptions(ignore_empty_lines=len(names) > 1)
     # Arrow's own buffer: its threads would call a Python file's read() even while the interpreter shuts down.
     source = pa.BufferReader(content)
-    return _filled(_silently(path, lambda: csv.read_csv(source, convert_options=options)[column], damage), path)
+    texts = _silently(
+        path, lambda: csv.read_csv(source, parse_options=parse, convert_options=options)[column].to_pylist(), damage
+    )
+    return cells.whole_texts(texts, len(texts)) if kind == "int" else cells.reals(texts, len(texts))
 
 
-def _filled(cells: Any, path: str) -> NDArray[Any]:
-    if cells.null_count:
-        raise errors.BadValues(
-            "The column has missing values, and noise cannot hide those. Fill them by a public rule first."
-        )
-    array: NDArray[Any] = _silently(path, cells.to_numpy)
+def _filled(column: Any) -> NDArray[Any]:
+    """The column as an array of its own type: a null is NaN, or 0 where there is none."""
+    import pyarrow as pa
+
+    whole = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    array: NDArray[Any] = (whole.fill_null(0) if pa.types.is_integer(whole.type) else whole).to_numpy()
     return array
 
 

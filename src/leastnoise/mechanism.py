@@ -5,20 +5,20 @@ exact noise on that grid), so a float's low bits never show; and which noise is 
 does not depend on the values at all.
 
 With a budget everything public is checked first, then the cost is debited durably, and only then is a value looked
-at. A refusal that depends on the values (NaN) comes after that, and its debit stays: the refusal tells one bit.
+at. From there on nothing is refused: whatever a value is, it counts as some number (see `cells`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise import cells, errors, parameters, progress
 from leastnoise import domain as domains
-from leastnoise import errors, parameters, progress
 from leastnoise.budget import Budget, charge
 from leastnoise.domain import Domain
 from leastnoise.guarantee import Neighbours
@@ -49,10 +49,14 @@ def release(
 ) -> Release:
     """Publish a vector with the least noise that keeps the promise.
 
-    `sensitivity` bounds how far (L2) one person can move the vector *of doubles or integers as computed*. A NumPy
-    array of an integer type stays whole; anything else is released as real numbers. Laplace noise is taken where
+    `sensitivity` bounds how far (L2) one person can move the vector *of doubles or integers as computed*. An array
+    of an integer type stays whole; anything else is released as real numbers. Laplace noise is taken where
     `l1_sensitivity` is given and makes it better, or where delta = 0. With a `budget` the cost is debited first:
     a `share` of it, or what (epsilon, delta) or sigma cost.
+
+    No value is refused, because a refusal would tell about it: NaN, a null and what is no number in a list count as 0,
+    infinities as the largest double. That alone protects nobody: `sensitivity` must hold *after* it, and a sum that
+    one person turned into NaN moves by the whole sum. Clean people's rows before you add them up; tables do it for you.
 
     >>> import numpy as np
     >>> r = release(np.array([120, 0, 45]), sensitivity=1, epsilon=1, delta=1e-6)
@@ -75,7 +79,8 @@ def release(
     )
     bins = _domain(domain, len(given))
     receipt = decided.pay(query=f"a vector of {len(given):,} value{'s' * (len(given) != 1)}")
-    return publish(_vector(given), decided.noise, domain=bins, id=receipt.id)
+    private = given if isinstance(given, np.ndarray) else cells.reals(given, len(given))
+    return publish(private, decided.noise, domain=bins, id=receipt.id)
 
 
 def publish(private: NDArray[Any], chosen: Recipe, **facts: Any) -> Release:
@@ -116,8 +121,15 @@ def release_sparse(
 
     "universal" is sigma sqrt(2 log domain_size), which hardly any empty bin passes. The time and memory taken grow
     with the number of occupied bins: hide them from whoever must not learn it.
+
+    `indices` and `counts` are two columns of one table: arrays of integers, or lists, and as long as each other. An
+    index that is no integer or outside the domain is no bin and is left out, a count that is no integer counts as 0:
+    `sensitivity` must hold after that.
     """
+    from leastnoise.noise.sparse import check_columns
+
     size = parameters.whole("domain_size", domain_size)
+    check_columns(indices, counts)
     decided = charge.decide(
         budget,
         bins=size,
@@ -235,50 +247,49 @@ def _declared(values: Any) -> NDArray[Any] | list[Any]:
             "values is a masked array, and what a mask hides would be published. Say values.filled(0)."
         )
     if isinstance(values, (int, float)) and not isinstance(values, bool):
-        values = np.asarray(values)
-    if not hasattr(values, "dtype"):
-        if isinstance(values, (bool, str, bytes)) or not isinstance(values, Iterable):
-            raise errors.WrongType(f"values must be an array of numbers. Got {type(values).__name__} instead.")
-        given: NDArray[Any] | list[Any] = list(values)
-        if any(isinstance(value, (list, tuple, np.ndarray)) for value in given):
-            raise errors.ShapesDisagree("values must be a vector. Got a list of lists instead: say np.ravel(values).")
-    else:
-        given = np.asarray(values)
-        if given.dtype.kind not in "iuf" or given.dtype.itemsize > 8:
-            raise errors.WrongType(
-                f"values must be integers or floats of at most 64 bits. Got {given.dtype} instead. "
-                "Say values.astype(np.int64) for counts, or np.float64 for anything else."
-            )
-        if given.ndim > 1:
-            raise errors.ShapesDisagree(
-                f"values must be a vector. Got {given.ndim} dimensions instead: say values.ravel()."
-            )
-        given = np.atleast_1d(given)
+        number = min(max(values, -cells.MOST), cells.MOST) if isinstance(values, int) else values
+        values = np.asarray(number)
+    given = _array(values) if hasattr(values, "dtype") else _list(values)
     if len(given) == 0:
         raise errors.EmptyArray("values is empty, so there is nothing to publish. Give at least one bin.")
     return given
 
 
-def _vector(given: NDArray[Any] | list[Any]) -> NDArray[Any]:
-    """The private vector; here values are looked at for the first time."""
-    array = given if isinstance(given, np.ndarray) else _floats(given)
-    if array.dtype.kind == "f" and not all(np.isfinite(part).all() for part in _parts(array)):
-        raise errors.BadValues(
-            "values hold NaN or infinity, and no noise can hide those: they would be published as they are. "
-            "Clip and fill them by a public rule first, such as np.nan_to_num(values)."
+def _array(values: Any) -> NDArray[Any]:
+    given = _without_nulls(values)
+    if given.dtype.kind not in "iuf" or given.dtype.itemsize > 8:
+        raise errors.WrongType(
+            f"values must be integers or floats of at most 64 bits. Got {values.dtype} instead. "
+            "Say values.astype(np.int64) for counts, or np.float64 for anything else."
         )
-    return array
+    if given.ndim > 1:
+        raise errors.ShapesDisagree(
+            f"values must be a vector. Got {given.ndim} dimensions instead: say values.ravel()."
+        )
+    return np.atleast_1d(given)
 
 
-def _floats(given: list[Any]) -> NDArray[np.float64]:
-    """Our error is raised after the handler, so that nothing keeps NumPy's, which quotes a value."""
-    try:
-        return np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        wrong = errors.BadValues(
-            "values must be a flat sequence of numbers, and some are not. Give an array of floats."
+def _without_nulls(values: Any) -> NDArray[Any]:
+    """The array of the declared type. pandas and Polars make one of another type when there is a null: here it is 0."""
+    declared = values.dtype
+    if hasattr(values, "to_numpy") and not isinstance(declared, np.dtype):
+        if getattr(declared, "kind", "") in ("i", "u", "f"):  # pandas
+            kinds = {"i": np.int64, "u": np.uint64, "f": np.float64}
+            return np.asarray(values.to_numpy(dtype=kinds[declared.kind], na_value=0))
+        if hasattr(declared, "is_integer") and (declared.is_integer() or declared.is_float()):  # Polars
+            return np.asarray(values.fill_null(0).to_numpy())
+        raise errors.WrongType(f"values must be integers or floats. Got {declared} instead.")
+    return np.asarray(values)
+
+
+def _list(values: Any) -> list[Any]:
+    """The elements of a sequence that declares no type. What they are is private, so none is refused."""
+    tabular = any(hasattr(values, name) for name in ("columns", "to_numpy", "__array__", "__arrow_c_stream__"))
+    if tabular or isinstance(values, (bool, str, bytes, Mapping, Set)) or not isinstance(values, Iterable):
+        raise errors.WrongType(
+            f"values must be an array of numbers. Got {type(values).__name__} instead. Say np.asarray(values, float)."
         )
-    raise wrong
+    return list(values)
 
 
 def _noisy(private: NDArray[Any], chosen: Recipe) -> Values:
@@ -323,12 +334,11 @@ def _add_real(exact: NDArray[Any], noise: NDArray[np.int64], grid: float) -> NDA
     From 2^52 grid steps on every double is a multiple of the grid already (and exact/grid might overflow). Noise is
     below 2^53 steps, so grid * noise is exact; as an integer it has no signed zero to leak.
     """
-    x = exact.astype(np.float64)
+    x = cells.finite(exact)
     fine = np.abs(x) < 2.0**52 * grid
     x[fine] = np.rint(x[fine] / grid) * grid
-    largest = np.finfo(np.float64).max
     with np.errstate(over="ignore"):
-        total: NDArray[np.float64] = np.clip(x + noise * grid, -largest, largest)
+        total: NDArray[np.float64] = np.clip(x + noise * grid, -cells.LARGEST, cells.LARGEST)
     return total
 
 

@@ -410,6 +410,8 @@ def test_a_limit_beyond_its_terms_is_found(path: Path) -> None:
         ("release", "new", Cost(gaussian=-5), Cost(gaussian=600 * 10**27 - 5)),  # a release that gives back
         ("void", "new", Cost(gaussian=-5), Cost(gaussian=600 * 10**27 - 5)),  # a void of nothing
         ("gift", "new", Cost(), Cost(gaussian=600 * 10**27)),
+        ("close", "new", Cost(), Cost(gaussian=600 * 10**27)),  # of a release that was never made
+        ("reopen", "new", Cost(), Cost(gaussian=600 * 10**27)),  # of what is not closed
     ],
 )
 def test_wrong_sums_are_found_though_the_chain_holds(
@@ -420,6 +422,60 @@ def test_wrong_sums_are_found_though_the_chain_holds(
     row = ledger.Row(13, "2026-01-01T00:00:00+00:00", kind, release, "q", "n", "", "", cost, spent_after)
     ledger.Ledger(spent).append(lambda db, head, last: row)
     with pytest.raises(errors.LedgerBroken, match="entry 13 "):
+        book.verify()
+
+
+@pytest.fixture
+def closed(spent: Path) -> Path:
+    book = ln.Budget.open(spent)
+    receipt = charge.decide(book, bins=1, whole=True, sensitivity=1, share=0.05).pay(query="counts")
+    receipt.close(errors.ReadingFailed("the rows could not be read."))
+    return spent
+
+
+CLOSING = 14
+EDITS = {
+    "deleted": [f"DELETE FROM entries WHERE number = {CLOSING}"],
+    "deleted, and the head set back": [
+        f"DELETE FROM entries WHERE number = {CLOSING}",
+        f"UPDATE head SET number = {CLOSING - 1}",
+    ],
+    "made a reopening": [f"UPDATE entries SET kind = 'reopen' WHERE number = {CLOSING}"],
+    "made a void": [f"UPDATE entries SET kind = 'void' WHERE number = {CLOSING}"],
+    "another reason": [f"UPDATE entries SET query = 'nothing happened' WHERE number = {CLOSING}"],
+    "another release": [f"UPDATE entries SET release = 'another' WHERE number = {CLOSING}"],
+}
+
+
+@pytest.mark.parametrize("edits", EDITS.values(), ids=EDITS)
+def test_an_edited_closing_is_found_and_stops_every_release(closed: Path, edits: list[str]) -> None:
+    book = ln.Budget.open(closed)
+    assert book.closed
+    edit(closed, *edits)
+    with nothing_drawn(), pytest.raises(errors.LedgerBroken):
+        spend(book, share=0.05)
+    with pytest.raises(errors.LedgerBroken):
+        ln.Budget.open(closed).verify()
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+def test_an_edited_closing_is_found_after_the_fact(closed: Path, reopened: bool) -> None:
+    book = ln.Budget.open(closed)
+    book.reopen(reason="mended")
+    for _ in range(3):
+        spend(book, share=0.05)
+    kind, number = ("reopen", CLOSING + 1) if reopened else ("close", CLOSING)
+    edit(closed, f"UPDATE entries SET kind = 'void' WHERE kind = '{kind}'")
+    with pytest.raises(errors.LedgerBroken, match=f"entry {number} "):
+        ln.Budget.open(closed).verify()
+
+
+def test_a_release_while_closed_is_found_though_the_chain_holds(closed: Path) -> None:
+    book = ln.Budget.open(closed)
+    cost, spent_before = Cost(gaussian=5), Cost(gaussian=650 * 10**27)
+    row = ledger.Row(15, "2026-01-01T00:00:00+00:00", "release", "new", "q", "n", "", "", cost, spent_before + cost)
+    ledger.Ledger(closed).append(lambda db, head, last: row)
+    with pytest.raises(errors.LedgerBroken, match="entry 15 "):
         book.verify()
 
 

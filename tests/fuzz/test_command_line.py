@@ -96,7 +96,7 @@ def test_any_question_about_a_table_gets_an_answer_or_a_sentence(rows: Path, arg
     [
         ["sum", "rows.parquet", "--unit", "who", "--column", "z", "--clip", "0,1", "--max-rows", "1"],
         ["count", "rows.parquet", "--unit", "who", "--max-rows", "1", "--where", "z > \udcff"],
-        ["release", "rows.csv", "--column", "z", "--type", "int", "--sensitivity", "1"],
+        ["release", "rows.csv", "--column", "\udcff", "--type", "int", "--sensitivity", "1"],
         ["count", "\udcfe\udcff.parquet", "--unit", "who", "--max-rows", "1"],
     ],
 )

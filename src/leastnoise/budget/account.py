@@ -17,6 +17,9 @@ x >= 0, and at least -e^x below.)
 Amounts are whole numbers of atoms: 10^-30 of mu_limit^2, and 10^-30 times the power of ten at or below the other two
 caps. So a share of 0.01 is exactly 1/100, three Laplace releases of epsilon 0.1 are exactly a reserve of 0.3, every sum
 is exact, and a hundred thousand of them need no more room than one. Shares and caps are rounded down, costs up.
+
+Every release costs at least LEAST_SHARE of each cap that it draws on, however much noise it has: that bounds how often
+the rows are read for one budget.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ from leastnoise.guarantee import NEIGHBOURS, Neighbours, PureDP
 from leastnoise.parameters import Number
 
 ATOMS = 10**30
+LEAST_SHARE = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,11 @@ class Cost:
         """The parts of the caps, exactly; 0 of a cap that is 0."""
         gaussian, pure, threshold = (Fraction(p, c or 1) for p, c in zip(self.parts, caps.parts, strict=True))
         return gaussian, pure, threshold
+
+    def at_least(self, share: Fraction, caps: Cost) -> Cost:
+        """This cost, or that share of each cap that it draws on where it is less."""
+        pairs = zip(self.parts, caps.parts, strict=True)
+        return Cost(*(max(part, math.ceil(share * cap)) if part else 0 for part, cap in pairs))
 
     def largest_share(self, left: Cost, caps: Cost) -> Fraction:
         """The largest share of the caps that this cost draws on, that is still left."""
@@ -221,8 +230,11 @@ def share_of(share: Number) -> Fraction:
         raise errors.InvalidParameter(
             f"A share is a part of the whole budget, so at most 1. Got {share!r} instead. Say share=0.25."
         )
-    if exact == 0:
-        raise errors.NotPositive(f"A share is at least 1e-30. Got {share!r} instead. Say share=0.01.")
+    if exact < LEAST_SHARE:
+        raise errors.InvalidParameter(
+            f"A share is at least {float(LEAST_SHARE):g}, which bounds how often the rows are read for one budget. "
+            f"Got {share!r} instead. Say share=0.01."
+        )
     return exact
 
 

@@ -28,10 +28,11 @@ _CURES = {
     "unit": "If they are one unit under two names, rename the column.",
     "neighbours": "Say neighbours={own} to pay from this book.",
 }
+LONGEST_REASON = 500
 
 
 class Remaining(NamedTuple):
-    """What is left, rounded down: each number can be spent as it is printed."""
+    """What is left, rounded down: each number can be spent as it is printed, down to a millionth of its cap."""
 
     share: float  # of mu^2; in a book of Laplace releases only, of epsilon
     mu: float
@@ -42,13 +43,13 @@ class Remaining(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the history. The shares are of the three caps, exact; a void's are negative."""
+    """One line of the history. The shares are of the three caps, exact: negative for a void, 0 for close and reopen."""
 
     number: int
     made: datetime
-    kind: Literal["release", "void"]
-    release: str  # the id that the Release carries
-    query: str
+    kind: Literal["release", "void", "close", "reopen"]
+    release: str  # the id that the Release carries; of a close, whose rows could not be read
+    query: str  # of the other kinds, why
     noise: str
     gaussian: Fraction
     pure: Fraction
@@ -62,7 +63,8 @@ class Entry:
     def __str__(self) -> str:
         parts = {"mu^2": self.gaussian, "pure epsilon": self.pure, "threshold delta": self.threshold}
         shares = ", ".join(f"{100 * float(part):.6g} % of {name}" for name, part in parts.items() if part)
-        return f"{self.number:>5}  {self.made:%Y-%m-%d %H:%M:%S}  {self.kind}  {self.release}  {shares}: {self.query}"
+        cost = f"  {shares}" if shares else ""
+        return f"{self.number:>5}  {self.made:%Y-%m-%d %H:%M:%S}  {self.kind}  {self.release}{cost}: {self.query}"
 
 
 class Budget:
@@ -144,6 +146,31 @@ class Budget:
         """The table that the book is about: as opened, or as its first release named it; None before either."""
         return self._named("table")
 
+    @property
+    def closed(self) -> bool:
+        """Whether nothing is released until `reopen`: rows could not be read."""
+        with self._ledger.reading() as db:
+            self._look(db)
+            return self._closing(db) is not None
+
+    def reopen(self, *, reason: str) -> None:
+        """Allow releases again after rows could not be read, once it is known why. The ledger keeps the reason.
+
+        A failure may have told something about a row, and the next one may tell as much again.
+        """
+        words = _reason(reason)
+
+        def make(db: sqlite3.Connection, head: Head, last: Row | None) -> Row:
+            self._advance(db, head)
+            closing = self._closing(db)
+            if closing is None or last is None:
+                raise errors.InvalidParameter(
+                    f"The budget {self.path.name!r} is not closed. Nothing has to be reopened."
+                )
+            return Row(head.number + 1, _now(), "reopen", closing.release, words, "", "", "", Cost(), last.spent)
+
+        _, self._seen = self._ledger.append(make)
+
     def history(self) -> list[Entry]:
         """Every entry: when, what, how much, by which query, under which release id."""
         with self._ledger.reading() as db:
@@ -161,11 +188,11 @@ class Budget:
             head, _ = self._look(db)
             if not self.terms.is_proved():
                 raise ledger.broken("its limit is more than its terms allow")
-            caps, previous, spent, open_costs = self.terms.caps, ledger.root, Cost(), dict[str, Cost]()
+            caps, previous, spent, may_follow = self.terms.caps, ledger.root, Cost(), _Order()
             for number, (row, stored) in enumerate(ledger.rows(db), start=1):
                 previous, spent = row.hash_after(previous), spent + row.cost
                 whole = row.number == number and stored == previous and row.spent == spent and spent.within(caps)
-                if not whole or not _follows(row, open_costs):
+                if not whole or not may_follow.accepts(row):
                     raise ledger.broken(f"entry {number} is not as it was written")
             if previous != head.hash:
                 raise ledger.broken("its end was cut off or added to by hand")
@@ -220,6 +247,9 @@ class Budget:
 
         def make(db: sqlite3.Connection, head: Head, last: Row | None) -> Row:
             self._advance(db, head)
+            closing = self._closing(db)
+            if closing is not None:
+                raise self._is_closed(closing)
             for name, value in (("unit", unit), ("table", table)):
                 self._agree(name, value, self._label(name, db) if value else None)
             spent = (last.spent if last else Cost()) + cost
@@ -243,8 +273,35 @@ class Budget:
 
         _, self._seen = self._ledger.append(make)
 
+    def _close(self, release: str, why: str) -> None:
+        """Refuse every debit from now on, until `reopen`. Only `charge.Receipt` calls it."""
+
+        def make(db: sqlite3.Connection, head: Head, last: Row | None) -> Row:
+            self._advance(db, head)
+            spent = last.spent if last else Cost()
+            return Row(head.number + 1, _now(), "close", release, why, "", "", "", Cost(), spent)
+
+        _, self._seen = self._ledger.append(make)
+
+    def _closing(self, db: sqlite3.Connection) -> Row | None:
+        """The entry that closed the budget, while it is closed. Until a reopening only voids and closings follow it."""
+        row = self._ledger.last_but_voids(db)
+        return row if row is not None and row.kind == "close" else None
+
+    def _is_closed(self, closing: Row) -> errors.BudgetClosed:
+        when = datetime.fromisoformat(closing.made)
+        what = f"The budget {self.path.name!r} was closed on {when:%Y-%m-%d %H:%M} UTC: {closing.query}"
+        return errors.BudgetClosed(self._how_to_reopen(f"{what} (release {closing.release})"))
+
+    def _how_to_reopen(self, closed: str) -> str:
+        return (
+            f"{closed}, so nothing more is released from it. Find out why the rows could not be read and mend it; then "
+            f'say budget.reopen(reason="...") or type: leastnoise budget reopen {self.path.name} --reason "..."'
+        )
+
     def __repr__(self) -> str:
-        return f"<Budget {self.path.name!r}: {100 * self.remaining.share:.4g} % left>"
+        closed = ", closed" if self.closed else ""
+        return f"<Budget {self.path.name!r}: {100 * self.remaining.share:.4g} % left{closed}>"
 
     def plot(self, **options: Any) -> Any:
         """What was spent, and when, as a picture: `leastnoise.plot.budget`."""
@@ -338,7 +395,8 @@ class Budget:
 
     def _exhausted(self, cost: Cost, left: Cost) -> errors.BudgetExhausted:
         caps = self.terms.caps
-        largest = account.spendable(cost.largest_share(left, caps))
+        fits = cost.largest_share(left, caps)
+        largest = account.spendable(fits) if fits >= account.LEAST_SHARE else 0.0
         asked, rest = (_percent(part.shares(caps), cost) for part in (cost, left))
         refusal = errors.BudgetExhausted(
             f"This release asks for {asked}; the book {self.path.name!r} has {rest} left. "
@@ -368,12 +426,38 @@ def _percent(shares: tuple[Fraction, ...], drawn: Cost) -> str:
     return " and ".join(f"{100 * float(share):.10g} % of {name}" for name, share, asked in named if asked)
 
 
-def _follows(row: Row, open_costs: dict[str, Cost]) -> bool:
-    """Whether the entry may stand here: a new release, or the one void of an earlier release."""
-    if row.kind == "release" and row.release not in open_costs:
-        open_costs[row.release] = row.cost
-        return min(row.cost.parts) >= 0
-    return row.kind == "void" and open_costs.pop(row.release, None) == Cost() - row.cost
+class _Order:
+    """Which entry may stand where."""
+
+    def __init__(self) -> None:
+        self.open_costs: dict[str, Cost] = {}  # of the releases that are not void
+        self.closing: str | None = None  # the release whose reading closed the budget
+
+    def accepts(self, row: Row) -> bool:
+        """Whether the entry may follow those before it; then it is one of them."""
+        if row.kind == "release":
+            new = row.release not in self.open_costs and self.closing is None
+            self.open_costs[row.release] = row.cost
+            return new and min(row.cost.parts) >= 0
+        if row.kind == "void":
+            return self.open_costs.pop(row.release, None) == Cost() - row.cost
+        if row.kind == "close":
+            self.closing = row.release
+            return row.cost == Cost() and row.release in self.open_costs
+        closed, self.closing = self.closing, None
+        return row.kind == "reopen" and row.cost == Cost() and row.release == closed
+
+
+def _reason(reason: str) -> str:
+    if not isinstance(reason, str):
+        raise errors.WrongType(f"reason must be a sentence. Got {type(reason).__name__} instead.")
+    words = reason.strip()
+    if not words or len(words) > LONGEST_REASON or not words.isprintable():
+        raise errors.InvalidParameter(
+            f"reason must be one line of 1 to {LONGEST_REASON} characters: the ledger keeps it for whoever asks later. "
+            'Say reason="the disk was full; it has room now".'
+        )
+    return words
 
 
 def _now() -> str:

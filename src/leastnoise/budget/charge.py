@@ -8,8 +8,8 @@
 
 Without a budget the same lines decide and pay nothing, so a releasing call has one path, not two. Between `pay` and the
 first row read a failure may be taken back with `receipt.void(why)`: a schema that does not fit, an engine
-that cannot be reached. From the first row on nothing is given back, whatever happens: that something failed can
-itself tell one bit about the rows.
+that cannot be reached. From the first row on nothing is given back. A failure that a row can cause tells about that
+row, and no cost makes up for it, so `receipt.close(...)` closes the budget until its curator reopens it.
 """
 
 from __future__ import annotations
@@ -44,6 +44,16 @@ class Receipt:
         """Take the debit back: only for a failure decided before any row was read."""
         if self.budget is not None:
             self.budget._void(self.id, why)
+
+    def close(self, failed: errors.ReadingFailed) -> errors.ReadingFailed:
+        """Close the budget because rows could not be read; what to raise, which is `failed` and what became of it."""
+        if self.budget is None:
+            return failed
+        try:
+            self.budget._close(self.id, "rows could not be read")
+        except Exception:
+            return errors.ReadingFailed(f"{failed} The budget should be closed now, and its ledger cannot be written.")
+        return errors.ReadingFailed(f"{failed} {self.budget._how_to_reopen('The budget is closed')}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +147,8 @@ def decide(
         made = recipe.choose(**facts, **ask, mechanism="laplace" if laplace else _gaussian(mechanism))
         if mechanism == "auto":
             made = replace(made, note=f"{made.mechanism.capitalize()} noise: {_why(terms, made, sigma)}.")
-        return Charge(made, made.guarantee, _cost(terms, made), budget)
+        cost = _cost(terms, made).at_least(account.LEAST_SHARE, terms.caps)
+        return Charge(made, made.guarantee, cost, budget)
     part = account.share_of(share)
     if laplace:
         cost = terms.laplace_share(part)
@@ -205,7 +216,7 @@ def _cost(terms: Terms, made: Recipe) -> Cost:
 def _threshold_cost(terms: Terms, cut: Threshold, limits: Limits, neighbours: Neighbours) -> Cost:
     chance = thresholds.chance_shown(limits=limits, sigma=cut.sigma, at_least=cut.at_least, neighbours=neighbours)
     shared = terms.gaussian_cost(sensitivity=_widest(limits, neighbours), sigma=cut.sigma)
-    return shared + terms.threshold_cost(chance)
+    return (shared + terms.threshold_cost(chance)).at_least(account.LEAST_SHARE, terms.caps)
 
 
 def _widest(limits: Limits, neighbours: Neighbours) -> float:

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from leastnoise import errors, outputs, storage
 from leastnoise.budget.account import Cost
 
-FORMAT = 1
+FORMAT = 2  # 1 had no entries of the kinds close and reopen
 LONGEST = 2**20  # bytes of a cell, or of a table's definition
 WAIT = 30.0  # seconds for other processes to finish their commit
 _APPLICATION = int.from_bytes(outputs.APPLICATION, "big")
@@ -214,6 +214,11 @@ class Ledger:
             except (TypeError, ValueError):
                 raise self.broken(f"entry {values[0]} is not as it was written") from None
 
+    def last_but_voids(self, db: sqlite3.Connection) -> Row | None:
+        """The last entry that is no void, checked like the end of the chain."""
+        found = db.execute("SELECT number FROM entries WHERE kind <> 'void' ORDER BY number DESC LIMIT 1").fetchone()
+        return self._check_link(db, found[0])[0] if found else None
+
     def append(self, make: Callable[[sqlite3.Connection, Head, Row | None], Row]) -> tuple[Row, Head]:
         """Write the row that `make` returns for the present end of the ledger; durable when this returns.
 
@@ -230,6 +235,8 @@ class Ledger:
                 marks = ", ".join("?" * 15)
                 db.execute(f"INSERT INTO entries ({_COLUMNS}, hash) VALUES ({marks})", [*row.to_fields(), new.hash])
                 db.execute("UPDATE head SET number = ?, hash = ?", new)
+                if row.kind in ("close", "reopen"):
+                    db.execute(f"PRAGMA user_version = {FORMAT}")  # older versions would release from a closed budget
                 db.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):

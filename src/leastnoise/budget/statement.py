@@ -22,7 +22,11 @@ def statement(budget: Budget) -> str:
     if terms.threshold_delta:
         share = left.threshold_delta / float(terms.threshold_delta)
         lines.append(f"  unknown keys (delta)     {_left(share)}  delta {left.threshold_delta:.3g}")
-    return "\n".join([*lines, f"  {_counted(entries)}"])
+    lines.append(f"  {_counted(entries)}")
+    if budget.closed:
+        last = [entry for entry in entries if entry.kind == "close"][-1]
+        lines.append(f"  CLOSED since {last.made:%Y-%m-%d %H:%M} UTC: {last.query}. See Budget.reopen.")
+    return "\n".join(lines)
 
 
 def _left(share: float) -> str:
@@ -31,8 +35,9 @@ def _left(share: float) -> str:
 
 def _counted(entries: list[Entry]) -> str:
     voids = sum(entry.kind == "void" for entry in entries)
-    releases = len(entries) - voids
-    if not entries:
+    releases = [entry for entry in entries if entry.kind == "release"]
+    if not releases:
         return "No release yet."
     void = f", {voids} of them void" if voids else ""
-    return f"{releases:,} {'release' if releases == 1 else 'releases'}{void}; the last on {entries[-1].made:%Y-%m-%d}."
+    word = "release" if len(releases) == 1 else "releases"
+    return f"{len(releases):,} {word}{void}; the last on {releases[-1].made:%Y-%m-%d}."

@@ -83,8 +83,10 @@ def reading(work: Callable[[], T], files: Sequence[str] = ()) -> T:
             return work()
     except LeastnoiseError:
         raise
-    except Exception:
-        failed = ReadingFailed(_unreadable(files))
+    except Exception as problem:
+        # What DuckDB makes of Ctrl-C; what a row causes is one of its own errors.
+        interrupted = type(problem) is RuntimeError and str(problem) == "Query interrupted"
+        failed: BaseException = KeyboardInterrupt() if interrupted else ReadingFailed(_unreadable(files))
     raise failed
 
 

@@ -20,7 +20,6 @@ never changes its sign.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -29,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfc
 
+from leastnoise import cells
 from leastnoise.errors import InvalidParameter, ShapesDisagree, TooManySurvivors, WrongType
 from leastnoise.noise import bits, entropy, gaussian, quantile
 
@@ -47,8 +47,10 @@ def sparse_gaussian(
     Indices come back as uint64, or as Python integers in an object array where the domain is larger than
     2^64. Counts of the same index are added. What an error would betray about the data is settled silently,
     without raising any sensitivity: an index outside the domain is no bin and is dropped, a count beyond
-    +-2^62 counts as +-2^62.
+    +-2^62 counts as +-2^62. In a list or an array of objects an index that is no integer is no bin either, and
+    such a count is 0: the sensitivity must hold after that.
     """
+    check_columns(indices, counts)
     domain, scale, least = check(domain_size=domain_size, sigma=sigma, at_least=at_least)
     where, total = _occupied(indices, counts, domain)
     noisy = total + gaussian.rounded_gaussian(sigma, total.size)
@@ -86,12 +88,7 @@ def _survivors(domain: int, scale: Fraction, least: int) -> list[int]:
 
 def _occupied(indices: Integers, counts: Integers, domain: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The occupied bins, sorted, each once, and the sum of its counts clamped into +-2^62."""
-    where, count = _integers("indices", indices), _integers("counts", counts)
-    if where.shape != count.shape:
-        raise ShapesDisagree(
-            "indices and counts must have the same length, one count to an index. A count without its bin "
-            "cannot be hidden in one: pass them as two columns of one table."
-        )
+    where, count = _integers(indices, otherwise=-1), _integers(counts, otherwise=0)
     inside = np.asarray((where >= 0) & (where < domain), dtype=bool)
     where, number = np.unique(where[inside].astype(np.uint64 if domain <= 2**64 else object), return_inverse=True)
     return where, _sums(_clamped(count[inside]), number, where.size)
@@ -119,21 +116,34 @@ def _sums(count: NDArray[np.int64], number: NDArray[np.intp], size: int) -> NDAr
     return total
 
 
-def _integers(name: str, numbers: Integers) -> NDArray[Any]:
-    """A flat array of an integer type, or of Python integers. The type is public; values are never shown."""
-    if isinstance(numbers, np.ndarray) and numbers.dtype.kind in "iu" and numbers.ndim == 1:
-        return numbers
-    try:
-        array = np.empty(len(numbers), dtype=object)
-        array[:] = [operator.index(number) for number in numbers]
-    except TypeError:
-        wrong = WrongType(
-            f"{name} must be a flat sequence of integers. The noise is exact for whole numbers only: round "
-            "to the grid and pass integers."
+def check_columns(indices: Integers, counts: Integers) -> None:
+    """What is public about the data: two columns of one table, of types that can hold integers."""
+    for name, column in (("indices", indices), ("counts", counts)):
+        kind = getattr(column, "dtype", None)
+        declared = isinstance(kind, np.dtype) and kind.kind in "iuO" and getattr(column, "ndim", 1) == 1
+        if not (declared or (kind is None and _is_list(column))):
+            raise WrongType(
+                f"{name} must be a flat array of integers, or a list of them. The noise is exact for whole numbers "
+                "only: round to the grid and pass integers, such as counts.astype(np.int64)."
+            )
+    if len(indices) != len(counts):
+        raise ShapesDisagree(
+            "indices and counts must have the same length, one count to an index. A count without its bin "
+            "cannot be hidden in one: pass them as two columns of one table."
         )
-    else:
-        return array
-    raise wrong
+
+
+def _is_list(column: Any) -> bool:
+    return isinstance(column, Sequence) and not isinstance(column, (str, bytes, bytearray, memoryview))
+
+
+def _integers(numbers: Integers, *, otherwise: int) -> NDArray[Any]:
+    """An array of an integer type as it is, else of Python integers: `otherwise` for what is none."""
+    if getattr(numbers, "dtype", np.dtype(object)).kind in "iu":
+        return np.asarray(numbers)
+    array = np.empty(len(numbers), dtype=object)
+    array[:] = [otherwise if found is None else found for found in map(cells.whole, numbers)]
+    return array
 
 
 def _domain(domain_size: Any) -> int:

@@ -1,0 +1,257 @@
+"""Reading that fails: what an attacker, who may make any row fail any query, gets out of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import leastnoise as ln
+from leastnoise import errors
+from leastnoise import query as queries
+from leastnoise.budget import ledger
+from leastnoise.noise import entropy
+from leastnoise.tables import Table
+
+ROWS = pd.DataFrame({"person": [1, 2, 3], "ward": ["north", "east", "north"], "age": [31, 42, 53]})
+
+
+@pytest.fixture
+def people() -> Table:
+    return ln.table(ROWS, unit="person", name="people")
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> ln.Budget:
+    return ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6)
+
+
+class Failing:
+    """An engine that fails so many times, and then answers; it counts how often rows were read."""
+
+    def __init__(self, times: int, problem: Callable[[], BaseException]) -> None:
+        self.times, self.problem, self.reads = times, problem, 0
+
+    def install(self, table: Table, patch: pytest.MonkeyPatch) -> None:
+        backend = table.source.engine.backend  # type: ignore[attr-defined]
+        whole = backend.to_pyarrow
+
+        def read(expression: Any) -> Any:
+            self.reads += 1
+            if self.reads <= self.times:
+                raise self.problem()
+            return whole(expression)
+
+        patch.setattr(backend, "to_pyarrow", read)
+
+
+def questions(t: Table) -> dict[str, Any]:
+    return {
+        "count": t.count(max_rows=1),
+        "unknown": t.histogram("ward", max_rows=1),
+        "sparse": t.histogram("age", keys=ln.domain.IntegerRange(0, 2**40), max_rows=1),
+        "mean": t.mean("age", clip=(0, 100), max_rows=1),
+    }
+
+
+def lost() -> Exception:
+    return ValueError("executor 7 lost while reading secret424242")
+
+
+@pytest.mark.parametrize("kind", ["count", "unknown", "sparse", "mean"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_lost_executor_is_tried_again_under_the_first_debit(
+    kind: str, times: int, people: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6, threshold_delta=1e-7)
+    engine = Failing(times, lost)
+    engine.install(people, monkeypatch)
+    questions(people)[kind].release(budget=book, share=0.25)
+    assert engine.reads > times
+    assert [entry.kind for entry in book.history()] == ["release"]
+    assert book.remaining.share == 0.75
+    assert not book.closed
+
+
+def test_the_third_failure_closes_the_budget_before_anything_is_drawn(
+    people: Table, book: ln.Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Failing(3, lost)
+    engine.install(people, monkeypatch)
+    monkeypatch.setattr(entropy, "words", lambda *_: pytest.fail("noise was drawn"))
+    count = people.count(max_rows=1)
+    with pytest.raises(errors.ReadingFailed) as failed:
+        count.release(budget=book, share=0.25)
+    assert (failed.value.__cause__, failed.value.__context__) == (None, None)
+    assert "424242" not in str(failed.value)
+    assert "closed" in str(failed.value)
+    assert "leastnoise budget reopen city.ledger" in str(failed.value)
+    assert (engine.reads, book.closed, book.remaining.share) == (3, True, 0.75)
+    with pytest.raises(errors.BudgetClosed):
+        count.release(budget=book, share=0.25)
+    assert (engine.reads, book.remaining.share) == (3, 0.75)  # nothing read, nothing debited
+    monkeypatch.undo()
+    book.reopen(reason="a worker had no memory")
+    count.release(budget=book, share=0.25)
+    assert [entry.kind for entry in book.history()] == ["release", "close", "reopen", "release"]
+    assert book.history()[1].release == book.history()[0].release
+    assert book.verify()
+
+
+def test_without_a_budget_there_is_no_brake(people: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Failing(6, lost)
+    engine.install(people, monkeypatch)
+    for reads in (3, 6):
+        with pytest.raises(errors.ReadingFailed) as failed:
+            people.count(max_rows=1).release(epsilon=1, delta=1e-6)
+        assert engine.reads == reads
+        assert "budget" not in str(failed.value)
+
+
+@pytest.mark.parametrize("problem", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_an_interrupt_is_not_tried_again_and_does_not_close(
+    problem: type[BaseException], people: Table, book: ln.Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Failing(9, problem)
+    engine.install(people, monkeypatch)
+    with pytest.raises(problem):
+        people.count(max_rows=1).release(budget=book, share=0.25)
+    assert (engine.reads, book.closed, book.remaining.share) == (1, False, 0.75)
+
+
+def test_a_public_refusal_after_the_debit_does_not_close(
+    people: Table, book: ln.Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Failing(1, lambda: errors.EngineUnavailable("there is no Java"))
+    engine.install(people, monkeypatch)
+    with pytest.raises(errors.EngineUnavailable):
+        people.count(max_rows=1).release(budget=book, share=0.25)
+    assert (engine.reads, book.closed) == (1, False)
+
+
+def test_a_mistake_of_ours_on_the_way_from_rows_to_integers_counts_as_a_failed_read(
+    people: Table, book: ln.Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row may cause it, and its message may quote one."""
+    monkeypatch.setattr(queries, "aggregate", lambda _: int("secret424242"))
+    with pytest.raises(errors.ReadingFailed) as failed:
+        people.count(max_rows=1).release(budget=book, share=0.25)
+    assert "424242" not in str(failed.value)
+    assert failed.value.__context__ is None
+    assert book.closed
+
+
+def test_a_full_disk_under_the_ledger_shows_the_failed_read_all_the_same(
+    people: Table, book: ln.Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Any, make: Any) -> Any:
+        raise errors.FileProblem("The disk refused to write the ledger")
+
+    def fail() -> Exception:
+        monkeypatch.setattr(ledger.Ledger, "append", full)
+        return lost()
+
+    Failing(3, fail).install(people, monkeypatch)
+    with pytest.raises(errors.ReadingFailed, match="cannot be written") as failed:
+        people.count(max_rows=1).release(budget=book, share=0.25)
+    assert failed.value.__context__ is None
+    assert "424242" not in str(failed.value)
+
+
+def test_binary_search_gets_one_failure_for_each_reopening(
+    people: Table, book: ln.Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An attacker who can make a row fail a query asks: is the secret below this? Every failure says yes exactly.
+    Without the brake 20 cheap questions would tell 20 bits."""
+    secret, failures, low, high = 424_242, 0, 0, 2**20
+    backend = people.source.engine.backend  # type: ignore[attr-defined]
+    whole = backend.to_pyarrow
+    for _ in range(20):
+        middle = (low + high) // 2
+
+        def read(expression: Any, below: bool = secret < middle) -> Any:
+            if below:
+                raise lost()
+            return whole(expression)
+
+        monkeypatch.setattr(backend, "to_pyarrow", read)
+        try:
+            people.count(max_rows=1).release(budget=book, share=1e-6)
+            low = middle
+        except errors.ReadingFailed:
+            failures, high = failures + 1, middle
+        except errors.BudgetClosed:
+            break
+    else:
+        pytest.fail("the search was never stopped")
+    assert failures == 1
+    assert high - low >= 2**18
+    assert len([entry for entry in book.history() if entry.kind == "close"]) == 1
+
+
+SLOW = """
+import sys, leastnoise as ln, pandas as pd
+book = ln.Budget.open(sys.argv[1])
+people = ln.table(pd.DataFrame({"person": [1]}), unit="person")
+backend = people.source.engine.backend
+slow = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
+backend.to_pyarrow = lambda _: (print("reading", flush=True), backend.con.execute(slow).to_arrow_table())
+try:
+    people.count(max_rows=1).release(budget=book, share=0.25)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_control_c_while_duckdb_reads_is_an_interrupt(book: ln.Budget) -> None:
+    """DuckDB turns it into a RuntimeError, which would be tried again, and close the budget in the end."""
+    source = str(Path(ln.__file__).parents[1])
+    child = subprocess.Popen(
+        [sys.executable, "-c", SLOW, str(book.path)],
+        stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": source},
+    )  # fmt: skip
+    assert child.stdout is not None
+    assert child.stdout.readline() == "reading\n"
+    time.sleep(0.5)
+    child.send_signal(signal.SIGINT)
+    watch = threading.Timer(60, child.kill)
+    watch.start()
+    rest, _ = child.communicate()
+    watch.cancel()
+    assert (child.returncode, rest) == (0, "interrupted\n")
+    assert (book.closed, book.remaining.share) == (False, 0.75)
+
+
+def test_a_killed_process_does_not_close(book: ln.Budget) -> None:
+    """Nobody is left to write it: SECURITY.md says so."""
+    source = str(Path(ln.__file__).parents[1])
+    child = subprocess.Popen(
+        [sys.executable, "-c", SLOW, str(book.path)],
+        stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": source},
+    )  # fmt: skip
+    assert child.stdout is not None
+    assert child.stdout.readline() == "reading\n"
+    child.kill()
+    child.communicate()
+    assert (book.closed, book.remaining.share) == (False, 0.75)
+
+
+def test_the_closing_is_on_disk_when_the_failure_is_raised(
+    people: Table, book: ln.Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Failing(3, lost).install(people, monkeypatch)
+    with pytest.raises(errors.ReadingFailed):
+        people.count(max_rows=1).release(budget=book, share=0.25)
+    db = sqlite3.connect(f"file:{book.path}?mode=ro", uri=True)
+    assert db.execute("SELECT kind FROM entries ORDER BY number").fetchall() == [("release",), ("close",)]
+    db.close()
