@@ -6,6 +6,7 @@ which types name the unit, what the cells hold, how many rows each unit has, and
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -22,7 +24,7 @@ import pyarrow.parquet as pq
 from leastnoise.tables import Table, table
 
 Row = dict[str, Any]
-FORMS = ("Arrow", "pandas", "Parquet", "CSV")
+FORMS = ("DuckDB", "DuckDB", "DuckDB", "Arrow", "pandas", "Parquet", "CSV")
 RELATIONS = ("add-remove", "replace")
 NAMES = [
     "_unit", "code", "_hash", "bin", "select", 'a"b', "it's", "x.y", "two words", "${x}", "rows", "unit0", "by0",
@@ -133,7 +135,11 @@ def cells(kind: pa.DataType, part: str, chance: random.Random) -> list[Any]:
 def some_rows(made: Schema, count: int, chance: random.Random) -> list[Row]:
     """Rows whose cells come from a few values a column, so that units meet in bins."""
     pools = {part: cells(kind, part, chance) for part, kind in made.types.items()}
-    pools = {part: chance.sample(pool, min(len(pool), chance.randint(1, 6))) for part, pool in pools.items()}
+    ordinary = chance.random() < 0.5  # the first values are those that are inside most domains
+    pools = {
+        part: pool[:3] if ordinary else chance.sample(pool, min(len(pool), chance.randint(1, 6)))
+        for part, pool in pools.items()
+    }
     holes = chance.choice([0.0, 0.05, 0.3])
     return [
         {part: None if chance.random() < holes else chance.choice(pool) for part, pool in pools.items()}
@@ -144,7 +150,7 @@ def some_rows(made: Schema, count: int, chance: random.Random) -> list[Row]:
 def rows(chance: random.Random) -> Rows:
     """A table of two to six units; some have many rows, and some rows have no unit."""
     made = schema(chance)
-    pools = {part: cells(made.types[part], part, chance) for part in made.units}
+    pools = {part: cells(made.types[part], part, chance)[: chance.choice([4, 99])] for part in made.units}
     units = [{part: chance.choice(pools[part]) for part in made.units} for _ in range(chance.randint(2, 6))]
     heavy = [chance.choice([1, 1, 2, 4, 12]) for _ in units]
     found = some_rows(made, chance.randint(5, 40), chance)
@@ -159,6 +165,7 @@ def neighbours(given: Rows, relation: str, count: int, chance: random.Random) ->
     """Tables that differ in one unit, their rows in another order; and one without the rows that belong to nobody."""
     chosen = given.units()
     chance.shuffle(chosen)
+    chosen.sort(key=lambda unit: len(given.of(unit)), reverse=chance.random() < 0.8)
     for unit in chosen[:count]:
         fresh: list[Row] = []
         if relation == "replace":
@@ -177,12 +184,21 @@ def opened(given: Rows, form: str, folder: Path, *, relation: str, engine: str |
     source: Any = arrow
     if form == "pandas":
         source = arrow.to_pandas(types_mapper=pd.ArrowDtype)
+    elif form == "DuckDB":
+        connection().register("everybody", arrow)
+        source = connection(), "everybody"
     elif form == "Parquet":
         source = written(arrow, folder)
     elif form == "CSV":
         source, types = as_csv(arrow, made, folder)
     units = [made[part] for part in made.units]
     return table(source, unit=units, neighbours=relation, engine=engine, types=types, name="rows")
+
+
+@functools.cache
+def connection() -> duckdb.DuckDBPyConnection:
+    """One for all tables: they are opened in no time, and a question that was asked of a table is SQL already."""
+    return duckdb.connect(config={"threads": 1})
 
 
 def written(arrow: pa.Table, folder: Path) -> list[Path]:
