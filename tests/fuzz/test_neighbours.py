@@ -65,13 +65,12 @@ def nobody_counts() -> Any:
     return mock.patch.object(query, "with_unit_word", with_unit_word)
 
 
-def twins_are_one() -> Any:
-    """A and a are two people; taken for one, they share one person's limit, and either frees it for the other."""
+def all_one_unit() -> Any:
+    """Two people who are taken for one share one person's limit, and either frees it for the other."""
     whole = bounding.with_unit_word
 
     def with_unit_word(rows: Any, unit: tuple[str, ...], engine: Any) -> Any:
-        texts = [name for name in unit if rows[name].type().is_string()]
-        return whole(rows.mutate(**{name: rows[name].lower().substr(0, 1) for name in texts}), unit, engine)
+        return whole(rows.mutate(**{name: rows[name].isnull().nullif(True) for name in unit}), unit, engine)
 
     return mock.patch.object(query, "with_unit_word", with_unit_word)
 
@@ -117,7 +116,7 @@ MUTANTS = {
     "norm": Mutant(VECTORS, wider_ball),
     "weights of a kernel": Mutant(("kernel",), patch=heavy_kernel),
     "rows of nobody": Mutant(("count", "histogram", "unknown keys"), patch=nobody_counts),
-    "twins": Mutant(("product", "sparse"), patch=twins_are_one),
+    "units apart": Mutant(("product", "sparse", "unknown keys"), patch=all_one_unit),
     "order of the rows": Mutant(("product", "lattice"), patch=first_come),
 }
 
