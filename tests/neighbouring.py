@@ -1,4 +1,4 @@
-"""What one unit may change, held against what it does change: exact integers of neighbouring tables, compared exactly."""
+"""What one unit may change, and what it does change: exact integers of neighbouring tables, compared exactly."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def remembered_sql() -> Iterator[None]:
     write = SQLBackend.compile
     memory: dict[Any, str] = {}
 
-    def compile(backend: Any, expression: Any, **options: Any) -> str:
+    def remembered(backend: Any, expression: Any, **options: Any) -> str:
         if any(options.values()):
             return write(backend, expression, **options)
         if len(memory) > 64:
@@ -50,7 +50,7 @@ def remembered_sql() -> Iterator[None]:
         return of_keys.setdefault(asked, make(rows))
 
     functions = mock.patch.object(engine, "_builtin", functools.cache(engine._builtin))
-    with functions, mock.patch.object(ibis, "memtable", memtable), mock.patch.object(SQLBackend, "compile", compile):
+    with functions, mock.patch.object(ibis, "memtable", memtable), mock.patch.object(SQLBackend, "compile", remembered):
         yield
 
 
@@ -63,8 +63,8 @@ def integers(found: Aggregate) -> Integers:
 
 def change(before: Integers, after: Integers) -> dict[Any, int]:
     """What differs, bin by bin."""
-    moved = {bin: after.get(bin, 0) - before.get(bin, 0) for bin in {*before, *after}}
-    return {bin: size for bin, size in moved.items() if size}
+    moved = {key: after.get(key, 0) - before.get(key, 0) for key in {*before, *after}}
+    return {key: size for key, size in moved.items() if size}
 
 
 def exceeded(query: Query, moved: dict[Any, int], relation: str) -> list[str]:

@@ -52,6 +52,11 @@ def by(chance: random.Random, columns: list[str] | None = None) -> tuple[str, An
     return part, chance.choice(KEYS[part])
 
 
+def count(s: Schema, chance: random.Random) -> Ask:
+    given = rows_only(chance)
+    return lambda t: t.count(**given)
+
+
 def histogram(s: Schema, chance: random.Random) -> Ask:
     part, keys = by(chance)
     given = {"keys": keys, "nulls": chance.choice(["drop", "bin"]), **limits(chance)}
@@ -129,7 +134,7 @@ def vector(kind: str) -> Callable[[Schema, random.Random], Ask]:
 
 
 KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {
-    "count": lambda s, chance: lambda t, given=rows_only(chance): t.count(**given),
+    "count": count,
     "count_units": lambda s, chance: lambda t: t.count_units(),
     "histogram": histogram,
     "product": product,

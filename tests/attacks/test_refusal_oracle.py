@@ -1,7 +1,7 @@
 """An attacker who learns from failures alone: a condition that fails only on one person's row is an exact bit.
 
-Noise hides what is answered, and no noise hides that nothing was. So the attacker writes a condition of which one branch
-fails, lets `fare > x` choose the branch, and halves the interval at every query; the share of the budget does not matter.
+Noise hides what is answered, and no noise hides that nothing was. So the attacker writes a condition of which one
+branch fails, lets `fare > x` choose the branch, and halves the interval at every query, however small its share.
 """
 
 from __future__ import annotations
