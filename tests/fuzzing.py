@@ -8,13 +8,14 @@ from __future__ import annotations
 import functools
 import inspect
 import io
+import itertools
 import os
 import random
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,8 @@ from hypothesis import strategies as st
 from leastnoise import cli, errors
 
 MINUTES = float(os.environ.get("LEASTNOISE_FUZZ_MINUTES", "0"))
-TARGETS = 10  # one more than there are: the last to begin is alone
-SECONDS = 60 * MINUTES * int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) / TARGETS  # for each
+PARTS = 21  # what the targets take together, and one more: the last to begin is alone
+SECONDS = 60 * MINUTES * int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) / PARTS  # for each part
 CANARY = "Zebra7c4n4ry"  # stands in private rows, and nowhere else
 CANARY_NUMBER = 7340192845
 
@@ -74,6 +75,15 @@ def cases(name: str, few: int) -> Callable[[Any], Any]:
         return until_over
 
     return decorate
+
+
+def seeds(few: int, *, parts: int = 1) -> Iterator[int]:
+    """Of a target without Hypothesis: 0, 1, ... below `few`; or, with minutes, new ones until its parts are over."""
+    begun, first = time.monotonic(), random.SystemRandom().getrandbits(40) if MINUTES else 0
+    for place in itertools.count():
+        if time.monotonic() - begun >= SECONDS * parts if MINUTES else place >= few:
+            return
+        yield first + place
 
 
 def run(*arguments: str) -> tuple[int, str, str]:

@@ -1,0 +1,63 @@
+"""Any allowed expression over extreme rows: refused before a row is read, or a total function of each row by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import expression_meaning as core
+from evaluating import ROWS, Question, added, parts_of, question
+from fuzzing import add, seeds
+from leastnoise.tables import Table, table
+
+
+@pytest.fixture(scope="module")
+def parts() -> dict[str, Table]:
+    return {name: table(rows, unit="who") for name, rows in parts_of().items()}
+
+
+def check(asked: Question, parts: dict[str, Table]) -> dict[Any, int] | str:
+    """The answer, after the laws: the rows decide neither a refusal nor one another's values."""
+    whole, none = asked.answer(parts["all"]), asked.answer(parts["none"])
+    if isinstance(whole, str) or isinstance(none, str):
+        assert whole == none
+        return whole
+    assert none == {}
+    pieces = [asked.answer(parts[name]) for name in ("some", "rest")]
+    assert whole == added([piece for piece in pieces if isinstance(piece, dict)])
+    return whole
+
+
+def test_an_expression_is_refused_or_a_function_of_each_row(parts: dict[str, Table]) -> None:
+    for seed in seeds(60, parts=2):
+        asked = question(seed)
+        answer = checked(seed, asked, parts)
+        add(
+            "expressions refused" if isinstance(answer, str) else "expressions on DuckDB x rows",
+            1 if isinstance(answer, str) else ROWS,
+        )
+
+
+def checked(seed: int, asked: Question, parts: dict[str, Table]) -> dict[Any, int] | str:
+    try:
+        return check(asked, parts)
+    except Exception as error:
+        raise AssertionError(f"seed {seed}, {asked}: {error!r}") from error
+
+
+def test_the_core_of_the_grammar_means_what_it_says(parts: dict[str, Table]) -> None:
+    rows = parts_of()["all"].select(["row", *(name for names in core.COLUMNS.values() for name in names)]).to_pylist()
+    understood = 0
+    for seed in seeds(40):
+        asked = question(seed, words=core.WORDS, columns=core.COLUMNS, literals=core.CORE)
+        if asked.way != "where":
+            continue
+        answer = checked(seed, asked, parts)
+        if isinstance(answer, str):
+            continue
+        understood += 1
+        meant = {row["row"] for row in rows if core.meaning(asked.node, row) is True}
+        assert set(answer) == meant, (seed, str(asked), set(answer) ^ meant)
+        add("expressions against their meaning x rows", ROWS)
+    assert understood > 10

@@ -1,0 +1,129 @@
+"""One unit more, less or other changes no answer by more than its query claims; and a limit that is broken is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+from unittest import mock
+
+import ibis
+import pytest
+
+from fuzzing import add, seeds
+from leastnoise import bounding, query
+from leastnoise.nearest import WEIGHT_BITS, Spread
+from leastnoise.query import Query
+from leastnoise.testing import aggregate
+from neighbouring import Search, remembered_sql
+
+HISTOGRAMS = ("histogram", "product", "sparse")
+ONE_BIN = ("count", "quantile", "sum", "mean")
+VECTORS = ("vector_sum", "vector_mean")
+MANY = 200  # tables in which a mutant must show; most do within ten
+
+
+@pytest.fixture(autouse=True)
+def fast() -> Iterator[None]:
+    with remembered_sql():
+        yield
+
+
+def test_no_unit_changes_more_than_is_claimed() -> None:
+    search = Search()
+    for seed in seeds(28, parts=5):
+        for broken in search.broken(seed):
+            add(f"neighbouring tables, {search.kind(seed)}", 1)
+            assert not broken, (seed, search.kind(seed), broken)
+
+
+def looser(name: str) -> Callable[[Query], Query]:
+    """One limit larger by one than the query claims its sensitivity for."""
+    return lambda asked: replace(asked, limits=replace(asked.limits, **{name: getattr(asked.limits, name) + 1}))
+
+
+def wider_clip(asked: Query) -> Query:
+    clip = asked.clip
+    assert clip is not None
+    low, high = clip.lowest - 2**20, clip.highest + 2**20
+    return replace(asked, clip=replace(clip, low=low * clip.grid, high=high * clip.grid, lowest=low, highest=high))
+
+
+def wider_ball(asked: Query) -> Query:
+    assert asked.ball is not None
+    return replace(asked, ball=replace(asked.ball, radius=2 * asked.ball.radius))
+
+
+def units_twice(asked: Query) -> Query:
+    return replace(asked, kind="count", limits=replace(asked.limits, max_rows=2))
+
+
+def nobody_counts() -> Any:
+    def with_unit_word(rows: Any, unit: tuple[str, ...], engine: Any) -> Any:
+        return rows.mutate(_unit=bounding.word(rows[unit[0]], unit[0], engine).fill_null(0))
+
+    return mock.patch.object(query, "with_unit_word", with_unit_word)
+
+
+def all_one_unit() -> Any:
+    """Two people who are taken for one share one person's limit, and either frees it for the other."""
+    whole = bounding.with_unit_word
+
+    def with_unit_word(rows: Any, unit: tuple[str, ...], engine: Any) -> Any:
+        return whole(rows.mutate(**{name: rows[name].isnull().nullif(True) for name in unit}), unit, engine)
+
+    return mock.patch.object(query, "with_unit_word", with_unit_word)
+
+
+def first_come() -> Any:
+    """Which rows are kept depends on where they stand in the file."""
+
+    def bounded(rows: Any, *, unit: tuple[str, ...], limits: Any, **_: Any) -> Any:
+        rows = rows.mutate(_rank=ibis.row_number().over(ibis.window(group_by=list(unit))))
+        return rows.filter(rows["_rank"] < limits.max_rows).select("code")
+
+    return mock.patch.object(query, "bounded", bounded)
+
+
+def heavy_kernel() -> Any:
+    whole = Spread.__call__
+    doubled = lambda spread, lon, lat: (made := whole(spread, lon, lat)) + (made & (2**WEIGHT_BITS - 1))  # noqa: E731
+    return mock.patch.object(Spread, "__call__", doubled)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A limit that does not hold, and the queries that should notice."""
+
+    kinds: tuple[str, ...]
+    change: Callable[[Query], Query] = lambda asked: asked
+    patch: Callable[[], Any] = field(default=lambda: mock.MagicMock())
+
+
+MUTANTS = {
+    "max_rows of one bin": Mutant(ONE_BIN, looser("max_rows")),
+    "max_rows of histograms": Mutant(HISTOGRAMS, looser("max_rows")),
+    "max_rows of unknown keys": Mutant(("unknown keys",), looser("max_rows")),
+    "max_rows of kernels": Mutant(("kernel",), looser("max_rows")),
+    "max_rows of vectors": Mutant(VECTORS, looser("max_rows")),
+    "max_per_bin": Mutant(HISTOGRAMS, looser("max_per_bin")),
+    "max_per_bin of unknown keys": Mutant(("unknown keys",), looser("max_per_bin")),
+    "max_per_bin of sums": Mutant(("sum", "mean"), looser("max_per_bin")),
+    "max_bins": Mutant(HISTOGRAMS, looser("max_bins")),
+    "max_bins of unknown keys": Mutant(("unknown keys",), looser("max_bins")),
+    "once a unit": Mutant(("count_units",), units_twice),
+    "clip": Mutant(("sum", "mean"), wider_clip),
+    "norm": Mutant(VECTORS, wider_ball),
+    "weights of a kernel": Mutant(("kernel",), patch=heavy_kernel),
+    "rows of nobody": Mutant(("count", "histogram", "unknown keys"), patch=nobody_counts),
+    "units apart": Mutant(("product", "sparse", "unknown keys"), patch=all_one_unit),
+    "order of the rows": Mutant(("product", "lattice"), patch=first_come),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_limit_that_does_not_hold_is_seen(name: str) -> None:
+    mutant = MUTANTS[name]
+    search = Search(kinds=mutant.kinds, forms=("DuckDB",), count=2, run=lambda asked: aggregate(mutant.change(asked)))
+    with mutant.patch():
+        assert any(broken for seed in range(MANY) for broken in search.broken(seed))

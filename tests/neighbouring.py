@@ -1,0 +1,133 @@
+"""What one unit may change, and what it does change: exact integers of neighbouring tables, compared exactly."""
+
+from __future__ import annotations
+
+import functools
+import random
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import ibis
+import pyarrow as pa
+from ibis.backends.sql import SQLBackend
+
+import queries_at_random as queries
+import tables_at_random as tables
+from leastnoise.engines import duckdb as engine
+from leastnoise.errors import InvalidParameter, ReadingFailed
+from leastnoise.query import Aggregate, Query
+from leastnoise.testing import aggregate
+
+Integers = dict[Any, int]
+
+
+@contextmanager
+def remembered_sql() -> Iterator[None]:
+    """Within the block Ibis writes the SQL of equal expressions once: most of the time of a query on few rows."""
+    write = SQLBackend.compile
+    memory: dict[Any, str] = {}
+
+    def remembered(backend: Any, expression: Any, **options: Any) -> str:
+        if any(options.values()):
+            return write(backend, expression, **options)
+        if len(memory) > 64:
+            memory.clear()
+        asked = backend, expression.op()
+        if asked not in memory:
+            memory[asked] = write(backend, expression)
+        return memory[asked]
+
+    make, of_keys = ibis.memtable, dict[Any, Any]()
+
+    def memtable(rows: pa.Table) -> Any:
+        asked = rows.schema, tuple(map(tuple, rows.to_pydict().values()))
+        return of_keys.setdefault(asked, make(rows))
+
+    functions = mock.patch.object(engine, "_builtin", functools.cache(engine._builtin))
+    with functions, mock.patch.object(ibis, "memtable", memtable), mock.patch.object(SQLBackend, "compile", remembered):
+        yield
+
+
+def integers(found: Aggregate) -> Integers:
+    """The answer by bin, whatever names the bins."""
+    names = found.keys if found.keys is not None else found.indices
+    places = range(len(found.values)) if names is None else (names if isinstance(names, tuple) else names.tolist())
+    return dict(zip(places, (int(value) for value in found.values), strict=True))
+
+
+def change(before: Integers, after: Integers) -> dict[Any, int]:
+    """What differs, bin by bin."""
+    moved = {key: after.get(key, 0) - before.get(key, 0) for key in {*before, *after}}
+    return {key: size for key, size in moved.items() if size}
+
+
+def exceeded(query: Query, moved: dict[Any, int], relation: str) -> list[str]:
+    """Which claims the change breaks; what belongs to nobody may change nothing."""
+    sizes, step, claim = [abs(size) for size in moved.values()], Fraction(query.grid), query.sensitivity
+    if relation == "nobody":
+        return ["rows of nobody count"] if moved else []
+    units = 2 if relation == "replace" else 1
+    broken = {
+        "L1": step * sum(sizes) > Fraction(claim.l1),
+        "L2": step**2 * sum(size**2 for size in sizes) > Fraction(claim.l2) ** 2,
+        "Linf": step * max(sizes, default=0) > Fraction(claim.linf),
+        "bins": query.kind == "count" and not query.spread and len(sizes) > units * query.limits.max_bins,
+    }
+    return [name for name, is_broken in broken.items() if is_broken]
+
+
+def units_exceeded(before: Aggregate, after: Aggregate) -> list[str]:
+    """One unit adds itself at most once to the units of a bin."""
+    if before.units is None or after.units is None or before.keys is None or after.keys is None:
+        return []
+    counts = [dict(zip(found.keys, found.units.tolist(), strict=True)) for found in (before, after)]
+    return ["units"] if max((abs(size) for size in change(*counts).values()), default=0) > 1 else []
+
+
+@dataclass(frozen=True)
+class Search:
+    """Which queries are asked of which tables, and who answers."""
+
+    kinds: tuple[str, ...] = tuple(queries.KINDS)
+    forms: tuple[str, ...] = tables.FORMS
+    engine: str | None = None
+    count: int = 5
+    run: Callable[[Query], Aggregate] = aggregate
+
+    def broken(self, seed: int) -> Iterator[list[str]]:
+        """For the table and the query of this seed, the claims that each neighbour breaks."""
+        chance = random.Random(seed)
+        given, relation, form = tables.rows(chance), chance.choice(tables.RELATIONS), chance.choice(self.forms)
+        ask = queries.ask(self.kind(seed), given.schema, chance)
+        with tempfile.TemporaryDirectory() as folder:
+
+            def answer(rows: tables.Rows) -> tuple[Query, Aggregate | str]:
+                place = Path(tempfile.mkdtemp(dir=folder))
+                query = ask(tables.opened(rows, form, place, relation=relation, engine=self.engine))
+                try:
+                    return query, self.run(query)
+                except ReadingFailed:
+                    return query, f"{form} fails"
+
+            try:
+                query, before = answer(given)
+            except InvalidParameter:  # a column of another type than the query takes
+                return
+            for named, other in tables.neighbours(given, relation, self.count, chance):
+                yield [f"{form}, {named}: {claim}" for claim in judged(query, before, answer(other)[1], named)]
+
+    def kind(self, seed: int) -> str:
+        return self.kinds[seed % len(self.kinds)]
+
+
+def judged(query: Query, before: Aggregate | str, after: Aggregate | str, named: str) -> list[str]:
+    """The claims that two answers break; one that failed breaks the first of all."""
+    if isinstance(before, str) or isinstance(after, str):
+        return [failed for failed in (before, after) if isinstance(failed, str)]
+    return exceeded(query, change(integers(before), integers(after)), named) + units_exceeded(before, after)

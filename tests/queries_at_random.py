@@ -1,0 +1,171 @@
+"""Every kind of query over the tables of tables_at_random, with limits in every relation to each other."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from datetime import date, datetime
+from types import SimpleNamespace
+from typing import Any
+
+from leastnoise.domain import Days, Edges, Hours
+from leastnoise.query import Query
+from leastnoise.tables import Table, lattice
+from tables_at_random import TEXTS, Schema
+
+Ask = Callable[[Table], Query]
+NODES = SimpleNamespace(coordinates=[[0.0, 0.0], [0.001, 0.0], [0.0, 0.01], [0.5, 0.5], [-0.01, 0.01]])
+CLIPS = [(0, 10), (-5, 5), (-10, -1), (2.5, 2.75), (-1000, 1), (0, 1)]
+KEYS: dict[str, list[Any]] = {
+    "integer": [range(4), range(-1, 8, 2), [0, 2, 7, -1], [2**63 - 1, -(2**63), 0]],
+    "small": [range(4), range(-128, 128), [0, 3, 127]],
+    "unsigned": [range(3), [0, 1, 2**62]],
+    "whole": [range(4), [0, 1, -3]],
+    "real": [Edges((-3.0, 0.0, 0.1, 9.99, 1e300)), Edges((0.0, 1.0))],
+    "single": [Edges((-3.0, 0.0, 0.1, 2.5)), Edges((0.0, 1.0))],
+    "decimal": [Edges((-999.99, 0.0, 0.01, 200.0))],
+    "text": [TEXTS, ["a", "e\u0301", "", "absent"], ["ß", "İ", "a "]],
+    "flag": [[True, False], [True]],
+    "day": [Days(date(1969, 12, 30), date(1970, 1, 5)), [date(1, 1, 1), date(9999, 12, 31), date(1970, 1, 1)]],
+    "time": [
+        Hours(datetime(1969, 12, 31), datetime(1970, 1, 2)),
+        Hours(datetime(2013, 1, 1), datetime(2013, 1, 1, 4)),
+        Days(date(1969, 12, 31), date(1970, 1, 2)),
+    ],
+}
+UNLISTED = ["integer", "small", "unsigned", "whole", "text", "flag", "day"]
+VALUES = ["integer", "small", "unsigned", "whole", "real", "single", "decimal"]
+
+
+def limits(chance: random.Random, names: tuple[str, ...] = ("max_rows", "max_per_bin", "max_bins")) -> dict[str, int]:
+    """One, two or all of the limits; the first unless the others are enough without it."""
+    chosen = chance.choice([names[:1], names[:1] + names[2:], names[:2], names, names[1:] or names])
+    return {name: chance.choice([1, 1, 2, 3, 5]) for name in chosen}
+
+
+def rows_only(chance: random.Random) -> dict[str, int]:
+    return {"max_rows": chance.choice([1, 2, 3, 5, 1000])}
+
+
+def by(chance: random.Random, columns: list[str] | None = None) -> tuple[str, Any]:
+    part = chance.choice(columns or list(KEYS))
+    return part, chance.choice(KEYS[part])
+
+
+def count(s: Schema, chance: random.Random) -> Ask:
+    given = rows_only(chance)
+    return lambda t: t.count(**given)
+
+
+def histogram(s: Schema, chance: random.Random) -> Ask:
+    part, keys = by(chance)
+    given = {"keys": keys, "nulls": chance.choice(["drop", "bin"]), **limits(chance)}
+    return lambda t: t.histogram(s[part], **given)
+
+
+def product(s: Schema, chance: random.Random) -> Ask:
+    (a, first), (b, second) = by(chance, ["text", "integer", "day"]), by(chance, ["flag", "real", "small", "time"])
+    given = {"keys": [first, second], "nulls": chance.choice(["drop", "bin"]), **limits(chance)}
+    return lambda t: t.histogram(s[a], s[b], **given)
+
+
+def unlisted(s: Schema, chance: random.Random) -> Ask:
+    parts = chance.sample(UNLISTED, chance.choice([1, 1, 2]))
+    given = {"nulls": chance.choice(["drop", "bin"]), **limits(chance)}
+    return lambda t: t.histogram(*(s[part] for part in parts), **given)
+
+
+def sparse(s: Schema, chance: random.Random) -> Ask:
+    given = {"keys": range(-(2**40), 2**60), **limits(chance)}
+    return lambda t: t.histogram(s["integer"], **given)
+
+
+def cells(s: Schema, chance: random.Random) -> Ask:
+    step, given = chance.choice([0.001, 0.25]), limits(chance)
+    grid = lattice(s["lon"], s["lat"], step)
+    keys = grid.box(x=(-0.02, 0.6), y=(-0.02, 0.02))
+    return lambda t: t.derive(cell=grid).histogram("cell", keys=keys, **given)
+
+
+def nearest(s: Schema, chance: random.Random) -> Ask:
+    within, given = chance.choice([200.0, 30_000.0]), limits(chance)
+    place = {"lon": s["lon"], "lat": s["lat"], "within": within, "name": "node"}
+    return lambda t: t.nearest(NODES, **place).histogram("node", keys=range(5), **given)
+
+
+def kernel(s: Schema, chance: random.Random) -> Ask:
+    width, spread, given = chance.choice([5.0, 900.0, 1e5]), chance.choice([1, 3, 5]), rows_only(chance)
+    place = {"lon": s["lon"], "lat": s["lat"], "within": 50_000.0, "name": "node"}
+    ready = {"kernel_width": width, "spread": spread}
+    return lambda t: t.nearest(NODES, **place, **ready).histogram("node", keys=range(5), **given)
+
+
+def total(kind: str) -> Callable[[Schema, random.Random], Ask]:
+    """A sum or mean, of everything or by bin."""
+
+    def make(s: Schema, chance: random.Random) -> Ask:
+        value, clip = chance.choice(VALUES), chance.choice(CLIPS)
+        if chance.random() < 0.4:
+            given = rows_only(chance)
+            return lambda t: getattr(t, kind)(s[value], clip=clip, **given)
+        part, keys = by(chance, ["integer", "text", "flag", "small", "time"])
+        binned = {"by": s[part], "keys": keys, "nulls": chance.choice(["drop", "bin"]), **limits(chance)}
+        return lambda t: getattr(t, kind)(s[value], clip=clip, **binned)
+
+    return make
+
+
+def quantile(s: Schema, chance: random.Random) -> Ask:
+    value, bins, given = chance.choice(VALUES), chance.choice([1, 7, 300]), rows_only(chance)
+    return lambda t: t.quantile(s[value], [0.25, 0.5], clip=(-5, 10), bins=bins, **given)
+
+
+def vector(kind: str) -> Callable[[Schema, random.Random], Ask]:
+    """Of several columns, or of an array."""
+
+    def make(s: Schema, chance: random.Random) -> Ask:
+        given = {"clip_norm": chance.choice([0.1, 1.0, 1.5, 1e6]), **rows_only(chance)}
+        if chance.random() < 0.4:
+            return lambda t: getattr(t, kind)(s["array"], length=3, **given)
+        parts = chance.sample(["real", "single", "integer", "lon", "small"], chance.choice([1, 2, 3]))
+        return lambda t: getattr(t, kind)([s[part] for part in parts], **given)
+
+    return make
+
+
+KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {
+    "count": count,
+    "count_units": lambda s, chance: lambda t: t.count_units(),
+    "histogram": histogram,
+    "product": product,
+    "unknown keys": unlisted,
+    "sparse": sparse,
+    "lattice": cells,
+    "nearest": nearest,
+    "kernel": kernel,
+    "sum": total("sum"),
+    "mean": total("mean"),
+    "quantile": quantile,
+    "vector_sum": vector("vector_sum"),
+    "vector_mean": vector("vector_mean"),
+}
+
+
+def shaped(s: Schema, chance: random.Random) -> Callable[[Table], Table]:
+    """Some rows only, or new columns beside them."""
+    real, integer = s["real"], s["integer"]
+    return chance.choice(
+        [
+            *[lambda t: t] * 3,
+            lambda t: t.where(lambda rows: rows[real] > 0),
+            lambda t: t.where(lambda rows: rows[s["flag"]] | rows[s["text"]].notnull()),
+            lambda t: t.derive(fresh=lambda rows: rows[integer] % 3).where("fresh < 2"),
+            lambda t: t.derive(fresh=lambda rows: rows[real] * rows[s["single"]]).where("not fresh > 1e300"),
+        ]
+    )
+
+
+def ask(kind: str, s: Schema, chance: random.Random) -> Ask:
+    """A query of that kind."""
+    shape, question = shaped(s, chance), KINDS[kind](s, chance)
+    return lambda t: question(shape(t))
