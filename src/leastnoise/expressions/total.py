@@ -123,7 +123,7 @@ def _value(node: Node, rows: ir.Table, names: dict[int, str]) -> ir.Value:
         return constant(node)
     if node.function in ARITHMETIC:
         return _arithmetic(node, [_value(part, rows, names) for part in node.arguments])
-    given = [_settled(_value(part, rows, names), part) for part in node.arguments]
+    given = [_enclosed(_settled(_value(part, rows, names), part), part, node) for part in node.arguments]
     if node.function == "cast":
         return _cast(given[0], node.arguments[0].type, node.type)
     if node.function == "case":
@@ -230,6 +230,13 @@ def _settled(value: Any, node: Node) -> Any:
     return value.nullif(exactly(float("nan"))) if ends else value
 
 
+def _enclosed(value: Any, node: Node, parent: Call) -> Any:
+    """Ibis writes NOT (b) = c for (NOT b) = c, which means NOT (b = c): such a part goes into a function that changes
+    nothing."""
+    bare = isinstance(node, Call) and node.function in ("not", "in", "like", "is not distinct from", "xor")
+    return _coalesce(value, constant(Literal(None, Type.BOOLEAN))) if bare and parent.function not in JOINING else value
+
+
 def _balanced(join: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """A chain as a tree of logarithmic depth: parsers nest."""
 
@@ -248,6 +255,9 @@ def _part(method: str) -> Callable[[Any], Any]:
 
 def _isodow(value: Any) -> Any:
     return value.day_of_week.index().cast("int64") + 1
+
+
+JOINING = ("and", "or", "not", "case")
 
 
 def _coalesce(*values: Any) -> Any:
