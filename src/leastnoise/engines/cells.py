@@ -79,7 +79,9 @@ def _days(cell: Any) -> int | None:
 def _microseconds(cell: Any) -> int | None:
     """From 1970, in UTC: of a time with a zone, of one without as it is written, of the beginning of a day."""
     if isinstance(cell, np.datetime64):
-        cell = cell.astype("datetime64[us]").item()  # no datetime where it is beyond the year 9999
+        # The year first: a cast to a finer unit wraps around where it overflows.
+        year = 1970 + int(cell.astype("datetime64[Y]").astype(np.int64))
+        cell = cell.astype("datetime64[us]").item() if 1 <= year <= 9999 else None
     if hasattr(cell, "to_pydatetime"):
         cell = cell.to_pydatetime(warn=False)  # nanoseconds are cut
     if isinstance(cell, date) and not isinstance(cell, datetime):

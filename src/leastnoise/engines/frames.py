@@ -90,8 +90,8 @@ def _framed(columns: dict[str, Any], objects: list[str], types: Mapping[str, str
     rows = pa.table({name: columns[name] for name in order if name in columns})
     if objects and not columns:
         raise UnknownSource(
-            "every column of the frame holds Python objects and has no type, and guessing one would look at people's rows. "
-            f'Say what they hold, table(..., types={{"{objects[0]}": "text"}}), or convert the frame before: '
+            "every column of the frame holds Python objects and has no type, and guessing one would look at people's "
+            f'rows. Say what they hold, table(..., types={{"{objects[0]}": "text"}}), or convert the frame before: '
             "df.convert_dtypes()."
         )
     return Frame(

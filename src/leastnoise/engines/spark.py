@@ -159,6 +159,7 @@ class Spark:
             "escape": '"',
             "multiLine": "true",
             "sep": separator(files[0]),
+            "maxColumns": str(2**20),  # beyond this Spark fails in words that quote the row
             "columnPruning": "false",  # with it, a row with too few fields is taken where the rest is not asked for
             "columnNameOfCorruptRecord": mark,
         }.items():
@@ -308,7 +309,7 @@ def _time(count: str, unit: str) -> str:
     """A time from its milliseconds or nanoseconds; the least integers, and what DuckDB takes for infinity, are null."""
     if unit == "milliseconds":
         return f"timestamp_millis(IF({count} BETWEEN -62135596800000 AND 253402300799999, {count}, NULL))"
-    inside = f"IF(abs({count}) < 9223372036854774807, {count}, NULL)"
+    inside = f"IF({count} BETWEEN -9223372036854774807 AND 9223372036854775806, {count}, NULL)"
     return f"timestamp_micros(({inside} - pmod({inside}, 1000L)) DIV 1000L)"
 
 
