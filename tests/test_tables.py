@@ -102,7 +102,7 @@ def two_a_bin(frame: pd.DataFrame) -> list[int]:
 
 def test_hive_folders_are_columns(frame, tmp_path):
     sources(frame, tmp_path)
-    rows = table(tmp_path / "hive", unit="taxi")
+    rows = table(tmp_path / "hive", unit="taxi", types={"third": "int"})
     assert aggregate(rows.histogram("third", keys=range(4), max_rows=1000)).values.tolist() == [
         100,
         100,
@@ -175,7 +175,7 @@ def test_a_query_is_a_total_function_of_the_rows(case):
 
 
 def test_a_column_with_no_value_at_all_is_no_mistake():
-    rows = table(pd.DataFrame({"unit": [None, None], "s": [None, None]}, dtype=object), unit="unit")
+    rows = table(pa.table({"unit": pa.nulls(2), "s": pa.nulls(2)}), unit="unit")
     assert aggregate(rows.histogram("s", keys=["a"], max_rows=1)).values.tolist() == [0]
 
 

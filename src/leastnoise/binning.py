@@ -26,6 +26,7 @@ from leastnoise.domain import (
     Steps,
 )
 from leastnoise.errors import BadDomain, DomainTooLarge, WrongColumnType
+from leastnoise.type_names import type_name
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -108,7 +109,7 @@ def _comparable(axis: Keys, value: ir.Value, column: str) -> tuple[ir.Value, lis
         return value, keys
     if not isinstance(first, int) or isinstance(first, bool):
         raise WrongColumnType(
-            f'"{column}" holds {kind}, and the keys are {type(first).__name__}s such as {first!r}. '
+            f'"{column}" holds {type_name(kind)}, and the keys are {type(first).__name__}s such as {first!r}. '
             f"{fitting(kind)}{cure(kind, column, 'bool')}"
         )
     if any(not -(2**63) <= key < 2**63 for key in keys if isinstance(key, int)):
@@ -150,7 +151,7 @@ def _(axis: Hours, rows: ir.Table, column: str, name: str) -> ir.Table:
     kind = rows[column].type()
     if not kind.is_timestamp():
         raise WrongColumnType(
-            f'"{column}" holds {kind}, and hours are found in timestamps. '
+            f'"{column}" holds {type_name(kind)}, and hours are found in timestamps. '
             f"{fitting(kind)}{cure(kind, column, 'timestamp')}"
         )
     hours = epoch_days(rows[column], column) * 24 + rows[column].hour().cast("int64") - axis.first
@@ -202,7 +203,7 @@ def whole(value: ir.Value, column: str) -> ir.IntegerValue:
 
         return ibis.ifelse(floor.cast("float64") == value.cast("float64"), floor, ibis.null("int64"))
     raise WrongColumnType(
-        f'"{column}" holds {kind}, and whole numbers are needed. {fitting(kind)}{cure(kind, column, "int")}'
+        f'"{column}" holds {type_name(kind)}, and whole numbers are needed. {fitting(kind)}{cure(kind, column, "int")}'
     )
 
 
@@ -219,7 +220,7 @@ def real(value: ir.Value, column: str) -> ir.FloatingValue:
         return ibis.ifelse(double.isnan(), ibis.null("float64"), double)
     if kind.is_numeric() and not kind.is_boolean():
         return value.cast("float64")
-    raise WrongColumnType(f'"{column}" holds {kind}, and numbers are needed.{cure(kind, column, "float")}')
+    raise WrongColumnType(f'"{column}" holds {type_name(kind)}, and numbers are needed.{cure(kind, column, "float")}')
 
 
 def fitting(kind: Any) -> str:
@@ -244,7 +245,10 @@ def cure(kind: Any, column: str, wanted: str) -> str:
     """What to type where text came out of a CSV."""
     if not kind.is_string():
         return ""
-    return f' In a CSV all is text until it is declared: table(..., types={{"{column}": "{wanted}"}}).'
+    return (
+        " In a CSV, and in the names of folders, all is text until it is declared: "
+        f'table(..., types={{"{column}": "{wanted}"}}).'
+    )
 
 
 def clipped(value: ir.NumericValue, low: float, high: float) -> ir.NumericValue:
@@ -264,7 +268,7 @@ def epoch_days(value: ir.Value, column: str) -> ir.IntegerValue:
         value = value.date()
     elif not kind.is_date():
         raise WrongColumnType(
-            f'"{column}" holds {kind}, and dates are needed. {fitting(kind)}{cure(kind, column, "date")}'
+            f'"{column}" holds {type_name(kind)}, and dates are needed. {fitting(kind)}{cure(kind, column, "date")}'
         )
     return value.delta(ibis.date("1970-01-01"), unit="day").cast("int64")
 

@@ -20,6 +20,7 @@ from leastnoise.binning import epoch_days
 from leastnoise.engines import Engine
 from leastnoise.errors import WrongColumnType
 from leastnoise.sensitivity import Limits
+from leastnoise.type_names import type_name
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -79,7 +80,7 @@ def word(value: ir.Value, column: str, engine: Engine) -> ir.IntegerValue:
     if kind.is_uuid() or kind.is_integer() or (kind.is_decimal() and kind.scale == 0):
         return engine.text_hash(value.cast("string"))
     raise WrongColumnType(
-        f'"{column}" holds {kind}, which cannot name a unit or a key: two values that look the same '
+        f'"{column}" holds {type_name(kind)}, which cannot name a unit or a key: two values that look the same '
         "may differ. "
         "Use whole numbers, text, booleans or dates."
     )

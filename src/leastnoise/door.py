@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+FIRST, LAST = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +32,13 @@ class Door:
 
 
 def at_the_door(rows: ir.Table, columns: Iterable[str] | None = None) -> ir.Table:
-    """`rows` with null for NaN (in all columns, or in those named), and for times that no microsecond clock can tell.
+    """`rows` (in all columns, or in those named) with null for NaN and for days and times outside the years 1 to 9999,
+    and with times as UTC in whole microseconds.
 
     Parquet's statistics leave NaN out, and DuckDB believes them: with other rows around it, isnan(NaN) is false and
     NaN < 10 true; alone in its row group it is the reverse. One unit's rows would then decide what becomes of
-    another's. A statistic does not pass the first choice below, and after the second there is no NaN. (Times in
-    seconds or milliseconds may lie beyond the range of those in microseconds, which every engine's functions take.)
+    another's; and the week of a day that no row has is out of range already when the plan is made. A statistic does
+    not pass the first choice below.
     """
     import ibis
 
@@ -42,10 +46,40 @@ def at_the_door(rows: ir.Table, columns: Iterable[str] | None = None) -> ir.Tabl
     schema = rows.schema()
     for name in schema if columns is None else columns:
         kind = schema[name]
+        if not (kind.is_floating() or kind.is_date() or kind.is_timestamp()):
+            continue
+        column, nothing = rows[name], ibis.null(kind)
+        hidden = ibis.ifelse(column.isnull(), nothing, column)
         if kind.is_floating():
-            column, nothing = rows[name], ibis.null(kind)
-            hidden = ibis.ifelse(column.isnull(), nothing, column)
             made[name] = ibis.ifelse(hidden.isnan(), nothing, hidden)
-        elif kind.is_timestamp() and kind.scale is not None and kind.scale < 6:
-            made[name] = rows[name].try_cast(kind.copy(scale=6))
+        elif kind.is_date():
+            made[name] = _within(hidden, ibis.date(1, 1, 1), ibis.date(9999, 12, 31))
+        else:
+            made[name] = _within(_microseconds(hidden), ibis.timestamp(FIRST), ibis.timestamp(LAST))
     return rows.mutate(**made) if made else rows
+
+
+def _within(value: ir.Value, first: ir.Value, last: ir.Value) -> ir.Value:
+    import ibis
+
+    return ibis.ifelse(value.between(first, last), value, ibis.null(value.type()))
+
+
+def _microseconds(value: ir.TimestampValue) -> ir.TimestampValue:
+    """Plain UTC microseconds. Engines round a cast from nanoseconds, so those that would be rounded are taken off."""
+    import ibis
+
+    kind = value.type()
+    if kind.scale == 9:
+        count = ibis.udf.scalar.builtin(_epoch_ns, name="epoch_ns", signature=((kind,), "int64"))(value)
+        inside = ibis.ifelse(count > -(2**63) + 1000, count, ibis.null("int64"))
+        rest = ((inside % 1000) + 1000) % 1000
+        made = ibis.udf.scalar.builtin(_epoch_ns, name="make_timestamp_ns", signature=(("int64",), "timestamp(9)"))
+        value = made(inside - rest)
+    elif kind.timezone is None and kind.scale in (None, 6):
+        return value
+    return value.try_cast("timestamp(6)")
+
+
+def _epoch_ns(value: object) -> object:
+    """DuckDB's own: the nanoseconds from 1970, null for infinity; and back."""

@@ -198,6 +198,7 @@ class UnknownColumn(InvalidParameter, KeyError):
     """A column that is not in the table."""
 
     __str__ = Exception.__str__  # KeyError would print the repr of the message
+    column: str = ""
 
     @classmethod
     def among(cls, column: object, columns: Iterable[str]) -> UnknownColumn:
@@ -205,7 +206,9 @@ class UnknownColumn(InvalidParameter, KeyError):
         columns = list(columns)
         near = get_close_matches(str(column), columns, n=1)
         hint = f' Did you mean "{near[0]}"?' if near else ""
-        return cls(f'there is no column "{column}".{hint} The columns are {", ".join(columns)}.')
+        error = cls(f'there is no column "{column}".{hint} The columns are {", ".join(columns)}.')
+        error.column = str(column)
+        return error
 
     @classmethod
     def in_header(cls, column: object, file: str) -> UnknownColumn:

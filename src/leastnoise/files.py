@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import cells, errors, parquet
+from leastnoise.type_names import type_name
 
 Kind = Literal["int", "float"]
 T = TypeVar("T")
@@ -134,7 +135,7 @@ def _check_name(column: str, names: list[str]) -> None:
 
 
 def _no_numbers(kind: Any) -> errors.WrongType:
-    return errors.WrongType(f"The column holds {kind}, not numbers. Choose a column of numbers.")
+    return errors.WrongType(f"The column holds {type_name(kind)}, not numbers. Choose a column of numbers.")
 
 
 def _declared(array: NDArray[Any], kind: Kind | None) -> NDArray[Any]:

@@ -1,4 +1,5 @@
-"""The text of a CSV as the types that were declared: a fixed function of each cell, the same on every engine.
+"""Text as the types that were declared, in a CSV and in the names of folders: a fixed function of each cell, the same
+on every engine.
 
 An engine that guesses types looks at people's rows, and its guess shows: in the schema, in which queries are
 refused, in a header taken for a row. So every column is text, and becomes a number, a day or a time where the caller
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from leastnoise.engines import Source
 from leastnoise.engines.sources import ending
-from leastnoise.errors import InvalidParameter, UnknownColumn, UnknownWord
+from leastnoise.errors import InvalidParameter, UnknownColumn, UnknownWord, WrongColumnType
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -38,28 +39,44 @@ def is_text(source: Source) -> bool:
     return bool(source.files) and ending(source.files[0]) != ".parquet"
 
 
-def unknown(source: Source, column: str) -> UnknownColumn:
-    """The error for a column that is not there."""
+def unknown(source: Source, column: str) -> InvalidParameter:
+    """The error for a column that is not there, or whose type nobody has declared."""
+    if column in source.undeclared:
+        return undeclared(column)
     if is_text(source):
         return UnknownColumn.in_header(column, source.files[0])
-    return UnknownColumn.among(column, source.rows.columns)
+    return UnknownColumn.among(column, (*source.rows.columns, *source.undeclared))
+
+
+def undeclared(column: str) -> WrongColumnType:
+    """The error for a column of Python objects."""
+    return WrongColumnType(
+        f'"{column}" is a column of Python objects and has no type, and guessing one would look at people\'s rows. Say '
+        f'what it holds, table(..., types={{"{column}": "text"}}) (or {", ".join(WRITTEN)}), or convert the frame '
+        'before: df.convert_dtypes(), or .astype("str").'
+    )
+
+
+def check_types(types: Mapping[str, str]) -> None:
+    """Raise unless every type is one that can be declared."""
+    for column, kind in types.items():
+        if kind not in (*WRITTEN, "text"):
+            raise UnknownWord.among(f'the type of "{column}"', kind, [*WRITTEN, "text"])
 
 
 def parsed(source: Source, types: Mapping[str, str]) -> ir.Table:
-    """The rows of the source; those of a CSV with the declared types, and null for an empty cell."""
+    """The rows of the source with the declared types; in a CSV an empty cell is null."""
     rows = source.rows
-    if not is_text(source):
-        if types:
-            raise InvalidParameter(
-                "types= is for CSV files; this table says itself what its columns hold. Leave types= out."
-            )
-        return rows
-    for column, kind in types.items():
+    texts = rows.columns if is_text(source) else source.folders
+    for column in types:
         if column not in rows.columns:
             raise UnknownColumn.among(column, rows.columns)
-        if kind not in (*WRITTEN, "text"):
-            raise UnknownWord.among(f'the type of "{column}"', kind, [*WRITTEN, "text"])
-    return rows.mutate(**{column: cell(rows[column], types.get(column, "text")) for column in rows.columns})
+        if column not in (*texts, *source.declared):
+            raise InvalidParameter(
+                "types= is for CSV files, for folders named column=value and for columns of Python objects; "
+                f'"{column}" says itself what it holds. Leave it out of types=.'
+            )
+    return rows.mutate(**{column: cell(rows[column], types.get(column, "text")) for column in texts})
 
 
 def cell(text: ir.StringValue, kind: str) -> ir.Value:

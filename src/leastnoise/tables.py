@@ -36,7 +36,7 @@ from leastnoise.errors import (
     WrongType,
 )
 from leastnoise.nearest import FULL, HasCoordinates, Nearest, Spread, check_nodes
-from leastnoise.parsing import parsed, unknown
+from leastnoise.parsing import check_types, parsed, undeclared, unknown
 from leastnoise.query import Kind, Query
 from leastnoise.sensitivity import Limits, Neighbours, check_neighbours
 from leastnoise.vectors import Ball, check_columns
@@ -62,6 +62,7 @@ def table(
     "1GB", is for DuckDB. `name` is what a book calls this table (else the file's name): its releases are paid from a
     book about that name. A CSV does not say what its columns hold, and guessing would look at people's rows: they are
     text, but for those in `types`, such as {"hour": "int", "fare": "float"}; a cell that is none of that type is null.
+    So are columns that folders name, day=5/; and a pandas column of Python objects cannot be used until `types` has it.
     """
     relation = check_neighbours(neighbours)
     units = (unit,) if isinstance(unit, str) else tuple(unit or ())
@@ -69,7 +70,8 @@ def table(
         raise MissingParameter("unit is empty: nobody would be protected. Name the column of the person, unit='taxi'.")
     if len(set(units)) < len(units):
         raise InvalidParameter("unit names a column twice. Name each once: unit=['company', 'person'].")
-    opened = open_source(source, name=name, engine=engine, memory_limit=memory_limit)
+    check_types(types or {})
+    opened = open_source(source, name=name, engine=engine, memory_limit=memory_limit, types=types or {})
     for column in units:
         if column not in opened.rows.columns:
             raise unknown(opened, column)
@@ -126,7 +128,8 @@ class Table:
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return tuple(self.door.given.columns)
+        here = tuple(self.door.given.columns)
+        return (*here, *(column for column in self.source.undeclared if column not in here))
 
     def __getitem__(self, column: str) -> ir.Column:
         """A column, to build expressions for `where` and `derive`."""
@@ -136,7 +139,7 @@ class Table:
     def where(self, condition: Any) -> Table:
         """Only the rows for which a public condition holds: an Ibis expression, or text such as "hour <
         3"."""
-        made = expressions.read(self.rows, condition, unit=self.unit, what="where")
+        made = self._read(self.rows, condition, what="where")
         if made.type is not expressions.Type.BOOLEAN:
             raise WrongType(f"where must be true or false for a row. Got {made.type.value} instead.")
         kept = expressions.filtered(self.rows, made)
@@ -157,10 +160,20 @@ class Table:
                 rows = rows.mutate(**{name: lattice_cell(rows, given)})
                 told.append(rules.cells(name, given.x, given.y, given.step))
             else:
-                made = expressions.read(rows, given, unit=self.unit, what=f"derive({name}=...)")
+                made = self._read(rows, given, what=f"derive({name}=...)")
                 rows = expressions.with_column(rows, made, name)
                 told.append(rules.column(name, expressions.text(made)))
         return replace(self, door=Door(rows, passed=True), rules=tuple(told))
+
+    def _read(self, rows: ir.Table, given: Any, *, what: str) -> expressions.Node:
+        """The checked expression; one that reads a column of Python objects is told what to declare."""
+        try:
+            return expressions.read(rows, given, unit=self.unit, what=what)
+        except UnknownColumn as error:
+            if error.column not in self.source.undeclared:
+                raise
+            untyped = undeclared(error.column)
+        raise untyped
 
     def check(self) -> dict[str, int]:
         """A look at data quality for the curator's own eyes, OUTSIDE every guarantee: never publish it.
@@ -465,7 +478,8 @@ class Table:
         if not isinstance(column, str):
             raise WrongType(f"a column is named by text, such as 'fare'. Got {type(column).__name__} instead.")
         if column not in self.door.given.schema():
-            raise UnknownColumn.among(column, self.columns)
+            missing = column in self.source.undeclared
+            raise undeclared(column) if missing else UnknownColumn.among(column, self.columns)
 
     def _new(self, name: str, columns: Sequence[str]) -> None:
         """Refuse a name that an engine cannot tell from another column: to them Taxi and taxi are one."""

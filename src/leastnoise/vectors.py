@@ -29,6 +29,7 @@ from leastnoise.binning import clipped, exactly, real
 from leastnoise.bounding import fold, with_hash, with_unit_word
 from leastnoise.engines import Engine
 from leastnoise.errors import WrongColumnType
+from leastnoise.type_names import type_name
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -196,7 +197,9 @@ def check_columns(rows: ir.Table, columns: tuple[str, ...], length: int) -> None
         if length != len(columns) and kind.is_array():
             kind = kind.value_type
         if kind.is_boolean() or not (kind.is_floating() or kind.is_integer()):
-            raise WrongColumnType(f'"{column}" holds {rows[column].type()}, and a vector is made of numbers.')
+            raise WrongColumnType(
+                f'"{column}" holds {type_name(rows[column].type())}, and a vector is made of numbers.'
+            )
 
 
 def _elements(rows: ir.Table, columns: tuple[str, ...], ball: Ball) -> list[ir.FloatingValue]:

@@ -64,6 +64,9 @@ class Source:
     rows: ir.Table
     name: str
     files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()  # columns that the names of folders hold, as text
+    declared: tuple[str, ...] = ()  # columns of Python objects that `types` declared
+    undeclared: tuple[str, ...] = ()  # those that it did not: nothing can be asked of them
 
 
 def unique(word: str) -> str:

@@ -8,6 +8,7 @@ import math
 import os
 import re
 import shutil
+import stat
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
@@ -15,10 +16,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import storage
-from leastnoise.engines import reading, unique
+from leastnoise.engines import partitions, reading, unique
 from leastnoise.engines.checksums import verify
 from leastnoise.engines.headers import header, separator
 from leastnoise.engines.progress import shown
+from leastnoise.engines.times import units
 from leastnoise.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ USABLE = 0.6  # of the memory limit
 # Bytes of a row of a CSV, and of the part of a file that is in memory at once: DuckDB reads on in the next part only,
 # and left to itself takes 16 times the longest row for each. A longer row is an error.
 LONGEST_LINE, BUFFER = 2**24, 2**25
+# Hours and days are those of UTC; texts are equal where their bytes are.
+SETTINGS = {"TimeZone": "UTC", "default_collation": ""}
 UNITS = {
     "B": 1,
     "KB": 1e3,
@@ -57,16 +61,53 @@ class DuckDB:
     def read_files(self, files: list[str]) -> ir.Table:
         """The rows of Parquet or CSV files; folders named column=value are columns."""
         self.files = files
-        hive = any("=" in part for part in files[0].split("/")[:-1])
-        if files[0].lower().endswith(".parquet"):
-            return reading(lambda: self.backend.read_parquet(files, hive_partitioning=hive), files)
-        told = as_text(header(files[0]), files[0])
-        return reading(lambda: self.backend.read_csv(files, hive_partitioning=hive, **told), files)
+        folders = partitions.columns(files)
+        hive = {"hive_partitioning": bool(folders), "hive_types_autocast": False}
+        paths = [glob.escape(file) for file in files]
+        if not files[0].lower().endswith(".parquet"):
+            told = as_text(header(files[0]), files[0])
+            return reading(lambda: self.backend.read_csv(paths, **hive, **told), files)
+        if "milliseconds" in reading(lambda: units(files[0]), files).values():
+            return reading(lambda: self._through_arrow(files, folders), files)
+        return reading(lambda: self.backend.read_parquet(paths, **hive), files)
+
+    def _through_arrow(self, files: list[str], folders: tuple[str, ...]) -> ir.Table:
+        """Milliseconds as they are: DuckDB's own reader makes microseconds of them, and fails where that overflows."""
+        import pyarrow as pa
+        from pyarrow import dataset
+
+        named = pa.schema([(name, pa.string()) for name in folders])
+        rows = dataset.dataset(
+            files,
+            format="parquet",
+            partitioning=dataset.partitioning(named, flavor="hive") if folders else None,
+            partition_base_dir=partitions.base(files[0]) if folders else None,
+        )
+        name = unique("rows")
+        self.backend.con.register(name, rows)
+        return self.binary(self.backend.table(name))
+
+    def binary(self, rows: ir.Table) -> ir.Table:
+        """`rows` with texts that are equal where their bytes are: a collation takes A for a, and one person's own
+        spelling would stand for everybody's. A column's collation is not in its type, but does not outlive its bytes.
+        """
+        import ibis
+
+        bytes_of = _builtin(ibis.udf.scalar, _recoded, "encode", ("string",), "binary")
+        text_of = _builtin(ibis.udf.scalar, _recoded, "decode", ("binary",), "string")
+        texts = [name for name, kind in rows.schema().items() if kind.is_string()]
+        return rows.mutate(**{name: text_of(bytes_of(rows[name])) for name in texts}) if texts else rows
+
+    def settle(self) -> None:
+        """The settings by which our SQL means what it says, also on a connection that somebody else uses."""
+        reading(lambda: [self.backend.raw_sql(f"SET {name} = '{value}'") for name, value in SETTINGS.items()])
 
     def sql(self, expression: ir.Table) -> str:
         return str(self.backend.compile(expression, pretty=True))
 
     def fetch(self, expression: ir.Table) -> pa.Table:
+        self.settle()
+
         def run() -> pa.Table:
             with shown("reading", self.backend.con.query_progress):
                 return self.backend.to_pyarrow(expression)
@@ -131,6 +172,7 @@ class DuckDB:
         return sum(int(self.fetch(table.aggregate(rows=table.count()))["rows"][0].as_py()) for table in tables)
 
     def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
+        self.settle()
         text = self.backend.compile(rows)
         # It reads ahead by itself.
         return reading(lambda: [reduce(self.backend.con.sql(text).to_arrow_reader(BLOCK))], self.files)
@@ -160,9 +202,8 @@ def _own_folder() -> tuple[str, int]:
     The lock is the kernel's, on a file inside: it ends with the process, however that ends.
     """
     for left in glob.glob(os.path.join(glob.escape(tempfile.gettempdir()), "leastnoise-*", "in-use")):
-        with suppress(OSError), open(left, "rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(os.path.dirname(left), ignore_errors=True)
+        with suppress(OSError):
+            _remove_left(left)
     # Until its lock is held, a folder has a name that no other process cleans up.
     made = tempfile.mkdtemp(prefix="starting-leastnoise-")
     folder = os.path.join(os.path.dirname(made), os.path.basename(made).removeprefix("starting-"))
@@ -172,6 +213,19 @@ def _own_folder() -> tuple[str, int]:
     os.rename(made, folder)
     storage.temporary.discard(made)
     return folder, held
+
+
+def _remove_left(name: str) -> None:
+    """Remove a folder whose lock nobody holds. Others may put anything there: a pipe would be waited for, and another
+    user's file is none of ours."""
+    lock = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        found = os.fstat(lock)
+        if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(os.path.dirname(name), ignore_errors=True)
+    finally:
+        os.close(lock)
 
 
 def _leave(folder: str, held: int) -> None:
@@ -204,6 +258,10 @@ def in_bytes(text: str) -> float:
 
 def _md5_lower(text: Any) -> Any:
     """DuckDB's own: the last eight bytes of the MD5 as an integer, the first of them the lowest."""
+
+
+def _recoded(text: Any) -> Any:
+    """DuckDB's own: a text as the bytes of its UTF-8, and back."""
 
 
 def _smallest(column: Any, count: Any) -> Any:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
+import stat
 import zlib
 from typing import Any, BinaryIO
 
@@ -24,8 +26,8 @@ def separator(file: str) -> str:
 def header(file: str) -> list[str]:
     """The names of the columns: each present, each once, also to engines that do not tell upper case from lower."""
     try:
-        unpack: Any = gzip.open if file.lower().endswith(".gz") else open
-        with unpack(file, "rb") as content:
+        with opened(file) as raw:
+            content: Any = gzip.GzipFile(fileobj=raw) if file.lower().endswith(".gz") else raw
             names = next(csv.reader(io.StringIO(_line(content)), delimiter=separator(file), strict=True), [])
     except (OSError, EOFError, ValueError, csv.Error, zlib.error):
         names = []
@@ -35,6 +37,15 @@ def header(file: str) -> list[str]:
             "alone, in UTF-8: unit,hour,fare. Add one, or convert the file to Parquet."
         )
     return names
+
+
+def opened(file: str) -> BinaryIO:
+    """A regular file, to read. Opening a pipe that nobody writes to would wait for ever, so nothing else is opened."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError
+    return os.fdopen(descriptor, "rb")
 
 
 def _line(content: BinaryIO) -> str:

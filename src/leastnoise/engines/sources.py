@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import glob
 import os
-import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from leastnoise.engines import Engine, Source, reading
+from leastnoise.engines import Engine, Source, partitions, reading
+from leastnoise.engines.frames import Frame, frame_of
 from leastnoise.engines.headers import header
 from leastnoise.errors import MixedSchemas, UnknownSource
 
@@ -23,25 +23,33 @@ KINDS = (
 )
 
 
-def open_source(source: Any, *, name: str | None, engine: str | None, memory_limit: str | None) -> Source:
-    """Any source as an opened table."""
+def open_source(
+    source: Any, *, name: str | None, engine: str | None, memory_limit: str | None, types: Mapping[str, str]
+) -> Source:
+    """Any source as an opened table. Of `types`, those of columns of Python objects are applied here."""
     from leastnoise.engines import duckdb, spark
 
     module = type(source).__module__.split(".")[0]
     if isinstance(source, str | os.PathLike) or _is_paths(source):
         return _open_files(source, name, engine, memory_limit)
     if module == "ibis":
-        return Source(engine=_engine_of(source), rows=source, name=name or "ibis table")
+        return _open_ibis(source, name=name or "ibis table")
     if module == "pyspark":
         return spark.open_frame(source, name=name or "spark table")
     if isinstance(source, tuple) and len(source) == 2 and isinstance(source[1], str):
         return _open_connection(*source, name=name)
-    arrow = _in_memory(source, module)
-    if arrow is None:
+    frame = frame_of(source, types)
+    if frame is None:
         raise UnknownSource(f"a table cannot be read from {type(source).__name__}. Give {KINDS}.")
     opened = duckdb.connect(memory_limit=memory_limit)
-    rows = reading(lambda: _register(opened, arrow))
-    return Source(engine=opened, rows=rows, name=name or "table in memory")
+    rows = reading(lambda: _register(opened, frame))
+    return Source(
+        engine=opened,
+        rows=rows,
+        name=name or "table in memory",
+        declared=frame.declared,
+        undeclared=frame.undeclared,
+    )
 
 
 def _is_paths(source: Any) -> bool:
@@ -61,7 +69,8 @@ def _open_files(source: Any, name: str | None, engine: str | None, memory_limit:
     else:
         opened = spark.connect(str(engine))
     check_schemas(files)
-    return Source(engine=opened, rows=opened.read_files(list(files)), name=label, files=files)
+    rows = opened.read_files(list(files))
+    return Source(engine=opened, rows=rows, name=label, files=files, folders=partitions.columns(files))
 
 
 def find_files(path: str) -> list[str]:
@@ -95,7 +104,7 @@ def check_schemas(files: Sequence[str]) -> None:
         for file in files:
             if header(file) != header(files[0]):
                 raise MixedSchemas(f'"{Path(file).name}" and "{Path(files[0]).name}" have different headers.')
-        return
+        return _check_folders(files, header(files[0]))
     import pyarrow.parquet as pq
 
     schemas = reading(lambda: [pq.read_schema(file).remove_metadata() for file in files], files)
@@ -108,6 +117,18 @@ def check_schemas(files: Sequence[str]) -> None:
                 f"{', '.join(differing)}. "
                 "A row would mean different things in different files. Convert them to one schema."
             )
+    return _check_folders(files, first.names)
+
+
+def _check_folders(files: Sequence[str], names: Sequence[str]) -> None:
+    """No column is named by a folder and in the files: which of the two counts differs between engines."""
+    inside = {name.casefold() for name in names}
+    both = [name for name in partitions.columns(files) if name.casefold() in inside]
+    if both:
+        raise MixedSchemas(
+            f'a folder names the column "{both[0]}", and the files have one of that name. Rename the folders, or leave '
+            "the column out of the files."
+        )
 
 
 def _is_data(file: Path) -> bool:
@@ -115,19 +136,44 @@ def _is_data(file: Path) -> bool:
     return file.is_file() and not hidden and file.name.lower().endswith(ENDINGS)
 
 
-def _engine_of(table: Any) -> Engine:
+def _open_ibis(table: Any, *, name: str) -> Source:
+    """A table of DuckDB or Spark, as it is: what an expression did before us nobody has checked."""
+    import ibis.expr.operations as ops
+
     from leastnoise.engines import duckdb, spark
 
     backend = table.get_backend()
-    if backend.name == "duckdb":
-        return duckdb.DuckDB(backend)
+    if backend.name not in ("duckdb", "pyspark"):
+        raise UnknownSource(
+            f"Ibis tables of {backend.name} are not accepted: their integers are not proved equal to "
+            "those of DuckDB "
+            "and Spark, on which the noise relies. Write the table to Parquet and open that."
+        )
+    if not isinstance(table.op(), ops.DatabaseTable | ops.InMemoryTable):
+        raise UnknownSource(
+            "an Ibis expression is more than a table: what it does (a limit, a join, a cast) may let one person change "
+            "the rows of others, or fail at somebody's row. Open the table itself and use where() and derive(), or "
+            "write the result to a table or to Parquet first."
+        )
+    if isinstance(table.op(), ops.InMemoryTable):
+        _check_memory(table.op().data)
+        engine: Engine = duckdb.DuckDB(backend) if backend.name == "duckdb" else spark.Spark(backend)
+        return Source(engine=engine, rows=table, name=name)
     if backend.name == "pyspark":
-        return spark.Spark(backend)
-    raise UnknownSource(
-        f"Ibis tables of {backend.name} are not accepted: their integers are not proved equal to "
-        "those of DuckDB "
-        "and Spark, on which the noise relies. Write the table to Parquet and open that."
-    )
+        return spark.open_frame(reading(lambda: backend._session.sql(backend.compile(table))), name=name)
+    engine = duckdb.DuckDB(backend)
+    return Source(engine=engine, rows=engine.binary(table), name=name)
+
+
+def _check_memory(data: Any) -> None:
+    """Raise where Ibis itself looked at the rows of a frame for the types of its columns."""
+    frame = frame_of(getattr(data, "obj", None), {})
+    if frame is not None and frame.undeclared:
+        raise UnknownSource(
+            f'an Ibis memtable has guessed the type of "{frame.undeclared[0]}" from its rows. Give the frame itself to '
+            'table(), with types={"'
+            f'{frame.undeclared[0]}": "text"}}.'
+        )
 
 
 def _open_connection(connection: Any, table: str, *, name: str | None) -> Source:
@@ -142,63 +188,11 @@ def _open_connection(connection: Any, table: str, *, name: str | None) -> Source
     tables = sorted(row[0] for row in reading(lambda: connection.sql(listing).fetchall()))
     if table not in tables:
         raise UnknownSource(f'the connection has no table "{table}". It has {", ".join(tables)}.')
-    rows = reading(lambda: backend.table(table))
-    return Source(engine=duckdb.DuckDB(backend), rows=rows, name=name or table)
+    engine = duckdb.DuckDB(backend)
+    return Source(engine=engine, rows=engine.binary(reading(lambda: backend.table(table))), name=name or table)
 
 
-def _in_memory(source: Any, module: str) -> Any:
-    """pandas, Polars and Arrow as one Arrow table; a lazy Polars frame and a DuckDB relation are not read yet."""
-    import pyarrow as pa
-
-    if isinstance(source, pa.Table):
-        return source
-    if isinstance(source, pa.RecordBatch):
-        return pa.Table.from_batches([source])
-    if module == "pandas":
-        return reading(lambda: pa.Table.from_pandas(source, preserve_index=False))
-    if module == "polars":
-        return reading(lambda: _typed(source) if hasattr(source, "collect") else source.to_arrow())
-    if type(source).__name__ == "DuckDBPyRelation":
-        return Relation(source)
-    return None
-
-
-class Relation:
-    """A DuckDB relation as Arrow rows: all of its columns, read once and whole when the first query needs them.
-
-    They stay in memory, outside memory_limit: (connection, table name) is the way for what is too large for that.
-    A relation belongs to a connection that can do one thing at a time, and a query may ask for its rows twice at once.
-    """
-
-    def __init__(self, relation: Any) -> None:
-        self.schema = reading(lambda: relation.limit(0).to_arrow_table().schema)
-        self._relation, self._lock = relation, threading.Lock()
-        self._rows: Any = None
-
-    def __arrow_c_schema__(self) -> Any:
-        return self.schema.__arrow_c_schema__()
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        with self._lock:
-            if self._rows is None:
-                self._rows = self._relation.to_arrow_table()
-        return self._rows.__arrow_c_stream__(requested_schema)
-
-
-def _typed(frame: Any) -> Any:
-    """A lazy frame with text for columns that have no type; only its schema is looked at."""
-    import polars as pl
-
-    empty = [name for name, kind in frame.collect_schema().items() if kind == pl.Null]
-    return frame.with_columns(pl.col(name).cast(pl.String) for name in empty) if empty else frame
-
-
-def _register(engine: Any, arrow: Any) -> Any:
-    """A column without any value has no type in Arrow; it is text here, so that being empty is no mistake."""
-    import pyarrow as pa
-
-    for place, field in enumerate(arrow.schema if isinstance(arrow, pa.Table) else ()):
-        if pa.types.is_null(field.type):
-            arrow = arrow.set_column(place, field.name, arrow.column(place).cast(pa.string()))
-    engine.backend.con.register("leastnoise_rows", arrow)
-    return engine.backend.table("leastnoise_rows")
+def _register(engine: Any, frame: Frame) -> Any:
+    engine.backend.con.register("leastnoise_rows", frame.rows)
+    rows = engine.backend.table("leastnoise_rows")
+    return engine.binary(rows) if frame.lazy else rows

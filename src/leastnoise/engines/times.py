@@ -1,0 +1,19 @@
+"""The units of the times in a Parquet file, from its footer: engines agree about microseconds alone."""
+
+from __future__ import annotations
+
+import json
+
+
+def units(file: str) -> dict[str, str]:
+    """The columns of times that are not in microseconds: "milliseconds" or "nanoseconds"."""
+    import pyarrow.parquet as pq
+
+    schema = pq.read_metadata(file).schema
+    found = {}
+    for place in range(len(schema)):
+        column = schema.column(place)
+        told = json.loads(column.logical_type.to_json())
+        if told["Type"] == "Timestamp" and told["timeUnit"] != "microseconds":
+            found[column.path] = told["timeUnit"]
+    return found

@@ -1,0 +1,308 @@
+"""How rows enter: no row decides about a type, a message or another row, and no value makes an engine fail."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import ibis
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from ibis import _
+
+from leastnoise import errors
+from leastnoise.engines.cells import convert
+from leastnoise.tables import table
+from leastnoise.testing import aggregate
+
+SECRET = "secret424242"
+
+
+class Hostile:
+    """A cell of which every look fails."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError(SECRET)
+
+
+ODD: list[Any] = [
+    None, float("nan"), 7, 2**70, 2.5, True, "a", "\ud800", b"\xff", Decimal("1e999999999"), Decimal("sNaN"), Decimal(3),
+    np.int8(5), np.float32(0.5), np.bool_(False), pd.NaT, pd.NA, date(1, 1, 1), datetime(9999, 12, 31, tzinfo=UTC),
+    pd.Timestamp("2013-01-01 10:00", tz="Europe/Paris"), np.datetime64("NaT"), np.datetime64(2**62, "s"),
+    {SECRET: 1}, [1, "a"], Hostile,
+]  # fmt: skip
+KINDS = ["text", "int", "float", "bool", "date", "timestamp"]
+
+
+def objects(cells: list[Any]) -> pd.DataFrame:
+    frame = pd.DataFrame({"who": np.arange(len(cells)), "x": 1.0})
+    frame["cell"] = pd.Series(cells, dtype=object)
+    return frame
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cell_of_which_every_look_fails_is_null(kind: str) -> None:
+    assert convert([Hostile()], kind).to_pylist() == [None]
+
+
+@pytest.mark.parametrize("cell", ODD)
+def test_no_cell_decides_what_an_object_column_is(cell: Any) -> None:
+    """One person's cell would make of decimals doubles, of numbers text, or a table that cannot be opened."""
+    for cells in (["a", cell], [Decimal("1.5"), cell], [1, cell]):
+        rows = table(objects(cells), unit="who")
+        assert rows.columns == ("who", "x", "cell")
+        assert aggregate(rows.count(max_rows=1)).values.tolist() == [2]
+        with pytest.raises(errors.WrongColumnType, match=r"types=\{\"cell\": \"text\"\}") as caught:
+            rows.histogram("cell", max_rows=1)
+        assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_declared_object_column_is_converted_cell_by_cell(kind: str) -> None:
+    def read(cells: list[Any]) -> list[Any]:
+        rows = table(objects(cells), unit="who", types={"cell": kind})
+        found = rows.source.engine.fetch(rows.rows.order_by("who").select("cell"))["cell"]
+        return found.to_pylist()
+
+    together = read(ODD)
+    assert together == [read([cell])[0] for cell in ODD]
+    expected: dict[str, list[Any]] = {
+        "text": ["a"],
+        "int": [7, 3, 5],
+        "float": [7.0, float(2**70), 2.5, float("inf"), 3.0, 5.0, 0.5],
+        "bool": [True, False],
+        "date": [date(1, 1, 1), date(9999, 12, 31), date(2013, 1, 1)],
+        "timestamp": [datetime(1, 1, 1), datetime(9999, 12, 31), datetime(2013, 1, 1, 9)],
+    }
+    assert [cell for cell in together if cell is not None] == expected[kind]
+
+
+USES: dict[str, Any] = {
+    "unit": lambda f: table(f, unit="cell"),
+    "by": lambda f: table(f, unit="who").histogram("cell", keys=["a"], max_rows=1),
+    "value": lambda f: table(f, unit="who").sum("cell", clip=(0, 1), max_rows=1),
+    "vector": lambda f: table(f, unit="who").vector_sum(["cell", "x"], clip_norm=1, max_rows=1),
+    "column": lambda f: table(f, unit="who")["cell"],
+    "text condition": lambda f: table(f, unit="who").where("cell = 'a'"),
+    "Ibis condition": lambda f: table(f, unit="who").where(_.cell == "a"),
+    "function": lambda f: table(f, unit="who").derive(y=lambda rows: rows["cell"]),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("kind", ["object", "category", "sparse", "Polars", "lazy Polars"])
+def test_every_use_of_an_undeclared_column_says_what_to_type(use: str, kind: str) -> None:
+    frame: Any = objects(["a", {SECRET: 1} if kind == "object" else 7])
+    if kind == "category":
+        frame["cell"] = frame["cell"].astype("category")
+    if kind == "sparse":
+        frame["cell"] = frame["cell"].astype(pd.SparseDtype(object))
+    if "Polars" in kind:
+        frame = pl.DataFrame({"who": [1, 2], "x": [1.0, 2.0], "cell": pl.Series(["a", 7], dtype=pl.Object)})
+        frame = frame.lazy() if "lazy" in kind else frame
+    with pytest.raises(
+        errors.WrongColumnType, match=r"\"cell\".*types=\{\"cell\": \"text\"\}.*convert_dtypes"
+    ) as caught:
+        USES[use](frame)
+    assert SECRET not in str(caught.value)
+    rows = table(frame, unit="who", types={"cell": "text"})
+    assert aggregate(rows.histogram("cell", max_rows=1)).keys == ("a",)
+
+
+def test_text_that_is_no_unicode_is_null_and_opens() -> None:
+    column = pd.array(["a", "\ud800"], dtype=pd.StringDtype("python"))
+    rows = table(pd.DataFrame({"who": [1, 2], "s": column}), unit="who")
+    assert aggregate(rows.histogram("s", max_rows=1, nulls="bin")).keys == ("a", None)
+
+
+@pytest.mark.filterwarnings("ignore:The 'future.infer_string' option")  # of Ibis, under pandas 3
+def test_a_memtable_of_objects_is_refused() -> None:
+    with pytest.raises(errors.UnknownSource, match="guessed"):
+        table(ibis.memtable(objects(["a", "b"])), unit="who")
+
+
+NESTED = pa.table({"who": [1], "s": [{SECRET: 1}], "l": [[{SECRET: 1}]]})
+
+
+@pytest.mark.parametrize("column", ["s", "l"])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda t, c: t.histogram(c, max_rows=1),
+        lambda t, c: t.histogram(c, keys=["a"], max_rows=1),
+        lambda t, c: t.histogram(c, keys=[1], max_rows=1),
+        lambda t, c: t.histogram(c, keys=[date(2013, 1, 1)], max_rows=1),
+        lambda t, c: t.sum(c, clip=(0, 1), max_rows=1),
+        lambda t, c: t.vector_sum(c, clip_norm=1, length=2, max_rows=1),
+        lambda t, c: t.where(_[c]),
+    ],
+)
+def test_a_message_names_the_outermost_type_alone(column: str, ask: Any) -> None:
+    with pytest.raises(errors.InvalidParameter) as caught:
+        ask(table(NESTED, unit="who"), column)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_unit_that_is_a_dictionary_is_refused_without_its_keys() -> None:
+    with pytest.raises(errors.WrongColumnType, match="struct") as caught:
+        table(NESTED, unit="s")
+    assert SECRET not in str(caught.value)
+
+
+def folders(root: Path, names: list[str]) -> Path:
+    for number, name in enumerate(names):
+        (root / name).mkdir(parents=True)
+        pq.write_table(pa.table({"who": [number]}), root / name / "rows.parquet")
+    return root
+
+
+def test_no_folder_decides_what_a_column_is(tmp_path: Path) -> None:
+    schemas = set()
+    for number, names in enumerate(
+        [["day=5"], ["day=5", "day=x"], ["day=__HIVE_DEFAULT_PARTITION__"], ["day=2013-01-01"]]
+    ):
+        rows = table(folders(tmp_path / str(number), names), unit="who")
+        schemas.add(tuple(rows.rows.schema().items()))
+    assert len(schemas) == 1
+
+
+def test_folders_that_name_different_columns_are_refused(tmp_path: Path) -> None:
+    for number, names in enumerate(
+        [["a=1", "b=1"], ["a=1/b=2", "a=1/c"], ["a=b=c"], ["a=1/a=2"], ["a=%ff"], ["who=1"]]
+    ):
+        with pytest.raises(errors.MixedSchemas):
+            table(folders(tmp_path / str(number), names), unit="who")
+
+
+def collated(default: str = "") -> Any:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE people (who VARCHAR COLLATE NOCASE, zone VARCHAR COLLATE NOCASE, plain VARCHAR)")
+    connection.execute("INSERT INTO people VALUES ('a', 'Mine', 'Mine'), ('A', 'mine', 'mine'), ('b', 'mine', 'mine')")
+    connection.execute("CREATE VIEW seen AS SELECT * FROM people")
+    if default:
+        connection.execute(f"SET default_collation = '{default}'")
+    return connection
+
+
+@pytest.mark.parametrize("default", ["", "NOCASE"])
+@pytest.mark.parametrize("column", ["zone", "plain"])
+@pytest.mark.parametrize("source", ["people", "seen", "relation", "Ibis"])
+def test_texts_are_equal_where_their_bytes_are(default: str, column: str, source: str) -> None:
+    """A collated key is published in one person's own spelling, and collated units are one person."""
+    connection = collated(default)
+    given: Any = (connection, source)
+    if source == "relation":
+        given = connection.table("people")
+    if source == "Ibis":
+        given = ibis.duckdb.from_connection(connection).table("people")
+    rows = table(given, unit="who")
+    if default:
+        connection.execute(f"SET default_collation = '{default}'")
+    found = aggregate(rows.histogram(column, max_rows=1))
+    assert dict(zip(found.keys or (), found.values.tolist(), strict=True)) == {"Mine": 1, "mine": 2}
+    assert aggregate(rows.count_units()).values.tolist() == [3]
+    assert aggregate(rows.histogram(column, keys=["MINE", "mine"], max_rows=1)).values.tolist() == [0, 2]
+    assert aggregate(rows.where(_[column] == "MINE").count(max_rows=1)).values.tolist() == [0]
+
+
+END = 2**31 - 1
+DAYS = [-END - 1, -END, -719_163, -719_162, 0, 2_932_896, 2_932_897, END - 1, END]
+LIMIT = 2**63 - 1
+MICROS = [-LIMIT - 1, -LIMIT, -62_135_596_800_000_001, -62_135_596_800_000_000, 0, 253_402_300_799_999_999,
+          253_402_300_800_000_000, LIMIT - 1, LIMIT]  # fmt: skip
+MILLIS = [-LIMIT - 1, -LIMIT, -62_135_596_800_001, -62_135_596_800_000, 0, 253_402_300_799_999, 253_402_300_800_000,
+          LIMIT - 1, LIMIT]  # fmt: skip
+NANOS = [-LIMIT - 1, -LIMIT, -1001, -1000, -999, -1, 999, 1999, LIMIT]
+TIMES = {
+    "day": pa.array(DAYS, pa.int32()).view(pa.date32()),
+    "us": pa.array(MICROS).view(pa.timestamp("us")),
+    "zoned": pa.array(MICROS).view(pa.timestamp("us", "Europe/Paris")),
+    "ms": pa.array(MILLIS).view(pa.timestamp("ms")),
+    "ns": pa.array(NANOS).view(pa.timestamp("ns")),
+}
+
+
+def extremes(folder: Path, *, apart: bool) -> Path:
+    """One row group, or one for each row: DuckDB believes the statistics of a group."""
+    path = folder / f"{apart}.parquet"
+    pq.write_table(pa.table({"who": range(9), **TIMES}), path, row_group_size=1 if apart else 9)
+    return path
+
+
+@pytest.mark.parametrize("column", ["day", "us", "zoned", "ms"])
+@pytest.mark.parametrize("source", ["memory", "file", "apart"])
+def test_days_and_times_outside_the_years_1_to_9999_are_null(column: str, source: str, tmp_path: Path) -> None:
+    given = pa.table({"who": range(9), **TIMES}) if source == "memory" else extremes(tmp_path, apart=source == "apart")
+    rows = table(given, unit="who")
+    for unit in ("Y", "Q", "M", "W", "D"):
+        found = aggregate(rows.where(_[column].truncate(unit).notnull()).count(max_rows=1))
+        assert found.values.tolist() == [3], unit
+    for part in ("year", "quarter", "month", "day", "day_of_year", "week_of_year"):
+        made = rows.derive(y=lambda t, part=part: getattr(t[column], part)())
+        assert aggregate(made.histogram("y", max_rows=1)).values.sum() == 3, part
+    weeks = rows.derive(y=_[column].truncate("W")).where((_.y.year() == 1) & (_.y.month() == 1) & (_.y.day() == 1))
+    assert aggregate(weeks.count(max_rows=1)).values.tolist() == [1]  # the first day is a Monday
+
+
+@pytest.mark.parametrize("source", ["memory", "file", "apart"])
+def test_nanoseconds_are_cut_and_not_rounded(source: str, tmp_path: Path) -> None:
+    given = pa.table({"who": range(9), **TIMES}) if source == "memory" else extremes(tmp_path, apart=source == "apart")
+    rows = table(given, unit="who")
+    found = rows.source.engine.fetch(rows.rows.order_by("who").select("ns"))["ns"].cast(pa.int64())
+    assert found.to_pylist() == [None, None, -2, -1, -1, -1, 0, 1, None]
+
+
+def test_infinite_days_and_times_of_duckdb_are_null() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t AS SELECT * FROM (VALUES (1, 'infinity'::DATE, '-infinity'::TIMESTAMPTZ), "
+                       "(2, DATE '2013-01-01', TIMESTAMPTZ '2013-01-01 00:00:00+01')) v(who, day, moment)")  # fmt: skip
+    rows = table((connection, "t"), unit="who")
+    assert aggregate(rows.histogram("day", max_rows=1, nulls="bin")).keys == (date(2013, 1, 1), None)
+    assert aggregate(rows.where(_.moment.hour() == 23).count(max_rows=1)).values.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda t: t.limit(1),
+        lambda t: t.filter(t.x > 1),
+        lambda t: t.mutate(y=t.x.cast("int8")),
+        lambda t: t.join(t.view(), "who"),
+        lambda t: t.group_by("who").aggregate(x=t.x.max()),
+        lambda t: t.get_backend().sql("SELECT * FROM t LIMIT 1", schema=t.schema()),
+    ],
+)
+def test_an_ibis_expression_is_no_table(shape: Any) -> None:
+    backend = ibis.duckdb.connect()
+    backend.raw_sql("CREATE TABLE t AS SELECT * FROM (VALUES (1, 1), (2, 1000)) v(who, x)")
+    assert aggregate(table(backend.table("t"), unit="who").count(max_rows=1)).values.tolist() == [2]
+    with pytest.raises(errors.UnknownSource, match=r"where\(\) and derive\(\)"):
+        table(shape(backend.table("t")), unit="who")
+
+
+def test_a_pipe_in_the_temporary_folder_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "leastnoise-x").mkdir()
+    os.mkfifo(tmp_path / "leastnoise-x" / "in-use")
+    os.mkfifo(tmp_path / "rows.csv")
+    script = (
+        "import pyarrow as pa\nfrom leastnoise.tables import table\nfrom leastnoise.engines.headers import header\n"
+        "from leastnoise.errors import UnknownSource\ntable(pa.table({'who': [1]}), unit='who')\n"
+        "for open in (header, lambda path: table(path, unit='who'), lambda path: table([path], unit='who')):\n"
+        f"    try: open({str(tmp_path / 'rows.csv')!r})\n    except UnknownSource: print('refused')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "TMPDIR": str(tmp_path)}, capture_output=True, text=True,
+        timeout=60, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["refused"] * 3
+    assert (tmp_path / "leastnoise-x" / "in-use").exists()
