@@ -8,6 +8,7 @@ other.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
@@ -155,6 +156,7 @@ class Query:
         share: Number | None = None,
     ) -> Answer:
         """The answer with noise. Everything public is checked, and a budget debited, before the first row is read."""
+        self.source.check_unchanged()
         if self.ball is not None:
             vectors.prepare()
         return answers.release(
@@ -185,10 +187,20 @@ class Aggregate:
 
 
 def aggregate(query: Query) -> Aggregate:
-    """The exact integers of a query. PRIVATE: for a mechanism that adds noise, and for tests."""
-    query.source.engine.verify(query.source.files, _read_columns(query))
-    if query.ball is not None:
-        return _vectors(query, query.ball)
+    """The exact integers of a query. PRIVATE: for a mechanism that adds noise, and for tests.
+
+    They are of one state of the table: of one query; or of several about files that nobody changed meanwhile, about
+    rows in memory, or about a copy. Else a unit might pass a check in one state and be summed in another.
+    """
+    query.source.check_unchanged()
+    try:
+        query.source.engine.verify(query.source.files, _read_columns(query))
+        return _vectors(query, query.ball) if query.ball is not None else _totalled(query)
+    finally:
+        query.source.check_unchanged()
+
+
+def _totalled(query: Query) -> Aggregate:
     query = _renamed(query)
     if query.spread:
         return _known(query, [query.source.engine.fetch(expression(query))])
@@ -196,7 +208,15 @@ def aggregate(query: Query) -> Aggregate:
         return _unknown(query, query.source.engine.fetch(expression(query)))
     rows = _coded(query)
     parts = query.source.engine.passes(rows, unit=list(query.unit), kept=query.limits.max_rows)
-    return _known(query, [query.source.engine.fetch(_totals(query, part)) for part in _classes(rows, parts)])
+    if parts == 1:
+        return _known(query, [query.source.engine.fetch(_totals(query, rows))])
+    with _same_rows(query.source, rows) as same:
+        return _known(query, [query.source.engine.fetch(_totals(query, part)) for part in _classes(same, parts)])
+
+
+def _same_rows(source: Source, rows: ir.Table) -> AbstractContextManager[ir.Table]:
+    """`rows`, for several queries that must see the same."""
+    return nullcontext(rows) if source.rereadable else source.engine.copied(rows)
 
 
 def expression(query: Query) -> ir.Table:
@@ -253,6 +273,19 @@ def _read_columns(query: Query) -> list[str]:
 
 
 def _vectors(query: Query, ball: Ball) -> Aggregate:
+    engine = query.source.engine
+    if not engine.copies:
+        total = vectors.added(expression(query), ball=ball, engine=engine)
+    else:
+        given = query.door.given.select(*query.unit, *query.columns)
+        with _same_rows(query.source, given) as same:
+            total = _bounded_sums(replace(query, door=Door(same, passed=query.door.passed)), ball)
+    if query.kind == "vector_sum":
+        return Aggregate(values=narrow(total[:-1]))
+    return Aggregate(values=narrow(np.append(total[:-1], total[-1] * ball.radius)))
+
+
+def _bounded_sums(query: Query, ball: Ball) -> np.ndarray[Any, Any]:
     """A thousand columns are a thousand expressions, and the loops drop NaN themselves: unless rows must be ranked,
     only the unit passes the door, and every column is named once."""
     rows = query.door.behind(query.unit)
@@ -263,7 +296,7 @@ def _vectors(query: Query, ball: Ball) -> Aggregate:
         kept = rows.filter([rows[column].notnull() for column in query.unit]) if nameless else rows
         return kept.select(**{name: kept[column] for name, column in columns.items()})
 
-    total = vectors.sums(
+    return vectors.sums(
         elements,
         units=rows.select(**named),
         ball=ball,
@@ -271,9 +304,6 @@ def _vectors(query: Query, ball: Ball) -> Aggregate:
         ranked=lambda: expression(query),
         engine=query.source.engine,
     )
-    if query.kind == "vector_sum":
-        return Aggregate(values=narrow(total[:-1]))
-    return Aggregate(values=narrow(np.append(total[:-1], total[-1] * ball.radius)))
 
 
 def _coded(query: Query) -> ir.Table:
@@ -293,8 +323,6 @@ def _coded(query: Query) -> ir.Table:
 
 def _classes(rows: ir.Table, parts: int) -> list[ir.Table]:
     """The rows in `parts` classes of units, a power of two; their totals add up to the totals."""
-    if parts == 1:
-        return [rows]
     mixed = (((rows["_unit"] ^ (rows["_unit"] >> 16)) * FIRST & WORD) >> 16) & (parts - 1)
     return [rows.filter(mixed == part) for part in range(parts)]
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from leastnoise.engines import Engine, Source, reading
 from leastnoise.engines.headers import header
+from leastnoise.engines.stamps import stamps
 from leastnoise.errors import MixedSchemas, UnknownSource
 
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -25,6 +26,8 @@ KINDS = (
 
 def open_source(source: Any, *, name: str | None, engine: str | None, memory_limit: str | None) -> Source:
     """Any source as an opened table."""
+    import pyarrow as pa
+
     from leastnoise.engines import duckdb, spark
 
     module = type(source).__module__.split(".")[0]
@@ -41,7 +44,9 @@ def open_source(source: Any, *, name: str | None, engine: str | None, memory_lim
         raise UnknownSource(f"a table cannot be read from {type(source).__name__}. Give {KINDS}.")
     opened = duckdb.connect(memory_limit=memory_limit)
     rows = reading(lambda: _register(opened, arrow))
-    return Source(engine=opened, rows=rows, name=name or "table in memory")
+    # A lazy Polars frame is evaluated by each query.
+    fixed = isinstance(arrow, pa.Table | Relation)
+    return Source(engine=opened, rows=rows, name=name or "table in memory", fixed=fixed)
 
 
 def _is_paths(source: Any) -> bool:
@@ -56,12 +61,13 @@ def _open_files(source: Any, name: str | None, engine: str | None, memory_limit:
     if engine not in (None, "duckdb") and len(given) == 1 and spark.is_catalogue_name(given[0]):
         return spark.open_catalogue(given[0], master=str(engine), name=label)
     files = tuple(file for item in given for file in find_files(item))
+    opened_as = stamps(files)
     if engine in (None, "duckdb"):
         opened: Engine = duckdb.connect(memory_limit=memory_limit)
     else:
         opened = spark.connect(str(engine))
     check_schemas(files)
-    return Source(engine=opened, rows=opened.read_files(list(files)), name=label, files=files)
+    return Source(engine=opened, rows=opened.read_files(list(files)), name=label, files=files, stamps=opened_as)
 
 
 def find_files(path: str) -> list[str]:

@@ -9,6 +9,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ class Spark:
     rely."""
 
     name = "spark"
+    copies = False  # what Spark keeps may be lost with an executor, and is then computed again
 
     def __init__(self, backend: Any) -> None:
         self.backend = backend
@@ -62,6 +64,9 @@ class Spark:
 
     def fetch(self, expression: ir.Table) -> pa.Table:
         return reading(lambda: self.backend.to_pyarrow(expression), self.files)
+
+    def copied(self, rows: ir.Table) -> AbstractContextManager[ir.Table]:
+        raise NotImplementedError("Spark reads rows in one query")
 
     def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
         """Spark checks checksums while it reads."""
