@@ -8,6 +8,8 @@ other.
 
 from __future__ import annotations
 
+import functools
+import operator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -24,7 +26,7 @@ from leastnoise.clipping import Clip
 from leastnoise.domain import Domain, Steps
 from leastnoise.door import Door
 from leastnoise.engines import Source
-from leastnoise.nearest import WEIGHT_BITS
+from leastnoise.nearest import FULL, WEIGHT_BITS
 from leastnoise.parameters import Number
 from leastnoise.recipe import Choice
 from leastnoise.sensitivity import Limits, Neighbours, Sensitivity
@@ -351,23 +353,29 @@ def _totals(query: Query, rows: ir.Table) -> ir.Table:
 
 
 def _weights(query: Query) -> ir.Table:
-    """Kernel weights: rows are ranked by a hash of all their nodes and weights, then summed node by node."""
+    """Kernel weights: rows are ranked by a hash of all their nodes and weights, then summed node by node.
+
+    Whatever the column holds, a row adds non-negative weights to bins, and they sum to at most one, or it adds none.
+    """
     import ibis
 
     engine, (column,) = query.source.engine, query.by
     rows = with_unit_word(query.rows.select(*query.unit, column), query.unit, engine)
     parts = [f"_part{place}" for place in range(query.spread)]
-    rows = rows.mutate(**{name: rows[column][place] for place, name in enumerate(parts)})
-    rows = rows.filter(rows[parts[0]] > 0)
+    rows = rows.mutate(**{name: rows[column][place].fill_null(0) for place, name in enumerate(parts)})
+    weights = [rows[name] & (2**WEIGHT_BITS - 1) for name in parts]
+    rows = rows.filter((rows[parts[0]] > 0) & (functools.reduce(operator.add, weights) <= FULL))
     rows = rows.mutate(_unit=rows["_unit"] ^ salt(query.ordering()))
     for name in parts:
         rows = with_hash(rows, 0, code=name, codes=2**62, name="_unit")
     order = ibis.window(group_by=list(query.unit), order_by=["_unit", *parts])
     rows = rows.mutate(_rank=ibis.row_number().over(order))
-    kept = rows.filter(rows["_rank"] < query.limits.max_rows).select(part=rows[column].unnest())
+    kept = rows.filter(rows["_rank"] < query.limits.max_rows).select(
+        part=ibis.array([rows[name] for name in parts]).unnest()
+    )
     kept = kept.select(bin=kept["part"] >> WEIGHT_BITS, value=kept["part"] & (2**WEIGHT_BITS - 1))
     assert query.domain is not None
-    kept = kept.filter(kept["bin"] < query.domain.size)  # a node beyond the keys is no bin
+    kept = kept.filter(kept["bin"].between(0, query.domain.size - 1))  # a node beyond the keys is no bin
     return kept.filter(kept["value"] > 0).group_by("bin").aggregate(rows=engine.exact_sum(kept["value"]))
 
 

@@ -152,6 +152,11 @@ class Table:
                 raise NotRowWise(
                     f'derive would replace the unit "{name}", and nobody would be protected. Use another name.'
                 )
+            if name in dict(self.kernels):
+                raise NotRowWise(
+                    f'derive would replace "{name}", the weights of nearby nodes, and what replaced them might weigh '
+                    "more than one row may. Use another name."
+                )
             self._new(name, rows.columns)
             if isinstance(given, Lattice):
                 for column in (given.x, given.y):
@@ -483,4 +488,10 @@ class Table:
         if column in self.unit:
             raise NotRowWise(
                 f'"{column}" names the unit itself, and its values must not be released. Use another column.'
+            )
+        if column in dict(self.kernels):
+            raise WrongColumnType(
+                f'"{column}" holds the weights of several nodes, which only a histogram of it alone adds up: '
+                f'histogram("{column}", keys=range(number_of_nodes), max_rows=5). For one node a row leave out '
+                "kernel_width."
             )
