@@ -99,7 +99,7 @@ def _ends(clip: object) -> tuple[float, float]:
 
 def norm(given: object) -> float:
     """`clip_norm` as a double, checked."""
-    if isinstance(given, bool) or not isinstance(given, Real) or not 0 < double(given):
+    if isinstance(given, bool) or not isinstance(given, Real) or not double(given) > 0:
         raise BadClip(f"clip_norm must be a number above zero. Got {given!r} instead.")
     if not SMALLEST <= double(given) <= LARGEST:
         raise out_of_range(f"clip_norm must be between {SMALLEST:g} and {LARGEST:g}", double(given))
