@@ -18,6 +18,7 @@ from leastnoise.testing import aggregate
 
 INF, NAN = float("inf"), float("nan")
 LEAST, MOST = -(2**63), 2**63 - 1
+UNITS = ("s", "ms", "us", "ns")
 TIMES = [0, MOST, LEAST + 1, LEAST, 1]
 FLOATS = [0.0, -0.0, INF, -INF, NAN, 5e-324, 1.5]
 
@@ -46,8 +47,8 @@ COLUMNS: dict[str, Any] = {
     "decimal256(20, 2)": digits(20, 2, pa.decimal256),
     "date32": pa.array([0, 2**31 - 1, -(2**31) + 1, -(2**31), 1, None], pa.date32()),
     "date64": pa.array([0, 86_400_000, -86_400_000, None], pa.date64()),
-    **{f"timestamp {unit}": pa.array([*TIMES, None], pa.timestamp(unit)) for unit in ("s", "ms", "us", "ns")},
-    **{f"timestamp {u} zone": pa.array([*TIMES, None], pa.timestamp(u, "Europe/Rome")) for u in ("s", "us", "ns")},
+    **{f"timestamp {unit}": pa.array([*TIMES, None], pa.timestamp(unit)) for unit in UNITS},
+    **{f"timestamp {u} zone": pa.array([*TIMES, None], pa.timestamp(u, "Europe/Rome")) for u in UNITS},
     "time32": pa.array([0, 86_399, None], pa.time32("s")),
     "time64": pa.array([0, 86_399_999_999, None], pa.time64("us")),
     "time64 ns": pa.array([0, 86_399_999_999_999, None], pa.time64("ns")),

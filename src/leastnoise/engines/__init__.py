@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Engine(Protocol):
-    """Where expressions run. Every method but `fetch` and `vector_sums` only builds expressions."""
+    """Where expressions run. Every method but `fetch`, `copied` and `vector_sums` only builds expressions."""
 
     name: str
     copies: bool  # whether it can keep rows aside; without, everything about them is asked in one query

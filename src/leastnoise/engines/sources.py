@@ -200,11 +200,17 @@ def _typed(frame: Any) -> Any:
 
 
 def _register(engine: Any, arrow: Any) -> Any:
-    """A column without any value has no type in Arrow; it is text here, so that being empty is no mistake."""
+    """A column without any value has no type in Arrow; it is text here, so that being empty is no mistake.
+
+    Seconds and milliseconds with a zone lose it, and are instants in UTC as before: DuckDB would make microseconds of
+    them while it scans, and fail at those that are out of range. Without a zone they enter as they are.
+    """
     import pyarrow as pa
 
     for place, field in enumerate(arrow.schema if isinstance(arrow, pa.Table) else ()):
         if pa.types.is_null(field.type):
             arrow = arrow.set_column(place, field.name, arrow.column(place).cast(pa.string()))
+        if pa.types.is_timestamp(field.type) and field.type.tz and field.type.unit in ("s", "ms"):
+            arrow = arrow.set_column(place, field.name, arrow.column(place).cast(pa.timestamp(field.type.unit)))
     engine.backend.con.register("leastnoise_rows", arrow)
     return engine.backend.table("leastnoise_rows")
