@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
+import ibis
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leastnoise.errors import BadDomain, InvalidParameter, MissingParameter, NotPositive
+from leastnoise.errors import BadDomain, InvalidParameter, MissingParameter, NotPositive, NotRowWise, WrongColumnType
 from leastnoise.nearest import FULL, WEIGHT_BITS, Nearest, Spread
 from leastnoise.places import EARTH
-from leastnoise.tables import table
+from leastnoise.tables import lattice, table
 from leastnoise.testing import aggregate
 
 RANDOM = np.random.default_rng(8)
@@ -89,3 +92,54 @@ def test_what_cannot_be_a_graph_is_refused():
         spread.histogram("n", keys=range(200))
     with pytest.raises(InvalidParameter, match="only max_rows"):
         spread.histogram("n", keys=range(200), max_rows=5, max_per_bin=1)
+
+
+def spread_rows(rows: int = 50):
+    points = {"unit": 1, "lon": RANDOM.uniform(-74, -73.92, rows), "lat": RANDOM.uniform(40.72, 40.83, rows)}
+    made = table(pd.DataFrame(points), unit="unit")
+    return made.nearest(GRAPH, lon="lon", lat="lat", within=3000, kernel_width=300)
+
+
+def test_kernel_weights_are_not_replaced():
+    """What stands in for them would be read as nodes and weights."""
+    with pytest.raises(NotRowWise, match="Use another name"):
+        spread_rows().derive(node=ibis.array([1, 2, 3]))
+    with pytest.raises(InvalidParameter, match="upper and lower case"):
+        spread_rows().derive(NODE=ibis.array([1, 2, 3]))
+
+
+def test_kernel_weights_stay_what_they_are_after_conditions_and_other_columns():
+    query = spread_rows().where("lon < 0").derive(twice=ibis._.lon * 2).histogram("node", keys=range(200), max_rows=5)
+    assert 4.99 < aggregate(query).values.sum() * query.grid <= 5
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda t: t.sum("node", clip=(0, 1), max_rows=1),
+        lambda t: t.mean("lon", clip=(0, 1), by="node", keys=range(200), max_rows=1),
+        lambda t: t.quantile("node", 0.5, clip=(0, 1), max_rows=1),
+        lambda t: t.vector_sum("node", length=4, clip_norm=1.0, max_rows=1),
+        lambda t: t.histogram("lon", "node", keys={"lon": range(2), "node": range(2)}, max_rows=1),
+        lambda t: t.nearest(GRAPH, lon="node", lat="lat", within=1, name="other"),
+        lambda t: t.derive(cell=lattice("node", "lat", 0.1)),
+    ],
+)
+def test_kernel_weights_are_for_a_histogram_alone(ask):
+    with pytest.raises(WrongColumnType, match="histogram of it alone"):
+        ask(spread_rows())
+
+
+INTEGERS = st.integers(-(2**63), 2**63 - 1) | st.integers(0, 2**30) | st.none()
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.lists(INTEGERS, max_size=9) | st.none(), min_size=1, max_size=6))
+def test_whatever_a_kernel_column_holds_a_row_weighs_at_most_one(arrays):
+    """`derive` does not let anybody write such a column; the sum relies on nobody's word."""
+    given_rows = pa.table({"unit": [1] * len(arrays), "node": pa.array(arrays, pa.list_(pa.int64()))})
+    made = replace(table(given_rows, unit="unit"), kernels=(("node", 4),))
+    query = made.histogram("node", keys=range(200), max_rows=2)
+    found = aggregate(query).values * query.grid
+    assert (found >= 0).all()
+    assert found.sum() <= 2

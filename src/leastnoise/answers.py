@@ -116,7 +116,7 @@ def _computed(query: Any, law: Law) -> tuple[dict[str, float], str]:
     centre, half, _ = _middle(query)
     off = half_widths(law, centre=centre, half=half)
     # From so many rows on that half of the clip's half is left, at most.
-    first = max(0, math.ceil(math.log10(2 * off.mean_times_rows / half)))
+    first = math.ceil(math.log10(max(1.0, 2 * off.mean_times_rows / half)))
     some = ", ".join(f"{rounded(off.mean_times_rows / n, 3)} for {n:,}" for n in (10 ** (first + i) for i in range(3)))
     words = (
         f"95 % of the time a sum is off by at most {rounded(off.sum)} and a count by at most {rounded(off.count)}; a "

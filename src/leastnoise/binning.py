@@ -195,7 +195,7 @@ def whole(value: ir.Value, column: str) -> ir.IntegerValue:
     kind = value.type()
     if (kind.is_unsigned_integer() and kind.nbytes == 8) or (kind.is_decimal() and kind.scale == 0):
         return value.try_cast("int64")
-    if kind.is_integer():
+    if kind.is_integer() or kind.is_boolean():  # true is 1
         return value.cast("int64")
     if kind.is_floating():
         floor = _floor_within(real(value, column), EXACT)
@@ -218,8 +218,10 @@ def real(value: ir.Value, column: str) -> ir.FloatingValue:
     if kind.is_floating():
         double = value.cast("float64")
         return ibis.ifelse(double.isnan(), ibis.null("float64"), double)
-    if kind.is_numeric() and not kind.is_boolean():
+    if kind.is_numeric():
         return value.cast("float64")
+    if kind.is_boolean():  # true is 1
+        return value.cast("int64").cast("float64")
     raise WrongColumnType(f'"{column}" holds {type_name(kind)}, and numbers are needed.{cure(kind, column, "float")}')
 
 

@@ -48,6 +48,7 @@ LeastnoiseError
 ├── MissingPackage (ImportError)       an optional package that this needs
 ├── EngineUnavailable (RuntimeError)   DuckDB, Spark or Java is not there to be used
 ├── ReadingFailed (RuntimeError)       the rows could not be read; says nothing about them
+├── TableChanged (RuntimeError)        the files of a table are not those that were opened
 ├── EntropyFailure (OSError)           the operating system gave no randomness
 ├── NotConverged (ArithmeticError)     a numerical answer that is not accurate enough to be called one
 └── NotProved (ArithmeticError)        rigorous arithmetic could not decide within its cap
@@ -238,6 +239,10 @@ class EngineUnavailable(LeastnoiseError, RuntimeError):
 class ReadingFailed(LeastnoiseError, RuntimeError):
     """The rows could not be read. Engines quote values in their messages, so this one says nothing about
     them."""
+
+
+class TableChanged(LeastnoiseError, RuntimeError):
+    """The files of a table are not, or not any more, those that were opened. A fact about files, not about rows."""
 
 
 class BadDomain(InvalidParameter):

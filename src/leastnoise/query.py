@@ -8,6 +8,9 @@ other.
 
 from __future__ import annotations
 
+import functools
+import operator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,7 +26,7 @@ from leastnoise.clipping import Clip
 from leastnoise.domain import Domain, Steps
 from leastnoise.door import Door
 from leastnoise.engines import Source
-from leastnoise.nearest import WEIGHT_BITS
+from leastnoise.nearest import FULL, WEIGHT_BITS
 from leastnoise.parameters import Number
 from leastnoise.recipe import Choice
 from leastnoise.sensitivity import Limits, Neighbours, Sensitivity
@@ -155,6 +158,7 @@ class Query:
         share: Number | None = None,
     ) -> Answer:
         """The answer with noise. Everything public is checked, and a budget debited, before the first row is read."""
+        self.source.check_unchanged()
         if self.ball is not None:
             vectors.prepare()
         return answers.release(
@@ -185,10 +189,20 @@ class Aggregate:
 
 
 def aggregate(query: Query) -> Aggregate:
-    """The exact integers of a query. PRIVATE: for a mechanism that adds noise, and for tests."""
-    query.source.engine.verify(query.source.files, _read_columns(query))
-    if query.ball is not None:
-        return _vectors(query, query.ball)
+    """The exact integers of a query. PRIVATE: for a mechanism that adds noise, and for tests.
+
+    They are of one state of the table: of one query; or of several about files that nobody changed meanwhile, about
+    rows in memory, or about a copy. Else a unit might pass a check in one state and be summed in another.
+    """
+    query.source.check_unchanged()
+    try:
+        query.source.engine.verify(query.source.files, _read_columns(query))
+        return _vectors(query, query.ball) if query.ball is not None else _totalled(query)
+    finally:
+        query.source.check_unchanged()
+
+
+def _totalled(query: Query) -> Aggregate:
     query = _renamed(query)
     if query.spread:
         return _known(query, [query.source.engine.fetch(expression(query))])
@@ -196,7 +210,15 @@ def aggregate(query: Query) -> Aggregate:
         return _unknown(query, query.source.engine.fetch(expression(query)))
     rows = _coded(query)
     parts = query.source.engine.passes(rows, unit=list(query.unit), kept=query.limits.max_rows)
-    return _known(query, [query.source.engine.fetch(_totals(query, part)) for part in _classes(rows, parts)])
+    if parts == 1:
+        return _known(query, [query.source.engine.fetch(_totals(query, rows))])
+    with _same_rows(query.source, rows) as same:
+        return _known(query, [query.source.engine.fetch(_totals(query, part)) for part in _classes(same, parts)])
+
+
+def _same_rows(source: Source, rows: ir.Table) -> AbstractContextManager[ir.Table]:
+    """`rows`, for several queries that must see the same."""
+    return nullcontext(rows) if source.rereadable else source.engine.copied(rows)
 
 
 def expression(query: Query) -> ir.Table:
@@ -253,6 +275,19 @@ def _read_columns(query: Query) -> list[str]:
 
 
 def _vectors(query: Query, ball: Ball) -> Aggregate:
+    engine = query.source.engine
+    if not engine.copies:
+        total = vectors.added(expression(query), ball=ball, engine=engine)
+    else:
+        given = query.door.given.select(*query.unit, *query.columns)
+        with _same_rows(query.source, given) as same:
+            total = _bounded_sums(replace(query, door=Door(same, passed=query.door.passed)), ball)
+    if query.kind == "vector_sum":
+        return Aggregate(values=narrow(total[:-1]))
+    return Aggregate(values=narrow(np.append(total[:-1], total[-1] * ball.radius)))
+
+
+def _bounded_sums(query: Query, ball: Ball) -> np.ndarray[Any, Any]:
     """A thousand columns are a thousand expressions, and the loops drop NaN themselves: unless rows must be ranked,
     only the unit passes the door, and every column is named once."""
     rows = query.door.behind(query.unit)
@@ -263,7 +298,7 @@ def _vectors(query: Query, ball: Ball) -> Aggregate:
         kept = rows.filter([rows[column].notnull() for column in query.unit]) if nameless else rows
         return kept.select(**{name: kept[column] for name, column in columns.items()})
 
-    total = vectors.sums(
+    return vectors.sums(
         elements,
         units=rows.select(**named),
         ball=ball,
@@ -271,9 +306,6 @@ def _vectors(query: Query, ball: Ball) -> Aggregate:
         ranked=lambda: expression(query),
         engine=query.source.engine,
     )
-    if query.kind == "vector_sum":
-        return Aggregate(values=narrow(total[:-1]))
-    return Aggregate(values=narrow(np.append(total[:-1], total[-1] * ball.radius)))
 
 
 def _coded(query: Query) -> ir.Table:
@@ -293,8 +325,6 @@ def _coded(query: Query) -> ir.Table:
 
 def _classes(rows: ir.Table, parts: int) -> list[ir.Table]:
     """The rows in `parts` classes of units, a power of two; their totals add up to the totals."""
-    if parts == 1:
-        return [rows]
     mixed = (((rows["_unit"] ^ (rows["_unit"] >> 16)) * FIRST & WORD) >> 16) & (parts - 1)
     return [rows.filter(mixed == part) for part in range(parts)]
 
@@ -323,23 +353,29 @@ def _totals(query: Query, rows: ir.Table) -> ir.Table:
 
 
 def _weights(query: Query) -> ir.Table:
-    """Kernel weights: rows are ranked by a hash of all their nodes and weights, then summed node by node."""
+    """Kernel weights: rows are ranked by a hash of all their nodes and weights, then summed node by node.
+
+    Whatever the column holds, a row adds non-negative weights to bins, and they sum to at most one, or it adds none.
+    """
     import ibis
 
     engine, (column,) = query.source.engine, query.by
     rows = with_unit_word(query.rows.select(*query.unit, column), query.unit, engine)
     parts = [f"_part{place}" for place in range(query.spread)]
-    rows = rows.mutate(**{name: rows[column][place] for place, name in enumerate(parts)})
-    rows = rows.filter(rows[parts[0]] > 0)
+    rows = rows.mutate(**{name: rows[column][place].fill_null(0) for place, name in enumerate(parts)})
+    weights = [rows[name] & (2**WEIGHT_BITS - 1) for name in parts]
+    rows = rows.filter((rows[parts[0]] > 0) & (functools.reduce(operator.add, weights) <= FULL))
     rows = rows.mutate(_unit=rows["_unit"] ^ salt(query.ordering()))
     for name in parts:
         rows = with_hash(rows, 0, code=name, codes=2**62, name="_unit")
     order = ibis.window(group_by=list(query.unit), order_by=["_unit", *parts])
     rows = rows.mutate(_rank=ibis.row_number().over(order))
-    kept = rows.filter(rows["_rank"] < query.limits.max_rows).select(part=rows[column].unnest())
+    kept = rows.filter(rows["_rank"] < query.limits.max_rows).select(
+        part=ibis.array([rows[name] for name in parts]).unnest()
+    )
     kept = kept.select(bin=kept["part"] >> WEIGHT_BITS, value=kept["part"] & (2**WEIGHT_BITS - 1))
     assert query.domain is not None
-    kept = kept.filter(kept["bin"] < query.domain.size)  # a node beyond the keys is no bin
+    kept = kept.filter(kept["bin"].between(0, query.domain.size - 1))  # a node beyond the keys is no bin
     return kept.filter(kept["value"] > 0).group_by("bin").aggregate(rows=engine.exact_sum(kept["value"]))
 
 

@@ -8,12 +8,11 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leastnoise import expressions, rules
+from leastnoise import clipping, expressions, rules
 from leastnoise import sensitivity as sensitivities
 from leastnoise.binning import exactly, is_missing, lattice_cell, place_rows, real
 from leastnoise.bounding import word
@@ -23,7 +22,6 @@ from leastnoise.door import Door
 from leastnoise.engines import Source, unique
 from leastnoise.engines.sources import open_source
 from leastnoise.errors import (
-    BadClip,
     BadDomain,
     DomainTooLarge,
     InvalidParameter,
@@ -152,6 +150,11 @@ class Table:
             if name in self.unit:
                 raise NotRowWise(
                     f'derive would replace the unit "{name}", and nobody would be protected. Use another name.'
+                )
+            if name in dict(self.kernels):
+                raise NotRowWise(
+                    f'derive would replace "{name}", the weights of nearby nodes, and what replaced them might weigh '
+                    "more than one row may. Use another name."
                 )
             self._new(name, rows.columns)
             if isinstance(given, Lattice):
@@ -328,10 +331,9 @@ class Table:
         for column in names:
             self._public(column)
         size = self._vector_length(names, length)
-        if isinstance(clip_norm, bool) or not isinstance(clip_norm, Real) or not 0 < clip_norm < 1e300:
-            raise BadClip(f"clip_norm must be above zero and finite. Got {clip_norm!r} instead.")
+        radius = clipping.norm(clip_norm)
         check_columns(self.door.given, names, size)
-        ball = Ball.of(float(clip_norm), size)
+        ball = Ball.of(radius, size)
         limits = self._limits(1, (), max_rows, None, None)
         reach = sensitivities.of_vector_sum(
             norm=ball.radius * Fraction(ball.grid), length=size, max_rows=limits.max_rows,
@@ -495,4 +497,10 @@ class Table:
         if column in self.unit:
             raise NotRowWise(
                 f'"{column}" names the unit itself, and its values must not be released. Use another column.'
+            )
+        if column in dict(self.kernels):
+            raise WrongColumnType(
+                f'"{column}" holds the weights of several nodes, which only a histogram of it alone adds up: '
+                f'histogram("{column}", keys=range(number_of_nodes), max_rows=5). For one node a row leave out '
+                "kernel_width."
             )

@@ -138,7 +138,8 @@ def sums(
     engine: Engine,
 ) -> Integers:
     """Sum and number of the kept vectors. Where no unit has too many rows `ranked` would keep all: it is skipped; so is
-    leaving out rows without a unit, `rows(True)`, where there are none. Only time depends on either choice."""
+    leaving out rows without a unit, `rows(True)`, where there are none. Only time depends on either choice, provided
+    that every query here sees the same rows."""
     named = units.drop_null()
     counts = named.group_by(named.columns).aggregate(_rows=named.count())
 
@@ -150,7 +151,12 @@ def sums(
     else:
         nameless = functools.reduce(operator.or_, [units[column].isnull() for column in units.columns])
         chosen = rows(any_of(units.filter(nameless)))
-    parts = engine.vector_sums(chosen, Reducer(ball, tuple(chosen.columns)))
+    return added(chosen, ball=ball, engine=engine)
+
+
+def added(rows: ir.Table, *, ball: Ball, engine: Engine) -> Integers:
+    """Sum and number of all vectors, in one query."""
+    parts = engine.vector_sums(rows, Reducer(ball, tuple(rows.columns)))
     total: Integers = np.zeros(ball.length + 1, object)
     for part in parts:
         total = total + part.astype(object)

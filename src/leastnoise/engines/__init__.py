@@ -6,10 +6,12 @@ from __future__ import annotations
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from leastnoise.engines.stamps import Stamp, check
 from leastnoise.errors import LeastnoiseError, ReadingFailed
 
 if TYPE_CHECKING:
@@ -21,9 +23,10 @@ T = TypeVar("T")
 
 
 class Engine(Protocol):
-    """Where expressions run. Every method but `fetch` and `vector_sums` only builds expressions."""
+    """Where expressions run. Every method but `fetch`, `copied` and `vector_sums` only builds expressions."""
 
     name: str
+    copies: bool  # whether it can keep rows aside; without, everything about them is asked in one query
 
     def read_files(self, files: list[str]) -> ir.Table:
         """The rows of Parquet or CSV files, lazily."""
@@ -33,6 +36,9 @@ class Engine(Protocol):
 
     def fetch(self, expression: ir.Table) -> pa.Table:
         """Run, and bring the answer here."""
+
+    def copied(self, rows: ir.Table) -> AbstractContextManager[ir.Table]:
+        """The rows, read once and kept aside: all queries about them see the same, whatever happens to the source."""
 
     def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
         """Raise where a page of these columns does not match its checksum."""
@@ -67,6 +73,17 @@ class Source:
     folders: tuple[str, ...] = ()  # columns that the names of folders hold, as text
     declared: tuple[str, ...] = ()  # columns of Python objects that `types` declared
     undeclared: tuple[str, ...] = ()  # those that it did not: nothing can be asked of them
+    stamps: tuple[Stamp | None, ...] = ()  # of the files, when they were opened
+    fixed: bool = False  # rows in memory that were read already: nobody else can change them
+
+    @property
+    def rereadable(self) -> bool:
+        """Whether a second query sees the same rows as the first, or else `check_unchanged` raises."""
+        return self.fixed or bool(self.files)
+
+    def check_unchanged(self) -> None:
+        """Raise TableChanged if the files are not those that were opened."""
+        check(self.files, self.stamps)
 
 
 def unique(word: str) -> str:

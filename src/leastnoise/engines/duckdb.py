@@ -12,7 +12,7 @@ import stat
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import storage
@@ -53,6 +53,7 @@ class DuckDB:
     """An Ibis connection to DuckDB; one that we opened ourselves has its own temporary folder."""
 
     name = "duckdb"
+    copies = True
 
     def __init__(self, backend: Any) -> None:
         self.backend = backend
@@ -113,6 +114,20 @@ class DuckDB:
                 return self.backend.to_pyarrow(expression)
 
         return reading(run, self.files)
+
+    @contextmanager
+    def copied(self, rows: ir.Table) -> Iterator[ir.Table]:
+        """A temporary table, which is of this connection alone; one statement fills it, so it is one snapshot."""
+        name = unique("copy")
+
+        def copy() -> ir.Table:
+            return self.backend.create_table(name, rows, temp=True)
+
+        try:
+            yield reading(copy, self.files)
+        finally:
+            with suppress(Exception):  # an interrupted statement may have made none
+                self.backend.con.execute(f"DROP TABLE IF EXISTS temp.main.{name}")
 
     def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
         if files and files[0].lower().endswith(".parquet"):

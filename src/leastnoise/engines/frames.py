@@ -103,12 +103,16 @@ def _framed(columns: dict[str, Any], objects: list[str], types: Mapping[str, str
 
 def _plain(rows: Any) -> Any:
     """A column without any value has no type in Arrow; it is text here, so that being empty is no mistake. A dictionary
-    would be an enumeration of the values that people have; its column is what it stands for."""
+    would be an enumeration of the values that people have; its column is what it stands for. Seconds and milliseconds
+    with a zone lose it, and are instants in UTC as before: DuckDB would make microseconds of them while it scans, and
+    fail at those that are out of range. Without a zone they enter as they are."""
     import pyarrow as pa
 
     for place, field in enumerate(rows.schema):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         kind = pa.string() if pa.types.is_null(kind) else kind
+        if pa.types.is_timestamp(kind) and kind.tz and kind.unit in ("s", "ms"):
+            kind = pa.timestamp(kind.unit)
         if kind != field.type:
             rows = rows.set_column(place, field.name, rows.column(place).cast(kind))
     return rows

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from leastnoise.engines import Engine, Source, partitions, reading
-from leastnoise.engines.frames import Frame, frame_of
+from leastnoise.engines.frames import Frame, Relation, frame_of
 from leastnoise.engines.headers import header
+from leastnoise.engines.stamps import stamps
 from leastnoise.errors import MixedSchemas, UnknownSource
 
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -27,6 +28,8 @@ def open_source(
     source: Any, *, name: str | None, engine: str | None, memory_limit: str | None, types: Mapping[str, str]
 ) -> Source:
     """Any source as an opened table. Of `types`, those of columns of Python objects are applied here."""
+    import pyarrow as pa
+
     from leastnoise.engines import duckdb, spark
 
     module = type(source).__module__.split(".")[0]
@@ -49,6 +52,7 @@ def open_source(
         name=name or "table in memory",
         declared=frame.declared,
         undeclared=frame.undeclared,
+        fixed=isinstance(frame.rows, pa.Table | Relation),  # a lazy Polars frame is evaluated by each query
     )
 
 
@@ -64,13 +68,15 @@ def _open_files(source: Any, name: str | None, engine: str | None, memory_limit:
     if engine not in (None, "duckdb") and len(given) == 1 and spark.is_catalogue_name(given[0]):
         return spark.open_catalogue(given[0], master=str(engine), name=label)
     files = tuple(file for item in given for file in find_files(item))
+    opened_as = stamps(files)
     if engine in (None, "duckdb"):
         opened: Engine = duckdb.connect(memory_limit=memory_limit)
     else:
         opened = spark.connect(str(engine))
     check_schemas(files)
     rows = opened.read_files(list(files))
-    return Source(engine=opened, rows=rows, name=label, files=files, folders=partitions.columns(files))
+    folders = partitions.columns(files)
+    return Source(engine=opened, rows=rows, name=label, files=files, folders=folders, stamps=opened_as)
 
 
 def find_files(path: str) -> list[str]:

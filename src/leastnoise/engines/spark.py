@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from leastnoise import engines
@@ -75,6 +76,7 @@ class Spark:
     """An Ibis connection to a Spark session, whose settings become those above."""
 
     name = "spark"
+    copies = False  # what Spark keeps may be lost with an executor, and is then computed again
 
     def __init__(self, backend: Any) -> None:
         self.backend = backend
@@ -190,6 +192,9 @@ class Spark:
     def fetch(self, expression: ir.Table) -> pa.Table:
         self.settle()
         return reading(lambda: self.backend.to_pyarrow(expression), self.files)
+
+    def copied(self, rows: ir.Table) -> AbstractContextManager[ir.Table]:
+        raise NotImplementedError("Spark reads rows in one query")
 
     def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
         """Spark checks checksums while it reads."""
