@@ -43,9 +43,18 @@ class Spark:
 
     def view(self, frame: Any) -> ir.Table:
         """A Spark DataFrame as an Ibis table."""
+        from ibis.common.exceptions import IbisTypeError
+
         name = unique("rows")
         frame.createOrReplaceTempView(name)
-        return self.backend.table(name)
+        try:
+            return self.backend.table(name)
+        except IbisTypeError:
+            unknown = UnknownSource(
+                "a column of this table has a type that is not known here, such as an interval. Drop it first: "
+                'frame.drop("column").'
+            )
+        raise unknown
 
     def _reader(self, files: list[str]) -> Any:
         paths = [Path(file).absolute().as_uri() for file in files]
