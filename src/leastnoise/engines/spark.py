@@ -106,6 +106,7 @@ class Spark:
     def view(self, frame: Any) -> ir.Table:
         """A Spark DataFrame as an Ibis table. Texts are equal where their bytes are: a collation takes A for a, and one
         person's own spelling would stand for everybody's."""
+        from ibis.common.exceptions import IbisTypeError
         from pyspark.sql import functions as sql
         from pyspark.sql.types import StringType
 
@@ -118,7 +119,14 @@ class Spark:
             frame = frame.select(*[plain(field) for field in frame.schema])
         name = unique("rows")
         frame.createOrReplaceTempView(name)
-        return self.backend.table(name)
+        try:
+            return self.backend.table(name)
+        except IbisTypeError:
+            unknown = UnknownSource(
+                "a column of this table has a type that is not known here, such as an interval. Drop it first: "
+                'frame.drop("column").'
+            )
+        raise unknown
 
     def _reader(self, files: list[str]) -> Any:
         folders = partitions.columns(files)
