@@ -189,7 +189,7 @@ def opened(given: Rows, form: str, folder: Path, *, relation: str, engine: str |
         connection().register("everybody", arrow)
         source = connection(), "everybody"
     elif form == "Parquet":
-        source = written(arrow, folder)
+        source = written(microseconds(arrow) if engine else arrow, folder)
     elif form == "CSV":
         source, types = as_csv(arrow, made, folder)
     units = [made[part] for part in made.units]
@@ -200,6 +200,14 @@ def opened(given: Rows, form: str, folder: Path, *, relation: str, engine: str |
 def connection() -> duckdb.DuckDBPyConnection:
     """One for all tables: they are opened in no time, and a question that was asked of a table is SQL already."""
     return duckdb.connect(config={"threads": 1})
+
+
+def microseconds(arrow: pa.Table) -> pa.Table:
+    """Spark reads no nanoseconds."""
+    kinds = {field.name: field.type for field in arrow.schema}
+    fine = {name: kind for name, kind in kinds.items() if pa.types.is_timestamp(kind) and kind.unit == "ns"}
+    kinds |= {name: pa.timestamp("us", kind.tz) for name, kind in fine.items()}
+    return arrow.cast(pa.schema(kinds.items()), safe=False)
 
 
 def written(arrow: pa.Table, folder: Path) -> list[Path]:
