@@ -46,7 +46,7 @@ def master() -> Iterator[str]:
 
 
 def test_no_unit_changes_more_than_is_claimed(master: str) -> None:
-    search = Search(engine=master, forms=("Parquet", "Parquet", "CSV"), count=6 if MINUTES else 1)
+    search = Search(engine=master, forms=("Parquet", "Parquet", "CSV"), bases=1, count=6 if MINUTES else 1)
     for seed in seeds(14, parts=5):
         for broken in search.broken(seed):
             add(f"neighbouring tables on Spark, {search.kind(seed)}", 1)
@@ -64,8 +64,9 @@ def test_any_expression_has_the_same_value_in_every_row(twice: tuple[Table, Tabl
     for seed in seeds(25, parts=2):
         asked = question(seed)
         answers: list[Any] = [asked.answer(rows) for rows in twice]
-        assert answers[0] == answers[1], (seed, str(asked))
-        add("expressions on Spark x rows", 0 if isinstance(answers[0], str) else ROWS)
+        refused = [isinstance(answer, str) for answer in answers]  # in words that name the engine's types
+        assert refused == [True, True] or answers[0] == answers[1], (seed, str(asked))
+        add("expressions on Spark x rows", 0 if refused[0] else ROWS)
 
 
 @pytest.mark.parametrize("name", ["a day without dashes", "a number with an underscore", "half a double"])
