@@ -41,7 +41,7 @@ bench: install
 # A long search for anything that breaks, on two cores; says at the end how many cases it ran: make fuzz MINUTES=25
 MINUTES ?= 10
 fuzz: install
-	LEASTNOISE_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz
+	LEASTNOISE_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz tests/engines/test_at_random.py
 
 # Table, release, denoise, page, killed at every stage, on small disks; shows the kills by stage: make soak MINUTES=60
 soak: install

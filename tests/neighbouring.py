@@ -97,14 +97,15 @@ class Search:
     kinds: tuple[str, ...] = tuple(queries.KINDS)
     forms: tuple[str, ...] = tables.FORMS
     engine: str | None = None
-    count: int = 5
+    bases: int = 3
+    count: int = 6
     run: Callable[[Query], Aggregate] = aggregate
 
     def broken(self, seed: int) -> Iterator[list[str]]:
-        """For the table and the query of this seed, the claims that each neighbour breaks."""
+        """For the query of this seed and some tables, the claims that each neighbour breaks."""
         chance = random.Random(seed)
-        given, relation, form = tables.rows(chance), chance.choice(tables.RELATIONS), chance.choice(self.forms)
-        ask = queries.ask(self.kind(seed), given.schema, chance)
+        schema, relation, form = tables.schema(chance), chance.choice(tables.RELATIONS), chance.choice(self.forms)
+        ask = queries.ask(self.kind(seed), schema, chance)
         with tempfile.TemporaryDirectory() as folder:
 
             def answer(rows: tables.Rows) -> tuple[Query, Aggregate | str]:
@@ -115,12 +116,14 @@ class Search:
                 except ReadingFailed:
                     return query, f"{form} fails"
 
-            try:
-                query, before = answer(given)
-            except InvalidParameter:  # a column of another type than the query takes
-                return
-            for named, other in tables.neighbours(given, relation, self.count, chance):
-                yield [f"{form}, {named}: {claim}" for claim in judged(query, before, answer(other)[1], named)]
+            for _base in range(self.bases):
+                given = tables.rows(schema, chance)
+                try:
+                    query, before = answer(given)
+                except InvalidParameter:  # a column of another type than the query takes
+                    return
+                for named, other in tables.neighbours(given, relation, self.count, chance):
+                    yield [f"{form}, {named}: {claim}" for claim in judged(query, before, answer(other)[1], named)]
 
     def kind(self, seed: int) -> str:
         return self.kinds[seed % len(self.kinds)]

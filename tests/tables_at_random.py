@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from leastnoise.tables import Table, table
 
 Row = dict[str, Any]
-FORMS = ("DuckDB", "DuckDB", "DuckDB", "Arrow", "pandas", "Parquet", "CSV")
+FORMS = (*["DuckDB"] * 8, "Arrow", "pandas", "Parquet", "CSV")
 RELATIONS = ("add-remove", "replace")
 NAMES = [
     "_unit", "code", "_hash", "bin", "select", 'a"b', "it's", "x.y", "two words", "${x}", "rows", "unit0", "by0",
@@ -148,11 +148,10 @@ def some_rows(made: Schema, count: int, chance: random.Random) -> list[Row]:
     ]
 
 
-def rows(chance: random.Random) -> Rows:
-    """A table of two to six units; some have many rows, and some rows have no unit."""
-    made = schema(chance)
+def rows(made: Schema, chance: random.Random) -> Rows:
+    """A table of two to eight units; some have many rows, and some rows have no unit."""
     pools = {part: cells(made.types[part], part, chance)[: chance.choice([4, 99])] for part in made.units}
-    units = [{part: chance.choice(pools[part]) for part in made.units} for _ in range(chance.randint(2, 6))]
+    units = [{part: chance.choice(pools[part]) for part in made.units} for _ in range(chance.randint(2, 8))]
     heavy = [chance.choice([1, 1, 2, 4, 12]) for _ in units]
     found = some_rows(made, chance.randint(5, 40), chance)
     for row in found:
@@ -189,7 +188,7 @@ def opened(given: Rows, form: str, folder: Path, *, relation: str, engine: str |
         connection().register("everybody", arrow)
         source = connection(), "everybody"
     elif form == "Parquet":
-        source = written(arrow, folder)
+        source = written(microseconds(arrow) if engine else arrow, folder)
     elif form == "CSV":
         source, types = as_csv(arrow, made, folder)
     units = [made[part] for part in made.units]
@@ -200,6 +199,14 @@ def opened(given: Rows, form: str, folder: Path, *, relation: str, engine: str |
 def connection() -> duckdb.DuckDBPyConnection:
     """One for all tables: they are opened in no time, and a question that was asked of a table is SQL already."""
     return duckdb.connect(config={"threads": 1})
+
+
+def microseconds(arrow: pa.Table) -> pa.Table:
+    """Spark reads no nanoseconds."""
+    kinds = {field.name: field.type for field in arrow.schema}
+    fine = {name: kind for name, kind in kinds.items() if pa.types.is_timestamp(kind) and kind.unit == "ns"}
+    kinds |= {name: pa.timestamp("us", kind.tz) for name, kind in fine.items()}
+    return arrow.cast(pa.schema(kinds.items()), safe=False)
 
 
 def written(arrow: pa.Table, folder: Path) -> list[Path]:

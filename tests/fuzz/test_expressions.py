@@ -33,10 +33,7 @@ def test_an_expression_is_refused_or_a_function_of_each_row(parts: dict[str, Tab
     for seed in seeds(60, parts=2):
         asked = question(seed)
         answer = checked(seed, asked, parts)
-        add(
-            "expressions refused" if isinstance(answer, str) else "expressions on DuckDB x rows",
-            1 if isinstance(answer, str) else ROWS,
-        )
+        add("expressions on DuckDB x rows", 0 if isinstance(answer, str) else ROWS)
 
 
 def checked(seed: int, asked: Question, parts: dict[str, Table]) -> dict[Any, int] | str:
