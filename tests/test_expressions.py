@@ -36,6 +36,7 @@ def rows():
             }
         ),
         unit="unit",
+        types={"day": "date"},  # a column of Python's dates has no type of its own
     )
 
 
