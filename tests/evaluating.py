@@ -51,10 +51,10 @@ class Question:
         return {key: int(value) for key, value in zip(bins, found.values, strict=True) if value}
 
 
-def question(seed: int, **grammar: Any) -> Question:
+def question(seed: int, *, kinds: tuple[str, ...] = ("boolean", *COLUMNS), **grammar: Any) -> Question:
     """The question of this seed."""
     chance = random.Random(seed)
-    kind = chance.choice(["boolean", "boolean", *grammar.get("columns", COLUMNS)])
+    kind = chance.choice(kinds)
     node = Grammar(chance, **grammar).draw(kind, chance.choice([1, 2, 2, 3, 4]))
     ways = ["where"] * (kind == "boolean") + ["sum"] * (kind in NUMBERS) + ["keys"] * (kind in KEYS)
     if not ways:

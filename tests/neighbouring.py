@@ -97,7 +97,7 @@ class Search:
     kinds: tuple[str, ...] = tuple(queries.KINDS)
     forms: tuple[str, ...] = tables.FORMS
     engine: str | None = None
-    bases: int = 3
+    bases: int = 1
     count: int = 6
     run: Callable[[Query], Aggregate] = aggregate
 

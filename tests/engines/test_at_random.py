@@ -46,7 +46,7 @@ def master() -> Iterator[str]:
 
 
 def test_no_unit_changes_more_than_is_claimed(master: str) -> None:
-    search = Search(engine=master, forms=("Parquet", "Parquet", "CSV"), bases=1, count=6 if MINUTES else 1)
+    search = Search(engine=master, forms=("Parquet", "Parquet", "CSV"), count=6 if MINUTES else 1)
     for seed in seeds(14, parts=5):
         for broken in search.broken(seed):
             add(f"neighbouring tables on Spark, {search.kind(seed)}", 1)
