@@ -17,7 +17,7 @@ from collections.abc import Callable
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from leastnoise.binning import EXACT, exactly, real
+from leastnoise.binning import EXACT, exactly, real, whole
 from leastnoise.engines import unique
 from leastnoise.errors import NotRowWise
 from leastnoise.expressions.tree import Call, Column, Literal, Node, Type, arguments, parts
@@ -123,6 +123,8 @@ def _value(node: Node, rows: ir.Table, names: dict[int, str]) -> ir.Value:
         return constant(node)
     if node.function in ARITHMETIC:
         return _arithmetic(node, [_value(part, rows, names) for part in node.arguments])
+    if node.function == "is null" and isinstance(node.arguments[0], Column):
+        return rows[node.arguments[0].name].isnull()
     given = [_enclosed(_settled(_value(part, rows, names), part), part, node) for part in node.arguments]
     if node.function == "cast":
         return _cast(given[0], node.arguments[0].type, node.type)
@@ -138,9 +140,8 @@ def _value(node: Node, rows: ir.Table, names: dict[int, str]) -> ir.Value:
 
 def _column(value: ir.Value, node: Column) -> ir.Value:
     """The column in the one type of its kind."""
-    kind = value.type()
-    if kind.is_unsigned_integer() and kind.nbytes == 8:
-        return value.try_cast("int64")
+    if node.type is Type.INTEGER:
+        return whole(value, node.name)
     if node.type is Type.REAL:
         return real(value, node.name)
     return value if node.type in (Type.OTHER, Type.DATE, Type.TIMESTAMP) else value.cast(KINDS[node.type])

@@ -30,7 +30,7 @@ class Type(Enum):
         """The type of a column, from its Ibis type."""
         if kind.is_boolean():
             return cls.BOOLEAN
-        if kind.is_integer():
+        if kind.is_integer() or (kind.is_decimal() and kind.scale == 0):  # Spark's unsigned numbers are such decimals
             return cls.INTEGER
         if kind.is_floating() or kind.is_decimal():
             return cls.REAL
