@@ -36,7 +36,8 @@ class Hostile:
 
 
 ODD: list[Any] = [
-    None, float("nan"), 7, 2**70, 2.5, True, "a", "\ud800", b"\xff", Decimal("1e999999999"), Decimal("sNaN"), Decimal(3),
+    None, float("nan"), 7, 2**70, 2.5, True, "a", "\ud800", b"\xff", Decimal("1e999999999"), Decimal("sNaN"),
+    Decimal(3),
     np.int8(5), np.float32(0.5), np.bool_(False), pd.NaT, pd.NA, date(1, 1, 1), datetime(9999, 12, 31, tzinfo=UTC),
     pd.Timestamp("2013-01-01 10:00", tz="Europe/Paris"), np.datetime64("NaT"), np.datetime64(2**62, "s"),
     {SECRET: 1}, [1, "a"], Hostile,
