@@ -180,7 +180,12 @@ def test_a_malformed_row_is_refused_and_nothing_of_it_is_written_anywhere(engine
     """Also where its unit is missing; of them, only that with an empty last field is whole."""
     for number, row in enumerate(MALFORMED):
         (tmp_path / f"{number}.csv").write_text(f"who,fare,n\n1,3,1\n{row}\n4,5,6\n")
-    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {
+        **os.environ,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "PYSPARK_SUBMIT_ARGS": "--conf spark.sql.shuffle.partitions=1 pyspark-shell",
+    }
     command = [sys.executable, "-c", SCRIPT, *engine]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=240)
     assert done.stdout.splitlines()[-1] == "done"
