@@ -151,6 +151,12 @@ class Spark:
         reader, paths = self._paths(files[:1], ())
         odd = units(files[0])
         kinds = {field.name: field.dataType for field in reader.parquet(*paths).schema}
+        replaced = [name for name in kinds if re.search(r"\$\{[^}:$ ]+\}", name)]
+        if replaced:  # by Hadoop, through whose settings the names of the columns go
+            raise UnknownSource(
+                f'Spark would put the value of a setting into the name of the column "{replaced[0]}", and read another '
+                "one. Rename the column, or use DuckDB."
+            )
         kinds |= dict.fromkeys((name for name in odd if name in kinds), LongType())
         kinds |= dict.fromkeys(folders, StringType())
         reader, paths = self._paths(files, folders)

@@ -1,0 +1,193 @@
+"""Rows enter Spark and DuckDB alike: text that is not read again, folders, times, collations; and nothing is logged."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ibis
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from ibis import _
+
+from attacks.test_entrance_attacks import TIMES
+from leastnoise.engines.spark import SETTINGS
+from leastnoise.errors import EngineUnavailable, UnknownSource
+from leastnoise.query import Query
+from leastnoise.tables import Table, table
+from leastnoise.testing import aggregate
+
+FOLDERS = [
+    "zone=5", "zone=05", "zone=a%20b", "zone=x%3D5", "zone=c d", "zone=e+f", "zone=__HIVE_DEFAULT_PARTITION__",
+    "zone=2013-01-01", "zone=é", "zone=%C3%BC", "zone=100%", "zone=a[1]", "zone={x,y}", "zone=b*",
+]  # fmt: skip
+VALUES = {"5", "05", "a b", "x=5", "c d", "e+f", None, "2013-01-01", "é", "ü", "100%", "a[1]", "{x,y}", "b*"}
+CANARY = "canary424242"
+
+
+def found(query: Query) -> dict[Any, int]:
+    answer = aggregate(query)
+    keys = answer.keys if answer.keys is not None else range(len(answer.values))
+    return dict(zip(keys, answer.values.tolist(), strict=True))
+
+
+def alike(source: Any, ask: Callable[[Table], Query], cluster: Any, **options: Any) -> dict[Any, int]:
+    """What both engines find, which must be the same."""
+    embedded, distributed = (
+        found(ask(table(source, engine=engine, **options))) for engine in ("duckdb", cluster.master)
+    )
+    assert embedded == distributed
+    return embedded
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_folders_are_text_and_named_alike(kind: str, tmp_path: Path, session, cluster) -> None:
+    root = tmp_path / "odd [1] 50% + folder"
+    for number, name in enumerate(FOLDERS):
+        (root / name).mkdir(parents=True)
+        rows = pa.table({"who": [str(number)]})
+        if kind == "parquet":
+            pq.write_table(rows, root / name / "some rows.parquet")
+        else:
+            (root / name / "some rows.csv").write_text(f"who\n{number}\n")
+    keys = alike(root, lambda t: t.histogram("zone", max_rows=1, nulls="bin"), cluster, unit="who")
+    assert keys == dict.fromkeys(VALUES, 1)
+    numbers = alike(
+        root, lambda t: t.histogram("zone", keys=[5], max_rows=1), cluster, unit="who", types={"zone": "int"}
+    )
+    assert numbers == {0: 2}
+    assert alike(root, lambda t: t.count_units(), cluster, unit="zone") == {0: len(FOLDERS) - 1}
+
+
+def test_one_folder_does_not_change_the_schema(tmp_path: Path, session, cluster) -> None:
+    (tmp_path / "zone=__HIVE_DEFAULT_PARTITION__").mkdir()
+    pq.write_table(pa.table({"who": [1]}), tmp_path / "zone=__HIVE_DEFAULT_PARTITION__" / "rows.parquet")
+    for engine in ("duckdb", cluster.master):
+        assert table(tmp_path, unit="who", engine=engine).rows["zone"].type().is_string()
+
+
+def test_nothing_in_a_text_or_a_name_is_substituted(tmp_path: Path, session, cluster) -> None:
+    """A condition that is checked and then replaced could be any condition."""
+    text, name = "${spark.app.name}", "${env:PATH}"
+    rows = pa.table({"who": range(4), "s": [text, "a", "leastnoise tests", text], name: [1, 1, 1, 2]})
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    session.conf.set("spark.sql.variable.substitute", "true")
+    kept = alike(
+        tmp_path / "rows.parquet",
+        lambda t: t.where(_.s == text).histogram(name, keys=[1, 2], max_rows=1),
+        cluster,
+        unit="who",
+    )
+    assert kept == {0: 1, 1: 1}
+    pq.write_table(pa.table({"who": [1], "${user.home}": [1]}), tmp_path / "rows.parquet")
+    with pytest.raises(UnknownSource, match="Rename the column"):
+        table(tmp_path / "rows.parquet", unit="who", engine=cluster.master)
+
+
+def test_settings_that_somebody_changes_are_set_again_before_a_run(tmp_path: Path, session, cluster) -> None:
+    rows = pa.table({"who": [1, 2], "s": ["a\\nb", "a\nb"], "t": pa.array([0, 1], pa.timestamp("us", "UTC"))})
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    opened = table(tmp_path / "rows.parquet", unit="who", engine=cluster.master)
+    query = opened.where((_.s == "a\\nb") & (_.t.hour() == 0)).count(max_rows=1)
+    others = {"spark.sql.session.timeZone": "Asia/Tokyo", "spark.sql.parser.escapedStringLiterals": "true"}
+    for name, value in others.items():
+        session.conf.set(name, value)
+    assert found(query) == {0: 1}
+    assert {name: session.conf.get(name) for name in SETTINGS} == SETTINGS
+
+
+def test_a_setting_that_cannot_be_set_is_an_error_before_any_row(session, cluster, monkeypatch, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"who": [1]}), tmp_path / "rows.parquet")
+    query = table(tmp_path / "rows.parquet", unit="who", engine=cluster.master).count(max_rows=1)
+    monkeypatch.setitem(SETTINGS, "spark.sql.session.timeZone", "Nowhere/Land")
+    with pytest.raises(EngineUnavailable, match=r"spark\.sql\.session\.timeZone"):
+        aggregate(query)
+
+
+@pytest.fixture(scope="module")
+def times(tmp_path_factory: pytest.TempPathFactory, session, cluster) -> tuple[Table, Table]:
+    path = tmp_path_factory.mktemp("times") / "rows.parquet"
+    pq.write_table(pa.table({"who": range(9), **TIMES}), path)
+    return table(path, unit="who"), table(path, unit="who", engine=cluster.master)
+
+
+@pytest.mark.parametrize("column", ["day", "us", "zoned", "ms", "ns"])
+def test_extreme_days_and_times_are_null_on_both_engines(column: str, times: tuple[Table, Table]) -> None:
+    for rows in times:
+        whole = 6 if column == "ns" else 3
+        for unit in ("Y", "Q", "M", "W"):
+            assert found(rows.where(_[column].truncate(unit).notnull()).count(max_rows=1)) == {0: whole}, unit
+    for part in ("year", "month", "day", "week_of_year", "day_of_year"):
+        asked = [rows.derive(y=lambda t, part=part: getattr(t[column], part)()) for rows in times]
+        embedded, distributed = (found(rows.histogram("y", max_rows=1, nulls="bin")) for rows in asked)
+        assert embedded == distributed, part
+        assert embedded[None] == 9 - whole
+    assert times[0].check() == times[1].check()
+
+
+def test_nanoseconds_are_cut_alike(times: tuple[Table, Table]) -> None:
+    for rows in times:
+        moments = [f"1969-12-31 23:59:59.99999{last}" for last in (8, 9)]
+        moments += [f"1970-01-01 00:00:00.00000{last}" for last in (0, 1, 2)]
+        later = [rows.where(_.ns >= ibis.timestamp(moment)) for moment in moments]
+        assert [found(kept.count(max_rows=1))[0] for kept in later] == [6, 5, 2, 1, 0]
+
+
+def test_collated_texts_are_equal_where_their_bytes_are(session) -> None:
+    frame = session.sql(
+        "SELECT who COLLATE UTF8_LCASE AS who, zone COLLATE UNICODE_CI AS `the zone` FROM VALUES "
+        "('a', 'Mine'), ('A', 'mine'), ('b', 'mine') t(who, zone)"
+    )
+    frame.createOrReplaceTempView("collated")
+    for source in (frame, ibis.pyspark.connect(session).table("collated")):
+        rows = table(source, unit="who")
+        assert found(rows.histogram("the zone", max_rows=1)) == {"Mine": 1, "mine": 2}
+        assert found(rows.count_units()) == {0: 3}
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from leastnoise.errors import ReadingFailed
+from leastnoise.tables import table
+from leastnoise.testing import aggregate
+engine = sys.argv[1]
+if len(sys.argv) == 3:  # a session that somebody else started, with its ordinary log
+    from pyspark.sql import SparkSession
+    SparkSession.builder.master(engine).config("spark.ui.enabled", "false").getOrCreate()
+for path in sorted(Path().glob("*.csv")):
+    rows = table(path, unit="who", engine=engine, types={"n": "float"})
+    for query in (
+        rows.count(max_rows=1), rows.histogram("fare", keys=["3"], max_rows=1),
+        rows.vector_sum("n", clip_norm=1, max_rows=1),
+    ):
+        try:
+            aggregate(query)
+        except ReadingFailed as error:
+            print("refused:", error)
+print("done")
+"""
+MALFORMED = [f"{CANARY},2", f"{CANARY},2,3,4", f'{CANARY},"2,3', f",{CANARY},", f",{CANARY}"]
+
+
+@pytest.mark.parametrize("engine", [["duckdb"], ["local[1]"], ["local[1]", "theirs"]])
+def test_a_malformed_row_is_refused_and_nothing_of_it_is_written_anywhere(engine: list[str], tmp_path: Path) -> None:
+    """Also where its unit is missing; of them, only that with an empty last field is whole."""
+    for number, row in enumerate(MALFORMED):
+        (tmp_path / f"{number}.csv").write_text(f"who,fare,n\n1,3,1\n{row}\n4,5,6\n")
+    environment = {
+        **os.environ,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "PYSPARK_SUBMIT_ARGS": "--conf spark.sql.shuffle.partitions=1 pyspark-shell",
+    }
+    command = [sys.executable, "-c", SCRIPT, *engine]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    assert done.stdout.splitlines()[-1] == "done"
+    assert done.stdout.count("refused:") == 12
+    assert CANARY not in done.stdout + done.stderr
