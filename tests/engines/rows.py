@@ -88,6 +88,7 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
     "text keys": lambda t: t.histogram("zone", keys=ZONES, max_rows=4, nulls="bin"),
     "product": lambda t: t.histogram("zone", "flag", keys=[ZONES, [False, True]], max_rows=4, max_bins=2),
     "unknown keys": lambda t: t.histogram("zone", "flag", max_rows=4, max_per_bin=2, max_bins=3),
+    "unknown numbers": lambda t: t.histogram("whole", max_rows=2, nulls="bin"),
     "unknown days": lambda t: t.histogram("day", max_rows=2, max_per_bin=1, nulls="bin"),
     "edges": lambda t: t.histogram("value", keys=Edges((-10.0, 0.1, 0.2, 7.7, 50.0, 1e9)), max_rows=4),
     "days": lambda t: t.histogram("day", keys=Days(date(1969, 1, 1), date(2011, 1, 1)), max_rows=4),
