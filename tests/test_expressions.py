@@ -275,3 +275,25 @@ def test_an_expression_too_deep_or_too_wide_is_refused(rows):
 def test_nan_is_missing_in_what_is_computed(rows):
     infinite = rows.derive(made=lambda t: t.x - t.x)  # infinity minus infinity
     assert aggregate(infinite.where("made is null").count(max_rows=1)).values.tolist() == [2]
+
+
+@pytest.mark.parametrize("constant", ["2", "'a'", "true", "DATE '2013-01-01'", "cast(null as bigint)", "1 + 1"])
+def test_a_constant_is_a_column_like_any_other(rows, constant):
+    found = aggregate(rows.derive(made=constant).histogram("made", max_rows=1, nulls="bin"))
+    assert found.values.tolist() == [4]
+
+
+def test_parts_keep_their_meaning_inside_comparisons(rows):
+    """Ibis writes (NOT b) = c without its parentheses."""
+    flags = {2**62: True, -7: False, 0: True, 5: False}
+    for text, meaning in {
+        "(not flag) = (n = 5)": lambda flag, n: (not flag) == (n == 5),
+        "(flag is not distinct from (n = 0)) = flag": lambda flag, n: (flag == (n == 0)) == flag,
+        "(n in (0, 5)) = flag": lambda flag, n: (n in (0, 5)) == flag,
+        "(not flag) is not null": lambda flag, n: True,
+        "(flag and flag) in (true)": lambda flag, n: flag,
+        "(n is null) in (false)": lambda flag, n: True,
+        "(not flag) in (true)": lambda flag, n: not flag,
+    }.items():
+        found = aggregate(rows.where(text).histogram("n", max_rows=1))
+        assert sorted(found.keys) == sorted(n for n, flag in flags.items() if meaning(flag, n)), text

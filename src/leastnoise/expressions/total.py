@@ -44,6 +44,8 @@ def with_column(rows: ir.Table, root: Node, name: str) -> ir.Table:
     if isinstance(root, Column):
         return rows.mutate(**{name: rows[root.name]})
     staged, value = _staged(rows, root)
+    if isinstance(root, Literal):  # a bare number in GROUP BY would be a place
+        value = _coalesce(value, constant(Literal(None, root.type)))
     return staged.mutate(**{name: value}).select(*dict.fromkeys((*rows.columns, name)))
 
 
@@ -178,7 +180,8 @@ def _in(value: Any, node: Call) -> Any:
 def _truncate(value: Any, node: Call) -> Any:
     unit = node.arguments[1]
     assert isinstance(unit, Literal)
-    return value.truncate(UNITS[str(unit.value)]).cast(KINDS[node.type])
+    # As a time, because Spark makes one of a truncated date, and Ibis does not know it.
+    return value.cast("timestamp(6)").truncate(UNITS[str(unit.value)]).cast(KINDS[node.type])
 
 
 ARITHMETIC: dict[str, Callable[..., Any]] = {
@@ -232,10 +235,10 @@ def _settled(value: Any, node: Node) -> Any:
 
 
 def _enclosed(value: Any, node: Node, parent: Call) -> Any:
-    """Ibis writes NOT (b) = c for (NOT b) = c, which means NOT (b = c): such a part goes into a function that changes
-    nothing."""
-    bare = isinstance(node, Call) and node.function in ("not", "in", "like", "is not distinct from", "xor")
-    return _coalesce(value, constant(Literal(None, Type.BOOLEAN))) if bare and parent.function not in JOINING else value
+    """Ibis writes NOT (b) = c for (NOT b) = c, which means NOT (b = c), and b IS NULL IN (...), which means nothing: a
+    truth inside such a call goes into a function that changes nothing."""
+    bare = isinstance(node, Call) and node.type is Type.BOOLEAN and parent.function not in JOINING
+    return _coalesce(value, constant(Literal(None, Type.BOOLEAN))) if bare else value
 
 
 def _balanced(join: Callable[[Any, Any], Any]) -> Callable[..., Any]:
