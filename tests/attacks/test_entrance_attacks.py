@@ -21,6 +21,7 @@ import pytest
 from ibis import _
 
 from leastnoise import errors
+from leastnoise.domain import Days
 from leastnoise.engines.cells import convert
 from leastnoise.tables import table
 from leastnoise.testing import aggregate
@@ -307,3 +308,22 @@ def test_a_pipe_in_the_temporary_folder_is_not_waited_for(tmp_path: Path) -> Non
     )  # fmt: skip
     assert done.stdout.split() == ["refused"] * 3
     assert (tmp_path / "leastnoise-x" / "in-use").exists()
+
+
+@pytest.mark.parametrize("form", ["Arrow", "Parquet", "lazy Polars"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Rome"])
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times_of_every_unit_and_zone_do_not_fail(unit: str, zone: str | None, form: str, tmp_path: Path) -> None:
+    """Readers make microseconds of them, and would fail where that overflows."""
+    largest = 2**53 if unit == "s" else 2**62  # Parquet holds no seconds, and pyarrow makes milliseconds of them
+    unit = "ms" if unit == "s" and form == "lazy Polars" else unit
+    rows = pa.table({"who": range(4), "t": pa.array([0, largest, -largest, None], pa.timestamp(unit, zone))})
+    source: Any = pl.from_arrow(rows).lazy() if form == "lazy Polars" else rows
+    if form == "Parquet":
+        source = tmp_path / "rows.parquet"
+        pq.write_table(rows, source)
+    opened = table(source, unit="who")
+    found = aggregate(opened.histogram("t", keys=Days("1970-01-01", "1970-01-03"), max_rows=1)).values
+    assert found.tolist() == [1, 0]
+    within = 2 if unit == "ns" else 0  # 2^62 ns are in the year 2116, and -2^62 in 1823
+    assert aggregate(opened.where("t IS NOT NULL").count(max_rows=1)).values.tolist() == [1 + within]

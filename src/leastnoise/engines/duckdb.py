@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 from leastnoise import storage
 from leastnoise.engines import partitions, reading, unique
 from leastnoise.engines.checksums import verify
+from leastnoise.engines.frames import zoneless
 from leastnoise.engines.headers import header, separator
 from leastnoise.engines.progress import shown
-from leastnoise.engines.times import units
+from leastnoise.engines.times import has_odd_times
 from leastnoise.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -68,24 +69,25 @@ class DuckDB:
         if not files[0].lower().endswith(".parquet"):
             told = as_text(header(files[0]), files[0])
             return reading(lambda: self.backend.read_csv(paths, **hive, **told), files)
-        if "milliseconds" in reading(lambda: units(files[0]), files).values():
+        if reading(lambda: has_odd_times(files[0]), files):
             return reading(lambda: self._through_arrow(files, folders), files)
         return reading(lambda: self.backend.read_parquet(paths, **hive), files)
 
     def _through_arrow(self, files: list[str], folders: tuple[str, ...]) -> ir.Table:
-        """Milliseconds as they are: DuckDB's own reader makes microseconds of them, and fails where that overflows."""
+        """Times as they are: DuckDB's own reader makes microseconds of milliseconds, and fails where that overflows."""
         import pyarrow as pa
         from pyarrow import dataset
 
         named = pa.schema([(name, pa.string()) for name in folders])
-        rows = dataset.dataset(
-            files,
-            format="parquet",
-            partitioning=dataset.partitioning(named, flavor="hive") if folders else None,
-            partition_base_dir=partitions.base(files[0]) if folders else None,
-        )
+        how: dict[str, Any] = {
+            "format": "parquet",
+            "partitioning": dataset.partitioning(named, flavor="hive") if folders else None,
+            "partition_base_dir": partitions.base(files[0]) if folders else None,
+        }
+        found = dataset.dataset(files, **how).schema
+        plain = pa.schema([field.with_type(zoneless(field.type)) for field in found])
         name = unique("rows")
-        self.backend.con.register(name, rows)
+        self.backend.con.register(name, dataset.dataset(files, schema=plain, **how))
         return self.binary(self.backend.table(name))
 
     def binary(self, rows: ir.Table) -> ir.Table:

@@ -75,8 +75,10 @@ def _polars(frame: Any, types: Mapping[str, str]) -> Frame:
     if hasattr(frame, "collect") and any(name in types for name in objects):
         frame = frame.collect()
     if hasattr(frame, "collect"):
-        empty = [pl.col(name).cast(pl.String) for name, kind in schema.items() if kind == pl.Null]
-        lazy = frame.drop(objects).with_columns(empty) if objects or empty else frame
+        plain = [pl.col(name).cast(pl.String) for name, kind in schema.items() if kind == pl.Null]
+        zoned = [name for name, kind in schema.items() if isinstance(kind, pl.Datetime) and kind.time_zone]
+        plain += [pl.col(name).dt.convert_time_zone("UTC").dt.replace_time_zone(None) for name in zoned]
+        lazy = frame.drop(objects).with_columns(plain) if objects or plain else frame
         return Frame(lazy, undeclared=tuple(objects), lazy=True)
     rows = frame.drop(objects).to_arrow()
     columns = dict(zip(rows.column_names, rows.columns, strict=True))
@@ -101,18 +103,24 @@ def _framed(columns: dict[str, Any], objects: list[str], types: Mapping[str, str
     )
 
 
+def zoneless(kind: Any) -> Any:
+    """An Arrow type; of a time with a zone, the one without. DuckDB makes microseconds of seconds and milliseconds with
+    a zone while it scans, and fails at those that are out of range; nanoseconds with one it does not know."""
+    import pyarrow as pa
+
+    return pa.timestamp(kind.unit) if pa.types.is_timestamp(kind) and kind.tz else kind
+
+
 def _plain(rows: Any) -> Any:
     """A column without any value has no type in Arrow; it is text here, so that being empty is no mistake. A dictionary
-    would be an enumeration of the values that people have; its column is what it stands for. Seconds and milliseconds
-    with a zone lose it, and are instants in UTC as before: DuckDB would make microseconds of them while it scans, and
-    fail at those that are out of range. Without a zone they enter as they are."""
+    would be an enumeration of the values that people have; its column is what it stands for. Times lose
+    their zone, and are instants in UTC as before."""
     import pyarrow as pa
 
     for place, field in enumerate(rows.schema):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         kind = pa.string() if pa.types.is_null(kind) else kind
-        if pa.types.is_timestamp(kind) and kind.tz and kind.unit in ("s", "ms"):
-            kind = pa.timestamp(kind.unit)
+        kind = zoneless(kind)
         if kind != field.type:
             rows = rows.set_column(place, field.name, rows.column(place).cast(kind))
     return rows

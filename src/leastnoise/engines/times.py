@@ -17,3 +17,12 @@ def units(file: str) -> dict[str, str]:
         if told["Type"] == "Timestamp" and told["timeUnit"] != "microseconds":
             found[column.path] = told["timeUnit"]
     return found
+
+
+def has_odd_times(file: str) -> bool:
+    """Whether a Parquet file has times that DuckDB's own reader fails at or does not know."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = [kind for kind in pq.read_schema(file).types if pa.types.is_timestamp(kind)]
+    return "milliseconds" in units(file).values() or any(kind.unit == "ns" and kind.tz for kind in kinds)
