@@ -22,8 +22,8 @@ from peers import Failed, Late, Peer
 from stopwatch import Contestant, human, race
 
 import leastnoise as ln
-from leastnoise.calibrate.algorithm import algorithm_1
 from leastnoise.errors import LeastnoiseError
+from leastnoise.privacy.calibration.algorithm import algorithm_1
 
 DATA = Path(os.environ.get("LEASTNOISE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 PEERS = ("dp_accounting", "autodp", "diffprivlib", "pydp", "opendp")

@@ -15,8 +15,8 @@ import peers
 from findings import Findings, Headline, Table, timings
 from stopwatch import Contestant, race
 
-from leastnoise.noise.gaussian import rounded_gaussian
-from leastnoise.noise.laplace import two_sided_geometric
+from leastnoise.curator.noise.gaussian import rounded_gaussian
+from leastnoise.curator.noise.laplace import two_sided_geometric
 
 PEERS = {"opendp": 1000, "pydp": 10_000, "diffprivlib": 10_000}  # draws a lap, so that a lap is some ten ms
 FLOOR = "numpy standard_normal"

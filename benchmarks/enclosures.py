@@ -11,20 +11,20 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx, fmpq
 
-from leastnoise.noise import quantile
-from leastnoise.noise.gaussian import ABSOLUTE_NORMAL
-from leastnoise.noise.laplace import EXPONENTIAL
+from leastnoise.curator.noise import inverse_cdf
+from leastnoise.curator.noise.gaussian import ABSOLUTE_NORMAL
+from leastnoise.curator.noise.laplace import EXPONENTIAL
 
 
-def worst_ratio(law: quantile.Law, scale: Fraction, points: int, rng: np.random.Generator) -> float:
+def worst_ratio(law: inverse_cdf.Law, scale: Fraction, points: int, rng: np.random.Generator) -> float:
     """The largest |error| / slack over prefixes spread evenly over the octaves, each at one of its ends."""
-    octave = rng.integers(quantile.LOWEST, 63, points)
+    octave = rng.integers(inverse_cdf.LOWEST, 63, points)
     u = (np.int64(1) << octave) + (rng.random(points) * 2.0**octave).astype(np.int64)
-    whole, part, slack = quantile._Fast.of(law, scale).enclosures(u)
+    whole, part, slack = inverse_cdf._Fast.of(law, scale).enclosures(u)
     worst = 0.0
     with ctx.workprec(160):
         for v, w, p, s in zip(u.tolist(), whole.tolist(), part.tolist(), slack.tolist(), strict=True):
-            exact = quantile.exact(law, scale, arb(fmpq(v + (v & 1), 2**63)))
+            exact = inverse_cdf.exact(law, scale, arb(fmpq(v + (v & 1), 2**63)))
             worst = max(worst, float(abs(exact - fmpq(1, 2) - w - arb(p)) / s))
     return worst
 

@@ -19,7 +19,7 @@ from ledger import fill
 from stopwatch import Contestant, race
 
 import leastnoise as ln
-from leastnoise.noise.gaussian import rounded_gaussian
+from leastnoise.curator.noise.gaussian import rounded_gaussian
 
 Maker = Callable[[int, Path], Contestant]
 

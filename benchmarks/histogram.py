@@ -16,7 +16,7 @@ import peers
 from findings import Findings, Headline, Table, timings
 from stopwatch import Contestant, Timing, race
 
-from leastnoise.tables import table
+from leastnoise.curator.table import table
 
 BINS, KEPT = 10_000, 10
 PEERS = ("opendp", "tumult", "pipeline_dp")

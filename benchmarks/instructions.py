@@ -16,7 +16,7 @@ from findings import Findings, Table
 
 WARM = """
 import numpy as np, leastnoise as ln
-from leastnoise.noise.gaussian import rounded_gaussian as draw
+from leastnoise.curator.noise.gaussian import rounded_gaussian as draw
 normal, epsilon = np.random.default_rng(1).standard_normal, np.geomspace(1e-3, 10, 4096)
 normal(8192), draw(2.0**20, 8192), ln.sigma(epsilon=1, delta=1e-6), ln.sigma(epsilon=epsilon, delta=1e-6)
 """

@@ -13,9 +13,9 @@ from findings import Findings, Headline, Table, timings
 from stopwatch import human, race
 
 import leastnoise as ln
-from leastnoise.budget import ledger
-from leastnoise.budget.account import Cost
-from leastnoise.budget.ledger import Head, Row
+from leastnoise.curator.budget import ledger
+from leastnoise.curator.budget.ledger import Head, Row
+from leastnoise.curator.budget.privacy_filter import Cost
 
 ENTRIES = 100_000
 COUNTS = np.arange(10)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from findings import Findings, Headline, Table, timings
 from stopwatch import race
 
-from leastnoise.tables import table
+from leastnoise.curator.table import table
 
 READ, MEAN = "bare read", "leastnoise vector_mean"
 

@@ -25,7 +25,9 @@ import pyarrow.parquet as pq
 
 import bombs
 import leastnoise as ln
-from leastnoise import cli_tables, errors, files
+from leastnoise import errors
+from leastnoise.cli import tables
+from leastnoise.curator import column_files
 from leastnoise.graphs import Graph
 from leastnoise.testing import aggregate
 
@@ -47,14 +49,14 @@ def book(path: str) -> Any:
 
 Door = Callable[[str], Any]
 COLUMN: dict[str, Door] = {
-    "numbers": lambda path: len(files.read_column(path, column="n", kind="int")),
-    "words": lambda path: len(files.read_column(path, column="who", kind="int")),
+    "numbers": lambda path: len(column_files.read_column(path, column="n", kind="int")),
+    "words": lambda path: len(column_files.read_column(path, column="who", kind="int")),
 }
 PLACES: dict[str, Door] = {
     "nodes by number": lambda path: Graph.from_parquet(path, "edges", node="n").size,
     "nodes by name": lambda path: Graph.from_parquet(path, "edges", node="who").size,
     "edges": lambda path: Graph.from_parquet("nodes", path, ends=("n", "n")).size,
-    "keys": lambda path: len(cli_tables._public_column(path, "who")),
+    "keys": lambda path: len(tables._public_column(path, "who")),
     "load": lambda path: type(ln.load(path)).__name__,
 }
 

@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb, ctx, fmpq
 from scipy.stats import chi2
 
-from leastnoise.noise import entropy
+from leastnoise.curator.noise import entropy
 
 FALSE_ALARM = 1e-6
 

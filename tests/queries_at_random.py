@@ -8,9 +8,9 @@ from datetime import date, datetime
 from types import SimpleNamespace
 from typing import Any
 
+from leastnoise.curator.query import Query
+from leastnoise.curator.table import Table, lattice
 from leastnoise.domain import Days, Edges, Hours
-from leastnoise.query import Query
-from leastnoise.tables import Table, lattice
 from tables_at_random import TEXTS, Schema
 
 Ask = Callable[[Table], Query]

@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import leastnoise as ln
-from leastnoise import storage
-from leastnoise.tables import table  # imported before the fork; no engine is started here
+from leastnoise._support import atomic_files
+from leastnoise.curator.table import table  # imported before the fork; no engine is started here
 
 SHARE = 1e-4
 STAGES = ("start", "table", "release", "save", "denoise", "save estimate", "page")
@@ -104,7 +104,7 @@ def check(folder: Path) -> tuple[int, int]:
 
 
 def soak(folder: Path, seconds: float, seed: int) -> dict[str, object]:
-    chance, storage.STALE = random.Random(seed), -1.0
+    chance, atomic_files.STALE = random.Random(seed), -1.0
     prepare(folder)
     end, rounds, published, paid = time.monotonic() + seconds, 0, 0, 0
     kills = dict.fromkeys(STAGES, 0)

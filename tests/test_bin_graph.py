@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leastnoise import errors
-from leastnoise.bin_graph import bin_graph
 from leastnoise.domain import Domain, IntegerRange, Keys, Lattice
 from leastnoise.graphs import Graph
+from leastnoise.graphs.of_bins import bin_graph
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leastnoise.curator.table import table
 from leastnoise.domain import Days, Domain, Edges, Hours, IntegerRange, Keys, Lattice, OrNull, Steps
-from leastnoise.tables import table
 from leastnoise.testing import aggregate
 
 WHOLE = st.one_of(st.none(), st.integers(-20, 20), st.integers(-(2**63), 2**63 - 1))

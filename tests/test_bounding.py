@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import reference
-from leastnoise import bounding
-from leastnoise.tables import table
+from leastnoise.curator.aggregate import bounding
+from leastnoise.curator.table import table
 from leastnoise.testing import aggregate
 
 UNITS = st.one_of(st.integers(-5, 5), st.integers(-(2**63), 2**63 - 1), st.sampled_from([2**32, -(2**32), 2**40]))
@@ -199,7 +199,7 @@ def test_passes_over_classes_of_units_add_up(monkeypatch, parts):
 def test_little_memory_means_passes():
     rows = table(pd.DataFrame({"unit": range(300_000), "bin": 0}), unit="unit", memory_limit="64MB")
     query = rows.histogram("bin", keys=range(2), max_rows=10)
-    from leastnoise.query import _coded
+    from leastnoise.curator.query import _coded
 
     assert rows.source.engine.passes(_coded(query), unit=["unit"], kept=10) > 1
     assert aggregate(query).values.tolist() == [300_000, 0]

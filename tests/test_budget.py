@@ -19,10 +19,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import leastnoise as ln
-from leastnoise import errors, mechanism, recipe
-from leastnoise.budget import account, charge, ledger
-from leastnoise.noise import entropy
-from leastnoise.sensitivity import Limits
+from leastnoise import errors
+from leastnoise.curator import mechanism
+from leastnoise.curator.budget import charge, ledger, privacy_filter
+from leastnoise.curator.noise import entropy
+from leastnoise.privacy import noise_choice
+from leastnoise.privacy.sensitivity import Limits
 
 COUNTS = np.array([120, 0, 45])
 ONE_ROW = Limits.of(max_rows=1, bins=None)
@@ -111,9 +113,11 @@ def test_a_share_pays_for_its_noise_and_no_less_noise_would_do(
 ) -> None:
     """(charged/sigma)^2 <= share * mu_limit^2 in exact rationals, the grid's charge included; one ulp less fails."""
     terms = terms_of(epsilon=epsilon, delta=delta)
-    paid = terms.gaussian_share(account.share_of(share))
+    paid = terms.gaussian_share(privacy_filter.share_of(share))
     squared = terms.mu_squared_for(paid)
-    made = recipe.choose(bins=bins, whole=whole, sensitivity=sensitivity, mu_squared=squared, mechanism="gaussian")
+    made = noise_choice.choose(
+        bins=bins, whole=whole, sensitivity=sensitivity, mu_squared=squared, mechanism="gaussian"
+    )
     charged, sigma = Fraction(made.charged), Fraction(made.scale)
     assert charged >= Fraction(sensitivity) + (0 if whole else Fraction(made.grid) * Fraction(int(bins**0.5)))
     assert (charged / sigma) ** 2 <= squared
@@ -134,9 +138,9 @@ def phi(x: Any) -> Any:
     return (-x / arb(2).sqrt()).erfc() / 2
 
 
-def terms_of(**limits: Any) -> account.Terms:
+def terms_of(**limits: Any) -> privacy_filter.Terms:
     named = {"pure_epsilon": 0, "threshold_delta": 0, "unit": None, "table": None, "neighbours": None}
-    return account.Terms.of(**(named | limits))
+    return privacy_filter.Terms.of(**(named | limits))
 
 
 @given(epsilon=st.floats(1e-3, 50), delta=st.floats(1e-100, 0.9), sensitivity=st.floats(1e-6, 1e6))
@@ -145,7 +149,7 @@ def test_the_limit_is_proved_and_its_own_calibration_fits(epsilon: float, delta:
     assert terms.is_proved()
     sigma = ln.sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
     cost = terms.gaussian_cost(sensitivity=sensitivity, sigma=sigma).gaussian
-    assert account.ATOMS * (1 - 3e-12) < cost <= account.ATOMS
+    assert privacy_filter.ATOMS * (1 - 3e-12) < cost <= privacy_filter.ATOMS
     assert is_private(epsilon, terms.mu, delta)
     assert not is_private(epsilon, terms.mu * (1 + Fraction(1, 2**90)), delta)
 
@@ -179,7 +183,7 @@ def test_a_cost_is_never_less_than_the_truth(sensitivity: float, scale: float, c
     ):
         assert 0 <= Fraction(paid, whole) - truth / cap <= max(truth / cap, 1) / 10**27
     as_mu = plain.laplace_cost(l1_sensitivity=sensitivity, scale=scale).gaussian
-    assert Fraction(as_mu, account.ATOMS) * plain.mu**2 >= Fraction(ln.PureDP(ratio).to_gaussian().mu) ** 2  # type: ignore[arg-type]
+    assert Fraction(as_mu, privacy_filter.ATOMS) * plain.mu**2 >= Fraction(ln.PureDP(ratio).to_gaussian().mu) ** 2  # type: ignore[arg-type]
 
 
 @given(
@@ -198,14 +202,18 @@ def test_reserves_are_taken_off_the_limit_by_the_formula(
     assert not is_private(terms.epsilon - terms.pure_epsilon, terms.mu * (1 + Fraction(1, 10**9)), left)
 
 
-@given(share=st.fractions(account.LEAST_SHARE, 1))
+@given(share=st.fractions(privacy_filter.LEAST_SHARE, 1))
 def test_what_is_printed_as_left_can_be_typed(share: Fraction) -> None:
-    assert share * (1 - Fraction(1, 2**51)) - Fraction(1, 10**30) <= account.share_of(account.spendable(share)) <= share
+    assert (
+        share * (1 - Fraction(1, 2**51)) - Fraction(1, 10**30)
+        <= privacy_filter.share_of(privacy_filter.spendable(share))
+        <= share
+    )
 
 
 @given(squared=st.fractions(Fraction(1, 10**12), 10_000))
 def test_laplace_charged_as_mu_costs_no_more_than_its_share(squared: Fraction) -> None:
-    epsilon = account.pure_epsilon_of(squared)
+    epsilon = privacy_filter.pure_epsilon_of(squared)
     assert Fraction(ln.PureDP(epsilon).to_gaussian().mu) ** 2 <= squared
     assert Fraction(ln.PureDP(epsilon * (1 + 1e-12)).to_gaussian().mu) ** 2 > squared
 
@@ -328,10 +336,10 @@ def test_the_chance_that_a_lone_bin_shows_is_paid_for(rows: tuple[int, int], nei
     """Against a brute force over every way to spread one person's rows over bins of their own."""
     from scipy.stats import norm
 
-    from leastnoise import thresholds
+    from leastnoise.privacy import partition_selection
 
     limits = Limits.of(max_rows=rows[0], max_per_bin=rows[1], bins=None)
-    cut = thresholds.within_chance(limits=limits, sigma=7.3, chance=1e-4, neighbours=neighbours)
+    cut = partition_selection.within_chance(limits=limits, sigma=7.3, chance=1e-4, neighbours=neighbours)
     worst = {
         at_least: max(
             1 - np.prod([norm.cdf((at_least - 0.5 - c) / 7.3) for c in counts]) for counts in partitions(*rows)
@@ -340,7 +348,7 @@ def test_the_chance_that_a_lone_bin_shows_is_paid_for(rows: tuple[int, int], nei
         for at_least in (cut.at_least, cut.at_least - 1)
     }
     assert worst[cut.at_least] <= 1e-4 < worst[cut.at_least - 1]
-    shown = thresholds.chance_shown(limits=limits, sigma=7.3, at_least=cut.at_least, neighbours=neighbours)
+    shown = partition_selection.chance_shown(limits=limits, sigma=7.3, at_least=cut.at_least, neighbours=neighbours)
     assert shown == pytest.approx(worst[cut.at_least], rel=1e-9)
 
 

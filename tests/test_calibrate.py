@@ -14,7 +14,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.calibrate import proof
+from leastnoise.privacy.calibration import proof
 
 
 def _grid(data: Path) -> list[tuple[float, float, Fraction]]:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fuzzing import CANARY, run
-from leastnoise import cli_tables, cli_words
+from leastnoise.cli import messages, tables
 
 ASK = ["--epsilon", "1", "--delta", "1e-6"]
 
@@ -106,7 +106,7 @@ def test_a_mistake_of_ours_is_exit_code_3_and_quotes_nothing(rows: Path, monkeyp
     def broken(*_: object) -> None:
         raise RuntimeError(CANARY)
 
-    monkeypatch.setattr(cli_tables, "_publish", broken)
+    monkeypatch.setattr(tables, "_publish", broken)
     code, out, err = run("count", "rows.parquet", "--unit", "taxi", "--max-rows", "1", *ASK, "-o", "o.parquet")
     assert (code, out) == (3, "")
     assert CANARY not in err
@@ -118,7 +118,7 @@ def test_the_exit_codes_are_in_the_help() -> None:
     assert "Exit codes" in out
     assert "130" in out
     assert "--install-completion" in out
-    assert set(re.findall(r"^    (\d+) ", cli_words.__doc__ or "", re.MULTILINE)) == {"0", "1", "2", "3", "130"}
+    assert set(re.findall(r"^    (\d+) ", messages.__doc__ or "", re.MULTILINE)) == {"0", "1", "2", "3", "130"}
 
 
 @pytest.mark.parametrize(
@@ -130,4 +130,4 @@ def test_the_exit_codes_are_in_the_help() -> None:
     ],
 )
 def test_keys_are_told_as_they_are_typed(said: str, typed: str) -> None:
-    assert cli_words.in_options(said) == typed
+    assert messages.in_options(said) == typed

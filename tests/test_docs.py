@@ -15,8 +15,8 @@ import pytest
 from typer.testing import CliRunner
 
 import leastnoise as ln
-from leastnoise import cli_words, denoise
-from leastnoise.cli import app
+from leastnoise import denoise
+from leastnoise.cli import app, messages
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -102,7 +102,7 @@ def test_the_help_of_a_command_shows_what_the_page_says() -> None:
 
 def test_the_page_of_the_command_line_tells_every_exit_code() -> None:
     page = (ROOT / "docs" / "command-line.md").read_text()
-    codes = re.findall(r"^    (\d+)  ", cli_words.__doc__ or "", flags=re.MULTILINE)
+    codes = re.findall(r"^    (\d+)  ", messages.__doc__ or "", flags=re.MULTILINE)
     assert len(codes) >= 4
     assert re.findall(r"^\| (\d+) \|", page, flags=re.MULTILINE) == codes
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from ibis import _
 
+from leastnoise.curator.table import table
 from leastnoise.errors import (
     BadFilter,
     InvalidParameter,
@@ -17,7 +18,6 @@ from leastnoise.errors import (
     WrongColumnType,
     WrongType,
 )
-from leastnoise.tables import table
 from leastnoise.testing import aggregate
 
 

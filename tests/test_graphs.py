@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from leastnoise import errors
 from leastnoise.graphs import Graph
-from leastnoise.places import EARTH
+from leastnoise.graphs.places import EARTH
 
 
 @st.composite

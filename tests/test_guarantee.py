@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri
 
 import leastnoise as ln
 from leastnoise import ApproxDP, GaussianDP, PureDP, errors
-from leastnoise.guarantee import Guarantee
+from leastnoise.privacy.guarantee import Guarantee
 
 mus = st.floats(0.01, 20)
 positive_epsilons = st.floats(1e-3, 20)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leastnoise.law import Gaussian, Laplace, Law, holds
+from leastnoise.privacy.distributions import Gaussian, Laplace, Law, holds
 
 scales = st.floats(0.05, 50)
 grids = st.sampled_from([0.125, 1.0, 3.0])

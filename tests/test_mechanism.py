@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 import leastnoise as ln
-from leastnoise import errors, mechanism, recipe
-from leastnoise.sensitivity import Limits
+from leastnoise import errors
+from leastnoise.curator import mechanism
+from leastnoise.privacy import noise_choice
+from leastnoise.privacy.sensitivity import Limits
 from leastnoise.testing import neighbouring_vectors, seeded
 
 ASK: dict[str, Any] = {"sensitivity": 1, "epsilon": 1, "delta": 1e-6}
@@ -54,7 +56,7 @@ def test_sigma_is_the_calibrated_one_and_the_grid_is_charged() -> None:
 @given(st.integers(1, 10**6), st.floats(1e-9, 1e9), st.floats(0.01, 10), st.booleans())
 def test_the_rounding_of_reals_is_covered_by_the_charge(bins: int, l2: float, epsilon: float, laplace: bool) -> None:
     """sensitivity + g sqrt(d) (L1: + g d) with the charge below 1e-4 (1e-3) of the sensitivity."""
-    chosen = recipe.choose(
+    chosen = noise_choice.choose(
         bins=bins,
         whole=False,
         sensitivity=l2,
@@ -177,7 +179,7 @@ def test_published_noise_has_its_law(sigma: float) -> None:
 def test_the_recipe_sees_no_values() -> None:
     """Grid, type and mechanism come from public facts: no parameter of `choose` could carry data."""
     facts = "bins whole grid sensitivity l1_sensitivity epsilon delta sigma mu_squared mechanism neighbours"
-    assert set(inspect.signature(recipe.choose).parameters) == set(facts.split())
+    assert set(inspect.signature(noise_choice.choose).parameters) == set(facts.split())
 
 
 def test_the_grid_does_not_follow_the_values() -> None:

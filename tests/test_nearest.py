@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leastnoise.curator.aggregate.nearest import FULL, WEIGHT_BITS, Nearest, Spread
+from leastnoise.curator.table import lattice, table
 from leastnoise.errors import BadDomain, InvalidParameter, MissingParameter, NotPositive, NotRowWise, WrongColumnType
-from leastnoise.nearest import FULL, WEIGHT_BITS, Nearest, Spread
-from leastnoise.places import EARTH
-from leastnoise.tables import lattice, table
+from leastnoise.graphs.places import EARTH
 from leastnoise.testing import aggregate
 
 RANDOM = np.random.default_rng(8)

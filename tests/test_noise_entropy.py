@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from leastnoise import errors
-from leastnoise.noise import entropy, gaussian
+from leastnoise.curator.noise import entropy, gaussian
 
 
 def test_words_are_unsigned_64_bit_and_never_repeat():

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from leastnoise import errors
-from leastnoise.noise import entropy, gaussian
-from leastnoise.noise.sparse import sparse_gaussian
+from leastnoise.curator.noise import entropy, gaussian
+from leastnoise.curator.noise.sparse import sparse_gaussian
 from noise_oracle import FALSE_ALARM, Script, cells, chi_square_p, gaussian_tail, seeded
 
 

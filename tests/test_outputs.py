@@ -19,7 +19,8 @@ import pytest
 
 import leastnoise as ln
 from fuzzing import CANARY, run
-from leastnoise import errors, outputs
+from leastnoise import errors
+from leastnoise._support import outputs
 
 ASK = ["--epsilon", "0.5", "--delta", "1e-6"]
 COUNT = ["count", "people.parquet", "--unit", "taxi", "--units"]

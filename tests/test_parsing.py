@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leastnoise import errors
-from leastnoise.budget import Budget
-from leastnoise.engines import duckdb
-from leastnoise.engines.headers import header
-from leastnoise.files import read_column
-from leastnoise.tables import table
+from leastnoise.curator.budget import Budget
+from leastnoise.curator.column_files import read_column
+from leastnoise.curator.engines import duckdb
+from leastnoise.curator.engines.headers import header
+from leastnoise.curator.table import table
 from leastnoise.testing import aggregate
 
 LINES = 'name,"a ""q"", x",age,when\n'

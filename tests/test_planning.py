@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.law import Gaussian, Laplace, holds
+from leastnoise.privacy.distributions import Gaussian, Laplace, holds
 
 errors_allowed = st.floats(0.5, 1000)
 confidences = st.floats(0.5, 0.999)

@@ -80,7 +80,9 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "profile": lambda: plot.profile(ln.GaussianDP(0.5)),
     "tradeoff": lambda: plot.tradeoff(ln.GaussianDP(0.5)),
     "tradeoff_pure": lambda: plot.tradeoff(ln.PureDP(1.0)),
-    "mechanisms": lambda: ln.compare(sensitivity=5**0.5, l1_sensitivity=5, epsilon=0.5, delta=1e-6, bins=4000).plot(),
+    "comparison": lambda: ln.plot.comparison(
+        ln.compare(sensitivity=5**0.5, l1_sensitivity=5, epsilon=0.5, delta=1e-6, bins=4000)
+    ),
     "bars": lambda: towns("few").plot(estimate=pages.kind("estimate")),
     "steps": lambda: pages.kind("many").plot(estimate=pages.kind("many").denoise()),
     "image": lambda: pages.kind("lattice").plot(),

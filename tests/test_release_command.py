@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import leastnoise as ln
-from leastnoise import cells, files
+from leastnoise.curator import cells, column_files
 
 ASK = ["--sensitivity", "1", "--epsilon", "1", "--delta", "1e-6"]
 SECRET = "987654321"
@@ -133,12 +133,12 @@ def test_every_cell_of_a_csv_counts_as_some_number(kind: Any, counted: list[Any]
     """Each as if it were alone: a missing cell is no missing line, and one that is no number changes no other."""
     place, more = tmp_path / "v.csv", b",z" * (columns - 1)
     place.write_bytes(b"".join(cell + more + b"\n" for cell in [b"n", *CELLS]))
-    read = files.read_column(str(place), column="n", kind=kind)
+    read = column_files.read_column(str(place), column="n", kind=kind)
     assert read.dtype == (np.float64 if kind == "float" else np.int64)
     assert cells.finite(read).tolist() == [float(x) for x in counted] if kind == "float" else read.tolist() == counted
     for number, cell in enumerate(CELLS):
         place.write_bytes(b"n" + more + b"\n" + cell + more + b"\n")
-        alone = files.read_column(str(place), column="n", kind=kind)
+        alone = column_files.read_column(str(place), column="n", kind=kind)
         np.testing.assert_array_equal(alone, read[number : number + 1])
 
 
@@ -149,7 +149,7 @@ def test_a_null_of_a_parquet_file_changes_nothing_but_its_own_value(dtype: str, 
     for cells_ in ([7, 5], [7, None]):
         column = pa.array(cells_, "int64").dictionary_encode() if dtype == "dictionary" else pa.array(cells_, dtype)
         pq.write_table(pa.table({"n": column}), place)
-        seen.append(files.read_column(place, column="n"))
+        seen.append(column_files.read_column(place, column="n"))
     assert seen[0].dtype == seen[1].dtype
     assert cells.finite(seen[1]).tolist() == [7, 0]
 

@@ -23,9 +23,10 @@ from scipy.stats import binom
 
 import leastnoise as ln
 from leastnoise import domain as domains
-from leastnoise import errors, storage
+from leastnoise import errors
+from leastnoise._support import atomic_files
 from leastnoise.domain import Domain
-from leastnoise.law import Gaussian, Laplace, Law
+from leastnoise.privacy.distributions import Gaussian, Laplace, Law
 from leastnoise.testing import seeded
 
 ASK: dict[str, Any] = {"sensitivity": 1, "epsilon": 1, "delta": 1e-6}
@@ -333,7 +334,7 @@ def test_unwritable_places_leave_nothing_behind(tmp_path: Path) -> None:
         with pytest.raises(errors.FileProblem, match="Nothing was written"):
             made().save(path)
         with pytest.raises(errors.FileProblem):
-            storage.check_writable(path)
+            atomic_files.check_writable(path)
     for path in ("", "a\0b"):
         with pytest.raises(errors.FileProblem, match="no path"):
             made().save(path)

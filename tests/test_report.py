@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 
 import leastnoise as ln
 import pages
-from leastnoise import digits, errors, report
+from leastnoise import errors, report
+from leastnoise._support import number_format
 from leastnoise.domain import Domain, Lattice, listed, product
 from leastnoise.graphs import Graph
 from leastnoise.report import contents, document, words
@@ -319,7 +320,7 @@ def test_the_estimators_are_compared() -> None:
     page = Page(report.page(pages.kind("junctions"), estimate=estimate))
     for name, error in estimate.parameters["errors"].items():
         assert ("as published" if name == "raw" else name.replace("_", " ")) in page.text
-        assert digits.rounded(error, 4 if name == "raw" else 2) in page.text
+        assert number_format.rounded(error, 4 if name == "raw" else 2) in page.text
         assert name == "raw" or words.ESTIMATORS[name] in page.text
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ibis import _
 
 import leastnoise as ln
-from leastnoise import rules
+from leastnoise.curator import description
 from leastnoise.errors import InvalidParameter
 from leastnoise.graphs import Graph
 from leastnoise.testing import aggregate
@@ -168,14 +168,14 @@ def test_the_words_do_not_change_from_process_to_process():
 
 @given(st.lists(st.text(max_size=3000), max_size=5))
 def test_the_record_has_a_greatest_length_and_is_one_line(texts):
-    told = rules.told(tuple(f"where {rules.one_line(text)}" for text in texts))
-    assert len(told) <= rules.LONGEST + 80
+    told = description.told(tuple(f"where {description.one_line(text)}" for text in texts))
+    assert len(told) <= description.LONGEST + 80
     assert told.isprintable()
 
 
 def test_records_that_differ_beyond_the_cut_are_told_apart():
-    long = "x" * rules.LONGEST
-    assert rules.told((long + "a",)) != rules.told((long + "b",))
+    long = "x" * description.LONGEST
+    assert description.told((long + "a",)) != description.told((long + "b",))
 
 
 def test_the_same_rows_are_kept_however_a_condition_is_written():

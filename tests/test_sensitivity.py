@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from leastnoise.curator.table import table
 from leastnoise.errors import ContributionUnbounded, NotPositive, WrongType
-from leastnoise.sensitivity import Limits, Sensitivity, float_up, of_mean, of_sum, of_vector_sum
-from leastnoise.tables import table
+from leastnoise.privacy.sensitivity import Limits, Sensitivity, float_up, of_mean, of_sum, of_vector_sum
 from leastnoise.testing import aggregate
 
 CASES = [(3, 1, 3, 6), (3, 2, 2, 4), (2, 2, 2, 4), (3, 3, 1, 2), (4, 2, 2, 4), (3, 3, 1, 1)]  # m, p, B, bins

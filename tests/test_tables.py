@@ -20,8 +20,9 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
+from leastnoise.curator.engines.duckdb import _leave, _own_folder
+from leastnoise.curator.table import Table, table
 from leastnoise.domain import Edges, Hours
-from leastnoise.engines.duckdb import _leave, _own_folder
 from leastnoise.errors import (
     BadClip,
     BadDomain,
@@ -39,7 +40,6 @@ from leastnoise.errors import (
     WrongColumnType,
     WrongType,
 )
-from leastnoise.tables import Table, table
 from leastnoise.testing import aggregate
 
 
@@ -200,7 +200,7 @@ def test_sums_beyond_64_bits_are_exact():
     values = [2**39] * 5
     rows = table(pd.DataFrame({"unit": range(5), "x": values}), unit="unit")
     assert aggregate(rows.sum("x", clip=(0, 2**39), max_rows=1)).values.tolist() == [5 * 2**39]
-    from leastnoise.query import narrow
+    from leastnoise.curator.query import narrow
 
     assert narrow(np.array([2**70, -1], object)).tolist() == [2**70, -1]
 

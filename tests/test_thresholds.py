@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 import leastnoise as ln
-from leastnoise import errors, thresholds
-from leastnoise.sensitivity import Limits
+from leastnoise import errors
+from leastnoise.privacy import partition_selection
+from leastnoise.privacy.partition_selection import Split, choose, is_private, splits
+from leastnoise.privacy.sensitivity import Limits
 from leastnoise.testing import seeded
-from leastnoise.thresholds import Split, choose, is_private, splits
 
 small = st.tuples(st.integers(1, 6), st.integers(1, 6), st.integers(1, 6)).map(
     lambda t: Limits.of(max_rows=t[0], max_per_bin=t[1], max_bins=t[2], bins=None)
@@ -135,7 +136,7 @@ def test_replace_is_dearer_and_many_rows_take_the_coarse_list() -> None:
 def test_a_bin_of_one_person_shows_no_more_often_than_promised() -> None:
     """delta = 0.01 and 100,000 bins with one row each, each its own person's: the number that shows is binomial with
     p <= 0.01; more than 1,160 has a chance below 1e-6. The seed is fixed."""
-    from leastnoise.mechanism import release_unknown
+    from leastnoise.curator.mechanism import release_unknown
 
     with seeded(4):
         one = Limits.of(max_rows=1, bins=None)
@@ -153,4 +154,4 @@ def test_absurd_thresholds_are_refused() -> None:
         choose(epsilon=1e-12, delta=1e-12, limits=Limits.of(max_rows=2**20, max_per_bin=2**20, max_bins=1, bins=None))
     with pytest.raises(errors.UnknownWord):
         choose(epsilon=1, delta=1e-6, limits=Limits.of(max_rows=1, bins=None), neighbours="swap")  # type: ignore[arg-type]
-    assert thresholds.Threshold(1.0, 2).at_least == 2
+    assert partition_selection.Threshold(1.0, 2).at_least == 2

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leastnoise.curator.aggregate.vectors import Ball
+from leastnoise.curator.table import table
 from leastnoise.errors import MissingParameter, WrongColumnType
-from leastnoise.tables import table
 from leastnoise.testing import aggregate
-from leastnoise.vectors import Ball
 
 
 def clip(ball: Ball, rows: np.ndarray) -> np.ndarray:

@@ -3,23 +3,28 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leastnoise import audit, baselines, domain, errors
-from leastnoise.budget import Budget
-from leastnoise.calibrate import delta, epsilon, sigma
-from leastnoise.comparison import Comparison, compare
-from leastnoise.composition import compose
+from leastnoise import audit, domain, errors
+from leastnoise._support.version import VERSION
+from leastnoise.curator.budget import Budget
+from leastnoise.curator.mechanism import release, release_sparse
 from leastnoise.errors import BudgetExhausted
-from leastnoise.estimate import Estimate
-from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
-from leastnoise.mechanism import release, release_sparse
-from leastnoise.planning import Plan, plan
-from leastnoise.releases import Release, load, wrap
-from leastnoise.sparse_releases import SparseRelease
-from leastnoise.version import VERSION
+from leastnoise.privacy import baselines
+from leastnoise.privacy.calibration import delta, epsilon, sigma
+from leastnoise.privacy.comparison import Comparison, compare
+from leastnoise.privacy.composition import compose
+from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
+from leastnoise.privacy.planning import Plan, plan
+from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.mean import MeanRelease
+from leastnoise.releases.quantile import QuantileRelease
+from leastnoise.releases.release import Release, load, wrap
+from leastnoise.releases.sparse import SparseRelease
 
 if TYPE_CHECKING:
     from leastnoise import denoise, graphs, plot, report
-    from leastnoise.tables import lattice, table
+    from leastnoise.curator.query import Query
+    from leastnoise.curator.table import Table, lattice, table
+    from leastnoise.graphs import Graph
 
 __version__ = VERSION
 
@@ -31,10 +36,15 @@ __all__ = [
     "Comparison",
     "Estimate",
     "GaussianDP",
+    "Graph",
+    "MeanRelease",
     "Plan",
     "PureDP",
+    "QuantileRelease",
+    "Query",
     "Release",
     "SparseRelease",
+    "Table",
     "audit",
     "baselines",
     "compare",
@@ -58,14 +68,17 @@ __all__ = [
 ]
 
 
-# Ibis, DuckDB and SciPy take a moment to import, so the rooms that need them are imported when first named.
+# Ibis, DuckDB and SciPy take a moment to import, so the packages that need them are imported when first named.
 _LATER = {
+    "Graph": "leastnoise.graphs",
+    "Query": "leastnoise.curator.query",
+    "Table": "leastnoise.curator.table",
     "denoise": "leastnoise.denoise",
     "graphs": "leastnoise.graphs",
-    "lattice": "leastnoise.tables",
+    "lattice": "leastnoise.curator.table",
     "plot": "leastnoise.plot",
     "report": "leastnoise.report",
-    "table": "leastnoise.tables",
+    "table": "leastnoise.curator.table",
 }
 
 

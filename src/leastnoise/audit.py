@@ -18,8 +18,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leastnoise import errors, parameters
-from leastnoise.parameters import Floats, Number
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.validation import Floats, Number
 
 Mask = NDArray[np.bool_]
 
@@ -59,7 +60,7 @@ def lower_bound(x: ArrayLike, y: ArrayLike, *, epsilon: Number, confidence: Numb
     >>> honest.refutes(delta=0.01), bare.delta > 0.8
     (True, True)
     """
-    epsilon, confidence = parameters.number("epsilon", epsilon), parameters.number("confidence", confidence)
+    epsilon, confidence = validation.number("epsilon", epsilon), validation.number("confidence", confidence)
     one, other = _samples("x", x), _samples("y", y)
     if one.shape[1] != other.shape[1]:
         raise errors.ShapesDisagree(

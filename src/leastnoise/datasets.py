@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise import errors, parameters, progress
+from leastnoise import errors
+from leastnoise._support import progress, validation
+from leastnoise._support.validation import Floats
 from leastnoise.graphs import Graph
-from leastnoise.parameters import Floats
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -120,7 +121,7 @@ def write_trips(folder: str | os.PathLike[str], *, trips: int, seed: int = 0, ho
 
     Five million rows a file, each drawn from its own seed, so a hundred million need no more memory than one file.
     """
-    trips, hours = parameters.whole("trips", trips), parameters.whole("hours", hours)
+    trips, hours = validation.whole("trips", trips), validation.whole("hours", hours)
     place = Path(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise.noise import entropy
+from leastnoise.curator.noise import entropy
 
 if TYPE_CHECKING:
-    from leastnoise.query import Aggregate, Query
+    from leastnoise.curator.query import Aggregate, Query
 
 
 def aggregate(query: Query) -> Aggregate:
     """The exact integers of a query, without noise. PRIVATE: never publish them."""
-    from leastnoise.query import aggregate as run
+    from leastnoise.curator.query import aggregate as run
 
     return run(query)
 

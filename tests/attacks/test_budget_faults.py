@@ -22,9 +22,9 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.budget import charge, ledger
-from leastnoise.budget.account import Cost
-from leastnoise.noise import entropy
+from leastnoise.curator.budget import charge, ledger
+from leastnoise.curator.budget.privacy_filter import Cost
+from leastnoise.curator.noise import entropy
 
 COUNTS = np.array([120, 0, 45])
 FORK = multiprocessing.get_context("fork")

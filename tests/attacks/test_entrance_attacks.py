@@ -21,9 +21,9 @@ import pytest
 from ibis import _
 
 from leastnoise import errors
+from leastnoise.curator.engines.cells import convert
+from leastnoise.curator.table import table
 from leastnoise.domain import Days
-from leastnoise.engines.cells import convert
-from leastnoise.tables import table
 from leastnoise.testing import aggregate
 
 SECRET = "secret424242"
@@ -297,7 +297,8 @@ def test_a_pipe_in_the_temporary_folder_is_not_waited_for(tmp_path: Path) -> Non
     os.mkfifo(tmp_path / "leastnoise-x" / "in-use")
     os.mkfifo(tmp_path / "rows.csv")
     script = (
-        "import pyarrow as pa\nfrom leastnoise.tables import table\nfrom leastnoise.engines.headers import header\n"
+        "import pyarrow as pa\nfrom leastnoise.curator.table import table\n"
+        "from leastnoise.curator.engines.headers import header\n"
         "from leastnoise.errors import UnknownSource\ntable(pa.table({'who': [1]}), unit='who')\n"
         "for open in (header, lambda path: table(path, unit='who'), lambda path: table([path], unit='who')):\n"
         f"    try: open({str(tmp_path / 'rows.csv')!r})\n    except UnknownSource: print('refused')\n"

@@ -18,10 +18,10 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise import query as queries
-from leastnoise.budget import ledger
-from leastnoise.noise import entropy
-from leastnoise.tables import Table
+from leastnoise.curator import query as queries
+from leastnoise.curator.budget import ledger
+from leastnoise.curator.noise import entropy
+from leastnoise.curator.table import Table
 
 ROWS = pd.DataFrame({"person": [1, 2, 3], "ward": ["north", "east", "north"], "age": [31, 42, 53]})
 

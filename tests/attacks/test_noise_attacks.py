@@ -10,7 +10,7 @@ import time
 import numpy as np
 from flint import ctx
 
-from leastnoise.noise import entropy, gaussian, laplace, quantile
+from leastnoise.curator.noise import entropy, gaussian, inverse_cdf, laplace
 
 
 def draws_of_a_child(queue):
@@ -51,8 +51,8 @@ def fixed():
 
 
 def draws_from_scratch():
-    quantile._table.cache_clear()
-    quantile._Fast.of.cache_clear()
+    inverse_cdf._table.cache_clear()
+    inverse_cdf._Fast.of.cache_clear()
     with fixed():
         return np.concatenate([f(2.0**46, 2000) for f in (gaussian.rounded_gaussian, laplace.two_sided_geometric)])
 

@@ -18,7 +18,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.engines.duckdb import DuckDB
+from leastnoise.curator.engines.duckdb import DuckDB
 from leastnoise.testing import aggregate
 
 ROWS = 60

@@ -15,8 +15,8 @@ import pytest
 from ibis import _
 
 from leastnoise import errors
+from leastnoise.curator.table import table
 from leastnoise.domain import Edges
-from leastnoise.tables import table
 from leastnoise.testing import aggregate
 
 OURS = ["CODE", "_unit", "_place", "_place_0", "_hash", "_bin", "rows", "_key", "_x0", "unit0", "by0"]

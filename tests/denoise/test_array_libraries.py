@@ -12,7 +12,7 @@ import pytest
 
 from leastnoise import errors
 from leastnoise.denoise import gaussian_prior, hard_threshold, james_stein, lp_ball, project, soft_threshold
-from leastnoise.estimate import Estimate
+from leastnoise.releases.estimate import Estimate
 
 
 def library(name: str) -> Any:

@@ -15,7 +15,7 @@ from leastnoise import errors
 from leastnoise.denoise import auto
 from leastnoise.denoise.simplex import least_on_simplex
 from leastnoise.graphs import Graph
-from leastnoise.releases import Release
+from leastnoise.releases.release import Release
 
 laws = pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 

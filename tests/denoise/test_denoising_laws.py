@@ -26,7 +26,7 @@ from leastnoise.denoise import (
     project,
     soft_threshold,
 )
-from leastnoise.estimate import Estimate
+from leastnoise.releases.estimate import Estimate
 
 Rule = Callable[..., Estimate]
 

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 import leastnoise as ln
 from leastnoise import errors, testing
-from leastnoise.cli_denoise import denoise as command
+from leastnoise.cli.denoise import denoise as command
 from leastnoise.domain import Domain, Keys
-from leastnoise.law import Gaussian
-from leastnoise.releases import Release
+from leastnoise.privacy.distributions import Gaussian
+from leastnoise.releases.release import Release
 
 Y = np.array([12.0, -3.0, 0.0, 5.0, -1.0, 40.0, 2.0, 1.0])
 
@@ -118,19 +118,19 @@ def test_an_estimate_keeps_the_promise_of_its_release(epsilon: float, delta: flo
 
 
 def test_a_file_of_before_promises_were_kept_still_loads(tmp_path: Path) -> None:
-    from leastnoise import storage
+    from leastnoise._support import atomic_files
 
     made = _counted(0.5, 1e-6).denoise()
     made.save(tmp_path / "e.parquet")
-    table, what, facts = storage.read(tmp_path / "e.parquet")
+    table, what, facts = atomic_files.read(tmp_path / "e.parquet")
     for name in ("guarantee", "delta", "unit", "limits", "release"):
         facts.pop(name)
-    storage.write(tmp_path / "old.parquet", table, what=what, facts=facts)
+    atomic_files.write(tmp_path / "old.parquet", table, what=what, facts=facts)
     back = ln.load(tmp_path / "old.parquet")
     assert (back.values == made.values).all()
     assert (back.guarantee, back.release) == (None, None)
     assert "promise" not in back.explain()
-    storage.write(tmp_path / "odd.parquet", table, what=what, facts={**facts, "release": "x' or 1"})
+    atomic_files.write(tmp_path / "odd.parquet", table, what=what, facts={**facts, "release": "x' or 1"})
     with pytest.raises(errors.NotOurs):
         ln.load(tmp_path / "odd.parquet")
 
@@ -145,16 +145,16 @@ def test_shapes_survive_a_file(tmp_path: Path) -> None:
 
 
 def test_a_file_with_unknown_facts_is_refused(tmp_path: Path) -> None:
-    from leastnoise import storage
+    from leastnoise._support import atomic_files
 
     made = ln.denoise.james_stein(Y, 2.0)
     made.save(tmp_path / "e.parquet")
-    table, what, facts = storage.read(tmp_path / "e.parquet")
-    storage.write(tmp_path / "f.parquet", table, what=what, facts={**facts, "new": 1})
+    table, what, facts = atomic_files.read(tmp_path / "e.parquet")
+    atomic_files.write(tmp_path / "f.parquet", table, what=what, facts={**facts, "new": 1})
     with pytest.raises(errors.NewerFormat):
         ln.load(tmp_path / "f.parquet")
     facts.pop("sigma")
-    storage.write(tmp_path / "g.parquet", table, what=what, facts=facts)
+    atomic_files.write(tmp_path / "g.parquet", table, what=what, facts=facts)
     with pytest.raises(errors.NotOurs):
         ln.load(tmp_path / "g.parquet")
 

@@ -17,7 +17,7 @@ from leastnoise.denoise import auto, empirical_bayes, neighbour_bayes
 from leastnoise.denoise.neighbour_bayes import expect
 from leastnoise.denoise.rings import ring_sums
 from leastnoise.graphs import Graph
-from leastnoise.releases import Release
+from leastnoise.releases.release import Release
 
 laws = pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 priors = pytest.mark.parametrize("prior", ["values", "departures"])

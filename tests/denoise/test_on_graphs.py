@@ -18,8 +18,8 @@ import pytest
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.denoise import fused_lasso, laplacian, tree_wavelet
-from leastnoise.estimate import Estimate
 from leastnoise.graphs import Graph
+from leastnoise.releases.estimate import Estimate
 
 Rule = Callable[..., Estimate]
 RULES: dict[str, Rule] = {

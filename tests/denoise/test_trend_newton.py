@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leastnoise.compiled import compiled
+from leastnoise._support.compilation import compiled
 from leastnoise.denoise import trend_filter
 from leastnoise.denoise.trends.blocks import SHAPES
 from leastnoise.denoise.trends.elimination import eliminate, postordered

@@ -28,7 +28,7 @@ from leastnoise.denoise import (
     soft_threshold,
 )
 from leastnoise.denoise.risk import sure
-from leastnoise.estimate import Estimate
+from leastnoise.releases.estimate import Estimate
 
 TRUTH = np.concatenate([np.zeros(12), np.linspace(-3, 6, 18)])
 RISING = np.repeat([0.0, 1.0, 1.5, 4.0], 8)

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from leastnoise.curator.query import Query
+from leastnoise.curator.table import Table, lattice
 from leastnoise.domain import Days, Edges, Hours
-from leastnoise.query import Query
-from leastnoise.tables import Table, lattice
 
 NODES = SimpleNamespace(
     coordinates=np.stack([x.ravel() for x in np.meshgrid(np.linspace(-1, 1, 12), np.linspace(-1, 1, 12))], axis=1)

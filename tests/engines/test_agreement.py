@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from engines.rows import QUERIES, write
+from leastnoise.curator.query import Aggregate
+from leastnoise.curator.table import Table, table
 from leastnoise.errors import ReadingFailed
-from leastnoise.query import Aggregate
-from leastnoise.tables import Table, table
 from leastnoise.testing import aggregate
 
 MANY = ["rows", "rows, every limit", "unknown keys", "mean by bin", "vector sum"]

@@ -14,7 +14,7 @@ import pytest
 from attacks.test_refusal_oracle import FARE, TRICKS, both
 from evaluating import ROWS, parts_of, question
 from fuzzing import MINUTES, add, seeds
-from leastnoise.tables import Table, table
+from leastnoise.curator.table import Table, table
 from neighbouring import Search
 
 # Tables of a few rows: one partition, and nothing compiled for them.

@@ -16,10 +16,10 @@ import pytest
 from ibis import _
 
 from attacks.test_entrance_attacks import TIMES
-from leastnoise.engines.spark import SETTINGS
+from leastnoise.curator.engines.spark import SETTINGS
+from leastnoise.curator.query import Query
+from leastnoise.curator.table import Table, table
 from leastnoise.errors import EngineUnavailable, UnknownSource
-from leastnoise.query import Query
-from leastnoise.tables import Table, table
 from leastnoise.testing import aggregate
 
 FOLDERS = [
@@ -154,7 +154,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from leastnoise.errors import ReadingFailed
-from leastnoise.tables import table
+from leastnoise.curator.table import table
 from leastnoise.testing import aggregate
 engine = sys.argv[1]
 if len(sys.argv) == 3:  # a session that somebody else started, with its ordinary log

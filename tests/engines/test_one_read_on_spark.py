@@ -9,7 +9,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.engines.spark import Spark
+from leastnoise.curator.engines.spark import Spark
 from leastnoise.testing import aggregate
 
 LIMIT = {"max_rows": 1}

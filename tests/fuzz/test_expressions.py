@@ -10,7 +10,7 @@ import pytest
 import expression_meaning as core
 from evaluating import ROWS, Question, added, parts_of, question
 from fuzzing import add, seeds
-from leastnoise.tables import Table, table
+from leastnoise.curator.table import Table, table
 
 
 @pytest.fixture(scope="module")

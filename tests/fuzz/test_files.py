@@ -20,7 +20,8 @@ from hypothesis import given
 
 import leastnoise as ln
 from fuzzing import CANARY, CANARY_NUMBER, SEED, cases, damaged, only, survives
-from leastnoise import errors, files
+from leastnoise import errors
+from leastnoise.curator import column_files
 from leastnoise.testing import aggregate
 
 TABLE = pa.table(
@@ -64,7 +65,7 @@ def test_a_damaged_column_is_read_or_refused(folder: Path, seed: int) -> None:
     chance = random.Random(seed)
     path, kind, column = folder / "file", chance.choice(["int", "float", None]), chance.choice(["n", "z", None])
     path.write_bytes(some_file(chance, ".parquet", ".csv", ".npy")[1])
-    found = survives(lambda: files.read_column(str(path), column=column, kind=kind))
+    found = survives(lambda: column_files.read_column(str(path), column=column, kind=kind))
     assert isinstance(found, errors.LeastnoiseError) or found.dtype.kind in "iuf"
     path.unlink()
     only(folder)

@@ -11,9 +11,10 @@ import ibis
 import pytest
 
 from fuzzing import MINUTES, add, seeds
-from leastnoise import bounding, query
-from leastnoise.nearest import WEIGHT_BITS, Spread
-from leastnoise.query import Query
+from leastnoise.curator import query
+from leastnoise.curator.aggregate import bounding
+from leastnoise.curator.aggregate.nearest import WEIGHT_BITS, Spread
+from leastnoise.curator.query import Query
 from leastnoise.testing import aggregate
 from neighbouring import Search, remembered_sql
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import leastnoise as ln
 from fuzzing import CANARY, ODD, cases, survives
 from leastnoise import errors
-from leastnoise.tables import table
+from leastnoise.curator.table import table
 from leastnoise.testing import aggregate
 
 ANY = st.one_of(

@@ -10,8 +10,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import leastnoise as ln
-from leastnoise.calibrate import arrays, proof
-from leastnoise.calibrate.algorithm import algorithm_1
+from leastnoise.privacy.calibration import arrays, proof
+from leastnoise.privacy.calibration.algorithm import algorithm_1
 from oracle import delta_ball
 
 

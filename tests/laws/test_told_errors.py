@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leastnoise as ln
-from leastnoise import digits, plot, report
-from leastnoise.law import Gaussian, Laplace
-from leastnoise.means import MeanRelease, half_widths
-from leastnoise.quantiles import QuantileRelease, rank_error
+from leastnoise import plot, report
+from leastnoise._support import number_format
+from leastnoise.privacy.distributions import Gaussian, Laplace
+from leastnoise.releases.mean import MeanRelease, half_widths
+from leastnoise.releases.quantile import QuantileRelease, rank_error
 from leastnoise.testing import seeded
 
 BINS = 4_000
@@ -49,9 +50,9 @@ def test_a_published_sum_and_count_are_off_by_what_is_told(mechanism: str) -> No
         within = float((np.abs(columns[name] - truth) <= most).mean())
         assert abs(within - 0.95) < SLACK, name
         assert f"{name} is off by at most" in made.explain() or f"{name} by at most" in made.explain()
-        assert digits.rounded(most) in made.explain()
+        assert number_format.rounded(most) in made.explain()
     assert (
-        digits.rounded(made.parts.law.half_width(0.95)) not in made.explain()
+        number_format.rounded(made.parts.law.half_width(0.95)) not in made.explain()
     )  # of the centred sum, which is not shown
 
 
@@ -129,18 +130,18 @@ def test_what_to_expect_of_a_mean_and_a_quantile_is_told_before_a_row_is_read() 
     assert expected.half_widths == {"sum": want.sum, "count": want.count, "mean_times_rows": want.mean_times_rows}
     told = str(expected)
     for number in expected.half_widths.values():
-        assert digits.rounded(number) in told
-    assert f"{digits.rounded(want.mean_times_rows / 1_000, 3)} for 1,000" in told
+        assert number_format.rounded(number) in told
+    assert f"{number_format.rounded(want.mean_times_rows / 1_000, 3)} for 1,000" in told
     ranked = table.quantile("age", [0.5], clip=(16, 90), bins=100, max_rows=1).expect(**asked)  # type: ignore[arg-type]
     rows = rank_error(Gaussian(ranked.sigma, 1.0), bins=100, level=0.5)
     assert ranked.half_widths == {"rank at 0.5": rows}
-    assert f"{digits.rounded(rows, 3)} rows at level 0.5" in str(ranked)
+    assert f"{number_format.rounded(rows, 3)} rows at level 0.5" in str(ranked)
 
 
 def test_the_page_of_a_mean_tells_the_error_of_the_sum_that_it_shows() -> None:
     made = means("gaussian", 1_000, 40)
     text = report.page(made)
-    assert f"a sum is off by at most {digits.rounded(made.half_widths().sum)}" in text
+    assert f"a sum is off by at most {number_format.rounded(made.half_widths().sum)}" in text
     assert f"off by at most {made.parts.law.half_width(0.95):,.4g}" not in text
 
 
@@ -148,7 +149,7 @@ def test_an_estimated_error_is_told_to_two_digits_and_kept_to_all(tmp_path: Path
     release = ln.release(np.arange(400) % 7, sensitivity=1, epsilon=0.2, delta=1e-6)
     estimate = release.denoise()
     assert estimate.rmse is not None
-    told, every = digits.about(estimate.rmse), f"{estimate.rmse:.3g}"
+    told, every = number_format.about(estimate.rmse), f"{estimate.rmse:.3g}"
     candidates = [e for name, e in estimate.parameters["errors"].items() if name != "raw"]
     for text in (
         estimate.explain(),
@@ -159,12 +160,12 @@ def test_an_estimated_error_is_told_to_two_digits_and_kept_to_all(tmp_path: Path
         assert told in " ".join(text.split())
         assert every == told.removeprefix("about ") or f" {every}" not in text
     for error in candidates:
-        assert digits.about(error) in estimate.explain()
+        assert number_format.about(error) in estimate.explain()
     estimate.save(tmp_path / "e.parquet")
     assert ln.load(tmp_path / "e.parquet").rmse == estimate.rmse
 
 
 @given(number=st.floats(1e-300, 1e300), size=st.integers(2, 6))
 def test_digits_are_rounded_not_lost(number: float, size: int) -> None:
-    shown = float(digits.rounded(number, size).replace(",", ""))
+    shown = float(number_format.rounded(number, size).replace(",", ""))
     assert shown == float(f"{number:.{size - 1}e}")

@@ -19,7 +19,7 @@ from leastnoise.denoise.shrink import james_stein
 from leastnoise.denoise.threshold import hard_threshold, soft_threshold
 from leastnoise.denoise.tree_wavelet import tree_wavelet
 from leastnoise.denoise.trend_filter import trend_filter, trend_filter_path
-from leastnoise.estimate import Estimate
+from leastnoise.releases.estimate import Estimate
 
 METHODS: dict[str, Callable[..., Estimate]] = {
     "auto": auto,

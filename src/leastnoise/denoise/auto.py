@@ -27,7 +27,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leastnoise import errors, parameters
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.number_format import about
+from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Floats, Noise, given_on_host
 from leastnoise.denoise.empirical_bayes import empirical_bayes
 from leastnoise.denoise.fused_lasso import fused_lasso
@@ -40,10 +43,8 @@ from leastnoise.denoise.simplex import least_on_simplex
 from leastnoise.denoise.threshold import soft_threshold
 from leastnoise.denoise.tree_wavelet import tree_wavelet
 from leastnoise.denoise.trend_filter import trend_filter
-from leastnoise.digits import about
-from leastnoise.estimate import Estimate, Judgement
 from leastnoise.graphs import Graph
-from leastnoise.parameters import Number
+from leastnoise.releases.estimate import Estimate, Judgement
 
 SAFE = ("raw", "james_stein")
 GATE, PRICE = 1.0, 2.0  # standard errors
@@ -70,7 +71,7 @@ def auto(
     array([ 0.1,  0.1,  0.1, 10.1,  0.1, 10.1,  0.1,  0.1])
     """
     array, level = given_on_host(y, sigma, noise) if graph is None else given_on_graph(y, sigma, noise, graph)
-    parameters.word("effort", effort, ("cheap", "best"))
+    validation.word("effort", effort, ("cheap", "best"))
     made = candidates(array, level, nonnegative=nonnegative, effort=effort, noise=noise)
     if graph is None:
         return aggregate(array, level, made, favoured="empirical_bayes", nonnegative=nonnegative, noise=noise)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise.compiled import compiled
+from leastnoise._support.compilation import compiled
 
 Array = np.ndarray[Any, Any]
 

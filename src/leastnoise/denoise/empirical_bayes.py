@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from leastnoise import errors
+from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Floats, Noise, given_on_host
 from leastnoise.denoise.freedom import fitting_freedom, merged, moving_freedom
 from leastnoise.denoise.interior_point import Solution, maximise_likelihood
@@ -29,8 +30,7 @@ from leastnoise.denoise.kernels import GaussianBand, LaplaceChain
 from leastnoise.denoise.layout import Bounds, Layout, lay_out
 from leastnoise.denoise.risk import judged
 from leastnoise.denoise.threads import one_thread
-from leastnoise.estimate import Estimate, Judgement
-from leastnoise.parameters import Number
+from leastnoise.releases.estimate import Estimate, Judgement
 
 SCALE = math.sqrt(0.5)  # Laplace's b in units of sigma
 TOLERANCE = 1e-6  # nats an observation

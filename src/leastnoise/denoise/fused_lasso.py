@@ -22,14 +22,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise import parameters
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Floats, Noise
 from leastnoise.denoise.nodes import given_on_graph, penalty_or_word
 from leastnoise.denoise.risk import judged
 from leastnoise.denoise.spanning_trees import random_roots
-from leastnoise.estimate import Estimate
 from leastnoise.graphs import Graph
-from leastnoise.parameters import Number
+from leastnoise.releases.estimate import Estimate
 
 PATIENCE = 2  # doublings of the penalty without a smaller risk after which no further is tried
 NARROWEST = -6.0  # penalties below sigma / 64 change nothing
@@ -72,7 +72,7 @@ def fused_lasso(
     """
     array, level = given_on_graph(y, sigma, noise, graph)
     given = penalty_or_word(penalty)
-    count = parameters.whole("orders", orders)
+    count = validation.whole("orders", orders)
     flat = array.ravel()
     rows = chains(graph, count, seed)
     scale = level / math.sqrt(2) if noise == "laplace" else None

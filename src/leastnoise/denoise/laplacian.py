@@ -18,14 +18,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Noise
 from leastnoise.denoise.nodes import given_on_graph, penalty_or_word
 from leastnoise.denoise.risk import judged
 from leastnoise.denoise.spectrum import Spectrum, component_means, spectrum
 from leastnoise.denoise.threads import one_thread
-from leastnoise.estimate import Estimate
 from leastnoise.graphs import Graph
-from leastnoise.parameters import Number
+from leastnoise.releases.estimate import Estimate
 
 PENALTIES = 10.0 ** np.arange(-4, 5.01, 0.25)  # over the mean place of the spectrum
 DEAREST = 8.0  # degrees of freedom that the choice of one number may cost

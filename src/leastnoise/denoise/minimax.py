@@ -16,12 +16,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from leastnoise import errors, parameters
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Noise, given, squares
 from leastnoise.denoise.risk import judged
 from leastnoise.denoise.threshold import soft_threshold
-from leastnoise.estimate import Estimate
-from leastnoise.parameters import Number
+from leastnoise.releases.estimate import Estimate
 
 
 def minimax_risk(*, bins: int, sigma: Number, p: Number, radius: Number) -> float:
@@ -32,7 +33,7 @@ def minimax_risk(*, bins: int, sigma: Number, p: Number, radius: Number) -> floa
     >>> minimax_risk(bins=100, sigma=1.0, p=math.inf, radius=1.0)
     50.0
     """
-    d, sigma, p, b = parameters.whole("bins", bins), parameters.number("sigma", sigma), _power(p), _radius(radius)
+    d, sigma, p, b = validation.whole("bins", bins), validation.number("sigma", sigma), _power(p), _radius(radius)
     if p >= 2:
         tau = _half_side(d, p, b)
         return float(d * sigma**2 * tau**2 / (sigma**2 + tau**2))
@@ -91,16 +92,16 @@ def james_stein_risk(*, bins: int, sigma: Number, prior_std: Number) -> float:
 
 
 def _three(bins: int, sigma: Number, prior_std: Number) -> tuple[int, float, float]:
-    d = parameters.whole("bins", bins)
-    return d, parameters.number("sigma", sigma), parameters.number("prior_std", prior_std)
+    d = validation.whole("bins", bins)
+    return d, validation.number("sigma", sigma), validation.number("prior_std", prior_std)
 
 
 def _power(p: Number) -> float:
-    return math.inf if p == math.inf else parameters.number("p", p)
+    return math.inf if p == math.inf else validation.number("p", p)
 
 
 def _radius(radius: Number) -> float:
-    return parameters.number("radius", radius)
+    return validation.number("radius", radius)
 
 
 def _half_side(d: int, p: float, b: float) -> float:

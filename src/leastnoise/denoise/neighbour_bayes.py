@@ -32,16 +32,17 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from leastnoise import errors, parameters
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Floats, Noise
 from leastnoise.denoise.empirical_bayes import Fitted, fit_prior
 from leastnoise.denoise.layout import Bounds
 from leastnoise.denoise.nodes import given_on_graph
 from leastnoise.denoise.risk import judged
 from leastnoise.denoise.threads import one_thread
-from leastnoise.estimate import Estimate, Judgement
 from leastnoise.graphs import Graph
-from leastnoise.parameters import Number
+from leastnoise.releases.estimate import Estimate, Judgement
 
 RINGS = (1, 2, 4, 8, 16, 32, 64)  # the last hop of each
 ENOUGH = 128  # nodes seen, after which no further ring is begun
@@ -73,9 +74,9 @@ def neighbour_bayes(
     array([0.2, 0.2, 0.2, 9.9, 9.9, 9.9, 9.9, 0.2])
     """
     y, sigma = given_on_graph(y, sigma, noise, graph)
-    parameters.word("support", support, ("real", "nonnegative"))
-    parameters.word("prior", prior, ("values", "departures"))
-    knots = GROUPS[noise][prior] if groups is None else parameters.whole("groups", groups, least=1)
+    validation.word("support", support, ("real", "nonnegative"))
+    validation.word("prior", prior, ("values", "departures"))
+    knots = GROUPS[noise][prior] if groups is None else validation.whole("groups", groups, least=1)
     u = y.ravel() / sigma
     if np.abs(u).max() > HUGE:
         raise errors.OutOfRange(f"values beyond {HUGE:.0e} sigma have no noise worth taking out. Use them as they are.")
@@ -125,7 +126,7 @@ def expect(t: Floats, graph: Graph, hops: int | None, below: float) -> Expected:
     from leastnoise.denoise.rings import ring_sums
 
     clipped = np.clip(t, -below, max(FAR, float(np.quantile(t, 0.99))))
-    last = RINGS if hops is None else (parameters.whole("hops", hops, least=1),)
+    last = RINGS if hops is None else (validation.whole("hops", hops, least=1),)
     sums, counts = ring_sums(graph.start, graph.neighbours, clipped, np.array(last, dtype=np.int64), ENOUGH)
     within, many = sums.sum(axis=0), counts.sum(axis=0)
     ball = np.where(many > 0, within / np.maximum(many, 1), clipped.mean())

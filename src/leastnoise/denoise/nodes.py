@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from leastnoise import errors, parameters
+from leastnoise import errors
+from leastnoise._support import validation
 from leastnoise.denoise.arrays import Floats, Noise, given_on_host
 from leastnoise.graphs import Graph
 
 
-def given_on_graph(y: Any, sigma: parameters.Number, noise: Noise, graph: Graph) -> tuple[Floats, float]:
+def given_on_graph(y: Any, sigma: validation.Number, noise: Noise, graph: Graph) -> tuple[Floats, float]:
     """The values in their shape, and sigma, after checking that the graph has as many nodes."""
     array, level = given_on_host(y, sigma, noise)
     if not isinstance(graph, Graph):
@@ -32,10 +33,10 @@ def given_on_graph(y: Any, sigma: parameters.Number, noise: Noise, graph: Graph)
 def penalty_or_word(value: Any) -> float | None:
     """A penalty from zero to infinity, or None for "sure"."""
     if isinstance(value, str):
-        parameters.word("penalty", value, ("sure",))
+        validation.word("penalty", value, ("sure",))
         return None
-    if parameters.is_zero(value):
+    if validation.is_zero(value):
         return 0.0
     if isinstance(value, float) and value == math.inf:
         return math.inf
-    return parameters.number("penalty", value)
+    return validation.number("penalty", value)

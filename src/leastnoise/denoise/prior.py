@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise import errors, parameters
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Floats, Noise, companion, given, given_on_host, on_host, squares
 from leastnoise.denoise.risk import judged
 from leastnoise.denoise.slice_sampling import sample_posterior
-from leastnoise.estimate import Estimate, Judgement
-from leastnoise.parameters import Number
+from leastnoise.releases.estimate import Estimate, Judgement
 
 ENOUGH = 100.0  # effective samples, below which a mean of them is no answer
 _ROWS = 128
@@ -39,7 +40,7 @@ def gaussian_prior(
     array([ 1., -2.])
     """
     y, sigma, xp = given(y, sigma, noise)
-    w = parameters.number("prior_std", prior_std)
+    w = validation.number("prior_std", prior_std)
     middle = companion("centre", centre, y, xp)
     factor = 1 / (1 + (sigma / w) ** 2)
     at_zero = isinstance(middle, float) and middle == 0.0

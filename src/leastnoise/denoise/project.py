@@ -14,12 +14,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leastnoise import errors, parameters
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Noise, given, given_on_host, squares
 from leastnoise.denoise.risk import beyond, judged
 from leastnoise.denoise.threshold import shrunk
-from leastnoise.estimate import Estimate, Judgement
-from leastnoise.parameters import Number
+from leastnoise.releases.estimate import Estimate, Judgement
 
 Set = Literal["nonnegative", "l1", "l2", "linf", "simplex", "total"]
 
@@ -43,7 +44,7 @@ def project(
     array([2., 1., 0.])
     """
     y, sigma, xp = given(y, sigma, noise)
-    parameters.word("onto", onto, _RULES)
+    validation.word("onto", onto, _RULES)
     size = _size(onto, radius, total)
     values, divergence = _RULES[onto](y, size, sigma, noise, xp)
 
@@ -214,7 +215,7 @@ def _size(onto: str, radius: Number | None, total: Number | None) -> float | Non
         if not math.isfinite(value):
             raise errors.NotFinite("total must be finite.")
         return float(value)
-    return parameters.number(name, value)
+    return validation.number(name, value)
 
 
 def _spread(value: Any, length: int, name: str) -> Any:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise.compiled import compiled
+from leastnoise._support.compilation import compiled
 from leastnoise.denoise.arrays import Floats
 
 CROWD = 4096

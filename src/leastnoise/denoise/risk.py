@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leastnoise.denoise.arrays import Floats, Noise
-from leastnoise.estimate import Judgement
+from leastnoise.releases.estimate import Judgement
 
 
 def sure(residual_squares: float, degrees_of_freedom: float, bins: int, sigma: float) -> float:

@@ -19,11 +19,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leastnoise import errors, parameters
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Noise, companion, given, squares
 from leastnoise.denoise.risk import judged
-from leastnoise.estimate import Estimate, Judgement
-from leastnoise.parameters import Number
+from leastnoise.releases.estimate import Estimate, Judgement
 
 LAGUERRE = np.polynomial.laguerre.laggauss(12)
 
@@ -48,7 +49,7 @@ def james_stein(
     d = math.prod(y.shape)
     to_mean = isinstance(toward, str)
     if to_mean:
-        parameters.word("toward", toward, ("mean",))
+        validation.word("toward", toward, ("mean",))
     lost = 3 if to_mean else 2
     if d <= lost:
         raise errors.TooFewBins(

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise import errors, parameters, progress
+from leastnoise import errors
+from leastnoise._support import progress, validation
 from leastnoise.denoise.arrays import Floats, Noise
 
 MIXED = 1.05  # R-hat above this: the chains still disagree
@@ -34,7 +35,7 @@ def sample_posterior(
     seed: int,
 ) -> tuple[Floats, Floats, dict[str, Any]]:
     """Posterior mean and variance of every value, and how well the chains mixed."""
-    chains, draws = parameters.whole("chains", chains, least=2), parameters.whole("draws", draws, least=20)
+    chains, draws = validation.whole("chains", chains, least=2), validation.whole("draws", draws, least=20)
 
     def level(f: Floats) -> float:
         density = float(log_density(f))

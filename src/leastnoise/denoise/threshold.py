@@ -16,11 +16,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leastnoise import errors, parameters
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Noise, given
 from leastnoise.denoise.risk import beyond, judged, sure
-from leastnoise.estimate import Estimate, Judgement
-from leastnoise.parameters import Number
+from leastnoise.releases.estimate import Estimate, Judgement
 
 
 def soft_threshold(
@@ -90,10 +91,10 @@ def shrunk(y: Any, t: float, xp: Any) -> Any:
 
 def _chosen(y: Any, sigma: float, threshold: Any, noise: Noise, xp: Any) -> float:
     if isinstance(threshold, str):
-        parameters.word("threshold", threshold, ("universal", "sure"))
+        validation.word("threshold", threshold, ("universal", "sure"))
         bins = math.prod(y.shape)
         return universal(bins, sigma) if threshold == "universal" else least_risk(xp.abs(y), sigma, noise, xp)
-    return 0.0 if threshold == 0 and not isinstance(threshold, bool) else parameters.number("threshold", threshold)
+    return 0.0 if threshold == 0 and not isinstance(threshold, bool) else validation.number("threshold", threshold)
 
 
 def least_risk(size: Any, sigma: float, noise: Noise, xp: Any) -> float:

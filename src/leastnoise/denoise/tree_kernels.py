@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise.compiled import compiled
+from leastnoise._support.compilation import compiled
 
 Array = np.ndarray[Any, Any]
 WALK = 100  # steps a node that Wilson's walk may take ...

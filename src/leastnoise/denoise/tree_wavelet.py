@@ -20,15 +20,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leastnoise import errors, parameters
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Floats, Noise
 from leastnoise.denoise.nodes import given_on_graph
 from leastnoise.denoise.risk import beyond, judged
 from leastnoise.denoise.spanning_trees import KINDS, Kind, is_forest, spanning_tree
 from leastnoise.denoise.threshold import shrunk, universal
-from leastnoise.estimate import Estimate, Judgement
 from leastnoise.graphs import Graph
-from leastnoise.parameters import Number
+from leastnoise.releases.estimate import Estimate, Judgement
 
 TRIED = 65  # thresholds, from zero to what noise alone reaches
 
@@ -56,8 +57,8 @@ def tree_wavelet(
     array([0.2, 0.2, 0.2, 0.2, 9.4, 9.4, 9.4, 9.4])
     """
     array, level = given_on_graph(y, sigma, noise, graph)
-    parameters.word("tree", tree, KINDS)
-    count = 1 if is_forest(graph) else parameters.whole("trees", trees)
+    validation.word("tree", tree, KINDS)
+    count = 1 if is_forest(graph) else validation.whole("trees", trees)
     if hard and threshold == "sure":
         raise errors.UnknownWord(
             'threshold="sure" needs an unbiased risk, which the hard threshold does not have: it jumps. '
@@ -134,10 +135,10 @@ def _threshold(basis: TreeWavelets, c: Floats, sigma: float, threshold: Any, noi
     if threshold == "sure":
         return _least(c, *_reaches(basis, sigma, noise), sigma, noise)
     if isinstance(threshold, str):
-        parameters.word("threshold", threshold, ("universal", "sure"))
+        validation.word("threshold", threshold, ("universal", "sure"))
         t = universal(basis.nodes, sigma)
     else:
-        t = 0.0 if parameters.is_zero(threshold) else parameters.number("threshold", threshold)
+        t = 0.0 if validation.is_zero(threshold) else validation.number("threshold", threshold)
     return t, _parts(c, *_reaches(basis, sigma, noise), t, noise)[1]
 
 

@@ -24,7 +24,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leastnoise import errors, parameters
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Floats, Noise, given_on_host
 from leastnoise.denoise.risk import Divergence, judged
 from leastnoise.denoise.trends.degrees import levelled
@@ -32,9 +34,8 @@ from leastnoise.denoise.trends.divergence import GROUPS, smoothed_divergence
 from leastnoise.denoise.trends.interior import Interior
 from leastnoise.denoise.trends.path import Fit, TrendPath, follow, search
 from leastnoise.denoise.trends.total_variation import Network
-from leastnoise.estimate import Estimate, Judgement
 from leastnoise.graphs import Graph
-from leastnoise.parameters import Number
+from leastnoise.releases.estimate import Estimate, Judgement
 
 Penalty = Number | Sequence[Number] | Literal["sure"]
 TUNING = 4.0
@@ -64,7 +65,7 @@ def trend_filter(
     2.0
     """
     array, level = given_on_host(y, sigma, noise)
-    problem = Problem(array.ravel(), level, graph, order, parameters.number("tolerance", tolerance), noise)
+    problem = Problem(array.ravel(), level, graph, order, validation.number("tolerance", tolerance), noise)
     facts: dict[str, Any] = {"order": order}
     if isinstance(penalty, str) or _several(penalty):
         path = problem.path(penalty)
@@ -110,7 +111,7 @@ def trend_filter_path(
 ) -> TrendPath:
     """Trend filters along a path of penalties, the risk of each, and which is least: what "sure" chooses from."""
     array, level = given_on_host(y, sigma, noise)
-    problem = Problem(array.ravel(), level, graph, order, parameters.number("tolerance", tolerance), noise)
+    problem = Problem(array.ravel(), level, graph, order, validation.number("tolerance", tolerance), noise)
     return problem.path(penalties)
 
 
@@ -134,7 +135,7 @@ class Problem:
     def path(self, penalties: Penalty) -> TrendPath:
         fit = partial(self.fit, groups=COARSE)
         if isinstance(penalties, str):
-            parameters.word("penalty", penalties, ("sure",))
+            validation.word("penalty", penalties, ("sure",))
             return search(fit, self.y, self.sigma, self.order, self.top())
         chosen = sorted((_penalty(one) for one in penalties), reverse=True)  # type: ignore[union-attr]
         if not chosen:
@@ -180,8 +181,8 @@ def _several(penalty: object) -> bool:
 
 
 def _penalty(value: Any) -> float:
-    if parameters.is_zero(value):
+    if validation.is_zero(value):
         return 0.0
     if isinstance(value, float) and value == np.inf:
         return value
-    return parameters.number("penalty", value)
+    return validation.number("penalty", value)

@@ -1,7 +1,7 @@
 """Pictures for people, by matplotlib: an Axes comes in (or a new Figure is made) and an Axes goes out.
 
     profile tradeoff        what a guarantee promises
-    mechanisms              `ln.compare`, drawn
+    comparison              `ln.compare`, drawn
     release estimate        values and their intervals: bars, steps, or an image of a lattice
     map                     values on the coordinates of a graph
     path weights            how a denoiser chose
@@ -12,9 +12,9 @@ Nothing global is touched: pyplot is not imported, and `picture.figure.savefig("
 
 from leastnoise.plot.bins import estimate, release
 from leastnoise.plot.choices import path, weights
+from leastnoise.plot.comparison import comparison
 from leastnoise.plot.guarantees import profile, tradeoff
 from leastnoise.plot.maps import map  # noqa: A004
-from leastnoise.plot.mechanisms import mechanisms
 from leastnoise.plot.spending import budget
 
-__all__ = ["budget", "estimate", "map", "mechanisms", "path", "profile", "release", "tradeoff", "weights"]
+__all__ = ["budget", "comparison", "estimate", "map", "path", "profile", "release", "tradeoff", "weights"]

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from leastnoise import errors, labels
-from leastnoise.digits import about
-from leastnoise.parameters import Floats, Number
+from leastnoise import errors
+from leastnoise._support.number_format import about
+from leastnoise._support.validation import Floats, Number
 from leastnoise.plot import canvas, maps
 from leastnoise.plot.canvas import BLUE, FAINT, INK, ORANGE, QUIET, SKY
+from leastnoise.releases import labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from leastnoise.estimate import Estimate
     from leastnoise.graphs import Graph
+    from leastnoise.releases.estimate import Estimate
 
 FEW = 40  # bins that still have room for a name
 LETTERS, LINES, SLANTED = 66, 24, 20  # of names that have room below and beside an image; columns whose names may slant

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from leastnoise import errors
-from leastnoise.digits import about
+from leastnoise._support.number_format import about
 from leastnoise.plot import canvas
 from leastnoise.plot.canvas import BLUE, INK, ORANGE, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from leastnoise.estimate import Estimate
+    from leastnoise.releases.estimate import Estimate
 
 
 class Path(Protocol):

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leastnoise.guarantee import Guarantee
 from leastnoise.plot import canvas
 from leastnoise.plot.canvas import BLUE, FAINT, INK, ORANGE, QUIET
+from leastnoise.privacy.guarantee import Guarantee
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from leastnoise import errors
-from leastnoise.digits import about
-from leastnoise.parameters import Floats
+from leastnoise._support.number_format import about
+from leastnoise._support.validation import Floats
 from leastnoise.plot import canvas
 from leastnoise.plot.canvas import INK, QUIET
 

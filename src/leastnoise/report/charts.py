@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise import errors, labels
-from leastnoise.parameters import Floats
+from leastnoise import errors
+from leastnoise._support.validation import Floats
+from leastnoise.releases import labels
 from leastnoise.report.contents import DOTS, FINEST, MOST, SIDE, STEPS, Contents
 
 KILOMETRES_A_DEGREE = 111.32

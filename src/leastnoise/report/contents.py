@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from leastnoise import errors, labels
+from leastnoise import errors
+from leastnoise._support.validation import Floats
 from leastnoise.domain import Cells, Domain
-from leastnoise.estimate import Estimate
-from leastnoise.keys import key_columns
-from leastnoise.parameters import Floats
+from leastnoise.releases import labels
+from leastnoise.releases.columns import key_columns
+from leastnoise.releases.estimate import Estimate
 
 if TYPE_CHECKING:
     from leastnoise.graphs import Graph

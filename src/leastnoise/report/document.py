@@ -17,16 +17,17 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any, Literal
 
-from leastnoise import errors, storage
-from leastnoise.digits import rounded
+from leastnoise import errors
+from leastnoise._support import atomic_files
+from leastnoise._support.number_format import rounded
+from leastnoise._support.version import VERSION
 from leastnoise.report import charts, words
 from leastnoise.report.charts import Picture
 from leastnoise.report.contents import MOST, Contents, decimals, gather, plain, thinned
-from leastnoise.version import VERSION
 
 if TYPE_CHECKING:
-    from leastnoise.estimate import Estimate
     from leastnoise.graphs import Graph
+    from leastnoise.releases.estimate import Estimate
 
 
 PUBLISHED = "as published"  # its error is known, the others are estimates
@@ -41,9 +42,9 @@ def write(
     title: str | None = None,
 ) -> Path:
     """The page about a release or an estimate, in a file that appears whole or not at all."""
-    storage.check_writable(path, "page")
+    atomic_files.check_writable(path, "page")
     made = page(of, graph=graph, estimate=estimate, title=title, name=Path(path).stem)
-    with storage.whole(path, "page") as unfinished:
+    with atomic_files.whole(path, "page") as unfinished:
         Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
     return Path(path)
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leastnoise import labels
-from leastnoise.digits import about, rounded
-from leastnoise.guarantee import ApproxDP, GaussianDP, PureDP
+from leastnoise._support.number_format import about, rounded
+from leastnoise._support.version import VERSION
+from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
+from leastnoise.releases import labels
 from leastnoise.report.contents import Contents
-from leastnoise.version import VERSION
 
 
 class Headline(NamedTuple):

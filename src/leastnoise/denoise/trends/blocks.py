@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise.compiled import compiled
+from leastnoise._support.compilation import compiled
 from leastnoise.denoise.trends.lanes import settle, subtract
 
 SHAPES = {1: (2, 2), 2: (3, 4)}  # of a block, by order

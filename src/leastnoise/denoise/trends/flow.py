@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise.compiled import compiled
+from leastnoise._support.compilation import compiled
 
 DEAD = np.int32(2**31 - 1)  # the height of a node from which no deficit can be reached
 PATIENCE = 0.5  # relabelling, in parts of a pass over the edges, before heights are measured anew

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leastnoise import progress
+from leastnoise._support import progress
 from leastnoise.denoise.arrays import Floats
 from leastnoise.denoise.risk import sure
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise.compiled import compiled
+from leastnoise._support.compilation import compiled
 
 
 @compiled

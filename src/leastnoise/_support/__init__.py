@@ -1,0 +1,1 @@
+"""What every part uses and none is about: checks of parameters, number formats, files, progress, compilation."""

@@ -1,0 +1,60 @@
+"""`leastnoise report`: a saved release in, one HTML page out."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+import leastnoise as ln
+from leastnoise import errors
+from leastnoise.cli.messages import shown
+from leastnoise.graphs.of_bins import bin_graph
+
+
+def report(
+    release: Annotated[Path, typer.Argument(help="A file that `save` wrote, or the command line.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The page; beside the file by default.")] = None,
+    graph: Annotated[
+        str | None,
+        typer.Option(help="Which bins are near: path, cycle, grid, or a Parquet file of edges (u, v) between keys."),
+    ] = None,
+    nodes: Annotated[
+        Path | None, typer.Option(help="Of such a graph: a Parquet file with id, lon, lat, which makes a map.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="The page's heading.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for programs.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing when all went well.")] = False,
+) -> None:
+    """One HTML page about a release, for people: the promise, the values, a map or a chart, a table.
+
+    Example: [bold]leastnoise report map.parquet --graph edges.parquet --nodes nodes.parquet -o map.html[/bold]
+    """
+    loaded = ln.load(release)
+    page = output or release.with_suffix(".html")
+    near = _graph(loaded, graph, nodes)
+    made = loaded.report(page, graph=near, title=title)
+    if nodes is not None and near is not None and near.coordinates is None:
+        told = (
+            f"Note: {str(nodes)!r} has no columns lon and lat, so the page has no map. Name them so, and report again."
+        )
+        Console(stderr=True).print(shown(told), highlight=False, markup=False)
+    if quiet:
+        return
+    if json:
+        typer.echo(json_text.dumps({"output": str(made), "bytes": made.stat().st_size}))
+        return
+    Console().print(f"Written: {made}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _graph(loaded: Any, graph: str | None, nodes: Path | None) -> ln.graphs.Graph | None:
+    if graph is None:
+        if nodes is not None:
+            raise errors.MissingParameter("--nodes says where the nodes are; say also which are joined: --graph FILE.")
+        return None
+    if not hasattr(loaded, "bins"):
+        raise errors.WrongType(f"{type(loaded).__name__} has no bins that lie near one another. Leave out --graph.")
+    return bin_graph(graph, domain=loaded.domain, bins=loaded.bins, nodes=nodes)

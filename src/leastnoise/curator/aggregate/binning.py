@@ -1,0 +1,308 @@
+"""From a row's columns to its place in the public domain: an integer, or null where the row is outside.
+
+All of it is total. Every cast is guarded by a range, so that no value in a private row can make an
+engine fail, and floor is always explicit (a cast of 2.5 to an integer is 3 in one engine and 2 in the
+other). Numbers are written as quoted text and cast, because engines turn a decimal literal into a double
+differently.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+from leastnoise._support.type_names import type_name
+from leastnoise.domain import (
+    Axis,
+    Cells,
+    Days,
+    Domain,
+    Edges,
+    Hours,
+    IntegerRange,
+    Keys,
+    Lattice,
+    OrNull,
+    Steps,
+)
+from leastnoise.errors import BadDomain, DomainTooLarge, WrongColumnType
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+EXACT = 2.0**53  # doubles hold every integer up to here
+
+
+def place_rows(rows: ir.Table, domain: Domain, *, name: str) -> ir.Table:
+    """`rows` with the bin's index in a new column `name`; rows outside the domain are gone."""
+    import ibis
+
+    if domain.size >= 2**62:
+        raise DomainTooLarge(f"a query may have 2^62 bins, this domain has {domain.size:.3g}. Use coarser keys.")
+    total: ir.Value = ibis.literal(0, "int64")
+    for number, (column, axis) in enumerate(zip(domain.names, domain.axes, strict=True)):
+        rows = place(axis, rows, column, f"{name}_{number}")
+        rows = rows.filter(rows[f"{name}_{number}"].notnull())
+        part = rows[f"{name}_{number}"]
+        total = part if number == 0 else rows[name] * axis.size + part
+        rows = rows.mutate(**{name: total})
+    return rows if domain.axes else rows.mutate(**{name: total})
+
+
+@singledispatch
+def place(axis: Axis, rows: ir.Table, column: str, name: str) -> ir.Table:
+    """`rows` with the position of `column` on the axis in a new column `name`, null where it is outside."""
+    raise TypeError(f"no engine knows the axis {type(axis).__name__}")
+
+
+@place.register(OrNull)
+def _(axis: OrNull, rows: ir.Table, column: str, name: str) -> ir.Table:
+    import ibis
+
+    rows = place(axis.axis, rows, column, name)
+    null = is_missing(rows[column])
+    return rows.mutate(**{name: ibis.ifelse(null, ibis.literal(axis.axis.size, "int64"), rows[name])})
+
+
+@place.register(IntegerRange)
+def _(axis: IntegerRange, rows: ir.Table, column: str, name: str) -> ir.Table:
+    import ibis
+
+    value = whole(rows[column], column)
+    inside = value.between(axis.start, axis.stop - 1)
+    offset = ibis.ifelse(inside, value, ibis.null("int64")) - axis.start
+    if axis.step == 1:
+        return rows.mutate(**{name: offset})
+    rows = rows.mutate(**{name: offset})
+    remainder = rows[name] % axis.step
+    exact = ibis.ifelse(remainder == 0, rows[name], ibis.null("int64"))
+    # rows[name] is a multiple of the step and so is its quotient exact; sizes stay below 2^53 or are refused.
+    if axis.stop - axis.start > EXACT:
+        raise DomainTooLarge("a range with a step may span 2^53. Use a smaller range.")
+    return rows.mutate(**{name: (exact.cast("float64") / float(axis.step)).floor().cast("int64")})
+
+
+@place.register(Keys)
+def _(axis: Keys, rows: ir.Table, column: str, name: str) -> ir.Table:
+    """A join with the table of keys; each key once, so no row is doubled."""
+    import ibis
+    import pyarrow as pa
+
+    left, values = _comparable(axis, rows[column], column)
+    join = f"{name}_key"
+    keys = ibis.memtable(pa.table({join: values, name: pa.array(range(axis.size), pa.int64())}))
+    rows = rows.mutate(**{f"{name}_left": left})
+    joined = rows.left_join(keys, rows[f"{name}_left"] == keys[join])
+    return joined.drop(join, f"{name}_left")
+
+
+def _comparable(axis: Keys, value: ir.Value, column: str) -> tuple[ir.Value, list[Any]]:
+    """The column and the keys in one type whose equality is the same on every engine: 64-bit integers or
+    text."""
+    first, kind, keys = axis.values[0], value.type(), list(axis.values)
+    if isinstance(first, date):
+        return epoch_days(value, column), [(key - date(1970, 1, 1)).days for key in keys if isinstance(key, date)]
+    if isinstance(first, bool) and kind.is_boolean():
+        return value.cast("int64"), [int(key is True) for key in keys]
+    if isinstance(first, str) and kind.is_string():
+        return value, keys
+    if not isinstance(first, int) or isinstance(first, bool):
+        raise WrongColumnType(
+            f'"{column}" holds {type_name(kind)}, and the keys are {type(first).__name__}s such as {first!r}. '
+            f"{fitting(kind)}{cure(kind, column, 'bool')}"
+        )
+    if any(not -(2**63) <= key < 2**63 for key in keys if isinstance(key, int)):
+        raise BadDomain("integer keys must fit into 64 bits. Use text keys.")
+    return whole(value, column), keys
+
+
+@place.register(Edges)
+def _(axis: Edges, rows: ir.Table, column: str, name: str) -> ir.Table:
+    import ibis
+
+    value = real(rows[column], column)
+    rows = rows.mutate(**{name: value})
+    number = rows[name]
+    inside = (number >= exactly(axis.edges[0])) & (number <= exactly(axis.edges[-1]))
+    found = _search(number, axis.edges, 0, axis.size)
+    return rows.mutate(**{name: ibis.ifelse(inside, found, ibis.null("int64"))})
+
+
+@place.register(Steps)
+def _(axis: Steps, rows: ir.Table, column: str, name: str) -> ir.Table:
+    import ibis
+
+    rows = rows.mutate(**{name: clipped(real(rows[column], column), axis.low, axis.high)})
+    steps = ((rows[name] - exactly(axis.low)) * exactly(axis.scale)).floor()
+    rows = rows.mutate(**{name: steps.cast("int64")})
+    # Not least(): engines leave nulls out of it, and a missing value would count in the last bin.
+    return rows.mutate(**{name: ibis.ifelse(rows[name] >= axis.bins, axis.bins - 1, rows[name])})
+
+
+@place.register(Days)
+def _(axis: Days, rows: ir.Table, column: str, name: str) -> ir.Table:
+    rows = rows.mutate(**{name: epoch_days(rows[column], column) - axis.first})
+    return rows.mutate(**{name: _below(rows[name], axis.size)})
+
+
+@place.register(Hours)
+def _(axis: Hours, rows: ir.Table, column: str, name: str) -> ir.Table:
+    kind = rows[column].type()
+    if not kind.is_timestamp():
+        raise WrongColumnType(
+            f'"{column}" holds {type_name(kind)}, and hours are found in timestamps. '
+            f"{fitting(kind)}{cure(kind, column, 'timestamp')}"
+        )
+    hours = epoch_days(rows[column], column) * 24 + rows[column].hour().cast("int64") - axis.first
+    rows = rows.mutate(**{name: hours})
+    return rows.mutate(**{name: _below(rows[name], axis.size)})
+
+
+@place.register(Cells)
+def _(axis: Cells, rows: ir.Table, column: str, name: str) -> ir.Table:
+    import ibis
+
+    rows = rows.mutate(**{f"{name}_cell": whole(rows[column], column)})
+    cell = rows[f"{name}_cell"]
+    rows = rows.mutate(
+        **{
+            f"{name}_x": (cell & (2**31 - 1)) - (2**30 + axis.column),
+            f"{name}_y": (cell >> 31) - (2**30 + axis.row),
+        }
+    )
+    x, y = _below(rows[f"{name}_x"], axis.width), _below(rows[f"{name}_y"], axis.height)
+    inside = ibis.ifelse(cell >= 0, y * axis.width + x, ibis.null("int64"))
+    return rows.mutate(**{name: inside}).drop(f"{name}_cell", f"{name}_x", f"{name}_y")
+
+
+def lattice_cell(rows: ir.Table, lattice: Lattice) -> ir.IntegerValue:
+    """The cell of each row; null where a coordinate is missing or beyond 2^30 steps."""
+    column = _floor_within(real(rows[lattice.x], lattice.x) / exactly(lattice.step), 2.0**30)
+    row = _floor_within(real(rows[lattice.y], lattice.y) / exactly(lattice.step), 2.0**30)
+    return (row + 2**30) * 2**31 + (column + 2**30)
+
+
+def exactly(number: float) -> ir.FloatingScalar:
+    """A double, bit for bit the same in every engine."""
+    import ibis
+
+    return ibis.literal(repr(float(number))).cast("float64")
+
+
+def whole(value: ir.Value, column: str) -> ir.IntegerValue:
+    """An integer of 64 bits, null where the value is none."""
+    kind = value.type()
+    if (kind.is_unsigned_integer() and kind.nbytes == 8) or (kind.is_decimal() and kind.scale == 0):
+        return value.try_cast("int64")
+    if kind.is_integer() or kind.is_boolean():  # true is 1
+        return value.cast("int64")
+    if kind.is_floating():
+        floor = _floor_within(real(value, column), EXACT)
+        import ibis
+
+        return ibis.ifelse(floor.cast("float64") == value.cast("float64"), floor, ibis.null("int64"))
+    raise WrongColumnType(
+        f'"{column}" holds {type_name(kind)}, and whole numbers are needed. {fitting(kind)}{cure(kind, column, "int")}'
+    )
+
+
+def real(value: ir.Value, column: str) -> ir.FloatingValue:
+    """A double, null where the value is missing or NaN."""
+    import ibis
+
+    kind = value.type()
+    if kind.is_decimal() and (kind.precision is None or kind.precision > 15):
+        # More digits than a double: engines round the quotient differently, but read text alike.
+        return value.cast("string").cast("float64")
+    if kind.is_floating():
+        double = value.cast("float64")
+        return ibis.ifelse(double.isnan(), ibis.null("float64"), double)
+    if kind.is_numeric():
+        return value.cast("float64")
+    if kind.is_boolean():  # true is 1
+        return value.cast("int64").cast("float64")
+    raise WrongColumnType(f'"{column}" holds {type_name(kind)}, and numbers are needed.{cure(kind, column, "float")}')
+
+
+def fitting(kind: Any) -> str:
+    """Which keys a column of this type takes."""
+    days = 'ln.domain.Days("2013-01-01", "2013-02-01")'
+    if kind.is_timestamp():
+        return f'Give days or hours as keys: {days}, or ln.domain.Hours("2013-01-01 00:00", "2013-01-02 00:00").'
+    if kind.is_date():
+        return f"Give days as keys: {days}, or a list of dates."
+    if kind.is_boolean():
+        return "Give keys=[True, False]."
+    if kind.is_string():
+        return "Give texts: keys=['a', 'b']."
+    if kind.is_integer():
+        return "Give whole numbers: keys=[1, 2, 3], or keys=range(24)."
+    if kind.is_numeric():
+        return "Give the ends of bins: ln.domain.Edges((0.0, 10.0, 20.0))."
+    return "No keys are known for that type: derive a column of numbers, text or dates, or prepare one."
+
+
+def cure(kind: Any, column: str, wanted: str) -> str:
+    """What to type where text came out of a CSV."""
+    if not kind.is_string():
+        return ""
+    return (
+        " In a CSV, and in the names of folders, all is text until it is declared: "
+        f'table(..., types={{"{column}": "{wanted}"}}).'
+    )
+
+
+def clipped(value: ir.NumericValue, low: float, high: float) -> ir.NumericValue:
+    """`value` moved into [low, high]; null stays null. NaN must be gone: it would become an end."""
+    import ibis
+
+    ends = (exactly(low), exactly(high)) if value.type().is_floating() else (low, high)
+    return ibis.ifelse(value < ends[0], ends[0], ibis.ifelse(value > ends[1], ends[1], value))
+
+
+def epoch_days(value: ir.Value, column: str) -> ir.IntegerValue:
+    """Days from 1970-01-01 to the day of a date or timestamp."""
+    import ibis
+
+    kind = value.type()
+    if kind.is_timestamp():
+        value = value.date()
+    elif not kind.is_date():
+        raise WrongColumnType(
+            f'"{column}" holds {type_name(kind)}, and dates are needed. {fitting(kind)}{cure(kind, column, "date")}'
+        )
+    return value.delta(ibis.date("1970-01-01"), unit="day").cast("int64")
+
+
+def is_missing(value: ir.Value) -> ir.BooleanValue:
+    """Null, or NaN where the type has one."""
+    return value.isnull() | value.cast("float64").isnan() if value.type().is_floating() else value.isnull()
+
+
+def _below(position: ir.IntegerValue, size: int) -> ir.IntegerValue:
+    import ibis
+
+    return ibis.ifelse((position >= 0) & (position < size), position, ibis.null("int64"))
+
+
+def _floor_within(value: ir.FloatingValue, bound: float) -> ir.IntegerValue:
+    """floor(value), null unless -bound <= value < bound."""
+    import ibis
+
+    inside = (value >= exactly(-bound)) & (value < exactly(bound))
+    return ibis.ifelse(inside, value, ibis.null("float64")).floor().cast("int64")
+
+
+def _search(value: ir.FloatingValue, edges: tuple[float, ...], low: int, high: int) -> ir.IntegerValue:
+    """Binary search written as nested choices: `high - low` leaves, but log2 of that comparisons a row."""
+    import ibis
+
+    if high - low == 1:
+        return ibis.literal(low, "int64")
+    middle = (low + high) // 2
+    return ibis.ifelse(
+        value < exactly(edges[middle]),
+        _search(value, edges, low, middle),
+        _search(value, edges, middle, high),
+    )

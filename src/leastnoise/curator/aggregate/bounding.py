@@ -1,0 +1,169 @@
+"""Which rows of a unit are kept: a choice that looks at that unit's rows alone and is the same on every
+engine.
+
+A row is (unit, code): `code` is an integer that holds everything the query reads, the bin in its high
+bits and the quantised value in its low ones. Rows are ordered by a hash of unit and code, then by code.
+So neither scan order nor a collision decides, and rows that tie are equal in everything the query sees.
+Without the unit in the hash every heavy unit would keep the same bins.
+
+The limits act in the order max_per_bin, max_bins, max_rows (other orders keep fewer rows).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from leastnoise._support.type_names import type_name
+from leastnoise.curator.aggregate.binning import epoch_days
+from leastnoise.curator.engines import Engine
+from leastnoise.errors import WrongColumnType
+from leastnoise.privacy.sensitivity import Limits
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+WORD = 2**32 - 1
+# Odd and below 2^31, so that a product with a 32-bit word stays below 2^63 and no engine overflows.
+FIRST, SECOND, THIRD = 0x7FEB352D, 0x45D9F3B3, 0x2C1B3C6D
+LONGEST_LIST = 1000  # beyond this a sort is quicker than a list of smallest values
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """code = bin * 2^value_bits + (value - lowest)."""
+
+    bins: int
+    value_bits: int = 0
+    lowest: int = 0
+
+    @property
+    def size(self) -> int:
+        """All codes are below this."""
+        return self.bins << self.value_bits
+
+    def bin_of(self, code: ir.IntegerValue) -> ir.IntegerValue:
+        return code >> self.value_bits if self.value_bits else code
+
+    def value_of(self, code: ir.IntegerValue) -> ir.IntegerValue:
+        return (code & ((1 << self.value_bits) - 1)) + self.lowest
+
+
+def salt(text: str) -> int:
+    """A public 32-bit key from a query's description: engines agree on it, queries differ in it."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "little")
+
+
+def with_unit_word(rows: ir.Table, unit: tuple[str, ...], engine: Engine) -> ir.Table:
+    """`rows` without those of a null unit (they would become one shared person), with a 32-bit word for
+    the unit."""
+    for column in unit:
+        rows = rows.filter(rows[column].notnull())
+    rows = rows.mutate(_unit=word(rows[unit[0]], unit[0], engine))
+    for column in unit[1:]:
+        rows = _mix(rows, "_unit")
+        rows = rows.mutate(_unit=rows["_unit"] ^ word(rows[column], column, engine))
+    return rows
+
+
+def word(value: ir.Value, column: str, engine: Engine) -> ir.IntegerValue:
+    """32 bits of a value: both halves of an integer, MD5 of a text."""
+    kind = value.type()
+    if kind.is_string():
+        return engine.text_hash(value)
+    if kind.is_boolean() or (kind.is_integer() and not (kind.is_unsigned_integer() and kind.nbytes == 8)):
+        return fold(value.cast("int64"))
+    if kind.is_date():
+        return fold(epoch_days(value, column))
+    if kind.is_uuid() or kind.is_integer() or (kind.is_decimal() and kind.scale == 0):
+        return engine.text_hash(value.cast("string"))
+    raise WrongColumnType(
+        f'"{column}" holds {type_name(kind)}, which cannot name a unit or a key: two values that look the same '
+        "may differ. "
+        "Use whole numbers, text, booleans or dates."
+    )
+
+
+def fold(integer: ir.IntegerValue) -> ir.IntegerValue:
+    """The 64 bits of an integer as 32: distinct for integers that share their upper half."""
+    return ((integer >> 32) * FIRST & WORD) ^ (integer & WORD)
+
+
+def with_hash(rows: ir.Table, key: int, *, code: str, codes: int, name: str) -> ir.Table:
+    """`rows` with a 31-bit hash of unit and `code`; one `mutate` a step, as nested text doubles at every
+    shift.
+
+    For one unit the hash is a bijection of codes below 2^32 cut to 31 bits: at most two codes ever tie.
+    """
+    rows = rows.mutate(**{name: rows["_unit"] ^ key})
+    rows = rows.mutate(**{name: (rows[name] ^ (rows[name] >> 16)) * FIRST & WORD})
+    content = rows[code] if codes <= WORD + 1 else fold(rows[code])
+    rows = rows.mutate(**{name: rows[name] ^ content})
+    rows = _mix(rows, name)
+    return rows.mutate(**{name: rows[name] >> 1})
+
+
+def bounded(
+    rows: ir.Table, *, unit: tuple[str, ...], coding: Coding, limits: Limits, key: int, engine: Engine
+) -> ir.Table:
+    """A table of the one column `code`: the rows that are kept. `rows` has the unit, `_unit` and `code`.
+
+    A limit is applied unless those already applied, and the size of the domain, imply it.
+    """
+    rows = rows.select(*unit, "_unit", "code")
+    in_bin, bins = math.inf, float(coding.bins)
+    if limits.max_per_bin < limits.max_rows:
+        rows, in_bin = _within_bins(rows, unit, coding, limits.max_per_bin, key), limits.max_per_bin
+    if limits.max_bins < min(limits.max_rows, coding.bins):
+        rows, bins = _fewer_bins(rows, unit, coding, limits.max_bins, key), limits.max_bins
+    if in_bin * bins > limits.max_rows:
+        rows = _fewer_rows(rows, unit, coding, limits.max_rows, key, engine)
+    return rows.select("code")
+
+
+def _within_bins(rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: int, key: int) -> ir.Table:
+    import ibis
+
+    if count == 1 and coding.value_bits == 0:
+        return rows.distinct()  # rows of one unit and bin are all alike
+    rows = rows.mutate(_bin=coding.bin_of(rows["code"]))
+    rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash")
+    within = ibis.window(group_by=[*unit, "_bin"], order_by=["_hash", "code"])
+    rows = rows.mutate(_rank=ibis.row_number().over(within))
+    return rows.filter(rows["_rank"] < count).drop("_rank", "_hash", "_bin")
+
+
+def _fewer_bins(rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: int, key: int) -> ir.Table:
+    """The order depends on unit and bin alone, so the dense rank numbers the distinct bins of a unit."""
+    import ibis
+
+    rows = rows.mutate(_bin=coding.bin_of(rows["code"]))
+    rows = with_hash(rows, key ^ THIRD, code="_bin", codes=coding.bins, name="_hash")
+    within = ibis.window(group_by=list(unit), order_by=["_hash", "_bin"])
+    rows = rows.mutate(_rank=ibis.dense_rank().over(within))
+    return rows.filter(rows["_rank"] < count).drop("_rank", "_hash", "_bin")
+
+
+def _fewer_rows(
+    rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: int, key: int, engine: Engine
+) -> ir.Table:
+    """The rows with the smallest (hash, code). Where both fit one integer, it is found without a sort."""
+    import ibis
+
+    rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash")
+    if coding.size <= WORD + 1 and count <= LONGEST_LIST:
+        rows = rows.mutate(code=(rows["_hash"] << 32) | rows["code"])
+        kept = engine.smallest(rows.select(*unit, "code"), unit=list(unit), column="code", count=count)
+        return kept.mutate(code=kept["code"] & WORD)
+    within = ibis.window(group_by=list(unit), order_by=["_hash", "code"])
+    rows = rows.mutate(_rank=ibis.row_number().over(within))
+    return rows.filter(rows["_rank"] < count)
+
+
+def _mix(rows: ir.Table, name: str) -> ir.Table:
+    """A bijection of 32-bit words in which every input bit flips every output bit about half of the time."""
+    rows = rows.mutate(**{name: (rows[name] ^ (rows[name] >> 16)) * SECOND & WORD})
+    rows = rows.mutate(**{name: (rows[name] ^ (rows[name] >> 15)) * THIRD & WORD})
+    return rows.mutate(**{name: rows[name] ^ (rows[name] >> 16)})

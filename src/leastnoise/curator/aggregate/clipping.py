@@ -1,0 +1,129 @@
+"""Values clipped to public ends and rounded to a public grid: from here on every number is an integer.
+
+The rounding is floor(x / g + 1/2) in doubles with g a power of two. It is monotone, so a clipped value
+lands between the rounded ends, which are computed here by the same double arithmetic; whatever the low
+bits of a row's double, the sum is a sum of integers within those ends.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from leastnoise.curator.aggregate.binning import clipped, exactly, real, whole
+from leastnoise.errors import BadClip, NotFinite, WrongType
+
+if TYPE_CHECKING:
+    import ibis.expr.datatypes as dt
+    import ibis.expr.types as ir
+
+# The clip is cut into about 2^30 steps: a billion rows all rounded the same way shift the sum by half a clip.
+STEPS = 30
+INTEGER_SPAN = 2**40
+INTEGER_END = 2**62
+# Of what a clip may be: squares of sensitivities, and noise many times as large, are ordinary doubles then.
+SMALLEST, LARGEST = 1e-100, 1e100
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """Ends, grid step, and the ends as integers in steps of the grid."""
+
+    low: float
+    high: float
+    grid: float
+    lowest: int
+    highest: int
+    whole: bool
+
+    @classmethod
+    def of(cls, clip: object, kind: dt.DataType) -> Clip:
+        """The clip for a column of that type; whole numbers with whole ends are kept as they are."""
+        low, high = _ends(clip)
+        integral = kind.is_integer() or kind.is_boolean() or (kind.is_decimal() and kind.scale == 0)
+        within = max(-low, high) <= INTEGER_END and high - low < INTEGER_SPAN
+        if integral and low == int(low) and high == int(high) and within:
+            return cls(low=low, high=high, grid=1.0, lowest=int(low), highest=int(high), whole=True)
+        grid = _grid(low, high)
+        lowest, highest = math.floor(low / grid + 0.5), math.floor(high / grid + 0.5)
+        if lowest == highest:
+            raise BadClip(
+                f"clip is narrower than numbers of its size are told apart. Got {(low, high)} instead. Take the centre "
+                f"away first: derive(offset=lambda rows: rows['value'] - {low!r})."
+            )
+        return cls(low=low, high=high, grid=grid, lowest=lowest, highest=highest, whole=False)
+
+    @property
+    def bits(self) -> int:
+        """How many bits a value takes above the lowest."""
+        return (self.highest - self.lowest).bit_length()
+
+    @property
+    def centre(self) -> int:
+        """The middle, in steps of the grid."""
+        return (self.lowest + self.highest) // 2
+
+    @property
+    def half(self) -> int:
+        """The largest distance of a value from the middle, in steps of the grid."""
+        return max(self.highest - self.centre, self.centre - self.lowest)
+
+    def apply(self, value: ir.Value, column: str) -> ir.IntegerValue:
+        """The integer of each row; null where the value is null or NaN. Infinities are clipped like any
+        number."""
+        if self.whole:
+            return clipped(whole(value, column), self.lowest, self.highest)
+        inside = clipped(real(value, column), self.low, self.high)
+        return (inside * exactly(1 / self.grid) + exactly(0.5)).floor().cast("int64")
+
+
+def _ends(clip: object) -> tuple[float, float]:
+    clip = clip.tolist() if hasattr(clip, "tolist") else clip
+    if not (isinstance(clip, tuple | list) and len(clip) == 2):
+        raise WrongType(f"clip must be a pair (low, high). Got {clip!r} instead.")
+    if any(isinstance(end, bool | str) or not hasattr(end, "__float__") for end in clip):
+        raise WrongType(f"clip must be a pair of numbers. Got {clip!r} instead.")
+    low, high = double(clip[0]), double(clip[1])
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise NotFinite(
+            f"clip must be finite doubles, or one value could change the sum without limit. Got {(low, high)} instead."
+        )
+    if low >= high:
+        raise BadClip(f"clip must be (low, high) with low < high. Got {(low, high)} instead.")
+    if max(abs(low), abs(high)) > LARGEST or high - low < SMALLEST:
+        raise out_of_range(f"clip must be between -{LARGEST:g} and {LARGEST:g}, and {SMALLEST:g} wide", (low, high))
+    return low, high
+
+
+def norm(given: object) -> float:
+    """`clip_norm` as a double, checked."""
+    if isinstance(given, bool) or not isinstance(given, Real) or not double(given) > 0:
+        raise BadClip(f"clip_norm must be a number above zero. Got {given!r} instead.")
+    if not SMALLEST <= double(given) <= LARGEST:
+        raise out_of_range(f"clip_norm must be between {SMALLEST:g} and {LARGEST:g}", double(given))
+    return double(given)
+
+
+def double(number: Any) -> float:
+    """The nearest double, or infinity."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def out_of_range(rule: str, given: object) -> BadClip:
+    """The error for a clip whose squares are no ordinary doubles any more."""
+    return BadClip(
+        f"{rule}, or squares of the sensitivity would leave the range of doubles. Got {given} instead. Scale the "
+        "column first: derive(scaled=lambda rows: rows['value'] * 1e-50), and clip that."
+    )
+
+
+def _grid(low: float, high: float) -> float:
+    """A power of two: the width over about 2^30, but coarse enough that both ends stay exact in a double."""
+    fine = math.frexp(high - low)[1] - STEPS
+    exact = math.frexp(max(abs(low), abs(high)))[1] - 51
+    return math.ldexp(1.0, max(fine, exact))

@@ -1,0 +1,89 @@
+"""Text as the types that were declared, in a CSV and in the names of folders: a fixed function of each cell, the same
+on every engine.
+
+An engine that guesses types looks at people's rows, and its guess shows: in the schema, in which queries are
+refused, in a header taken for a row. So every column is text, and becomes a number, a day or a time where the caller
+says so. A cell that is not written like one is null, as if it were missing: that is no error, because an error would
+tell about it. Engines read odd numbers differently (is 2.5 an integer?), so a pattern decides first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from leastnoise.curator.engines import Source
+from leastnoise.curator.engines.sources import ending
+from leastnoise.errors import InvalidParameter, UnknownColumn, UnknownWord, WrongColumnType
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+# The years 1 to 9999; engines differ about 24:00 and about seconds past 59.
+DAY = r"(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-[0-9]{2}-[0-9]{2}"
+CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?"
+# Java's and RE2's patterns agree on these; 18 digits fit 64 bits. Engines skip blanks around a float and round
+# its digits to the nearest double, past the largest to infinity, which is clipped like any number.
+FLOAT = r" *[-+]?([0-9]{1,100}([.][0-9]{0,100})?|[.][0-9]{1,100})([eE][-+]?[0-9]{1,3})? *"
+WRITTEN = {
+    "int": ("int64", r"\A[-+]?[0-9]{1,18}\z"),
+    "float": ("float64", rf"\A{FLOAT}\z"),
+    "bool": ("boolean", r"\A(true|false|True|False|TRUE|FALSE)\z"),
+    "date": ("date", rf"\A{DAY}\z"),
+    "timestamp": ("timestamp(6)", rf"\A{DAY}[ T]{CLOCK}\z"),
+}
+
+
+def is_text(source: Source) -> bool:
+    """Whether the source is CSV files, whose cells are all text."""
+    return bool(source.files) and ending(source.files[0]) != ".parquet"
+
+
+def unknown(source: Source, column: str) -> InvalidParameter:
+    """The error for a column that is not there, or whose type nobody has declared."""
+    if column in source.undeclared:
+        return undeclared(column)
+    if is_text(source):
+        return UnknownColumn.in_header(column, source.files[0])
+    return UnknownColumn.among(column, (*source.rows.columns, *source.undeclared))
+
+
+def undeclared(column: str) -> WrongColumnType:
+    """The error for a column of Python objects."""
+    return WrongColumnType(
+        f'"{column}" is a column of Python objects and has no type, and guessing one would look at people\'s rows. Say '
+        f'what it holds, table(..., types={{"{column}": "text"}}) (or {", ".join(WRITTEN)}), or convert the frame '
+        'before: df.convert_dtypes(), or .astype("str").'
+    )
+
+
+def check_types(types: Mapping[str, str]) -> None:
+    """Raise unless every type is one that can be declared."""
+    for column, kind in types.items():
+        if kind not in (*WRITTEN, "text"):
+            raise UnknownWord.among(f'the type of "{column}"', kind, [*WRITTEN, "text"])
+
+
+def parsed(source: Source, types: Mapping[str, str]) -> ir.Table:
+    """The rows of the source with the declared types; in a CSV an empty cell is null."""
+    rows = source.rows
+    texts = rows.columns if is_text(source) else source.folders
+    for column in types:
+        if column not in rows.columns:
+            raise UnknownColumn.among(column, rows.columns)
+        if column not in (*texts, *source.declared):
+            raise InvalidParameter(
+                "types= is for CSV files, for folders named column=value and for columns of Python objects; "
+                f'"{column}" says itself what it holds. Leave it out of types=.'
+            )
+    return rows.mutate(**{column: cell(rows[column], types.get(column, "text")) for column in texts})
+
+
+def cell(text: ir.StringValue, kind: str) -> ir.Value:
+    """A text as a value of the declared type; null where it is not written like one."""
+    import ibis
+
+    if kind == "text":
+        return text.nullif("")
+    target, pattern = WRITTEN[kind]
+    return ibis.ifelse(text.re_search(pattern), text, ibis.null("string")).try_cast(target)

@@ -1,0 +1,240 @@
+"""Sums of many vectors, each clipped to a ball: in compiled loops over columns rather than in SQL.
+
+Every element is rounded to the grid first, then the squared norm is taken exactly, and only then is a
+vector that is too long scaled down, element by element and toward zero. So one vector's integers depend
+on that vector alone. (BLAS row norms would depend on a row's place in its block, which breaks both
+sensitivity and engine equality.)
+
+Integers are held in doubles. A vector of d elements, each at most 2 R steps, has a squared norm of at
+most 4 R^2 d < 2^53, so every partial sum of squares is exact in any order. After scaling by s = R / |v|
+(two roundings) and cutting toward zero the squared norm is an integer below R^2 (1 + 2^-50) < R^2 + 1:
+the ball holds exactly. 2 R < 2^31, so an element is also a 32-bit integer.
+
+A column is read twice, once for the norms and once for the sum, because rounding again costs less than
+keeping what was rounded.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from leastnoise._support.type_names import type_name
+from leastnoise.curator.aggregate.binning import clipped, exactly, real
+from leastnoise.curator.aggregate.bounding import fold, with_hash, with_unit_word
+from leastnoise.curator.engines import Engine
+from leastnoise.errors import WrongColumnType
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pyarrow as pa
+
+Integers = np.ndarray[Any, Any]
+BLOCK = 2**20  # numbers of lists that are turned into columns at once: a few megabytes
+ROUNDER = 1.5 * 2.0**52  # added and taken away again, it rounds to the nearest integer, halves to even
+HASHED = 16  # elements that the order of a unit's rows is hashed from
+
+
+@dataclass(frozen=True, slots=True)
+class Ball:
+    """Vectors of `length` integers with an L2 norm of at most `radius`, in steps of `grid`."""
+
+    length: int
+    radius: int
+    grid: float
+
+    @classmethod
+    def of(cls, norm: float, length: int) -> Ball:
+        """The finest grid on which squared norms are exact; radius * grid is at most `norm`."""
+        bits = (53 - math.ceil(math.log2(length))) // 2 - 1
+        grid = math.ldexp(1.0, math.frexp(norm)[1] - bits)
+        return cls(length=length, radius=math.floor(norm / grid), grid=grid)
+
+    def total(self, columns: list[Integers]) -> Integers:
+        """The sum of all clipped vectors and, at the end, their number. Vectors with a NaN are dropped."""
+        add_squares, clipped_sum = _kernels()
+        step, reach = 1 / self.grid, 2.0 * self.radius
+        squares = np.zeros(len(columns[0]))  # of norms; NaN where an element is
+        for column in columns:
+            add_squares(column, step, reach, squares)
+        # A scale of 1 changes nothing; a vector that is dropped gets 0, and its NaN are never looked at again.
+        scales = np.minimum(1.0, self.radius / np.sqrt(np.maximum(squares, 1.0)))
+        whole = ~np.isnan(squares)
+        scales[~whole] = 0.0
+        sums = [clipped_sum(column, step, reach, scales) for column in columns]
+        return np.array([*sums, np.count_nonzero(whole)], np.int64)
+
+
+@functools.cache
+def _kernels() -> tuple[Any, Any]:
+    """The two loops over a column, in machine code."""
+    from leastnoise._support.compilation import compiled
+
+    return compiled(add_squares), compiled(clipped_sum)
+
+
+def prepare() -> None:
+    """Compile on made-up columns: what can fail does so before anything is paid for, and tells nothing of a row."""
+    for kind in (np.float32, np.float64):
+        Ball.of(1.0, 1).total([np.zeros(1, kind)])
+
+
+def add_squares(column: Integers, step: float, reach: float, squares: Integers) -> None:
+    """Add each element, in steps of the grid, squared."""
+    for row in range(column.size):
+        x: Any = np.float64(column[row]) * step
+        # NaN fails every comparison, so it stays NaN here and makes the norm NaN.
+        x = reach if x > reach else (-reach if x < -reach else x)
+        x = (x + ROUNDER) - ROUNDER
+        squares[row] += x * x
+
+
+def clipped_sum(column: Integers, step: float, reach: float, scales: Integers) -> int:
+    """The sum of the elements, each scaled and cut toward zero."""
+    total = 0
+    for row in range(column.size):
+        x: Any = np.float64(column[row]) * step
+        x = reach if x > reach else (-reach if x < -reach else x)
+        x = x if x == x else 0.0
+        total += int(np.int32(((x + ROUNDER) - ROUNDER) * scales[row]))
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class Reducer:
+    """What runs where the rows are: record batches in, one vector of integers out."""
+
+    ball: Ball
+    columns: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Integers:
+        total: Integers = np.zeros(self.ball.length + 1, np.int64)
+        for batch in batches:
+            for columns in self.blocks(batch):
+                total += self.ball.total(columns)
+        return total
+
+    def blocks(self, batch: pa.RecordBatch) -> Iterator[list[Integers]]:
+        """The elements as columns of floats; nulls are NaN."""
+        if len(self.columns) == self.ball.length:
+            yield [_floats(batch.column(name).to_numpy(zero_copy_only=False)) for name in self.columns]
+        else:
+            yield from _lists(batch.column(self.columns[0]), self.ball.length)
+
+
+def sums(
+    rows: Callable[[bool], ir.Table],
+    *,
+    units: ir.Table,
+    ball: Ball,
+    max_rows: int,
+    ranked: Callable[[], ir.Table],
+    engine: Engine,
+) -> Integers:
+    """Sum and number of the kept vectors. Where no unit has too many rows `ranked` would keep all: it is skipped; so is
+    leaving out rows without a unit, `rows(True)`, where there are none. Only time depends on either choice, provided
+    that every query here sees the same rows."""
+    named = units.drop_null()
+    counts = named.group_by(named.columns).aggregate(_rows=named.count())
+
+    def any_of(found: ir.Table) -> bool:
+        return bool(engine.fetch(found.limit(1)).num_rows)
+
+    if any_of(counts.filter(counts["_rows"] > max_rows)):
+        chosen = ranked()
+    else:
+        nameless = functools.reduce(operator.or_, [units[column].isnull() for column in units.columns])
+        chosen = rows(any_of(units.filter(nameless)))
+    return added(chosen, ball=ball, engine=engine)
+
+
+def added(rows: ir.Table, *, ball: Ball, engine: Engine) -> Integers:
+    """Sum and number of all vectors, in one query."""
+    parts = engine.vector_sums(rows, Reducer(ball, tuple(rows.columns)))
+    total: Integers = np.zeros(ball.length + 1, object)
+    for part in parts:
+        total = total + part.astype(object)
+    return total
+
+
+def kept(
+    rows: ir.Table,
+    *,
+    unit: tuple[str, ...],
+    columns: tuple[str, ...],
+    ball: Ball,
+    max_rows: int,
+    key: int,
+    engine: Engine,
+) -> ir.Table:
+    """The max_rows complete vectors of each unit that come first by a hash of unit and content, then content.
+
+    The hash is of the first elements, rounded: a thousand are too much SQL, and the rest decide ties.
+    """
+    import ibis
+
+    rows = with_unit_word(rows.select(*unit, *columns), unit, engine)
+    names = [f"_x{place}" for place in range(ball.length)]
+    rows = rows.mutate(**dict(zip(names, _elements(rows, columns, ball), strict=True)))
+    rows = rows.filter([rows[name].notnull() for name in names])
+    first = names[:HASHED]
+    rows = rows.mutate(**{f"{name}_steps": _rounded(rows[name], ball) for name in first})
+    # A public linear map of the rounded elements: each has at most 26 bits, its weight 20, and 16 are added.
+    weights = np.random.default_rng(key).integers(1, 2**20, len(first)).tolist()
+    terms = [rows[f"{name}_steps"] * weight for name, weight in zip(first, weights, strict=True)]
+    rows = rows.mutate(_digest=functools.reduce(operator.add, terms))
+    rows = rows.mutate(_code=fold(rows["_digest"]))
+    rows = with_hash(rows, key, code="_code", codes=2**32, name="_hash")
+    order = ibis.window(group_by=list(unit), order_by=["_hash", "_digest", *names])
+    ranked = rows.mutate(_rank=ibis.row_number().over(order))
+    return ranked.filter(ranked["_rank"] < max_rows).select(*columns)
+
+
+def check_columns(rows: ir.Table, columns: tuple[str, ...], length: int) -> None:
+    """Numbers, or one array of numbers."""
+    for column in columns:
+        kind = rows[column].type()
+        if length != len(columns) and kind.is_array():
+            kind = kind.value_type
+        if kind.is_boolean() or not (kind.is_floating() or kind.is_integer()):
+            raise WrongColumnType(
+                f'"{column}" holds {type_name(rows[column].type())}, and a vector is made of numbers.'
+            )
+
+
+def _elements(rows: ir.Table, columns: tuple[str, ...], ball: Ball) -> list[ir.FloatingValue]:
+    """Each element as a double, null where it is missing or NaN."""
+    import ibis
+
+    if len(columns) == ball.length:
+        return [real(rows[column], column) for column in columns]
+    array = rows[columns[0]]
+    right = ibis.ifelse(array.length() == ball.length, array, ibis.null(array.type()))
+    return [real(right[place], columns[0]) for place in range(ball.length)]
+
+
+def _rounded(value: ir.FloatingValue, ball: Ball) -> ir.IntegerValue:
+    """An element on the grid after a clip at twice the radius."""
+    reach = 2.0 * ball.radius * ball.grid
+    return (clipped(value, -reach, reach) * exactly(1 / ball.grid) + exactly(0.5)).floor().cast("int64")
+
+
+def _lists(column: pa.Array, length: int) -> Iterator[list[Integers]]:
+    import pyarrow.compute as pc
+
+    right = column.filter(pc.equal(pc.list_value_length(column), length).fill_null(False))
+    vectors = _floats(right.flatten().to_numpy(zero_copy_only=False)).reshape(-1, length)
+    rows = max(1, BLOCK // length)
+    for begin in range(0, len(vectors), rows):
+        yield list(np.ascontiguousarray(vectors[begin : begin + rows].T))
+
+
+def _floats(values: Integers) -> Integers:
+    """Single precision as it is (each is a double), anything else as doubles."""
+    return values if values.dtype == np.float32 else values.astype(np.float64, copy=False)

@@ -1,0 +1,286 @@
+"""Decide from public facts, pay, and only then draw: the one way by which every release reaches a budget.
+
+    decided = charge.decide(budget, bins=..., sensitivity=..., share=0.25)    # free; refuses what cannot be
+    ...                                                                     # every other public check belongs here
+    receipt = decided.pay(query="...", unit="taxi")                         # on disk when this returns
+    ...                                                                     # rows are read, noise is drawn
+    Release(..., id=receipt.id)
+
+Without a budget the same lines decide and pay nothing, so a releasing call has one path, not two. Between `pay` and the
+first row read a failure may be taken back with `receipt.void(why)`: a schema that does not fit, an engine
+that cannot be reached. From the first row on nothing is given back. A failure that a row can cause tells about that
+row, and no cost makes up for it, so `receipt.close(...)` closes the budget until its curator reopens it.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Generic, TypeVar
+
+from leastnoise import errors
+from leastnoise._support.validation import Number
+from leastnoise.curator.budget import privacy_filter
+from leastnoise.curator.budget.budget import Budget, Remaining
+from leastnoise.curator.budget.privacy_filter import Cost, Terms
+from leastnoise.privacy import calibration, noise_choice, partition_selection
+from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Neighbours, PureDP
+from leastnoise.privacy.noise_choice import Choice, Recipe
+from leastnoise.privacy.partition_selection import Threshold
+from leastnoise.privacy.sensitivity import Limits
+
+Noise = TypeVar("Noise", Recipe, Threshold)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A debit that is on disk (or none, without a budget). `id` is for the Release."""
+
+    id: str
+    budget: Budget | None
+
+    def void(self, why: str) -> None:
+        """Take the debit back: only for a failure decided before any row was read."""
+        if self.budget is not None:
+            self.budget._void(self.id, why)
+
+    def close(self, failed: errors.ReadingFailed) -> errors.ReadingFailed:
+        """Close the budget because rows could not be read; what to raise, which is `failed` and what became of it."""
+        if self.budget is None:
+            return failed
+        try:
+            self.budget._close(self.id, "rows could not be read")
+        except Exception:
+            return errors.ReadingFailed(f"{failed} The budget should be closed now, and its ledger cannot be written.")
+        return errors.ReadingFailed(f"{failed} {self.budget._how_to_reopen('The budget is closed')}")
+
+
+@dataclass(frozen=True, slots=True)
+class Charge(Generic[Noise]):
+    """Noise, and what it costs; nothing is paid yet."""
+
+    noise: Noise
+    guarantee: GaussianDP | PureDP | ApproxDP
+    cost: Cost
+    budget: Budget | None
+
+    def pay(self, *, query: str, unit: str | None = None, table: str | None = None) -> Receipt:
+        """Debit the cost. When this returns the entry is on disk; BudgetExhausted leaves the book as it was.
+
+        `query` describes what is released by public facts alone: it is written into the book as it is.
+        """
+        receipt = Receipt(secrets.token_hex(8), self.budget)
+        if self.budget is not None:
+            self.budget._debit(
+                self.cost,
+                release=receipt.id,
+                query=query,
+                noise=_described(self.noise),
+                neighbours=self.guarantee.neighbours,
+                unit=unit,
+                table=table,
+            )
+        return receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a release would be: its noise, the share it takes, and what would be left (None: it does not fit)."""
+
+    noise: Recipe
+    share: float
+    remaining: Remaining | None
+
+    @property
+    def fits(self) -> bool:
+        """Whether the book has that much left."""
+        return self.remaining is not None
+
+    def __str__(self) -> str:
+        left = f"{100 * self.remaining.share:.6g} % would be left" if self.remaining else "it does not fit"
+        return f"{_described(self.noise)} for {100 * self.share:.6g} % of the budget; {left}."
+
+
+def decide(
+    budget: Budget | None,
+    *,
+    bins: int,
+    whole: bool,
+    grid: float = 1.0,
+    sensitivity: Number,
+    l1_sensitivity: Number | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    sigma: Number | None = None,
+    share: Number | None = None,
+    mechanism: Choice = "auto",
+    neighbours: Neighbours = "add-remove",
+) -> Charge[Recipe]:
+    """The noise that a share of the budget buys, or that (epsilon, delta) or sigma ask for, and its cost.
+
+    In a book "auto" takes Gaussian noise: it costs least mu^2 for the same standard deviation (Laplace noise
+    would win only where one release has an epsilon past 16). A book of Laplace releases only takes Laplace.
+    """
+    facts: dict[str, Any] = {
+        "bins": bins,
+        "whole": whole,
+        "grid": grid,
+        "sensitivity": sensitivity,
+        "l1_sensitivity": l1_sensitivity,
+        "neighbours": neighbours,
+    }
+    ask: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "sigma": sigma}
+    if budget is None:
+        _refuse_share(share)
+        made = noise_choice.choose(**facts, **ask, mechanism=mechanism)
+        return Charge(made, made.guarantee, Cost(), None)
+    _one_ask(budget, share, ask)
+    terms = budget.terms
+    laplace = mechanism == "laplace" or (mechanism == "auto" and (terms.laplace_only or _is_zero(delta)))
+    if not laplace and terms.laplace_only:
+        raise errors.NoReserve(
+            "All of this book's epsilon is set aside for Laplace releases, so Gaussian noise has no limit to be spent "
+            'from. Say mechanism="laplace" (or "auto"), or open a book with pure_epsilon below epsilon.'
+        )
+    if share is None:
+        made = noise_choice.choose(**facts, **ask, mechanism="laplace" if laplace else _gaussian(mechanism))
+        if mechanism == "auto":
+            made = replace(made, note=f"{made.mechanism.capitalize()} noise: {_why(terms, made, sigma)}.")
+        cost = _cost(terms, made).at_least(privacy_filter.LEAST_SHARE, terms.caps)
+        return Charge(made, made.guarantee, cost, budget)
+    part = privacy_filter.share_of(share)
+    if laplace:
+        cost = terms.laplace_share(part)
+        made = noise_choice.choose(**facts, epsilon=_some(terms.epsilon_for(cost)), delta=0, mechanism="laplace")
+    else:
+        cost = terms.gaussian_share(part)
+        made = noise_choice.choose(**facts, mu_squared=terms.mu_squared_for(cost), mechanism=_gaussian(mechanism))
+        made = replace(made, delta=terms.gaussian_promise[1])
+    made = replace(made, note=f"{made.mechanism.capitalize()} noise: a share of a budget.")
+    return Charge(made, made.guarantee, cost, budget)
+
+
+def decide_unknown(
+    budget: Budget | None,
+    *,
+    limits: Limits,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    share: Number | None = None,
+    neighbours: Neighbours = "add-remove",
+) -> Charge[Threshold]:
+    """Sigma and threshold for bins that nobody listed, and their cost in two currencies.
+
+    A share is taken of both: sigma from mu^2, then the least threshold that keeps to threshold_delta.
+    """
+    ask = {"epsilon": epsilon, "delta": delta}
+    if budget is not None:
+        _one_ask(budget, share, ask)
+        if not budget.terms.threshold_delta:
+            raise errors.NoReserve(
+                "Unknown keys show a bin of one person's own with some small probability, which no mu pays for, and "
+                "this book set nothing aside for it. Open one with threshold_delta= a part of delta, or list the keys."
+            )
+    else:
+        _refuse_share(share)
+    if budget is None or share is None:
+        if epsilon is None or delta is None:
+            raise errors.MissingParameter("How private should this be? Say epsilon=1, delta=1e-6.")
+        cut = partition_selection.choose(epsilon=epsilon, delta=delta, limits=limits, neighbours=neighbours)
+        cost = Cost() if budget is None else _threshold_cost(budget.terms, cut, limits, neighbours)
+        return Charge(cut, ApproxDP(epsilon, delta, neighbours), cost, budget)  # type: ignore[arg-type]
+    terms = budget.terms
+    cost = terms.unknown_share(privacy_filter.share_of(share))
+    l2, squared = _widest(limits, neighbours), terms.mu_squared_for(cost)
+    sigma = noise_choice.choose(bins=1, whole=True, sensitivity=l2, mu_squared=squared, mechanism="gaussian").scale
+    cut = partition_selection.within_chance(
+        limits=limits, sigma=sigma, chance=terms.chance_for(cost), neighbours=neighbours
+    )
+    return Charge(cut, _promise(terms, cut, limits, neighbours), cost, budget)
+
+
+def _promise(terms: Terms, cut: Threshold, limits: Limits, neighbours: Neighbours) -> ApproxDP:
+    """The epsilon of this mu at the book's delta: delta_G(epsilon; mu) + chance <= delta is enough (see `account`)."""
+    total = privacy_filter.down(terms.delta)
+    chance = partition_selection.chance_shown(
+        limits=limits, sigma=cut.sigma, at_least=cut.at_least, neighbours=neighbours
+    )
+    left = privacy_filter.down(Fraction(total) - Fraction(chance))
+    least = calibration.epsilon(sigma=cut.sigma, delta=left, sensitivity=_widest(limits, neighbours))
+    return ApproxDP(least, total, neighbours)
+
+
+def _cost(terms: Terms, made: Recipe) -> Cost:
+    if made.mechanism == "gaussian":
+        return terms.gaussian_cost(sensitivity=made.charged, sigma=made.scale)
+    return terms.laplace_cost(l1_sensitivity=made.charged, scale=made.scale)
+
+
+def _threshold_cost(terms: Terms, cut: Threshold, limits: Limits, neighbours: Neighbours) -> Cost:
+    chance = partition_selection.chance_shown(
+        limits=limits, sigma=cut.sigma, at_least=cut.at_least, neighbours=neighbours
+    )
+    shared = terms.gaussian_cost(sensitivity=_widest(limits, neighbours), sigma=cut.sigma)
+    return (shared + terms.threshold_cost(chance)).at_least(privacy_filter.LEAST_SHARE, terms.caps)
+
+
+def _widest(limits: Limits, neighbours: Neighbours) -> float:
+    """The L2 sensitivity when all of a person's rows (replace: of both persons') fall into shared bins, rounded up."""
+    square = limits.squared_norm * (2 if neighbours == "replace" else 1)
+    root = math.sqrt(square)
+    return root if Fraction(root) ** 2 >= square else math.nextafter(root, math.inf)
+
+
+def _gaussian(mechanism: Choice) -> Choice:
+    """Gaussian in a book; a word that is none of the choices goes on, to be refused with a hint."""
+    return "gaussian" if mechanism == "auto" else mechanism
+
+
+def _why(terms: Terms, made: Recipe, sigma: Number | None) -> str:
+    """The reason for what "auto" took in a book."""
+    if made.mechanism == "laplace":
+        return "this budget is for no other" if terms.laplace_only else "delta = 0 has no Gaussian"
+    if sigma is not None:
+        return "its sigma was given"
+    return "a budget with a delta counts in it, and it adds up exactly"
+
+
+def _described(noise: Recipe | Threshold) -> str:
+    if isinstance(noise, Threshold):
+        return f"gaussian noise of sigma {noise.sigma:.6g}, shown from {noise.at_least} on"
+    word = "sigma" if noise.mechanism == "gaussian" else "scale"
+    return f"{noise.mechanism} noise of {word} {noise.scale:.6g}"
+
+
+def _one_ask(budget: Budget, share: Number | None, ask: dict[str, Any]) -> None:
+    if not isinstance(budget, Budget):
+        raise errors.WrongType(
+            f'budget must be an open one. Got {type(budget).__name__}. Say budget=ln.Budget.open("city.ledger").'
+        )
+    named = [name for name, value in ask.items() if value is not None]
+    if share is not None and named:
+        raise errors.InvalidParameter(
+            f"share= already says how much noise, so {' and '.join(named)} cannot be given too. Give share=0.25, or "
+            "epsilon= and delta=, or sigma=."
+        )
+    if share is None and not named:
+        raise errors.MissingParameter("How much of the budget may this take? Say share=0.25, or epsilon= and delta=.")
+
+
+def _refuse_share(share: Number | None) -> None:
+    if share is not None:
+        raise errors.MissingParameter(
+            'A share is a part of a budget, and none was given. Say budget=ln.Budget.open("city.ledger").'
+        )
+
+
+def _is_zero(delta: Number | None) -> bool:
+    return isinstance(delta, (int, float)) and not isinstance(delta, bool) and delta == 0
+
+
+def _some(epsilon: float) -> float:
+    if epsilon > 0:
+        return epsilon
+    raise errors.InvalidParameter("This share is worth no epsilon that a double can hold. Say share=0.01, or more.")

@@ -1,0 +1,43 @@
+"""A statement of account, for people: what the book promises, what is spent, what is left."""
+
+from __future__ import annotations
+
+from leastnoise.curator.budget.budget import Budget, Entry
+
+
+def statement(budget: Budget) -> str:
+    """A few lines of text."""
+    terms, left, entries = budget.terms, budget.remaining, budget.history()
+    unit, table = budget.unit, budget.table
+    whom = f"one {unit}" if unit else "one unit"
+    about = f' in "{table}"' if table else ""
+    promise = f"epsilon = {float(terms.epsilon):g}, delta = {float(terms.delta):g}"
+    lines = [f"{budget.path.name}: {promise} for {whom}{about} ({terms.neighbours})"]
+    if not terms.laplace_only:
+        free = f"mu {left.mu:.6g}; one release of epsilon {left.epsilon:.6g} at delta {terms.gaussian_promise[1]:g}"
+        lines.append(f"  Gaussian (mu^2)          {_left(left.share)}  {free}")
+    if terms.pure_epsilon:
+        share = left.pure_epsilon / float(terms.pure_epsilon)
+        lines.append(f"  Laplace (epsilon)        {_left(share)}  epsilon {left.pure_epsilon:.6g}")
+    if terms.threshold_delta:
+        share = left.threshold_delta / float(terms.threshold_delta)
+        lines.append(f"  unknown keys (delta)     {_left(share)}  delta {left.threshold_delta:.3g}")
+    lines.append(f"  {_counted(entries)}")
+    if budget.closed:
+        last = [entry for entry in entries if entry.kind == "close"][-1]
+        lines.append(f"  CLOSED since {last.made:%Y-%m-%d %H:%M} UTC: {last.query}. See Budget.reopen.")
+    return "\n".join(lines)
+
+
+def _left(share: float) -> str:
+    return f"{100 * share:>8.4g} % left"
+
+
+def _counted(entries: list[Entry]) -> str:
+    voids = sum(entry.kind == "void" for entry in entries)
+    releases = [entry for entry in entries if entry.kind == "release"]
+    if not releases:
+        return "No release yet."
+    void = f", {voids} of them void" if voids else ""
+    word = "release" if len(releases) == 1 else "releases"
+    return f"{len(releases):,} {word}{void}; the last on {releases[-1].made:%Y-%m-%d}."

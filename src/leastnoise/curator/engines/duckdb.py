@@ -1,0 +1,289 @@
+"""DuckDB, embedded: the default engine."""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import math
+import os
+import re
+import shutil
+import stat
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from leastnoise._support import atomic_files
+from leastnoise.curator.engines import partitions, reading, unique
+from leastnoise.curator.engines.checksums import verify
+from leastnoise.curator.engines.frames import zoneless
+from leastnoise.curator.engines.headers import header, separator
+from leastnoise.curator.engines.progress import shown
+from leastnoise.curator.engines.times import has_odd_times
+from leastnoise.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import numpy as np
+    import pyarrow as pa
+
+BLOCK = 2**14  # rows of a vector query that are in memory at once, at least
+STATE, BYTES = 128, 8  # what DuckDB keeps for a group and for an integer in it, measured
+USABLE = 0.6  # of the memory limit
+# Bytes of a row of a CSV, and of the part of a file that is in memory at once: DuckDB reads on in the next part only,
+# and left to itself takes 16 times the longest row for each. A longer row is an error.
+LONGEST_LINE, BUFFER = 2**24, 2**25
+# Hours and days are those of UTC; texts are equal where their bytes are.
+SETTINGS = {"TimeZone": "UTC", "default_collation": ""}
+UNITS = {
+    "B": 1,
+    "KB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "TB": 1e12,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TIB": 2**40,
+}
+
+
+class DuckDB:
+    """An Ibis connection to DuckDB; one that we opened ourselves has its own temporary folder."""
+
+    name = "duckdb"
+    copies = True
+
+    def __init__(self, backend: Any) -> None:
+        self.backend = backend
+        self.files: list[str] = []
+
+    def read_files(self, files: list[str]) -> ir.Table:
+        """The rows of Parquet or CSV files; folders named column=value are columns."""
+        self.files = files
+        folders = partitions.columns(files)
+        hive = {"hive_partitioning": bool(folders), "hive_types_autocast": False}
+        paths = [glob.escape(file) for file in files]
+        if not files[0].lower().endswith(".parquet"):
+            told = as_text(header(files[0]), files[0])
+            return reading(lambda: self.backend.read_csv(paths, **hive, **told), files)
+        if reading(lambda: has_odd_times(files[0]), files):
+            return reading(lambda: self._through_arrow(files, folders), files)
+        return reading(lambda: self.backend.read_parquet(paths, **hive), files)
+
+    def _through_arrow(self, files: list[str], folders: tuple[str, ...]) -> ir.Table:
+        """Times as they are: DuckDB's own reader makes microseconds of milliseconds, and fails where that overflows."""
+        import pyarrow as pa
+        from pyarrow import dataset
+
+        named = pa.schema([(name, pa.string()) for name in folders])
+        how: dict[str, Any] = {
+            "format": "parquet",
+            "partitioning": dataset.partitioning(named, flavor="hive") if folders else None,
+            "partition_base_dir": partitions.base(files[0]) if folders else None,
+        }
+        found = dataset.dataset(files, **how).schema
+        plain = pa.schema([field.with_type(zoneless(field.type)) for field in found])
+        name = unique("rows")
+        self.backend.con.register(name, dataset.dataset(files, schema=plain, **how))
+        return self.binary(self.backend.table(name))
+
+    def binary(self, rows: ir.Table) -> ir.Table:
+        """`rows` with texts that are equal where their bytes are: a collation takes A for a, and one person's own
+        spelling would stand for everybody's. A column's collation is not in its type, but does not outlive its bytes.
+        """
+        import ibis
+
+        bytes_of = _builtin(ibis.udf.scalar, _recoded, "encode", ("string",), "binary")
+        text_of = _builtin(ibis.udf.scalar, _recoded, "decode", ("binary",), "string")
+        texts = [name for name, kind in rows.schema().items() if kind.is_string()]
+        return rows.mutate(**{name: text_of(bytes_of(rows[name])) for name in texts}) if texts else rows
+
+    def settle(self) -> None:
+        """The settings by which our SQL means what it says, also on a connection that somebody else uses."""
+        reading(lambda: [self.backend.raw_sql(f"SET {name} = '{value}'") for name, value in SETTINGS.items()])
+
+    def sql(self, expression: ir.Table) -> str:
+        return str(self.backend.compile(expression, pretty=True))
+
+    def fetch(self, expression: ir.Table) -> pa.Table:
+        self.settle()
+
+        def run() -> pa.Table:
+            with shown("reading", self.backend.con.query_progress):
+                return self.backend.to_pyarrow(expression)
+
+        return reading(run, self.files)
+
+    @contextmanager
+    def copied(self, rows: ir.Table) -> Iterator[ir.Table]:
+        """A temporary table, which is of this connection alone; one statement fills it, so it is one snapshot."""
+        name = unique("copy")
+
+        def copy() -> ir.Table:
+            return self.backend.create_table(name, rows, temp=True)
+
+        try:
+            yield reading(copy, self.files)
+        finally:
+            with suppress(Exception):  # an interrupted statement may have made none
+                self.backend.con.execute(f"DROP TABLE IF EXISTS temp.main.{name}")
+
+    def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
+        if files and files[0].lower().endswith(".parquet"):
+            reading(lambda: verify(files, columns), files)
+
+    def text_hash(self, text: ir.StringValue) -> ir.IntegerValue:
+        import ibis
+
+        lower = _builtin(ibis.udf.scalar, _md5_lower, "md5_number_lower", ("string",), "uint64")
+        return (lower(text) & ibis.literal(0xFFFFFFFF, "uint64")).cast("int64")
+
+    def exact_sum(self, column: ir.IntegerColumn) -> ir.Value:
+        # DuckDB adds BIGINT in 128 bits; the cast keeps Ibis from squeezing the total into 64 again.
+        return column.sum().cast("decimal(38, 0)")
+
+    def smallest(self, rows: ir.Table, *, unit: list[str], column: str, count: int) -> ir.Table:
+        import ibis
+
+        smallest = _builtin(ibis.udf.agg, _smallest, "min", ("int64", "int64"), "array<int64>")
+        kept = rows.group_by(unit).aggregate(**{column: smallest(rows[column], count)})
+        return kept.select(**{column: kept[column].unnest()})
+
+    def map_points(self, function: Any, x: ir.Value, y: ir.Value, *, result: str) -> ir.Value:
+        import ibis
+
+        def points(x: Any, y: Any) -> Any:
+            import pyarrow as pa
+
+            made = function(x.to_numpy(zero_copy_only=False), y.to_numpy(zero_copy_only=False))
+            return pa.array(list(made), pa.list_(pa.int64())) if made.ndim == 2 else pa.array(made)
+
+        signature = (("float64", "float64"), result)
+        return ibis.udf.scalar.pyarrow(points, name=unique("points"), signature=signature)(x, y)
+
+    def passes(self, rows: ir.Table, *, unit: list[str], kept: int) -> int:
+        """Every thread keeps a state for every unit it meets, with room for `kept` integers.
+
+        Only time depends on this choice: the classes of units add up to the same integers.
+        """
+        limit, size = self._setting("memory_limit") * USABLE, self._size(rows)
+        state = STATE + BYTES * kept
+        if size * state <= limit:
+            return 1
+        found = self.fetch(rows.aggregate(units=rows["_unit"].approx_nunique()))
+        need = min(int(found["units"][0].as_py()) * self._setting("threads"), size) * state
+        return int(2 ** math.ceil(math.log2(max(need / limit, 1.0))))
+
+    def _setting(self, name: str) -> float:
+        value = reading(lambda: self.backend.con.sql(f"SELECT current_setting('{name}')").fetchall()[0][0])
+        return in_bytes(str(value))
+
+    def _size(self, rows: ir.Table) -> int:
+        """The rows of the tables below, known to Parquet files without reading them."""
+        import ibis.expr.operations as ops
+
+        tables = [table.to_expr() for table in rows.op().find(ops.PhysicalTable)]
+        return sum(int(self.fetch(table.aggregate(rows=table.count()))["rows"][0].as_py()) for table in tables)
+
+    def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
+        self.settle()
+        text = self.backend.compile(rows)
+        # It reads ahead by itself.
+        return reading(lambda: [reduce(self.backend.con.sql(text).to_arrow_reader(BLOCK))], self.files)
+
+
+def connect(*, memory_limit: str | None = None) -> DuckDB:
+    """A fresh in-memory DuckDB in UTC that spills into a folder of its own, removed with it."""
+    import ibis
+
+    folder, lock = _own_folder()
+    backend = ibis.duckdb.connect(temp_directory=folder)
+    backend.raw_sql("SET TimeZone = 'UTC'")
+    backend.raw_sql("SET autoinstall_known_extensions = false")  # nothing is fetched behind anybody's back
+    if memory_limit is not None:
+        in_bytes(memory_limit)
+        backend.raw_sql(f"SET memory_limit = '{memory_limit}'")
+        # Its plan for "the first n rows of a group" cannot spill; the plain window can.
+        backend.raw_sql("SET disabled_optimizers = 'top_n_window_elimination'")
+    engine = DuckDB(backend)
+    weakref.finalize(engine, _leave, folder, lock)
+    return engine
+
+
+def _own_folder() -> tuple[str, int]:
+    """A temporary folder that others can see is in use; those of killed processes hold people's rows, and are removed.
+
+    The lock is the kernel's, on a file inside: it ends with the process, however that ends.
+    """
+    for left in glob.glob(os.path.join(glob.escape(tempfile.gettempdir()), "leastnoise-*", "in-use")):
+        with suppress(OSError):
+            _remove_left(left)
+    # Until its lock is held, a folder has a name that no other process cleans up.
+    made = tempfile.mkdtemp(prefix="starting-leastnoise-")
+    folder = os.path.join(os.path.dirname(made), os.path.basename(made).removeprefix("starting-"))
+    atomic_files.temporary.update((made, folder))
+    held = os.open(os.path.join(made, "in-use"), os.O_CREAT | os.O_WRONLY, 0o600)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    os.rename(made, folder)
+    atomic_files.temporary.discard(made)
+    return folder, held
+
+
+def _remove_left(name: str) -> None:
+    """Remove a folder whose lock nobody holds. Others may put anything there: a pipe would be waited for, and another
+    user's file is none of ours."""
+    lock = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        found = os.fstat(lock)
+        if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(os.path.dirname(name), ignore_errors=True)
+    finally:
+        os.close(lock)
+
+
+def _leave(folder: str, held: int) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    atomic_files.temporary.discard(folder)
+    os.close(held)
+
+
+def as_text(names: list[str], file: str) -> dict[str, Any]:
+    """How a CSV is read when nothing is guessed from its rows: one header line, and every cell is text."""
+    return {
+        "auto_detect": False,
+        "columns": dict.fromkeys(names, "VARCHAR"),
+        "header": True,
+        "delim": separator(file),
+        "quote": '"',
+        "escape": '"',
+        "max_line_size": LONGEST_LINE,
+        "buffer_size": BUFFER,
+    }
+
+
+def in_bytes(text: str) -> float:
+    """A size such as 1GB or 1.5 GiB; a bare number is itself."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
+    if found is None or (found.group(2).upper() or "B") not in UNITS:
+        raise InvalidParameter(f"memory_limit must be a size such as '1GB' or '512MiB'. Got {text!r} instead.")
+    return float(found.group(1)) * UNITS[found.group(2).upper() or "B"]
+
+
+def _md5_lower(text: Any) -> Any:
+    """DuckDB's own: the last eight bytes of the MD5 as an integer, the first of them the lowest."""
+
+
+def _recoded(text: Any) -> Any:
+    """DuckDB's own: a text as the bytes of its UTF-8, and back."""
+
+
+def _smallest(column: Any, count: Any) -> Any:
+    """DuckDB's own `min(column, count)`: the smallest values, as a list."""
+
+
+def _builtin(kind: Any, function: Any, name: str, arguments: tuple[str, ...], result: str) -> Any:
+    return kind.builtin(function, name=name, signature=(arguments, result))

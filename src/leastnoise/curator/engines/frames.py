@@ -1,0 +1,148 @@
+"""Rows in memory, or in somebody else's lazy frame, as Arrow.
+
+Only schemas are looked at: a column of Python objects has no type until one is declared, and then each cell is
+converted by itself.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from leastnoise.curator.engines import reading
+from leastnoise.curator.engines.cells import convert
+from leastnoise.errors import UnknownSource
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """What DuckDB can read as a table; `lazy` where its rows are not here yet."""
+
+    rows: Any
+    declared: tuple[str, ...] = ()
+    undeclared: tuple[str, ...] = ()
+    lazy: bool = False
+
+
+def frame_of(source: Any, types: Mapping[str, str]) -> Frame | None:
+    """pandas, Polars, Arrow or a DuckDB relation as a frame; None where the source is none of them."""
+    import pyarrow as pa
+
+    module = type(source).__module__.split(".")[0]
+    if isinstance(source, pa.RecordBatch):
+        source = pa.Table.from_batches([source])
+    if isinstance(source, pa.Table):
+        return Frame(_plain(source))
+    if module == "pandas" and hasattr(source, "columns"):
+        return reading(lambda: _pandas(source, types))
+    if module == "polars" and hasattr(source, "lazy"):
+        return reading(lambda: _polars(source, types))
+    if type(source).__name__ == "DuckDBPyRelation":
+        return Frame(Relation(source), lazy=True)
+    return None
+
+
+def _pandas(frame: Any, types: Mapping[str, str]) -> Frame:
+    import pandas as pd
+    import pyarrow as pa
+
+    objects, texts = [], []
+    for place, kind in enumerate(frame.dtypes):
+        held = getattr(getattr(kind, "categories", None), "dtype", getattr(kind, "subtype", kind))
+        if getattr(held, "kind", "") == "O" and type(held).__module__.startswith("numpy"):
+            objects.append(place)
+        elif isinstance(kind, pd.StringDtype) and kind.storage == "python":
+            texts.append(place)  # may hold half of a surrogate pair, at which Arrow fails
+    typed = [place for place in range(frame.shape[1]) if place not in (*objects, *texts)]
+    names = {place: str(frame.columns[place]) for place in range(frame.shape[1])}
+    if len(set(names.values())) < len(names):
+        raise UnknownSource("two columns of the frame have one name. Rename one: which of them is meant is not clear.")
+    chosen = {place: types[names[place]] for place in objects if names[place] in types} | dict.fromkeys(texts, "text")
+    rows = pa.Table.from_pandas(frame if len(typed) == len(names) else frame.iloc[:, typed], preserve_index=False)
+    columns = {names[place]: rows.column(here) for here, place in enumerate(typed)}
+    for place, kind in chosen.items():
+        columns[names[place]] = convert(frame.iloc[:, place].astype(object).tolist(), kind)
+    return _framed(columns, [names[place] for place in objects], types, order=list(names.values()))
+
+
+def _polars(frame: Any, types: Mapping[str, str]) -> Frame:
+    import polars as pl
+
+    schema = frame.collect_schema()
+    objects = [name for name, kind in schema.items() if kind == pl.Object]
+    if hasattr(frame, "collect") and any(name in types for name in objects):
+        frame = frame.collect()
+    if hasattr(frame, "collect"):
+        plain = [pl.col(name).cast(pl.String) for name, kind in schema.items() if kind == pl.Null]
+        zoned = [name for name, kind in schema.items() if isinstance(kind, pl.Datetime) and kind.time_zone]
+        plain += [pl.col(name).dt.convert_time_zone("UTC").dt.replace_time_zone(None) for name in zoned]
+        lazy = frame.drop(objects).with_columns(plain) if objects or plain else frame
+        return Frame(lazy, undeclared=tuple(objects), lazy=True)
+    rows = frame.drop(objects).to_arrow()
+    columns = dict(zip(rows.column_names, rows.columns, strict=True))
+    columns |= {name: convert(frame[name].to_list(), types[name]) for name in objects if name in types}
+    return _framed(columns, objects, types, order=list(schema))
+
+
+def _framed(columns: dict[str, Any], objects: list[str], types: Mapping[str, str], *, order: list[str]) -> Frame:
+    import pyarrow as pa
+
+    rows = pa.table({name: columns[name] for name in order if name in columns})
+    if objects and not columns:
+        raise UnknownSource(
+            "every column of the frame holds Python objects and has no type, and guessing one would look at people's "
+            f'rows. Say what they hold, table(..., types={{"{objects[0]}": "text"}}), or convert the frame before: '
+            "df.convert_dtypes()."
+        )
+    return Frame(
+        _plain(rows),
+        declared=tuple(name for name in objects if name in types),
+        undeclared=tuple(name for name in objects if name not in types),
+    )
+
+
+def zoneless(kind: Any) -> Any:
+    """An Arrow type; of a time with a zone, the one without. DuckDB makes microseconds of seconds and milliseconds with
+    a zone while it scans, and fails at those that are out of range; nanoseconds with one it does not know."""
+    import pyarrow as pa
+
+    return pa.timestamp(kind.unit) if pa.types.is_timestamp(kind) and kind.tz else kind
+
+
+def _plain(rows: Any) -> Any:
+    """A column without any value has no type in Arrow; it is text here, so that being empty is no mistake. A dictionary
+    would be an enumeration of the values that people have; its column is what it stands for. Times lose
+    their zone, and are instants in UTC as before."""
+    import pyarrow as pa
+
+    for place, field in enumerate(rows.schema):
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        kind = pa.string() if pa.types.is_null(kind) else kind
+        kind = zoneless(kind)
+        if kind != field.type:
+            rows = rows.set_column(place, field.name, rows.column(place).cast(kind))
+    return rows
+
+
+class Relation:
+    """A DuckDB relation as Arrow rows: all of its columns, read once and whole when the first query needs them.
+
+    They stay in memory, outside memory_limit: (connection, table name) is the way for what is too large for that.
+    A relation belongs to a connection that can do one thing at a time, and a query may ask for its rows twice at once.
+    """
+
+    def __init__(self, relation: Any) -> None:
+        self.schema = reading(lambda: relation.limit(0).to_arrow_table().schema)
+        self._relation, self._lock = relation, threading.Lock()
+        self._rows: Any = None
+
+    def __arrow_c_schema__(self) -> Any:
+        return self.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        with self._lock:
+            if self._rows is None:
+                self._rows = self._relation.to_arrow_table()
+        return self._rows.__arrow_c_stream__(requested_schema)

@@ -1,0 +1,204 @@
+"""Opening a table: a path, a frame, a connection - anything becomes an engine and a lazy Ibis expression.
+
+Only schemas are read. What is wrong here is about files and columns, public facts, so the errors may say it.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from leastnoise.curator.engines import Engine, Source, partitions, reading
+from leastnoise.curator.engines.frames import Frame, Relation, frame_of
+from leastnoise.curator.engines.headers import header
+from leastnoise.curator.engines.stamps import stamps
+from leastnoise.errors import MixedSchemas, UnknownSource
+
+ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
+KINDS = (
+    "a path, a glob or a list of Parquet or CSV files, a pandas, Polars or Arrow table, a DuckDB relation, "
+    "(connection, table name), an Ibis table or a Spark DataFrame"
+)
+
+
+def open_source(
+    source: Any, *, name: str | None, engine: str | None, memory_limit: str | None, types: Mapping[str, str]
+) -> Source:
+    """Any source as an opened table. Of `types`, those of columns of Python objects are applied here."""
+    import pyarrow as pa
+
+    from leastnoise.curator.engines import duckdb, spark
+
+    module = type(source).__module__.split(".")[0]
+    if isinstance(source, str | os.PathLike) or _is_paths(source):
+        return _open_files(source, name, engine, memory_limit)
+    if module == "ibis":
+        return _open_ibis(source, name=name or "ibis table")
+    if module == "pyspark":
+        return spark.open_frame(source, name=name or "spark table")
+    if isinstance(source, tuple) and len(source) == 2 and isinstance(source[1], str):
+        return _open_connection(*source, name=name)
+    frame = frame_of(source, types)
+    if frame is None:
+        raise UnknownSource(f"a table cannot be read from {type(source).__name__}. Give {KINDS}.")
+    opened = duckdb.connect(memory_limit=memory_limit)
+    rows = reading(lambda: _register(opened, frame))
+    return Source(
+        engine=opened,
+        rows=rows,
+        name=name or "table in memory",
+        declared=frame.declared,
+        undeclared=frame.undeclared,
+        fixed=isinstance(frame.rows, pa.Table | Relation),  # a lazy Polars frame is evaluated by each query
+    )
+
+
+def _is_paths(source: Any) -> bool:
+    return isinstance(source, list) and bool(source) and all(isinstance(item, str | os.PathLike) for item in source)
+
+
+def _open_files(source: Any, name: str | None, engine: str | None, memory_limit: str | None) -> Source:
+    from leastnoise.curator.engines import duckdb, spark
+
+    given = [os.fspath(item) for item in (source if isinstance(source, list) else [source])]
+    label = name or ", ".join(Path(item).name for item in given)
+    if engine not in (None, "duckdb") and len(given) == 1 and spark.is_catalogue_name(given[0]):
+        return spark.open_catalogue(given[0], master=str(engine), name=label)
+    files = tuple(file for item in given for file in find_files(item))
+    opened_as = stamps(files)
+    if engine in (None, "duckdb"):
+        opened: Engine = duckdb.connect(memory_limit=memory_limit)
+    else:
+        opened = spark.connect(str(engine))
+    check_schemas(files)
+    rows = opened.read_files(list(files))
+    folders = partitions.columns(files)
+    return Source(engine=opened, rows=rows, name=label, files=files, folders=folders, stamps=opened_as)
+
+
+def find_files(path: str) -> list[str]:
+    """The files that a path, glob or folder names, in order."""
+    if os.path.isdir(path):
+        found = sorted(str(file) for file in Path(path).rglob("*") if _is_data(file))
+    elif glob.has_magic(path):
+        found = sorted(file for file in glob.glob(path, recursive=True) if os.path.isfile(file))
+    else:
+        found = [path] if os.path.isfile(path) else []
+    if not found:
+        raise UnknownSource(
+            f'no file is found at "{path}". Check the path; the working folder is used for relative ones.'
+        )
+    if len({ending(file) for file in found}) > 1:
+        raise MixedSchemas(f'"{path}" holds files of different kinds. Give those of one kind, e.g. "*.parquet".')
+    return found
+
+
+def ending(file: str) -> str:
+    """The kind of a file, by its name."""
+    for choice in ENDINGS:
+        if file.lower().endswith(choice):
+            return choice.removesuffix(".gz")
+    raise UnknownSource(f'"{file}" is neither Parquet nor CSV by its name. Files end in {", ".join(ENDINGS)}.')
+
+
+def check_schemas(files: Sequence[str]) -> None:
+    """Every file of a table has the same columns of the same types; read from the footers."""
+    if ending(files[0]) != ".parquet":
+        for file in files:
+            if header(file) != header(files[0]):
+                raise MixedSchemas(f'"{Path(file).name}" and "{Path(files[0]).name}" have different headers.')
+        return _check_folders(files, header(files[0]))
+    import pyarrow.parquet as pq
+
+    schemas = reading(lambda: [pq.read_schema(file).remove_metadata() for file in files], files)
+    first = schemas[0]
+    for file, other in zip(files, schemas, strict=True):
+        if other != first:
+            differing = sorted({field.name for field in set(first) ^ set(other)})
+            raise MixedSchemas(
+                f'"{Path(file).name}" and "{Path(files[0]).name}" disagree about the columns '
+                f"{', '.join(differing)}. "
+                "A row would mean different things in different files. Convert them to one schema."
+            )
+    return _check_folders(files, first.names)
+
+
+def _check_folders(files: Sequence[str], names: Sequence[str]) -> None:
+    """No column is named by a folder and in the files: which of the two counts differs between engines."""
+    inside = {name.casefold() for name in names}
+    both = [name for name in partitions.columns(files) if name.casefold() in inside]
+    if both:
+        raise MixedSchemas(
+            f'a folder names the column "{both[0]}", and the files have one of that name. Rename the folders, or leave '
+            "the column out of the files."
+        )
+
+
+def _is_data(file: Path) -> bool:
+    hidden = any(part.startswith(("_", ".")) for part in file.parts[-2:])
+    return file.is_file() and not hidden and file.name.lower().endswith(ENDINGS)
+
+
+def _open_ibis(table: Any, *, name: str) -> Source:
+    """A table of DuckDB or Spark, as it is: what an expression did before us nobody has checked."""
+    import ibis.expr.operations as ops
+
+    from leastnoise.curator.engines import duckdb, spark
+
+    backend = table.get_backend()
+    if backend.name not in ("duckdb", "pyspark"):
+        raise UnknownSource(
+            f"Ibis tables of {backend.name} are not accepted: their integers are not proved equal to "
+            "those of DuckDB "
+            "and Spark, on which the noise relies. Write the table to Parquet and open that."
+        )
+    if not isinstance(table.op(), ops.DatabaseTable | ops.InMemoryTable):
+        raise UnknownSource(
+            "an Ibis expression is more than a table: what it does (a limit, a join, a cast) may let one person change "
+            "the rows of others, or fail at somebody's row. Open the table itself and use where() and derive(), or "
+            "write the result to a table or to Parquet first."
+        )
+    if isinstance(table.op(), ops.InMemoryTable):
+        _check_memory(table.op().data)
+        engine: Engine = duckdb.DuckDB(backend) if backend.name == "duckdb" else spark.Spark(backend)
+        return Source(engine=engine, rows=table, name=name)
+    if backend.name == "pyspark":
+        return spark.open_frame(reading(lambda: backend._session.sql(backend.compile(table))), name=name)
+    engine = duckdb.DuckDB(backend)
+    return Source(engine=engine, rows=engine.binary(table), name=name)
+
+
+def _check_memory(data: Any) -> None:
+    """Raise where Ibis itself looked at the rows of a frame for the types of its columns."""
+    frame = frame_of(getattr(data, "obj", None), {})
+    if frame is not None and frame.undeclared:
+        raise UnknownSource(
+            f'an Ibis memtable has guessed the type of "{frame.undeclared[0]}" from its rows. Give the frame itself to '
+            'table(), with types={"'
+            f'{frame.undeclared[0]}": "text"}}.'
+        )
+
+
+def _open_connection(connection: Any, table: str, *, name: str | None) -> Source:
+    import ibis
+
+    from leastnoise.curator.engines import duckdb
+
+    if type(connection).__name__ != "DuckDBPyConnection":
+        raise UnknownSource(f"a pair must be (DuckDB connection, table name). Got {type(connection).__name__}.")
+    backend = ibis.duckdb.from_connection(connection)  # and its time zone is UTC from now on
+    listing = "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    tables = sorted(row[0] for row in reading(lambda: connection.sql(listing).fetchall()))
+    if table not in tables:
+        raise UnknownSource(f'the connection has no table "{table}". It has {", ".join(tables)}.')
+    engine = duckdb.DuckDB(backend)
+    return Source(engine=engine, rows=engine.binary(reading(lambda: backend.table(table))), name=name or table)
+
+
+def _register(engine: Any, frame: Frame) -> Any:
+    engine.backend.con.register("leastnoise_rows", frame.rows)
+    rows = engine.backend.table("leastnoise_rows")
+    return engine.binary(rows) if frame.lazy else rows

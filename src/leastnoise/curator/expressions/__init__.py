@@ -1,0 +1,77 @@
+"""Which expressions may shape the rows: fixed, total functions of one row's own columns, the same on every engine.
+
+tree.py        the expression as a value: columns, typed literals, calls
+functions.py   the functions there are, and the types they take
+literals.py    constants, each written in one way
+sql.py         text -> tree
+values.py      Ibis -> tree
+total.py       tree -> an Ibis expression that cannot fail
+record.py      tree -> text, for the record
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from leastnoise.curator.expressions import sql, total, values
+from leastnoise.curator.expressions.record import text
+from leastnoise.curator.expressions.total import filtered, with_column
+from leastnoise.curator.expressions.tree import Column, Node, Type
+from leastnoise.errors import NotRowWise, UnknownColumn, WrongType
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["Node", "Type", "filtered", "read", "text", "with_column"]
+
+
+def read(rows: ir.Table, given: Any, *, unit: Iterable[str], what: str) -> Node:
+    """`given` (text, an Ibis value, a deferred one (ibis._), or a function of rows) as a checked tree."""
+    hidden, schema = tuple(unit), rows.schema()
+
+    def column(name: str) -> Column:
+        if name not in schema:
+            raise UnknownColumn.among(name, schema)
+        if name in hidden:
+            raise NotRowWise(
+                f'{what} reads the unit "{name}": a rule that knows the person can single one out, and the answer '
+                "would depend on it. Use other columns."
+            )
+        return Column(name, Type.of(schema[name]))
+
+    if isinstance(given, str):
+        made = sql.parse(given, column, schema)
+    else:
+        made = values.convert(_bound(rows, given, what), rows.op(), column, what)
+    total.check_size(made)
+    return made
+
+
+def _bound(rows: ir.Table, given: Any, what: str) -> Any:
+    """The one Ibis operation that was given."""
+    import ibis
+
+    try:
+        bound = rows.bind(given)
+    except Exception as error:
+        missing = str(error)
+        bound = ()
+    else:
+        missing = ""
+    if missing or len(bound) != 1 or isinstance(given, bool) or not isinstance(bound[0], ibis.expr.types.Value):
+        raise _not_an_expression(given, what, missing, rows)
+    return bound[0].op()
+
+
+def _not_an_expression(given: Any, what: str, missing: str, rows: ir.Table) -> Exception:
+    if "rowid" in missing:
+        return NotRowWise(values.why("a row's place", what))
+    named = re.search(r"has no attribute '(\w+)'|Column '?(\w+)'?", missing)
+    if named:
+        return UnknownColumn.among(named.group(1) or named.group(2), rows.columns)
+    return WrongType(
+        f"{what} must be one expression over the table's columns, such as ibis._.hour < 3 or 'hour < 3'. "
+        f"Got {type(given).__name__}."
+    )

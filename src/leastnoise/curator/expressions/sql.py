@@ -1,0 +1,243 @@
+"""Conditions as text: the SQL that people know, parsed by sqlglot and read into the tree.
+
+    hour >= 7 AND NOT (zone IN ('EWR', 'JFK') OR fare < 0)
+    EXTRACT(month FROM day) BETWEEN 6 AND 8 AND name LIKE 'A%'
+
+What is not listed here is refused: sub-queries, windows, user functions, now, random.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import sqlglot
+from sqlglot import expressions as sql
+from sqlglot.errors import SqlglotError
+
+from leastnoise.curator.expressions import functions
+from leastnoise.curator.expressions.functions import call
+from leastnoise.curator.expressions.literals import integer, number
+from leastnoise.curator.expressions.tree import Literal, Node, Type
+from leastnoise.domain import is_text
+from leastnoise.errors import BadFilter
+
+LONGEST = 20_000  # characters
+DEEPEST = 50
+
+CALLS: dict[type, str] = {
+    sql.Not: "not", sql.EQ: "=", sql.NEQ: "<>", sql.LT: "<", sql.LTE: "<=", sql.GT: ">", sql.GTE: ">=",
+    sql.NullSafeEQ: "is not distinct from", sql.Add: "+", sql.Sub: "-", sql.Mul: "*", sql.Div: "/", sql.IntDiv: "//",
+    sql.Mod: "%", sql.Abs: "abs", sql.Floor: "floor", sql.Ceil: "ceil", sql.IsNan: "isnan", sql.IsInf: "isinf",
+    sql.Length: "length", sql.StartsWith: "starts_with", sql.EndsWith: "ends_with", sql.Contains: "contains",
+    sql.Like: "like", sql.Coalesce: "coalesce", sql.Nullif: "nullif", sql.Year: "year", sql.Quarter: "quarter",
+    sql.Month: "month", sql.Week: "week", sql.WeekOfYear: "week", sql.Day: "day", sql.DayOfMonth: "day",
+    sql.DayOfYear: "doy", sql.Hour: "hour", sql.Minute: "minute", sql.Second: "second", sql.DayOfWeekIso: "isodow",
+}  # fmt: skip
+PARTS = {"YEAR": "year", "QUARTER": "quarter", "MONTH": "month", "WEEK": "week", "DAY": "day", "DOY": "doy",
+         "DAYOFYEAR": "doy", "ISODOW": "isodow", "HOUR": "hour", "MINUTE": "minute", "SECOND": "second"}  # fmt: skip
+TARGETS = {
+    "BIGINT": Type.INTEGER, "INT": Type.INTEGER, "DOUBLE": Type.REAL, "FLOAT": Type.REAL, "TEXT": Type.TEXT,
+    "VARCHAR": Type.TEXT, "BOOLEAN": Type.BOOLEAN, "DATE": Type.DATE, "TIMESTAMP": Type.TIMESTAMP,
+    "TIMESTAMPNTZ": Type.TIMESTAMP,
+}  # fmt: skip
+# What sqlglot notes beside a node and changes nothing for us.
+NOTES = {"safe", "typed", "binary", "type", "coalesce", "ignore_nulls", "_sql_names"}
+
+
+def parse(given: str, column: Callable[[str], Node], columns: Iterable[str]) -> Node:
+    """The text as a tree; `column` gives the node of a name, or refuses it. `columns` are for hints."""
+    if len(given) > LONGEST or not is_text(given) or "\0" in given:
+        raise BadFilter(
+            f"a condition is longer than {LONGEST} characters, or no text (half of a surrogate pair is in it)."
+        )
+    try:
+        tree = sqlglot.parse_one(given, dialect="duckdb", into=sql.Condition)
+    except (SqlglotError, RecursionError):
+        tree = None
+    if tree is None:
+        raise BadFilter(_sentence(given, "") + _keyword_hint(given, columns))
+    return _Reader(given, column).node(tree, 0)
+
+
+class _Reader:
+    """The text, for messages, and how columns are found."""
+
+    def __init__(self, given: str, column: Callable[[str], Node]) -> None:
+        self.given, self.column = given, column
+
+    def node(self, tree: Any, depth: int) -> Node:
+        if depth > DEEPEST:
+            raise BadFilter(f"a condition is nested more than {DEEPEST} deep. Write it flatter.")
+        special = getattr(self, f"_{type(tree).__name__.lower()}", None)
+        if special is not None:
+            made: Node = special(tree, depth)
+            return made
+        name = CALLS.get(type(tree))
+        if name is None:
+            raise self.refusal(tree)
+        operands = [
+            part for part in (tree.this, tree.args.get("expression"), *tree.args.get("expressions", ())) if part
+        ]
+        self._only(tree, "this", "expression", "expressions")
+        return call(name, *(self.node(part, depth + 1) for part in operands))
+
+    def refusal(self, tree: Any) -> BadFilter:
+        return BadFilter(_sentence(self.given, _shown(tree)))
+
+    def _only(self, tree: Any, *known: str) -> None:
+        """Refuse what sqlglot understood and we would leave out, such as SYMMETRIC or a second pattern."""
+        if any(value and name not in known and name not in NOTES for name, value in tree.args.items()):
+            raise self.refusal(tree)
+
+    def _all(self, tree: Any, depth: int, *names: str) -> list[Node]:
+        self._only(tree, *names)
+        return [self.node(tree.args[name], depth + 1) for name in names if tree.args.get(name)]
+
+    def _paren(self, tree: Any, depth: int) -> Node:
+        return self.node(tree.this, depth + 1)
+
+    def _column(self, tree: Any, depth: int) -> Node:
+        self._only(tree, "this")
+        if not isinstance(tree.this, sql.Identifier):
+            raise self.refusal(tree)
+        return self.column(tree.this.name)
+
+    def _literal(self, tree: Any, depth: int) -> Node:
+        if tree.is_string:
+            return Literal(tree.this, Type.TEXT)
+        if re.fullmatch(r"[0-9]+", tree.this):
+            return integer(int(tree.this))
+        if re.fullmatch(r"([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]{1,9})?", tree.this):
+            return Literal(number(tree.this), Type.REAL)
+        raise self.refusal(tree)
+
+    def _boolean(self, tree: Any, depth: int) -> Node:
+        return Literal(bool(tree.this), Type.BOOLEAN)
+
+    def _null(self, tree: Any, depth: int) -> Node:
+        return Literal(None, Type.NULL)
+
+    def _neg(self, tree: Any, depth: int) -> Node:
+        inner = self.node(tree.this, depth + 1)
+        if isinstance(inner, Literal) and inner.type is Type.INTEGER and isinstance(inner.value, int):
+            return integer(-inner.value)
+        if isinstance(inner, Literal) and isinstance(inner.value, float):
+            least = inner.value == 2.0**63 and tree.this.this == str(
+                2**63
+            )  # 2^63 itself is no 64-bit integer, -2^63 is
+            return integer(-(2**63)) if least else Literal(-inner.value, Type.REAL)
+        return call("negate", inner)
+
+    def _chain(self, tree: Any, depth: int) -> Node:
+        """a AND b AND c: written side by side they are parts of one call, however many."""
+        operands, pending = [], [tree]
+        while pending:
+            part = pending.pop()
+            if type(part) is type(tree):
+                pending += [part.expression, part.this]
+            else:
+                operands.append(self.node(part, depth + 1))
+        return call(type(tree).__name__.lower(), *operands)
+
+    _and = _or = _chain
+
+    def _is(self, tree: Any, depth: int) -> Node:
+        value, wanted = self.node(tree.this, depth + 1), tree.expression
+        if isinstance(wanted, sql.Null):
+            return call("is null", value)
+        if isinstance(wanted, sql.Boolean):
+            return call("is not distinct from", value, Literal(bool(wanted.this), Type.BOOLEAN))
+        raise self.refusal(tree)
+
+    def _nullsafeneq(self, tree: Any, depth: int) -> Node:
+        return call("not", call("is not distinct from", *self._all(tree, depth, "this", "expression")))
+
+    def _in(self, tree: Any, depth: int) -> Node:
+        self._only(tree, "this", "expressions")
+        return call("in", *(self.node(part, depth + 1) for part in (tree.this, *tree.expressions)))
+
+    def _between(self, tree: Any, depth: int) -> Node:
+        return functions.between(*self._all(tree, depth, "this", "low", "high"))
+
+    def _if(self, tree: Any, depth: int) -> Node:
+        made = self._all(tree, depth, "this", "true", "false")
+        return call("case", *made) if len(made) == 3 else call("case", *made, Literal(None, Type.NULL))
+
+    def _case(self, tree: Any, depth: int) -> Node:
+        self._only(tree, "this", "ifs", "default")
+        value = self.node(tree.this, depth + 1) if tree.this else None
+        made: list[Node] = []
+        for branch in tree.args["ifs"]:
+            when, then = self._all(branch, depth + 1, "this", "true")
+            made += [when if value is None else call("=", value, when), then]
+        default = tree.args.get("default")
+        return call("case", *made, self.node(default, depth + 1) if default else Literal(None, Type.NULL))
+
+    def _extract(self, tree: Any, depth: int) -> Node:
+        self._only(tree, "this", "expression")
+        name = PARTS.get(str(tree.this).upper())
+        if name is None:
+            raise self.refusal(tree)
+        return call(name, self.node(tree.expression, depth + 1))
+
+    def _substring(self, tree: Any, depth: int) -> Node:
+        value, start, *length = self._all(tree, depth, "this", "start", "length")
+        first = start.value if isinstance(start, Literal) else None
+        return call("substring", value, integer(first - 1 if type(first) is int else -1), *length)
+
+    def _left(self, tree: Any, depth: int) -> Node:
+        value, length = self._all(tree, depth, "this", "expression")
+        return call("substring", value, integer(0), length)
+
+    def _timestamptrunc(self, tree: Any, depth: int) -> Node:
+        self._only(tree, "this", "unit")
+        return call("truncate", self.node(tree.this, depth + 1), Literal(str(tree.unit).strip("'").lower(), Type.TEXT))
+
+    _datetrunc = _timestamptrunc
+
+    def _cast(self, tree: Any, depth: int) -> Node:
+        self._only(tree, "this", "to")
+        target = TARGETS.get(tree.to.this.name)
+        if target is None or tree.to.expressions:
+            raise self.refusal(tree)
+        return functions.cast(self.node(tree.this, depth + 1), target)
+
+    _trycast = _cast
+
+    def _date(self, tree: Any, depth: int) -> Node:
+        self._only(tree, "this")
+        return functions.cast(self.node(tree.this, depth + 1), Type.DATE)
+
+    _tsordstodate = _date
+
+
+def _shown(tree: Any) -> str:
+    text = tree.sql(dialect="duckdb") if hasattr(tree, "sql") else str(tree)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _sentence(given: str, near: str) -> str:
+    where = f" at {near!r}" if near else ""
+    return (
+        f"the condition {given if len(given) <= 200 else given[:197] + '...'!r} is not understood{where}. Write what "
+        "may be said of one row: comparisons with AND, OR, NOT, IN, BETWEEN, LIKE, IS NULL, CASE, arithmetic, EXTRACT, "
+        "DATE_TRUNC; texts in 'single quotes', odd names in \"double quotes\"."
+    )
+
+
+def _keyword_hint(given: str, columns: Iterable[str]) -> str:
+    """A column may be called like a word of SQL: end, when, order."""
+    for name in columns:
+        stands = re.search(rf"(?<![\w\"']){re.escape(name)}(?![\w\"'])", given)
+        if stands and not _is_plain(name):
+            return f' The column {name} is called like a word of SQL: write "{name}", in double quotes.'
+    return ""
+
+
+def _is_plain(name: str) -> bool:
+    try:
+        return isinstance(sqlglot.parse_one(f"{name} = 1", dialect="duckdb", into=sql.Condition).this, sql.Column)
+    except SqlglotError:
+        return False

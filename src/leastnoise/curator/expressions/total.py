@@ -1,0 +1,311 @@
+"""A tree as an Ibis expression that no value can make fail, with the same result on every engine.
+
+Whole-number arithmetic is exact or null: it is done in doubles, which cannot overflow, on numbers below 10^15, which
+doubles hold. A quotient by zero is null, and so is what would be NaN. Decimals are computed with as doubles. A text is
+cast only where a pattern says that it is written like its target. Literals are written as text in one fixed form and
+cast, so that engines agree about every bit of them.
+
+Optimizers write expressions into one another, so a function that mentions an argument twice doubles the plan at every
+level. Hence the casts through decimal(15, 0), which say "null unless below 10^15" with one mention, and NaN is looked
+for once, where arithmetic ends. A part that stands in several places becomes a column of its own.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from leastnoise.curator.aggregate.binning import EXACT, exactly, real, whole
+from leastnoise.curator.aggregate.parsing import cell
+from leastnoise.curator.engines import unique
+from leastnoise.curator.expressions.tree import Call, Column, Literal, Node, Type, arguments, parts
+from leastnoise.errors import NotRowWise
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+DEEPEST = 50  # levels of an expression, each at most one sub-query
+MOST = 2000  # calls
+BELOW = "decimal(15, 0)"
+KINDS = {
+    Type.BOOLEAN: "boolean", Type.INTEGER: "int64", Type.REAL: "float64", Type.TEXT: "string", Type.DATE: "date",
+    Type.TIMESTAMP: "timestamp(6)",
+}  # fmt: skip
+WRITTEN = {
+    Type.BOOLEAN: "bool", Type.INTEGER: "int", Type.REAL: "float", Type.DATE: "date", Type.TIMESTAMP: "timestamp",
+}  # fmt: skip
+UNITS = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D", "hour": "h", "minute": "m", "second": "s"}
+
+
+def with_column(rows: ir.Table, root: Node, name: str) -> ir.Table:
+    """`rows` with the value of the tree in the column `name`, new or replaced."""
+    if isinstance(root, Column):
+        return rows.mutate(**{name: rows[root.name]})
+    staged, value = _staged(rows, root)
+    if isinstance(root, Literal):  # a bare number in GROUP BY would be a place
+        value = _coalesce(value, constant(Literal(None, root.type)))
+    return staged.mutate(**{name: value}).select(*dict.fromkeys((*rows.columns, name)))
+
+
+def filtered(rows: ir.Table, root: Node) -> ir.Table:
+    """The rows for which the tree is true."""
+    staged, value = _staged(rows, root)
+    return staged.filter(value).select(*rows.columns)
+
+
+def _staged(rows: ir.Table, root: Node) -> tuple[ir.Table, ir.Value]:
+    """`rows` with columns for those parts of the tree that need one, and the value over them."""
+    root = _expanded(root)
+    levels = _levels(root)
+    names: dict[int, str] = {}
+    for level in range(1, max(levels.values(), default=0) + 1):
+        stage = {unique("part"): node for node in parts(root) if levels.get(id(node)) == level}
+        rows = rows.mutate(**{own: _value(node, rows, names) for own, node in stage.items()})
+        names |= {id(node): own for own, node in stage.items()}
+    return rows, _settled(_value(root, rows, names), root)
+
+
+def check_size(root: Node) -> None:
+    """Refuse what would be too much for an engine's own parser."""
+    depth: dict[int, int] = {}
+    calls = 0
+    for node in parts(root):
+        depth[id(node)] = 1 + max((depth[id(part)] for part in arguments(node)), default=0)
+        calls += isinstance(node, Call)
+    if depth[id(root)] > DEEPEST or calls > MOST:
+        raise NotRowWise(
+            f"an expression may be {DEEPEST} calls deep and have {MOST} of them; this one has {calls} and is "
+            f"{depth[id(root)]} deep. Derive a column for a part of it first, or list values with isin."
+        )
+
+
+def _expanded(root: Node) -> Node:
+    """The tree with a % b written as a - b * (a // b), each step of which is total."""
+    made: dict[int, Node] = {}
+    for node in parts(root):
+        if not isinstance(node, Call):
+            made[id(node)] = node
+            continue
+        given = tuple(made[id(part)] for part in node.arguments)
+        if node.function == "%":
+            quotient = Call("//", given, Type.INTEGER)
+            made[id(node)] = Call("-", (given[0], Call("*", (given[1], quotient), node.type)), node.type)
+        else:
+            made[id(node)] = Call(node.function, given, node.type)
+    return made[id(root)]
+
+
+def _levels(root: Node) -> dict[int, int]:
+    """Which parts become columns, those that stand in several places, and in which order."""
+    uses: dict[int, int] = {}
+    for node in parts(root):
+        for part in arguments(node):
+            uses[id(part)] = uses.get(id(part), 0) + 1
+    height: dict[int, int] = {}
+    staged: dict[int, int] = {}
+    for node in parts(root):
+        below = max((height[id(part)] for part in arguments(node)), default=0)
+        own = isinstance(node, Call) and node is not root and uses[id(node)] > 1
+        height[id(node)] = below + own
+        if own:
+            staged[id(node)] = below + 1
+    return staged
+
+
+def _value(node: Node, rows: ir.Table, names: dict[int, str]) -> ir.Value:
+    import ibis
+
+    if id(node) in names:
+        return rows[names[id(node)]]
+    if isinstance(node, Column):
+        return _column(rows[node.name], node)
+    if isinstance(node, Literal):
+        return constant(node)
+    if node.function in ARITHMETIC:
+        return _arithmetic(node, [_value(part, rows, names) for part in node.arguments])
+    if node.function == "is null" and isinstance(node.arguments[0], Column):
+        return rows[node.arguments[0].name].isnull()
+    given = [_enclosed(_settled(_value(part, rows, names), part), part, node) for part in node.arguments]
+    if node.function == "cast":
+        return _cast(given[0], node.arguments[0].type, node.type)
+    if node.function == "case":
+        otherwise = given[-1]
+        return ibis.cases(*zip(given[:-1:2], given[1::2], strict=True), else_=otherwise)
+    if node.function == "in":
+        return _in(given[0], node)
+    if node.function == "truncate":
+        return _truncate(given[0], node)
+    return BUILD[node.function](*given)
+
+
+def _column(value: ir.Value, node: Column) -> ir.Value:
+    """The column in the one type of its kind."""
+    if node.type is Type.INTEGER:
+        return whole(value, node.name)
+    if node.type is Type.REAL:
+        return real(value, node.name)
+    return value if node.type in (Type.OTHER, Type.DATE, Type.TIMESTAMP) else value.cast(KINDS[node.type])
+
+
+def constant(node: Literal) -> ir.Scalar:
+    """A literal: canonical text, cast."""
+    import ibis
+
+    value, kind = node.value, KINDS.get(node.type, "string")
+    if value is None:
+        return ibis.null(kind)
+    if isinstance(value, bool | str):
+        return ibis.literal(value)
+    if isinstance(value, float):
+        return exactly(value)
+    if isinstance(value, int) and abs(value) < 2**31:
+        return ibis.literal(value, kind)
+    assert isinstance(value, int | date)
+    text = value.isoformat(sep=" ") if isinstance(value, datetime) else str(value)
+    return ibis.literal(text).cast(kind)
+
+
+def _cast(value: Any, source: Type, target: Type) -> Any:
+    if source is Type.TEXT:
+        return cell(value, WRITTEN[target])
+    return value.cast(KINDS[target])
+
+
+def _in(value: Any, node: Call) -> Any:
+    return value.isin([constant(part) for part in node.arguments[1:] if isinstance(part, Literal)])
+
+
+def _truncate(value: Any, node: Call) -> Any:
+    unit = node.arguments[1]
+    assert isinstance(unit, Literal)
+    # As a time, because Spark makes one of a truncated date, and Ibis does not know it.
+    return value.cast("timestamp(6)").truncate(UNITS[str(unit.value)]).cast(KINDS[node.type])
+
+
+ARITHMETIC: dict[str, Callable[..., Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": lambda a, b: a / b.nullif(exactly(0.0)),
+    "//": lambda a, b: a / b.nullif(exactly(0.0)),
+    "negate": lambda a: exactly(0.0) - a,
+    "abs": lambda a: a.abs(),
+    "floor": lambda a: a,
+    "ceil": lambda a: exactly(0.0) - a,  # the ceiling is -floor(-a)
+}
+
+
+def _arithmetic(node: Call, given: list[Any]) -> Any:
+    """In doubles, which cannot fail; the result may still be NaN, or a whole number beyond 10^15.
+
+    The floor of a rounded quotient of whole numbers below 2^53 is the floor of the quotient: one that is not whole is
+    at least 1/b below the next integer k, and a step of doubles below k is at most k 2^-53 < 1/b.
+    """
+    whole = all(part.type is Type.INTEGER for part in node.arguments)
+    numbers = [
+        _exact(value) if part.type is Type.INTEGER else value for value, part in zip(given, node.arguments, strict=True)
+    ]
+    made = ARITHMETIC[node.function](*numbers)
+    if node.type is Type.REAL:
+        return made
+    if node.function not in ("floor", "ceil", "//"):
+        return made.try_cast(BELOW).cast("int64")
+    floor = (made if whole else _below(made)).floor().cast("int64")
+    return floor * -1 if node.function == "ceil" else floor
+
+
+def _exact(value: Any) -> Any:
+    """A whole number as a double; null from 10^15 on."""
+    return value.try_cast(BELOW).cast("float64")
+
+
+def _below(value: Any) -> Any:
+    """The double if its floor is exact; null from 2^53 on, and for NaN, which engines take for larger than all."""
+    import ibis
+
+    return ibis.ifelse((value > exactly(-EXACT)) & (value < exactly(EXACT)), value, ibis.null("float64"))
+
+
+def _settled(value: Any, node: Node) -> Any:
+    """Where arithmetic ends: null for NaN, which every engine takes for equal to itself."""
+    ends = isinstance(node, Call) and node.function in ARITHMETIC and node.type is Type.REAL
+    return value.nullif(exactly(float("nan"))) if ends else value
+
+
+def _enclosed(value: Any, node: Node, parent: Call) -> Any:
+    """Ibis writes NOT (b) = c for (NOT b) = c, which means NOT (b = c), and b IS NULL IN (...), which means nothing: a
+    truth inside such a call goes into a function that changes nothing."""
+    bare = isinstance(node, Call) and node.type is Type.BOOLEAN and parent.function not in JOINING
+    return _coalesce(value, constant(Literal(None, Type.BOOLEAN))) if bare else value
+
+
+def _balanced(join: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """A chain as a tree of logarithmic depth: parsers nest."""
+
+    def joined(*values: Any) -> Any:
+        if len(values) == 1:
+            return values[0]
+        middle = len(values) // 2
+        return join(joined(*values[:middle]), joined(*values[middle:]))
+
+    return joined
+
+
+def _part(method: str) -> Callable[[Any], Any]:
+    return lambda value: getattr(value, method)().cast("int64")
+
+
+def _isodow(value: Any) -> Any:
+    return value.day_of_week.index().cast("int64") + 1
+
+
+JOINING = ("and", "or", "not", "case")
+
+
+def _coalesce(*values: Any) -> Any:
+    import ibis
+
+    return ibis.coalesce(*values)
+
+
+def _is_nan(value: Any) -> Any:
+    """NaN is null where rows enter, so no value is NaN here."""
+    return value.isnull() & False
+
+
+BUILD: dict[str, Callable[..., Any]] = {
+    "and": _balanced(operator.and_),
+    "or": _balanced(operator.or_),
+    "xor": operator.xor,
+    "not": operator.invert,
+    "is null": lambda value: value.isnull(),
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "is not distinct from": lambda a, b: a.identical_to(b),
+    "coalesce": _coalesce,
+    "nullif": lambda a, b: a.nullif(b),
+    "isnan": _is_nan,
+    "isinf": lambda value: value.cast("float64").isin([exactly(float("inf")), exactly(-float("inf"))]),
+    "length": lambda value: value.length().cast("int64"),
+    "substring": lambda value, *places: value.substr(*places),
+    "starts_with": lambda value, start: value.startswith(start),
+    "ends_with": lambda value, end: value.endswith(end),
+    "contains": lambda value, part: value.contains(part),
+    "like": lambda value, pattern: value.like(pattern.op().value),
+    "year": _part("year"),
+    "quarter": _part("quarter"),
+    "month": _part("month"),
+    "week": _part("week_of_year"),
+    "day": _part("day"),
+    "doy": _part("day_of_year"),
+    "isodow": _isodow,
+    "hour": _part("hour"),
+    "minute": _part("minute"),
+    "second": lambda value: value.truncate("s").second().cast("int64"),
+}

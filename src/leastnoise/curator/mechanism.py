@@ -1,0 +1,370 @@
+"""The wall's gate: private numbers in, a Release out. Decide from public facts, pay, draw, add, wrap.
+
+Every line that touches private values is in this file. What is published is a function of (exact values on a grid +
+exact noise on that grid), so a float's low bits never show; and which noise is drawn, how, and how long that takes
+does not depend on the values at all.
+
+With a budget everything public is checked first, then the cost is debited durably, and only then is a value looked
+at. From there on nothing is refused: whatever a value is, it counts as some number (see `cells`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise import domain as domains
+from leastnoise import errors
+from leastnoise._support import progress, validation
+from leastnoise._support.validation import Number
+from leastnoise.curator import cells
+from leastnoise.curator.budget import Budget, charge
+from leastnoise.domain import Domain
+from leastnoise.privacy.guarantee import Neighbours
+from leastnoise.privacy.noise_choice import Choice, Recipe
+from leastnoise.privacy.partition_selection import Threshold
+from leastnoise.privacy.sensitivity import Limits
+from leastnoise.releases.columns import refuse_reserved
+from leastnoise.releases.release import Release, Values
+from leastnoise.releases.sparse import SparseRelease
+
+_CHUNK = 1 << 20  # values at a time: the memory beyond the output stays within a few dozen megabytes
+
+
+def release(
+    values: Any,
+    *,
+    sensitivity: Number,
+    l1_sensitivity: Number | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    sigma: Number | None = None,
+    mechanism: Choice = "auto",
+    domain: Domain | Sequence[Any] | None = None,
+    neighbours: Neighbours = "add-remove",
+    budget: Budget | None = None,
+    share: Number | None = None,
+) -> Release:
+    """Publish a vector with the least noise that keeps the promise.
+
+    `sensitivity` bounds how far (L2) one person can move the vector *of doubles or integers as computed*. An array
+    of an integer type stays whole; anything else is released as real numbers. Laplace noise is taken where
+    `l1_sensitivity` is given and makes it better, or where delta = 0. With a `budget` the cost is debited first:
+    a `share` of it, or what (epsilon, delta) or sigma cost.
+
+    No value is refused, because a refusal would tell about it: NaN, a null and what is no number in a list count as 0,
+    infinities as the largest double. That alone protects nobody: `sensitivity` must hold *after* it, and a sum that
+    one person turned into NaN moves by the whole sum. Clean people's rows before you add them up; tables do it for you.
+
+    >>> import numpy as np
+    >>> r = release(np.array([120, 0, 45]), sensitivity=1, epsilon=1, delta=1e-6)
+    >>> r.values.dtype, round(r.sigma, 4), r.mechanism
+    (dtype('int64'), 4.2247, 'gaussian')
+    """
+    given = _declared(values)
+    decided = charge.decide(
+        budget,
+        bins=len(given),
+        whole=isinstance(given, np.ndarray) and given.dtype.kind in "iu",
+        sensitivity=sensitivity,
+        l1_sensitivity=l1_sensitivity,
+        epsilon=epsilon,
+        delta=delta,
+        sigma=sigma,
+        share=share,
+        mechanism=mechanism,
+        neighbours=neighbours,
+    )
+    bins = _domain(domain, len(given))
+    receipt = decided.pay(query=f"a vector of {len(given):,} value{'s' * (len(given) != 1)}")
+    private = given if isinstance(given, np.ndarray) else cells.reals(given, len(given))
+    return publish(private, decided.noise, domain=bins, id=receipt.id)
+
+
+def publish(private: NDArray[Any], chosen: Recipe, **facts: Any) -> Release:
+    """The private vector with the chosen noise, as a Release with these public facts. It must be paid for already."""
+    from leastnoise.curator.noise import entropy
+
+    return Release(
+        values=_noisy(private, chosen),
+        mechanism=chosen.mechanism,
+        scale=chosen.scale,
+        grid=chosen.grid,
+        guarantee=chosen.guarantee,
+        delta=chosen.delta,
+        sensitivity=chosen.sensitivity,
+        l1_sensitivity=chosen.l1_sensitivity,
+        note=chosen.note,
+        seeded=entropy.is_seeded(),
+        **facts,
+    )
+
+
+def release_sparse(
+    indices: Any,
+    counts: Any,
+    *,
+    domain_size: int,
+    sensitivity: Number,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    sigma: Number | None = None,
+    threshold: Number | Literal["universal"] = "universal",
+    kind: Literal["soft", "hard"] = "soft",
+    neighbours: Neighbours = "add-remove",
+    budget: Budget | None = None,
+    share: Number | None = None,
+) -> SparseRelease:
+    """Whole counts in a huge domain: noise on *every* bin, then a threshold, in time that grows with the occupied ones.
+
+    "universal" is sigma sqrt(2 log domain_size), which hardly any empty bin passes. The time and memory taken grow
+    with the number of occupied bins: hide them from whoever must not learn it.
+
+    `indices` and `counts` are two columns of one table: arrays of integers, or lists, and as long as each other. An
+    index that is no integer or outside the domain is no bin and is left out, a count that is no integer counts as 0:
+    `sensitivity` must hold after that.
+    """
+    from leastnoise.curator.noise.sparse import check_columns
+
+    size = validation.whole("domain_size", domain_size)
+    check_columns(indices, counts)
+    decided = charge.decide(
+        budget,
+        bins=size,
+        whole=True,
+        sensitivity=sensitivity,
+        epsilon=epsilon,
+        delta=delta,
+        sigma=sigma,
+        share=share,
+        mechanism="gaussian",
+        neighbours=neighbours,
+    )
+    cut = sparse_cut(decided.noise, size, threshold, kind)
+    receipt = decided.pay(query=f"occupied bins of {size:,}")
+    return publish_sparse(indices, counts, decided.noise, size, cut, kind, id=receipt.id)
+
+
+def sparse_cut(chosen: Recipe, size: int, threshold: Number | Literal["universal"], kind: str) -> float:
+    """The threshold, with everything public checked: to be called before a budget is debited."""
+    from leastnoise.curator.noise.sparse import check
+
+    validation.word("kind", kind, ("soft", "hard"))
+    cut = _universal(chosen.scale, size) if threshold == "universal" else validation.number("threshold", threshold)
+    check(domain_size=size, sigma=chosen.scale, at_least=int(cut // 1) + 1)
+    return cut
+
+
+def publish_sparse(
+    indices: Any, counts: Any, chosen: Recipe, size: int, cut: float, kind: Literal["soft", "hard"], **facts: Any
+) -> SparseRelease:
+    """Noise on every bin, then the threshold. It must be paid for already."""
+    from leastnoise.curator.noise import entropy
+    from leastnoise.curator.noise.sparse import sparse_gaussian
+
+    at_least = int(cut // 1) + 1
+    where, noisy = sparse_gaussian(indices, counts, domain_size=size, sigma=chosen.scale, at_least=at_least)
+    values: Values = noisy if kind == "hard" else noisy - np.copysign(cut, noisy)
+    return SparseRelease(
+        indices=where,
+        values=values,
+        domain_size=size,
+        sigma=chosen.scale,
+        threshold=cut,
+        at_least=at_least,
+        kind=kind,
+        guarantee=chosen.guarantee,  # type: ignore[arg-type]
+        delta=chosen.delta,
+        sensitivity=chosen.sensitivity,
+        seeded=entropy.is_seeded(),
+        **facts,
+    )
+
+
+def release_unknown(
+    keys: Sequence[Any],
+    counts: NDArray[np.int64],
+    *,
+    limits: Limits,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    neighbours: Neighbours = "add-remove",
+    budget: Budget | None = None,
+    share: Number | None = None,
+    names: Sequence[str] = ("key",),
+) -> Release:
+    """Counts of bins that nobody listed in advance: noisy, and only those that reach a threshold, sorted by key.
+
+    The chance that a bin which one person alone fills shows is part of delta; see `thresholds`.
+    """
+    decided = charge.decide_unknown(
+        budget, limits=limits, epsilon=epsilon, delta=delta, share=share, neighbours=neighbours
+    )
+    receipt = decided.pay(query=f"counts by {', '.join(names)}, keys not listed")
+    return publish_unknown(keys, counts, decided.noise, decided.guarantee, names, id=receipt.id)
+
+
+def publish_unknown(
+    keys: Sequence[Any], counts: NDArray[np.int64], cut: Threshold, promise: Any, names: Sequence[str], **facts: Any
+) -> Release:
+    """Noise, threshold, order. It must be paid for already."""
+    from leastnoise.curator.noise import entropy
+    from leastnoise.curator.noise.gaussian import rounded_gaussian
+
+    noisy = _add_whole(np.asarray(counts, dtype=np.int64), rounded_gaussian(cut.sigma, len(keys)))
+    shown = [(key, value) for key, value in zip(keys, noisy.tolist(), strict=True) if value >= cut.at_least]
+    shown.sort(key=lambda pair: _sortable(pair[0]))
+    return Release(
+        values=np.array([value for _, value in shown], dtype=np.int64),
+        mechanism="gaussian",
+        scale=cut.sigma,
+        grid=1.0,
+        guarantee=promise,
+        delta=promise.delta,
+        domain=domains.listed(tuple(names), [key for key, _ in shown]),
+        threshold=cut.at_least,
+        kind="count",
+        seeded=entropy.is_seeded(),
+        **facts,
+    )
+
+
+def _sortable(key: Any) -> Any:
+    """Keys in order, missing ones last; a tuple part by part."""
+    return tuple(map(_sortable, key)) if isinstance(key, tuple) else (key is None, 0 if key is None else key)
+
+
+def _declared(values: Any) -> NDArray[Any] | list[Any]:
+    """What is public about the values: their declared type and how many they are. No value is looked at.
+
+    Only an array declares its type. That of any other sequence would be inferred from private values: one person's
+    2.5 among whole numbers must not change the grid, so such a sequence is always real numbers.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        raise errors.WrongType(
+            "values is a masked array, and what a mask hides would be published. Say values.filled(0)."
+        )
+    if isinstance(values, (int, float)) and not isinstance(values, bool):
+        number = min(max(values, -cells.MOST), cells.MOST) if isinstance(values, int) else values
+        values = np.asarray(number)
+    given = _array(values) if hasattr(values, "dtype") else _list(values)
+    if len(given) == 0:
+        raise errors.EmptyArray("values is empty, so there is nothing to publish. Give at least one bin.")
+    return given
+
+
+def _array(values: Any) -> NDArray[Any]:
+    given = _without_nulls(values)
+    if given.dtype.kind not in "iuf" or given.dtype.itemsize > 8:
+        raise errors.WrongType(
+            f"values must be integers or floats of at most 64 bits. Got {values.dtype} instead. "
+            "Say values.astype(np.int64) for counts, or np.float64 for anything else."
+        )
+    if given.ndim > 1:
+        raise errors.ShapesDisagree(
+            f"values must be a vector. Got {given.ndim} dimensions instead: say values.ravel()."
+        )
+    return np.atleast_1d(given)
+
+
+def _without_nulls(values: Any) -> NDArray[Any]:
+    """The array of the declared type. pandas and Polars make one of another type when there is a null: here it is 0."""
+    declared = values.dtype
+    if hasattr(values, "to_numpy") and not isinstance(declared, np.dtype):
+        if getattr(declared, "kind", "") in ("i", "u", "f"):  # pandas
+            kinds = {"i": np.int64, "u": np.uint64, "f": np.float64}
+            return np.asarray(values.to_numpy(dtype=kinds[declared.kind], na_value=0))
+        if hasattr(declared, "is_integer") and (declared.is_integer() or declared.is_float()):  # Polars
+            return np.asarray(values.fill_null(0).to_numpy())
+        raise errors.WrongType(f"values must be integers or floats. Got {declared} instead.")
+    return np.asarray(values)
+
+
+def _list(values: Any) -> list[Any]:
+    """The elements of a sequence that declares no type. What they are is private, so none is refused."""
+    tabular = any(hasattr(values, name) for name in ("columns", "to_numpy", "__array__", "__arrow_c_stream__"))
+    if tabular or isinstance(values, (bool, str, bytes, Mapping, Set)) or not isinstance(values, Iterable):
+        raise errors.WrongType(
+            f"values must be an array of numbers. Got {type(values).__name__} instead. Say np.asarray(values, float)."
+        )
+    return list(values)
+
+
+def _noisy(private: NDArray[Any], chosen: Recipe) -> Values:
+    """The values with noise, chunk by chunk. Integers count steps of the grid, and stay integers where it is 1."""
+    whole = private.dtype.kind in "iu"
+    out: Any = np.empty(private.size, dtype=np.int64 if whole and chosen.grid == 1 else np.float64)
+    draw = _drawer(chosen)
+    with progress.bar("drawing noise", private.size) as advance:
+        for part, place in zip(_parts(private), _parts(out), strict=True):
+            noise = draw(part.size)
+            if whole:
+                total = _add_whole(_int64(part), noise)
+                place[:] = total if chosen.grid == 1 else total * chosen.grid
+            else:
+                place[:] = _add_real(part, noise, chosen.grid)
+            advance(part.size)
+    values: Values = out
+    return values
+
+
+def _drawer(chosen: Recipe) -> Callable[[int], NDArray[np.int64]]:
+    """Draws of the noise in grid steps. Its scale there is exact: the grid is a power of two."""
+    from leastnoise.curator.noise import gaussian, laplace
+
+    steps = chosen.scale / chosen.grid
+    if chosen.mechanism == "gaussian":
+        return lambda size: gaussian.rounded_gaussian(steps, size)
+    return lambda size: laplace.two_sided_geometric(steps, size)
+
+
+def _add_whole(exact: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sum, stopped at the ends of 64 bits: a function of the exact sum alone."""
+    total = exact + noise  # may wrap
+    wrapped = ((exact ^ total) & (noise ^ total)) < 0
+    room = np.iinfo(np.int64)
+    return np.where(wrapped, np.where(noise > 0, room.max, room.min), total)
+
+
+def _add_real(exact: NDArray[Any], noise: NDArray[np.int64], grid: float) -> NDArray[np.float64]:
+    """round(exact to grid) + grid * noise. Both are exact doubles, so their sum depends on the exact sum alone.
+
+    From 2^52 grid steps on every double is a multiple of the grid already (and exact/grid might overflow). Noise is
+    below 2^53 steps, so grid * noise is exact; as an integer it has no signed zero to leak.
+    """
+    x = cells.finite(exact)
+    fine = np.abs(x) < 2.0**52 * grid
+    x[fine] = np.rint(x[fine] / grid) * grid
+    with np.errstate(over="ignore"):
+        total: NDArray[np.float64] = np.clip(x + noise * grid, -cells.LARGEST, cells.LARGEST)
+    return total
+
+
+def _int64(part: NDArray[Any]) -> NDArray[np.int64]:
+    """Integers of any type as int64; unsigned ones past 2^63 are clamped, which moves no two of them apart."""
+    if part.dtype.kind == "u" and part.dtype.itemsize == 8:  # of either byte order
+        part = np.minimum(part.astype(np.uint64), np.uint64(2**63 - 1))
+    whole: NDArray[np.int64] = part.astype(np.int64)
+    return whole
+
+
+def _parts(array: NDArray[Any]) -> list[NDArray[Any]]:
+    return [array[i : i + _CHUNK] for i in range(0, array.size, _CHUNK)]
+
+
+def _domain(given: Domain | Sequence[Any] | None, bins: int) -> Domain | None:
+    found = given if given is None or isinstance(given, Domain) else Domain(("bin",), (domains.axis(given),))
+    if found is not None and found.size != bins:
+        raise errors.BadDomain(f"domain has {found.size:,} bins and values {bins:,}. Give one key a bin.")
+    if found is not None:
+        refuse_reserved(found.names)
+    return found
+
+
+def _universal(sigma: float, size: int) -> float:
+    """sigma sqrt(2 log d) (Theorem 12); at least sigma, for a domain of one or two bins."""
+    return sigma * math.sqrt(2 * max(math.log(size), 0.5))

@@ -1,0 +1,204 @@
+"""|K| = floor(scale * X + offset), exactly, for thousands of draws at once.
+
+X >= 0 has a continuous law with survival function S, so X = S^-1(P) for a uniform P. A draw is one random
+word: the lowest bit is K's sign, the other 63 are the prefix u of P = (u + U) / 2^63, 0 < U < 1. Doubles
+enclose scale * X + offset for *every* U; when the whole enclosure has one floor, that is |K|. Else, and in
+the far tail (u < 2^47), the same prefix is extended in ball arithmetic (`lazy_uniform.settle`). So the doubles only
+save time.
+
+The enclosure (units: X, until multiplied by scale). [2^47, 2^63) is cut into cells, 512 to an octave. Each
+has a centre t, a multiple of 2^-14, near the X of its middle. With y = (S(t) - P) / s(t), s = -S', Taylor's
+theorem gives
+
+    X = t + y (1 + y (c2 + y (c3 + y c4))) + c5(t') y^5        t' in the cell, |y| < 1.1 * 2^-10 (checked)
+
+  prefix   level = floor(S(t) 2^63) stands for S(t) 2^63 and u for u + U. Each drops between 0 and 1, so
+           level - u is wrong by less than 1.01 units; it is an integer below 2^53, so an exact double
+           (checked). A unit is slope = 2^-63 / s(t) of y, and dX/dy < 1.01: the error is below 1.1 slope.
+  Taylor   1.1 c5(t) |y|^5 < 2^-51 (checked for each cell). The 1.1 covers c5(t') / c5(t): for the Gaussian
+           the cells have t < 4.4, so (s(t) / s(t'))^5 < exp(5 * 4.4 * 1.2 * 2^-10) < 1.03, and the polynomial
+           moves by less than 2 %; for the exponential it is (1 - |y|)^-5 < 1.01.
+  doubles  the roundings of slope, c2, c3, c4 and of the operations on them: below 12 * 2^-53 |y| < 2^-59.
+           With scale * (...) in doubles, and the Taylor error, they fit into 2^-50.
+  parts    scale * t + offset - 1/2 is kept as an integer and a double below 2 in size: 2^-48 covers the
+           roundings of that double, and 2^-50 scale also those of adding scale * y (...) to it.
+
+Assumed: IEEE doubles, round-to-nearest. No exponential, logarithm or normal quantile of a floating-point
+library is trusted: `guess` only chooses centres, and the checks judge them. Underflow, gradual or flushed,
+hides in 2^-48.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, lru_cache
+from numbers import Rational, Real
+from typing import Any
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from leastnoise.curator.noise import entropy, lazy_uniform
+from leastnoise.errors import GridTooFine, InvalidParameter, NotFinite, NotPositive, NotProved, WrongType
+
+Doubles = NDArray[np.float64]
+Progress = Callable[[int], None]
+
+CHUNK = 1 << 13  # draws at a time: a dozen temporaries of 64 kB stay in the cache
+MOST_STEPS = 1 << 52  # with it |K| < 2^52 * 711 < 2^62 for every prefix of at most 1,024 bits
+
+LOWEST = 47  # prefixes below 2^47 (one in 65,536) go to the exact path: every tail, every u near 0
+CELL_BITS = 9
+CELLS = (63 - LOWEST) << CELL_BITS
+FIRST_CELL = (1023 + LOWEST - 10) << CELL_BITS  # the leading bits of the double 2^(LOWEST - 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """The law of X >= 0, and the offset that makes |K| = floor(scale * X + offset) the noise wanted."""
+
+    survival: Callable[[arb], arb]
+    density: Callable[[arb], arb]
+    inverse: Callable[[arb], arb]  # of survival
+    offset: Callable[[arb], arb]  # scale -> offset
+    guess: Callable[[Doubles], Doubles]  # inverse again, in doubles; trusted for nothing
+    bends: Callable[[Doubles], tuple[Doubles, Doubles, Doubles, Doubles]]  # t -> c2, c3, c4, c5
+
+
+def draw(law: Law, scale: Fraction, size: int, progress: Progress | None = None) -> NDArray[np.int64]:
+    """`size` independent draws of a fair sign times floor(scale * X + offset).
+
+    `progress` is told, after each few thousand draws, how many more are done.
+    """
+    out = np.empty(count(size), dtype=np.int64)
+    fast = _Fast.of(law, scale)
+    for start in range(0, out.size, CHUNK):
+        chunk = out[start : start + CHUNK]
+        word = entropy.words(chunk.size)
+        u = (word >> np.uint64(1)).view(np.int64)
+        chunk[:], decided = fast.floors(u)
+        for i in np.flatnonzero(~decided):
+            chunk[i] = lazy_uniform.settle(lazy_uniform.Uniform(int(u[i]), 63), lambda p: exact(law, scale, p), least=0)
+        chunk *= 1 - 2 * (word & np.uint64(1)).view(np.int64)
+        if progress is not None:
+            progress(chunk.size)
+    return out
+
+
+def exact(law: Law, scale: Fraction, p: arb) -> arb:
+    """The number whose floor is |K|, from all that is known of P."""
+    steps = lazy_uniform.ball(scale)
+    return steps * law.inverse(p) + law.offset(steps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """What a law needs of each cell, whatever the scale."""
+
+    centre: Doubles
+    level: NDArray[np.int64]
+    slope: Doubles
+    bends: tuple[Doubles, Doubles, Doubles]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fast:
+    """The enclosures for one law and one scale."""
+
+    table: _Table
+    scale: float
+    whole: NDArray[np.int64]
+    part: Doubles
+
+    @classmethod
+    @lru_cache(maxsize=8)  # one entry is 130 kB; law and scale are public
+    def of(cls, law: Law, scale: Fraction) -> _Fast:
+        """whole + part = scale * centre + offset - 1/2 in each cell, with an error in `part` only."""
+        table = _table(law)
+        shift = float(lazy_uniform.known(lambda: law.offset(lazy_uniform.ball(scale)) - 0.5, 2**-60))
+        # 26 bits of the scale times the 18 of a centre: exact. The rest, and its rounding, is 2^-26 as large.
+        mantissa, exponent = math.frexp(float(scale))
+        head = math.ldexp(math.floor(mantissa * 2**26), exponent - 26)
+        tail = float(scale - Fraction(head))
+        a, b = head * table.centre, tail * table.centre
+        whole = np.rint(a).astype(np.int64) + np.rint(b).astype(np.int64)
+        return cls(table, float(scale), whole, (a - np.rint(a)) + (b - np.rint(b)) + shift)
+
+    def floors(self, u: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """floor(scale * X + offset) for the prefixes u, and for which of them it is proved."""
+        whole, part, slack = self.enclosures(u)
+        near = np.rint(part)
+        return whole + near.astype(np.int64), (np.abs(part - near) < 0.5 - slack) & (u >= 1 << LOWEST)
+
+    def enclosures(self, u: NDArray[np.int64]) -> tuple[NDArray[np.int64], Doubles, Doubles]:
+        """scale * X + offset - 1/2 = whole + part, within slack, for the prefixes u >= 2^47."""
+        # u >> 10 has 53 bits: an exact double, whose leading bits are the cell. Rounding u could carry.
+        cell = (u >> 10).astype(np.float64).view(np.int64)
+        cell >>= 52 - CELL_BITS
+        cell -= FIRST_CELL
+        slope = self.table.slope.take(cell, mode="clip")
+        y = (self.table.level.take(cell, mode="clip") - u) * slope
+        c2, c3, c4 = (bend.take(cell, mode="clip") for bend in self.table.bends)
+        part = self.part.take(cell, mode="clip") + self.scale * (y * (1 + y * (c2 + y * (c3 + y * c4))))
+        slack = 2**-48 + self.scale * (2**-50 + 1.1 * slope)
+        return self.whole.take(cell, mode="clip"), part, slack
+
+
+@cache
+def _table(law: Law) -> _Table:
+    """The cells of a law, with every bound that the proof above takes from here checked."""
+    cell = np.arange(CELLS)
+    width = 1 << (LOWEST - CELL_BITS + (cell >> CELL_BITS))
+    low = ((1 << CELL_BITS) + (cell & ((1 << CELL_BITS) - 1))) * width
+    centre = np.maximum(np.rint(law.guess((low + width / 2) * 2.0**-63) * 2**14), 1) * 2.0**-14
+    levels, slopes = zip(*(_level_and_slope(law, t) for t in centre.tolist()), strict=True)
+    level, slope = np.array(levels, dtype=np.int64), np.array(slopes)
+    *bends, c5 = law.bends(centre)
+    distance = np.maximum(np.abs((level - low).astype(float)), np.abs((level - low - width).astype(float)))
+    y = distance * slope
+    if not ((distance < 2**53) & (y < 1.1 * 2**-10) & (1.1 * c5 * y**5 < 2**-51) & (centre <= 12)).all():
+        raise NotProved(
+            "The noise table breaks a bound that its proof needs. Nothing was drawn; please report this bug."
+        )
+    return _Table(centre, level, slope, (bends[0], bends[1], bends[2]))
+
+
+def _level_and_slope(law: Law, t: float) -> tuple[int, float]:
+    """floor(S(t) 2^63), of a number within 2^-20 of it, and 2^-63 / s(t)."""
+    level = lazy_uniform.known(lambda: law.survival(arb(t)) * 2**63, 2**-20)
+    slope = lazy_uniform.known(lambda: 1 / law.density(arb(t)), 2**-60)
+    return int(level.mid().fmpq().floor()), float(slope) * 2.0**-63
+
+
+def steps(name: str, value: Any) -> Fraction:
+    """A scale in grid steps, as the rational it is."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise WrongType(
+            f"{name} must be a real number of grid steps. Got {type(value).__name__} instead. "
+            f"The noise's scale decides the privacy, so nothing is guessed: type {name}=1.5."
+        )
+    if not math.isfinite(value):
+        raise NotFinite(f"{name} must be finite. Got {value} instead. No such noise exists: type {name}=1.5.")
+    # Never through float(): a long double rounded down would be less noise than was asked for.
+    number: Any = value
+    top, bottom = (number.numerator, number.denominator) if isinstance(number, Rational) else number.as_integer_ratio()
+    scale = Fraction(int(top), int(bottom))
+    if scale <= 0:
+        raise NotPositive(f"{name} must be above zero. Got {value} instead. Only noise hides people: raise {name}.")
+    if scale > MOST_STEPS:
+        raise GridTooFine(
+            f"{name} is more than 2^52 grid steps. Draws that large may not fit 64-bit integers, and a "
+            "wrapped one would leak. Use a coarser grid."
+        )
+    return scale
+
+
+def count(size: Any) -> int:
+    """How many draws."""
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
+        raise InvalidParameter(f"size must be an integer, zero or more. Got {size!r} instead. Type size=10.")
+    return int(size)

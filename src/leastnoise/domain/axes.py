@@ -1,0 +1,226 @@
+"""One axis of a domain: keys, ranges, edges, steps. An axis gives every value one position or none."""
+
+from __future__ import annotations
+
+import math
+import operator
+from bisect import bisect_right
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, Protocol, runtime_checkable
+
+from leastnoise.errors import BadDomain, DomainTooLarge, NotFinite, WrongType
+
+LARGEST = 2**64
+
+
+@runtime_checkable
+class Axis(Protocol):
+    """A finite ordered set of keys."""
+
+    @property
+    def size(self) -> int:
+        """How many keys."""
+
+    def key(self, position: int) -> Any:
+        """The key at a position in 0 ... size - 1."""
+
+    def index(self, key: Any) -> int | None:
+        """The position of a key; None where it is no member."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Explicit keys, all of one kind: integers, strings, booleans or dates."""
+
+    values: tuple[Hashable, ...]
+    _positions: dict[Hashable, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise BadDomain("keys are empty: there is no bin to release. Give at least one key.")
+        kinds = {type(value) for value in self.values}
+        if len(kinds) > 1 or not kinds <= {int, str, bool, date}:
+            names = ", ".join(sorted(kind.__name__ for kind in kinds))
+            raise WrongType(
+                f"keys must be all integers, all strings, all booleans or all dates. Got {names} instead. "
+                "Numbers with fractions are binned by edges: ln.domain.Edges((0.0, 0.5, 1.0))."
+            )
+        if kinds == {int} and not all(-(2**63) <= value < 2**63 for value in self.values):  # type: ignore[operator]
+            raise BadDomain("integer keys must fit into 64 bits. Use text keys.")
+        if not all(is_text(value) for value in self.values if isinstance(value, str)):
+            raise BadDomain("a key is no text: half of a surrogate pair is in it, which no file can hold. Repair it.")
+        positions = {value: place for place, value in enumerate(self.values)}
+        if len(positions) < len(self.values):
+            repeated = next(value for place, value in enumerate(self.values) if positions[value] != place)
+            raise BadDomain(
+                f"the key {repeated!r} is given twice: its rows would be counted in two bins, which "
+                "no limit on a "
+                "unit accounts for. Give every key once."
+            )
+        object.__setattr__(self, "_positions", positions)
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+    def key(self, position: int) -> Hashable:
+        return self.values[position]
+
+    def index(self, key: Hashable) -> int | None:
+        return self._positions.get(key)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Keys that a release found and published, one or several columns each; not a product, and perhaps none at all."""
+
+    columns: tuple[str, ...]
+    values: tuple[Any, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+    def key(self, position: int) -> Any:
+        return self.values[position]
+
+    def index(self, key: Any) -> int | None:
+        return self.values.index(key) if key in self.values else None
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerRange:
+    """start, start + step, ... below stop, as `range` counts."""
+
+    start: int
+    stop: int
+    step: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("start", "stop", "step"):
+            object.__setattr__(self, name, operator.index(getattr(self, name)))
+        if self.step < 1 or self.stop <= self.start:
+            raise BadDomain(
+                f"the range from {self.start} to {self.stop} by {self.step} has no member. Say start < stop, step >= 1."
+            )
+        if not (self.start >= -(2**62) and self.stop <= 2**62):
+            raise DomainTooLarge("integer ranges end at 2^62 on both sides. Use a smaller range.")
+
+    @property
+    def size(self) -> int:
+        return len(range(self.start, self.stop, self.step))
+
+    def key(self, position: int) -> int:
+        return self.start + _within(position, self.size) * self.step
+
+    def index(self, key: int) -> int | None:
+        members = range(self.start, self.stop, self.step)
+        return members.index(key) if key in members else None
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Bins between successive edges, each with its left end, the last with both ends (as numpy.histogram)."""
+
+    edges: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "edges", tuple(float(edge) for edge in self.edges))
+        if any(not math.isfinite(edge) for edge in self.edges):
+            raise NotFinite("edges must be finite: a public bin has public ends. Replace NaN and infinities.")
+        if len(self.edges) < 2 or any(b <= a for a, b in zip(self.edges, self.edges[1:], strict=False)):
+            raise BadDomain("edges must be two or more increasing numbers. Sort them and give each once.")
+
+    @property
+    def size(self) -> int:
+        return len(self.edges) - 1
+
+    def key(self, position: int) -> tuple[float, float]:
+        return self.edges[_within(position, self.size)], self.edges[position + 1]
+
+    def index(self, key: tuple[float, float] | float) -> int | None:
+        """The bin of a number, or of a pair (left, right) as `key` gives it."""
+        if isinstance(key, tuple):
+            place = self.index(key[0])
+            return place if place is not None and self.key(place) == key else None
+        if not self.edges[0] <= key <= self.edges[-1]:
+            return None
+        return min(bisect_right(self.edges, key) - 1, self.size - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """`bins` equal bins of [low, high]; what lies outside counts in the nearest, so nothing is lost
+    (quantiles)."""
+
+    low: float
+    high: float
+    bins: int
+
+    @property
+    def size(self) -> int:
+        return self.bins
+
+    @property
+    def scale(self) -> float:
+        """Bins per unit of the column; the engines multiply by this very double."""
+        return self.bins / (self.high - self.low)
+
+    def key(self, position: int) -> tuple[float, float]:
+        width = self.high - self.low
+        place = _within(position, self.bins)
+        return self.low + width * place / self.bins, self.low + width * (place + 1) / self.bins
+
+    def index(self, key: float | tuple[float, float]) -> int | None:
+        """The bin of a number, or of a pair (left, right) as `key` gives it."""
+        if isinstance(key, tuple):
+            place = self.index((key[0] + key[1]) / 2)
+            return place if place is not None and self.key(place) == key else None
+        if math.isnan(key):
+            return None
+        clipped = min(max(key, self.low), self.high)
+        return min(math.floor((clipped - self.low) * self.scale), self.bins - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class OrNull:
+    """An axis with one more bin at its end, for rows whose key is null."""
+
+    axis: Axis
+
+    @property
+    def size(self) -> int:
+        return self.axis.size + 1
+
+    def key(self, position: int) -> Any:
+        return None if position == self.axis.size else self.axis.key(position)
+
+    def index(self, key: Any) -> int | None:
+        return self.axis.size if key is None else self.axis.index(key)
+
+
+def is_text(word: str) -> bool:
+    """Whether it can be written: half of a surrogate pair cannot."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in word)
+
+
+def _plain(value: Any) -> Hashable:
+    """NumPy, pandas and Arrow scalars as Python values; whole days as dates."""
+    if hasattr(value, "as_py"):
+        value = value.as_py()
+    elif hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, datetime) and value == datetime(value.year, value.month, value.day, tzinfo=value.tzinfo):
+        value = value.date()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    result: Hashable = value
+    return result
+
+
+def _within(position: int, size: int) -> int:
+    if not 0 <= position < size:
+        raise IndexError("no bin has that index")
+    return position

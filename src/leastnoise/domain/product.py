@@ -1,0 +1,127 @@
+"""The bins of a query: the product of its axes, and the keys as people give them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+from leastnoise.domain.axes import (
+    LARGEST,
+    Axis,
+    IntegerRange,
+    Keys,
+    Listed,
+    OrNull,
+    _plain,
+)
+from leastnoise.errors import BadDomain, DomainTooLarge, WrongType
+
+DENSE = 2**26  # a vector of this many integers is half a gigabyte; larger domains are kept sparse
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A product of axes, each named by its column; no axis at all is a domain of one bin."""
+
+    names: tuple[str, ...] = ()
+    axes: tuple[Axis, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.size > LARGEST:
+            raise DomainTooLarge(
+                f"the domain has {self.size:.3g} bins, and an index holds 2^64. Use fewer, coarser keys, or keys=None."
+            )
+
+    @property
+    def size(self) -> int:
+        """How many bins."""
+        return math.prod(axis.size for axis in self.axes)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether a dense vector of the bins is too large, so that only bins with rows are ever held."""
+        return self.size > DENSE
+
+    def key(self, index: int) -> Any:
+        """The key of a bin: a tuple with several axes, () with none."""
+        parts: list[Any] = []
+        for axis in reversed(self.axes):
+            index, position = divmod(index, axis.size)
+            parts.append(axis.key(position))
+        if index:
+            raise IndexError("no bin has that index")
+        return parts[0] if len(parts) == 1 else tuple(reversed(parts))
+
+    def index(self, key: Any) -> int | None:
+        """The index of the bin with that key; None where it is outside."""
+        parts = (key,) if len(self.axes) == 1 else key
+        total = 0
+        for axis, part in zip(self.axes, parts, strict=True):
+            position = axis.index(part)
+            if position is None:
+                return None
+            total = total * axis.size + position
+        return total
+
+    def keys(self) -> list[Any]:
+        """Every key in order."""
+        return [self.key(index) for index in range(self.size)]
+
+
+def listed(columns: tuple[str, ...], keys: Sequence[Any]) -> Domain:
+    """The domain of keys that a release found."""
+    return Domain((" + ".join(columns),), (Listed(columns, tuple(keys)),))
+
+
+def axis(keys: object) -> Axis:
+    """Whatever names bins - a range, a list or array of keys, an axis - as an axis."""
+    if isinstance(keys, range):
+        return IntegerRange(keys.start, keys.stop, keys.step)
+    if isinstance(keys, str) or not isinstance(keys, Iterable):
+        if isinstance(keys, Axis):
+            return keys
+        raise WrongType(
+            f"keys must be a list of keys, a range, or bins such as ln.domain.Edges(...). Got {type(keys).__name__}."
+        )
+    return Keys(tuple(_plain(value) for value in keys))
+
+
+def product(names: Sequence[str], keys: object, *, nulls: str = "drop") -> Domain:
+    """The domain of a histogram over the columns `names`: `keys` for one, a mapping or a sequence for
+    several."""
+    axes = [axis(part) for part in entries(names, keys)]
+    return Domain(tuple(names), tuple(OrNull(each) if nulls == "bin" else each for each in axes))
+
+
+def entries(names: Sequence[str], keys: object) -> list[object]:
+    """The keys of each column."""
+    parts: list[object]
+    if len(names) == 1 and not isinstance(keys, Mapping):
+        parts = [keys]
+    elif isinstance(keys, Mapping):
+        if set(keys) != set(names):
+            raise BadDomain(
+                f"keys name {sorted(keys)} but the histogram is by {sorted(names)}. Give one entry a column."
+            )
+        parts = [keys[name] for name in names]
+    elif isinstance(keys, Sequence) and len(keys) == len(names) and not isinstance(keys, str):
+        parts = list(keys)
+    else:
+        raise BadDomain(
+            f"a histogram by {len(names)} columns needs keys for each: "
+            f"keys={{{', '.join(f'{name!r}: ...' for name in names)}}}."
+        )
+    return [tuple(part) if isinstance(part, Iterator) else part for part in parts]
+
+
+def counts_up(keys: object) -> bool:
+    """Whether keys are whole numbers, and written as such: a range, or integers one by one. (Keys((1, 2)) and
+    [1.0, 2.0] are for those who know that a column of real numbers holds exactly these.)"""
+    if isinstance(keys, (range, IntegerRange)):
+        return True
+    if isinstance(keys, (str, Axis)) or not isinstance(keys, Iterable):
+        return False
+    return all(isinstance(value.as_py() if hasattr(value, "as_py") else value, Integral) for value in keys)

@@ -1,0 +1,129 @@
+"""Nodes and edges in Parquet files: a name for each node, and pairs of such names.
+
+Names may be whole numbers or strings; node i is the i-th of the file.
+"""
+
+from __future__ import annotations
+
+import os
+from reprlib import repr as short
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise import errors
+from leastnoise._support import parquet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Path = str | os.PathLike[str]
+PLACES = ("lon", "lat")
+
+
+def read_nodes(path: Path, name: str, places: tuple[str, str] | None) -> tuple[pa.Array, NDArray[np.float64] | None]:
+    """The names of the nodes, and where they are (None where the file does not tell and nobody said it would)."""
+    import pyarrow.compute as pc
+
+    present = _columns(path)
+    if places is None and set(PLACES) <= set(present):
+        places = PLACES
+    table = _read(path, [name, *(places or ())])
+    names = _names(table, name, path)
+    if len(names) == 0:
+        raise errors.BadDomain(f"{_shown(path)} holds no nodes.")
+    if pc.count_distinct(names).as_py() < len(names):
+        counted = pc.value_counts(names).to_pylist()
+        twice = next(row["values"] for row in counted if row["counts"] > 1)
+        raise errors.BadDomain(
+            f"{_shown(path)} names the node {short(twice)} twice. Give every node a name of its own."
+        )
+    return names, None if places is None else np.stack([_floats(table, place, path) for place in places], axis=1)
+
+
+def read_edges(
+    path: Path, ends: tuple[str, str], weight: str | None, names: pa.Array
+) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
+    """Pairs of node numbers, m x 2, and a weight for each if a column is named."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table = _read(path, [*ends, *([weight] if weight else [])])
+    pairs = np.empty((table.num_rows, 2), dtype=np.int32)
+    for side, end in enumerate(ends):
+        column = _names(table, end, path)
+        if pa.types.is_integer(column.type) != pa.types.is_integer(names.type):
+            raise errors.WrongColumnType(
+                f'column "{end}" of {_shown(path)} holds {column.type}, and the nodes are named by {names.type}. '
+                "Write both as whole numbers or both as strings."
+            )
+        place = pc.index_in(column, value_set=names)
+        if place.null_count:
+            lost = column.filter(pc.is_null(place))
+            raise errors.BadDomain(
+                f'column "{end}" of {_shown(path)} names {short(lost[0].as_py())}, which is not among the '
+                f"{len(names):,} nodes ({len(lost):,} such edges). Add these nodes, or leave out these edges."
+            )
+        pairs[:, side] = place.to_numpy(zero_copy_only=False)
+    return pairs, None if weight is None else _floats(table, weight, path)
+
+
+def _columns(path: Path) -> list[str]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return list(pq.read_schema(path).names)
+    except (OSError, pa.ArrowException):
+        raise errors.UnknownSource(f"{_shown(path)} is no Parquet file that can be read.") from None
+
+
+def _read(path: Path, columns: list[str]) -> pa.Table:
+    import pyarrow as pa
+
+    present = _columns(path)
+    for column in columns:
+        if column not in present:
+            raise errors.UnknownColumn.among(column, present)
+    try:
+        return parquet.read(path, columns)
+    except errors.UnpacksTooLarge:
+        raise
+    except (OSError, pa.ArrowException):
+        raise errors.FileProblem(f"{_shown(path)} could not be read: it may be damaged or cut short.") from None
+
+
+def _names(table: pa.Table, column: str, path: Path) -> Any:
+    """The column in one piece: int64, or strings."""
+    import pyarrow as pa
+
+    values = table[column]
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    whole = pa.types.is_integer(values.type)
+    text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+    if not (whole or text):
+        raise errors.WrongColumnType(
+            f'column "{column}" of {_shown(path)} holds {values.type}; nodes are named by whole numbers or strings.'
+        )
+    if values.null_count:
+        raise errors.BadDomain(f'column "{column}" of {_shown(path)} holds nulls, which name no node.')
+    try:
+        return values.cast(pa.int64() if whole else pa.large_string()).combine_chunks()
+    except pa.ArrowInvalid:
+        raise errors.WrongColumnType(f'column "{column}" of {_shown(path)} holds numbers beyond 2^63.') from None
+
+
+def _floats(table: pa.Table, column: str, path: Path) -> NDArray[np.float64]:
+    """NaN for a null: refused with the other numbers that are not finite."""
+    import pyarrow as pa
+
+    try:
+        return np.asarray(table[column].cast(pa.float64()).to_numpy(), dtype=np.float64)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise errors.WrongColumnType(f'column "{column}" of {_shown(path)} does not hold numbers.') from None
+
+
+def _shown(path: Path) -> str:
+    return repr(os.fspath(path))

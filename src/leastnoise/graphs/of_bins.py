@@ -1,0 +1,88 @@
+"""The graph of a release's bins, so that node i is bin i: from a word, or from files that name nodes by the bins' keys.
+
+    path, cycle     the bins in their own order
+    grid            the bins of a product of ranges, or of a lattice, joined along every axis
+    a Parquet file  edges between keys (u and v); with a file of nodes (id, and lon and lat) in any order
+
+Nodes that are no bins are left out with their edges; a bin that is no node is an error.
+"""
+
+from __future__ import annotations
+
+import os
+from reprlib import repr as short
+
+import numpy as np
+
+from leastnoise import errors
+from leastnoise.domain import Cells, Domain
+from leastnoise.graphs import Graph, files
+
+WORDS = ("path", "cycle", "grid")
+
+
+def bin_graph(given: files.Path, *, domain: Domain | None, bins: int, nodes: files.Path | None = None) -> Graph:
+    """The graph that `given` means for so many bins with that domain."""
+    if given in WORDS:
+        if nodes is not None:
+            raise errors.InvalidParameter(f"the graph {given!r} follows the order of the bins, so it takes no nodes.")
+        if given == "grid":
+            return Graph.grid(shape(domain))
+        return Graph.path(bins) if given == "path" else Graph.cycle(bins)
+    if not os.path.exists(given):
+        raise errors.UnknownSource(
+            f"There is no file {os.fspath(given)!r} of edges, and it is none of the words {', '.join(WORDS)} either."
+        )
+    return _from_files(given, nodes, _keys(domain, bins))
+
+
+def shape(domain: Domain | None) -> tuple[int, ...]:
+    """How many bins along every axis, a lattice having two."""
+    if domain is None or not domain.axes:
+        raise errors.MissingParameter(
+            "these bins do not say how they lie in a grid. Give a file of edges, or graph=Graph.grid(shape) in Python."
+        )
+    lengths: list[int] = []
+    for axis in domain.axes:
+        lengths += [axis.height, axis.width] if isinstance(axis, Cells) else [axis.size]
+    return tuple(lengths)
+
+
+def _keys(domain: Domain | None, bins: int) -> list[int | str]:
+    if domain is None or not domain.axes:
+        return list(range(bins))
+    if len(domain.axes) > 1:
+        raise errors.InvalidParameter(
+            f"bins by {' and '.join(domain.names)} have several keys each, and a file of edges names one. "
+            "Use the grid, or build the graph in Python."
+        )
+    return domain.keys()
+
+
+def _from_files(edges: files.Path, nodes: files.Path | None, keys: list[int | str]) -> Graph:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        bins = pa.array(keys)
+        bins = bins.cast(pa.int64() if pa.types.is_integer(bins.type) else pa.large_string())
+    except (pa.ArrowException, TypeError):
+        raise errors.WrongType("only bins named by whole numbers or strings can be nodes of a file.") from None
+    names, points = (bins, None) if nodes is None else files.read_nodes(nodes, "id", None)
+    pairs, _ = files.read_edges(edges, ("u", "v"), None, names)
+    if pa.types.is_integer(names.type) != pa.types.is_integer(bins.type):
+        raise errors.WrongColumnType(f"the bins are named by {bins.type} and the nodes by {names.type}.")
+    place = pc.index_in(bins, value_set=names)
+    if place.null_count:
+        lost = bins.filter(pc.is_null(place))
+        raise errors.BadDomain(
+            f"{len(lost):,} of {len(bins):,} bins are not among the nodes, {short(lost[0].as_py())} the first. "
+            "The graph must have a node for every bin."
+        )
+    node = place.to_numpy()
+    bin_of = np.full(len(names), -1, dtype=np.int64)
+    bin_of[node] = np.arange(len(bins))
+    kept = bin_of[pairs]
+    return Graph.from_edges(
+        len(bins), kept[(kept >= 0).all(axis=1)], coordinates=None if points is None else points[node]
+    )

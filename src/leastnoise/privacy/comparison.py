@@ -1,0 +1,192 @@
+"""The mechanisms side by side, so that a person can see which noise is least, and by how much."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
+from leastnoise.privacy import baselines, calibration
+from leastnoise.privacy.distributions import Gaussian, Laplace, Law
+from leastnoise.privacy.guarantee import GaussianDP, PureDP
+
+
+class Sensitive(Protocol):
+    """What `compare` reads of a query: its sensitivity, and how many numbers it publishes."""
+
+    @property
+    def sensitivity(self) -> Any: ...
+    @property
+    def size(self) -> int | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One mechanism at the (epsilon, delta) that was asked for."""
+
+    mechanism: str
+    std: float
+    half_width: float
+    half_width_all: float
+    variance_ratio: float
+    book_cost: float
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The table, best first, and the sentence that says which to use."""
+
+    rows: tuple[Row, ...]
+    verdict: str
+    epsilon: float
+    delta: float
+    bins: int
+
+    @property
+    def best(self) -> Row:
+        """The mechanism with the least standard deviation."""
+        return self.rows[0]
+
+    def __getitem__(self, mechanism: str) -> Row:
+        for row in self.rows:
+            if row.mechanism == mechanism:
+                return row
+        raise errors.UnknownWord.among("mechanism", mechanism, [row.mechanism for row in self.rows])
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows as plain dictionaries, ready for a data frame."""
+        return [asdict(row) for row in self.rows]
+
+    def __getattr__(self, name: str) -> Any:
+        hint = ". Draw it with ln.plot.comparison(...)" if name == "plot" else ""
+        raise AttributeError(f"a Comparison has no {name!r}{hint}")
+
+    def __str__(self) -> str:
+        head = f"{'mechanism':<12}{'std':>11}{'95 % of one':>13}{'95 % of all':>13}{'variance':>10}{'book mu^2':>11}"
+        lines = [
+            f"{r.mechanism:<12}{r.std:>11.5g}{r.half_width:>13.5g}{r.half_width_all:>13.5g}"
+            f"{r.variance_ratio:>9.3g}x{r.book_cost:>11.4g}"
+            for r in self.rows
+        ]
+        return "\n".join([head, *lines, "", self.verdict])
+
+
+def compare(
+    query: Sensitive | None = None,
+    /,
+    *,
+    sensitivity: Number | None = None,
+    l1_sensitivity: Number | None = None,
+    epsilon: Number,
+    delta: Number,
+    bins: int = 1,
+) -> Comparison:
+    """Every mechanism at this (epsilon, delta): standard deviation, half-widths, variance over the least, and
+    what it would cost (mu^2) in a book that is kept in Gaussian terms.
+
+    Give a query, or its L2 `sensitivity` and, where it is known, its `l1_sensitivity`. Without the latter
+    Laplace is shown with what is always true, L1 <= sqrt(bins) L2.
+
+    >>> compare(sensitivity=5**0.5, l1_sensitivity=5, epsilon=0.5, delta=1e-6, bins=4000).best.mechanism
+    'laplace'
+    >>> compare(sensitivity=5, l1_sensitivity=25, epsilon=0.5, delta=1e-6, bins=4000).best.mechanism
+    'gaussian'
+    """
+    if query is not None:
+        if sensitivity is not None or l1_sensitivity is not None:
+            raise errors.InvalidParameter(
+                "The query knows its own sensitivity. Give compare(query, ...) or sensitivity=, not both."
+            )
+        if query.size is None:
+            raise errors.InvalidParameter(
+                "Bins that nobody listed are released with Gaussian noise and a threshold; nothing is to compare. "
+                "See query.expect(...), or list the keys."
+            )
+        sensitivity, l1_sensitivity, bins = query.sensitivity.l2, query.sensitivity.l1, query.size
+    if sensitivity is None:
+        raise errors.MissingParameter(
+            "compare needs to know how far one person can move the answer. Say sensitivity=1, or give a query."
+        )
+    l2 = validation.number("sensitivity", sensitivity)
+    bins = validation.whole("bins", bins)
+    most = math.nextafter(l2 * math.sqrt(bins), math.inf) if bins > 1 else l2
+    l1 = most if l1_sensitivity is None else validation.number("l1_sensitivity", l1_sensitivity)
+    validation.check_norms(l1, l2)
+    epsilon, delta = validation.number("epsilon", epsilon), validation.number("delta", delta)
+    rows = _rows(l2, l1, epsilon, delta, bins)
+    least = min(row.std for row in rows)
+    scaled = [
+        Row(**{**asdict(row), "variance_ratio": (row.std / least) * (row.std / least)})
+        for row in sorted(rows, key=lambda r: r.std)
+    ]
+    verdict = _verdict(l2, l1, l1_sensitivity is not None, epsilon, delta, bins) + _worst_bin(scaled, bins)
+    return Comparison(tuple(scaled), verdict, epsilon, delta, bins)
+
+
+def _rows(l2: float, l1: float, epsilon: float, delta: float, bins: int) -> list[Row]:
+    def gaussian(name: str, sigma: float, note: str) -> Row:
+        book = GaussianDP.of(sigma=sigma, sensitivity=l2).mu ** 2
+        return _row(name, Gaussian(sigma), bins, book, note)
+
+    rows = [gaussian("gaussian", calibration.sigma(epsilon=epsilon, delta=delta, sensitivity=l2), "analytic, exact")]
+    if epsilon == 0:
+        return rows
+    law = Laplace(baselines.laplace_scale(epsilon=epsilon, l1_sensitivity=l1))
+    rows.append(_row("laplace", law, bins, PureDP(epsilon).to_gaussian().mu ** 2, f"delta = 0; L1 = {l1:.5g}"))
+    others: list[tuple[str, Callable[..., float], str]] = []
+    if epsilon >= baselines.LEAST_RENYI_EPSILON:
+        others.append(("renyi", baselines.renyi_sigma, "Renyi DP, tight conversion"))
+    others += [
+        ("zcdp", baselines.zcdp_sigma, "zCDP, textbook conversion"),
+    ]
+    if epsilon < 1:
+        others.append(("classical", baselines.classical_sigma, "Theorem 1, for epsilon < 1 only"))
+    return rows + [
+        gaussian(name, route(epsilon=epsilon, delta=delta, sensitivity=l2), note) for name, route, note in others
+    ]
+
+
+def _row(name: str, law: Law, bins: int, book: float, note: str) -> Row:
+    return Row(name, law.std, law.half_width(0.95), law.half_width(0.95, bins), 1.0, book, note)
+
+
+def _verdict(l2: float, l1: float, known: bool, epsilon: float, delta: float, bins: int) -> str:
+    """Which to use, and where the crossover lies: sqrt(2) L1/epsilon = sigma_1 L2 at L1/L2 = sigma_1 epsilon/sqrt 2."""
+    if epsilon == 0:
+        return "Use Gaussian noise: at epsilon = 0 there is no Laplace mechanism."
+    crossover = calibration.sigma(epsilon=epsilon, delta=delta) * epsilon / math.sqrt(2)
+    ratio = l1 / l2
+    assumed = "" if known or bins == 1 else " (l1_sensitivity was not given, so L1 = sqrt(bins) L2 is assumed)"
+    facts = (
+        f"at ({epsilon:g}, {delta:g}) Laplace has less noise while L1/L2 < {crossover:.3g}; "
+        f"here it is {ratio:.3g}{assumed}"
+    )
+    if ratio < crossover:
+        return (
+            f"Use Laplace noise for one release alone: {facts}. For several releases from one budget use Gaussian: "
+            f"in a Gaussian book Laplace costs {_book_ratio(epsilon, delta):.3g} times as much."
+        )
+    return f"Use Gaussian noise: {facts}. In a book of several releases it is the cheaper one too."
+
+
+def _worst_bin(rows: list[Row], bins: int) -> str:
+    """Laplace has heavier tails: over many bins its largest error may be larger though its typical one is not."""
+    first = rows[0]
+    calmer = min(rows, key=lambda row: row.half_width_all)
+    if calmer.mechanism == first.mechanism:
+        return ""
+    return (
+        f" If the worst of the {bins:,} bins matters more than the typical one, use {calmer.mechanism.capitalize()}: "
+        f"all of them lie within {calmer.half_width_all:.4g} against {first.half_width_all:.4g}."
+    )
+
+
+def _book_ratio(epsilon: float, delta: float) -> float:
+    """mu^2 of epsilon-DP over mu^2 of the Gaussian that gives the same (epsilon, delta)."""
+    gaussian = 1 / calibration.sigma(epsilon=epsilon, delta=delta)
+    return (PureDP(epsilon).to_gaussian().mu / gaussian) ** 2

@@ -1,0 +1,268 @@
+"""The noise's law: the probability of a cell, of a tail, and how far a published number may be off.
+
+Two laws, each continuous (grid = 0) or on a grid of step g, as it is really drawn:
+
+    Gaussian on a grid   k = round(sigma Z / g),   P(k) = Phi((k+1/2) g/sigma) - Phi((k-1/2) g/sigma)
+    Laplace on a grid    P(k) proportional to exp(-|k| g/scale), the two-sided geometric law
+
+Intervals must use the law on the grid: at sigma = g = 1 the interval +-1.96 covers 86.6 %, not 95 %.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+
+import numpy as np
+from flint import arb
+
+from leastnoise import errors
+from leastnoise._support.validation import Floats
+from leastnoise.privacy.calibration import proof
+
+LARGEST_SCALE = 1e306  # of noise that we draw or wrap: its quantiles are doubles, too
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian:
+    """Gaussian noise of standard deviation `sigma`, rounded to multiples of `grid` when grid > 0.
+
+    >>> Gaussian(sigma=1, grid=1).half_width(0.95)
+    2.0
+    >>> round(Gaussian(sigma=1).half_width(0.95), 3)
+    1.96
+    """
+
+    sigma: float
+    grid: float = 0.0
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of what is drawn: rounding to a grid adds g^2/12, nearly exactly.
+
+        The variance of round(sigma Z) in grid units is sum (2k-1) P(|K| >= k); the correction to
+        s^2 + 1/12 is of order exp(-2 pi^2 s^2), below an ulp for s >= 2.
+        """
+        if not self.grid:
+            return self.sigma
+        s = self.sigma / self.grid
+        if s >= 2:
+            return self.grid * math.sqrt(s * s + 1 / 12)
+        terms = ((2 * k - 1) * math.erfc((k - 0.5) / s / math.sqrt(2)) for k in range(1, 200))
+        return self.grid * math.sqrt(math.fsum(terms))
+
+    def cell(self, k: int) -> float:
+        """P(noise = k grid); through balls, because neighbouring tails are nearly equal."""
+        if not self.grid:
+            return 0.0
+        with proof.precision(192):
+            s = arb(self.sigma) / arb(self.grid)
+            low, high = (abs(k) - arb(1) / 2) / s, (abs(k) + arb(1) / 2) / s
+            return float(proof.upper_tail(low) - proof.upper_tail(high))
+
+    def tail(self, error: float) -> float:
+        """P(|noise| >= error)."""
+        if error <= 0:
+            return 1.0
+        if self.grid:
+            error = (_grid_index(error, self.grid) - 0.5) * self.grid
+        return math.erfc(error / self.sigma / math.sqrt(2))
+
+    def half_width(self, confidence: float, bins: int = 1) -> float:
+        """The least h with P(all `bins` draws lie within +-h) >= confidence, rounded up."""
+        return _least(self, normal_reach(confidence, bins) * self.sigma, confidence, bins)
+
+    def truth_given_shown(self, values: Floats, at_least: int, chance: float) -> Floats:
+        """For noisy values that show because they reached `at_least`: the truth c, 0 or more, at which a value as large
+        as this one, *given that it shows*, has this chance. It grows with the chance.
+
+        P(Y >= y | Y >= T) = Phi(-(y - g/2 - c)/sigma) / Phi(-(T - g/2 - c)/sigma), which grows with c: bisection.
+        """
+        from scipy.special import log_ndtr
+
+        low, high = np.zeros(values.shape), values + 45.0 * self.sigma
+        for _ in range(100):
+            c = (low + high) / 2
+            seen = log_ndtr(-(values - self.grid / 2 - c) / self.sigma)
+            shown = log_ndtr(-(at_least - self.grid / 2 - c) / self.sigma)
+            small = seen - shown < math.log(chance)
+            low, high = np.where(small, c, low), np.where(small, high, c)
+        return (low + high) / 2
+
+    def sum_half_width(self, count: int, confidence: float) -> float:
+        """The least h with P(|sum of `count` draws| <= h) >= confidence (by the normal law past 32 grid steps)."""
+        if count == 1:
+            return self.half_width(confidence)
+        if self.grid and self.sigma < 32 * self.grid:
+            return _sum_on_grid(self, count, confidence)
+        half = normal_reach(confidence, 1) * self.std * math.sqrt(count)
+        return math.ceil(half / self.grid + 0.5) * self.grid if self.grid else half
+
+    def pair_half_width(self, ratio: float, confidence: float) -> float:
+        """Nearly the h with P(|X + ratio Y| <= h) = confidence for two draws; never less on a coarse grid."""
+        if not ratio or self.sigma < 32 * self.grid:
+            return _box(self, ratio, confidence)
+        return normal_reach(confidence, 1) * self.std * math.hypot(1.0, ratio)
+
+    def within(self, error: float, bins: int = 1) -> proof.Ball:
+        """P(all `bins` draws lie within +-error) as a ball at the precision in force."""
+        edge = (steps_within(error, self.grid) + arb(1) / 2) * arb(self.grid) if self.grid else arb(error)
+        return (edge / arb(self.sigma) / arb(2).sqrt()).erf() ** bins
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace:
+    """Laplace noise of scale b (standard deviation sqrt(2) b), or its two-sided geometric law on a grid.
+
+    >>> round(Laplace(scale=1).half_width(0.95), 3)
+    2.996
+    >>> Laplace(scale=1, grid=1).half_width(0.95)
+    3.0
+    """
+
+    scale: float
+    grid: float = 0.0
+
+    @property
+    def std(self) -> float:
+        """sqrt(2) b; on a grid g sqrt(2 q)/(1 - q) with q = exp(-g/b), that is g/(sqrt 2 sinh(g/(2 b)))."""
+        if not self.grid:
+            return math.sqrt(2) * self.scale
+        half = self.grid / (2 * self.scale)
+        return self.grid / math.sqrt(2) / math.sinh(half) if half < 700 else 0.0
+
+    def cell(self, k: int) -> float:
+        """P(noise = k grid) = tanh(g/(2b)) exp(-|k| g/b)."""
+        if not self.grid:
+            return 0.0
+        step = self.grid / self.scale
+        return math.tanh(step / 2) * math.exp(-abs(k) * step)
+
+    def tail(self, error: float) -> float:
+        """P(|noise| >= error): exp(-error/b), and on a grid 2 exp(-k g/b)/(1 + exp(-g/b)) from k >= 1."""
+        if error <= 0:
+            return 1.0
+        if not self.grid:
+            return math.exp(-error / self.scale)
+        step = self.grid / self.scale
+        return 2 * math.exp(-_grid_index(error, self.grid) * step) / (1 + math.exp(-step))
+
+    def half_width(self, confidence: float, bins: int = 1) -> float:
+        """The least h with P(all `bins` draws lie within +-h) >= confidence, rounded up."""
+        return _least(self, laplace_reach(confidence, bins) * self.scale, confidence, bins)
+
+    def sum_half_width(self, count: int, confidence: float) -> float:
+        """The least h with P(|sum of `count` draws| <= h) >= confidence (on a grid of scale/128 at the finest)."""
+        if count == 1:
+            return self.half_width(confidence)
+        finest = max(self.grid, self.scale / 128)
+        return _sum_on_grid(Laplace(self.scale, finest), count, confidence) + (finest if finest > self.grid else 0.0)
+
+    def pair_half_width(self, ratio: float, confidence: float) -> float:
+        """Nearly the h with P(|X + ratio Y| <= h) = confidence for two draws; never less on a coarse grid.
+
+        P(|b X + c Y| > t) = (b^2 exp(-t/b) - c^2 exp(-t/c)) / (b^2 - c^2), and exp(-t/b) (1 + t/(2 b)) where b = c.
+        """
+        if not ratio or self.scale < 32 * self.grid:
+            return _box(self, ratio, confidence)
+        large, small = max(1.0, abs(ratio)), min(1.0, abs(ratio))
+        share = (small / large) ** 2
+        low, high = 0.0, 2 * laplace_reach(confidence, 1) + 10.0
+        for _ in range(100):
+            t = (low + high) / 2
+            tail = math.exp(-t) * (1 + t / 2)
+            if share < 1 - 1e-6:
+                tail = (math.exp(-t) - share * math.exp(-t / math.sqrt(share))) / (1 - share)
+            low, high = (t, high) if tail > 1 - confidence else (low, t)
+        return self.scale * large * high
+
+    def within(self, error: float, bins: int = 1) -> proof.Ball:
+        """P(all `bins` draws lie within +-error) as a ball at the precision in force."""
+        if not self.grid:
+            return (1 - (-arb(error) / arb(self.scale)).exp()) ** bins
+        step = arb(self.grid) / arb(self.scale)
+        k = steps_within(error, self.grid) + 1
+        return (1 - 2 * (-k * step).exp() / (1 + (-step).exp())) ** bins
+
+
+Law = Gaussian | Laplace
+
+
+def normal_reach(confidence: float, bins: int) -> float:
+    """Nearly the t with P(|Z_1|, ..., |Z_bins| <= t) = confidence, for standard normal Z."""
+    if bins == 1 and confidence < 1e-8:  # 1 - confidence would round; the density is flat there
+        return confidence * math.sqrt(math.pi / 2)
+    return -NormalDist().inv_cdf(_miss(confidence, bins) / 2)
+
+
+def laplace_reach(confidence: float, bins: int) -> float:
+    """The same for Laplace noise of scale 1."""
+    return -math.log1p(-confidence) if bins == 1 else -math.log(_miss(confidence, bins))
+
+
+def _box(law: Law, ratio: float, confidence: float) -> float:
+    """An h that |X + ratio Y| surely stays within: both draws enclosed, each at half of 1 - confidence."""
+    if not ratio:
+        return law.half_width(confidence)
+    return (1 + abs(ratio)) * law.half_width((1 + confidence) / 2)
+
+
+def _sum_on_grid(law: Law, count: int, confidence: float) -> float:
+    """By the discrete Fourier transform: the law of a sum is the power of the transform of one draw's.
+
+    The circle is wide enough that what wraps around it is below 1e-15 of the probability.
+    """
+    spread = law.std / law.grid * math.sqrt(count)
+    reach = 10 * spread + 40 * (law.scale if isinstance(law, Laplace) else law.sigma) / law.grid + 2
+    size = 1 << max(6, math.ceil(math.log2(2 * reach)))
+    own = int(min(size // 2 - 1, 40 * law.std / law.grid + 2))
+    circle = np.zeros(size)
+    for k in range(own + 1):
+        circle[k] = circle[-k] = law.cell(k)
+    total = np.fft.irfft(np.fft.rfft(circle).real ** count, size)
+    covered = total[0] + 2 * np.cumsum(total[1 : size // 2])
+    if total[0] >= confidence:
+        return 0.0
+    return float((np.searchsorted(covered, confidence) + 1) * law.grid)
+
+
+def _miss(confidence: float, bins: int) -> float:
+    """The chance each bin may miss so that all hold together: 1 - confidence^(1/bins)."""
+    return -math.expm1(math.log(confidence) / bins)
+
+
+def _grid_index(error: float, grid: float) -> int:
+    """The least k with k grid >= error."""
+    return math.ceil(Fraction(error) / Fraction(grid))
+
+
+def steps_within(error: float, grid: float) -> int:
+    """The largest k with k grid <= error."""
+    return math.floor(Fraction(error) / Fraction(grid))
+
+
+def _least(law: Law, guess: float, confidence: float, bins: int) -> float:
+    """The least half-width that is proved to hold, at or just above the guess (a multiple of the grid)."""
+    if not law.grid:
+        step = 2e-16
+        while not holds(law, guess, confidence, bins):
+            guess, step = math.nextafter(guess * (1 + step), math.inf), 2 * step
+        return guess
+    k = max(0, math.floor(guess / law.grid) - 2)
+    while not holds(law, k * law.grid, confidence, bins):
+        k += 1
+    return float(k * law.grid)
+
+
+def holds(law: Law, error: float, confidence: float, bins: int = 1) -> bool:
+    """Whether all `bins` draws lie within +-error with at least this confidence, proved."""
+    for bits in (128, 512, 2048):
+        with proof.precision(bits):
+            chance = law.within(error, bins)
+            if chance >= confidence:
+                return True
+            if chance < confidence:
+                return False
+    raise errors.NotProved("2048 bits of rigorous arithmetic could not decide this confidence. Change its last digit.")

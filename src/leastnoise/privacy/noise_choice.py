@@ -1,0 +1,258 @@
+"""What noise, decided from public facts alone: mechanism, scale, grid, and the guarantee that comes of it.
+
+Nothing here sees data, so nothing here can leak it; `expect` and `release` share this room, and what is
+expected is what is released.
+
+Whole numbers are published on the grid 1, exactly. Real numbers are first rounded to a grid g, a power of two
+taken from the sensitivity and the number of bins d. Rounding moves each of d coordinates of f(x) - f(x') by at
+most g (half a step at either end), so the sensitivity grows by at most g sqrt(d) in L2 and g d in L1. That is
+charged; g is chosen so that the charge is below 1e-4 (L2) or 1e-3 (L1) of the sensitivity.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+from flint import arb, fmpq
+
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
+from leastnoise.privacy import baselines, calibration
+from leastnoise.privacy.calibration import proof
+from leastnoise.privacy.distributions import LARGEST_SCALE, Gaussian, Laplace, Law
+from leastnoise.privacy.guarantee import NEIGHBOURS, GaussianDP, Neighbours, PureDP
+
+Mechanism = Literal["gaussian", "laplace"]
+Choice = Literal["auto", "gaussian", "laplace"]
+
+# |noise| < 39 sigma and < 711 scales for every draw, so with these the noise is below 2^53 grid steps, and
+# grid * noise is an exact double.
+_GAUSSIAN_STEPS = 2.0**47
+_LAPLACE_STEPS = 2.0**43
+# Whole numbers need no double: the samplers' own limit, with which the noise is below 2^62.
+_WHOLE_STEPS = 2.0**52
+_L2_CHARGE, _L1_CHARGE = 1e-4, 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """The noise of one release."""
+
+    mechanism: Mechanism
+    scale: float
+    grid: float
+    guarantee: GaussianDP | PureDP
+    delta: float | None
+    sensitivity: float
+    l1_sensitivity: float | None
+    note: str
+    charged: float  # the sensitivity (L2, or L1 for Laplace) with the grid's charge: what the noise was scaled to
+
+    @property
+    def law(self) -> Law:
+        """The law of one bin's noise, on its grid."""
+        return Gaussian(self.scale, self.grid) if self.mechanism == "gaussian" else Laplace(self.scale, self.grid)
+
+
+def choose(
+    *,
+    bins: int,
+    whole: bool,
+    grid: float = 1.0,
+    sensitivity: Number,
+    l1_sensitivity: Number | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    sigma: Number | None = None,
+    mu_squared: Fraction | None = None,
+    mechanism: Choice = "auto",
+    neighbours: Neighbours = "add-remove",
+) -> Recipe:
+    """The least standard deviation that the public facts allow, or the mechanism that was asked for.
+
+    `whole` values are integers in steps of `grid`, a power of two; others are real numbers, to be rounded.
+
+    `mu_squared` is what a budget allows, exactly; it is for Gaussian noise.
+    """
+    l2 = validation.number("sensitivity", sensitivity)
+    l1 = None if l1_sensitivity is None else validation.number("l1_sensitivity", l1_sensitivity)
+    if l1 is not None:
+        validation.check_norms(l1, l2)
+    validation.word("mechanism", mechanism, ("auto", "gaussian", "laplace"))
+    validation.word("neighbours", neighbours, NEIGHBOURS)
+    ask = _Ask.of(epsilon, delta, sigma) if mu_squared is None else _Ask(None, None, None, mu_squared)
+    facts = _Facts(bins, whole, grid, l2, l1, neighbours)
+    if mechanism == "laplace" or ask.delta == 0:
+        if mechanism == "gaussian":
+            validation.number("delta", 0)  # raises: no Gaussian gives delta = 0
+        return _laplace(facts, ask, "asked for" if mechanism == "laplace" else "delta = 0 has no Gaussian")
+    gaussian = _gaussian(facts, ask, _why_gaussian(mechanism, ask, l1))
+    if mechanism == "gaussian" or l1 is None or ask.sigma is not None or ask.epsilon == 0:
+        return gaussian
+    try:
+        laplace = _laplace(facts, ask, "")
+    except errors.GridTooFine:  # an L1 so large would not have won
+        return gaussian
+    return _lesser(gaussian, laplace)
+
+
+def _why_gaussian(mechanism: Choice, ask: _Ask, l1: float | None) -> str:
+    if mechanism == "gaussian":
+        return "asked for"
+    if ask.epsilon is None:
+        return "its sigma was given" if ask.sigma is not None else "a share of a budget"
+    if ask.epsilon == 0:
+        return "at epsilon = 0 there is no Laplace noise"
+    return "without l1_sensitivity= Laplace noise cannot compete" if l1 is None else "less than Laplace noise"
+
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """What the caller wants: (epsilon, delta), or a sigma, or a part of a budget."""
+
+    epsilon: float | None
+    delta: float | None
+    sigma: float | None
+    mu_squared: Fraction | None = None
+
+    @classmethod
+    def of(cls, epsilon: Number | None, delta: Number | None, sigma: Number | None) -> _Ask:
+        if sigma is not None:
+            if epsilon is not None or delta is not None:
+                raise errors.InvalidParameter(
+                    "sigma already fixes the noise, so epsilon and delta cannot be given too. "
+                    "Give epsilon= and delta=, or sigma=."
+                )
+            return cls(None, None, validation.number("sigma", sigma))
+        if epsilon is None:
+            raise errors.MissingParameter(
+                "How private should this be? Say epsilon=1, delta=1e-6 (or sigma= for a noise of your own)."
+            )
+        if delta is None:
+            raise errors.MissingParameter("epsilon needs its delta: say delta=1e-6, or delta=0 for Laplace noise.")
+        exact = 0.0 if validation.is_zero(delta) else validation.number("delta", delta)
+        return cls(validation.number("epsilon", epsilon), exact, None)
+
+    def gaussian_sigma(self, l2: float) -> float:
+        if self.mu_squared is not None:
+            return _within(l2, self.mu_squared)
+        if self.epsilon is None or self.delta is None:
+            return self.sigma or math.nan
+        return calibration.sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=l2)
+
+    def laplace_scale(self, l1: float) -> float:
+        if self.epsilon is None:
+            return (self.sigma or math.nan) / math.sqrt(2)
+        return baselines.laplace_scale(epsilon=self.epsilon, l1_sensitivity=l1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    bins: int
+    whole: bool
+    grid: float
+    l2: float
+    l1: float | None
+    neighbours: Neighbours
+
+
+def _gaussian(facts: _Facts, ask: _Ask, why: str) -> Recipe:
+    rough = ask.gaussian_sigma(facts.l2)
+    grid, charged = facts.grid, facts.l2
+    if not facts.whole:
+        grid = max(
+            _power_below(_L2_CHARGE * facts.l2 / math.sqrt(facts.bins)), _power_above(1.01 * rough / _GAUSSIAN_STEPS)
+        )
+        with proof.precision(128):
+            charged = proof.upward(arb(facts.l2) + arb(grid) * arb(facts.bins).sqrt())
+    sigma = ask.gaussian_sigma(charged)
+    _check_size(sigma, grid, _WHOLE_STEPS if facts.whole else _GAUSSIAN_STEPS)
+    guarantee = GaussianDP.of(sigma=sigma, sensitivity=charged, neighbours=facts.neighbours)
+    # mu was rounded up, by an ulp; sigma grows by as little until the mu that is told keeps the promise too.
+    while (
+        ask.epsilon is not None
+        and ask.delta is not None
+        and not guarantee.satisfies(epsilon=ask.epsilon, delta=ask.delta)
+    ):
+        sigma = math.nextafter(sigma, math.inf)
+        guarantee = GaussianDP.of(sigma=sigma, sensitivity=charged, neighbours=facts.neighbours)
+    return Recipe("gaussian", sigma, grid, guarantee, ask.delta, facts.l2, facts.l1, f"Gaussian noise: {why}.", charged)
+
+
+def _laplace(facts: _Facts, ask: _Ask, why: str) -> Recipe:
+    l1 = facts.l1 if facts.l1 is not None else _loose_l1(facts)
+    rough = ask.laplace_scale(l1)
+    grid, charged = facts.grid, l1
+    if not facts.whole:
+        grid = max(_power_below(_L1_CHARGE * l1 / facts.bins), _power_above(1.01 * rough / _LAPLACE_STEPS))
+        with proof.precision(128):
+            charged = proof.upward(arb(l1) + arb(grid) * facts.bins)
+    scale = ask.laplace_scale(charged)
+    epsilon = ask.epsilon
+    if epsilon is None:
+        with proof.precision(128):
+            epsilon = proof.upward(arb(charged) / arb(scale))
+    _check_size(scale, grid, _WHOLE_STEPS if facts.whole else _LAPLACE_STEPS)
+    guarantee = PureDP(epsilon, facts.neighbours)
+    return Recipe("laplace", scale, grid, guarantee, 0.0, facts.l2, l1, f"Laplace noise: {why}.", charged)
+
+
+def _lesser(gaussian: Recipe, laplace: Recipe) -> Recipe:
+    ours, theirs = (laplace, gaussian) if laplace.law.std < gaussian.law.std else (gaussian, laplace)
+    note = (
+        f"{ours.mechanism.capitalize()} noise: its standard deviation {ours.law.std:.4g} is less than the "
+        f"{theirs.law.std:.4g} of {theirs.mechanism.capitalize()} noise for the same promise."
+    )
+    return replace(ours, note=note)
+
+
+def _within(sensitivity: float, mu_squared: Fraction) -> float:
+    """The least double sigma that is proved to keep (sensitivity/sigma)^2 <= mu_squared."""
+    with proof.precision(256):
+        mu = arb(fmpq(mu_squared.numerator, mu_squared.denominator)).sqrt()
+        sigma = proof.upward(arb(sensitivity) / mu)
+    if math.isinf(sigma):
+        raise errors.OutOfRange(proof.too_large("sigma"))
+    return sigma
+
+
+def _loose_l1(facts: _Facts) -> float:
+    """L1 <= sqrt(d) L2, always; in one bin they are the same."""
+    with proof.precision(128):
+        l1 = proof.upward(arb(facts.bins).sqrt() * arb(facts.l2))
+    if facts.bins > 1:
+        warnings.warn(
+            f"Laplace noise is set by the L1 sensitivity, which was not given; sqrt(bins) * sensitivity = {l1:.4g} is "
+            "used, which is always safe and often far too much. Say l1_sensitivity= to have less noise.",
+            errors.Wasteful,
+            stacklevel=4,
+        )
+    return l1
+
+
+def _check_size(scale: float, grid: float, most: float) -> None:
+    if scale / grid > most:
+        raise errors.GridTooFine(
+            f"The noise has scale {scale:.3g}, more than 2^{math.log2(most):.0f} steps of the grid {grid:g}: too large "
+            "for exact 64-bit arithmetic. Allow more epsilon, or publish in larger units."
+        )
+    if scale > LARGEST_SCALE:
+        raise errors.OutOfRange(
+            f"Noise of scale {scale:.3g} overflows doubles, so what is published could not hold it. "
+            "Publish in larger units (a smaller sensitivity)."
+        )
+
+
+def _power_below(x: float) -> float:
+    """The largest power of two at or below x."""
+    return math.ldexp(1.0, max(math.frexp(x)[1] - 1, -1000)) if x > 0 else 2.0**-1000
+
+
+def _power_above(x: float) -> float:
+    """The least power of two at or above x."""
+    return math.ldexp(1.0, max(math.frexp(x)[1], -1000)) if x > 0 else 2.0**-1000

@@ -1,0 +1,154 @@
+"""Planning backwards: from the error that is acceptable to the least epsilon that allows it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from flint import arb
+
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
+from leastnoise.privacy import baselines, calibration
+from leastnoise.privacy.calibration import proof
+from leastnoise.privacy.distributions import Gaussian, Laplace, holds, laplace_reach, normal_reach, steps_within
+from leastnoise.privacy.guarantee import ApproxDP, PureDP
+
+Mechanism = Literal["gaussian", "laplace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The least epsilon for an acceptable error, and the noise that goes with it."""
+
+    epsilon: float
+    delta: float  # what it promises: 0 with Laplace noise, whatever was allowed
+    mechanism: Mechanism
+    sigma: float
+    half_width: float
+    error: float
+    confidence: float
+    bins: int
+    sensitivity: float
+    grid: float
+    l1_sensitivity: float | None = None  # what Laplace noise was planned for
+
+    @property
+    def guarantee(self) -> PureDP | ApproxDP:
+        """What a release made to this plan promises."""
+        return PureDP(self.epsilon) if self.mechanism == "laplace" else ApproxDP(self.epsilon, self.delta)
+
+    def explain(self) -> str:
+        """The plan in one paragraph."""
+        each = "the noisy value lies" if self.bins == 1 else f"all {self.bins:,} noisy values lie"
+        level = f"{100 * self.confidence:g} %"
+        moved = "" if self.l1_sensitivity is None else f" (for an L1 sensitivity of {self.l1_sensitivity:g})"
+        return (
+            f"epsilon = {self.epsilon:.6g}, delta = {self.delta:g} is the least that keeps the error within "
+            f"{self.error:g}: with {self.mechanism.capitalize()} noise of standard deviation {self.sigma:.6g}{moved}, "
+            f"{each} within {self.half_width:.6g} of the truth with {level} confidence."
+        )
+
+    def __str__(self) -> str:
+        return self.explain()
+
+
+def plan(
+    *,
+    error: Number,
+    confidence: Number = 0.95,
+    bins: int = 1,
+    delta: Number,
+    sensitivity: Number = 1.0,
+    l1_sensitivity: Number | None = None,
+    mechanism: Literal["auto", "gaussian", "laplace"] = "auto",
+    grid: Number = 0.0,
+) -> Plan:
+    """The least epsilon for which all `bins` noisy values lie within +-`error` at once, with this confidence.
+
+    "auto" takes the mechanism that needs less epsilon; Laplace competes when `l1_sensitivity` is given
+    (or delta = 0, which no Gaussian can). `grid=1` plans for whole numbers, as counts are released:
+    noise on a grid lies within 10.7 when it lies within 10. Real numbers (grid=0) are rounded to a fine grid when they
+    are released, which adds up to 1e-4 of the noise.
+
+    >>> p = plan(error=10, delta=1e-6, sensitivity=1)
+    >>> round(p.epsilon, 4), p.mechanism
+    (0.8162, 'gaussian')
+    >>> plan(error=10, delta=1e-6, sensitivity=1, l1_sensitivity=1).mechanism
+    'laplace'
+    """
+    error = validation.number("error", error)
+    confidence = validation.number("confidence", confidence)
+    bins = validation.whole("bins", bins)
+    grid = validation.number("grid", grid)
+    sensitivity = validation.number("sensitivity", sensitivity)
+    pure = validation.is_zero(delta)
+    delta = 0.0 if pure else validation.number("delta", delta)
+    validation.word("mechanism", mechanism, ("auto", "gaussian", "laplace"))
+    if pure and mechanism == "gaussian":
+        validation.number("delta", 0)  # raises: no Gaussian gives delta = 0
+    if l1_sensitivity is None and (pure or mechanism == "laplace"):
+        l1_sensitivity = _l1_from_l2(sensitivity, bins)
+    plans = []
+    if not pure and mechanism in ("auto", "gaussian"):
+        epsilon, sigma, half = _gaussian(error, confidence, bins, delta, sensitivity, grid)
+        plans.append(Plan(epsilon, delta, "gaussian", sigma, half, error, confidence, bins, sensitivity, grid))
+    if l1_sensitivity is not None and mechanism in ("auto", "laplace"):
+        l1 = validation.number("l1_sensitivity", l1_sensitivity)
+        validation.check_norms(l1, sensitivity)
+        epsilon, sigma, half = _laplace(error, confidence, bins, l1, grid)
+        plans.append(Plan(epsilon, 0.0, "laplace", sigma, half, error, confidence, bins, sensitivity, grid, l1))
+    return min(plans, key=lambda p: p.epsilon)
+
+
+def _l1_from_l2(sensitivity: float, bins: int) -> float:
+    """L1 <= sqrt(bins) L2 always; in one bin they are the same."""
+    with proof.precision(128):
+        return proof.upward(arb(bins).sqrt() * arb(sensitivity))
+
+
+def _gaussian(
+    error: float, confidence: float, bins: int, delta: float, sensitivity: float, grid: float
+) -> tuple[float, float, float]:
+    edge = error if not grid else (steps_within(error, grid) + 0.5) * grid
+    target = edge / normal_reach(confidence, bins)
+    step = 2.0**-51
+    while not holds(Gaussian(target, grid), error, confidence, bins):
+        target, step = target * (1 - step), 2 * step
+    epsilon = calibration.epsilon(sigma=target, delta=delta, sensitivity=sensitivity)
+    # sigma of the rounded-up epsilon may be an ulp or two above the target: give epsilon that ulp.
+    step = 2.0**-52
+    while not holds(Gaussian(sigma := _sigma(epsilon, delta, sensitivity), grid), error, confidence, bins):
+        epsilon, step = math.nextafter(epsilon * (1 + step), math.inf), 2 * step
+    return epsilon, sigma, Gaussian(sigma, grid).half_width(confidence, bins)
+
+
+def _sigma(epsilon: float, delta: float, sensitivity: float) -> float:
+    return calibration.sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
+
+
+def _laplace(error: float, confidence: float, bins: int, l1: float, grid: float) -> tuple[float, float, float]:
+    reach = laplace_reach(confidence, bins)
+    scale = error / reach
+    if grid:
+        from scipy.optimize import brentq  # half a second to import
+
+        k = steps_within(error, grid) + 1
+
+        def excess(log_scale: float) -> float:
+            step = grid * math.exp(-log_scale)
+            return math.log(2) - k * step - math.log1p(math.exp(-step)) + reach
+
+        # The tail on the grid lies between those of the continuous law at error and at error + grid.
+        scale = math.exp(brentq(excess, math.log(scale) - 10, math.log(scale + grid / reach) + 10))
+    epsilon = l1 / scale
+    if not math.isfinite(epsilon):
+        raise errors.OutOfRange(proof.too_large("epsilon"))
+    step = 2.0**-52
+    while True:
+        law = Laplace(baselines.laplace_scale(epsilon=epsilon, l1_sensitivity=l1), grid)
+        if holds(law, error, confidence, bins):
+            return epsilon, math.sqrt(2) * law.scale, law.half_width(confidence, bins)
+        epsilon, step = math.nextafter(epsilon * (1 + step), math.inf), 2 * step

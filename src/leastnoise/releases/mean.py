@@ -1,0 +1,233 @@
+"""Means: sums and counts released together, and their ratio with an honest interval.
+
+Per bin, S is the noisy sum of values centred at the middle of the clip and c N the noisy count times c, half the
+clip's width; both have the same noise. The mean is centre + S/N, and its interval is Fieller's: the theta with
+
+    (S - theta N)^2  <=  z^2 (1 + (theta/c)^2) std^2,
+
+because S - theta N is normal. For Laplace noise, and on a grid coarser than a 32nd of the noise, where that is not
+so, S and N are enclosed separately by their exact law.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from leastnoise import errors
+from leastnoise._support import atomic_files, validation
+from leastnoise._support.number_format import rounded
+from leastnoise._support.validation import Floats, Number
+from leastnoise.privacy.distributions import Law, normal_reach
+from leastnoise.releases.columns import key_columns, read_domain, write_domain
+from leastnoise.releases.frames import Frames
+from leastnoise.releases.release import Interval, Release, register
+from leastnoise.releases.views import Views
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from leastnoise.domain import Domain
+
+
+class Overall(NamedTuple):
+    """A mean over all bins, and where it lies."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class HalfWidths:
+    """How far off what is published may be: every sum, every count, and a mean times the number of its rows."""
+
+    sum: float
+    count: float
+    mean_times_rows: float
+
+
+def half_widths(law: Law, *, centre: float, half: float, confidence: float = 0.95) -> HalfWidths:
+    """From public facts alone. With X the noise of S and Y that of c N, both of this law:
+
+    The sum of the values is S + centre N, off by X + (centre/c) Y. The count is off by Y/c. The mean of n rows, theta
+    away from the centre, is more than e too large only if X - ((theta + e)/c) Y > e n; and where |theta + e| > c the
+    clip forbids it. So h/n, with h the half-width of X + Y, holds for every theta; it is the least where theta = c.
+    """
+    return HalfWidths(
+        law.pair_half_width(centre / half, confidence),
+        law.half_width(confidence) / half,
+        law.pair_half_width(1.0, confidence),
+    )
+
+
+def centred(note: str) -> str:
+    """Why this noise was chosen; where that compares standard deviations, of what they are."""
+    return f"{note} (These are of a sum centred in the clip.)" if "standard deviation" in note else note
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class MeanRelease(Frames, Views):
+    """Means bin by bin (or component by component). `parts` is the release of sums and scaled counts behind them."""
+
+    parts: Release
+    centre: float
+    half: float  # c: half the clip's width, or the norm that vectors were clipped to
+    within: tuple[float, float]  # the clip
+    domain: Domain | None = None  # of the means; `parts` has twice as many values, or one more for a vector
+    column: str | None = None  # whose means they are; None: not known (also in older files)
+
+    @property
+    def bins(self) -> int:
+        """How many means."""
+        return self.parts.bins - self._counted
+
+    @property
+    def _counted(self) -> int:
+        return 1 if self.domain is None else self.parts.bins // 2
+
+    @property
+    def sums(self) -> Floats:
+        """Noisy sums of the centred values."""
+        return self.parts.values[: self.bins].astype(np.float64)
+
+    @property
+    def counts(self) -> Floats:
+        """Noisy counts (one for all components of a vector)."""
+        return self.parts.values[self.bins :] / self.half
+
+    @property
+    def values(self) -> Floats:
+        """centre + S/N, kept within the clip; the centre where the noisy count is not above zero."""
+        counts = np.broadcast_to(self.counts, self.sums.shape)
+        safe = np.where(counts > 0, counts, 1.0)
+        ratio = np.where(counts > 0, self.sums / safe, 0.0)
+        return np.asarray(np.clip(self.centre + ratio, *self.within))
+
+    @property
+    def sigma(self) -> float:
+        """The noise of each centred sum. What it means for the columns that are published, `half_widths` tells."""
+        return self.parts.sigma
+
+    @property
+    def guarantee(self) -> Any:
+        """One guarantee for sums and counts together."""
+        return self.parts.guarantee
+
+    def interval(self, confidence: Number = 0.95) -> Interval:
+        """Fieller's interval for each mean; the whole clip where the count may be zero."""
+        confidence = validation.number("confidence", confidence)
+        counts = np.broadcast_to(self.counts, self.sums.shape)
+        normal = self.parts.mechanism == "gaussian" and self.parts.scale >= 32 * self.parts.grid
+        ends = self._fieller if normal else self._boxes
+        low, high = ends(self.sums, counts, confidence)
+        return Interval(np.clip(self.centre + low, *self.within), np.clip(self.centre + high, *self.within))
+
+    def overall(self, confidence: Number = 0.95) -> Overall:
+        """The mean over all bins, each row counting alike, with an interval: sum and count enclosed separately."""
+        if self.domain is None and self.bins > 1:
+            raise errors.ShapesDisagree("The components of a vector's mean are no bins: there is no mean over them.")
+        confidence = validation.number("confidence", confidence)
+        each = (1 + confidence) / 2
+        top, bottom = (self.parts.total(part, each) for part in (slice(0, self.bins), slice(self.bins, None)))
+        if bottom.low <= 0:
+            return Overall(float(np.clip(self.centre, *self.within)), *self.within)
+        ends = [total / count for total in (top.low, top.high) for count in (bottom.low, bottom.high)]
+        found = (top.value / bottom.value, min(ends), max(ends))
+        return Overall(*(float(np.clip(self.centre + self.half * end, *self.within)) for end in found))
+
+    def half_widths(self, confidence: Number = 0.95) -> HalfWidths:
+        """How far off a sum, a count, and a mean times its rows may be; a mean's own interval knows more of it."""
+        confidence = validation.number("confidence", confidence)
+        return half_widths(self.parts.law, centre=self.centre, half=self.half, confidence=confidence)
+
+    def _fieller(self, sums: Floats, counts: Floats, confidence: float) -> tuple[Floats, Floats]:
+        reach = normal_reach(confidence, 1) * self.parts.std
+        a = counts**2 - (reach / self.half) ** 2
+        known = (a > 0) & (counts > 0)
+        a = np.where(known, a, 1.0)
+        root = np.sqrt(np.maximum((sums * counts) ** 2 - a * (sums**2 - reach**2), 0.0))
+        low, high = (sums * counts - root) / a, (sums * counts + root) / a
+        return np.where(known, low, -self.half), np.where(known, high, self.half)
+
+    def _boxes(self, sums: Floats, counts: Floats, confidence: float) -> tuple[Floats, Floats]:
+        reach = self.parts.law.half_width((1 + confidence) / 2)
+        least, most = counts - reach / self.half, counts + reach / self.half
+        known = least > 0
+        least = np.where(known, least, 1.0)
+        low, high = sums - reach, sums + reach
+        return (
+            np.where(known, low / np.where(low < 0, least, most), -self.half),
+            np.where(known, high / np.where(high > 0, least, most), self.half),
+        )
+
+    def _is_seeded(self) -> bool:
+        return self.parts.seeded
+
+    def explain(self) -> str:
+        """What was protected, how well, and what the noise is, in plain words."""
+        many = f"{self.bins:,} means, each" if self.bins != 1 else "1 mean,"
+        noise = self.parts.mechanism.capitalize()
+        return (
+            f"{many} a noisy sum over a noisy count ({noise} noise), released under one guarantee.\n"
+            f"{self.errors_in_words()}\n{replace(self.parts, note=centred(self.parts.note)).promised()}"
+        )
+
+    def errors_in_words(self) -> str:
+        """How far off what is published is, column by column."""
+        off, (low, high) = self.half_widths(), self.interval(0.95)
+        if self.bins == 1:
+            each, lies = "the", f"the mean lies between {rounded(low[0], 6)} and {rounded(high[0], 6)}"
+        else:
+            each, lies = (
+                "a",
+                f"a mean lies between its low and its high, at most {rounded((high - low).max(), 3)} apart",
+            )
+        return (
+            f"95 % of the time {each} sum is off by at most {rounded(off.sum)} and {each} count by at most "
+            f"{rounded(off.count)}, and {lies}."
+        )
+
+    def __repr__(self) -> str:
+        loud = ", SEEDED: hides nothing" if self.parts.seeded else ""
+        return f"<MeanRelease of {self.bins:,} means, {self.parts.mechanism} noise{loud}>"
+
+    def _columns(self) -> dict[str, Any]:
+        """Key columns, `mean`, `low` and `high` (95 %), `sum` and `count`."""
+        keys: dict[str, Any] = {"component": np.arange(self.bins)}
+        if self.domain is not None:
+            keys = dict(key_columns(self.domain, self.bins))
+        low, high = self.interval(0.95)
+        count = np.broadcast_to(self.counts, self.sums.shape)
+        total = self.sums + self.centre * count  # of the values themselves, not of their distances from the centre
+        return {**keys, "mean": self.values, "low": low, "high": high, "sum": total, "count": count}
+
+    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
+        """One Parquet file, readable by anyone."""
+        self.parts.refuse_seeded(allow_seeded)
+        facts = {
+            "parts": self.parts.facts(),
+            "values": self.parts.values.tolist(),
+            "centre": self.centre,
+            "half": self.half,
+            "within": list(self.within),
+            "domain": write_domain(self.domain),
+            "column": self.column,
+        }
+        atomic_files.write(path, self.to_arrow(), what="mean release", facts=facts)
+
+    @classmethod
+    def read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> MeanRelease:
+        """What `save` wrote."""
+        facts = {"column": None, **facts}  # which older files do not tell
+        values = np.array(facts.pop("values"))
+        atomic_files.refuse_unknown(facts, {f.name for f in fields(cls)}, path)
+        facts["domain"] = read_domain(facts["domain"], table)
+        facts["within"] = tuple(facts["within"])
+        return cls(**{**facts, "parts": Release.of_facts(values, facts["parts"], None, path)})
+
+
+register("mean release", MeanRelease.read)
