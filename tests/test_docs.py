@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 
 import leastnoise as ln
 from leastnoise import denoise
-from leastnoise.cli import app, messages
+from leastnoise.cli import messages
+from leastnoise.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

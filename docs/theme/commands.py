@@ -13,7 +13,7 @@ MARK = "<!-- From here on the page is written by docs/theme/commands.py. -->\n"
 
 
 def reference() -> str:
-    from leastnoise.cli import app
+    from leastnoise.cli.app import app
 
     return "\n".join(_sections(get_command(app), "leastnoise"))
 
