@@ -145,6 +145,31 @@ def test_a_record_means_what_was_asked(rows):
             assert rows.where(text).rules == (f"where {text}",)
 
 
+ODD_NAMES = pa.table({"unit": [1, 2], "true": [True, False], "null": [1, None], "select": [1, 2], "inf": [0.0, 1.0]})
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "cast(select_ as double) * 1000 > 5e14",
+        'NOT "true"',
+        '"null" IS NULL',
+        '"select" = 1',
+        "inf < 1e999",
+        _.inf > -ibis.literal(-5),
+        (_["true"] | (_.inf > 0)) ^ (_.inf > 5),
+        "extract(hour from cast(cast('2013-01-01' as date) as timestamp)) = 0 or inf > 3",
+        "inf = 0 or 'a\\b' = 'a'",
+    ],
+)
+def test_what_is_recorded_is_what_ran(condition):
+    rows = ln.table(ODD_NAMES.append_column("select_", pa.array([10**15, 3])), unit="unit")
+    made = rows.where(condition)
+    again = rows.where(made.rules[0].removeprefix("where ").replace("\\\\", "\\"))
+    found = [aggregate(asked.count(max_rows=1)).values.tolist() for asked in (made, again)]
+    assert found[0] == found[1]
+
+
 def test_a_shared_part_is_not_written_without_end(rows):
     made = _.hour
     for _again in range(12):

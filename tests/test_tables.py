@@ -80,7 +80,6 @@ def sources(frame: pd.DataFrame, folder: Path) -> dict[str, object]:
         "relation": connection.table("trips"),
         "connection": (connection, "trips"),
         "Ibis": ibis.duckdb.from_connection(connection).table("trips"),
-        "memtable": ibis.memtable(arrow),
     }
 
 
@@ -376,10 +375,10 @@ def test_real_numbers_are_counted_in_keys_that_are_real_or_after_rounding():
         ("nowhere/*.parquet", {}, UnknownSource),
         (7, {}, UnknownSource),
         (("not a connection", "t"), {}, UnknownSource),
-        (ibis.memtable(pa.table({"u": [1]})), {"unit": "v"}, UnknownColumn),
-        (ibis.memtable(pa.table({"u": [1.5]})), {}, WrongColumnType),
-        (ibis.memtable(pa.table({"u": [1]})), {"unit": ()}, MissingParameter),
-        (ibis.memtable(pa.table({"u": [1]})), {"neighbours": "both"}, UnknownWord),
+        (pa.table({"u": [1]}), {"unit": "v"}, UnknownColumn),
+        (pa.table({"u": [1.5]}), {}, WrongColumnType),
+        (pa.table({"u": [1]}), {"unit": ()}, MissingParameter),
+        (pa.table({"u": [1]}), {"neighbours": "both"}, UnknownWord),
         (pd.DataFrame({"u": [1]}), {"memory_limit": "lots"}, InvalidParameter),
     ],
 )

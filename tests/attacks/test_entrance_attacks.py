@@ -129,7 +129,7 @@ def test_text_that_is_no_unicode_is_null_and_opens() -> None:
 
 @pytest.mark.filterwarnings("ignore:The 'future.infer_string' option")  # of Ibis, under pandas 3
 def test_a_memtable_of_objects_is_refused() -> None:
-    with pytest.raises(errors.UnknownSource, match="guessed"):
+    with pytest.raises(errors.UnknownSource, match="memtable"):
         table(ibis.memtable(objects(["a", "b"])), unit="who")
 
 
@@ -328,3 +328,51 @@ def test_times_of_every_unit_and_zone_do_not_fail(unit: str, zone: str | None, f
     assert found.tolist() == [1, 0]
     within = 2 if unit == "ns" else 0  # 2^62 ns are in the year 2116, and -2^62 in 1823
     assert aggregate(opened.where("t IS NOT NULL").count(max_rows=1)).values.tolist() == [1 + within]
+
+
+@pytest.mark.parametrize(
+    "names", [("x", "X", "X_1"), ("u", "U"), ("u", "u"), ("u", "u_1", "u"), ("a\0b", "a"), ("", "a")], ids=repr
+)
+@pytest.mark.parametrize("form", ["Arrow", "Parquet", "pandas", "Polars", "lazy Polars", "memtable"])
+def test_no_other_column_is_taken_for_the_unit(names: tuple[str, ...], form: str, tmp_path: Path) -> None:
+    """To engines x and X are one: they rename the second, and X_1 was another column than the one of that name."""
+    columns = [pa.array([0] * 50) if place else pa.array(range(50)) for place in range(len(names))]
+    rows = pa.table(columns, names=list(names))
+    if form in ("Polars", "lazy Polars", "memtable") and (len(set(names)) < len(names) or {"", "a\0b"} & set(names)):
+        return  # no such frame can be made
+    source: Any = {"Arrow": lambda: rows, "memtable": lambda: ibis.memtable(rows)}.get(form, lambda: None)()
+    if form == "Parquet":
+        source = tmp_path / "rows.parquet"
+        pq.write_table(rows, source)
+    elif form == "pandas":
+        source = pd.DataFrame({place: range(50) for place in range(len(names))}).set_axis(names, axis=1)
+    elif "Polars" in form:
+        source = pl.from_arrow(rows).lazy() if form == "lazy Polars" else pl.from_arrow(rows)
+    with pytest.raises(errors.UnknownSource):
+        table(source, unit=names[-1])
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_durations_are_whole_numbers_of_their_unit(unit: str) -> None:
+    rows = pa.table({"who": [1, 2, 3], "x": pa.array([1, 2**62, None], pa.int64()).view(pa.duration(unit))})
+    opened = table(rows, unit="who")
+    assert aggregate(opened.where("x IS NULL").count(max_rows=1)).values.tolist() == [1]
+    assert aggregate(opened.where("x = 1").count(max_rows=1)).values.tolist() == [1]
+
+
+def test_a_category_that_is_no_unicode_opens() -> None:
+    kinds = pd.Series(pd.array(["a", "\ud800"], dtype="string[python]")).astype("category")
+    opened = table(pd.DataFrame({"who": [1, 2], "x": kinds}), unit="who")
+    assert aggregate(opened.where("x = 'a'").count(max_rows=1)).values.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"kernel_width": 1e200}, {"kernel_width": 1e-200}, {"within": 1e300}, {"spread": True}, {"spread": 2.0}]
+)
+def test_a_kernel_that_fails_at_a_row_is_refused_before_any(wrong: dict[str, Any]) -> None:
+    class Two:
+        coordinates = np.array([[0.0, 0.0], [1.0, 1.0]])
+
+    rows = table(pa.table({"who": [1], "lon": [0.0], "lat": [0.0]}), unit="who")
+    with pytest.raises(errors.InvalidParameter):
+        rows.nearest(Two, lon="lon", lat="lat", **{"within": 1e7, "kernel_width": 100.0, **wrong})

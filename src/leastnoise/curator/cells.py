@@ -31,7 +31,8 @@ def reals(cells: Iterable[Any], count: int) -> NDArray[np.float64]:
 
 def finite(values: NDArray[Any]) -> NDArray[np.float64]:
     """A copy in doubles where NaN is 0 and an infinity the largest double of its sign."""
-    return np.nan_to_num(values.astype(np.float64), copy=False, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
+    with np.errstate(all="ignore"):  # a warning would tell about a value
+        return np.nan_to_num(values.astype(np.float64), copy=False, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
 
 
 def whole(cell: Any) -> int | None:

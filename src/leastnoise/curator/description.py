@@ -15,12 +15,12 @@ LONGEST = 2000  # characters of all rules of a query
 
 def condition(words: str) -> str:
     """The rule of `where`."""
-    return f"where {one_line(words)}"
+    return f"where {escaped(words)}"
 
 
 def column(name: str, words: str) -> str:
     """The rule of `derive`."""
-    return f"with {one_line(name)} = {one_line(words)}"
+    return f"with {one_line(name)} = {escaped(words)}"
 
 
 def cells(name: str, x: str, y: str, step: float) -> str:
@@ -48,6 +48,11 @@ def some(words: Sequence[str]) -> str:
     """The first few of a long list."""
     more = f" and {len(words) - FEW} more" if len(words) > FEW else ""
     return ", ".join(words[:FEW]) + more
+
+
+def escaped(text: str) -> str:
+    """One line in which a backslash is doubled, so that no two texts are recorded alike."""
+    return one_line(text.replace("\\", "\\\\"))
 
 
 def one_line(text: str) -> str:

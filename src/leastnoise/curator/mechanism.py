@@ -299,7 +299,8 @@ def _noisy(private: NDArray[Any], chosen: Recipe) -> Values:
     whole = private.dtype.kind in "iu"
     out: Any = np.empty(private.size, dtype=np.int64 if whole and chosen.grid == 1 else np.float64)
     draw = _drawer(chosen)
-    with progress.bar("drawing noise", private.size) as advance:
+    # A caller's numpy.seterr must not make an error of a value.
+    with np.errstate(all="ignore"), progress.bar("drawing noise", private.size) as advance:
         for part, place in zip(_parts(private), _parts(out), strict=True):
             noise = draw(part.size)
             if whole:

@@ -18,12 +18,12 @@ from leastnoise.curator.aggregate.binning import exactly, is_missing, lattice_ce
 from leastnoise.curator.aggregate.bounding import word
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.aggregate.entrance import Door
-from leastnoise.curator.aggregate.nearest import FULL, HasCoordinates, Nearest, Spread, check_nodes
+from leastnoise.curator.aggregate.nearest import FARTHEST, FULL, NARROWEST, HasCoordinates, Nearest, Spread, check_nodes
 from leastnoise.curator.aggregate.parsing import check_types, parsed, undeclared, unknown
 from leastnoise.curator.aggregate.vectors import Ball, check_columns
 from leastnoise.curator.engines import Source, unique
 from leastnoise.curator.engines.sources import open_source
-from leastnoise.curator.query import Kind, Query
+from leastnoise.curator.query import Kind, Query, expression
 from leastnoise.domain import Domain, IntegerRange, Lattice, Steps, counts_up, entries, product
 from leastnoise.errors import (
     BadDomain,
@@ -213,8 +213,12 @@ class Table:
         points = [real(self.rows[column], column).fill_null(exactly(math.nan)) for column in (lon, lat)]
         function: Any = Nearest(nodes=nodes, within=float(within))
         if kernel_width is not None:
-            if not (kernel_width > 0 and math.isfinite(kernel_width)) or not 1 <= spread <= 64:
-                raise NotPositive("kernel_width must be above zero, in metres, and spread from 1 to 64 nodes.")
+            if isinstance(spread, bool) or not isinstance(spread, int) or not 1 <= spread <= 64:
+                raise NotPositive(f"spread is a whole number of nodes from 1 to 64. Got {spread!r} instead.")
+            if not NARROWEST <= kernel_width <= FARTHEST:
+                raise NotPositive(
+                    f"kernel_width is metres from {NARROWEST:g} to {FARTHEST:g}. Got {kernel_width!r} instead."
+                )
             function = Spread(
                 nodes=nodes, within=float(within), width=float(kernel_width), count=min(spread, len(nodes))
             )
@@ -383,7 +387,7 @@ class Table:
         limits = self._limits(None, by, max_rows, None, None)
         size = sensitivities.of_kernel(limits, neighbours=self.neighbours)
         domain = Domain(tuple(by), (IntegerRange(0, keys.stop),))
-        return Query(
+        made = Query(
             kind="count",
             source=self.source,
             door=self.door,
@@ -397,6 +401,8 @@ class Table:
             spread=dict(self.kernels)[by[0]],
             rules=self.rules,
         )
+        expression(made)  # built once, so that what cannot be is found before any row is read
+        return made
 
     def _values(
         self, kind: Kind, column: str, clip: object, by: str | Sequence[str], keys: Any, nulls: str,

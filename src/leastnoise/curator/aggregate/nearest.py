@@ -9,7 +9,6 @@ its L1 norm, and no norm of it exceeds one.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -20,6 +19,7 @@ from leastnoise.graphs.places import lookup
 
 WEIGHT_BITS = 21  # a weight is 0 ... 2^20, a node and its weight share one integer
 FULL = 2**20
+NARROWEST, FARTHEST = 1e-3, 1e8  # metres: the squares of both, and their quotient, are doubles
 Array = np.ndarray[Any, Any]
 
 
@@ -73,6 +73,8 @@ def check_nodes(graph: HasCoordinates, within: float) -> Array:
             "graph.coordinates are longitude, then latitude, in degrees; a latitude beyond 90 is no place on Earth. "
             "Are the two swapped?"
         )
-    if not (within > 0 and math.isfinite(within)):
-        raise NotPositive(f"within must be a number of metres above zero. Got {within!r} instead.")
+    if not 0 < within <= FARTHEST:
+        raise NotPositive(
+            f"within must be a number of metres above zero, at most {FARTHEST:g}. Got {within!r} instead."
+        )
     return nodes

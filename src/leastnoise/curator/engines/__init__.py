@@ -103,7 +103,9 @@ def reading(work: Callable[[], T], files: Sequence[str] = ()) -> T:
             return work()
     except LeastnoiseError:
         raise
-    except Exception as problem:
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as problem:  # what Polars raises in a panic is no Exception
         # What DuckDB makes of Ctrl-C; what a row causes is one of its own errors.
         interrupted = type(problem) is RuntimeError and str(problem) == "Query interrupted"
         failed: BaseException = KeyboardInterrupt() if interrupted else ReadingFailed(_unreadable(files))

@@ -36,7 +36,7 @@ USABLE = 0.6  # of the memory limit
 # and left to itself takes 16 times the longest row for each. A longer row is an error.
 LONGEST_LINE, BUFFER = 2**24, 2**25
 # Hours and days are those of UTC; texts are equal where their bytes are.
-SETTINGS = {"TimeZone": "UTC", "default_collation": ""}
+SETTINGS = {"TimeZone": "UTC", "default_collation": "", "arrow_lossless_conversion": "false"}
 UNITS = {
     "B": 1,
     "KB": 1e3,

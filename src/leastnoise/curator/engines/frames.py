@@ -13,6 +13,7 @@ from typing import Any
 
 from leastnoise.curator.engines import reading
 from leastnoise.curator.engines.cells import convert
+from leastnoise.curator.engines.names import check_names
 from leastnoise.errors import UnknownSource
 
 
@@ -25,6 +26,13 @@ class Frame:
     undeclared: tuple[str, ...] = ()
     lazy: bool = False
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its columns, as they are called here."""
+        if hasattr(self.rows, "collect_schema"):
+            return tuple(self.rows.collect_schema().names())
+        return tuple(self.rows.schema.names)
+
 
 def frame_of(source: Any, types: Mapping[str, str]) -> Frame | None:
     """pandas, Polars, Arrow or a DuckDB relation as a frame; None where the source is none of them."""
@@ -34,7 +42,8 @@ def frame_of(source: Any, types: Mapping[str, str]) -> Frame | None:
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
-        return Frame(_plain(source))
+        check_names(source.schema.names)
+        return reading(lambda: Frame(_plain(source)))
     if module == "pandas" and hasattr(source, "columns"):
         return reading(lambda: _pandas(source, types))
     if module == "polars" and hasattr(source, "lazy"):
@@ -53,7 +62,7 @@ def _pandas(frame: Any, types: Mapping[str, str]) -> Frame:
         held = getattr(getattr(kind, "categories", None), "dtype", getattr(kind, "subtype", kind))
         if getattr(held, "kind", "") == "O" and type(held).__module__.startswith("numpy"):
             objects.append(place)
-        elif isinstance(kind, pd.StringDtype) and kind.storage == "python":
+        elif isinstance(held, pd.StringDtype) and held.storage == "python":
             texts.append(place)  # may hold half of a surrogate pair, at which Arrow fails
     typed = [place for place in range(frame.shape[1]) if place not in (*objects, *texts)]
     names = {place: str(frame.columns[place]) for place in range(frame.shape[1])}
@@ -121,6 +130,11 @@ def _plain(rows: Any) -> Any:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         kind = pa.string() if pa.types.is_null(kind) else kind
         kind = zoneless(kind)
+        if pa.types.is_duration(
+            kind
+        ):  # whole numbers of its unit, as in a Parquet file: DuckDB would convert, and fail
+            rows = rows.set_column(place, field.name, rows.column(place).cast(pa.int64()))
+            continue
         if kind != field.type:
             rows = rows.set_column(place, field.name, rows.column(place).cast(kind))
     return rows

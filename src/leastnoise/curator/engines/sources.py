@@ -14,6 +14,7 @@ from typing import Any
 from leastnoise.curator.engines import Engine, Source, partitions, reading
 from leastnoise.curator.engines.frames import Frame, Relation, frame_of
 from leastnoise.curator.engines.headers import header
+from leastnoise.curator.engines.names import check_names
 from leastnoise.curator.engines.stamps import stamps
 from leastnoise.errors import MixedSchemas, UnknownSource
 
@@ -45,7 +46,10 @@ def open_source(
     if frame is None:
         raise UnknownSource(f"a table cannot be read from {type(source).__name__}. Give {KINDS}.")
     opened = duckdb.connect(memory_limit=memory_limit)
+    check_names(frame.names)
     rows = reading(lambda: _register(opened, frame))
+    if tuple(rows.columns) != frame.names:  # (an engine that renames one of them asks about another)
+        raise UnknownSource("the engine does not take the names of the columns as they are. Give them plainer names.")
     return Source(
         engine=opened,
         rows=rows,
@@ -115,6 +119,7 @@ def check_schemas(files: Sequence[str]) -> None:
 
     schemas = reading(lambda: [pq.read_schema(file).remove_metadata() for file in files], files)
     first = schemas[0]
+    check_names(first.names)
     for file, other in zip(files, schemas, strict=True):
         if other != first:
             differing = sorted({field.name for field in set(first) ^ set(other)})
@@ -155,31 +160,20 @@ def _open_ibis(table: Any, *, name: str) -> Source:
             "those of DuckDB "
             "and Spark, on which the noise relies. Write the table to Parquet and open that."
         )
-    if not isinstance(table.op(), ops.DatabaseTable | ops.InMemoryTable):
+    if isinstance(table.op(), ops.InMemoryTable):
+        raise UnknownSource(
+            "an Ibis memtable is a frame whose columns Ibis has named and typed by itself. Give the frame to table()."
+        )
+    if not isinstance(table.op(), ops.DatabaseTable):
         raise UnknownSource(
             "an Ibis expression is more than a table: what it does (a limit, a join, a cast) may let one person change "
             "the rows of others, or fail at somebody's row. Open the table itself and use where() and derive(), or "
             "write the result to a table or to Parquet first."
         )
-    if isinstance(table.op(), ops.InMemoryTable):
-        _check_memory(table.op().data)
-        engine: Engine = duckdb.DuckDB(backend) if backend.name == "duckdb" else spark.Spark(backend)
-        return Source(engine=engine, rows=table, name=name)
     if backend.name == "pyspark":
         return spark.open_frame(reading(lambda: backend._session.sql(backend.compile(table))), name=name)
-    engine = duckdb.DuckDB(backend)
-    return Source(engine=engine, rows=engine.binary(table), name=name)
-
-
-def _check_memory(data: Any) -> None:
-    """Raise where Ibis itself looked at the rows of a frame for the types of its columns."""
-    frame = frame_of(getattr(data, "obj", None), {})
-    if frame is not None and frame.undeclared:
-        raise UnknownSource(
-            f'an Ibis memtable has guessed the type of "{frame.undeclared[0]}" from its rows. Give the frame itself to '
-            'table(), with types={"'
-            f'{frame.undeclared[0]}": "text"}}.'
-        )
+    own = duckdb.DuckDB(backend)
+    return Source(engine=own, rows=own.binary(table), name=name)
 
 
 def _open_connection(connection: Any, table: str, *, name: str | None) -> Source:

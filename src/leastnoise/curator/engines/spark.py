@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from leastnoise.curator import engines
 from leastnoise.curator.engines import Source, partitions, unique
 from leastnoise.curator.engines.headers import header, separator
+from leastnoise.curator.engines.names import check_names
 from leastnoise.curator.engines.times import units
 from leastnoise.errors import EngineUnavailable, UnknownSource
 
@@ -309,6 +310,7 @@ def open_frame(frame: Any, *, name: str) -> Source:
 
     if type(frame).__name__ != "DataFrame":
         raise UnknownSource(f"a Spark DataFrame is needed. Got {type(frame).__name__}.")
+    check_names(frame.columns)
     engine = Spark(ibis.pyspark.connect(frame.sparkSession))
     return Source(engine=engine, rows=reading(lambda: engine.view(frame)), name=name)
 

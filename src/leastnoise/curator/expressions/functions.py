@@ -49,6 +49,12 @@ def cast(node: Node, wanted: Type) -> Node:
     return Call("cast", (node,), wanted)
 
 
+def _widened(node: Node, wanted: Type) -> Node:
+    """The value in a wider type because of its neighbours; unlike a cast, it is not written in the record."""
+    made = cast(node, wanted)
+    return Call("widen", made.arguments, wanted) if isinstance(made, Call) and made is not node else made
+
+
 def between(value: Node, low: Node, high: Node) -> Call:
     """value >= low and value <= high."""
     return call("and", call(">=", value, low), call("<=", value, high))
@@ -62,7 +68,7 @@ def _unify(name: str, nodes: Sequence[Node]) -> tuple[Node, ...]:
     wanted = next((kind for kind in (REAL, TIMESTAMP) if kind in kinds), None) or min(kinds, key=lambda kind: kind.name)
     same = {REAL: set(NUMBERS), TIMESTAMP: set(TIMES)}.get(wanted, {wanted})
     if kinds <= same and OTHER not in kinds:
-        return tuple(cast(node, wanted) for node in nodes)
+        return tuple(_widened(node, wanted) for node in nodes)
     odd = next((node for node in nodes if node.type not in (nodes[0].type, NULL)), nodes[-1])
     hint = " A text stands in 'single quotes', a date or time like '2013-01-31 07:00'." if TEXT in kinds else ""
     raise WrongColumnType(
@@ -92,6 +98,11 @@ def _logic(name: str, given: Sequence[Node]) -> Call:
         joined = name in ("and", "or") and isinstance(node, Call) and node.function == name
         flat += node.arguments if joined and isinstance(node, Call) else [_need(name, node, BOOLEAN)]
     return Call(name, tuple(flat), BOOLEAN)
+
+
+def _xor(name: str, given: Sequence[Node]) -> Call:
+    """Of two truths, one: they differ."""
+    return Call("<>", tuple(_need(name, node, BOOLEAN) for node in given), BOOLEAN)
 
 
 def _is_null(name: str, given: Sequence[Node]) -> Call:
@@ -183,7 +194,8 @@ def _truncate(name: str, given: Sequence[Node]) -> Call:
 
 
 RULES: dict[str, Callable[[str, Sequence[Node]], Call]] = {
-    **dict.fromkeys(("and", "or", "not", "xor"), _logic),
+    **dict.fromkeys(("and", "or", "not"), _logic),
+    "xor": _xor,
     "is null": _is_null,
     **dict.fromkeys(("=", "<>", "<", "<=", ">", ">=", "is not distinct from"), _compare),
     "in": _in,

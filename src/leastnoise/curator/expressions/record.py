@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from datetime import date, datetime
+
+import sqlglot
+from sqlglot import expressions as sql
+from sqlglot.errors import SqlglotError
 
 from leastnoise.curator.expressions.tree import Call, Column, Literal, Node, Type, arguments, parts
 
@@ -11,7 +16,7 @@ FEW = 8  # values of a list that are written out
 MOST = 2000  # parts of an expression that are written out
 OR, AND, NOT, COMPARE, ADD, MULTIPLY, ATOM = range(7)
 INFIX = {
-    "or": OR, "and": AND, "xor": OR, "=": COMPARE, "<>": COMPARE, "<": COMPARE, "<=": COMPARE, ">": COMPARE,
+    "or": OR, "and": AND, "=": COMPARE, "<>": COMPARE, "<": COMPARE, "<=": COMPARE, ">": COMPARE,
     ">=": COMPARE, "is not distinct from": COMPARE, "like": COMPARE, "+": ADD, "-": ADD, "*": MULTIPLY, "/": MULTIPLY,
     "//": MULTIPLY, "%": MULTIPLY,
 }  # fmt: skip
@@ -19,7 +24,6 @@ CASTS = {
     Type.BOOLEAN: "BOOLEAN", Type.INTEGER: "BIGINT", Type.REAL: "DOUBLE", Type.TEXT: "VARCHAR", Type.DATE: "DATE",
     Type.TIMESTAMP: "TIMESTAMP",
 }  # fmt: skip
-WIDER = {(Type.INTEGER, Type.REAL), (Type.DATE, Type.TIMESTAMP)}  # changes no meaning, and is not written
 PARTS = ("year", "quarter", "month", "week", "day", "doy", "isodow", "hour", "minute", "second")
 
 
@@ -37,8 +41,20 @@ def text(root: Node) -> str:
 def _write(node: Node) -> tuple[str, int]:
     """The text, and how tightly it binds."""
     if isinstance(node, Column):
-        return (node.name if re.fullmatch(r"[^\W\d]\w*", node.name) else '"' + node.name.replace('"', '""') + '"'), ATOM
+        return (node.name if is_plain(node.name) else '"' + node.name.replace('"', '""') + '"'), ATOM
     return (_constant(node), ATOM) if isinstance(node, Literal) else _call(node)
+
+
+@functools.cache
+def is_plain(name: str) -> bool:
+    """Whether the name is read as a column without quotes: `end`, `true` and `select` are not."""
+    if re.fullmatch(r"[^\W\d]\w*", name) is None:
+        return False
+    try:
+        tree = sqlglot.parse_one(f"{name} = 1", dialect="duckdb", into=sql.Condition)
+    except SqlglotError:
+        return False
+    return isinstance(tree.this, sql.Column) and tree.this.name == name
 
 
 def _constant(node: Literal) -> str:
@@ -51,7 +67,9 @@ def _constant(node: Literal) -> str:
         return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
     if isinstance(value, date):
         return f"DATE '{value.isoformat()}'"
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return repr(value).replace("inf", "1e999")  # which is read as infinity
 
 
 def _call(node: Call) -> tuple[str, int]:
@@ -67,10 +85,11 @@ def _call(node: Call) -> tuple[str, int]:
         return f"{_inside(given[0], ADD)} IS NULL", COMPARE
     if name == "in":
         return f"{_inside(given[0], ADD)} IN ({_listed(given[1:])})", COMPARE
-    if name == "cast" and (given[0].type, node.type) in WIDER:
+    if name == "widen":
         return _write(given[0])
     if name == "negate":
-        return f"-{_inside(given[0], ATOM)}", MULTIPLY
+        inner = _inside(given[0], ATOM)
+        return (f"-({inner})" if inner.startswith("-") else f"-{inner}"), MULTIPLY  # -- begins a comment
     return _function(node), ATOM
 
 

@@ -19,6 +19,7 @@ from sqlglot.errors import SqlglotError
 from leastnoise.curator.expressions import functions
 from leastnoise.curator.expressions.functions import call
 from leastnoise.curator.expressions.literals import integer, number
+from leastnoise.curator.expressions.record import is_plain
 from leastnoise.curator.expressions.tree import Literal, Node, Type
 from leastnoise.domain import is_text
 from leastnoise.errors import BadFilter
@@ -38,7 +39,7 @@ CALLS: dict[type, str] = {
 PARTS = {"YEAR": "year", "QUARTER": "quarter", "MONTH": "month", "WEEK": "week", "DAY": "day", "DOY": "doy",
          "DAYOFYEAR": "doy", "ISODOW": "isodow", "HOUR": "hour", "MINUTE": "minute", "SECOND": "second"}  # fmt: skip
 TARGETS = {
-    "BIGINT": Type.INTEGER, "INT": Type.INTEGER, "DOUBLE": Type.REAL, "FLOAT": Type.REAL, "TEXT": Type.TEXT,
+    "BIGINT": Type.INTEGER, "INT": Type.INTEGER, "DOUBLE": Type.REAL, "TEXT": Type.TEXT,
     "VARCHAR": Type.TEXT, "BOOLEAN": Type.BOOLEAN, "DATE": Type.DATE, "TIMESTAMP": Type.TIMESTAMP,
     "TIMESTAMPNTZ": Type.TIMESTAMP,
 }  # fmt: skip
@@ -54,11 +55,16 @@ def parse(given: str, column: Callable[[str], Node], columns: Iterable[str]) -> 
         )
     try:
         tree = sqlglot.parse_one(given, dialect="duckdb", into=sql.Condition)
+        whole = _strings(given) == _strings(tree.sql(dialect="duckdb"))  # the parser leaves some arguments out
     except (SqlglotError, RecursionError):
-        tree = None
-    if tree is None:
+        whole = False
+    if not whole:
         raise BadFilter(_sentence(given, "") + _keyword_hint(given, columns))
     return _Reader(given, column).node(tree, 0)
+
+
+def _strings(text: str) -> int:
+    return sum(token.token_type.name == "STRING" for token in sqlglot.tokenize(text, read="duckdb"))
 
 
 class _Reader:
@@ -88,8 +94,9 @@ class _Reader:
 
     def _only(self, tree: Any, *known: str) -> None:
         """Refuse what sqlglot understood and we would leave out, such as SYMMETRIC or a second pattern."""
-        if any(value and name not in known and name not in NOTES for name, value in tree.args.items()):
-            raise self.refusal(tree)
+        for name, value in tree.args.items():
+            if value and name not in known and (name not in NOTES or isinstance(value, sql.Expression | list)):
+                raise self.refusal(tree)
 
     def _all(self, tree: Any, depth: int, *names: str) -> list[Node]:
         self._only(tree, *names)
@@ -231,13 +238,6 @@ def _keyword_hint(given: str, columns: Iterable[str]) -> str:
     """A column may be called like a word of SQL: end, when, order."""
     for name in columns:
         stands = re.search(rf"(?<![\w\"']){re.escape(name)}(?![\w\"'])", given)
-        if stands and not _is_plain(name):
+        if stands and not is_plain(name):
             return f' The column {name} is called like a word of SQL: write "{name}", in double quotes.'
     return ""
-
-
-def _is_plain(name: str) -> bool:
-    try:
-        return isinstance(sqlglot.parse_one(f"{name} = 1", dialect="duckdb", into=sql.Condition).this, sql.Column)
-    except SqlglotError:
-        return False

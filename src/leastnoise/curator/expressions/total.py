@@ -128,7 +128,7 @@ def _value(node: Node, rows: ir.Table, names: dict[int, str]) -> ir.Value:
     if node.function == "is null" and isinstance(node.arguments[0], Column):
         return rows[node.arguments[0].name].isnull()
     given = [_enclosed(_settled(_value(part, rows, names), part), part, node) for part in node.arguments]
-    if node.function == "cast":
+    if node.function in ("cast", "widen"):
         return _cast(given[0], node.arguments[0].type, node.type)
     if node.function == "case":
         otherwise = given[-1]
@@ -278,7 +278,6 @@ def _is_nan(value: Any) -> Any:
 BUILD: dict[str, Callable[..., Any]] = {
     "and": _balanced(operator.and_),
     "or": _balanced(operator.or_),
-    "xor": operator.xor,
     "not": operator.invert,
     "is null": lambda value: value.isnull(),
     "=": operator.eq,

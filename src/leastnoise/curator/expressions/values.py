@@ -86,7 +86,8 @@ def _literal(operation: Any, made: dict[Any, Node], what: str) -> Node:
 def _cast(operation: Any, made: dict[Any, Node], what: str) -> Node:
     target = operation.to
     exact = target.is_float64() or target.is_int64() or target.is_boolean() or target.is_string() or target.is_date()
-    if not exact and not target.is_timestamp():
+    plain = target.is_timestamp() and target.timezone in (None, "UTC") and target.scale in (None, 6)
+    if not exact and not plain:
         raise NotRowWise(
             f"{what} casts to {target}, which rounds or fails differently on each engine. Cast to float64, int64, "
             "string, boolean, date or timestamp, or convert the column before opening the table."
