@@ -23,6 +23,7 @@ from leastnoise import errors
 from leastnoise.curator import mechanism
 from leastnoise.curator.budget import charge, ledger, privacy_filter
 from leastnoise.curator.noise import entropy
+from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy import noise_choice
 from leastnoise.privacy.sensitivity import Limits
 
@@ -449,6 +450,34 @@ def test_a_share_needs_a_budget_and_a_budget_an_open_book() -> None:
         ln.release(COUNTS, sensitivity=1, share=0.5, budget="city.ledger")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({}, "How much of the budget"),
+        (
+            {"share": 0.1, "epsilon": 1, "delta": 1e-6},
+            "share= already says how much noise, so epsilon and delta cannot",
+        ),
+        ({"share": 0.1, "sigma": 3}, "share= already says how much noise, so sigma cannot"),
+        ({"sigma": 3, "epsilon": 1}, "sigma already fixes the noise"),
+        ({"sigma": 3, "delta": 1e-6}, "sigma already fixes the noise"),
+    ],
+)
+def test_a_request_says_in_one_way_how_private(book: ln.Budget, asked: dict[str, Any], words: str) -> None:
+    with pytest.raises(errors.InvalidParameter, match=words):
+        PrivacyRequest(budget=book, **asked)
+
+
+def test_a_threshold_takes_gaussian_noise_and_a_delta() -> None:
+    for other in ({"sigma": 3}, {"epsilon": 1, "delta": 0, "mechanism": "laplace"}):
+        with pytest.raises(errors.InvalidParameter, match="leave mechanism= and sigma= out"):
+            PrivacyRequest(**other).for_unknown_keys()  # type: ignore[arg-type]
+    with pytest.raises(errors.DeltaIsZero, match="list the keys"):
+        PrivacyRequest(epsilon=1, delta=0).for_unknown_keys()
+    with pytest.raises(errors.MissingParameter, match="How private"):
+        PrivacyRequest(epsilon=1).for_unknown_keys().promise()
+
+
 # The book
 
 
@@ -464,7 +493,7 @@ def test_history_tells_when_what_how_much_and_which_release(book: ln.Budget) -> 
 
 
 def test_a_void_gives_back_once_and_stays_in_the_history(book: ln.Budget) -> None:
-    decided = charge.decide(book, bins=1, whole=True, sensitivity=1, share=0.6)
+    decided = charge.decide(PrivacyRequest(budget=book, share=0.6), bins=1, whole=True, sensitivity=1)
     receipt = decided.pay(query="counts")
     with pytest.raises(ln.BudgetExhausted):
         spend(book, share=0.6)
@@ -482,7 +511,9 @@ def test_a_void_gives_back_once_and_stays_in_the_history(book: ln.Budget) -> Non
 
 def close(book: ln.Budget) -> str:
     """As a release whose rows could not be read leaves it."""
-    receipt = charge.decide(book, bins=1, whole=True, sensitivity=1, share=0.1).pay(query="counts")
+    receipt = charge.decide(PrivacyRequest(budget=book, share=0.1), bins=1, whole=True, sensitivity=1).pay(
+        query="counts"
+    )
     told = receipt.close(errors.ReadingFailed("the rows could not be read."))
     assert isinstance(told, errors.ReadingFailed)
     assert "reopen" in str(told)
@@ -517,7 +548,7 @@ def test_a_closed_budget_refuses_every_debit_until_it_is_reopened(book: ln.Budge
 
 
 def test_a_second_failure_closes_again_and_one_reopening_is_enough(book: ln.Budget) -> None:
-    waiting = charge.decide(book, bins=1, whole=True, sensitivity=1, share=0.1)
+    waiting = charge.decide(PrivacyRequest(budget=book, share=0.1), bins=1, whole=True, sensitivity=1)
     first, second = waiting.pay(query="a"), waiting.pay(query="b")
     third = waiting.pay(query="never begun")
     for receipt in (first, second):
@@ -565,7 +596,9 @@ def test_a_closed_ledger_of_the_first_format_is_refused_by_its_library(book: ln.
 def test_a_ledger_that_cannot_be_written_does_not_hide_the_failure(
     book: ln.Budget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    receipt = charge.decide(book, bins=1, whole=True, sensitivity=1, share=0.1).pay(query="counts")
+    receipt = charge.decide(PrivacyRequest(budget=book, share=0.1), bins=1, whole=True, sensitivity=1).pay(
+        query="counts"
+    )
     monkeypatch.setattr(ledger, "_connect", lambda *_: (_ for _ in ()).throw(sqlite3.OperationalError("secret")))
     told = receipt.close(errors.ReadingFailed("the rows could not be read."))
     assert isinstance(told, errors.ReadingFailed)
@@ -617,7 +650,7 @@ def test_limits_that_make_no_book_make_no_file(tmp_path: Path, limits: dict[str,
 
 
 def test_a_book_is_about_one_unit_one_table_and_one_kind_of_neighbours(book: ln.Budget) -> None:
-    decided = charge.decide(book, bins=1, whole=True, sensitivity=1, share=0.1)
+    decided = charge.decide(PrivacyRequest(budget=book, share=0.1), bins=1, whole=True, sensitivity=1)
     decided.pay(query="a", unit="taxi", table="trips")
     decided.pay(query="b")
     for other in ({"unit": "driver"}, {"table": "rides"}):
@@ -755,7 +788,9 @@ class Life(RuleBasedStateMachine):
 
     @rule(percent=st.integers(1, 50))
     def void(self, percent: int) -> None:
-        decided = charge.decide(self.book, bins=1, whole=True, sensitivity=1, share=percent / 100)
+        decided = charge.decide(
+            PrivacyRequest(budget=self.book, share=percent / 100), bins=1, whole=True, sensitivity=1
+        )
         if self.gaussian + Fraction(percent, 100) > 1:
             with pytest.raises(ln.BudgetExhausted):
                 decided.pay(query="q")

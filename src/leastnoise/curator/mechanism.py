@@ -23,6 +23,7 @@ from leastnoise._support import progress, validation
 from leastnoise._support.validation import Number
 from leastnoise.curator import cells
 from leastnoise.curator.budget import Budget, charge
+from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Domain
 from leastnoise.privacy.guarantee import Neighbours
 from leastnoise.privacy.noise_choice import Choice, Recipe
@@ -67,16 +68,11 @@ def release(
     """
     given = _declared(values)
     decided = charge.decide(
-        budget,
+        PrivacyRequest(epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share),
         bins=len(given),
         whole=isinstance(given, np.ndarray) and given.dtype.kind in "iu",
         sensitivity=sensitivity,
         l1_sensitivity=l1_sensitivity,
-        epsilon=epsilon,
-        delta=delta,
-        sigma=sigma,
-        share=share,
-        mechanism=mechanism,
         neighbours=neighbours,
     )
     bins = _domain(domain, len(given))
@@ -133,15 +129,10 @@ def release_sparse(
     size = validation.whole("domain_size", domain_size)
     check_columns(indices, counts)
     decided = charge.decide(
-        budget,
+        PrivacyRequest(epsilon=epsilon, delta=delta, sigma=sigma, mechanism="gaussian", budget=budget, share=share),
         bins=size,
         whole=True,
         sensitivity=sensitivity,
-        epsilon=epsilon,
-        delta=delta,
-        sigma=sigma,
-        share=share,
-        mechanism="gaussian",
         neighbours=neighbours,
     )
     cut = sparse_cut(decided.noise, size, threshold, kind)
@@ -201,9 +192,8 @@ def release_unknown(
 
     The chance that a bin which one person alone fills shows is part of delta; see `thresholds`.
     """
-    decided = charge.decide_unknown(
-        budget, limits=limits, epsilon=epsilon, delta=delta, share=share, neighbours=neighbours
-    )
+    request = PrivacyRequest(epsilon=epsilon, delta=delta, budget=budget, share=share)
+    decided = charge.decide_unknown(request, limits=limits, neighbours=neighbours)
     receipt = decided.pay(query=f"counts by {', '.join(names)}, keys not listed")
     return publish_unknown(keys, counts, decided.noise, decided.guarantee, names, id=receipt.id)
 

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors
-from leastnoise._support import validation
 from leastnoise._support.number_format import rounded
 from leastnoise.curator import mechanism as gate
-from leastnoise.curator.budget import Budget, charge
+from leastnoise.curator.budget import charge
 from leastnoise.curator.engines import reading
+from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy.distributions import Gaussian, Law
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.privacy.noise_choice import Recipe
@@ -74,18 +74,18 @@ class Expectation:
         return f"{noise} on each number: 95 % are off by at most {self.half_width:.4g}{every}."
 
 
-def expect(query: Any, **asked: Any) -> Expectation:
+def expect(query: Any, request: PrivacyRequest) -> Expectation:
     """What `release` would do with these numbers; a budget is only looked at."""
     limits = limits_of(query)
     if unknown_keys(query):
-        decided = _decide_unknown(query, **asked)
+        decided = _decide_unknown(query, request)
         cut, law = decided.noise, Gaussian(decided.noise.sigma, 1.0)
         note = "Bins that nobody listed: their chance to show is part of delta."
         half = law.half_width(0.95)
         return Expectation(
             "gaussian", cut.sigma, law.std, half, None, cut.at_least, limits, None, decided.guarantee, note
         )
-    chosen = _decide(query, **asked).noise
+    chosen = _decide(query, request).noise
     at_least = None
     if query.sparse:
         at_least = int(gate.sparse_cut(chosen, query.size, "universal", "soft") // 1) + 1
@@ -134,18 +134,18 @@ def _middle(query: Any) -> tuple[float, float, tuple[float, float]]:
     return 0.0, norm, (-norm, norm)
 
 
-def release(query: Any, read: Callable[[], Any], **asked: Any) -> Answer:
+def release(query: Any, request: PrivacyRequest, read: Callable[[], Any]) -> Answer:
     """Decide, pay, read, draw. `read` gives the exact integers; it is not called before the debit is on disk."""
     refuse_reserved(query.by)
     facts = {"unit": " + ".join(query.unit), "limits": limits_of(query), "query": query.describe()}
     if unknown_keys(query):
-        unlisted = _decide_unknown(query, **asked)
+        unlisted = _decide_unknown(query, request)
         paid = _pay(unlisted, query)
         found = _read(read, query, paid)
         return gate.publish_unknown(
             found.keys, whole(found.values), unlisted.noise, unlisted.guarantee, query.by, id=paid.id, **facts
         )
-    decided = _decide(query, **asked)
+    decided = _decide(query, request)
     if query.sparse:
         cut = gate.sparse_cut(decided.noise, query.size, "universal", "soft")
         paid = _pay(decided, query)
@@ -200,39 +200,26 @@ def _read(read: Callable[[], Any], query: Any, paid: charge.Receipt) -> Any:
     raise paid.close(failed)
 
 
-def _decide(query: Any, *, budget: Budget | None = None, **asked: Any) -> charge.Charge[Recipe]:
+def _decide(query: Any, request: PrivacyRequest) -> charge.Charge[Recipe]:
     if query.sparse:
         if query.grid != 1:
             raise errors.DomainTooLarge("Only whole counts have a sparse release. Use a smaller domain.")
-        _only_gaussian(asked, "A domain this large is released sparsely, with Gaussian noise and a threshold")
-        asked["mechanism"] = "gaussian"
+        request = request.with_threshold(
+            "A domain this large is released sparsely, with Gaussian noise and a threshold"
+        )
     return charge.decide(
-        budget,
+        request,
         bins=query.size,
         whole=True,
         grid=query.grid,
         sensitivity=query.sensitivity.l2,
         l1_sensitivity=query.sensitivity.l1,
         neighbours=query.neighbours,
-        **asked,
     )
 
 
-def _decide_unknown(query: Any, *, budget: Budget | None = None, **asked: Any) -> charge.Charge[Threshold]:
-    _only_gaussian(asked, "Unknown keys are released with Gaussian noise and a threshold")
-    ask = {name: asked.get(name) for name in ("epsilon", "delta", "share")}
-    if validation.is_zero(ask["delta"]):
-        raise errors.DeltaIsZero(
-            "Keys that nobody listed show with some small probability, so they need a delta above 0, such as "
-            "delta=1e-6. With delta = 0, list the keys."
-        )
-    return charge.decide_unknown(budget, limits=query.limits, neighbours=query.neighbours, **ask)
-
-
-def _only_gaussian(asked: dict[str, Any], why: str) -> None:
-    validation.word("mechanism", asked.get("mechanism", "auto"), ("auto", "gaussian", "laplace"))
-    if asked.get("mechanism") == "laplace" or asked.get("sigma") is not None:
-        raise errors.InvalidParameter(f"{why}. Say epsilon= and delta=, and leave mechanism= and sigma= out.")
+def _decide_unknown(query: Any, request: PrivacyRequest) -> charge.Charge[Threshold]:
+    return charge.decide_unknown(request, limits=query.limits, neighbours=query.neighbours)
 
 
 def _dense(query: Any, integers: NDArray[np.int64], chosen: Recipe, /, **facts: Any) -> Answer:

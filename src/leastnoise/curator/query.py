@@ -29,6 +29,7 @@ from leastnoise.curator.aggregate.vectors import Ball
 from leastnoise.curator.budget import Budget
 from leastnoise.curator.engines import Source
 from leastnoise.curator.publish import Answer, Expectation
+from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Domain, Steps
 from leastnoise.privacy.noise_choice import Choice
 from leastnoise.privacy.sensitivity import Limits, Neighbours, Sensitivity
@@ -145,9 +146,10 @@ class Query:
         share: Number | None = None,
     ) -> Expectation:
         """What a release would be like: mechanism, noise, half-widths, threshold. Free, and no row is read."""
-        return publish.expect(
-            self, epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share
+        request = PrivacyRequest(
+            epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share
         )
+        return publish.expect(self, request)
 
     def release(
         self,
@@ -163,16 +165,10 @@ class Query:
         self.source.check_unchanged()
         if self.ball is not None:
             vectors.prepare()
-        return publish.release(
-            self,
-            lambda: aggregate(self),
-            epsilon=epsilon,
-            delta=delta,
-            sigma=sigma,
-            mechanism=mechanism,
-            budget=budget,
-            share=share,
+        request = PrivacyRequest(
+            epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share
         )
+        return publish.release(self, request, read=lambda: aggregate(self))
 
     def sql(self) -> str:
         """The SQL that will run."""

@@ -215,18 +215,15 @@ class Budget:
     ) -> Preview:
         """The noise and cost of such a release, whether it fits, and what would be left. Nothing is debited."""
         from leastnoise.curator.budget import charge
+        from leastnoise.curator.request import PrivacyRequest
 
+        size = validation.whole("bins", bins)
         decided = charge.decide(
-            self,
-            bins=validation.whole("bins", bins),
+            PrivacyRequest(epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=self, share=share),
+            bins=size,
             whole=whole,
             sensitivity=sensitivity,
             l1_sensitivity=l1_sensitivity,
-            share=share,
-            epsilon=epsilon,
-            delta=delta,
-            sigma=sigma,
-            mechanism=mechanism,
             neighbours=self.terms.neighbours,
         )
         caps, spent = self.terms.caps, self._spent() + decided.cost
