@@ -25,10 +25,9 @@ from leastnoise.curator import cells
 from leastnoise.curator.budget import Budget, charge
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Domain
-from leastnoise.privacy.guarantee import Neighbours
+from leastnoise.privacy.guarantee import ApproxDP, Neighbours
 from leastnoise.privacy.noise_choice import Choice, Recipe
 from leastnoise.privacy.partition_selection import Threshold
-from leastnoise.privacy.sensitivity import Limits
 from leastnoise.releases.columns import refuse_reserved
 from leastnoise.releases.release import Release, Values
 from leastnoise.releases.sparse import SparseRelease
@@ -176,30 +175,13 @@ def publish_sparse(
     )
 
 
-def release_unknown(
+def publish_unknown(
     keys: Sequence[Any],
     counts: NDArray[np.int64],
-    *,
-    limits: Limits,
-    epsilon: Number | None = None,
-    delta: Number | None = None,
-    neighbours: Neighbours = "add-remove",
-    budget: Budget | None = None,
-    share: Number | None = None,
-    names: Sequence[str] = ("key",),
-) -> Release:
-    """Counts of bins that nobody listed in advance: noisy, and only those that reach a threshold, sorted by key.
-
-    The chance that a bin which one person alone fills shows is part of delta; see `thresholds`.
-    """
-    request = PrivacyRequest(epsilon=epsilon, delta=delta, budget=budget, share=share)
-    decided = charge.decide_unknown(request, limits=limits, neighbours=neighbours)
-    receipt = decided.pay(query=f"counts by {', '.join(names)}, keys not listed")
-    return publish_unknown(keys, counts, decided.noise, decided.guarantee, names, id=receipt.id)
-
-
-def publish_unknown(
-    keys: Sequence[Any], counts: NDArray[np.int64], cut: Threshold, promise: Any, names: Sequence[str], **facts: Any
+    cut: Threshold,
+    promise: ApproxDP,
+    names: Sequence[str],
+    **facts: Any,
 ) -> Release:
     """Noise, threshold, order. It must be paid for already."""
     from leastnoise.curator.noise import entropy

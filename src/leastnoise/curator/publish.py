@@ -21,6 +21,7 @@ from leastnoise.curator.aggregate.integers import Aggregate, whole
 from leastnoise.curator.budget import charge
 from leastnoise.curator.engines import reading
 from leastnoise.domain import Steps
+from leastnoise.privacy.guarantee import ApproxDP
 from leastnoise.privacy.noise_choice import Recipe
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.releases.columns import refuse_reserved
@@ -49,6 +50,7 @@ def release(query: Query, request: PrivacyRequest, *, read: Read) -> Answer:
 
 
 def _unknown(query: Query, decided: charge.Charge[Threshold], read: Read) -> Release:
+    assert isinstance(decided.guarantee, ApproxDP)
     paid = _pay(decided, query)
     found = _read(read, query, paid)
     assert found.keys is not None

@@ -6,10 +6,9 @@
     ...                                                                     # rows are read, noise is drawn
     Release(..., id=receipt.id)
 
-Without a budget the same lines decide and pay nothing, so a releasing call has one path, not two. Between `pay` and the
-first row read a failure may be taken back with `receipt.void(why)`: a schema that does not fit, an engine
-that cannot be reached. From the first row on nothing is given back. A failure that a row can cause tells about that
-row, and no cost makes up for it, so `receipt.close(...)` closes the budget until its curator reopens it.
+Without a budget the same lines decide and pay nothing, so a releasing call has one path, not two. What is paid is never
+given back. A failure that a row can cause tells about that row, and no cost makes up for it, so `receipt.close(...)`
+closes the budget until its curator reopens it.
 """
 
 from __future__ import annotations
@@ -42,11 +41,6 @@ class Receipt:
 
     id: str
     budget: Budget | None
-
-    def void(self, why: str) -> None:
-        """Take the debit back: only for a failure decided before any row was read."""
-        if self.budget is not None:
-            self.budget._void(self.id, why)
 
     def close(self, failed: errors.ReadingFailed) -> errors.ReadingFailed:
         """Close the budget because rows could not be read; what to raise, which is `failed` and what became of it."""
