@@ -19,8 +19,9 @@ from ibis.backends.sql import SQLBackend
 
 import queries_at_random as queries
 import tables_at_random as tables
+from leastnoise.curator.aggregate.integers import Aggregate
 from leastnoise.curator.engines import duckdb as engine
-from leastnoise.curator.query import Aggregate, Query
+from leastnoise.curator.query import Query
 from leastnoise.errors import InvalidParameter, ReadingFailed
 from leastnoise.testing import aggregate
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from flint import arb, ctx, fmpq
 from hypothesis import HealthCheck, given, settings
@@ -20,14 +21,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator import mechanism
 from leastnoise.curator.budget import charge, ledger, privacy_filter
 from leastnoise.curator.noise import entropy
+from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy import noise_choice
 from leastnoise.privacy.sensitivity import Limits
 
 COUNTS = np.array([120, 0, 45])
-ONE_ROW = Limits.of(max_rows=1, bins=None)
 
 
 @pytest.fixture
@@ -37,6 +37,12 @@ def book(tmp_path: Path) -> ln.Budget:
 
 def spend(book: ln.Budget, **how: Any) -> ln.Release:
     return ln.release(COUNTS, sensitivity=1, budget=book, **how)
+
+
+def spend_on_unknown_keys(book: ln.Budget, *, people: int, **how: Any) -> Any:
+    """Of so many people, all in one bin that nobody listed."""
+    rows = pa.table({"person": range(people), "ward": ["a"] * people})
+    return ln.table(rows, unit="person", name="people").histogram("ward", max_rows=1).release(budget=book, **how)
 
 
 # Shares
@@ -88,7 +94,7 @@ def test_no_release_costs_less_than_a_millionth(tmp_path: Path) -> None:
     assert [entry.gaussian for entry in book.history()] == [least] * 3
     spend(book, epsilon=1e-9, delta=0, l1_sensitivity=1)
     assert book.history()[-1].pure == least
-    mechanism.release_unknown(["a"], np.array([5]), limits=ONE_ROW, epsilon=1e-4, delta=1e-30, budget=book)
+    spend_on_unknown_keys(book, people=5, epsilon=1e-4, delta=1e-30)
     last = book.history()[-1]
     assert (last.gaussian, last.threshold) == (least, least)
     with pytest.raises(errors.InvalidParameter, match="at least 1e-06"):
@@ -317,15 +323,15 @@ def test_a_book_of_epsilon_0_is_gaussian(tmp_path: Path) -> None:
 
 def test_unknown_keys_need_their_reserve_and_pay_in_two_currencies(tmp_path: Path, book: ln.Budget) -> None:
     with pytest.raises(errors.NoReserve, match="threshold_delta"):
-        mechanism.release_unknown(["a"], np.array([50]), limits=ONE_ROW, budget=book, share=0.5)
+        spend_on_unknown_keys(book, people=50, share=0.5)
     roomy = ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6, threshold_delta=5e-7)
-    made = mechanism.release_unknown(["a"], np.array([500]), limits=ONE_ROW, budget=roomy, share=0.5)
+    made = spend_on_unknown_keys(roomy, people=500, share=0.5)
     assert made.domain is not None
     (entry,) = roomy.history()
     assert (entry.gaussian, entry.threshold) == (Fraction(1, 2), Fraction(1, 2))
     assert isinstance(made.guarantee, ln.ApproxDP)
     assert made.guarantee.epsilon < 1
-    mechanism.release_unknown(["a"], np.array([500]), limits=ONE_ROW, budget=roomy, epsilon=0.5, delta=2e-7)
+    spend_on_unknown_keys(roomy, people=500, epsilon=0.5, delta=2e-7)
     assert 0 < roomy.history()[1].threshold < Fraction(1, 2)
     assert roomy.verify()
 
@@ -372,7 +378,7 @@ def release_sparse(book: ln.Budget) -> object:
 
 
 def release_unknown(book: ln.Budget) -> object:
-    return mechanism.release_unknown(["a"], np.array([9]), limits=ONE_ROW, budget=book, share=0.1)
+    return spend_on_unknown_keys(book, people=9, share=0.1)
 
 
 CALLS = [release_vector, release_sparse, release_unknown]
@@ -449,6 +455,34 @@ def test_a_share_needs_a_budget_and_a_budget_an_open_book() -> None:
         ln.release(COUNTS, sensitivity=1, share=0.5, budget="city.ledger")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({}, "How much of the budget"),
+        (
+            {"share": 0.1, "epsilon": 1, "delta": 1e-6},
+            "share= already says how much noise, so epsilon and delta cannot",
+        ),
+        ({"share": 0.1, "sigma": 3}, "share= already says how much noise, so sigma cannot"),
+        ({"sigma": 3, "epsilon": 1}, "sigma already fixes the noise"),
+        ({"sigma": 3, "delta": 1e-6}, "sigma already fixes the noise"),
+    ],
+)
+def test_a_request_says_in_one_way_how_private(book: ln.Budget, asked: dict[str, Any], words: str) -> None:
+    with pytest.raises(errors.InvalidParameter, match=words):
+        PrivacyRequest(budget=book, **asked)
+
+
+def test_a_threshold_takes_gaussian_noise_and_a_delta() -> None:
+    for other in ({"sigma": 3}, {"epsilon": 1, "delta": 0, "mechanism": "laplace"}):
+        with pytest.raises(errors.InvalidParameter, match="leave mechanism= and sigma= out"):
+            PrivacyRequest(**other).for_unknown_keys()  # type: ignore[arg-type]
+    with pytest.raises(errors.DeltaIsZero, match="list the keys"):
+        PrivacyRequest(epsilon=1, delta=0).for_unknown_keys()
+    with pytest.raises(errors.MissingParameter, match="How private"):
+        PrivacyRequest(epsilon=1).for_unknown_keys().promise()
+
+
 # The book
 
 
@@ -463,18 +497,30 @@ def test_history_tells_when_what_how_much_and_which_release(book: ln.Budget) -> 
     assert "2 releases" in str(book)
 
 
-def test_a_void_gives_back_once_and_stays_in_the_history(book: ln.Budget) -> None:
-    decided = charge.decide(book, bins=1, whole=True, sensitivity=1, share=0.6)
-    receipt = decided.pay(query="counts")
+def void(book: ln.Budget, receipt: charge.Receipt) -> None:
+    """Give a debit back, by an entry that no release writes any more and an older ledger may have."""
+
+    def make(db: sqlite3.Connection, head: ledger.Head, last: ledger.Row | None) -> ledger.Row:
+        assert last is not None
+        cost = next(row.cost for row, _ in ledger.Ledger(book.path).rows(db) if row.release == receipt.id)
+        back, made = privacy_filter.Cost() - cost, "2026-01-01T00:00:00+00:00"
+        return ledger.Row(head.number + 1, made, "void", receipt.id, "unreachable", "", "", "", back, last.spent + back)
+
+    ledger.Ledger(book.path).append(make)
+
+
+def test_a_void_is_read_and_verified_once(book: ln.Budget) -> None:
+    receipt = charge.decide(PrivacyRequest(budget=book, share=0.6), bins=1, whole=True, sensitivity=1).pay(query="q")
     with pytest.raises(ln.BudgetExhausted):
         spend(book, share=0.6)
-    receipt.void("the engine could not be reached")
+    void(book, receipt)
     assert book.remaining.share == 1
-    with pytest.raises(errors.InvalidParameter, match="void"):
-        receipt.void("again")
     assert [entry.kind for entry in book.history()] == ["release", "void"]
     assert book.verify()
     assert "void" in str(book)
+    void(book, receipt)
+    with pytest.raises(errors.LedgerBroken, match="entry 3 "):
+        book.verify()
 
 
 # Closed and reopened
@@ -482,7 +528,9 @@ def test_a_void_gives_back_once_and_stays_in_the_history(book: ln.Budget) -> Non
 
 def close(book: ln.Budget) -> str:
     """As a release whose rows could not be read leaves it."""
-    receipt = charge.decide(book, bins=1, whole=True, sensitivity=1, share=0.1).pay(query="counts")
+    receipt = charge.decide(PrivacyRequest(budget=book, share=0.1), bins=1, whole=True, sensitivity=1).pay(
+        query="counts"
+    )
     told = receipt.close(errors.ReadingFailed("the rows could not be read."))
     assert isinstance(told, errors.ReadingFailed)
     assert "reopen" in str(told)
@@ -517,12 +565,12 @@ def test_a_closed_budget_refuses_every_debit_until_it_is_reopened(book: ln.Budge
 
 
 def test_a_second_failure_closes_again_and_one_reopening_is_enough(book: ln.Budget) -> None:
-    waiting = charge.decide(book, bins=1, whole=True, sensitivity=1, share=0.1)
+    waiting = charge.decide(PrivacyRequest(budget=book, share=0.1), bins=1, whole=True, sensitivity=1)
     first, second = waiting.pay(query="a"), waiting.pay(query="b")
     third = waiting.pay(query="never begun")
     for receipt in (first, second):
         receipt.close(errors.ReadingFailed("x"))
-    third.void("the engine could not be reached")
+    void(book, third)
     assert book.closed
     with pytest.raises(errors.BudgetClosed, match=second.id):
         spend(book, share=0.1)
@@ -565,7 +613,9 @@ def test_a_closed_ledger_of_the_first_format_is_refused_by_its_library(book: ln.
 def test_a_ledger_that_cannot_be_written_does_not_hide_the_failure(
     book: ln.Budget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    receipt = charge.decide(book, bins=1, whole=True, sensitivity=1, share=0.1).pay(query="counts")
+    receipt = charge.decide(PrivacyRequest(budget=book, share=0.1), bins=1, whole=True, sensitivity=1).pay(
+        query="counts"
+    )
     monkeypatch.setattr(ledger, "_connect", lambda *_: (_ for _ in ()).throw(sqlite3.OperationalError("secret")))
     told = receipt.close(errors.ReadingFailed("the rows could not be read."))
     assert isinstance(told, errors.ReadingFailed)
@@ -617,7 +667,7 @@ def test_limits_that_make_no_book_make_no_file(tmp_path: Path, limits: dict[str,
 
 
 def test_a_book_is_about_one_unit_one_table_and_one_kind_of_neighbours(book: ln.Budget) -> None:
-    decided = charge.decide(book, bins=1, whole=True, sensitivity=1, share=0.1)
+    decided = charge.decide(PrivacyRequest(budget=book, share=0.1), bins=1, whole=True, sensitivity=1)
     decided.pay(query="a", unit="taxi", table="trips")
     decided.pay(query="b")
     for other in ({"unit": "driver"}, {"table": "rides"}):
@@ -752,16 +802,6 @@ class Life(RuleBasedStateMachine):
                 (self.pure + cost, self.gaussian) if laplace else (self.pure, self.gaussian + cost)
             )
             self.entries += 1
-
-    @rule(percent=st.integers(1, 50))
-    def void(self, percent: int) -> None:
-        decided = charge.decide(self.book, bins=1, whole=True, sensitivity=1, share=percent / 100)
-        if self.gaussian + Fraction(percent, 100) > 1:
-            with pytest.raises(ln.BudgetExhausted):
-                decided.pay(query="q")
-        else:
-            decided.pay(query="q").void("unreachable")
-            self.entries += 2
 
     @rule()
     def reopen(self) -> None:

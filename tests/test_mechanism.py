@@ -21,7 +21,7 @@ from scipy.stats import chi2
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator import mechanism
-from leastnoise.privacy import noise_choice
+from leastnoise.privacy import noise_choice, partition_selection
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.testing import neighbouring_vectors, seeded
 
@@ -368,11 +368,12 @@ def test_bad_sparse_releases() -> None:
 def test_unknown_bins_show_only_above_the_threshold_and_sorted() -> None:
     one = Limits.of(max_rows=1, bins=None)
     keys, counts = ["pear", "fig", "apple"], np.array([4000, 1, 5000])
-    made = mechanism.release_unknown(keys, counts, limits=one, epsilon=1, delta=1e-6, names=["fruit"])
+    cut, promise = partition_selection.choose(epsilon=1, delta=1e-6, limits=one), ln.ApproxDP(1, 1e-6)
+    made = mechanism.publish_unknown(keys, counts, cut, promise, ["fruit"])
     assert made.threshold == 22
     assert made.domain is not None
     assert made.domain.keys() == ["apple", "pear"]
-    assert made.guarantee == ln.ApproxDP(1, 1e-6)
-    empty = mechanism.release_unknown([], np.array([], dtype=int), limits=one, epsilon=1, delta=1e-6)
+    assert made.guarantee == promise
+    empty = mechanism.publish_unknown([], np.array([], dtype=int), cut, promise, ["fruit"])
     assert empty.bins == 0
     assert empty.to_pandas().shape == (0, 2)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from leastnoise.curator.noise import entropy
 
 if TYPE_CHECKING:
-    from leastnoise.curator.query import Aggregate, Query
+    from leastnoise.curator.aggregate.integers import Aggregate
+    from leastnoise.curator.query import Query
 
 
 def aggregate(query: Query) -> Aggregate:

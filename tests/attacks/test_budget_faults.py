@@ -25,6 +25,7 @@ from leastnoise import errors
 from leastnoise.curator.budget import charge, ledger
 from leastnoise.curator.budget.privacy_filter import Cost
 from leastnoise.curator.noise import entropy
+from leastnoise.curator.request import PrivacyRequest
 
 COUNTS = np.array([120, 0, 45])
 FORK = multiprocessing.get_context("fork")
@@ -105,7 +106,7 @@ def test_eight_processes_three_of_them_killed_make_exactly_a_hundred_entries(pat
 
 def test_threads_share_a_book(path: Path) -> None:
     book = ln.Budget.open(path)
-    decided = charge.decide(book, bins=1, whole=True, sensitivity=1, share=0.05)
+    decided = charge.decide(PrivacyRequest(budget=book, share=0.05), bins=1, whole=True, sensitivity=1)
 
     def pay(_: int) -> int:
         try:
@@ -428,7 +429,9 @@ def test_wrong_sums_are_found_though_the_chain_holds(
 @pytest.fixture
 def closed(spent: Path) -> Path:
     book = ln.Budget.open(spent)
-    receipt = charge.decide(book, bins=1, whole=True, sensitivity=1, share=0.05).pay(query="counts")
+    receipt = charge.decide(PrivacyRequest(budget=book, share=0.05), bins=1, whole=True, sensitivity=1).pay(
+        query="counts"
+    )
     receipt.close(errors.ReadingFailed("the rows could not be read."))
     return spent
 

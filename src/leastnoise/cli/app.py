@@ -23,6 +23,7 @@ from leastnoise.cli import budget, denoise, messages, report, tables
 from leastnoise.cli.demo import tell
 from leastnoise.curator import column_files
 from leastnoise.curator.budget import charge
+from leastnoise.curator.request import PrivacyRequest
 
 app = typer.Typer(
     name="leastnoise",
@@ -204,24 +205,26 @@ def release(
     if type is not None:
         validation.word("--type", type, ("int", "float"))
     asked: dict[str, Any] = {
-        "sensitivity": sensitivity,
-        "l1_sensitivity": l1_sensitivity,
         "epsilon": epsilon,
         "delta": delta,
         "sigma": sigma,
         "mechanism": mechanism,
-        "neighbours": neighbours,
         **tables.payment(budget, share),
+    }
+    facts: dict[str, Any] = {
+        "sensitivity": sensitivity,
+        "l1_sensitivity": l1_sensitivity,
+        "neighbours": neighbours,
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.Wasteful)  # it is told once, below
-        book = asked.pop("budget", None)
-        charge.decide(book, bins=2, whole=True, **asked)  # public mistakes first, before anything private is read
+        # Public mistakes first, before anything private is read.
+        charge.decide(PrivacyRequest(**asked), bins=2, whole=True, **facts)
     atomic_files.check_writable(output, sources=[values])
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", errors.Wasteful)
         private = column_files.read_column(values, column=column, kind=type)  # type: ignore[arg-type]
-        made = ln.release(private, **asked, budget=book)
+        made = ln.release(private, **facts, **asked)
     made.save(output)
     for warning in told:
         Console(stderr=True).print(f"Note: {warning.message}", markup=False, highlight=False)

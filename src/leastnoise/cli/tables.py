@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -21,6 +21,9 @@ from leastnoise import errors
 from leastnoise._support import atomic_files, parquet
 from leastnoise._support.number_format import rounded
 from leastnoise.cli.messages import shown
+
+if TYPE_CHECKING:
+    from leastnoise.curator.query import Query
 
 Source = Annotated[str, typer.Argument(help="Parquet or CSV: a path, a quoted glob, or a folder.")]
 Unit = Annotated[str, typer.Option(help="The column that names the protected person; several with commas.")]
@@ -213,13 +216,16 @@ def payment(budget: str | None, share: str | None) -> dict[str, Any]:
     return {"budget": None if budget is None else Budget.open(budget), "share": part}
 
 
-def _publish(query: Any, output: str, as_json: bool, quiet: bool, asked: dict[str, Any]) -> None:
+def _publish(query: Query, output: str, as_json: bool, quiet: bool, asked: dict[str, Any]) -> None:
+    from leastnoise.releases.mean import MeanRelease
+    from leastnoise.releases.quantile import QuantileRelease
+
     atomic_files.check_writable(output, sources=query.source.files)
     made = query.release(**asked)
     made.save(output)
     if quiet:
         return
-    parts = getattr(made, "parts", made)
+    parts = made.parts if isinstance(made, (MeanRelease, QuantileRelease)) else made
     if as_json:
         facts = {"output": output, "sigma": parts.sigma, "std": parts.law.std, "query": query.describe()}
         facts["mechanism"] = getattr(parts, "mechanism", "gaussian")

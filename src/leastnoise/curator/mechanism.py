@@ -23,11 +23,11 @@ from leastnoise._support import progress, validation
 from leastnoise._support.validation import Number
 from leastnoise.curator import cells
 from leastnoise.curator.budget import Budget, charge
+from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Domain
-from leastnoise.privacy.guarantee import Neighbours
+from leastnoise.privacy.guarantee import ApproxDP, Neighbours
 from leastnoise.privacy.noise_choice import Choice, Recipe
 from leastnoise.privacy.partition_selection import Threshold
-from leastnoise.privacy.sensitivity import Limits
 from leastnoise.releases.columns import refuse_reserved
 from leastnoise.releases.release import Release, Values
 from leastnoise.releases.sparse import SparseRelease
@@ -67,16 +67,11 @@ def release(
     """
     given = _declared(values)
     decided = charge.decide(
-        budget,
+        PrivacyRequest(epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share),
         bins=len(given),
         whole=isinstance(given, np.ndarray) and given.dtype.kind in "iu",
         sensitivity=sensitivity,
         l1_sensitivity=l1_sensitivity,
-        epsilon=epsilon,
-        delta=delta,
-        sigma=sigma,
-        share=share,
-        mechanism=mechanism,
         neighbours=neighbours,
     )
     bins = _domain(domain, len(given))
@@ -133,15 +128,10 @@ def release_sparse(
     size = validation.whole("domain_size", domain_size)
     check_columns(indices, counts)
     decided = charge.decide(
-        budget,
+        PrivacyRequest(epsilon=epsilon, delta=delta, sigma=sigma, mechanism="gaussian", budget=budget, share=share),
         bins=size,
         whole=True,
         sensitivity=sensitivity,
-        epsilon=epsilon,
-        delta=delta,
-        sigma=sigma,
-        share=share,
-        mechanism="gaussian",
         neighbours=neighbours,
     )
     cut = sparse_cut(decided.noise, size, threshold, kind)
@@ -185,31 +175,13 @@ def publish_sparse(
     )
 
 
-def release_unknown(
+def publish_unknown(
     keys: Sequence[Any],
     counts: NDArray[np.int64],
-    *,
-    limits: Limits,
-    epsilon: Number | None = None,
-    delta: Number | None = None,
-    neighbours: Neighbours = "add-remove",
-    budget: Budget | None = None,
-    share: Number | None = None,
-    names: Sequence[str] = ("key",),
-) -> Release:
-    """Counts of bins that nobody listed in advance: noisy, and only those that reach a threshold, sorted by key.
-
-    The chance that a bin which one person alone fills shows is part of delta; see `thresholds`.
-    """
-    decided = charge.decide_unknown(
-        budget, limits=limits, epsilon=epsilon, delta=delta, share=share, neighbours=neighbours
-    )
-    receipt = decided.pay(query=f"counts by {', '.join(names)}, keys not listed")
-    return publish_unknown(keys, counts, decided.noise, decided.guarantee, names, id=receipt.id)
-
-
-def publish_unknown(
-    keys: Sequence[Any], counts: NDArray[np.int64], cut: Threshold, promise: Any, names: Sequence[str], **facts: Any
+    cut: Threshold,
+    promise: ApproxDP,
+    names: Sequence[str],
+    **facts: Any,
 ) -> Release:
     """Noise, threshold, order. It must be paid for already."""
     from leastnoise.curator.noise import entropy

@@ -1,4 +1,4 @@
-"""From a question's exact integers to what is published; and, before any row is read, what to expect of it.
+"""From a question's exact integers to what is published: decide, pay, read, draw.
 
 The order is fixed: everything public is decided first (noise, threshold), then a budget is debited, then the rows are
 read, then noise is drawn. A failure before the reading tells nothing about people. Reading fails on no value that we
@@ -8,186 +8,112 @@ same debit the budget is closed.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors
-from leastnoise._support import validation
-from leastnoise._support.number_format import rounded
-from leastnoise.curator import mechanism as gate
-from leastnoise.curator.budget import Budget, charge
+from leastnoise.curator import mechanism
+from leastnoise.curator.aggregate.integers import Aggregate, whole
+from leastnoise.curator.budget import charge
 from leastnoise.curator.engines import reading
-from leastnoise.privacy.distributions import Gaussian, Law
-from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
+from leastnoise.domain import Steps
+from leastnoise.privacy.guarantee import ApproxDP
 from leastnoise.privacy.noise_choice import Recipe
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.releases.columns import refuse_reserved
-from leastnoise.releases.mean import MeanRelease, centred, half_widths
-from leastnoise.releases.quantile import QuantileRelease, rank_error, ranks_in_words
+from leastnoise.releases.mean import MeanRelease
+from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.release import Release
 from leastnoise.releases.sparse import SparseRelease
 
+if TYPE_CHECKING:
+    from leastnoise.curator.query import Query
+    from leastnoise.curator.request import PrivacyRequest
+
 Answer = Release | SparseRelease | MeanRelease | QuantileRelease
+Read = Callable[[], Aggregate]
 
 ATTEMPTS = 3  # at reading the rows: a lost executor is no attack
-_MOST = 2**62  # totals are clamped to this size, which moves no two of them apart
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    """What a release will be like. It costs nothing and reads no row."""
-
-    mechanism: str
-    sigma: float
-    std: float
-    half_width: float | None  # None: what is published is computed from several numbers; `half_widths` has it
-    half_width_all: float | None  # None: as above, or the number of bins is private
-    threshold: int | None
-    limits: dict[str, int]
-    bins: int | None
-    guarantee: PureDP | ApproxDP | GaussianDP
-    note: str
-    half_widths: Mapping[str, float] = field(default_factory=dict)  # of a mean: sum, count, mean_times_rows; of ranks
-    words: str = ""  # what they say
-
-    def __str__(self) -> str:
-        kept = ", ".join(f"{name} = {value:,}" for name, value in self.limits.items())
-        lines = [
-            self._errors() if self.half_width is not None else f"{self.mechanism.capitalize()} noise. {self.words}",
-            f"Bins show when their noisy count reaches {self.threshold}." if self.threshold else "",
-            f"Of each unit at most this is used: {kept}.",
-            self.note,
-        ]
-        return "\n".join(line for line in lines if line)
-
-    def _errors(self) -> str:
-        noise = f"{self.mechanism.capitalize()} noise of standard deviation {self.std:.4g}"
-        if self.bins == 1:
-            return f"{noise} on the one number: with 95 % confidence it is off by at most {self.half_width:.4g}."
-        every = f", and all {self.bins:,} at once by at most {self.half_width_all:.4g}" if self.half_width_all else ""
-        return f"{noise} on each number: 95 % are off by at most {self.half_width:.4g}{every}."
-
-
-def expect(query: Any, **asked: Any) -> Expectation:
-    """What `release` would do with these numbers; a budget is only looked at."""
-    limits = limits_of(query)
-    if unknown_keys(query):
-        decided = _decide_unknown(query, **asked)
-        cut, law = decided.noise, Gaussian(decided.noise.sigma, 1.0)
-        note = "Bins that nobody listed: their chance to show is part of delta."
-        half = law.half_width(0.95)
-        return Expectation(
-            "gaussian", cut.sigma, law.std, half, None, cut.at_least, limits, None, decided.guarantee, note
-        )
-    chosen = _decide(query, **asked).noise
-    at_least = None
-    if query.sparse:
-        at_least = int(gate.sparse_cut(chosen, query.size, "universal", "soft") // 1) + 1
-    sigma = chosen.scale if chosen.mechanism == "gaussian" else chosen.scale * 2**0.5
-    widths, words = _computed(query, chosen.law)
-    return Expectation(
-        chosen.mechanism,
-        sigma,
-        chosen.law.std,
-        None if words else chosen.law.half_width(0.95),
-        None if words else chosen.law.half_width(0.95, query.size),
-        at_least,
-        limits,
-        query.size,
-        chosen.guarantee,
-        centred(chosen.note) if "mean" in query.kind else chosen.note,
-        widths,
-        words,
-    )
-
-
-def _computed(query: Any, law: Law) -> tuple[dict[str, float], str]:
-    """The errors of what is computed from several noisy numbers: means and quantiles."""
-    if query.kind == "quantile":
-        found = {f"rank at {q:g}": rank_error(law, bins=query.size, level=q) for q in query.levels}
-        return found, ranks_in_words(law, bins=query.size, levels=query.levels)
-    if query.kind not in ("mean", "vector_mean"):
-        return {}, ""
-    centre, half, _ = _middle(query)
-    off = half_widths(law, centre=centre, half=half)
-    # From so many rows on that half of the clip's half is left, at most.
-    first = math.ceil(math.log10(max(1.0, 2 * off.mean_times_rows / half)))
-    some = ", ".join(f"{rounded(off.mean_times_rows / n, 3)} for {n:,}" for n in (10 ** (first + i) for i in range(3)))
-    words = (
-        f"95 % of the time a sum is off by at most {rounded(off.sum)} and a count by at most {rounded(off.count)}; a "
-        f"mean over n rows is off by at most {rounded(off.mean_times_rows)}/n: {some} rows."
-    )
-    return asdict(off), words
-
-
-def _middle(query: Any) -> tuple[float, float, tuple[float, float]]:
-    """Of a mean: the clip's centre, half its width, and its ends."""
-    if query.kind == "mean":
-        return query.clip.centre * query.grid, query.clip.half * query.grid, (query.clip.low, query.clip.high)
-    norm = query.ball.radius * query.grid
-    return 0.0, norm, (-norm, norm)
-
-
-def release(query: Any, read: Callable[[], Any], **asked: Any) -> Answer:
+def release(query: Query, request: PrivacyRequest, *, read: Read) -> Answer:
     """Decide, pay, read, draw. `read` gives the exact integers; it is not called before the debit is on disk."""
     refuse_reserved(query.by)
-    facts = {"unit": " + ".join(query.unit), "limits": limits_of(query), "query": query.describe()}
-    if unknown_keys(query):
-        unlisted = _decide_unknown(query, **asked)
-        paid = _pay(unlisted, query)
-        found = _read(read, query, paid)
-        return gate.publish_unknown(
-            found.keys, whole(found.values), unlisted.noise, unlisted.guarantee, query.by, id=paid.id, **facts
-        )
-    decided = _decide(query, **asked)
-    if query.sparse:
-        cut = gate.sparse_cut(decided.noise, query.size, "universal", "soft")
-        paid = _pay(decided, query)
-        found = _read(read, query, paid)
-        return gate.publish_sparse(
-            found.indices,
-            found.values,
-            decided.noise,
-            query.size,
-            cut,
-            "soft",
-            id=paid.id,
-            domain=query.domain,
-            **facts,
-        )
+    if query.size is None:
+        return _unknown(query, decide_unknown(query, request), read)
+    decided = decide(query, query.size, request)
+    return _sparse(query, query.size, decided, read) if query.sparse else _dense(query, decided, read)
+
+
+def _unknown(query: Query, decided: charge.Charge[Threshold], read: Read) -> Release:
+    assert isinstance(decided.guarantee, ApproxDP)
     paid = _pay(decided, query)
-    return _dense(query, whole(_read(read, query, paid).values), decided.noise, id=paid.id, **facts)
+    found = _read(read, query, paid)
+    assert found.keys is not None
+    return mechanism.publish_unknown(
+        found.keys, whole(found.values), decided.noise, decided.guarantee, query.by, id=paid.id, **_facts(query)
+    )
 
 
-def unknown_keys(query: Any) -> bool:
-    """Whether the bins are not listed in advance."""
-    return query.domain is None and query.size is None
+def _sparse(query: Query, size: int, decided: charge.Charge[Recipe], read: Read) -> SparseRelease:
+    cut = mechanism.sparse_cut(decided.noise, size, "universal", "soft")
+    paid = _pay(decided, query)
+    found = _read(read, query, paid)
+    return mechanism.publish_sparse(
+        found.indices,
+        found.values,
+        decided.noise,
+        size,
+        cut,
+        "soft",
+        id=paid.id,
+        domain=query.domain,
+        **_facts(query),
+    )
 
 
-def limits_of(query: Any) -> dict[str, int]:
-    """How much of one unit is used, by name."""
-    limits = query.limits
-    return {"max_rows": limits.max_rows, "max_per_bin": limits.max_per_bin, "max_bins": limits.max_bins}
+def _dense(query: Query, decided: charge.Charge[Recipe], read: Read) -> Answer:
+    paid = _pay(decided, query)
+    integers = whole(_read(read, query, paid).values)
+    kind = {"units": "count", "vector_sum": "sum"}.get(query.kind, query.kind)
+    domain = query.domain if query.kind in ("count", "units", "sum", "vector_sum") else None
+    made = mechanism.publish(integers, decided.noise, kind=kind, domain=domain, id=paid.id, **_facts(query))
+    return _computed(query, made)
 
 
-def whole(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Exact totals as int64, clamped: whether one was larger than 64 bits must not show."""
-    if values.dtype == np.int64:
-        return np.asarray(np.clip(values, -_MOST, _MOST))
-    return np.array([min(max(int(value), -_MOST), _MOST) for value in values], dtype=np.int64)
+def decide(query: Query, size: int, request: PrivacyRequest) -> charge.Charge[Recipe]:
+    """The noise of `size` integers and its cost. Nothing is paid."""
+    if query.sparse:
+        if query.grid != 1:
+            raise errors.DomainTooLarge("Only whole counts have a sparse release. Use a smaller domain.")
+        request = request.with_threshold(
+            "A domain this large is released sparsely, with Gaussian noise and a threshold"
+        )
+    return charge.decide(
+        request,
+        bins=size,
+        whole=True,
+        grid=query.grid,
+        sensitivity=query.sensitivity.l2,
+        l1_sensitivity=query.sensitivity.l1,
+        neighbours=query.neighbours,
+    )
 
 
-def _pay(decided: charge.Charge[Any], query: Any) -> charge.Receipt:
+def decide_unknown(query: Query, request: PrivacyRequest) -> charge.Charge[Threshold]:
+    """Noise and threshold of keys that nobody listed, and their cost. Nothing is paid."""
+    return charge.decide_unknown(request, limits=query.limits, neighbours=query.neighbours)
+
+
+def _pay(decided: charge.Charge[Recipe] | charge.Charge[Threshold], query: Query) -> charge.Receipt:
     return decided.pay(query=query.describe(), unit=" + ".join(query.unit), table=query.source.name)
 
 
-def _read(read: Callable[[], Any], query: Any, paid: charge.Receipt) -> Any:
+def _read(read: Read, query: Query, paid: charge.Receipt) -> Aggregate:
     """The exact integers. Only ReadingFailed is tried again and closes the budget: every other error of ours is public
     (and `reading` lets no other one out), and an interrupt is the caller's."""
     for _ in range(ATTEMPTS - 1):
@@ -200,51 +126,40 @@ def _read(read: Callable[[], Any], query: Any, paid: charge.Receipt) -> Any:
     raise paid.close(failed)
 
 
-def _decide(query: Any, *, budget: Budget | None = None, **asked: Any) -> charge.Charge[Recipe]:
-    if query.sparse:
-        if query.grid != 1:
-            raise errors.DomainTooLarge("Only whole counts have a sparse release. Use a smaller domain.")
-        _only_gaussian(asked, "A domain this large is released sparsely, with Gaussian noise and a threshold")
-        asked["mechanism"] = "gaussian"
-    return charge.decide(
-        budget,
-        bins=query.size,
-        whole=True,
-        grid=query.grid,
-        sensitivity=query.sensitivity.l2,
-        l1_sensitivity=query.sensitivity.l1,
-        neighbours=query.neighbours,
-        **asked,
-    )
-
-
-def _decide_unknown(query: Any, *, budget: Budget | None = None, **asked: Any) -> charge.Charge[Threshold]:
-    _only_gaussian(asked, "Unknown keys are released with Gaussian noise and a threshold")
-    ask = {name: asked.get(name) for name in ("epsilon", "delta", "share")}
-    if validation.is_zero(ask["delta"]):
-        raise errors.DeltaIsZero(
-            "Keys that nobody listed show with some small probability, so they need a delta above 0, such as "
-            "delta=1e-6. With delta = 0, list the keys."
-        )
-    return charge.decide_unknown(budget, limits=query.limits, neighbours=query.neighbours, **ask)
-
-
-def _only_gaussian(asked: dict[str, Any], why: str) -> None:
-    validation.word("mechanism", asked.get("mechanism", "auto"), ("auto", "gaussian", "laplace"))
-    if asked.get("mechanism") == "laplace" or asked.get("sigma") is not None:
-        raise errors.InvalidParameter(f"{why}. Say epsilon= and delta=, and leave mechanism= and sigma= out.")
-
-
-def _dense(query: Any, integers: NDArray[np.int64], chosen: Recipe, /, **facts: Any) -> Answer:
-    kind = {"units": "count", "vector_sum": "sum"}.get(query.kind, query.kind)
-    simple = query.kind in ("count", "units", "sum", "vector_sum")
-    made = gate.publish(integers, chosen, kind=kind, domain=query.domain if simple else None, **facts)
+def _computed(query: Query, made: Release) -> Answer:
+    """What the query asked for, from its noisy integers: means and quantiles are computed from several."""
     if query.kind in ("mean", "vector_mean"):
-        centre, half, within = _middle(query)
-        domain, column = (query.domain, query.columns[0]) if query.kind == "mean" else (None, None)
-        return MeanRelease(parts=made, centre=centre, half=half, within=within, domain=domain, column=column)
+        centre, half, within = middle(query)
+        column = query.columns[0] if query.kind == "mean" else None
+        return MeanRelease(parts=made, centre=centre, half=half, within=within, domain=query.domain, column=column)
     if query.kind == "quantile":
-        axis = query.domain.axes[0]
-        edges = np.array([axis.key(i)[0] for i in range(axis.size)] + [axis.high])
-        return QuantileRelease(parts=made, levels=query.levels, edges=edges, column=query.by[0])
+        return QuantileRelease(parts=made, levels=query.levels, edges=_edges(query), column=query.by[0])
     return made
+
+
+def middle(query: Query) -> tuple[float, float, tuple[float, float]]:
+    """Of a mean: the clip's centre, half its width, and its ends."""
+    if query.ball is not None:
+        norm = query.ball.radius * query.grid
+        return 0.0, norm, (-norm, norm)
+    assert query.clip is not None
+    return query.clip.centre * query.grid, query.clip.half * query.grid, (query.clip.low, query.clip.high)
+
+
+def _edges(query: Query) -> NDArray[np.float64]:
+    """Of a quantile: where its bins begin, and where the last ends."""
+    assert query.domain is not None
+    (axis,) = query.domain.axes
+    assert isinstance(axis, Steps)
+    return np.array([axis.key(i)[0] for i in range(axis.size)] + [axis.high])
+
+
+def _facts(query: Query) -> dict[str, Any]:
+    """What a release says of where it comes from: public."""
+    return {"unit": " + ".join(query.unit), "limits": limits_of(query), "query": query.describe()}
+
+
+def limits_of(query: Query) -> dict[str, int]:
+    """How much of one unit is used, by name."""
+    limits = query.limits
+    return {"max_rows": limits.max_rows, "max_per_bin": limits.max_per_bin, "max_bins": limits.max_bins}

@@ -18,17 +18,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from leastnoise._support.validation import Number
-from leastnoise.curator import description, publish
+from leastnoise.curator import description, preview, publish
 from leastnoise.curator.aggregate import vectors
 from leastnoise.curator.aggregate.binning import epoch_days, is_missing, place_rows
 from leastnoise.curator.aggregate.bounding import FIRST, WORD, Coding, bounded, salt, with_hash, with_unit_word, word
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.aggregate.entrance import Door
+from leastnoise.curator.aggregate.integers import Aggregate, narrow
 from leastnoise.curator.aggregate.nearest import FULL, WEIGHT_BITS
 from leastnoise.curator.aggregate.vectors import Ball
 from leastnoise.curator.budget import Budget
 from leastnoise.curator.engines import Source
-from leastnoise.curator.publish import Answer, Expectation
+from leastnoise.curator.preview import Expectation
+from leastnoise.curator.publish import Answer
+from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Domain, Steps
 from leastnoise.privacy.noise_choice import Choice
 from leastnoise.privacy.sensitivity import Limits, Neighbours, Sensitivity
@@ -145,9 +148,10 @@ class Query:
         share: Number | None = None,
     ) -> Expectation:
         """What a release would be like: mechanism, noise, half-widths, threshold. Free, and no row is read."""
-        return publish.expect(
-            self, epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share
+        request = PrivacyRequest(
+            epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share
         )
+        return preview.expect(self, request)
 
     def release(
         self,
@@ -163,31 +167,14 @@ class Query:
         self.source.check_unchanged()
         if self.ball is not None:
             vectors.prepare()
-        return publish.release(
-            self,
-            lambda: aggregate(self),
-            epsilon=epsilon,
-            delta=delta,
-            sigma=sigma,
-            mechanism=mechanism,
-            budget=budget,
-            share=share,
+        request = PrivacyRequest(
+            epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share
         )
+        return publish.release(self, request, read=lambda: aggregate(self))
 
     def sql(self) -> str:
         """The SQL that will run."""
         return self.source.engine.sql(expression(self))
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregate:
-    """Exact integers. `indices` says which bins where the domain is sparse; `keys` and `units` where
-    unknown."""
-
-    values: np.ndarray[Any, Any]
-    indices: np.ndarray[Any, Any] | None = None
-    keys: tuple[Any, ...] | None = None
-    units: np.ndarray[Any, Any] | None = None
 
 
 def aggregate(query: Query) -> Aggregate:
@@ -422,14 +409,6 @@ def _integers(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
     if pa.types.is_integer(column.type):
         return np.asarray(column.to_numpy(), dtype=np.int64)
     return np.array([int(value or Decimal(0)) for value in column.to_pylist()], dtype=object)
-
-
-def narrow(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """int64 where every value fits, Python integers otherwise."""
-    if values.dtype == np.int64:
-        return values
-    fits = all(-(2**63) <= int(value) < 2**63 for value in values)
-    return values.astype(np.int64) if fits else values
 
 
 def _keys_and_totals(query: Query) -> ir.Table:

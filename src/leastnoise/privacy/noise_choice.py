@@ -77,7 +77,7 @@ def choose(
 
     `whole` values are integers in steps of `grid`, a power of two; others are real numbers, to be rounded.
 
-    `mu_squared` is what a budget allows, exactly; it is for Gaussian noise.
+    Either epsilon and delta are given, or sigma, or `mu_squared`: what a budget allows, exactly, of Gaussian noise.
     """
     l2 = validation.number("sensitivity", sensitivity)
     l1 = None if l1_sensitivity is None else validation.number("l1_sensitivity", l1_sensitivity)
@@ -123,11 +123,6 @@ class _Ask:
     @classmethod
     def of(cls, epsilon: Number | None, delta: Number | None, sigma: Number | None) -> _Ask:
         if sigma is not None:
-            if epsilon is not None or delta is not None:
-                raise errors.InvalidParameter(
-                    "sigma already fixes the noise, so epsilon and delta cannot be given too. "
-                    "Give epsilon= and delta=, or sigma=."
-                )
             return cls(None, None, validation.number("sigma", sigma))
         if epsilon is None:
             raise errors.MissingParameter(

@@ -45,7 +45,10 @@ class Remaining(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the history. The shares are of the three caps, exact: negative for a void, 0 for close and reopen."""
+    """One line of the history. The shares are of the three caps, exact: 0 for close and reopen.
+
+    A void, with negative shares, gave a debit back. None is written any more; it is read where a ledger has one.
+    """
 
     number: int
     made: datetime
@@ -215,18 +218,15 @@ class Budget:
     ) -> Preview:
         """The noise and cost of such a release, whether it fits, and what would be left. Nothing is debited."""
         from leastnoise.curator.budget import charge
+        from leastnoise.curator.request import PrivacyRequest
 
+        size = validation.whole("bins", bins)
         decided = charge.decide(
-            self,
-            bins=validation.whole("bins", bins),
+            PrivacyRequest(epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=self, share=share),
+            bins=size,
             whole=whole,
             sensitivity=sensitivity,
             l1_sensitivity=l1_sensitivity,
-            share=share,
-            epsilon=epsilon,
-            delta=delta,
-            sigma=sigma,
-            mechanism=mechanism,
             neighbours=self.terms.neighbours,
         )
         caps, spent = self.terms.caps, self._spent() + decided.cost
@@ -261,19 +261,6 @@ class Budget:
 
         row, self._seen = self._ledger.append(make)
         return row.number
-
-    def _void(self, release: str, why: str) -> None:
-        """Give a debit back. Only for failures decided before any row was read; `charge.Receipt` is who may know."""
-
-        def make(db: sqlite3.Connection, head: Head, last: Row | None) -> Row:
-            self._advance(db, head)
-            mine = [row for row, _ in self._ledger.rows(db) if row.release == release]
-            if last is None or [row.kind for row in mine] != ["release"]:
-                raise errors.InvalidParameter(f"There is no release {release!r} in this book that is not void already.")
-            back = Cost() - mine[0].cost
-            return Row(head.number + 1, _now(), "void", release, why, "", "", "", back, last.spent + back)
-
-        _, self._seen = self._ledger.append(make)
 
     def _close(self, release: str, why: str) -> None:
         """Refuse every debit from now on, until `reopen`. Only `charge.Receipt` calls it."""

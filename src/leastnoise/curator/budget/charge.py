@@ -1,15 +1,14 @@
 """Decide from public facts, pay, and only then draw: the one way by which every release reaches a budget.
 
-    decided = charge.decide(budget, bins=..., sensitivity=..., share=0.25)    # free; refuses what cannot be
+    decided = charge.decide(PrivacyRequest(budget=budget, share=0.25), bins=..., sensitivity=...)    # free
     ...                                                                     # every other public check belongs here
     receipt = decided.pay(query="...", unit="taxi")                         # on disk when this returns
     ...                                                                     # rows are read, noise is drawn
     Release(..., id=receipt.id)
 
-Without a budget the same lines decide and pay nothing, so a releasing call has one path, not two. Between `pay` and the
-first row read a failure may be taken back with `receipt.void(why)`: a schema that does not fit, an engine
-that cannot be reached. From the first row on nothing is given back. A failure that a row can cause tells about that
-row, and no cost makes up for it, so `receipt.close(...)` closes the budget until its curator reopens it.
+Without a budget the same lines decide and pay nothing, so a releasing call has one path, not two. What is paid is never
+given back. A failure that a row can cause tells about that row, and no cost makes up for it, so `receipt.close(...)`
+closes the budget until its curator reopens it.
 """
 
 from __future__ import annotations
@@ -18,16 +17,18 @@ import math
 import secrets
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Generic, TypeVar
 
 from leastnoise import errors
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import privacy_filter
 from leastnoise.curator.budget.budget import Budget, Remaining
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
+from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy import calibration, noise_choice, partition_selection
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Neighbours, PureDP
-from leastnoise.privacy.noise_choice import Choice, Recipe
+from leastnoise.privacy.noise_choice import Recipe
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits
 
@@ -40,11 +41,6 @@ class Receipt:
 
     id: str
     budget: Budget | None
-
-    def void(self, why: str) -> None:
-        """Take the debit back: only for a failure decided before any row was read."""
-        if self.budget is not None:
-            self.budget._void(self.id, why)
 
     def close(self, failed: errors.ReadingFailed) -> errors.ReadingFailed:
         """Close the budget because rows could not be read; what to raise, which is `failed` and what became of it."""
@@ -104,18 +100,13 @@ class Preview:
 
 
 def decide(
-    budget: Budget | None,
+    request: PrivacyRequest,
     *,
     bins: int,
     whole: bool,
     grid: float = 1.0,
     sensitivity: Number,
     l1_sensitivity: Number | None = None,
-    epsilon: Number | None = None,
-    delta: Number | None = None,
-    sigma: Number | None = None,
-    share: Number | None = None,
-    mechanism: Choice = "auto",
     neighbours: Neighbours = "add-remove",
 ) -> Charge[Recipe]:
     """The noise that a share of the budget buys, or that (epsilon, delta) or sigma ask for, and its cost.
@@ -123,71 +114,61 @@ def decide(
     In a book "auto" takes Gaussian noise: it costs least mu^2 for the same standard deviation (Laplace noise
     would win only where one release has an epsilon past 16). A book of Laplace releases only takes Laplace.
     """
-    facts: dict[str, Any] = {
-        "bins": bins,
-        "whole": whole,
-        "grid": grid,
-        "sensitivity": sensitivity,
-        "l1_sensitivity": l1_sensitivity,
-        "neighbours": neighbours,
-    }
-    ask: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "sigma": sigma}
+    choose = partial(
+        noise_choice.choose,
+        bins=bins,
+        whole=whole,
+        grid=grid,
+        sensitivity=sensitivity,
+        l1_sensitivity=l1_sensitivity,
+        neighbours=neighbours,
+    )
+    asked = partial(choose, epsilon=request.epsilon, delta=request.delta, sigma=request.sigma)
+    budget, share, automatic = request.budget, request.share, request.mechanism == "auto"
     if budget is None:
-        _refuse_share(share)
-        made = noise_choice.choose(**facts, **ask, mechanism=mechanism)
+        made = asked(mechanism=request.mechanism)
         return Charge(made, made.guarantee, Cost(), None)
-    _one_ask(budget, share, ask)
     terms = budget.terms
-    laplace = mechanism == "laplace" or (mechanism == "auto" and (terms.laplace_only or _is_zero(delta)))
+    laplace = request.mechanism == "laplace" or (automatic and (terms.laplace_only or _is_zero(request.delta)))
     if not laplace and terms.laplace_only:
         raise errors.NoReserve(
             "All of this book's epsilon is set aside for Laplace releases, so Gaussian noise has no limit to be spent "
             'from. Say mechanism="laplace" (or "auto"), or open a book with pure_epsilon below epsilon.'
         )
     if share is None:
-        made = noise_choice.choose(**facts, **ask, mechanism="laplace" if laplace else _gaussian(mechanism))
-        if mechanism == "auto":
-            made = replace(made, note=f"{made.mechanism.capitalize()} noise: {_why(terms, made, sigma)}.")
+        made = asked(mechanism="laplace" if laplace else "gaussian")
+        if automatic:
+            made = replace(made, note=f"{made.mechanism.capitalize()} noise: {_why(terms, made, request.sigma)}.")
         cost = _cost(terms, made).at_least(privacy_filter.LEAST_SHARE, terms.caps)
         return Charge(made, made.guarantee, cost, budget)
     part = privacy_filter.share_of(share)
     if laplace:
         cost = terms.laplace_share(part)
-        made = noise_choice.choose(**facts, epsilon=_some(terms.epsilon_for(cost)), delta=0, mechanism="laplace")
+        made = choose(epsilon=_some(terms.epsilon_for(cost)), delta=0, mechanism="laplace")
     else:
         cost = terms.gaussian_share(part)
-        made = noise_choice.choose(**facts, mu_squared=terms.mu_squared_for(cost), mechanism=_gaussian(mechanism))
+        made = choose(mu_squared=terms.mu_squared_for(cost), mechanism="gaussian")
         made = replace(made, delta=terms.gaussian_promise[1])
     made = replace(made, note=f"{made.mechanism.capitalize()} noise: a share of a budget.")
     return Charge(made, made.guarantee, cost, budget)
 
 
 def decide_unknown(
-    budget: Budget | None,
-    *,
-    limits: Limits,
-    epsilon: Number | None = None,
-    delta: Number | None = None,
-    share: Number | None = None,
-    neighbours: Neighbours = "add-remove",
+    request: PrivacyRequest, *, limits: Limits, neighbours: Neighbours = "add-remove"
 ) -> Charge[Threshold]:
     """Sigma and threshold for bins that nobody listed, and their cost in two currencies.
 
     A share is taken of both: sigma from mu^2, then the least threshold that keeps to threshold_delta.
     """
-    ask = {"epsilon": epsilon, "delta": delta}
-    if budget is not None:
-        _one_ask(budget, share, ask)
-        if not budget.terms.threshold_delta:
-            raise errors.NoReserve(
-                "Unknown keys show a bin of one person's own with some small probability, which no mu pays for, and "
-                "this book set nothing aside for it. Open one with threshold_delta= a part of delta, or list the keys."
-            )
-    else:
-        _refuse_share(share)
+    request = request.for_unknown_keys()
+    budget, share = request.budget, request.share
+    if budget is not None and not budget.terms.threshold_delta:
+        raise errors.NoReserve(
+            "Unknown keys show a bin of one person's own with some small probability, which no mu pays for, and "
+            "this book set nothing aside for it. Open one with threshold_delta= a part of delta, or list the keys."
+        )
     if budget is None or share is None:
-        if epsilon is None or delta is None:
-            raise errors.MissingParameter("How private should this be? Say epsilon=1, delta=1e-6.")
+        epsilon, delta = request.promise()
         cut = partition_selection.choose(epsilon=epsilon, delta=delta, limits=limits, neighbours=neighbours)
         cost = Cost() if budget is None else _threshold_cost(budget.terms, cut, limits, neighbours)
         return Charge(cut, ApproxDP(epsilon, delta, neighbours), cost, budget)  # type: ignore[arg-type]
@@ -233,11 +214,6 @@ def _widest(limits: Limits, neighbours: Neighbours) -> float:
     return root if Fraction(root) ** 2 >= square else math.nextafter(root, math.inf)
 
 
-def _gaussian(mechanism: Choice) -> Choice:
-    """Gaussian in a book; a word that is none of the choices goes on, to be refused with a hint."""
-    return "gaussian" if mechanism == "auto" else mechanism
-
-
 def _why(terms: Terms, made: Recipe, sigma: Number | None) -> str:
     """The reason for what "auto" took in a book."""
     if made.mechanism == "laplace":
@@ -252,28 +228,6 @@ def _described(noise: Recipe | Threshold) -> str:
         return f"gaussian noise of sigma {noise.sigma:.6g}, shown from {noise.at_least} on"
     word = "sigma" if noise.mechanism == "gaussian" else "scale"
     return f"{noise.mechanism} noise of {word} {noise.scale:.6g}"
-
-
-def _one_ask(budget: Budget, share: Number | None, ask: dict[str, Any]) -> None:
-    if not isinstance(budget, Budget):
-        raise errors.WrongType(
-            f'budget must be an open one. Got {type(budget).__name__}. Say budget=ln.Budget.open("city.ledger").'
-        )
-    named = [name for name, value in ask.items() if value is not None]
-    if share is not None and named:
-        raise errors.InvalidParameter(
-            f"share= already says how much noise, so {' and '.join(named)} cannot be given too. Give share=0.25, or "
-            "epsilon= and delta=, or sigma=."
-        )
-    if share is None and not named:
-        raise errors.MissingParameter("How much of the budget may this take? Say share=0.25, or epsilon= and delta=.")
-
-
-def _refuse_share(share: Number | None) -> None:
-    if share is not None:
-        raise errors.MissingParameter(
-            'A share is a part of a budget, and none was given. Say budget=ln.Budget.open("city.ledger").'
-        )
 
 
 def _is_zero(delta: Number | None) -> bool:

@@ -1,0 +1,83 @@
+"""How private a release must be: (epsilon, delta), or sigma, or a share of a budget.
+
+Whatever in these six contradicts itself is refused here, before anything is decided, paid or read. That each number is
+in its range is checked where it becomes a double, rounded toward privacy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
+from leastnoise.curator.budget.budget import Budget
+from leastnoise.privacy.noise_choice import Choice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyRequest:
+    """What the caller of a release asks for; one value from the call to the debit."""
+
+    epsilon: Number | None = None
+    delta: Number | None = None
+    sigma: Number | None = None
+    mechanism: Choice = "auto"
+    budget: Budget | None = None
+    share: Number | None = None
+
+    def __post_init__(self) -> None:
+        validation.word("mechanism", self.mechanism, ("auto", "gaussian", "laplace"))
+        self._check_budget()
+        if self.sigma is not None and (self.epsilon is not None or self.delta is not None):
+            raise errors.InvalidParameter(
+                "sigma already fixes the noise, so epsilon and delta cannot be given too. "
+                "Give epsilon= and delta=, or sigma=."
+            )
+
+    def _check_budget(self) -> None:
+        """A share is of a budget, and nothing else is given with it; a budget needs to know how much to spend."""
+        if self.budget is None:
+            if self.share is not None:
+                raise errors.MissingParameter(
+                    'A share is a part of a budget, and none was given. Say budget=ln.Budget.open("city.ledger").'
+                )
+            return
+        if not isinstance(self.budget, Budget):
+            raise errors.WrongType(
+                f"budget must be an open one. Got {type(self.budget).__name__}. "
+                'Say budget=ln.Budget.open("city.ledger").'
+            )
+        numbers = {"epsilon": self.epsilon, "delta": self.delta, "sigma": self.sigma}
+        named = [name for name, value in numbers.items() if value is not None]
+        if self.share is not None and named:
+            raise errors.InvalidParameter(
+                f"share= already says how much noise, so {' and '.join(named)} cannot be given too. Give share=0.25, "
+                "or epsilon= and delta=, or sigma=."
+            )
+        if self.share is None and not named:
+            raise errors.MissingParameter(
+                "How much of the budget may this take? Say share=0.25, or epsilon= and delta=."
+            )
+
+    def with_threshold(self, why: str) -> PrivacyRequest:
+        """The same for bins that show from a threshold on: that takes Gaussian noise, and not a sigma of one's own."""
+        if self.mechanism == "laplace" or self.sigma is not None:
+            raise errors.InvalidParameter(f"{why}. Say epsilon= and delta=, and leave mechanism= and sigma= out.")
+        return replace(self, mechanism="gaussian")
+
+    def for_unknown_keys(self) -> PrivacyRequest:
+        """The same for keys that nobody listed, which also needs a delta."""
+        asked = self.with_threshold("Unknown keys are released with Gaussian noise and a threshold")
+        if validation.is_zero(asked.delta):
+            raise errors.DeltaIsZero(
+                "Keys that nobody listed show with some small probability, so they need a delta above 0, such as "
+                "delta=1e-6. With delta = 0, list the keys."
+            )
+        return asked
+
+    def promise(self) -> tuple[Number, Number]:
+        """(epsilon, delta), where neither a share nor a sigma can stand for them."""
+        if self.epsilon is None or self.delta is None:
+            raise errors.MissingParameter("How private should this be? Say epsilon=1, delta=1e-6.")
+        return self.epsilon, self.delta
