@@ -21,9 +21,10 @@ from leastnoise.curator import query as queries
 from leastnoise.curator.table import Table
 from leastnoise.domain import IntegerRange
 from leastnoise.privacy.guarantee import GaussianDP
+from leastnoise.releases import mean
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.quantile import QuantileRelease
-from leastnoise.releases.release import Release, mean
+from leastnoise.releases.release import Release
 from leastnoise.testing import aggregate, seeded
 
 ASK: dict[str, Any] = {"epsilon": 1, "delta": 1e-6}
