@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engines.rows import QUERIES, write
+from dirty_rows import QUERIES, write
 from leastnoise.curator.query import Aggregate
 from leastnoise.curator.table import Table, table
 from leastnoise.errors import ReadingFailed

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from ibis import _
 
-from attacks.test_entrance_attacks import TIMES
+from extreme_times import TIMES
 from leastnoise.curator.engines.spark import SETTINGS
 from leastnoise.curator.query import Query
 from leastnoise.curator.table import Table, table
