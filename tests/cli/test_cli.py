@@ -75,6 +75,7 @@ def test_help_is_there(command: list[str]) -> None:
     assert "Usage" in done.stdout
 
 
+@pytest.mark.slow
 def test_version_and_demo() -> None:
     assert run("--version").stdout.strip() == f"leastnoise {ln.__version__}"
     told = run("demo")

@@ -16,6 +16,8 @@ from leastnoise.curator.table import Table, table
 from leastnoise.errors import ReadingFailed
 from leastnoise.testing import aggregate
 
+pytestmark = pytest.mark.spark
+
 MANY = ["rows", "rows, every limit", "unknown keys", "mean by bin", "vector sum"]
 
 

@@ -17,6 +17,8 @@ from leastnoise.curator.table import Table, table
 from neighbouring import Search
 from refusing import FARE, TRICKS, both
 
+pytestmark = pytest.mark.spark
+
 # Tables of a few rows: one partition, and nothing compiled for them.
 QUICK = {
     "spark.sql.shuffle.partitions": "1",

@@ -22,6 +22,8 @@ from leastnoise.curator.table import Table, table
 from leastnoise.errors import EngineUnavailable, UnknownSource
 from leastnoise.testing import aggregate
 
+pytestmark = pytest.mark.spark
+
 FOLDERS = [
     "zone=5", "zone=05", "zone=a%20b", "zone=x%3D5", "zone=c d", "zone=e+f", "zone=__HIVE_DEFAULT_PARTITION__",
     "zone=2013-01-01", "zone=é", "zone=%C3%BC", "zone=100%", "zone=a[1]", "zone={x,y}", "zone=b*",

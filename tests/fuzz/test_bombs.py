@@ -14,6 +14,8 @@ import pytest
 from fuzzing import add, quiet
 from leastnoise import errors
 
+pytestmark = pytest.mark.slow
+
 SUPPORT = Path(__file__).resolve().parents[1] / "support"
 # MiB above what the process had before. Words that unpack to `parquet.MOST` (256) are held twice while they are
 # measured; the engine holds the ten words of 100 MB that one of the tables really has, which is under its own limit.

@@ -19,6 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 60 * float(os.environ.get("LEASTNOISE_SOAK_MINUTES", "0.1"))
 SUPPORT = Path(__file__).resolve().parents[1] / "support"
 
