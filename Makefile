@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo test lint docs paper bench fuzz soak clean
+.PHONY: install demo quick test lint docs paper bench fuzz soak clean
 
 install: .venv/installed
 
@@ -20,6 +20,10 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# While you work: everything but what starts Spark or a browser, and what is slow.
+quick: lint
+	$(BIN)/python -m pytest -n auto -m 'not spark and not browser and not slow'
 
 # One process a core; a file's tests stay together, so that its engines and fixtures start once.
 test: lint

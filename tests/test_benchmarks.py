@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 PROGRAMME = runpy.run_path(str(BENCHMARKS / "programme.py"))["BENCHMARKS"]
 GROWN = ("demo", "instructions")  # they have no toy size

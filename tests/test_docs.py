@@ -50,6 +50,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_site_fetches_nothing(site: Path) -> None:
     pages = list(site.rglob("*.html"))
     assert len(pages) > 30
@@ -60,6 +61,7 @@ def test_the_site_fetches_nothing(site: Path) -> None:
         assert not re.search(r"@import|url\(\s*['\"]?(?:https?:)?//", style.read_text()), style.name
 
 
+@pytest.mark.slow
 def test_the_api_pages_show_every_public_name(site: Path) -> None:
     pages = "".join(page.read_text() for page in (site / "api").glob("*.html"))
     shown = {name for path in re.findall(r'id="(leastnoise[\w.]+)"', pages) for name in path.split(".")}
@@ -123,6 +125,7 @@ def agree(one: str, other: str) -> bool:
         return one == other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_says_what_is_stored_in_it(path: Path) -> None:
     notebooks = tool("notebooks")

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 FIGURES = sorted(path.stem for path in (ROOT / "paper").glob("*.py") if "def measure(" in path.read_text())
 

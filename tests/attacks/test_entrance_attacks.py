@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 from ibis import _
 
+from extreme_times import TIMES
 from leastnoise import errors
 from leastnoise.curator.engines.cells import convert
 from leastnoise.curator.table import table
@@ -215,23 +216,6 @@ def test_texts_are_equal_where_their_bytes_are(default: str, column: str, source
     assert aggregate(rows.count_units()).values.tolist() == [3]
     assert aggregate(rows.histogram(column, keys=["MINE", "mine"], max_rows=1)).values.tolist() == [0, 2]
     assert aggregate(rows.where(_[column] == "MINE").count(max_rows=1)).values.tolist() == [0]
-
-
-END = 2**31 - 1
-DAYS = [-END - 1, -END, -719_163, -719_162, 0, 2_932_896, 2_932_897, END - 1, END]
-LIMIT = 2**63 - 1
-MICROS = [-LIMIT - 1, -LIMIT, -62_135_596_800_000_001, -62_135_596_800_000_000, 0, 253_402_300_799_999_999,
-          253_402_300_800_000_000, LIMIT - 1, LIMIT]  # fmt: skip
-MILLIS = [-LIMIT - 1, -LIMIT, -62_135_596_800_001, -62_135_596_800_000, 0, 253_402_300_799_999, 253_402_300_800_000,
-          LIMIT - 1, LIMIT]  # fmt: skip
-NANOS = [-LIMIT - 1, -LIMIT, -1001, -1000, -999, -1, 999, 1999, LIMIT]
-TIMES = {
-    "day": pa.array(DAYS, pa.int32()).view(pa.date32()),
-    "us": pa.array(MICROS).view(pa.timestamp("us")),
-    "zoned": pa.array(MICROS).view(pa.timestamp("us", "Europe/Paris")),
-    "ms": pa.array(MILLIS).view(pa.timestamp("ms")),
-    "ns": pa.array(NANOS).view(pa.timestamp("ns")),
-}
 
 
 def extremes(folder: Path, *, apart: bool) -> Path:

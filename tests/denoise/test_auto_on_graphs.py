@@ -17,6 +17,8 @@ from leastnoise.denoise.simplex import least_on_simplex
 from leastnoise.graphs import Graph
 from leastnoise.releases.release import Release
 
+pytestmark = pytest.mark.slow
+
 laws = pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 
 

@@ -12,6 +12,8 @@ import pytest
 from leastnoise.denoise import aggregate, empirical_bayes
 from leastnoise.denoise.auto import candidates
 
+pytestmark = pytest.mark.slow
+
 # sigma -> what empirical Bayes must reach under Gaussian noise
 GOALS = {36.3: 0.260, 4.2247: 0.354, 362.0: 0.161}
 

@@ -34,6 +34,7 @@ def gap(y: Array, b: Array, limits: Array) -> float:
     return float(np.max(np.append(held, abs(u[-1]))))
 
 
+@pytest.mark.slow
 @given(st.one_of(tied, free), penalties, st.integers(0, 99))
 def test_every_chain_is_solved_exactly(y, penalty, seed):
     y = np.array(y)

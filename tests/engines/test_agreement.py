@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engines.rows import QUERIES, write
+from dirty_rows import QUERIES, write
 from leastnoise.curator.aggregate.integers import Aggregate
 from leastnoise.curator.table import Table, table
 from leastnoise.errors import ReadingFailed
 from leastnoise.testing import aggregate
+
+pytestmark = pytest.mark.spark
 
 MANY = ["rows", "rows, every limit", "unknown keys", "mean by bin", "vector sum"]
 

@@ -11,11 +11,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from attacks.test_refusal_oracle import FARE, TRICKS, both
 from evaluating import ROWS, parts_of, question
 from fuzzing import MINUTES, add, seeds
 from leastnoise.curator.table import Table, table
 from neighbouring import Search
+from refusing import FARE, TRICKS, both
+
+pytestmark = pytest.mark.spark
 
 # Tables of a few rows: one partition, and nothing compiled for them.
 QUICK = {

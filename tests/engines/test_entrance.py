@@ -15,12 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 from ibis import _
 
-from attacks.test_entrance_attacks import TIMES
+from extreme_times import TIMES
 from leastnoise.curator.engines.spark import SETTINGS
 from leastnoise.curator.query import Query
 from leastnoise.curator.table import Table, table
 from leastnoise.errors import EngineUnavailable, UnknownSource
 from leastnoise.testing import aggregate
+
+pytestmark = pytest.mark.spark
 
 FOLDERS = [
     "zone=5", "zone=05", "zone=a%20b", "zone=x%3D5", "zone=c d", "zone=e+f", "zone=__HIVE_DEFAULT_PARTITION__",

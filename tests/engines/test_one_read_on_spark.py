@@ -12,6 +12,8 @@ from leastnoise import errors
 from leastnoise.curator.engines.spark import Spark
 from leastnoise.testing import aggregate
 
+pytestmark = pytest.mark.spark
+
 LIMIT = {"max_rows": 1}
 READS: dict[str, Any] = {
     "vector sum": lambda t: t.vector_sum(["x", "y"], clip_norm=1.0, **LIMIT),

@@ -14,7 +14,9 @@ import pytest
 from fuzzing import add, quiet
 from leastnoise import errors
 
-TESTS = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.slow
+
+SUPPORT = Path(__file__).resolve().parents[1] / "support"
 # MiB above what the process had before. Words that unpack to `parquet.MOST` (256) are held twice while they are
 # measured; the engine holds the ten words of 100 MB that one of the tables really has, which is under its own limit.
 PEAK, PEAK_ROWS = 640, 1536
@@ -37,8 +39,8 @@ ANSWERS = {
 @pytest.fixture
 def ends(tmp_path: Path) -> list[dict[str, Any]]:
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(TESTS / "bombing.py"), str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))},
+        [sys.executable, "-W", "ignore", str(SUPPORT / "bombing.py"), str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(SUPPORT), os.environ.get("PYTHONPATH")]))},
         capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]

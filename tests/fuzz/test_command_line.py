@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from fuzzing import CANARY, CANARY_NUMBER, NUMBER, ODD, cases, quiet, told
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = {
     "sigma": ["--epsilon", "--delta", "--sensitivity"],
     "epsilon": ["--sigma", "--delta", "--sensitivity"],

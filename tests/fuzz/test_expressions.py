@@ -12,6 +12,8 @@ from evaluating import ROWS, Question, added, parts_of, question
 from fuzzing import add, seeds
 from leastnoise.curator.table import Table, table
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def parts() -> dict[str, Table]:

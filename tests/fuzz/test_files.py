@@ -24,6 +24,8 @@ from leastnoise import errors
 from leastnoise.curator import column_files
 from leastnoise.testing import aggregate
 
+pytestmark = pytest.mark.slow
+
 TABLE = pa.table(
     {"who": [CANARY] * 40, "n": pa.array([CANARY_NUMBER] * 40, pa.int64()), "z": [CANARY, "a", None, "ü"] * 10}
 )

@@ -14,6 +14,8 @@ import leastnoise as ln
 from fuzzing import SEED, cases, damaged, survives
 from leastnoise import errors
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -18,6 +18,8 @@ from leastnoise.curator.query import Query
 from leastnoise.testing import aggregate
 from neighbouring import Search, remembered_sql
 
+pytestmark = pytest.mark.slow
+
 HISTOGRAMS = ("histogram", "product", "sparse")
 ONE_BIN = ("count", "quantile", "sum", "mean")
 VECTORS = ("vector_sum", "vector_mean")

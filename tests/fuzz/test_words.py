@@ -16,6 +16,8 @@ from leastnoise import errors
 from leastnoise.curator.table import table
 from leastnoise.testing import aggregate
 
+pytestmark = pytest.mark.slow
+
 ANY = st.one_of(
     ODD,
     st.text(st.characters(categories=["Cs", "Lu", "Mn"]), max_size=8),

@@ -17,6 +17,8 @@ import leastnoise as ln
 from fuzzing import CANARY, quiet, survives
 from leastnoise import errors
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:

@@ -19,8 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 60 * float(os.environ.get("LEASTNOISE_SOAK_MINUTES", "0.1"))
-TESTS = Path(__file__).resolve().parents[1]
+SUPPORT = Path(__file__).resolve().parents[1] / "support"
 
 
 def test_kills_at_every_stage_lose_nothing(tmp_path: Path) -> None:
@@ -28,7 +30,7 @@ def test_kills_at_every_stage_lose_nothing(tmp_path: Path) -> None:
     work.mkdir()
     temporary.mkdir()
     done = subprocess.run(
-        [sys.executable, str(TESTS / "soaking.py"), str(work), str(SECONDS), "20180712"],
+        [sys.executable, str(SUPPORT / "soaking.py"), str(work), str(SECONDS), "20180712"],
         env={**os.environ, "TMPDIR": str(temporary)},
         capture_output=True,
         text=True,

@@ -134,7 +134,7 @@ def test_machine_code_needs_no_place_to_be_kept(tmp_path):
         Path(leastnoise.__file__).parent, there / "leastnoise", ignore=shutil.ignore_patterns("__pycache__")
     )
     script = "from numba.core import caching as c; c.CacheImpl._locator_classes = []\n" * 1
-    script += "from leastnoise import vectors; vectors.prepare(); print('compiled')"
+    script += "from leastnoise.curator.aggregate import vectors; vectors.prepare(); print('compiled')"
     told = subprocess.run(
         [sys.executable, "-c", script], env=os.environ | {"PYTHONPATH": str(there)}, capture_output=True, text=True
     )

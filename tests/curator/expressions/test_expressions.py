@@ -254,6 +254,7 @@ def test_a_text_that_looks_like_a_variable_is_a_text():
     assert aggregate(rows.where("s = '${env:HOME}'").count(max_rows=1)).values.tolist() == [1]
 
 
+@pytest.mark.slow
 def test_thousands_of_alternatives_are_one_call(rows):
     many = " or ".join(f"n = {number}" for number in range(1500))
     assert aggregate(rows.where(many).count(max_rows=1)).values.tolist() == [2]

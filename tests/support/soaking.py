@@ -1,6 +1,6 @@
 """Table, release, denoise, page, over and over, in children that are killed at any moment; then the books are checked.
 
-python tests/soaking.py FOLDER SECONDS SEED      prints one JSON object
+python tests/support/soaking.py FOLDER SECONDS SEED      prints one JSON object
 """
 
 from __future__ import annotations

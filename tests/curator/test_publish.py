@@ -170,6 +170,7 @@ def test_quantiles_are_near_monotone_and_inside_their_intervals(people: Table) -
             assert a <= truth <= b + 1
 
 
+@pytest.mark.slow
 def test_quantile_intervals_cover() -> None:
     """2,000 medians at 90 %, noise only; false alarm 1e-7."""
     rng = np.random.default_rng(2)
@@ -308,6 +309,7 @@ def test_a_budget_pays_for_queries_before_rows_are_read(tmp_path: Path, people: 
     assert spent() == 3
 
 
+@pytest.mark.slow
 def test_the_command_line_pays(tmp_path: Path) -> None:
     pd.DataFrame({"p": range(50), "k": ["a"] * 50}).to_parquet(tmp_path / "t.parquet")
     ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6)

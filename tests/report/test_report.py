@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 
 import leastnoise as ln
 import pages
+from command_line import run
 from leastnoise import errors, report
 from leastnoise._support import number_format
 from leastnoise.domain import Domain, Lattice, listed, product
 from leastnoise.graphs import Graph
 from leastnoise.report import contents, document, words
 from leastnoise.testing import seeded
-from test_cli import run
 
 
 class Page(HTMLParser):

@@ -1,11 +1,11 @@
-"""Pictures, compared with the ones in tests/images.
+"""Pictures, compared with the ones in tests/plot/images.
 
 They are drawn with matplotlib's own DejaVu fonts and default style, from seeded noise. After a change that is meant,
 draw them anew and LOOK at every one before it is committed:
 
-    LEASTNOISE_DRAW=1 python -m pytest tests/test_plot.py
+    LEASTNOISE_DRAW=1 python -m pytest tests/plot/test_plot.py
 
-A test that fails leaves what it drew and the difference in tests/images/failed.
+A test that fails leaves what it drew and the difference in tests/plot/images/failed.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import leastnoise as ln
-from test_cli import run
+from command_line import run
 
 
 @pytest.fixture

@@ -82,6 +82,7 @@ def test_every_step_is_recorded_in_its_order(rows):
     assert ", ".join(made.rules) in made.count(max_rows=1).describe()
 
 
+@pytest.mark.slow
 def test_the_record_is_in_the_release_its_file_its_page_and_the_ledger(rows, tmp_path):
     condition = "zone = '<b>' AND hour < 3"
     book = ln.Budget.open(tmp_path / "a.ledger", epsilon=1, delta=1e-6)
@@ -177,6 +178,7 @@ def test_a_shared_part_is_not_written_without_end(rows):
     assert rows.derive(x=made).rules == ("with x = an expression of more than 2000 parts",)
 
 
+@pytest.mark.slow
 def test_the_words_do_not_change_from_process_to_process():
     code = (
         "import leastnoise as ln, pandas as pd; from ibis import _; "

@@ -1,6 +1,6 @@
 """Every bomb at every door, each in a process of its own whose memory is measured.
 
-python tests/bombing.py FOLDER      prints one JSON object a case
+python tests/support/bombing.py FOLDER      prints one JSON object a case
 """
 
 from __future__ import annotations

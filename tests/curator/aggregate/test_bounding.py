@@ -39,6 +39,7 @@ def frame(rows: list[tuple[int, int, int]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["unit", "bin", "value"]).astype("int64")
 
 
+@pytest.mark.slow
 @BY_LIST_AND_BY_SORT
 @SLOW
 @given(rows=TABLES, most=LIMITS)
@@ -51,6 +52,7 @@ def test_counts_are_those_of_the_reference(longest, rows, most):
         assert aggregate(query).values.tolist() == np.bincount(kept["bin"], minlength=6).tolist()
 
 
+@pytest.mark.slow
 @BY_LIST_AND_BY_SORT
 @SLOW
 @given(rows=TABLES, most=LIMITS)
@@ -64,6 +66,7 @@ def test_sums_are_those_of_the_reference(longest, rows, most):
         assert aggregate(query).values.tolist() == added(kept)
 
 
+@pytest.mark.slow
 @SLOW
 @given(rows=TABLES, most=LIMITS)
 @example(rows=[(1, 0, 4), (2, 0, -4), (3, 1, 4)], most={"max_rows": 5})
@@ -88,6 +91,7 @@ def limits(query) -> tuple[int, int, int]:
     return query.limits.max_rows, query.limits.max_per_bin, query.limits.max_bins
 
 
+@pytest.mark.slow
 @SLOW
 @given(st.lists(ROW, max_size=40), st.randoms())
 def test_the_order_of_the_rows_decides_nothing(rows, random):
@@ -107,6 +111,7 @@ OWN = st.lists(st.tuples(st.integers(0, 1), st.sampled_from([-9, -3])), min_size
 ANY = st.lists(st.tuples(st.integers(-1, 6), st.integers(-4, 4)), min_size=1, max_size=10)
 
 
+@pytest.mark.slow
 @BY_LIST_AND_BY_SORT
 @settings(max_examples=6, deadline=None)
 @given(rows=st.lists(ROW, max_size=40), own=st.one_of(OWN, ANY))

@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 import leastnoise as ln
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "leastnoise", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={"PATH": "/usr/bin:/bin", "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
-        check=False,
-    )
+from command_line import run
 
 
 def test_sigma_prints_the_proved_number() -> None:
@@ -87,6 +75,7 @@ def test_help_is_there(command: list[str]) -> None:
     assert "Usage" in done.stdout
 
 
+@pytest.mark.slow
 def test_version_and_demo() -> None:
     assert run("--version").stdout.strip() == f"leastnoise {ln.__version__}"
     told = run("demo")

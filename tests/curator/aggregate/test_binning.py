@@ -80,6 +80,7 @@ def test_rows_fall_where_the_domain_says(name, nulls, data):
     assert found.values.tolist() == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(REAL, REAL), max_size=40), st.sampled_from([0.1, 0.25, 1.0]))
 def test_points_fall_into_their_cell(points, step):
