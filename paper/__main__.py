@@ -42,7 +42,8 @@ FIGURES = (
     "left_on_the_table",
     "real_histograms",
 )
-ROOMS = ("baselines.py", "calibrate", "comparison.py", "datasets.py", "denoise", "graphs.py")  # where numbers come from
+# Where numbers come from.
+SOURCES = ("privacy/baselines.py", "privacy/calibration", "privacy/comparison.py", "datasets.py", "denoise", "graphs")
 
 
 def main() -> int:
@@ -98,7 +99,7 @@ def fingerprint_of(figure: ModuleType, quick: bool) -> str:
     """A hash of what the numbers come from: the scripts' measuring part, the data, and the rooms of the library."""
     package = Path(leastnoise.__file__).parent
     files = [HERE / f"{name}.py" for name in ("methods", "places", "trials")]
-    for room in ROOMS:
+    for room in SOURCES:
         place = package / room
         files += sorted(place.rglob("*.py")) if place.is_dir() else [place]
     files += getattr(figure, "inputs", list)()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest import mock
@@ -88,10 +89,13 @@ def first_come() -> Any:
     return mock.patch.object(query, "bounded", bounded)
 
 
-def heavy_kernel() -> Any:
+@contextmanager
+def heavy_kernel() -> Iterator[None]:
+    """Weights of twice a row, and no second look at them."""
     whole = Spread.__call__
     doubled = lambda spread, lon, lat: (made := whole(spread, lon, lat)) + (made & (2**WEIGHT_BITS - 1))  # noqa: E731
-    return mock.patch.object(Spread, "__call__", doubled)
+    with mock.patch.object(Spread, "__call__", doubled), mock.patch.object(query, "FULL", 2**40):
+        yield
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,7 @@ def opened(given: Rows, form: str, folder: Path, *, relation: str, engine: str |
     if form == "pandas":
         source = arrow.to_pandas(types_mapper=pd.ArrowDtype)
     elif form == "DuckDB":
-        connection().register("everybody", arrow)
+        connection().register("everybody", zoneless(arrow))
         source = connection(), "everybody"
     elif form == "Parquet":
         source = written(microseconds(arrow) if engine else arrow, folder)
@@ -199,6 +199,13 @@ def opened(given: Rows, form: str, folder: Path, *, relation: str, engine: str |
 def connection() -> duckdb.DuckDBPyConnection:
     """One for all tables: they are opened in no time, and a question that was asked of a table is SQL already."""
     return duckdb.connect(config={"threads": 1})
+
+
+def zoneless(arrow: pa.Table) -> pa.Table:
+    """What is registered is a view of DuckDB's own scan, which fails at extreme milliseconds with a zone."""
+    kinds = {field.name: field.type for field in arrow.schema}
+    zoned = {name: pa.timestamp(kind.unit) for name, kind in kinds.items() if pa.types.is_timestamp(kind) and kind.tz}
+    return arrow.cast(pa.schema((kinds | zoned).items())) if zoned else arrow
 
 
 def microseconds(arrow: pa.Table) -> pa.Table:
