@@ -63,10 +63,10 @@ def test_last_bit() -> None:
 
 
 def test_bad_samples() -> None:
-    with pytest.raises(errors.EmptyArray, match="fewer than 100"):
+    with pytest.raises(errors.InvalidParameter, match="fewer than 100"):
         lower_bound([1.0], [2.0], epsilon=1)
     with pytest.raises(errors.WrongType):
         lower_bound(["a"] * 200, [1.0] * 200, epsilon=1)
-    with pytest.raises(errors.ShapesDisagree):
+    with pytest.raises(errors.InvalidParameter):
         lower_bound(np.zeros((200, 2)), np.zeros((200, 3)), epsilon=1)
     assert audit.Finding(0.1, 1, 0.9, "x", 5).refutes(delta=0.05)

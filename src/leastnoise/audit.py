@@ -63,7 +63,7 @@ def lower_bound(x: ArrayLike, y: ArrayLike, *, epsilon: Number, confidence: Numb
     epsilon, confidence = validation.number("epsilon", epsilon), validation.number("confidence", confidence)
     one, other = _samples("x", x), _samples("y", y)
     if one.shape[1] != other.shape[1]:
-        raise errors.ShapesDisagree(
+        raise errors.InvalidParameter(
             f"x has {one.shape[1]} columns and y {other.shape[1]}. Sample the same output of both."
         )
     judged = [
@@ -151,5 +151,5 @@ def _samples(name: str, values: ArrayLike) -> Floats:
         raise errors.WrongType(f"{name} must be an array of outputs. Got an array of {array.dtype} instead.")
     table = array.astype(np.float64).reshape(len(array), -1) if array.size else np.zeros((0, 1))
     if len(table) < 100:
-        raise errors.EmptyArray(f"{name} has fewer than 100 samples, which can prove nothing. Sample 100,000.")
+        raise errors.InvalidParameter(f"{name} has fewer than 100 samples, which can prove nothing. Sample 100,000.")
     return table

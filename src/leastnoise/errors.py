@@ -1,260 +1,184 @@
-"""Every mistake has its own exception, and every message says what is wrong, why it matters, what to type.
+"""Every error of the library. A message says what is wrong and why it matters; `example` is what to give instead.
 
 LeastnoiseError
 ├── InvalidParameter (ValueError)      something public that you typed cannot be used
-│   ├── WrongType (also TypeError)     a string, a boolean, an object where a number belongs
-│   ├── NotFinite                      NaN or infinity
-│   ├── EmptyArray                     an array with nothing in it
-│   ├── ShapesDisagree                 arrays that do not broadcast together
-│   ├── NegativeEpsilon                epsilon < 0
-│   ├── DeltaIsZero                    delta = 0: no Gaussian noise is enough
-│   ├── DeltaNotProbability            delta < 0 or delta >= 1
-│   ├── NotPositive                    sigma, sensitivity, error, mu ... <= 0
-│   ├── NotConfidence                  a confidence outside (0, 1)
-│   ├── UnknownWord                    a word that is not one of the choices
-│   ├── MissingParameter               a needed number was not given
+│   ├── WrongType (also TypeError)     a value or a column of a type that does not belong there
+│   ├── MissingParameter               something that is needed was not given
 │   ├── ContributionUnbounded          nothing limits what one unit adds
-│   ├── BadDomain                      keys, edges or ranges that are no set of bins
-│   │   └── DomainTooLarge             more bins than an index can name
-│   ├── BadClip                        clip bounds that are no interval
+│   ├── BadDomain                      keys, edges or ranges that are no set of bins, or too many
+│   ├── BadExpression                  where, derive: not a fixed function of one row
 │   ├── UnknownSource                  a table that cannot be opened: no such file, kind or engine
-│   │   └── MixedSchemas               files of one table that disagree about their columns
 │   ├── UnknownColumn (also KeyError)  a column that is not in the table
-│   ├── WrongColumnType                a column of a type that the query cannot use
-│   ├── NotRowWise                     an expression that is more than a fixed function of one row
-│   ├── BadFilter                      a where= text that is not comparisons joined by and, or, not
-│   ├── GridTooFine                    noise of more than 2^52 grid steps
-│   ├── TooManySurvivors               a threshold so low that too many empty bins would pass it
-│   ├── TooFewBins                     fewer values than an estimator needs to help
-│   ├── DependentSums                  known totals that repeat or contradict one another
-│   ├── NoInterval                     an interval asked of an estimate that has no honest one
-│   ├── OutsideTheorem                 a published formula used where its theorem does not hold
-│   ├── BudgetMismatch                 a book with other limits, unit, table or neighbours
-│   ├── NoReserve                      a book that set nothing aside for this kind of release
-│   ├── NeighboursDiffer               add-remove and replace guarantees mixed
-│   └── NoConversion                   a guarantee that does not imply the one asked for
-├── OutOfRange (OverflowError)         the true answer is no double
-├── BudgetExhausted (RuntimeError)     less is left in the book than this release costs
+│   └── BudgetMismatch                 a budget with other limits, unit, table, neighbours or reserve
+├── OutOfRange (OverflowError)         a number too large or too fine for a double
+├── NotProved (ArithmeticError)        the arithmetic could not establish the answer, so none is returned
+├── BudgetExhausted (RuntimeError)     less is left in the budget than this release costs
 ├── BudgetClosed (RuntimeError)        rows could not be read; nothing is released until the curator reopens it
 ├── SeededRelease (ValueError)         noise from a test's seed, about to be published
 ├── FileProblem (OSError)              a file of ours that cannot be read or written
 │   ├── NoSuchFile                     a path with nothing at it
 │   ├── BadOutput                      a path that no result may take: what is there is not ours
-│   ├── UnpacksTooLarge                a small file that would fill the memory
+│   ├── NotOurs                        not a file that leastnoise wrote, a damaged one, or one of a newer version
 │   ├── LedgerBroken                   a ledger that was edited, damaged or set back
-│   ├── LedgerBusy (also TimeoutError) other processes kept the ledger locked
-│   ├── NotOurs                        not a file that leastnoise wrote, or a damaged one
-│   └── NewerFormat                    written by a newer leastnoise than this one
+│   └── LedgerBusy (also TimeoutError) other processes kept the ledger locked
 ├── MissingPackage (ImportError)       an optional package that this needs
 ├── EngineUnavailable (RuntimeError)   DuckDB, Spark or Java is not there to be used
 ├── ReadingFailed (RuntimeError)       the rows could not be read; says nothing about them
 ├── TableChanged (RuntimeError)        the files of a table are not those that were opened
-├── EntropyFailure (OSError)           the operating system gave no randomness
-├── NotConverged (ArithmeticError)     a numerical answer that is not accurate enough to be called one
-└── NotProved (ArithmeticError)        rigorous arithmetic could not decide within its cap
+└── EntropyFailure (OSError)           the operating system gave no randomness
 
 Wasteful (UserWarning) is a warning: valid, but with more noise than is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
+
+from leastnoise._support.renamed import refuse_names
+
+Example = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A value of an example that is written as Python code, and differently as an option."""
+
+    python: str
+    option: str
 
 
 class LeastnoiseError(Exception):
-    """The root of everything leastnoise raises on purpose."""
+    """The root of everything leastnoise raises on purpose.
+
+    `parameter` is the name of the argument that is wrong and `value` what was given, both public. `example` has
+    arguments that would do, by name; or several such, of which one is enough. `str` writes them as Python arguments,
+    the command line as options.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        parameter: str | None = None,
+        value: object = None,
+        example: Example | Sequence[Example] = (),
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.parameter = parameter
+        self.value = value
+        self.examples: tuple[Example, ...] = (example,) if isinstance(example, Mapping) else tuple(example)
+
+    def __str__(self) -> str:
+        written = ", or ".join(", ".join(map(as_argument, given, given.values())) for given in self.examples)
+        return f"{self.message} Say {written}." if written else self.message
+
+
+def as_argument(name: str, value: object) -> str:
+    """An argument as it is typed in Python.
+
+    >>> as_argument("delta", 1e-6), as_argument("unit", "taxi"), as_argument("keys", ...)
+    ('delta=1e-6', 'unit="taxi"', 'keys=...')
+    """
+    return f"{name}={_code(value)}"
+
+
+def _code(value: object) -> str:
+    if isinstance(value, Code):
+        return value.python
+    if isinstance(value, str):
+        return f'"{value}"'
+    if value is ...:
+        return "..."
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_code(key)}: {_code(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        inner = ", ".join(map(_code, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+    return repr(value).replace("e-0", "e-") if isinstance(value, float) else repr(value)
 
 
 class InvalidParameter(LeastnoiseError, ValueError):
     """Something public that the caller typed cannot be used."""
 
+    @classmethod
+    def among(cls, parameter: str, word: object, choices: Iterable[str]) -> InvalidParameter:
+        """The error for a word that is not one of the choices, with the nearest of them when one is near."""
+        choices = list(choices)
+        listing = ", ".join(f'"{choice}"' for choice in choices)
+        message = f"{parameter} must be one of {listing}. Got {word!r} instead.{_did_you_mean(word, choices)}"
+        return cls(message, parameter=parameter, value=word)
+
+
+def _did_you_mean(word: object, choices: list[str]) -> str:
+    near = get_close_matches(str(word), choices, n=1)
+    return f' Did you mean "{near[0]}"?' if near else ""
+
 
 class WrongType(InvalidParameter, TypeError):
-    """A string, a boolean or an object where a number belongs."""
-
-
-class NotFinite(InvalidParameter):
-    """NaN or infinity."""
-
-
-class EmptyArray(InvalidParameter):
-    """An array with nothing in it."""
-
-
-class ShapesDisagree(InvalidParameter):
-    """Arrays that do not broadcast together."""
-
-
-class NegativeEpsilon(InvalidParameter):
-    """epsilon < 0."""
-
-
-class DeltaIsZero(InvalidParameter):
-    """delta = 0, where no Gaussian noise is enough."""
-
-
-class DeltaNotProbability(InvalidParameter):
-    """delta < 0 or delta >= 1."""
-
-
-class NotPositive(InvalidParameter):
-    """A scale, a sensitivity or an error that is not above zero."""
-
-
-class NotConfidence(InvalidParameter):
-    """A confidence outside (0, 1)."""
-
-
-class UnknownWord(InvalidParameter):
-    """A word that is not one of the choices."""
-
-    @classmethod
-    def among(cls, name: str, word: object, choices: Iterable[str]) -> UnknownWord:
-        """The error for `name=word`, with the nearest of the choices when one is near."""
-        choices = list(choices)
-        near = get_close_matches(str(word), choices, n=1)
-        hint = f' Did you mean "{near[0]}"?' if near else ""
-        listing = ", ".join(f'"{choice}"' for choice in choices)
-        return cls(f"{name} must be one of {listing}. Got {word!r} instead.{hint}")
+    """A value or a column of a type that does not belong there."""
 
 
 class MissingParameter(InvalidParameter):
-    """A number that is needed was not given."""
-
-
-class GridTooFine(InvalidParameter):
-    """Noise of more than 2^52 grid steps, whose draws might not fit 64-bit integers."""
-
-
-class TooManySurvivors(InvalidParameter):
-    """A threshold so low that too many empty bins of a huge domain would pass it."""
-
-
-class TooFewBins(InvalidParameter):
-    """Fewer values than an estimator needs to help."""
-
-
-class DependentSums(InvalidParameter):
-    """Known totals that repeat or contradict one another."""
-
-
-class NoInterval(InvalidParameter):
-    """An interval asked of an estimate that has no honest one."""
-
-
-class OutsideTheorem(InvalidParameter):
-    """A published formula used where its theorem does not hold."""
-
-
-class BudgetMismatch(InvalidParameter):
-    """A book with other limits, another unit, another table or other neighbours than were asked for."""
-
-
-class NoReserve(InvalidParameter):
-    """A book that set nothing aside for this kind of release."""
-
-
-class NeighboursDiffer(InvalidParameter):
-    """Guarantees about different neighbours mixed."""
-
-
-class NoConversion(InvalidParameter):
-    """A guarantee that does not imply the one asked for."""
-
-
-class OutOfRange(LeastnoiseError, OverflowError):
-    """The true answer is larger than the largest double."""
-
-
-class EntropyFailure(LeastnoiseError, OSError):
-    """The operating system gave no randomness, or less than was asked for, so nothing is drawn."""
-
-
-class NotConverged(LeastnoiseError, ArithmeticError):
-    """A numerical answer that is not accurate enough to be called one, so none is returned."""
-
-
-class NotProved(LeastnoiseError, ArithmeticError):
-    """Rigorous arithmetic could not decide within its precision cap, so nothing is returned."""
+    """Something that is needed was not given."""
 
 
 class ContributionUnbounded(InvalidParameter):
     """Nothing limits what one unit adds, so no finite noise hides it."""
 
 
-class BadClip(InvalidParameter):
-    """Clip bounds that are no interval."""
+class BadDomain(InvalidParameter):
+    """Keys, edges or ranges that are no set of bins, or more bins than an index can name."""
+
+
+class BadExpression(InvalidParameter):
+    """A condition or a derived column that is not a fixed function of one row, or cannot be read."""
 
 
 class UnknownSource(InvalidParameter):
-    """A table that cannot be opened."""
-
-
-class MixedSchemas(UnknownSource):
-    """Files of one table that disagree about their columns."""
+    """A table that cannot be opened, or whose files disagree about their columns."""
 
 
 class UnknownColumn(InvalidParameter, KeyError):
-    """A column that is not in the table."""
-
-    __str__ = Exception.__str__  # KeyError would print the repr of the message
-    column: str = ""
+    """A column that is not in the table; `value` is its name."""
 
     @classmethod
-    def among(cls, column: object, columns: Iterable[str]) -> UnknownColumn:
+    def among_columns(cls, column: object, columns: Iterable[str]) -> UnknownColumn:
         """The error for `column`, with the nearest of the table's columns when one is near."""
         columns = list(columns)
-        near = get_close_matches(str(column), columns, n=1)
-        hint = f' Did you mean "{near[0]}"?' if near else ""
-        error = cls(f'there is no column "{column}".{hint} The columns are {", ".join(columns)}.')
-        error.column = str(column)
-        return error
+        message = (
+            f'there is no column "{column}".{_did_you_mean(column, columns)} The columns are {", ".join(columns)}.'
+        )
+        return cls(message, parameter="column", value=str(column))
 
     @classmethod
     def in_header(cls, column: object, file: str) -> UnknownColumn:
         """The error for a CSV. Its first line is not shown: where the header was forgotten, it is somebody's row."""
         return cls(
             f'the first line of "{file}" names no column "{column}". (What it says is not shown: without a header it '
-            "would be a person's row.) Look at the line yourself; it must name the columns, separated by commas."
+            "would be a person's row.) Look at the line yourself; it must name the columns, separated by commas.",
+            parameter="column",
+            value=str(column),
         )
 
 
-class WrongColumnType(InvalidParameter):
-    """A column of a type that the query cannot use."""
+class BudgetMismatch(InvalidParameter):
+    """A budget with other limits, another unit, table, neighbours or reserve than were asked for."""
 
 
-class NotRowWise(InvalidParameter):
-    """An expression that is more than a fixed function of one row."""
+class OutOfRange(LeastnoiseError, OverflowError):
+    """The true answer is larger than the largest double, or noise would take more than 2^52 steps of its grid."""
 
 
-class BadFilter(InvalidParameter):
-    """A where= text that is not comparisons joined by and, or, not."""
-
-
-class EngineUnavailable(LeastnoiseError, RuntimeError):
-    """An engine, or what it needs, is not there to be used."""
-
-
-class ReadingFailed(LeastnoiseError, RuntimeError):
-    """The rows could not be read. Engines quote values in their messages, so this one says nothing about
-    them."""
-
-
-class TableChanged(LeastnoiseError, RuntimeError):
-    """The files of a table are not, or not any more, those that were opened. A fact about files, not about rows."""
-
-
-class BadDomain(InvalidParameter):
-    """Keys, edges or ranges that are no set of bins."""
-
-
-class DomainTooLarge(BadDomain):
-    """More bins than an index can name."""
+class NotProved(LeastnoiseError, ArithmeticError):
+    """The arithmetic could not establish the answer within its limits, so none is returned."""
 
 
 class BudgetExhausted(LeastnoiseError, RuntimeError):
-    """Less is left in the book than this release costs. `largest_share` is the most that would fit."""
+    """Less is left in the budget than this release costs. `largest_share` is the most that would fit."""
 
     largest_share: float = 0.0
 
@@ -279,8 +203,8 @@ class BadOutput(FileProblem):
     """A path that no result may take: its name says another kind of file, or something that is not ours is there."""
 
 
-class UnpacksTooLarge(FileProblem):
-    """A small file that would fill the memory."""
+class NotOurs(FileProblem):
+    """Not a file that leastnoise wrote, a damaged one, one that would fill the memory, or one of a newer version."""
 
 
 class LedgerBroken(FileProblem):
@@ -289,14 +213,6 @@ class LedgerBroken(FileProblem):
 
 class LedgerBusy(FileProblem, TimeoutError):
     """Other processes kept the ledger locked for longer than we wait."""
-
-
-class NotOurs(FileProblem):
-    """Not a file that leastnoise wrote, or a damaged one."""
-
-
-class NewerFormat(FileProblem):
-    """Written by a newer leastnoise than this one."""
 
 
 class MissingPackage(LeastnoiseError, ImportError):
@@ -309,5 +225,37 @@ class MissingPackage(LeastnoiseError, ImportError):
         return cls(f"{purpose} needs the package {package}, which is not installed. Type: pip install {cure}")
 
 
+class EngineUnavailable(LeastnoiseError, RuntimeError):
+    """An engine, or what it needs, is not there to be used."""
+
+
+class ReadingFailed(LeastnoiseError, RuntimeError):
+    """The rows could not be read. Engines quote values in their messages, so this one says nothing about them."""
+
+
+class TableChanged(LeastnoiseError, RuntimeError):
+    """The files of a table are not, or not any more, those that were opened. A fact about files, not about rows."""
+
+
+class EntropyFailure(LeastnoiseError, OSError):
+    """The operating system gave no randomness, or less than was asked for, so nothing is drawn."""
+
+
 class Wasteful(UserWarning):
     """Valid, but with more noise than is needed."""
+
+
+_MERGED = {  # the class that stands for each of these: several mistakes of one kind
+    "InvalidParameter": """NotFinite EmptyArray ShapesDisagree NegativeEpsilon DeltaIsZero DeltaNotProbability
+        NotPositive NotConfidence UnknownWord TooManySurvivors TooFewBins DependentSums NoInterval OutsideTheorem
+        NeighboursDiffer NoConversion BadClip""",
+    "OutOfRange": "GridTooFine",
+    "WrongType": "WrongColumnType",
+    "BadDomain": "DomainTooLarge",
+    "UnknownSource": "MixedSchemas",
+    "BadExpression": "NotRowWise BadFilter",
+    "BudgetMismatch": "NoReserve",
+    "NotProved": "NotConverged",
+    "NotOurs": "UnpacksTooLarge NewerFormat",
+}
+__getattr__ = refuse_names(__name__, {old: new for new, merged in _MERGED.items() for old in merged.split()})

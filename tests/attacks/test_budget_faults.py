@@ -326,7 +326,7 @@ def test_another_programs_database_is_refused(tmp_path: Path) -> None:
 
 def test_a_newer_format_is_refused(path: Path) -> None:
     edit(path, f"PRAGMA user_version = {ledger.FORMAT + 1}")
-    with pytest.raises(errors.NewerFormat, match="Upgrade"):
+    with pytest.raises(errors.NotOurs, match="Upgrade"):
         ln.Budget.open(path)
 
 

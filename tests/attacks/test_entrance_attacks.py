@@ -65,7 +65,7 @@ def test_no_cell_decides_what_an_object_column_is(cell: Any) -> None:
         rows = table(objects(cells), unit="who")
         assert rows.columns == ("who", "x", "cell")
         assert aggregate(rows.count(max_rows=1)).values.tolist() == [2]
-        with pytest.raises(errors.WrongColumnType, match=r"types=\{\"cell\": \"text\"\}") as caught:
+        with pytest.raises(errors.WrongType, match=r"types=\{\"cell\": \"text\"\}") as caught:
             rows.histogram("cell", max_rows=1)
         assert SECRET not in str(caught.value)
 
@@ -113,9 +113,7 @@ def test_every_use_of_an_undeclared_column_says_what_to_type(use: str, kind: str
     if "Polars" in kind:
         frame = pl.DataFrame({"who": [1, 2], "x": [1.0, 2.0], "cell": pl.Series(["a", 7], dtype=pl.Object)})
         frame = frame.lazy() if "lazy" in kind else frame
-    with pytest.raises(
-        errors.WrongColumnType, match=r"\"cell\".*types=\{\"cell\": \"text\"\}.*convert_dtypes"
-    ) as caught:
+    with pytest.raises(errors.WrongType, match=r"\"cell\".*types=\{\"cell\": \"text\"\}.*convert_dtypes") as caught:
         USES[use](frame)
     assert SECRET not in str(caught.value)
     rows = table(frame, unit="who", types={"cell": "text"})
@@ -157,7 +155,7 @@ def test_a_message_names_the_outermost_type_alone(column: str, ask: Any) -> None
 
 
 def test_a_unit_that_is_a_dictionary_is_refused_without_its_keys() -> None:
-    with pytest.raises(errors.WrongColumnType, match="struct") as caught:
+    with pytest.raises(errors.WrongType, match="struct") as caught:
         table(NESTED, unit="s")
     assert SECRET not in str(caught.value)
 
@@ -183,7 +181,7 @@ def test_folders_that_name_different_columns_are_refused(tmp_path: Path) -> None
     for number, names in enumerate(
         [["a=1", "b=1"], ["a=1/b=2", "a=1/c"], ["a=b=c"], ["a=1/a=2"], ["a=%ff"], ["who=1"]]
     ):
-        with pytest.raises(errors.MixedSchemas):
+        with pytest.raises(errors.UnknownSource):
             table(folders(tmp_path / str(number), names), unit="who")
 
 

@@ -134,7 +134,7 @@ def test_no_value_makes_a_query_fail(ask: str) -> None:
 def test_an_expression_that_fails_on_some_rows_is_refused_before_any_is_read(expression: Any) -> None:
     """Whether a release fails would tell whether somebody's x is 12345."""
     rows = table(EXTREMES.append_column("name", pa.array(["a", "b", "c"])), unit="name")
-    with pytest.raises((errors.NotRowWise, errors.BadFilter)):
+    with pytest.raises((errors.BadExpression, errors.BadExpression)):
         rows.derive(z=expression)
 
 

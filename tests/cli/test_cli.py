@@ -45,7 +45,7 @@ def test_compare() -> None:
     ("arguments", "words"),
     [
         (["sigma", "--epsilon", "1", "--delta", "0"], "Laplace"),
-        (["sigma", "--epsilon", "-1", "--delta", "1e-6"], "NegativeEpsilon"),
+        (["sigma", "--epsilon", "-1", "--delta", "1e-6"], "InvalidParameter"),
         (["sigma", "--epsilon", "nan", "--delta", "1e-6"], "finite"),
         (["sigma", "--epsilon", "one", "--delta", "1e-6"], "--epsilon"),
         (["sigma", "--epsilon", "1"], "--delta"),

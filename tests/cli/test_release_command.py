@@ -166,7 +166,7 @@ def test_a_cell_that_is_no_number_is_released_like_any_other(tmp_path: Path) -> 
 def test_public_mistakes_come_before_private_reading(tmp_path: Path) -> None:
     """The file does not even exist: the parameter is refused first, then the output path, then the file."""
     missing, out = str(tmp_path / "none.csv"), str(tmp_path / "out.parquet")
-    assert "NegativeEpsilon" in run(missing, "--sensitivity", "1", "--epsilon", "-1", "--delta", "1e-6", "-o", out)[2]
+    assert "InvalidParameter" in run(missing, "--sensitivity", "1", "--epsilon", "-1", "--delta", "1e-6", "-o", out)[2]
     assert "Cannot write" in run(missing, *ASK, "-o", str(tmp_path / "no" / "out.parquet"))[2]
     assert "no file" in run(missing, *ASK, "-o", out)[2]
     assert list(tmp_path.iterdir()) == []

@@ -195,7 +195,7 @@ def test_the_grid_does_not_follow_the_values() -> None:
         (np.array([1j]), errors.WrongType),
         (np.array([1], dtype=object), errors.WrongType),
         (np.array([1], dtype=np.longdouble), errors.WrongType),
-        (np.zeros((2, 2)), errors.ShapesDisagree),
+        (np.zeros((2, 2)), errors.InvalidParameter),
         (5 + 0j, errors.WrongType),
         ({"a": 1}, errors.WrongType),
         ({1, 2}, errors.WrongType),
@@ -206,7 +206,7 @@ def test_the_grid_does_not_follow_the_values() -> None:
         (pl.Series(["a"]), errors.WrongType),
         (pl.Series([True]), errors.WrongType),
         (pa.array([1]), errors.WrongType),
-        (np.zeros(0), errors.EmptyArray),
+        (np.zeros(0), errors.InvalidParameter),
         ("12", errors.WrongType),
         (None, errors.WrongType),
         (True, errors.WrongType),
@@ -288,14 +288,14 @@ def test_a_key_column_may_not_take_a_name_of_ours() -> None:
         ({"epsilon": None, "delta": None}, errors.MissingParameter),
         ({"delta": None}, errors.MissingParameter),
         ({"sigma": 1}, errors.InvalidParameter),
-        ({"mechanism": "gausian"}, errors.UnknownWord),
-        ({"mechanism": "gaussian", "delta": 0}, errors.DeltaIsZero),
-        ({"neighbours": "swap"}, errors.UnknownWord),
-        ({"sensitivity": 0}, errors.NotPositive),
+        ({"mechanism": "gausian"}, errors.InvalidParameter),
+        ({"mechanism": "gaussian", "delta": 0}, errors.InvalidParameter),
+        ({"neighbours": "swap"}, errors.InvalidParameter),
+        ({"sensitivity": 0}, errors.InvalidParameter),
         ({"sensitivity": 2, "l1_sensitivity": 1}, errors.InvalidParameter),
         ({"domain": ["a", "b"]}, errors.BadDomain),
         ({"domain": ["a", "a", "b"]}, errors.BadDomain),
-        ({"sensitivity": 1e17}, errors.GridTooFine),
+        ({"sensitivity": 1e17}, errors.OutOfRange),
     ],
 )
 def test_bad_parameters(change: dict[str, Any], mistake: type[Exception]) -> None:
@@ -353,15 +353,15 @@ def test_huge_domains_are_quick_and_keep_their_indices(size: int) -> None:
 
 
 def test_bad_sparse_releases() -> None:
-    with pytest.raises(errors.UnknownWord):
+    with pytest.raises(errors.InvalidParameter):
         ln.release_sparse([1], [1], domain_size=10, **ASK, kind="medium")  # type: ignore[arg-type]
     with pytest.raises(errors.WrongType):
         ln.release_sparse([1], np.array([1.5]), domain_size=10, **ASK)
     with pytest.raises(errors.WrongType):
         ln.release_sparse(None, [1], domain_size=10, **ASK)
-    with pytest.raises(errors.NotPositive):
+    with pytest.raises(errors.InvalidParameter):
         ln.release_sparse([1], [1], domain_size=0, **ASK)
-    with pytest.raises(errors.TooManySurvivors):
+    with pytest.raises(errors.InvalidParameter):
         ln.release_sparse([1], [1], domain_size=10**12, **ASK, threshold=1.0)
 
 

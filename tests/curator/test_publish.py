@@ -104,7 +104,7 @@ def test_frames_have_the_keys(people: Table) -> None:
 
 
 def test_components_of_a_vector_have_no_mean_over_all(people: Table) -> None:
-    with pytest.raises(errors.ShapesDisagree, match="no bins"):
+    with pytest.raises(errors.InvalidParameter, match="no bins"):
         _questions(people)["vector"].release(**ASK).overall()
 
 
@@ -238,9 +238,9 @@ def test_a_release_is_a_total_function_of_the_rows(kind: str) -> None:
     [
         ({}, errors.MissingParameter),
         ({"epsilon": 1}, errors.MissingParameter),
-        ({"epsilon": -1, "delta": 1e-6}, errors.NegativeEpsilon),
-        ({"epsilon": 1, "delta": 1e-6, "mechanism": "laplac"}, errors.UnknownWord),
-        ({"epsilon": 1, "delta": 0, "mechanism": "gaussian"}, errors.DeltaIsZero),
+        ({"epsilon": -1, "delta": 1e-6}, errors.InvalidParameter),
+        ({"epsilon": 1, "delta": 1e-6, "mechanism": "laplac"}, errors.InvalidParameter),
+        ({"epsilon": 1, "delta": 0, "mechanism": "gaussian"}, errors.InvalidParameter),
     ],
 )
 def test_public_mistakes_are_found_before_any_row_is_read(
@@ -262,7 +262,7 @@ def test_kernel_weights_never_go_the_sparse_way() -> None:
     graph = SimpleNamespace(coordinates=np.array([[0.0, 0.0], [0.001, 0.0]]))
     t = ln.table(pd.DataFrame({"u": [1], "lon": [0.0], "lat": [0.0]}), unit="u")
     near = t.nearest(graph, lon="lon", lat="lat", within=500, kernel_width=50)
-    with pytest.raises(errors.DomainTooLarge):
+    with pytest.raises(errors.BadDomain):
         near.histogram("node", keys=range(10**8), max_rows=1)
     assert near.histogram("node", keys=range(2), max_rows=1).release(**ASK).bins == 2
 
@@ -507,7 +507,7 @@ def test_methods_that_need_options_say_so(people: Table) -> None:
     assert made.denoise("lp_ball", p=1, radius=5.0).bins == 4
     with pytest.raises(errors.MissingParameter, match="unit='taxi'"):
         ln.table(pd.DataFrame({"a": [1]}), unit=None)  # type: ignore[arg-type]
-    with pytest.raises(errors.DeltaIsZero, match="list the keys"):
+    with pytest.raises(errors.InvalidParameter, match="list the keys"):
         people.histogram("ward", max_rows=3).release(epsilon=1, delta=0)
     assert repr(people).startswith("<Table")
     assert {"table", "denoise", "lattice"} <= set(dir(ln))

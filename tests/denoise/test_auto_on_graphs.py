@@ -120,7 +120,7 @@ def test_a_release_is_denoised_on_its_graph() -> None:
     assert (made.values >= 0).all()
     assert made.rmse is not None
     assert made.rmse < release.std
-    with pytest.raises(errors.ShapesDisagree, match="150 nodes, and there are 160 values"):
+    with pytest.raises(errors.InvalidParameter, match="150 nodes, and there are 160 values"):
         release.denoise(graph=Graph.path(150))
 
 

@@ -144,13 +144,13 @@ def test_zeros_and_equal_values_are_no_trouble(noise: Any, size: int) -> None:
 @pytest.mark.parametrize(
     ("y", "sigma", "mistake"),
     [
-        ([1.0, 2.0, 3.0, 4.0], 0.0, errors.NotPositive),
-        ([1.0, 2.0, 3.0, 4.0], -1.0, errors.NotPositive),
-        ([1.0, 2.0, 3.0, 4.0], math.nan, errors.NotFinite),
+        ([1.0, 2.0, 3.0, 4.0], 0.0, errors.InvalidParameter),
+        ([1.0, 2.0, 3.0, 4.0], -1.0, errors.InvalidParameter),
+        ([1.0, 2.0, 3.0, 4.0], math.nan, errors.InvalidParameter),
         ([1.0, 2.0, 3.0, 4.0], [1.0], errors.WrongType),
-        ([1.0, math.nan, 3.0, 4.0], 1.0, errors.NotFinite),
-        ([1.0, math.inf, 3.0, 4.0], 1.0, errors.NotFinite),
-        ([], 1.0, errors.EmptyArray),
+        ([1.0, math.nan, 3.0, 4.0], 1.0, errors.InvalidParameter),
+        ([1.0, math.inf, 3.0, 4.0], 1.0, errors.InvalidParameter),
+        ([], 1.0, errors.InvalidParameter),
         (["a", "b"], 1.0, errors.WrongType),
         ([[1.0], [2.0, 3.0]], 1.0, errors.WrongType),
     ],
@@ -161,13 +161,13 @@ def test_mistakes_are_named(rule: Rule, y: Any, sigma: Any, mistake: type[Except
 
 
 def test_lengths_must_agree() -> None:
-    with pytest.raises(errors.ShapesDisagree):
+    with pytest.raises(errors.InvalidParameter):
         james_stein(np.zeros(5), 1.0, toward=np.zeros(4))
-    with pytest.raises(errors.ShapesDisagree):
+    with pytest.raises(errors.InvalidParameter):
         gaussian_prior(np.zeros(5), 1.0, prior_std=1, centre=np.zeros(6))
-    with pytest.raises(errors.ShapesDisagree):
+    with pytest.raises(errors.InvalidParameter):
         consistent(np.zeros(5), 1.0, matrix=np.ones((1, 4)))
-    with pytest.raises(errors.ShapesDisagree):
+    with pytest.raises(errors.InvalidParameter):
         posterior_mean(np.zeros(5), 1.0, samples=np.zeros((100, 4)))
 
 
@@ -183,7 +183,7 @@ def test_lengths_must_agree() -> None:
     ],
 )
 def test_unknown_words_are_refused(call: Callable[[], object]) -> None:
-    with pytest.raises(errors.UnknownWord):
+    with pytest.raises(errors.InvalidParameter):
         call()
 
 

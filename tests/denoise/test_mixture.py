@@ -159,7 +159,7 @@ def test_any_shape_is_welcome() -> None:
 
 @pytest.mark.parametrize("support", [(3.0, 1.0), (1.0, 1.0)])
 def test_an_empty_support_is_refused(support: tuple[float, float]) -> None:
-    with pytest.raises(errors.BadClip):
+    with pytest.raises(errors.InvalidParameter):
         empirical_bayes(np.ones(4), 1.0, support=support)
 
 

@@ -194,14 +194,14 @@ def test_values_beyond_all_noise_are_left_alone() -> None:
 
 
 def test_the_size_of_the_graph_must_fit() -> None:
-    with pytest.raises(errors.ShapesDisagree, match="9 nodes, and there are 10 values"):
+    with pytest.raises(errors.InvalidParameter, match="9 nodes, and there are 10 values"):
         neighbour_bayes(np.zeros(10), 1.0, graph=Graph.path(9))
     with pytest.raises(errors.WrongType, match="Graph"):
         neighbour_bayes(np.zeros(10), 1.0, graph=[(0, 1)])  # type: ignore[arg-type]
-    with pytest.raises(errors.UnknownWord):
+    with pytest.raises(errors.InvalidParameter):
         neighbour_bayes(np.zeros(10), 1.0, graph=Graph.path(10), prior="value")  # type: ignore[arg-type]
     for wrong in ({"hops": 0}, {"groups": 0}):
-        with pytest.raises(errors.NotPositive):
+        with pytest.raises(errors.InvalidParameter):
             neighbour_bayes(np.zeros(10), 1.0, graph=Graph.path(10), **wrong)  # type: ignore[arg-type]
 
 

@@ -58,7 +58,7 @@ def test_laplace_noise_with_a_flat_prior_returns_y_and_a_bound_pulls_it_in() -> 
 
 
 def test_a_prior_that_quadrature_cannot_see_is_refused() -> None:
-    with pytest.raises(errors.NotConverged, match="support"):
+    with pytest.raises(errors.NotProved, match="support"):
         posterior_mean([0.0, 1.0], 1.0, log_density=lambda f: np.where(np.abs(f - 0.123) < 1e-9, 0.0, -np.inf))
 
 
@@ -102,7 +102,7 @@ def test_a_run_that_has_not_mixed_is_refused() -> None:
     def two(f: Any) -> float:
         return float(np.logaddexp(-0.5 * ((f - 6) ** 2).sum() * 400, -0.5 * ((f + 6) ** 2).sum() * 400))
 
-    with pytest.raises(errors.NotConverged, match="R-hat"):
+    with pytest.raises(errors.NotProved, match="R-hat"):
         posterior_mean(np.zeros(8), 3.0, log_density=two, separable=False, start=np.full(8, 6.0), draws=60)
 
 
@@ -124,7 +124,7 @@ def test_samples_of_the_prior_give_the_conjugate_answer() -> None:
 
 def test_too_few_samples_near_y_are_refused() -> None:
     samples = np.random.default_rng(4).standard_normal((1000, 30))
-    with pytest.raises(errors.NotConverged, match="samples"):
+    with pytest.raises(errors.NotProved, match="samples"):
         posterior_mean(np.full(30, 3.0), 1.0, samples=samples)
 
 

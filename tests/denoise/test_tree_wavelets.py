@@ -201,11 +201,11 @@ def test_degrees_of_freedom_under_laplace_noise_are_the_smoothed_divergence():
 
 def test_refusals():
     y = np.zeros(4)
-    with pytest.raises(errors.UnknownWord, match="jumps"):
+    with pytest.raises(errors.InvalidParameter, match="jumps"):
         tree_wavelet(y, 1.0, graph=Graph.path(4), threshold="sure", hard=True)
-    with pytest.raises(errors.UnknownWord, match="uniform"):
+    with pytest.raises(errors.InvalidParameter, match="uniform"):
         tree_wavelet(y, 1.0, graph=Graph.path(4), tree="uniforn")
-    with pytest.raises(errors.UnknownWord):
+    with pytest.raises(errors.InvalidParameter):
         tree_wavelet(y, 1.0, graph=Graph.path(4), threshold="universel")
-    with pytest.raises(errors.NotPositive):
+    with pytest.raises(errors.InvalidParameter):
         tree_wavelet(y, 1.0, graph=Graph.path(4), threshold=-1)

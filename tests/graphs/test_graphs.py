@@ -140,10 +140,10 @@ def test_files_that_are_no_graph_are_refused(tmp_path):
     with pytest.raises(errors.BadDomain, match="node 1 twice"):
         Graph.from_parquet(nodes, edges)
     write([1, 2], ["1"], ["2"])
-    with pytest.raises(errors.WrongColumnType, match="named by int64"):
+    with pytest.raises(errors.WrongType, match="named by int64"):
         Graph.from_parquet(nodes, edges)
     write([1.5, 2], [1], [2])
-    with pytest.raises(errors.WrongColumnType, match="whole numbers or strings"):
+    with pytest.raises(errors.WrongType, match="whole numbers or strings"):
         Graph.from_parquet(nodes, edges)
     write(["a", None], ["a"], ["a"])
     with pytest.raises(errors.BadDomain, match="nulls"):
@@ -193,12 +193,12 @@ def test_coincident_points_have_neighbours_and_no_loops():
 @pytest.mark.parametrize(
     ("size", "edges", "error"),
     [
-        (0, [], errors.NotPositive),
+        (0, [], errors.InvalidParameter),
         (2, [(0, 2)], errors.BadDomain),
         (2, [(0, -1)], errors.BadDomain),
         (2, [(0.0, 1.0)], errors.WrongType),
         (2, [0, 1], errors.WrongType),
-        (2**31, [], errors.DomainTooLarge),
+        (2**31, [], errors.BadDomain),
     ],
 )
 def test_what_is_no_graph_is_refused(size, edges, error):
@@ -232,5 +232,5 @@ def test_a_graph_leaves_the_caller_s_arrays_as_they_were() -> None:
     assert not graph.edges.flags.writeable
     with pytest.raises(errors.BadDomain):
         Graph(2, edges)
-    with pytest.raises(errors.ShapesDisagree):
+    with pytest.raises(errors.InvalidParameter):
         Graph(3, edges, np.ones(3))

@@ -64,7 +64,7 @@ def test_mistakes_are_told(folder):
     keys = Domain(("k",), (Keys(("a", "c")),))
     with pytest.raises(errors.BadDomain, match="'c' the first"):
         bin_graph(edges, domain=keys, bins=2, nodes=nodes)
-    with pytest.raises(errors.WrongColumnType):
+    with pytest.raises(errors.WrongType):
         bin_graph(edges, domain=None, bins=2)
     with pytest.raises(errors.UnknownSource, match="path, cycle, grid"):
         bin_graph("gird", domain=keys, bins=2)

@@ -178,7 +178,7 @@ def test_nothing_global_is_touched() -> None:
 def test_mistakes_are_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(errors.MissingParameter, match="no places"):
         plot.map(Graph.path(6), raw=pages.kind("few"))
-    with pytest.raises(errors.ShapesDisagree, match="6 values"):
+    with pytest.raises(errors.InvalidParameter, match="6 values"):
         plot.map(pages.city()[0], raw=pages.kind("few"))
     with pytest.raises(errors.MissingParameter, match="needs values"):
         plot.map(pages.city()[0])

@@ -83,7 +83,7 @@ def test_bad_comparisons() -> None:
         ln.compare(epsilon=1, delta=1e-6)
     with pytest.raises(errors.InvalidParameter, match="L2 <= L1"):
         ln.compare(sensitivity=2, l1_sensitivity=1, epsilon=1, delta=1e-6)
-    with pytest.raises(errors.UnknownWord, match="Did you mean"):
+    with pytest.raises(errors.InvalidParameter, match="Did you mean"):
         ln.compare(sensitivity=1, epsilon=1, delta=1e-6)["gausian"]
 
 

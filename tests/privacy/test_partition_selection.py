@@ -151,8 +151,8 @@ def test_is_private_says_no() -> None:
 
 
 def test_absurd_thresholds_are_refused() -> None:
-    with pytest.raises(errors.GridTooFine):
+    with pytest.raises(errors.OutOfRange):
         choose(epsilon=1e-12, delta=1e-12, limits=Limits.of(max_rows=2**20, max_per_bin=2**20, max_bins=1, bins=None))
-    with pytest.raises(errors.UnknownWord):
+    with pytest.raises(errors.InvalidParameter):
         choose(epsilon=1, delta=1e-6, limits=Limits.of(max_rows=1, bins=None), neighbours="swap")  # type: ignore[arg-type]
     assert partition_selection.Threshold(1.0, 2).at_least == 2

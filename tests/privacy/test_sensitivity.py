@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from leastnoise.curator.table import table
-from leastnoise.errors import ContributionUnbounded, NotPositive, WrongType
+from leastnoise.errors import ContributionUnbounded, InvalidParameter, WrongType
 from leastnoise.privacy.sensitivity import Limits, Sensitivity, float_up, of_mean, of_sum, of_vector_sum
 from leastnoise.testing import aggregate
 
@@ -166,7 +166,9 @@ def test_a_missing_limit_is_named():
         Limits.of(max_rows=None, max_bins=2, bins=10)
 
 
-@pytest.mark.parametrize(("limit", "error"), [(0, NotPositive), (-1, NotPositive), (1.5, WrongType), (True, WrongType)])
+@pytest.mark.parametrize(
+    ("limit", "error"), [(0, InvalidParameter), (-1, InvalidParameter), (1.5, WrongType), (True, WrongType)]
+)
 def test_limits_are_positive_whole_numbers(limit, error):
     with pytest.raises(error):
         Limits.of(max_rows=limit, bins=10)

@@ -329,7 +329,7 @@ def test_mistakes_are_sentences(tmp_path: Path) -> None:
         pages.write("few", tmp_path / "none")
     with pytest.raises(errors.FileProblem, match=r'Say "map\.html"'):
         pages.kind("few").report(tmp_path / "page.txt", allow_seeded=True)
-    with pytest.raises(errors.ShapesDisagree, match="one node a bin"):
+    with pytest.raises(errors.InvalidParameter, match="one node a bin"):
         report.page(pages.kind("few"), graph=Graph.path(9))
 
 

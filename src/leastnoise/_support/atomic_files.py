@@ -48,12 +48,12 @@ def read(path: str | os.PathLike[str]) -> tuple[pa.Table, str, dict[str, Any]]:
         raise errors.NoSuchFile(f"There is no file {str(path)!r}. Check the path.")
     facts = _facts(path)
     if facts.pop("format") > FORMAT:
-        raise errors.NewerFormat(f"{str(path)!r} was written by a newer leastnoise. Upgrade: pip install -U leastnoise")
+        raise errors.NotOurs(f"{str(path)!r} was written by a newer leastnoise. Upgrade: pip install -U leastnoise")
     try:
         table = parquet.read(path, checksums=True)
-    except errors.UnpacksTooLarge:
+    except errors.NotOurs:
         raise
-    except (pa.ArrowException, OSError, errors.WrongColumnType, MemoryError):
+    except (pa.ArrowException, OSError, errors.WrongType, MemoryError):
         raise errors.NotOurs(f"{str(path)!r} is damaged: its pages do not check. {_WHOLE}") from None
     return table, facts.pop("what"), facts
 
@@ -86,7 +86,7 @@ def refuse_unknown(facts: dict[str, Any], known: set[str], path: str | os.PathLi
     """Refuse facts that this version does not know: guessing what they mean could mislead."""
     unknown = sorted(set(facts) - known)
     if unknown:
-        raise errors.NewerFormat(
+        raise errors.NotOurs(
             f"{os.fspath(path)!r} tells things that this version does not know ({', '.join(unknown)}). "
             "Upgrade: pip install -U leastnoise"
         )

@@ -48,8 +48,8 @@ def batches(path: str, columns: Iterable[str], *, checksums: bool) -> Iterator[p
         yield from file.iter_batches(batch_size=2**16, columns=list(columns))
 
 
-def too_large(limit: float) -> errors.UnpacksTooLarge:
-    return errors.UnpacksTooLarge(
+def too_large(limit: float) -> errors.NotOurs:
+    return errors.NotOurs(
         f"The file would unpack to more than {limit / 2**20:,.0f} MiB, far out of proportion to its size, so it is not "
         "read: it may be made to fill the memory. If it is honest, write it without compression and dictionaries."
     )
@@ -94,7 +94,7 @@ def _check_widths(fields: list[pa.Field], told: Any, limit: float) -> None:
     width = 0.0
     for field in fields:
         if pa.types.is_nested(field.type):
-            raise errors.WrongColumnType(f'column "{field.name}" holds {field.type}: one value a row is needed.')
+            raise errors.WrongType(f'column "{field.name}" holds {field.type}: one value a row is needed.')
         width += _width(field.type)
     groups = (told.row_group(number) for number in range(told.num_row_groups))
     if width * sum(max(group.num_rows, 0) for group in groups) > limit:

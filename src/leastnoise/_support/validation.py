@@ -81,7 +81,7 @@ def numbers(name: str, value: Numbers) -> Floats:
             f"{name} must be a number or an array of numbers. Got an array of {array.dtype} instead. {_cure(name)}"
         )
     if array.size == 0:
-        raise errors.EmptyArray(f"{name} is an empty array, so there is nothing to compute. {_cure(name)}")
+        raise errors.InvalidParameter(f"{name} is an empty array, so there is nothing to compute. {_cure(name)}")
     doubles = _array_to_doubles(name, array)
     _check(name, doubles)
     return doubles
@@ -93,7 +93,7 @@ def broadcast(**named: Floats) -> list[Floats]:
         return [np.array(array) for array in np.broadcast_arrays(*named.values())]
     except ValueError:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in named.items())
-        raise errors.ShapesDisagree(
+        raise errors.InvalidParameter(
             f"These shapes do not broadcast together: {shapes}. "
             "Give arrays of one shape, or single numbers beside one array."
         ) from None
@@ -104,7 +104,7 @@ def whole(name: str, value: object, *, least: int = 1) -> int:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise errors.WrongType(f"{name} must be a whole number. Got {_shown(value)} instead. {_cure(name)}")
     if value < least:
-        raise errors.NotPositive(f"{name} must be at least {least}. Got {value} instead. {_cure(name)}")
+        raise errors.InvalidParameter(f"{name} must be at least {least}. Got {value} instead. {_cure(name)}")
     return int(value)
 
 
@@ -128,7 +128,7 @@ def word(name: str, value: object, choices: Iterable[str]) -> str:
     choices = list(choices)
     if isinstance(value, str) and value in choices:
         return value
-    raise errors.UnknownWord.among(name, value, choices)
+    raise errors.InvalidParameter.among(name, value, choices)
 
 
 def _is_scalar(value: object) -> bool:
@@ -173,19 +173,19 @@ def _array_to_doubles(name: str, array: NDArray[np.generic]) -> Floats:
 
 
 def _check(name: str, values: Floats) -> None:
-    _refuse(name, values, ~np.isfinite(values), errors.NotFinite, "be finite")
+    _refuse(name, values, ~np.isfinite(values), errors.InvalidParameter, "be finite")
     if name == "epsilon":
-        _refuse(name, values, values < 0, errors.NegativeEpsilon, "be at least 0")
+        _refuse(name, values, values < 0, errors.InvalidParameter, "be at least 0")
     elif name == "delta":
-        _refuse(name, values, values == 0, errors.DeltaIsZero, "be above 0", _NO_GAUSSIAN)
-        _refuse(name, values, values < 0, errors.DeltaNotProbability, "be above 0")
-        _refuse(name, values, values >= 1, errors.DeltaNotProbability, "be below 1", _PROTECTS_NOBODY)
+        _refuse(name, values, values == 0, errors.InvalidParameter, "be above 0", _NO_GAUSSIAN)
+        _refuse(name, values, values < 0, errors.InvalidParameter, "be above 0")
+        _refuse(name, values, values >= 1, errors.InvalidParameter, "be below 1", _PROTECTS_NOBODY)
     elif name == "confidence":
-        _refuse(name, values, (values <= 0) | (values >= 1), errors.NotConfidence, "lie between 0 and 1")
+        _refuse(name, values, (values <= 0) | (values >= 1), errors.InvalidParameter, "lie between 0 and 1")
     elif name == "grid":
-        _refuse(name, values, values < 0, errors.NotPositive, "be at least 0")
+        _refuse(name, values, values < 0, errors.InvalidParameter, "be at least 0")
     else:
-        _refuse(name, values, values <= 0, errors.NotPositive, "be above 0")
+        _refuse(name, values, values <= 0, errors.InvalidParameter, "be above 0")
 
 
 _NO_GAUSSIAN = "No Gaussian noise, however large, gives delta = 0. Use Laplace noise, or say delta=1e-6."

@@ -255,7 +255,9 @@ def _pair(text: str) -> tuple[float, float]:
     try:
         low, high = (float(part) for part in parts)
     except ValueError:
-        raise errors.BadClip(f"--clip takes two numbers with a comma, such as 0,100. Got {text!r} instead.") from None
+        raise errors.InvalidParameter(
+            f"--clip takes two numbers with a comma, such as 0,100. Got {text!r} instead."
+        ) from None
     return low, high
 
 
@@ -304,5 +306,5 @@ def _public_column(path: str, name: str) -> list[Any]:
     if names is None:
         raise errors.FileProblem(f"The keys in {path!r} could not be read. Check that it is a whole file of its kind.")
     if found is None:
-        raise errors.UnknownColumn.among(name, names)
+        raise errors.UnknownColumn.among_columns(name, names)
     return found

@@ -119,7 +119,7 @@ def _silently(path: str, work: Callable[[], T], damage: str = DAMAGE) -> T:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return work()
-    except errors.UnpacksTooLarge:
+    except errors.NotOurs:
         raise
     except Exception:
         failed = errors.ReadingFailed(

@@ -225,7 +225,7 @@ def _declared(values: Any) -> NDArray[Any] | list[Any]:
         values = np.asarray(number)
     given = _array(values) if hasattr(values, "dtype") else _list(values)
     if len(given) == 0:
-        raise errors.EmptyArray("values is empty, so there is nothing to publish. Give at least one bin.")
+        raise errors.InvalidParameter("values is empty, so there is nothing to publish. Give at least one bin.")
     return given
 
 
@@ -237,7 +237,7 @@ def _array(values: Any) -> NDArray[Any]:
             "Say values.astype(np.int64) for counts, or np.float64 for anything else."
         )
     if given.ndim > 1:
-        raise errors.ShapesDisagree(
+        raise errors.InvalidParameter(
             f"values must be a vector. Got {given.ndim} dimensions instead: say values.ravel()."
         )
     return np.atleast_1d(given)

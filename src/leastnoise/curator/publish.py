@@ -89,7 +89,7 @@ def decide(query: Query, size: int, request: PrivacyRequest) -> charge.Charge[Re
     """The noise of `size` integers and its cost. Nothing is paid."""
     if query.sparse:
         if query.grid != 1:
-            raise errors.DomainTooLarge("Only whole counts have a sparse release. Use a smaller domain.")
+            raise errors.BadDomain("Only whole counts have a sparse release. Use a smaller domain.")
         request = request.with_threshold(
             "A domain this large is released sparsely, with Gaussian noise and a threshold"
         )

@@ -70,7 +70,7 @@ class PrivacyRequest:
         """The same for keys that nobody listed, which also needs a delta."""
         asked = self.with_threshold("Unknown keys are released with Gaussian noise and a threshold")
         if validation.is_zero(asked.delta):
-            raise errors.DeltaIsZero(
+            raise errors.InvalidParameter(
                 "Keys that nobody listed show with some small probability, so they need a delta above 0, such as "
                 "delta=1e-6. With delta = 0, list the keys."
             )

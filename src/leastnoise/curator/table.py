@@ -27,14 +27,10 @@ from leastnoise.curator.query import Kind, Query, expression
 from leastnoise.domain import Domain, IntegerRange, Lattice, Steps, counts_up, entries, product
 from leastnoise.errors import (
     BadDomain,
-    DomainTooLarge,
+    BadExpression,
     InvalidParameter,
     MissingParameter,
-    NotPositive,
-    NotRowWise,
     UnknownColumn,
-    UnknownWord,
-    WrongColumnType,
     WrongType,
 )
 from leastnoise.privacy import sensitivity as sensitivities
@@ -90,9 +86,9 @@ def check_names(by: Sequence[object]) -> None:
             )
 
 
-def exact_matches(column: str) -> WrongColumnType:
+def exact_matches(column: str) -> WrongType:
     """The error for whole-number keys of a column of real numbers."""
-    return WrongColumnType(
+    return WrongType(
         f'"{column}" holds real numbers, and keys that are whole numbers would count only the rows that are exactly '
         "equal to one. Cut it into bins, ln.domain.Edges((0.0, 10.0, 20.0)), or round it, "
         f"derive(whole=lambda rows: rows['{column}'].floor()). If it holds whole numbers alone (pandas makes them real "
@@ -151,11 +147,11 @@ class Table:
         rows, told = self.rows, list(self.rules)
         for name, given in columns.items():
             if name in self.unit:
-                raise NotRowWise(
+                raise BadExpression(
                     f'derive would replace the unit "{name}", and nobody would be protected. Use another name.'
                 )
             if name in dict(self.kernels):
-                raise NotRowWise(
+                raise BadExpression(
                     f'derive would replace "{name}", the weights of nearby nodes, and what replaced them might weigh '
                     "more than one row may. Use another name."
                 )
@@ -176,9 +172,9 @@ class Table:
         try:
             return expressions.read(rows, given, unit=self.unit, what=what)
         except UnknownColumn as error:
-            if error.column not in self.source.undeclared:
+            if error.value not in self.source.undeclared:
                 raise
-            untyped = undeclared(error.column)
+            untyped = undeclared(str(error.value))
         raise untyped
 
     def check(self) -> dict[str, int]:
@@ -214,9 +210,9 @@ class Table:
         function: Any = Nearest(nodes=nodes, within=float(within))
         if kernel_width is not None:
             if isinstance(spread, bool) or not isinstance(spread, int) or not 1 <= spread <= 64:
-                raise NotPositive(f"spread is a whole number of nodes from 1 to 64. Got {spread!r} instead.")
+                raise InvalidParameter(f"spread is a whole number of nodes from 1 to 64. Got {spread!r} instead.")
             if not NARROWEST <= kernel_width <= FARTHEST:
-                raise NotPositive(
+                raise InvalidParameter(
                     f"kernel_width is metres from {NARROWEST:g} to {FARTHEST:g}. Got {kernel_width!r} instead."
                 )
             function = Spread(
@@ -383,7 +379,7 @@ class Table:
                 f'histogram("{by[0]}", keys=range(number_of_nodes), max_rows=5).'
             )
         if keys.stop > 2**26:
-            raise DomainTooLarge(f"a histogram of kernel weights may have {2**26} nodes. Got {keys.stop} instead.")
+            raise BadDomain(f"a histogram of kernel weights may have {2**26} nodes. Got {keys.stop} instead.")
         limits = self._limits(None, by, max_rows, None, None)
         size = sensitivities.of_kernel(limits, neighbours=self.neighbours)
         domain = Domain(tuple(by), (IntegerRange(0, keys.stop),))
@@ -419,9 +415,7 @@ class Table:
         assert domain is not None
         ends = Clip.of(clip, self.rows[column].type())
         if domain.sparse or domain.size << ends.bits >= 2**62:
-            raise DomainTooLarge(
-                f"a {kind} may have {2**26} bins, and this domain has {domain.size}. Use coarser keys."
-            )
+            raise BadDomain(f"a {kind} may have {2**26} bins, and this domain has {domain.size}. Use coarser keys.")
         limits = self._limits(domain.size, names, *given)
         step = Fraction(ends.grid)
         if kind == "sum":
@@ -464,7 +458,7 @@ class Table:
 
     def _domain(self, by: Sequence[str], keys: Any, nulls: str) -> Domain | None:
         if nulls not in ("drop", "bin"):
-            raise UnknownWord.among("nulls", nulls, ["drop", "bin"])
+            raise InvalidParameter.among("nulls", nulls, ["drop", "bin"])
         for column in by:
             self._public(column)
         if len(set(by)) < len(by):
@@ -490,7 +484,7 @@ class Table:
             raise WrongType(f"a column is named by text, such as 'fare'. Got {type(column).__name__} instead.")
         if column not in self.door.given.schema():
             missing = column in self.source.undeclared
-            raise undeclared(column) if missing else UnknownColumn.among(column, self.columns)
+            raise undeclared(column) if missing else UnknownColumn.among_columns(column, self.columns)
 
     def _new(self, name: str, columns: Sequence[str]) -> None:
         """Refuse a name that an engine cannot tell from another column: to them Taxi and taxi are one."""
@@ -504,11 +498,11 @@ class Table:
     def _public(self, column: str) -> None:
         self._known(column)
         if column in self.unit:
-            raise NotRowWise(
+            raise BadExpression(
                 f'"{column}" names the unit itself, and its values must not be released. Use another column.'
             )
         if column in dict(self.kernels):
-            raise WrongColumnType(
+            raise WrongType(
                 f'"{column}" holds the weights of several nodes, which only a histogram of it alone adds up: '
                 f'histogram("{column}", keys=range(number_of_nodes), max_rows=5). For one node a row leave out '
                 "kernel_width."

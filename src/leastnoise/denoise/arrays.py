@@ -31,7 +31,7 @@ def given(y: Any, sigma: validation.Number, noise: Noise) -> tuple[Any, float, A
     if not xp.isdtype(y.dtype, "real floating"):
         raise errors.WrongType(f"y must hold real floating numbers. Got {y.dtype} instead: convert it first.")
     if math.prod(y.shape) == 0:
-        raise errors.EmptyArray(_EMPTY)
+        raise errors.InvalidParameter(_EMPTY)
     return y, level, xp
 
 
@@ -53,11 +53,13 @@ def on_host(y: Any) -> NDArray[Any]:
     if array.dtype.kind not in "iuf":
         raise errors.WrongType(f"y must be an array of numbers. Got an array of {array.dtype} instead.")
     if array.size == 0:
-        raise errors.EmptyArray(_EMPTY)
+        raise errors.InvalidParameter(_EMPTY)
     if array.dtype.kind != "f":
         array = array.astype(np.float64)
     if not np.isfinite(array).all():
-        raise errors.NotFinite("y holds NaN or infinity, which no noise of finite sigma makes. Drop those entries.")
+        raise errors.InvalidParameter(
+            "y holds NaN or infinity, which no noise of finite sigma makes. Drop those entries."
+        )
     return array
 
 
@@ -65,11 +67,11 @@ def companion(name: str, value: Any, y: Any, xp: Any) -> Any:
     """A public number, or an array of the shape of y, to be combined with y."""
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
         if not math.isfinite(value):
-            raise errors.NotFinite(f"{name} must be finite. Got {value} instead.")
+            raise errors.InvalidParameter(f"{name} must be finite. Got {value} instead.")
         return float(value)
     array = on_host(value).astype(y.dtype) if array_api_compat.is_numpy_namespace(xp) else value
     if getattr(array, "shape", None) != y.shape:
-        raise errors.ShapesDisagree(f"{name} must be a number or have the shape of y, {tuple(y.shape)}.")
+        raise errors.InvalidParameter(f"{name} must be a number or have the shape of y, {tuple(y.shape)}.")
     return array
 
 

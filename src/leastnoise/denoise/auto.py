@@ -83,7 +83,7 @@ def candidates(y: Floats, sigma: float, *, nonnegative: bool, effort: str, noise
     """What is worth trying on values without structure, by name."""
     support: Literal["real", "nonnegative"] = "nonnegative" if nonnegative else "real"
     made: dict[str, Estimate] = {}
-    with suppress(errors.NotConverged, errors.OutOfRange):
+    with suppress(errors.NotProved, errors.OutOfRange):
         made["empirical_bayes"] = empirical_bayes(y, sigma, support=support, noise=noise)
     if y.size >= 3:
         made["james_stein"] = james_stein(y, sigma, noise=noise)
@@ -116,7 +116,7 @@ def on_graph(
         tried["tree_wavelet"] = partial(tree_wavelet, y, sigma, graph=graph, threshold="sure", trees=5, noise=noise)
     made: dict[str, Estimate] = {}
     for name, attempt in tried.items():
-        with suppress(errors.NotConverged, errors.OutOfRange):
+        with suppress(errors.NotProved, errors.OutOfRange):
             made[name] = attempt()
     return made
 
@@ -142,7 +142,7 @@ def aggregate(
     heard = {"raw": raw(array, level, noise)} | {name: e for name, e in estimates.items() if e.risk is not None}
     for name, e in heard.items():
         if tuple(e.values.shape) != array.shape:
-            raise errors.ShapesDisagree(f"{name} has the shape {tuple(e.values.shape)}, and y {array.shape}.")
+            raise errors.InvalidParameter(f"{name} has the shape {tuple(e.values.shape)}, and y {array.shape}.")
     heard = {name: e for name, e in heard.items() if e.method in SAFE or _lead(e, heard["raw"]) > GATE}
     residual = np.stack([(array - e.values).ravel() for e in heard.values()])
     products = residual @ residual.T

@@ -99,7 +99,7 @@ class Fitted(NamedTuple):
 def _bounds(support: Any, integers: bool) -> Bounds:
     if isinstance(support, str):
         if support not in ("real", "nonnegative"):
-            raise errors.UnknownWord.among("support", support, ("real", "nonnegative"))
+            raise errors.InvalidParameter.among("support", support, ("real", "nonnegative"))
         return (0.0, math.inf) if support == "nonnegative" else (-math.inf, math.inf)
     try:
         low, high = (float(bound) for bound in support)
@@ -108,7 +108,7 @@ def _bounds(support: Any, integers: bool) -> Bounds:
     if integers:
         low, high = np.ceil(low), np.floor(high)
     if not low < high:
-        raise errors.BadClip(f"support must be (low, high) with low < high. Got {support} instead.")
+        raise errors.InvalidParameter(f"support must be (low, high) with low < high. Got {support} instead.")
     return float(low), float(high)
 
 

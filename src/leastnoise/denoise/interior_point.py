@@ -56,7 +56,7 @@ def maximise_likelihood(kernel: Kernel, counts: Floats, tolerance: float) -> Sol
         w = w + _room(w, dw) * dw
         z = z + _room(z, dz) * dz
     if not gap <= max(LOOSE, tolerance):
-        raise errors.NotConverged(
+        raise errors.NotProved(
             f"The prior was not found to the accuracy needed: {gap:.1e} nats a value after {LIMIT} steps. This should "
             "not happen with finite values; scale them to a common size, or use soft_threshold."
         )

@@ -87,7 +87,9 @@ def james_stein_risk(*, bins: int, sigma: Number, prior_std: Number) -> float:
     """
     d, s, w = _three(bins, sigma, prior_std)
     if d < 3:
-        raise errors.TooFewBins(f"James-Stein needs 3 bins or more; there are {d}. Below that its risk is infinite.")
+        raise errors.InvalidParameter(
+            f"James-Stein needs 3 bins or more; there are {d}. Below that its risk is infinite."
+        )
     return d * s**2 * (1 - (d - 2) / d * s**2 / (w**2 + s**2))
 
 

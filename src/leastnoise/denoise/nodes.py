@@ -23,7 +23,7 @@ def given_on_graph(y: Any, sigma: validation.Number, noise: Noise, graph: Graph)
             "Graph.path(n), Graph.grid(shape), Graph.from_edges, from_networkx or from_parquet."
         )
     if graph.size != array.size:
-        raise errors.ShapesDisagree(
+        raise errors.InvalidParameter(
             f"the graph has {graph.size:,} nodes, and there are {array.size:,} values. Give one value for each node, "
             "in the order of the nodes."
         )

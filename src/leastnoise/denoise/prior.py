@@ -97,7 +97,7 @@ def posterior_mean(
         assert log_density is not None
         first = y if start is None else on_host(start).astype(np.float64)
         if first.shape != y.shape:
-            raise errors.ShapesDisagree(f"start must have the shape of y, {y.shape}. Got {first.shape} instead.")
+            raise errors.InvalidParameter(f"start must have the shape of y, {y.shape}. Got {first.shape} instead.")
         values, variance, facts = sample_posterior(
             y, sigma, log_density, noise=noise, start=first, chains=chains, draws=draws, seed=seed
         )
@@ -122,14 +122,14 @@ def _weighted(y: Floats, sigma: float, samples: Any, noise: Noise) -> tuple[Floa
     """Self-normalised importance weights."""
     drawn = on_host(samples).astype(np.float64)
     if drawn.shape[1:] != y.shape:
-        raise errors.ShapesDisagree(f"samples must be rows of the shape of y, {y.shape}. Got {drawn.shape} instead.")
+        raise errors.InvalidParameter(f"samples must be rows of the shape of y, {y.shape}. Got {drawn.shape} instead.")
     rows = drawn.reshape(len(drawn), -1)
     log_weight = log_likelihood(rows - y.ravel(), sigma, noise).sum(axis=1)
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
     effective = float(1 / (weight @ weight))
     if effective < ENOUGH:
-        raise errors.NotConverged(
+        raise errors.NotProved(
             f"Of {len(rows):,} samples of the prior only {effective:.1f} count near y, and the mean of so few is no "
             f"answer. Give more samples (at least {ENOUGH:.0f} must count), or the prior's log_density."
         )
@@ -143,7 +143,7 @@ def _by_quadrature(
 ) -> tuple[Floats, Floats, dict[str, Any]]:
     low, high = support
     if not low < high:
-        raise errors.BadClip(f"support must be (low, high) with low < high. Got {support} instead.")
+        raise errors.InvalidParameter(f"support must be (low, high) with low < high. Got {support} instead.")
     flat = y.ravel()
     mean, variance = np.empty_like(flat), np.empty_like(flat)
     for begin in range(0, flat.size, _ROWS):
@@ -165,7 +165,7 @@ def _refined(
         todo = todo[~(off.max(axis=0) < 1e-5)]
         if not todo.size:
             return moments[0], moments[1]
-    raise errors.NotConverged(
+    raise errors.NotProved(
         "The quadrature does not settle: the prior is far from y, or narrower than the noise by far. Say where it "
         "lives with support=(low, high)."
     )
@@ -196,7 +196,7 @@ def _moments(
             step = np.log(np.abs(length))[:, None] + np.log(np.tile(weight, panels) / (2 * panels))
         prior = np.asarray(log_density(f), dtype=np.float64)
         if prior.shape != f.shape:
-            raise errors.ShapesDisagree("A separable log_density must return one number for each value it is given.")
+            raise errors.InvalidParameter("A separable log_density must return one number for each value it is given.")
         points.append(f)
         mass.append(prior + log_likelihood(y[:, None] - f, sigma, noise) + step)
     f, log_mass = np.hstack(points), np.hstack(mass)

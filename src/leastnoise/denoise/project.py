@@ -75,10 +75,10 @@ def consistent(
     y, sigma = given_on_host(y, sigma, noise)
     a = csr_array(matrix, dtype=np.float64)
     if y.ndim != 1 or a.ndim != 2 or a.shape[1] != y.size:
-        raise errors.ShapesDisagree(f"matrix must have a column for each of the {y.size:,} values of a vector y.")
+        raise errors.InvalidParameter(f"matrix must have a column for each of the {y.size:,} values of a vector y.")
     v = _spread(variances, y.size, "variances")
     if not (v > 0).all():
-        raise errors.NotPositive("variances must be above 0: a value without noise needs no correction.")
+        raise errors.InvalidParameter("variances must be above 0: a value without noise needs no correction.")
     target = _spread(totals, a.shape[0], "totals")
     scaled = a.multiply(v).tocsr()
     try:
@@ -86,7 +86,7 @@ def consistent(
         if not np.allclose(a @ (y - scaled.T @ push), target, atol=1e-6 * (1 + np.abs(target).max())):
             raise RuntimeError
     except RuntimeError:
-        raise errors.DependentSums(
+        raise errors.InvalidParameter(
             "Some rows of matrix repeat or contradict others, so there is no one answer. Drop the rows that follow "
             "from the rest."
         ) from None
@@ -118,7 +118,7 @@ def isotonic(y: Any, sigma: Number, *, increasing: bool = True, noise: Noise = "
 
     y, sigma = given_on_host(y, sigma, noise)
     if y.ndim != 1:
-        raise errors.ShapesDisagree(f"y must be a sequence. Got {y.ndim} dimensions instead: say y.ravel().")
+        raise errors.InvalidParameter(f"y must be a sequence. Got {y.ndim} dimensions instead: say y.ravel().")
     made = isotonic_regression(y, increasing=increasing)
     values = np.asarray(made.x)
     moved, levels = float(((values - y) ** 2).sum()), float(len(made.blocks) - 1)
@@ -213,7 +213,7 @@ def _size(onto: str, radius: Number | None, total: Number | None) -> float | Non
         raise errors.MissingParameter(f'onto="{onto}" needs {name}: say project(..., onto="{onto}", {name}=100).')
     if onto == "total":
         if not math.isfinite(value):
-            raise errors.NotFinite("total must be finite.")
+            raise errors.InvalidParameter("total must be finite.")
         return float(value)
     return validation.number(name, value)
 
@@ -221,7 +221,9 @@ def _size(onto: str, radius: Number | None, total: Number | None) -> float | Non
 def _spread(value: Any, length: int, name: str) -> Any:
     array = np.asarray(value, dtype=np.float64)
     if array.shape not in ((), (length,)):
-        raise errors.ShapesDisagree(f"{name} must be a number or {length:,} of them. Got shape {array.shape} instead.")
+        raise errors.InvalidParameter(
+            f"{name} must be a number or {length:,} of them. Got shape {array.shape} instead."
+        )
     return np.broadcast_to(array, (length,))
 
 

@@ -52,7 +52,7 @@ def james_stein(
         validation.word("toward", toward, ("mean",))
     lost = 3 if to_mean else 2
     if d <= lost:
-        raise errors.TooFewBins(
+        raise errors.InvalidParameter(
             f"James-Stein needs {lost + 1} bins or more{' toward the mean' if to_mean else ''}; there are {d}. With "
             "fewer no rule improves on the raw values for every truth. Keep them, or say gaussian_prior(prior_std=...)."
         )

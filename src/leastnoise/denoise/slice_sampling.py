@@ -61,7 +61,7 @@ def sample_posterior(
                     advance(1)
     r_hat, effective = diagnose(kept)
     if r_hat > MIXED or effective < ENOUGH:
-        raise errors.NotConverged(
+        raise errors.NotProved(
             f"The chains have not mixed: R-hat {r_hat:.3f} (at most {MIXED} is fine), {effective:.0f} effective draws "
             f"(at least {ENOUGH:.0f}). Say draws={8 * draws}, or separable=True if the prior's bins are independent."
         )

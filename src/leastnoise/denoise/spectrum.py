@@ -102,7 +102,7 @@ def _lanczos(y: Floats, graph: Graph, seed: int) -> Spectrum:
         system = (eye_array(graph.size, format="csr") + p * matrix).tocsr()
         found, failed = cg(system, centred, rtol=PRECISION, maxiter=20_000, M=diags_array(1 / system.diagonal()))
         if failed:
-            raise errors.NotConverged(f"(1 + {p:.3g} L) b = y was not solved. Say a smaller penalty.")
+            raise errors.NotProved(f"(1 + {p:.3g} L) b = y was not solved. Say a smaller penalty.")
         return np.asarray((found + mean).reshape(y.shape))
 
     return Spectrum(theta, energy, theta_trace, mass, components, solve)

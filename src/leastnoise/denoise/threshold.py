@@ -58,7 +58,7 @@ def hard_threshold(
     """
     y, sigma, xp = given(y, sigma, noise)
     if threshold == "sure":
-        raise errors.UnknownWord(
+        raise errors.InvalidParameter(
             'threshold="sure" needs an unbiased risk, which the hard threshold does not have: it jumps. '
             'Say soft_threshold(threshold="sure"), or give a number here.'
         )

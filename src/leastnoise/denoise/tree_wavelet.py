@@ -60,7 +60,7 @@ def tree_wavelet(
     validation.word("tree", tree, KINDS)
     count = 1 if is_forest(graph) else validation.whole("trees", trees)
     if hard and threshold == "sure":
-        raise errors.UnknownWord(
+        raise errors.InvalidParameter(
             'threshold="sure" needs an unbiased risk, which the hard threshold does not have: it jumps. '
             "Leave out hard=True, or give a number."
         )

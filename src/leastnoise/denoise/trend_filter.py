@@ -76,7 +76,7 @@ def trend_filter(
         facts |= {"penalty": made.penalty, "chosen": "given"}
     facts |= {"gap": made.gap, "iterations": made.iterations}
     if order and made.gap > problem.tolerance:
-        raise errors.NotConverged(
+        raise errors.NotProved(
             f"after {made.iterations:,} iterations the trend filter of order {order} at penalty {made.penalty:.4g} may "
             f"still be {made.gap:.1e} above the least objective, as a part of it, and {problem.tolerance:.1e} was "
             f"asked for. Say tolerance={2 * made.gap:.0e} to accept that, or order=0, which is exact."
@@ -122,9 +122,9 @@ class Problem:
         if not isinstance(graph, Graph):
             raise errors.WrongType(f"graph must be a Graph, such as Graph.path({y.size}). Got {type(graph).__name__}.")
         if order not in (0, 1, 2) or isinstance(order, bool):
-            raise errors.UnknownWord(f"order must be 0, 1 or 2. Got {order!r} instead.")
+            raise errors.InvalidParameter(f"order must be 0, 1 or 2. Got {order!r} instead.")
         if y.size != graph.size:
-            raise errors.ShapesDisagree(
+            raise errors.InvalidParameter(
                 f"y has {y.size:,} values and the graph {graph.size:,} nodes: trend filtering needs one value a node."
             )
         self.y, self.sigma, self.graph, self.order, self.noise = y, sigma, graph, order, noise
@@ -139,7 +139,7 @@ class Problem:
             return search(fit, self.y, self.sigma, self.order, self.top())
         chosen = sorted((_penalty(one) for one in penalties), reverse=True)  # type: ignore[union-attr]
         if not chosen:
-            raise errors.EmptyArray("penalty is an empty sequence: give at least one penalty to choose from.")
+            raise errors.InvalidParameter("penalty is an empty sequence: give at least one penalty to choose from.")
         return follow(fit, self.y, self.sigma, self.order, chosen)
 
     def top(self) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Protocol, runtime_checkable
 
-from leastnoise.errors import BadDomain, DomainTooLarge, NotFinite, WrongType
+from leastnoise.errors import BadDomain, InvalidParameter, WrongType
 
 LARGEST = 2**64
 
@@ -106,7 +106,7 @@ class IntegerRange:
                 f"the range from {self.start} to {self.stop} by {self.step} has no member. Say start < stop, step >= 1."
             )
         if not (self.start >= -(2**62) and self.stop <= 2**62):
-            raise DomainTooLarge("integer ranges end at 2^62 on both sides. Use a smaller range.")
+            raise BadDomain("integer ranges end at 2^62 on both sides. Use a smaller range.")
 
     @property
     def size(self) -> int:
@@ -129,7 +129,7 @@ class Edges:
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", tuple(float(edge) for edge in self.edges))
         if any(not math.isfinite(edge) for edge in self.edges):
-            raise NotFinite("edges must be finite: a public bin has public ends. Replace NaN and infinities.")
+            raise InvalidParameter("edges must be finite: a public bin has public ends. Replace NaN and infinities.")
         if len(self.edges) < 2 or any(b <= a for a, b in zip(self.edges, self.edges[1:], strict=False)):
             raise BadDomain("edges must be two or more increasing numbers. Sort them and give each once.")
 

@@ -17,7 +17,7 @@ from leastnoise.domain.axes import (
     OrNull,
     _plain,
 )
-from leastnoise.errors import BadDomain, DomainTooLarge, WrongType
+from leastnoise.errors import BadDomain, WrongType
 
 DENSE = 2**26  # a vector of this many integers is half a gigabyte; larger domains are kept sparse
 
@@ -31,7 +31,7 @@ class Domain:
 
     def __post_init__(self) -> None:
         if self.size > LARGEST:
-            raise DomainTooLarge(
+            raise BadDomain(
                 f"the domain has {self.size:.3g} bins, and an index holds 2^64. Use fewer, coarser keys, or keys=None."
             )
 

@@ -54,7 +54,7 @@ def read_edges(
     for side, end in enumerate(ends):
         column = _names(table, end, path)
         if pa.types.is_integer(column.type) != pa.types.is_integer(names.type):
-            raise errors.WrongColumnType(
+            raise errors.WrongType(
                 f'column "{end}" of {_shown(path)} holds {column.type}, and the nodes are named by {names.type}. '
                 "Write both as whole numbers or both as strings."
             )
@@ -85,10 +85,10 @@ def _read(path: Path, columns: list[str]) -> pa.Table:
     present = _columns(path)
     for column in columns:
         if column not in present:
-            raise errors.UnknownColumn.among(column, present)
+            raise errors.UnknownColumn.among_columns(column, present)
     try:
         return parquet.read(path, columns)
-    except errors.UnpacksTooLarge:
+    except errors.NotOurs:
         raise
     except (OSError, pa.ArrowException):
         raise errors.FileProblem(f"{_shown(path)} could not be read: it may be damaged or cut short.") from None
@@ -104,7 +104,7 @@ def _names(table: pa.Table, column: str, path: Path) -> Any:
     whole = pa.types.is_integer(values.type)
     text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
     if not (whole or text):
-        raise errors.WrongColumnType(
+        raise errors.WrongType(
             f'column "{column}" of {_shown(path)} holds {values.type}; nodes are named by whole numbers or strings.'
         )
     if values.null_count:
@@ -112,7 +112,7 @@ def _names(table: pa.Table, column: str, path: Path) -> Any:
     try:
         return values.cast(pa.int64() if whole else pa.large_string()).combine_chunks()
     except pa.ArrowInvalid:
-        raise errors.WrongColumnType(f'column "{column}" of {_shown(path)} holds numbers beyond 2^63.') from None
+        raise errors.WrongType(f'column "{column}" of {_shown(path)} holds numbers beyond 2^63.') from None
 
 
 def _floats(table: pa.Table, column: str, path: Path) -> NDArray[np.float64]:
@@ -122,7 +122,7 @@ def _floats(table: pa.Table, column: str, path: Path) -> NDArray[np.float64]:
     try:
         return np.asarray(table[column].cast(pa.float64()).to_numpy(), dtype=np.float64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise errors.WrongColumnType(f'column "{column}" of {_shown(path)} does not hold numbers.') from None
+        raise errors.WrongType(f'column "{column}" of {_shown(path)} does not hold numbers.') from None
 
 
 def _shown(path: Path) -> str:

@@ -74,7 +74,7 @@ class Graph:
         merged = np.stack([code // max(size, 1), code % max(size, 1)], axis=1).astype(np.int32)
         total = None if heavy is None else np.bincount(where, heavy[proper], len(code)).astype(np.float64)
         if total is not None and not np.isfinite(total).all():
-            raise errors.NotFinite("weights of parallel edges add up to more than a double holds.")
+            raise errors.InvalidParameter("weights of parallel edges add up to more than a double holds.")
         return cls(size, merged, total, where_nodes_are)
 
     @classmethod
@@ -124,9 +124,9 @@ class Graph:
         validation.word("on", on, ("earth", "plane"))
         where = np.array(points, dtype=np.float64)
         if where.ndim != 2 or not len(where) or (on == "earth" and where.shape[1] != 2):
-            raise errors.ShapesDisagree('points must be an array n by 2 (n by anything with on="plane").')
+            raise errors.InvalidParameter('points must be an array n by 2 (n by anything with on="plane").')
         if not np.isfinite(where).all():
-            raise errors.NotFinite("points hold NaN or infinity.")
+            raise errors.InvalidParameter("points hold NaN or infinity.")
         size = len(where)
         count = min(validation.whole("k", k), size - 1)
         flat = places.sphere(where[:, 0], where[:, 1]) if on == "earth" else where
@@ -226,7 +226,7 @@ class Graph:
         reach = validation.number("within", within)
         where = np.asarray(points)
         if where.ndim != 2 or where.shape[1] != 2 or where.dtype.kind not in "iuf":
-            raise errors.ShapesDisagree("points must be an array n by 2: longitude and latitude.")
+            raise errors.InvalidParameter("points must be an array n by 2: longitude and latitude.")
         return places.nearest(self.coordinates, where, reach)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -240,7 +240,7 @@ class Graph:
 
 def _fits(size: int) -> None:
     if size >= 2**31:
-        raise errors.DomainTooLarge(f"a graph may have at most {2**31 - 1:,} nodes. Got {size:,} instead.")
+        raise errors.BadDomain(f"a graph may have at most {2**31 - 1:,} nodes. Got {size:,} instead.")
 
 
 def _pairs(size: int, edges: Any) -> NDArray[np.int64]:
@@ -252,7 +252,7 @@ def _pairs(size: int, edges: Any) -> NDArray[np.int64]:
 def _named(size: int, pairs: NDArray[Any]) -> None:
     """Refuse edges that are no pairs of the graph's nodes."""
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
-        raise errors.NotPositive(f"a graph needs a whole number of nodes above zero. Got {size!r} instead.")
+        raise errors.InvalidParameter(f"a graph needs a whole number of nodes above zero. Got {size!r} instead.")
     _fits(int(size))
     if pairs.size == 0:
         return
@@ -282,9 +282,11 @@ def _weights(weights: Any, count: int) -> Floats | None:
         return None
     heavy = np.asarray(weights, dtype=np.float64)
     if heavy.shape != (count,):
-        raise errors.ShapesDisagree(f"weights must be one number for each of the {count:,} edges.")
+        raise errors.InvalidParameter(f"weights must be one number for each of the {count:,} edges.")
     if not (np.isfinite(heavy) & (heavy > 0)).all():
-        raise errors.NotPositive("weights of edges must be finite and above zero. Leave out edges that mean nothing.")
+        raise errors.InvalidParameter(
+            "weights of edges must be finite and above zero. Leave out edges that mean nothing."
+        )
     return heavy
 
 
@@ -293,9 +295,9 @@ def _places(coordinates: Any, size: int) -> Floats | None:
         return None
     where = np.array(coordinates, dtype=np.float64)
     if where.shape != (size, 2):
-        raise errors.ShapesDisagree(f"coordinates must be an array {size:,} by 2: one place for each node.")
+        raise errors.InvalidParameter(f"coordinates must be an array {size:,} by 2: one place for each node.")
     if not np.isfinite(where).all():
-        raise errors.NotFinite("coordinates hold NaN or infinity.")
+        raise errors.InvalidParameter("coordinates hold NaN or infinity.")
     return where
 
 

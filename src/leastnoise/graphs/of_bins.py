@@ -71,7 +71,7 @@ def _from_files(edges: files.Path, nodes: files.Path | None, keys: list[int | st
     names, points = (bins, None) if nodes is None else files.read_nodes(nodes, "id", None)
     pairs, _ = files.read_edges(edges, ("u", "v"), None, names)
     if pa.types.is_integer(names.type) != pa.types.is_integer(bins.type):
-        raise errors.WrongColumnType(f"the bins are named by {bins.type} and the nodes by {names.type}.")
+        raise errors.WrongType(f"the bins are named by {bins.type} and the nodes by {names.type}.")
     place = pc.index_in(bins, value_set=names)
     if place.null_count:
         lost = bins.filter(pc.is_null(place))

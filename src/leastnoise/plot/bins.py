@@ -166,7 +166,7 @@ def _steps(
 
 def _image(values: Floats, plane: labels.Plane, told: str, title: str, ax: Axes | None, of: Any) -> Axes:
     if values.size != plane.rows * plane.columns:
-        raise errors.ShapesDisagree(f"{values.size:,} values do not fill {plane.rows:,} by {plane.columns:,} cells.")
+        raise errors.InvalidParameter(f"{values.size:,} values do not fill {plane.rows:,} by {plane.columns:,} cells.")
     ax = canvas.axes(ax, 6.0, 5.0)
     colours = maps.scale([values], signed=None)
     picture = ax.imshow(

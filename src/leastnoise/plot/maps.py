@@ -129,7 +129,7 @@ def _values(of: Any, graph: Graph) -> Floats:
         of = of.to_arrow()["value"].to_numpy()
     values = np.asarray(getattr(of, "values", of), dtype=float).ravel()
     if values.size != graph.size:
-        raise errors.ShapesDisagree(f"The graph has {graph.size:,} nodes and there are {values.size:,} values.")
+        raise errors.InvalidParameter(f"The graph has {graph.size:,} nodes and there are {values.size:,} values.")
     return values
 
 
@@ -154,7 +154,7 @@ def _panels(ax: Any, count: int, places: Floats, aspect: float) -> list[Axes]:
         return list(figure.subplots(1, count, squeeze=False)[0])
     given = list(ax) if isinstance(ax, (list, tuple, np.ndarray)) else [ax]
     if len(given) != count:
-        raise errors.ShapesDisagree(f"{count} panels need as many Axes. Got {len(given)} instead.")
+        raise errors.InvalidParameter(f"{count} panels need as many Axes. Got {len(given)} instead.")
     return given
 
 

@@ -28,11 +28,11 @@ def classical_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0
     """
     epsilon, delta, sensitivity = _three(epsilon, delta, sensitivity)
     if epsilon == 0:
-        raise errors.OutsideTheorem(
+        raise errors.InvalidParameter(
             "The classical formula divides by epsilon, so there is none at epsilon = 0. Use ln.sigma(epsilon=0, ...)."
         )
     if epsilon >= 1 and not extrapolate:
-        raise errors.OutsideTheorem(
+        raise errors.InvalidParameter(
             f"The classical formula is a theorem for epsilon < 1 only; at epsilon = {epsilon:g} it may promise what "
             "it does not keep. Use ln.sigma, which is exact for every epsilon, or extrapolate=True for a plot."
         )
@@ -77,7 +77,7 @@ def zcdp_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0) -> 
     """
     epsilon, delta, sensitivity = _three(epsilon, delta, sensitivity)
     if epsilon == 0:
-        raise errors.OutsideTheorem("The zCDP route has no answer at epsilon = 0. Use ln.sigma(epsilon=0, ...).")
+        raise errors.InvalidParameter("The zCDP route has no answer at epsilon = 0. Use ln.sigma(epsilon=0, ...).")
     tail = math.log(1 / delta)
     root = epsilon / (math.sqrt(tail + epsilon) + math.sqrt(tail))  # sqrt(rho), without cancellation
     return sensitivity / (math.sqrt(2) * root)
@@ -90,7 +90,7 @@ def renyi_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0) ->
     """
     epsilon, delta, sensitivity = _three(epsilon, delta, sensitivity)
     if epsilon < LEAST_RENYI_EPSILON:  # rho would underflow
-        raise errors.OutsideTheorem("The Renyi route has no answer below epsilon = 1e-100. Use ln.sigma, which has.")
+        raise errors.InvalidParameter("The Renyi route has no answer below epsilon = 1e-100. Use ln.sigma, which has.")
 
     def excess(log_sigma: float) -> float:
         return _renyi_log_delta(epsilon, math.exp(-2 * log_sigma) / 2) - math.log(delta)
@@ -104,7 +104,7 @@ def laplace_scale(*, epsilon: Number, l1_sensitivity: Number = 1.0) -> float:
     epsilon = validation.number("epsilon", epsilon)
     l1 = validation.number("l1_sensitivity", l1_sensitivity)
     if epsilon == 0:
-        raise errors.OutsideTheorem(
+        raise errors.InvalidParameter(
             "Laplace noise needs epsilon > 0: at epsilon = 0 nothing about the data may be published."
         )
     with proof.precision(128):

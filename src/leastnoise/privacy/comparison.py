@@ -56,7 +56,7 @@ class Comparison:
         for row in self.rows:
             if row.mechanism == mechanism:
                 return row
-        raise errors.UnknownWord.among("mechanism", mechanism, [row.mechanism for row in self.rows])
+        raise errors.InvalidParameter.among("mechanism", mechanism, [row.mechanism for row in self.rows])
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as plain dictionaries, ready for a data frame."""

@@ -41,7 +41,7 @@ def compose(*guarantees: Guarantee, delta: Number | None = None) -> Guarantee:
             )
     neighbours = {part.neighbours for part in guarantees}
     if len(neighbours) > 1:
-        raise errors.NeighboursDiffer(
+        raise errors.InvalidParameter(
             'Guarantees for "add-remove" and "replace" neighbours protect different changes, so their sum promises '
             "neither. Make all releases with the same neighbours=."
         )
@@ -65,7 +65,7 @@ def compose(*guarantees: Guarantee, delta: Number | None = None) -> Guarantee:
 def _mixed_epsilon(pure: list[PureDP], approx: list[ApproxDP], gaussian: list[GaussianDP], delta: float) -> float:
     spent = _any_of(approx) if approx else 0.0
     if spent > delta:
-        raise errors.NoConversion(
+        raise errors.InvalidParameter(
             f"The approximate parts spend delta = {spent:.6g} together, more than the total delta = {delta:g} asked "
             f"for. Ask for delta > {spent!r}."
         )
@@ -84,7 +84,7 @@ def _mixed_epsilon(pure: list[PureDP], approx: list[ApproxDP], gaussian: list[Ga
             routes.append(_sum_up([*pures, *others, _epsilon_of(mus, left)]))
         routes.append(_sum_up([*others, _epsilon_of([*mus, *as_mu], left)]))
     if not routes:
-        raise errors.NoConversion(
+        raise errors.InvalidParameter(
             f"The approximate parts spend all of delta = {delta:g}, so none is left for the Gaussian ones. "
             "Ask for a larger total delta."
         )

@@ -117,7 +117,7 @@ class ApproxDP:
         return _discrete_tradeoff(self.epsilon, self.delta, false_alarm)
 
     def to_pure(self) -> PureDP:
-        raise errors.NoConversion(
+        raise errors.InvalidParameter(
             f"(epsilon, delta)-DP with delta = {self.delta:g} may publish everything with that probability, which no "
             "epsilon alone allows. Release with Laplace noise (delta = 0) to have PureDP."
         )
@@ -126,14 +126,14 @@ class ApproxDP:
         """The same epsilon at this delta, if it is no smaller than ours."""
         delta = validation.number("delta", delta)
         if delta < self.delta:
-            raise errors.NoConversion(
+            raise errors.InvalidParameter(
                 f"A guarantee with delta = {self.delta:g} says nothing about the smaller delta = {delta:g}. "
                 f"Ask for delta >= {self.delta!r}, or release at the smaller delta."
             )
         return ApproxDP(self.epsilon, delta, self.neighbours)
 
     def to_gaussian(self) -> GaussianDP:
-        raise errors.NoConversion(
+        raise errors.InvalidParameter(
             "ApproxDP implies no GaussianDP: with probability delta it may publish everything, and no finite mu "
             "allows that. Keep the GaussianDP(mu = sensitivity/sigma) of the release itself and compose that."
         )
@@ -209,7 +209,7 @@ class GaussianDP:
         return self.loss_at_least(epsilon) <= validation.number("delta", delta)
 
     def to_pure(self) -> PureDP:
-        raise errors.NoConversion(
+        raise errors.InvalidParameter(
             "Gaussian noise is not epsilon-DP for any epsilon: its privacy loss has no upper end. Ask for "
             "to_approx(delta=1e-6), or release with Laplace noise to have PureDP."
         )

@@ -96,7 +96,7 @@ def choose(
         return gaussian
     try:
         laplace = _laplace(facts, ask, "")
-    except errors.GridTooFine:  # an L1 so large would not have won
+    except errors.OutOfRange:  # an L1 so large would not have won
         return gaussian
     return _lesser(gaussian, laplace)
 
@@ -232,7 +232,7 @@ def _loose_l1(facts: _Facts) -> float:
 
 def _check_size(scale: float, grid: float, most: float) -> None:
     if scale / grid > most:
-        raise errors.GridTooFine(
+        raise errors.OutOfRange(
             f"The noise has scale {scale:.3g}, more than 2^{math.log2(most):.0f} steps of the grid {grid:g}: too large "
             "for exact 64-bit arithmetic. Allow more epsilon, or publish in larger units."
         )

@@ -73,7 +73,7 @@ def _choose(epsilon: float, delta: float, limits: Limits, replace: bool) -> Thre
     while ask.best(high, floor)[1] > 0:
         high *= 2
         if high > 2**50:
-            raise errors.GridTooFine(
+            raise errors.OutOfRange(
                 "The threshold for unknown bins would pass 2^50. Allow more epsilon or delta, or fewer rows a person."
             )
     low = high // 2
@@ -110,7 +110,7 @@ def within_chance(*, limits: Limits, sigma: float, chance: float, neighbours: Ne
     while not enough(high):
         high *= 2
         if high > 2**50:
-            raise errors.GridTooFine("The threshold for unknown bins would pass 2^50. Take a larger share.")
+            raise errors.OutOfRange("The threshold for unknown bins would pass 2^50. Take a larger share.")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2

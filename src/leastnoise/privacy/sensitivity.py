@@ -19,7 +19,7 @@ from fractions import Fraction
 from numbers import Integral
 from typing import Literal
 
-from leastnoise.errors import ContributionUnbounded, NotPositive, UnknownWord, WrongType
+from leastnoise.errors import ContributionUnbounded, InvalidParameter, WrongType
 
 Neighbours = Literal["add-remove", "replace"]
 NEIGHBOURS: tuple[Neighbours, ...] = ("add-remove", "replace")
@@ -150,7 +150,7 @@ def check_neighbours(word: str) -> Neighbours:
     for choice in NEIGHBOURS:
         if word == choice:
             return choice
-    raise UnknownWord.among("neighbours", word, NEIGHBOURS)
+    raise InvalidParameter.among("neighbours", word, NEIGHBOURS)
 
 
 def float_up(value: Fraction) -> float:
@@ -180,7 +180,7 @@ def _checked(name: str, value: int | None) -> int | None:
         raise WrongType(f"{name} must be a whole number. Got {value!r} instead.")
     value = int(value)
     if not 1 <= value <= LARGEST_LIMIT:
-        raise NotPositive(
+        raise InvalidParameter(
             f"{name} must be at least 1 and at most {LARGEST_LIMIT}: with no row kept there is "
             "nothing to release. "
             f"Got {value} instead. Say {name}=1 for the least noise."

@@ -108,7 +108,7 @@ class Estimate(Frames, Views):
         """
         confidence = validation.number("confidence", confidence)
         if self.posterior_std is None:
-            raise errors.NoInterval(
+            raise errors.InvalidParameter(
                 f"{self.method} has no interval that holds whatever the truth is: denoising trades a known error for "
                 "an unknown bias. Use the release's own: release.interval(0.95)."
             )
@@ -190,7 +190,7 @@ class Estimate(Frames, Views):
         facts["domain"] = read_domain(facts["domain"], table)
         values, noisy = (np.array(table[name]).reshape(shape) for name in _OURS)
         if facts["domain"] is not None and facts["domain"].size != values.size:
-            raise errors.ShapesDisagree(f"{facts['domain'].size} bins cannot have {values.size} values.")
+            raise errors.InvalidParameter(f"{facts['domain'].size} bins cannot have {values.size} values.")
         return cls(values=values, noisy=noisy, judge=lambda: judged, **facts)
 
 

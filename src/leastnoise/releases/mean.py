@@ -129,7 +129,7 @@ class MeanRelease(Frames, Views):
     def overall(self, confidence: Number = 0.95) -> Overall:
         """The mean over all bins, each row counting alike, with an interval: sum and count enclosed separately."""
         if self.domain is None and self.bins > 1:
-            raise errors.ShapesDisagree("The components of a vector's mean are no bins: there is no mean over them.")
+            raise errors.InvalidParameter("The components of a vector's mean are no bins: there is no mean over them.")
         confidence = validation.number("confidence", confidence)
         each = (1 + confidence) / 2
         top, bottom = (self.parts.total(part, each) for part in (slice(0, self.bins), slice(self.bins, None)))

@@ -328,12 +328,14 @@ def wrap(y: ArrayLike, *, sigma: Number, noise: Literal["gaussian", "laplace"] =
     if values.dtype.kind not in "iuf":
         raise errors.WrongType(f"y must be an array of numbers. Got an array of {values.dtype} instead.")
     if values.ndim != 1:
-        raise errors.ShapesDisagree(f"y must be a vector. Got {values.ndim} dimensions instead: say y.ravel().")
+        raise errors.InvalidParameter(f"y must be a vector. Got {values.ndim} dimensions instead: say y.ravel().")
     values = values.astype(np.float64)
     if values.size == 0:
-        raise errors.EmptyArray("y is empty, so there is nothing to wrap.")
+        raise errors.InvalidParameter("y is empty, so there is nothing to wrap.")
     if not np.isfinite(values).all():
-        raise errors.NotFinite("y holds NaN or infinity, which no noise of finite sigma makes. Drop those entries.")
+        raise errors.InvalidParameter(
+            "y holds NaN or infinity, which no noise of finite sigma makes. Drop those entries."
+        )
     if sigma > LARGEST_SCALE:
         raise errors.OutOfRange(
             f"Noise of sigma {sigma:.3g} overflows doubles, so no interval could hold it. Divide y and sigma by 1000."
@@ -365,14 +367,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     if what in _ROOMS:
         import_module(_ROOMS[what])  # it registers its reader
     if what not in _READERS:
-        raise errors.NewerFormat(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")
+        raise errors.NotOurs(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")
     try:
         _check_scales(facts)
         _check_ids(facts)
         loaded = _READERS[what](table, facts, path)
         loaded.explain()  # facts that cannot even be told do not fit together
         return loaded
-    except (errors.NewerFormat, errors.NotOurs):
+    except errors.NotOurs:
         raise
     except Exception:
         raise errors.NotOurs(f"{os.fspath(path)!r} was edited or damaged: its facts do not fit together.") from None

@@ -103,7 +103,7 @@ def gather(of: Any, *, estimate: Estimate | Literal["auto"] | None, graph: Graph
     if graph is None or made.shape == "one":
         return made
     if graph.size != made.size:
-        raise errors.ShapesDisagree(
+        raise errors.InvalidParameter(
             f"The graph has {graph.size:,} nodes and the release {made.size:,} bins. Give one node a bin, in order."
         )
     return replace(made, graph=graph, shape="map" if graph.coordinates is not None else made.shape)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from leastnoise.curator.aggregate.nearest import FULL, WEIGHT_BITS, Nearest, Spread
 from leastnoise.curator.table import lattice, table
-from leastnoise.errors import BadDomain, InvalidParameter, MissingParameter, NotPositive, NotRowWise, WrongColumnType
+from leastnoise.errors import BadDomain, BadExpression, InvalidParameter, MissingParameter, WrongType
 from leastnoise.graphs.places import EARTH
 from leastnoise.testing import aggregate
 
@@ -83,7 +83,7 @@ def test_what_cannot_be_a_graph_is_refused():
     at = {"lon": "lon", "lat": "lat"}
     with pytest.raises(BadDomain):
         rows.nearest(SimpleNamespace(coordinates=[[0.0, np.nan]]), **at, within=1, name="n")
-    with pytest.raises(NotPositive):
+    with pytest.raises(InvalidParameter):
         rows.nearest(GRAPH, **at, within=0, name="n")
     with pytest.raises(InvalidParameter, match="already"):
         rows.nearest(GRAPH, **at, within=1)
@@ -102,7 +102,7 @@ def spread_rows(rows: int = 50):
 
 def test_kernel_weights_are_not_replaced():
     """What stands in for them would be read as nodes and weights."""
-    with pytest.raises(NotRowWise, match="Use another name"):
+    with pytest.raises(BadExpression, match="Use another name"):
         spread_rows().derive(node=ibis.array([1, 2, 3]))
     with pytest.raises(InvalidParameter, match="upper and lower case"):
         spread_rows().derive(NODE=ibis.array([1, 2, 3]))
@@ -126,7 +126,7 @@ def test_kernel_weights_stay_what_they_are_after_conditions_and_other_columns():
     ],
 )
 def test_kernel_weights_are_for_a_histogram_alone(ask):
-    with pytest.raises(WrongColumnType, match="histogram of it alone"):
+    with pytest.raises(WrongType, match="histogram of it alone"):
         ask(spread_rows())
 
 

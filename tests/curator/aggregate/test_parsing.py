@@ -132,14 +132,14 @@ def test_a_longer_row_is_refused_without_a_word_of_it_and_closes_the_budget(tmp_
 
 
 def test_text_where_a_number_is_needed_says_what_to_type(path: Path) -> None:
-    with pytest.raises(errors.WrongColumnType, match=r"types=\{\"age\": \"int\"\}"):
+    with pytest.raises(errors.WrongType, match=r"types=\{\"age\": \"int\"\}"):
         table(path, unit="name").histogram("age", keys=range(3), max_rows=1)
-    with pytest.raises(errors.WrongColumnType, match=r"types=\{\"age\": \"float\"\}"):
+    with pytest.raises(errors.WrongType, match=r"types=\{\"age\": \"float\"\}"):
         table(path, unit="name").sum("age", clip=(0, 1), max_rows=1)
 
 
 def test_types_are_checked(path: Path) -> None:
-    with pytest.raises(errors.UnknownWord, match="Did you mean"):
+    with pytest.raises(errors.InvalidParameter, match="Did you mean"):
         table(path, unit="name", types={"age": "flaot"})
     with pytest.raises(errors.UnknownColumn, match="Did you mean"):
         table(path, unit="name", types={"agee": "int"})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from leastnoise.curator.aggregate.vectors import Ball
 from leastnoise.curator.table import table
-from leastnoise.errors import MissingParameter, WrongColumnType
+from leastnoise.errors import MissingParameter, WrongType
 from leastnoise.testing import aggregate
 
 
@@ -115,7 +115,7 @@ def test_vectors_need_numbers_and_a_public_length():
     rows = table(pa.table({"unit": [1], "array": [[1.0, 2.0]], "text": ["a"]}), unit="unit")
     with pytest.raises(MissingParameter, match="length=128"):
         rows.vector_mean("array", clip_norm=1.0, max_rows=1)
-    with pytest.raises(WrongColumnType):
+    with pytest.raises(WrongType):
         rows.vector_mean(["text"], clip_norm=1.0, max_rows=1)
 
 

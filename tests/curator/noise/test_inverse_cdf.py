@@ -196,11 +196,11 @@ def test_progress_adds_up_to_the_size(size):
 @pytest.mark.parametrize(
     ("scale", "error"),
     [
-        (0.0, errors.NotPositive),
-        (-1.0, errors.NotPositive),
-        (float("nan"), errors.NotFinite),
-        (float("inf"), errors.NotFinite),
-        (2.0**53, errors.GridTooFine),
+        (0.0, errors.InvalidParameter),
+        (-1.0, errors.InvalidParameter),
+        (float("nan"), errors.InvalidParameter),
+        (float("inf"), errors.InvalidParameter),
+        (2.0**53, errors.OutOfRange),
         ("1", errors.WrongType),
         (True, errors.WrongType),
         (None, errors.WrongType),

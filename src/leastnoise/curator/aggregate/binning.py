@@ -26,7 +26,7 @@ from leastnoise.domain import (
     OrNull,
     Steps,
 )
-from leastnoise.errors import BadDomain, DomainTooLarge, WrongColumnType
+from leastnoise.errors import BadDomain, WrongType
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -39,7 +39,7 @@ def place_rows(rows: ir.Table, domain: Domain, *, name: str) -> ir.Table:
     import ibis
 
     if domain.size >= 2**62:
-        raise DomainTooLarge(f"a query may have 2^62 bins, this domain has {domain.size:.3g}. Use coarser keys.")
+        raise BadDomain(f"a query may have 2^62 bins, this domain has {domain.size:.3g}. Use coarser keys.")
     total: ir.Value = ibis.literal(0, "int64")
     for number, (column, axis) in enumerate(zip(domain.names, domain.axes, strict=True)):
         rows = place(axis, rows, column, f"{name}_{number}")
@@ -79,7 +79,7 @@ def _(axis: IntegerRange, rows: ir.Table, column: str, name: str) -> ir.Table:
     exact = ibis.ifelse(remainder == 0, rows[name], ibis.null("int64"))
     # rows[name] is a multiple of the step and so is its quotient exact; sizes stay below 2^53 or are refused.
     if axis.stop - axis.start > EXACT:
-        raise DomainTooLarge("a range with a step may span 2^53. Use a smaller range.")
+        raise BadDomain("a range with a step may span 2^53. Use a smaller range.")
     return rows.mutate(**{name: (exact.cast("float64") / float(axis.step)).floor().cast("int64")})
 
 
@@ -108,7 +108,7 @@ def _comparable(axis: Keys, value: ir.Value, column: str) -> tuple[ir.Value, lis
     if isinstance(first, str) and kind.is_string():
         return value, keys
     if not isinstance(first, int) or isinstance(first, bool):
-        raise WrongColumnType(
+        raise WrongType(
             f'"{column}" holds {type_name(kind)}, and the keys are {type(first).__name__}s such as {first!r}. '
             f"{fitting(kind)}{cure(kind, column, 'bool')}"
         )
@@ -150,7 +150,7 @@ def _(axis: Days, rows: ir.Table, column: str, name: str) -> ir.Table:
 def _(axis: Hours, rows: ir.Table, column: str, name: str) -> ir.Table:
     kind = rows[column].type()
     if not kind.is_timestamp():
-        raise WrongColumnType(
+        raise WrongType(
             f'"{column}" holds {type_name(kind)}, and hours are found in timestamps. '
             f"{fitting(kind)}{cure(kind, column, 'timestamp')}"
         )
@@ -202,7 +202,7 @@ def whole(value: ir.Value, column: str) -> ir.IntegerValue:
         import ibis
 
         return ibis.ifelse(floor.cast("float64") == value.cast("float64"), floor, ibis.null("int64"))
-    raise WrongColumnType(
+    raise WrongType(
         f'"{column}" holds {type_name(kind)}, and whole numbers are needed. {fitting(kind)}{cure(kind, column, "int")}'
     )
 
@@ -222,7 +222,7 @@ def real(value: ir.Value, column: str) -> ir.FloatingValue:
         return value.cast("float64")
     if kind.is_boolean():  # true is 1
         return value.cast("int64").cast("float64")
-    raise WrongColumnType(f'"{column}" holds {type_name(kind)}, and numbers are needed.{cure(kind, column, "float")}')
+    raise WrongType(f'"{column}" holds {type_name(kind)}, and numbers are needed.{cure(kind, column, "float")}')
 
 
 def fitting(kind: Any) -> str:
@@ -269,7 +269,7 @@ def epoch_days(value: ir.Value, column: str) -> ir.IntegerValue:
     if kind.is_timestamp():
         value = value.date()
     elif not kind.is_date():
-        raise WrongColumnType(
+        raise WrongType(
             f'"{column}" holds {type_name(kind)}, and dates are needed. {fitting(kind)}{cure(kind, column, "date")}'
         )
     return value.delta(ibis.date("1970-01-01"), unit="day").cast("int64")

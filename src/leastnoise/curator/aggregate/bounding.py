@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from leastnoise._support.type_names import type_name
 from leastnoise.curator.aggregate.binning import epoch_days
 from leastnoise.curator.engines import Engine
-from leastnoise.errors import WrongColumnType
+from leastnoise.errors import WrongType
 from leastnoise.privacy.sensitivity import Limits
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def word(value: ir.Value, column: str, engine: Engine) -> ir.IntegerValue:
         return fold(epoch_days(value, column))
     if kind.is_uuid() or kind.is_integer() or (kind.is_decimal() and kind.scale == 0):
         return engine.text_hash(value.cast("string"))
-    raise WrongColumnType(
+    raise WrongType(
         f'"{column}" holds {type_name(kind)}, which cannot name a unit or a key: two values that look the same '
         "may differ. "
         "Use whole numbers, text, booleans or dates."

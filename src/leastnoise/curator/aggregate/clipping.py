@@ -13,7 +13,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from leastnoise.curator.aggregate.binning import clipped, exactly, real, whole
-from leastnoise.errors import BadClip, NotFinite, WrongType
+from leastnoise.errors import InvalidParameter, WrongType
 
 if TYPE_CHECKING:
     import ibis.expr.datatypes as dt
@@ -49,7 +49,7 @@ class Clip:
         grid = _grid(low, high)
         lowest, highest = math.floor(low / grid + 0.5), math.floor(high / grid + 0.5)
         if lowest == highest:
-            raise BadClip(
+            raise InvalidParameter(
                 f"clip is narrower than numbers of its size are told apart. Got {(low, high)} instead. Take the centre "
                 f"away first: derive(offset=lambda rows: rows['value'] - {low!r})."
             )
@@ -87,11 +87,11 @@ def _ends(clip: object) -> tuple[float, float]:
         raise WrongType(f"clip must be a pair of numbers. Got {clip!r} instead.")
     low, high = double(clip[0]), double(clip[1])
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise NotFinite(
+        raise InvalidParameter(
             f"clip must be finite doubles, or one value could change the sum without limit. Got {(low, high)} instead."
         )
     if low >= high:
-        raise BadClip(f"clip must be (low, high) with low < high. Got {(low, high)} instead.")
+        raise InvalidParameter(f"clip must be (low, high) with low < high. Got {(low, high)} instead.")
     if max(abs(low), abs(high)) > LARGEST or high - low < SMALLEST:
         raise out_of_range(f"clip must be between -{LARGEST:g} and {LARGEST:g}, and {SMALLEST:g} wide", (low, high))
     return low, high
@@ -100,7 +100,7 @@ def _ends(clip: object) -> tuple[float, float]:
 def norm(given: object) -> float:
     """`clip_norm` as a double, checked."""
     if isinstance(given, bool) or not isinstance(given, Real) or not double(given) > 0:
-        raise BadClip(f"clip_norm must be a number above zero. Got {given!r} instead.")
+        raise InvalidParameter(f"clip_norm must be a number above zero. Got {given!r} instead.")
     if not SMALLEST <= double(given) <= LARGEST:
         raise out_of_range(f"clip_norm must be between {SMALLEST:g} and {LARGEST:g}", double(given))
     return double(given)
@@ -114,9 +114,9 @@ def double(number: Any) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def out_of_range(rule: str, given: object) -> BadClip:
+def out_of_range(rule: str, given: object) -> InvalidParameter:
     """The error for a clip whose squares are no ordinary doubles any more."""
-    return BadClip(
+    return InvalidParameter(
         f"{rule}, or squares of the sensitivity would leave the range of doubles. Got {given} instead. Scale the "
         "column first: derive(scaled=lambda rows: rows['value'] * 1e-50), and clip that."
     )

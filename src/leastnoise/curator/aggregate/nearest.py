@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from leastnoise.errors import BadDomain, NotPositive
+from leastnoise.errors import BadDomain, InvalidParameter
 from leastnoise.graphs.places import lookup
 
 WEIGHT_BITS = 21  # a weight is 0 ... 2^20, a node and its weight share one integer
@@ -74,7 +74,7 @@ def check_nodes(graph: HasCoordinates, within: float) -> Array:
             "Are the two swapped?"
         )
     if not 0 < within <= FARTHEST:
-        raise NotPositive(
+        raise InvalidParameter(
             f"within must be a number of metres above zero, at most {FARTHEST:g}. Got {within!r} instead."
         )
     return nodes

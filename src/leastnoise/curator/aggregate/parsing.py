@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from leastnoise.curator.engines import Source
 from leastnoise.curator.engines.sources import ending
-from leastnoise.errors import InvalidParameter, UnknownColumn, UnknownWord, WrongColumnType
+from leastnoise.errors import InvalidParameter, UnknownColumn, WrongType
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -45,12 +45,12 @@ def unknown(source: Source, column: str) -> InvalidParameter:
         return undeclared(column)
     if is_text(source):
         return UnknownColumn.in_header(column, source.files[0])
-    return UnknownColumn.among(column, (*source.rows.columns, *source.undeclared))
+    return UnknownColumn.among_columns(column, (*source.rows.columns, *source.undeclared))
 
 
-def undeclared(column: str) -> WrongColumnType:
+def undeclared(column: str) -> WrongType:
     """The error for a column of Python objects."""
-    return WrongColumnType(
+    return WrongType(
         f'"{column}" is a column of Python objects and has no type, and guessing one would look at people\'s rows. Say '
         f'what it holds, table(..., types={{"{column}": "text"}}) (or {", ".join(WRITTEN)}), or convert the frame '
         'before: df.convert_dtypes(), or .astype("str").'
@@ -61,7 +61,7 @@ def check_types(types: Mapping[str, str]) -> None:
     """Raise unless every type is one that can be declared."""
     for column, kind in types.items():
         if kind not in (*WRITTEN, "text"):
-            raise UnknownWord.among(f'the type of "{column}"', kind, [*WRITTEN, "text"])
+            raise InvalidParameter.among(f'the type of "{column}"', kind, [*WRITTEN, "text"])
 
 
 def parsed(source: Source, types: Mapping[str, str]) -> ir.Table:
@@ -70,7 +70,7 @@ def parsed(source: Source, types: Mapping[str, str]) -> ir.Table:
     texts = rows.columns if is_text(source) else source.folders
     for column in types:
         if column not in rows.columns:
-            raise UnknownColumn.among(column, rows.columns)
+            raise UnknownColumn.among_columns(column, rows.columns)
         if column not in (*texts, *source.declared):
             raise InvalidParameter(
                 "types= is for CSV files, for folders named column=value and for columns of Python objects; "

@@ -29,7 +29,7 @@ from leastnoise._support.type_names import type_name
 from leastnoise.curator.aggregate.binning import clipped, exactly, real
 from leastnoise.curator.aggregate.bounding import fold, with_hash, with_unit_word
 from leastnoise.curator.engines import Engine
-from leastnoise.errors import WrongColumnType
+from leastnoise.errors import WrongType
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -203,9 +203,7 @@ def check_columns(rows: ir.Table, columns: tuple[str, ...], length: int) -> None
         if length != len(columns) and kind.is_array():
             kind = kind.value_type
         if kind.is_boolean() or not (kind.is_floating() or kind.is_integer()):
-            raise WrongColumnType(
-                f'"{column}" holds {type_name(rows[column].type())}, and a vector is made of numbers.'
-            )
+            raise WrongType(f'"{column}" holds {type_name(rows[column].type())}, and a vector is made of numbers.')
 
 
 def _elements(rows: ir.Table, columns: tuple[str, ...], ball: Ball) -> list[ir.FloatingValue]:

@@ -131,7 +131,7 @@ def decide(
     terms = budget.terms
     laplace = request.mechanism == "laplace" or (automatic and (terms.laplace_only or _is_zero(request.delta)))
     if not laplace and terms.laplace_only:
-        raise errors.NoReserve(
+        raise errors.BudgetMismatch(
             "All of this book's epsilon is set aside for Laplace releases, so Gaussian noise has no limit to be spent "
             'from. Say mechanism="laplace" (or "auto"), or open a book with pure_epsilon below epsilon.'
         )
@@ -163,7 +163,7 @@ def decide_unknown(
     request = request.for_unknown_keys()
     budget, share = request.budget, request.share
     if budget is not None and not budget.terms.threshold_delta:
-        raise errors.NoReserve(
+        raise errors.BudgetMismatch(
             "Unknown keys show a bin of one person's own with some small probability, which no mu pays for, and "
             "this book set nothing aside for it. Open one with threshold_delta= a part of delta, or list the keys."
         )

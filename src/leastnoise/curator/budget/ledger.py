@@ -266,7 +266,7 @@ class Ledger:
                 f"{str(self.path)!r} is not a ledger of leastnoise (or was cut short). Give the path of one, {_BEGIN}"
             )
         if written > FORMAT:
-            raise errors.NewerFormat(
+            raise errors.NotOurs(
                 f"{str(self.path)!r} was written by a newer leastnoise. Upgrade: pip install -U leastnoise"
             )
         if not set(db.execute(_DEFINITIONS)) <= _our_definitions():  # one that is missing is found when it is used

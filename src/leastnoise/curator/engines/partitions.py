@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from leastnoise.errors import MixedSchemas
+from leastnoise.errors import UnknownSource
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
 
@@ -21,13 +21,13 @@ def columns(files: Sequence[str]) -> tuple[str, ...]:
     found = {tuple(name for name, _ in _folders(file)): file for file in files}
     if len(found) > 1:
         one, other = [Path(file).name for file in list(found.values())[:2]]
-        raise MixedSchemas(
+        raise UnknownSource(
             f'the folders of "{one}" and "{other}" name different columns. A row would mean different things in '
             "different files. Put every file below the same kinds of folders, such as day=1/zone=2/."
         )
     names = next(iter(found))
     if len({name.casefold() for name in names}) < len(names):
-        raise MixedSchemas("the folders name a column twice. Name each once: day=1/zone=2/.")
+        raise UnknownSource("the folders name a column twice. Name each once: day=1/zone=2/.")
     return names
 
 
@@ -54,7 +54,7 @@ def _folders(file: str) -> list[tuple[str, str]]:
     said = [part for part in os.path.dirname(file).split("/") if "=" in part]
     for part in said:
         if re.fullmatch(r"[^=%?\\]+=[^=?\\\n]+", part) is None or "\ufffd" in unquote(part):
-            raise MixedSchemas(
+            raise UnknownSource(
                 f'the folder "{part}" is not named like column=value, and engines differ about what it means. Write '
                 f"other signs as the %XX of their UTF-8 (= is %3D), and a missing value as column={NULL}."
             )

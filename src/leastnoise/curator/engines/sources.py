@@ -16,7 +16,7 @@ from leastnoise.curator.engines.frames import Frame, Relation, frame_of
 from leastnoise.curator.engines.headers import header
 from leastnoise.curator.engines.names import check_names
 from leastnoise.curator.engines.stamps import stamps
-from leastnoise.errors import MixedSchemas, UnknownSource
+from leastnoise.errors import UnknownSource
 
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 KINDS = (
@@ -96,7 +96,7 @@ def find_files(path: str) -> list[str]:
             f'no file is found at "{path}". Check the path; the working folder is used for relative ones.'
         )
     if len({ending(file) for file in found}) > 1:
-        raise MixedSchemas(f'"{path}" holds files of different kinds. Give those of one kind, e.g. "*.parquet".')
+        raise UnknownSource(f'"{path}" holds files of different kinds. Give those of one kind, e.g. "*.parquet".')
     return found
 
 
@@ -113,7 +113,7 @@ def check_schemas(files: Sequence[str]) -> None:
     if ending(files[0]) != ".parquet":
         for file in files:
             if header(file) != header(files[0]):
-                raise MixedSchemas(f'"{Path(file).name}" and "{Path(files[0]).name}" have different headers.')
+                raise UnknownSource(f'"{Path(file).name}" and "{Path(files[0]).name}" have different headers.')
         return _check_folders(files, header(files[0]))
     import pyarrow.parquet as pq
 
@@ -123,7 +123,7 @@ def check_schemas(files: Sequence[str]) -> None:
     for file, other in zip(files, schemas, strict=True):
         if other != first:
             differing = sorted({field.name for field in set(first) ^ set(other)})
-            raise MixedSchemas(
+            raise UnknownSource(
                 f'"{Path(file).name}" and "{Path(files[0]).name}" disagree about the columns '
                 f"{', '.join(differing)}. "
                 "A row would mean different things in different files. Convert them to one schema."
@@ -136,7 +136,7 @@ def _check_folders(files: Sequence[str], names: Sequence[str]) -> None:
     inside = {name.casefold() for name in names}
     both = [name for name in partitions.columns(files) if name.casefold() in inside]
     if both:
-        raise MixedSchemas(
+        raise UnknownSource(
             f'a folder names the column "{both[0]}", and the files have one of that name. Rename the folders, or leave '
             "the column out of the files."
         )

@@ -19,7 +19,7 @@ from leastnoise.curator.expressions import sql, total, values
 from leastnoise.curator.expressions.record import text
 from leastnoise.curator.expressions.total import filtered, with_column
 from leastnoise.curator.expressions.tree import Column, Node, Type
-from leastnoise.errors import NotRowWise, UnknownColumn, WrongType
+from leastnoise.errors import BadExpression, UnknownColumn, WrongType
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -33,9 +33,9 @@ def read(rows: ir.Table, given: Any, *, unit: Iterable[str], what: str) -> Node:
 
     def column(name: str) -> Column:
         if name not in schema:
-            raise UnknownColumn.among(name, schema)
+            raise UnknownColumn.among_columns(name, schema)
         if name in hidden:
-            raise NotRowWise(
+            raise BadExpression(
                 f'{what} reads the unit "{name}": a rule that knows the person can single one out, and the answer '
                 "would depend on it. Use other columns."
             )
@@ -67,10 +67,10 @@ def _bound(rows: ir.Table, given: Any, what: str) -> Any:
 
 def _not_an_expression(given: Any, what: str, missing: str, rows: ir.Table) -> Exception:
     if "rowid" in missing:
-        return NotRowWise(values.why("a row's place", what))
+        return BadExpression(values.why("a row's place", what))
     named = re.search(r"has no attribute '(\w+)'|Column '?(\w+)'?", missing)
     if named:
-        return UnknownColumn.among(named.group(1) or named.group(2), rows.columns)
+        return UnknownColumn.among_columns(named.group(1) or named.group(2), rows.columns)
     return WrongType(
         f"{what} must be one expression over the table's columns, such as ibis._.hour < 3 or 'hour < 3'. "
         f"Got {type(given).__name__}."

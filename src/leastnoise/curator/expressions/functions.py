@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from leastnoise.curator.expressions.literals import recast
 from leastnoise.curator.expressions.record import text
 from leastnoise.curator.expressions.tree import Call, Literal, Node, Type
-from leastnoise.errors import BadFilter, NotRowWise, WrongColumnType
+from leastnoise.errors import BadExpression, WrongType
 
 BOOLEAN, INTEGER, REAL, TEXT = Type.BOOLEAN, Type.INTEGER, Type.REAL, Type.TEXT
 DATE, TIMESTAMP, NULL, OTHER = Type.DATE, Type.TIMESTAMP, Type.NULL, Type.OTHER
@@ -42,7 +42,7 @@ def cast(node: Node, wanted: Type) -> Node:
         return known
     if (node.type, wanted) not in CASTS:
         cure = " Use FLOOR(...) for whole numbers." if (node.type, wanted) == (REAL, INTEGER) else ""
-        raise NotRowWise(
+        raise BadExpression(
             f"{text(node)} holds {node.type.value}, and casting those to {wanted.value} is not the same on every "
             f"engine.{cure}"
         )
@@ -71,7 +71,7 @@ def _unify(name: str, nodes: Sequence[Node]) -> tuple[Node, ...]:
         return tuple(_widened(node, wanted) for node in nodes)
     odd = next((node for node in nodes if node.type not in (nodes[0].type, NULL)), nodes[-1])
     hint = " A text stands in 'single quotes', a date or time like '2013-01-31 07:00'." if TEXT in kinds else ""
-    raise WrongColumnType(
+    raise WrongType(
         f"{text(nodes[0])} holds {nodes[0].type.value} and {text(odd)} holds {odd.type.value}: in {name.upper()} they "
         f"cannot stand beside each other.{hint}"
     )
@@ -87,7 +87,7 @@ def _need(name: str, node: Node, *wanted: Type) -> Node:
         return Literal(None, wanted[0])
     if node.type in wanted:
         return node
-    raise WrongColumnType(
+    raise WrongType(
         f"{name.upper()} takes {' or '.join(kind.value for kind in wanted)}, and {text(node)} holds {node.type.value}."
     )
 
@@ -111,7 +111,7 @@ def _is_null(name: str, given: Sequence[Node]) -> Call:
 
 def _compare(name: str, given: Sequence[Node]) -> Call:
     if any(isinstance(node, Literal) and node.value is None for node in given) and name != "is not distinct from":
-        raise BadFilter(
+        raise BadExpression(
             f"{' and '.join(map(text, given[:2]))}: comparing with NULL is never true. Write IS NULL or IS NOT NULL."
         )
     return Call(name, _unify(name, given), BOOLEAN)
@@ -119,7 +119,7 @@ def _compare(name: str, given: Sequence[Node]) -> Call:
 
 def _in(name: str, given: Sequence[Node]) -> Call:
     if len(given) < 2:
-        raise BadFilter(f"{text(given[0])} IN () holds for no row. List at least one value.")
+        raise BadExpression(f"{text(given[0])} IN () holds for no row. List at least one value.")
     if all(isinstance(node, Literal) for node in given[1:]):
         return _compare(name, given)
     return call("or", *(call("=", given[0], node) for node in given[1:]))
@@ -161,7 +161,7 @@ def _substring(name: str, given: Sequence[Node]) -> Call:
     """Positions from 0, and length; both literals."""
     places = [node.value if isinstance(node, Literal) else None for node in given[1:]]
     if not all(type(place) is int and 0 <= place < LONGEST_SUBSTRING for place in places):
-        raise NotRowWise(
+        raise BadExpression(
             "SUBSTRING cuts at places that are written out as numbers below 2^20: SUBSTRING(zone, 1, 3), or "
             ".substr(0, 3) in Ibis."
         )
@@ -175,7 +175,7 @@ def _text_test(name: str, given: Sequence[Node]) -> Call:
 def _like(name: str, given: Sequence[Node]) -> Call:
     pattern = given[1]
     if not (isinstance(pattern, Literal) and isinstance(pattern.value, str)) or "\\" in pattern.value:
-        raise BadFilter("LIKE takes a pattern in quotes, without backslashes: zone LIKE 'north%'.")
+        raise BadExpression("LIKE takes a pattern in quotes, without backslashes: zone LIKE 'north%'.")
     return _text_test(name, given)
 
 
@@ -188,7 +188,9 @@ def _truncate(name: str, given: Sequence[Node]) -> Call:
     """A date or time, and the unit as a text."""
     unit = given[1].value if isinstance(given[1], Literal) else None
     if unit not in UNITS:
-        raise NotRowWise(f"DATE_TRUNC cuts to one of {', '.join(UNITS)}, written out in quotes. Got {unit!r} instead.")
+        raise BadExpression(
+            f"DATE_TRUNC cuts to one of {', '.join(UNITS)}, written out in quotes. Got {unit!r} instead."
+        )
     value = _need(name, given[0], TIMESTAMP) if unit in CLOCK else _need(name, given[0], *TIMES)
     return Call(name, (value, given[1]), value.type)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from leastnoise.curator.expressions.tree import Literal, Type
 from leastnoise.domain import is_text
-from leastnoise.errors import BadFilter
+from leastnoise.errors import BadExpression
 
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?")
@@ -57,7 +57,7 @@ def utc(value: datetime) -> datetime:
     try:
         return plain.astimezone(UTC).replace(tzinfo=None)
     except OverflowError:
-        raise BadFilter("a time before the year 1 or after 9999 (in UTC) is in no row. Leave it out.") from None
+        raise BadExpression("a time before the year 1 or after 9999 (in UTC) is in no row. Leave it out.") from None
 
 
 def recast(node: Literal, wanted: Type) -> Literal | None:
@@ -85,7 +85,7 @@ def written(text: str, wanted: Type) -> Literal:
     made = _read(text, wanted)
     if made is None:
         noun, example = NOUNS[wanted]
-        raise BadFilter(f"'{text}' stands where {noun} is needed and is not written like one. Write {example}.")
+        raise BadExpression(f"'{text}' stands where {noun} is needed and is not written like one. Write {example}.")
     return Literal(made, wanted)
 
 

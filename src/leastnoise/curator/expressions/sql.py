@@ -22,7 +22,7 @@ from leastnoise.curator.expressions.literals import integer, number
 from leastnoise.curator.expressions.record import is_plain
 from leastnoise.curator.expressions.tree import Literal, Node, Type
 from leastnoise.domain import is_text
-from leastnoise.errors import BadFilter
+from leastnoise.errors import BadExpression
 
 LONGEST = 20_000  # characters
 DEEPEST = 50
@@ -50,7 +50,7 @@ NOTES = {"safe", "typed", "binary", "type", "coalesce", "ignore_nulls", "_sql_na
 def parse(given: str, column: Callable[[str], Node], columns: Iterable[str]) -> Node:
     """The text as a tree; `column` gives the node of a name, or refuses it. `columns` are for hints."""
     if len(given) > LONGEST or not is_text(given) or "\0" in given:
-        raise BadFilter(
+        raise BadExpression(
             f"a condition is longer than {LONGEST} characters, or no text (half of a surrogate pair is in it)."
         )
     try:
@@ -59,7 +59,7 @@ def parse(given: str, column: Callable[[str], Node], columns: Iterable[str]) -> 
     except (SqlglotError, RecursionError):
         whole = False
     if not whole:
-        raise BadFilter(_sentence(given, "") + _keyword_hint(given, columns))
+        raise BadExpression(_sentence(given, "") + _keyword_hint(given, columns))
     return _Reader(given, column).node(tree, 0)
 
 
@@ -75,7 +75,7 @@ class _Reader:
 
     def node(self, tree: Any, depth: int) -> Node:
         if depth > DEEPEST:
-            raise BadFilter(f"a condition is nested more than {DEEPEST} deep. Write it flatter.")
+            raise BadExpression(f"a condition is nested more than {DEEPEST} deep. Write it flatter.")
         special = getattr(self, f"_{type(tree).__name__.lower()}", None)
         if special is not None:
             made: Node = special(tree, depth)
@@ -89,8 +89,8 @@ class _Reader:
         self._only(tree, "this", "expression", "expressions")
         return call(name, *(self.node(part, depth + 1) for part in operands))
 
-    def refusal(self, tree: Any) -> BadFilter:
-        return BadFilter(_sentence(self.given, _shown(tree)))
+    def refusal(self, tree: Any) -> BadExpression:
+        return BadExpression(_sentence(self.given, _shown(tree)))
 
     def _only(self, tree: Any, *known: str) -> None:
         """Refuse what sqlglot understood and we would leave out, such as SYMMETRIC or a second pattern."""

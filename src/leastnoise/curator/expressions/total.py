@@ -21,7 +21,7 @@ from leastnoise.curator.aggregate.binning import EXACT, exactly, real, whole
 from leastnoise.curator.aggregate.parsing import cell
 from leastnoise.curator.engines import unique
 from leastnoise.curator.expressions.tree import Call, Column, Literal, Node, Type, arguments, parts
-from leastnoise.errors import NotRowWise
+from leastnoise.errors import BadExpression
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -75,7 +75,7 @@ def check_size(root: Node) -> None:
         depth[id(node)] = 1 + max((depth[id(part)] for part in arguments(node)), default=0)
         calls += isinstance(node, Call)
     if depth[id(root)] > DEEPEST or calls > MOST:
-        raise NotRowWise(
+        raise BadExpression(
             f"an expression may be {DEEPEST} calls deep and have {MOST} of them; this one has {calls} and is "
             f"{depth[id(root)]} deep. Derive a column for a part of it first, or list values with isin."
         )

@@ -14,7 +14,7 @@ from leastnoise.curator.expressions import functions
 from leastnoise.curator.expressions.functions import call
 from leastnoise.curator.expressions.literals import integer, literal
 from leastnoise.curator.expressions.tree import Literal, Node, Type
-from leastnoise.errors import NotRowWise
+from leastnoise.errors import BadExpression
 
 CALLS = {
     "IsNull": "is null", "NullIf": "nullif", "Not": "not", "And": "and", "Or": "or", "Xor": "xor", "Equals": "=",
@@ -40,7 +40,7 @@ def convert(root: Any, relation: Any, column: Callable[[str], Node], what: str) 
             continue
         if type(operation).__name__ == "Field":
             if operation.rel != relation:
-                raise NotRowWise(why("a column of another table", what))
+                raise BadExpression(why("a column of another table", what))
             made[operation] = column(operation.name)
             continue
         parts = _parts(operation, what)
@@ -58,9 +58,9 @@ def _parts(operation: Any, what: str) -> list[Any]:
 
     name = type(operation).__name__
     if name not in CALLS and name not in SPECIAL:
-        raise NotRowWise(why(name, what))
+        raise BadExpression(why(name, what))
     if any(not isinstance(part, ops.Value) for part in operation.__children__):
-        raise NotRowWise(why("a table inside it", what))
+        raise BadExpression(why("a table inside it", what))
     return list(operation.__children__)
 
 
@@ -79,7 +79,7 @@ def _literal(operation: Any, made: dict[Any, Node], what: str) -> Node:
         return Literal(None, Type.NULL if known is Type.OTHER else known)
     found = None if kind.is_interval() or kind.is_binary() else literal(operation.value)
     if found is None:
-        raise NotRowWise(why("a literal that is no truth, number, text, date or time", what))
+        raise BadExpression(why("a literal that is no truth, number, text, date or time", what))
     return found
 
 
@@ -88,7 +88,7 @@ def _cast(operation: Any, made: dict[Any, Node], what: str) -> Node:
     exact = target.is_float64() or target.is_int64() or target.is_boolean() or target.is_string() or target.is_date()
     plain = target.is_timestamp() and target.timezone in (None, "UTC") and target.scale in (None, 6)
     if not exact and not plain:
-        raise NotRowWise(
+        raise BadExpression(
             f"{what} casts to {target}, which rounds or fails differently on each engine. Cast to float64, int64, "
             "string, boolean, date or timestamp, or convert the column before opening the table."
         )
@@ -117,7 +117,7 @@ def _clip(operation: Any, made: dict[Any, Node], what: str) -> Node:
 
 def _like(operation: Any, made: dict[Any, Node], what: str) -> Node:
     if operation.escape is not None:
-        raise NotRowWise(why("LIKE with a character of escape", what))
+        raise BadExpression(why("LIKE with a character of escape", what))
     return call("like", made[operation.arg], made[operation.pattern])
 
 

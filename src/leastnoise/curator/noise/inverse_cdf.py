@@ -43,7 +43,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from leastnoise.curator.noise import entropy, lazy_uniform
-from leastnoise.errors import GridTooFine, InvalidParameter, NotFinite, NotPositive, NotProved, WrongType
+from leastnoise.errors import InvalidParameter, NotProved, OutOfRange, WrongType
 
 Doubles = NDArray[np.float64]
 Progress = Callable[[int], None]
@@ -182,15 +182,17 @@ def steps(name: str, value: Any) -> Fraction:
             f"The noise's scale decides the privacy, so nothing is guessed: type {name}=1.5."
         )
     if not math.isfinite(value):
-        raise NotFinite(f"{name} must be finite. Got {value} instead. No such noise exists: type {name}=1.5.")
+        raise InvalidParameter(f"{name} must be finite. Got {value} instead. No such noise exists: type {name}=1.5.")
     # Never through float(): a long double rounded down would be less noise than was asked for.
     number: Any = value
     top, bottom = (number.numerator, number.denominator) if isinstance(number, Rational) else number.as_integer_ratio()
     scale = Fraction(int(top), int(bottom))
     if scale <= 0:
-        raise NotPositive(f"{name} must be above zero. Got {value} instead. Only noise hides people: raise {name}.")
+        raise InvalidParameter(
+            f"{name} must be above zero. Got {value} instead. Only noise hides people: raise {name}."
+        )
     if scale > MOST_STEPS:
-        raise GridTooFine(
+        raise OutOfRange(
             f"{name} is more than 2^52 grid steps. Draws that large may not fit 64-bit integers, and a "
             "wrapped one would leak. Use a coarser grid."
         )

@@ -30,7 +30,7 @@ from scipy.special import erfc
 
 from leastnoise.curator import cells
 from leastnoise.curator.noise import entropy, gaussian, inverse_cdf, lazy_uniform
-from leastnoise.errors import InvalidParameter, ShapesDisagree, TooManySurvivors, WrongType
+from leastnoise.errors import InvalidParameter, WrongType
 
 MOST_COUNT = 1 << 62  # with a draw below 2^58 the sum fits 64 bits
 MOST_BINS = 1 << 512
@@ -127,7 +127,7 @@ def check_columns(indices: Integers, counts: Integers) -> None:
                 "only: round to the grid and pass integers, such as counts.astype(np.int64)."
             )
     if len(indices) != len(counts):
-        raise ShapesDisagree(
+        raise InvalidParameter(
             "indices and counts must have the same length, one count to an index. A count without its bin "
             "cannot be hidden in one: pass them as two columns of one table."
         )
@@ -168,7 +168,7 @@ def _check_survivors(domain: int, scale: Fraction, least: int) -> None:
     # As a double: this check guards the machine's memory, not anybody's privacy.
     expected = domain * erfc((least - 0.5) / (float(scale) * math.sqrt(2)))
     if expected > MOST_SURVIVORS:
-        raise TooManySurvivors(
+        raise InvalidParameter(
             f"About {expected:.3g} empty bins would pass at_least={least}. Each costs time and memory, and "
             "none tells anything: raise at_least to about sigma * sqrt(2 * log(domain_size))."
         )

@@ -1,0 +1,60 @@
+"""What an error carries: a message, the parameter, the value, and examples that are phrased where it is read."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from leastnoise import errors
+from leastnoise._support.renamed import RenamedAttribute, renamed_arguments
+
+
+def test_an_example_is_written_as_python_arguments() -> None:
+    given = [{"epsilon": 1, "delta": 1e-6}, {"sigma": 3.0}]
+    problem = errors.InvalidParameter("Too much was given.", parameter="sigma", value=2, example=given)
+    assert str(problem) == "Too much was given. Say epsilon=1, delta=1e-6, or sigma=3.0."
+    assert (problem.parameter, problem.value, problem.examples) == ("sigma", 2, tuple(given))
+
+
+def test_examples_write_every_kind_of_value() -> None:
+    code = errors.Code('ln.Budget.open("city.ledger")', "city.ledger")
+    values = {"types": {"hour": "int"}, "clip": (0, 100), "unit": ["a", "b"], "keys": range(5), "budget": code}
+    assert str(errors.LeastnoiseError("No.", example=values)) == (
+        'No. Say types={"hour": "int"}, clip=(0, 100), unit=["a", "b"], keys=range(0, 5), '
+        'budget=ln.Budget.open("city.ledger").'
+    )
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.LeastnoiseError)],
+)
+def test_every_error_survives_a_process_boundary(kind: type[errors.LeastnoiseError]) -> None:
+    problem = kind("What and why.", parameter="keys", value=[1], example={"keys": [2]})
+    again = pickle.loads(pickle.dumps(problem))
+    assert type(again) is kind
+    assert str(again) == "What and why. Say keys=[2]."
+    assert (again.parameter, again.value, again.examples) == ("keys", [1], ({"keys": [2]},))
+
+
+def test_a_class_of_before_is_refused_by_todays_name() -> None:
+    with pytest.raises(AttributeError, match=r"leastnoise\.errors\.NotFinite is now InvalidParameter\."):
+        errors.NotFinite  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        errors.Nothing  # noqa: B018
+
+
+def test_names_of_before_are_refused() -> None:
+    class Thing:
+        old = RenamedAttribute("new")
+
+    @renamed_arguments(noise="mechanism")
+    def wrap(*, mechanism: str = "gaussian") -> str:
+        return mechanism
+
+    with pytest.raises(AttributeError, match=r"Thing\.old is now new\."):
+        Thing().old  # noqa: B018
+    assert wrap(mechanism="laplace") == "laplace"
+    with pytest.raises(TypeError, match=r"wrap\(\) has no argument noise= any more: it is now mechanism=\."):
+        wrap(noise="laplace")  # type: ignore[call-arg]
