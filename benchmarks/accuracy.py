@@ -155,7 +155,7 @@ def measured(job: Job) -> list[Row]:
         left["raw"].append(_rmse(y - truth.values))
         for name in methods:
             near = {} if name in ALONE else {"graph": truth.graph}
-            left[name].append(_rmse(METHODS[name](y, sigma, noise=noise, **near).values - truth.values))
+            left[name].append(_rmse(METHODS[name](y, sigma, mechanism=noise, **near).values - truth.values))
     means = {name: float(np.mean(seen)) for name, seen in left.items()}
     best = min((means[name] for name in PAPERS if name in means), default=math.nan)
     return [

@@ -26,7 +26,9 @@ def run(*, toy: bool = False) -> Findings:
         reference: lambda: [np.exp(ruler) for _ in range(10)],
         f"empirical_bayes, d = {many:.0e}": lambda: bayes(y, 36.3, support="nonnegative"),
         f"empirical_bayes, d = {many:.0e}, with its risk": lambda: bayes(y, 36.3, support="nonnegative").risk,
-        f"empirical_bayes, d = {many:.0e}, Laplace": lambda: bayes(lap, 36.3, support="nonnegative", noise="laplace"),
+        f"empirical_bayes, d = {many:.0e}, Laplace": lambda: bayes(
+            lap, 36.3, support="nonnegative", mechanism="laplace"
+        ),
         f"empirical_bayes, d = {some:.0e}": lambda: bayes(y[:some], 36.3, support="nonnegative"),
         f"auto, d = {many:.0e}": lambda: ln.denoise.auto(y, 36.3, nonnegative=True),
         f"auto, d = {some:.0e}": lambda: ln.denoise.auto(y[:some], 36.3, nonnegative=True),

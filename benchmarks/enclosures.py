@@ -16,7 +16,7 @@ from leastnoise.curator.noise.gaussian import ABSOLUTE_NORMAL
 from leastnoise.curator.noise.laplace import EXPONENTIAL
 
 
-def worst_ratio(law: inverse_cdf.Law, scale: Fraction, points: int, rng: np.random.Generator) -> float:
+def worst_ratio(law: inverse_cdf.Distribution, scale: Fraction, points: int, rng: np.random.Generator) -> float:
     """The largest |error| / slack over prefixes spread evenly over the octaves, each at one of its ends."""
     octave = rng.integers(inverse_cdf.LOWEST, 63, points)
     u = (np.int64(1) << octave) + (rng.random(points) * 2.0**octave).astype(np.int64)

@@ -40,8 +40,8 @@ def _errors(rng: np.random.Generator, d: int, names: tuple[str, ...]) -> dict[tu
         promise = {"epsilon": epsilon, "delta": DELTA, "sensitivity": sensitivity}
         exact, best = methods.gaussian(**promise), methods.least(**promise, l1_sensitivity=l1)
         noisy = truth + exact.draw(rng, d)
-        ours = noisy if best.law == "gaussian" else truth + best.draw(rng, d)
-        auto = ln.denoise.auto(ours, best.std, nonnegative=True, noise=best.law).values
+        ours = noisy if best.mechanism == "gaussian" else truth + best.draw(rng, d)
+        auto = ln.denoise.auto(ours, best.std, nonnegative=True, mechanism=best.mechanism).values
         found = {
             "JS": methods.james_stein(noisy, exact.std),
             "TH": methods.soft_threshold(noisy, exact.std),

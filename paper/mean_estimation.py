@@ -43,7 +43,7 @@ def _errors(rng: np.random.Generator, d: int) -> dict[tuple[float, str], float]:
         promise = {"epsilon": epsilon, "delta": DELTA, "sensitivity": sensitivity}
         exact, best = methods.gaussian(**promise), methods.least(**promise, l1_sensitivity=l1)
         noisy = truth + exact.draw(rng, d)
-        ours = noisy if best.law == "gaussian" else truth + best.draw(rng, d)
+        ours = noisy if best.mechanism == "gaussian" else truth + best.draw(rng, d)
         found = {
             "Lap": truth + methods.laplace(epsilon=epsilon, l1_sensitivity=l1).draw(rng, d),
             "cGM": truth + methods.classical(**promise).draw(rng, d),
@@ -51,7 +51,7 @@ def _errors(rng: np.random.Generator, d: int) -> dict[tuple[float, str], float]:
             "JS": methods.james_stein(noisy, exact.std),
             "JS+": ln.denoise.james_stein(noisy, exact.std).values,
             "TH": methods.soft_threshold(noisy, exact.std),
-            "ours": ln.denoise.auto(ours, best.std, noise=best.law).values,
+            "ours": ln.denoise.auto(ours, best.std, mechanism=best.mechanism).values,
         }
         errors |= {(epsilon, name): float(np.linalg.norm(values - truth)) for name, values in found.items()}
     return errors

@@ -24,14 +24,14 @@ def soft_threshold(y: Any, sigma: float) -> Any:
 
 
 class Noise(NamedTuple):
-    """A law, and the standard deviation it needs for the promise."""
+    """A mechanism, and the standard deviation it needs for the promise."""
 
-    law: str
+    mechanism: str
     std: float
 
     def draw(self, rng: np.random.Generator, size: int) -> Any:
         """`size` draws. Simulated: figures need millions, and no person is behind the numbers."""
-        if self.law == "gaussian":
+        if self.mechanism == "gaussian":
             return self.std * rng.standard_normal(size)
         return rng.laplace(0.0, self.std / math.sqrt(2), size)
 
@@ -71,9 +71,9 @@ def trend_filter(graph: Any) -> Method:
     return lambda y, sigma: ln.denoise.trend_filter(y, sigma, graph=graph).values
 
 
-def auto(graph: Any, law: str = "gaussian") -> Method:
+def auto(graph: Any, mechanism: str = "gaussian") -> Method:
     """Ours: the truth is known to be counts, and which bins are near one another is public."""
-    return lambda y, sigma: ln.denoise.auto(y, sigma, graph=graph, nonnegative=True, noise=law).values
+    return lambda y, sigma: ln.denoise.auto(y, sigma, graph=graph, nonnegative=True, mechanism=mechanism).values
 
 
 def on_maps(graph: Any) -> dict[str, Method]:

@@ -72,7 +72,7 @@ def _errors(truth: np.ndarray, seed: int) -> dict[str, float]:
         "TH": methods.soft_threshold(noisy, exact.std),
         "EB": ln.denoise.empirical_bayes(noisy, exact.std, support="nonnegative").values,
         "auto": methods.auto(graph)(noisy, exact.std),
-        "ours": methods.auto(graph, best.law)(ours, best.std),
+        "ours": methods.auto(graph, best.mechanism)(ours, best.std),
     }
     return {name: rmse(found, f) for name, found in values.items()}
 

@@ -44,7 +44,7 @@ def _errors(place: places.Place, truth: np.ndarray, epsilon: float, seed: int) -
     values = {name: denoise(noisy, exact.std) for name, denoise in methods.on_maps(place.graph).items()}
     values["cGM"] = truth + methods.classical(**promise).draw(rng, truth.size)
     ours = truth + best.draw(rng, truth.size)
-    values["ours"] = methods.auto(place.graph, best.law)(ours, best.std)
+    values["ours"] = methods.auto(place.graph, best.mechanism)(ours, best.std)
     return {name: float(np.mean((found - truth) ** 2)) for name, found in values.items()}
 
 

@@ -200,7 +200,8 @@ def test_binary_search_gets_one_failure_for_each_reopening(
 
 
 SLOW = """
-import sys, leastnoise as ln, pandas as pd
+import signal, sys, leastnoise as ln, pandas as pd
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background job would not have
 book = ln.Budget.open(sys.argv[1])
 people = ln.table(pd.DataFrame({"person": [1]}), unit="person")
 backend = people.source.engine.backend

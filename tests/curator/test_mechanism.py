@@ -168,7 +168,7 @@ def test_published_noise_has_its_law(sigma: float) -> None:
     with seeded(11):
         r = ln.release(np.zeros(n, dtype=int), sensitivity=1, sigma=sigma)
     top = int(4 * sigma) + 1
-    cells = [r.law.cell(k) for k in range(-top, top + 1)]
+    cells = [r.distribution.cell(k) for k in range(-top, top + 1)]
     expected = np.array([(1 - sum(cells)) / 2, *cells, (1 - sum(cells)) / 2]) * n
     seen = np.bincount(np.clip(r.values, -top - 1, top + 1) + top + 1, minlength=2 * top + 3)
     keep = expected > 5

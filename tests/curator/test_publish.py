@@ -75,7 +75,7 @@ def test_what_is_expected_is_what_is_released(kind: str, people: Table, monkeypa
         patch.setattr(queries, "aggregate", lambda q: pytest.fail("expect has read rows"))
         expected = question.expect(**ASK)
     made = question.release(**ASK)
-    parts = getattr(made, "parts", made)
+    parts = getattr(made, "components", made)
     assert parts.sigma == expected.sigma
     assert (made.at_least if kind == "sparse" else parts.threshold) == expected.threshold
     assert "off by at most" in str(expected)
@@ -90,7 +90,7 @@ def test_values_are_the_integers_plus_noise(kind: str, people: Table) -> None:
     question = _questions(people)[kind]
     made = question.release(**ASK)
     exact = aggregate(question).values * question.grid
-    reach = made.law.half_width(1 - 1e-9, exact.size)
+    reach = made.distribution.half_width(1 - 1e-9, exact.size)
     assert (np.abs(made.values - exact) <= reach).all()
     assert (made.values.dtype == np.int64) == (question.grid == 1)
     assert made.domain is question.domain
@@ -143,7 +143,11 @@ def test_fieller_intervals_cover(mechanism: Any, count: int) -> None:
     with seeded(8):
         parts = ln.release(exact, sensitivity=20, l1_sensitivity=20, epsilon=0.5, delta=1e-6, mechanism=mechanism)
     made = MeanRelease(
-        parts=parts, centre=3.0, half=half, within=(-7.0, 13.0), domain=ln.domain.Domain(("k",), (IntegerRange(0, n),))
+        components=parts,
+        centre=3.0,
+        half_range=half,
+        within=(-7.0, 13.0),
+        domain=ln.domain.Domain(("k",), (IntegerRange(0, n),)),
     )
     low, high = made.interval(0.9)
     inside = ((low <= 3 + theta) & (3 + theta <= high)).sum()
@@ -182,7 +186,7 @@ def test_quantile_intervals_cover() -> None:
     with seeded(12):
         for _ in range(2000):
             parts = ln.release(counts, sensitivity=1, **ASK)
-            low, high = QuantileRelease(parts=parts, levels=(0.5,), edges=edges).interval(0.9)
+            low, high = QuantileRelease(components=parts, levels=(0.5,), edges=edges).interval(0.9)
             covered += low[0] <= truth <= high[0]
     assert covered >= binom.ppf(1e-7, 2000, 0.9)
 
@@ -229,7 +233,7 @@ def test_a_release_is_a_total_function_of_the_rows(kind: str) -> None:
     for frame in tables:
         frame = frame.astype({"person": "Int64", "ward": "string", "age": "int64", "cost": "float64"})
         made = _questions(ln.table(frame, unit="person"))[kind].release(**ASK)
-        parts = getattr(made, "parts", made)
+        parts = getattr(made, "components", made)
         assert np.isfinite(parts.values.astype(float)).all()
 
 
@@ -301,7 +305,7 @@ def test_a_budget_pays_for_queries_before_rows_are_read(tmp_path: Path, people: 
         unknown = people.histogram("ward", max_rows=3).release(budget=book, share=0.25)
     assert seen == [1, 2, 3]
     ids = [entry.release for entry in book.history()]
-    assert ids == [made.id, mean.parts.id, unknown.id]
+    assert ids == [made.id, mean.components.id, unknown.id]
     assert book.remaining.share == pytest.approx(0.25)
     assert made.mechanism == "gaussian"
     with pytest.raises(ln.BudgetExhausted):
@@ -446,7 +450,7 @@ def test_means_module_reads_back_only_what_it_wrote(tmp_path: Path, people: Tabl
     question = people.mean("age", clip=(0, 99), max_rows=3)
     made = question.release(**ASK)
     made.save(tmp_path / "m.parquet")
-    assert ln.load(tmp_path / "m.parquet").half == made.half
+    assert ln.load(tmp_path / "m.parquet").half_range == made.half_range
 
 
 def test_a_lazy_frame_stays_lazy_until_the_release() -> None:
@@ -481,7 +485,7 @@ def test_intervals_of_bins_that_showed_hold_given_that_they_do() -> None:
     low, high = made.interval(0.9)
     covered = ((low <= shown) & (shown <= high)).sum()
     assert covered >= binom.ppf(1e-7, made.bins, 0.9)
-    plain = np.abs(made.values - shown) <= made.law.half_width(0.9)
+    plain = np.abs(made.values - shown) <= made.distribution.half_width(0.9)
     near = shown < 22
     assert plain[near].mean() < 0.8
     assert ((low <= shown) & (shown <= high))[near].mean() >= 0.88

@@ -60,11 +60,11 @@ def check(made: Estimate, expected: Estimate, values: Any, tolerance: float) -> 
 def test_array_api_strict(name: str, noise: str, dtype: str) -> None:
     xp = library("array_api_strict")
     y = xp.asarray(Y, dtype=getattr(xp, dtype))
-    made = RULES[name](y, 1.0, noise=noise)
+    made = RULES[name](y, 1.0, mechanism=noise)
     assert type(made.values) is type(y)
     assert made.values.dtype == y.dtype
     assert made.values.shape == y.shape
-    check(made, RULES[name](Y, 1.0, noise=noise), np.asarray(made.values), 1e-5)
+    check(made, RULES[name](Y, 1.0, mechanism=noise), np.asarray(made.values), 1e-5)
 
 
 @rules
@@ -73,12 +73,12 @@ def test_array_api_strict(name: str, noise: str, dtype: str) -> None:
 def test_torch(name: str, noise: str, dtype: str) -> None:
     torch = library("torch")
     y = torch.tensor(Y, dtype=getattr(torch, dtype))
-    made = RULES[name](y, 1.0, noise=noise)
+    made = RULES[name](y, 1.0, mechanism=noise)
     assert isinstance(made.values, torch.Tensor)
     assert made.values.dtype == y.dtype
     assert made.values.device == y.device
     assert made.noisy is y
-    check(made, RULES[name](Y, 1.0, noise=noise), made.values.numpy(), 1e-5)
+    check(made, RULES[name](Y, 1.0, mechanism=noise), made.values.numpy(), 1e-5)
 
 
 @rules

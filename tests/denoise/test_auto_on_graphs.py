@@ -55,7 +55,7 @@ def test_the_mixture_is_the_least_of_all(seed: int, size: int, rank: int, tilt: 
 def test_the_smallest_graphs(noise: Any, size: int) -> None:
     for graph in (Graph.path(size), Graph.from_edges(size, [])):
         for value in (0.0, 3.7, -2.0):
-            made = auto(np.full(size, value), 1.0, graph=graph, noise=noise)
+            made = auto(np.full(size, value), 1.0, graph=graph, mechanism=noise)
             assert np.isfinite(made.values).all()
             assert made.risk is not None
             assert made.risk >= 0
@@ -75,7 +75,7 @@ def test_never_worse_than_raw(noise: Any, seed: int, kind: str) -> None:
         "wide": rng.standard_cauchy(400) * 1000,
     }[kind]
     y = truth + drawn(400, noise, seed + 1)
-    made = auto(y, 1.0, graph=Graph.grid((20, 20)), noise=noise)
+    made = auto(y, 1.0, graph=Graph.grid((20, 20)), mechanism=noise)
     raw = math.sqrt(np.mean((y - truth) ** 2))
     assert math.sqrt(np.mean((made.values - truth) ** 2)) <= 1.04 * raw
 
@@ -84,7 +84,7 @@ def test_never_worse_than_raw(noise: Any, seed: int, kind: str) -> None:
 def test_a_graph_helps_where_neighbours_are_alike(noise: Any) -> None:
     truth = np.repeat([0.0, 2.0, 1.0, 5.0], 250)
     y = truth + drawn(1000, noise, 3)
-    near, alone = auto(y, 1.0, graph=Graph.path(1000), noise=noise), auto(y, 1.0, noise=noise)
+    near, alone = auto(y, 1.0, graph=Graph.path(1000), mechanism=noise), auto(y, 1.0, mechanism=noise)
     assert np.mean((near.values - truth) ** 2) < 0.2 * np.mean((alone.values - truth) ** 2)
     assert "fused_lasso" in near.explain()
 
@@ -95,7 +95,7 @@ def test_a_graph_that_says_nothing_costs_little(noise: Any) -> None:
     rng = np.random.default_rng(4)
     truth = np.where(rng.random(4000) < 0.8, 0.0, rng.exponential(10, 4000))
     y = truth + drawn(4000, noise, 5)
-    off = [auto(y, 1.0, graph=g, nonnegative=True, noise=noise).values - truth for g in (Graph.path(4000), None)]
+    off = [auto(y, 1.0, graph=g, nonnegative=True, mechanism=noise).values - truth for g in (Graph.path(4000), None)]
     assert np.linalg.norm(off[0]) < 1.03 * np.linalg.norm(off[1])
 
 
@@ -126,7 +126,7 @@ def test_a_release_is_denoised_on_its_graph() -> None:
 
 def test_best_effort_tries_more() -> None:
     y = np.repeat([0.0, 5.0], 100) + drawn(200, "gaussian", 6)
-    told = auto(y, 1.0, graph=Graph.path(200), effort="best").words
+    told = auto(y, 1.0, graph=Graph.path(200), effort="best").description
     assert "trend_filter" in told
     assert "tree_wavelet" in told
 
@@ -151,5 +151,5 @@ def test_less_error_than_dawa(histograms: Any, name: str, peer: float) -> None:
     """RMSE at epsilon = 0.1: Laplace noise of scale 10, and the order of the bins."""
     x = histograms[name].astype(float)
     y = x + 10 * math.sqrt(2) * drawn(x.size, "laplace", 7)
-    made = auto(y, 10 * math.sqrt(2), graph=Graph.path(x.size), nonnegative=True, noise="laplace")
+    made = auto(y, 10 * math.sqrt(2), graph=Graph.path(x.size), nonnegative=True, mechanism="laplace")
     assert math.sqrt(np.mean((made.values - x) ** 2)) < peer

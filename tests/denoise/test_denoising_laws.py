@@ -32,23 +32,23 @@ Rule = Callable[..., Estimate]
 
 # name -> (rule of (y, sigma, c, noise) where every length is multiplied by c, whether the order of bins matters)
 RULES: dict[str, Callable[[Any, float, float, Any], Estimate]] = {
-    "james_stein": lambda y, s, c, n: james_stein(y, s, noise=n),
-    "james_stein_mean": lambda y, s, c, n: james_stein(y, s, toward="mean", noise=n),
-    "soft_universal": lambda y, s, c, n: soft_threshold(y, s, noise=n),
-    "soft_sure": lambda y, s, c, n: soft_threshold(y, s, threshold="sure", noise=n),
-    "hard": lambda y, s, c, n: hard_threshold(y, s, noise=n),
-    "gaussian_prior": lambda y, s, c, n: gaussian_prior(y, s, prior_std=2 * c, noise=n),
-    "empirical_bayes": lambda y, s, c, n: empirical_bayes(y, s, noise=n),
-    "empirical_bayes_nonnegative": lambda y, s, c, n: empirical_bayes(y, s, support="nonnegative", noise=n),
-    "lp_ball": lambda y, s, c, n: lp_ball(y, s, p=1, radius=5 * c, noise=n),
-    "nonnegative": lambda y, s, c, n: project(y, s, onto="nonnegative", noise=n),
-    "l1": lambda y, s, c, n: project(y, s, onto="l1", radius=4 * c, noise=n),
-    "l2": lambda y, s, c, n: project(y, s, onto="l2", radius=4 * c, noise=n),
-    "linf": lambda y, s, c, n: project(y, s, onto="linf", radius=1.5 * c, noise=n),
-    "simplex": lambda y, s, c, n: project(y, s, onto="simplex", total=4 * c, noise=n),
-    "total": lambda y, s, c, n: project(y, s, onto="total", total=4 * c, noise=n),
-    "auto": lambda y, s, c, n: auto(y, s, noise=n),
-    "auto_nonnegative": lambda y, s, c, n: auto(y, s, nonnegative=True, effort="best", noise=n),
+    "james_stein": lambda y, s, c, n: james_stein(y, s, mechanism=n),
+    "james_stein_mean": lambda y, s, c, n: james_stein(y, s, toward="mean", mechanism=n),
+    "soft_universal": lambda y, s, c, n: soft_threshold(y, s, mechanism=n),
+    "soft_sure": lambda y, s, c, n: soft_threshold(y, s, threshold="sure", mechanism=n),
+    "hard": lambda y, s, c, n: hard_threshold(y, s, mechanism=n),
+    "gaussian_prior": lambda y, s, c, n: gaussian_prior(y, s, prior_std=2 * c, mechanism=n),
+    "empirical_bayes": lambda y, s, c, n: empirical_bayes(y, s, mechanism=n),
+    "empirical_bayes_nonnegative": lambda y, s, c, n: empirical_bayes(y, s, support="nonnegative", mechanism=n),
+    "lp_ball": lambda y, s, c, n: lp_ball(y, s, p=1, radius=5 * c, mechanism=n),
+    "nonnegative": lambda y, s, c, n: project(y, s, onto="nonnegative", mechanism=n),
+    "l1": lambda y, s, c, n: project(y, s, onto="l1", radius=4 * c, mechanism=n),
+    "l2": lambda y, s, c, n: project(y, s, onto="l2", radius=4 * c, mechanism=n),
+    "linf": lambda y, s, c, n: project(y, s, onto="linf", radius=1.5 * c, mechanism=n),
+    "simplex": lambda y, s, c, n: project(y, s, onto="simplex", total=4 * c, mechanism=n),
+    "total": lambda y, s, c, n: project(y, s, onto="total", total=4 * c, mechanism=n),
+    "auto": lambda y, s, c, n: auto(y, s, mechanism=n),
+    "auto_nonnegative": lambda y, s, c, n: auto(y, s, nonnegative=True, effort="best", mechanism=n),
 }
 PROJECTIONS = ("nonnegative", "l1", "l2", "linf", "simplex", "total")
 rules = pytest.mark.parametrize("name", RULES)
@@ -91,7 +91,7 @@ def test_small_noise_leaves_the_values(name: str, noise: str) -> None:
 @laws
 def test_values_far_apart_are_left_to_the_last_bit(noise: Any) -> None:
     y = np.array([0.1, 1e3, -7e5, 12345.678])
-    assert (empirical_bayes(y, 1e-3, noise=noise).values == y).all()
+    assert (empirical_bayes(y, 1e-3, mechanism=noise).values == y).all()
 
 
 @given(y=arrays(np.float64, st.integers(1, 40), elements=st.floats(-50, 50)), sigma=st.floats(0.1, 5))
@@ -130,14 +130,14 @@ def test_zeros_and_equal_values_are_no_trouble(noise: Any, size: int) -> None:
     for value in (0.0, 3.7, -2.0):
         y = np.full(size, value)
         for made in (
-            auto(y, 1.0, noise=noise),
-            empirical_bayes(y, 1.0, noise=noise),
-            soft_threshold(y, 1.0, noise=noise),
+            auto(y, 1.0, mechanism=noise),
+            empirical_bayes(y, 1.0, mechanism=noise),
+            soft_threshold(y, 1.0, mechanism=noise),
         ):
             assert np.isfinite(made.values).all()
             assert made.risk is None or (math.isfinite(made.risk) and made.risk >= 0)
-        assert np.allclose(empirical_bayes(y, 1.0, noise=noise).values, value)
-    assert (auto(np.full(size, -2.0), 1.0, nonnegative=True, noise=noise).values >= 0).all()
+        assert np.allclose(empirical_bayes(y, 1.0, mechanism=noise).values, value)
+    assert (auto(np.full(size, -2.0), 1.0, nonnegative=True, mechanism=noise).values >= 0).all()
 
 
 @pytest.mark.parametrize("rule", [james_stein, soft_threshold, hard_threshold, empirical_bayes, isotonic, auto])
@@ -174,7 +174,7 @@ def test_lengths_must_agree() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: james_stein(np.ones(5), 1.0, noise="cauchy"),
+        lambda: james_stein(np.ones(5), 1.0, mechanism="cauchy"),
         lambda: soft_threshold(np.ones(5), 1.0, threshold="sur"),
         lambda: hard_threshold(np.ones(5), 1.0, threshold="sure"),
         lambda: project(np.ones(5), 1.0, onto="l3"),
@@ -202,10 +202,10 @@ def test_the_chosen_threshold_has_the_least_unbiased_risk(noise: Any) -> None:
     y = np.concatenate([mixture(7, 150), np.full(60, 40.0)])
 
     def figure(t: float) -> float:
-        made = soft_threshold(y, 1.0, threshold=t, noise=noise)
+        made = soft_threshold(y, 1.0, threshold=t, mechanism=noise)
         assert made.degrees_of_freedom is not None
         return float(((y - made.values) ** 2).sum() + 2 * made.degrees_of_freedom)
 
-    chosen = soft_threshold(y, 1.0, threshold="sure", noise=noise).parameters["threshold"]
+    chosen = soft_threshold(y, 1.0, threshold="sure", mechanism=noise).parameters["threshold"]
     reach = math.sqrt(2 * math.log(y.size)) if noise == "gaussian" else math.sqrt(0.5) * (math.log(y.size) + 3)
     assert figure(chosen) <= min(figure(t) for t in np.abs(y) if t <= reach) + 1e-6

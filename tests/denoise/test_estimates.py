@@ -47,9 +47,9 @@ def test_counts_are_not_negative_unless_you_say_so() -> None:
 def test_both_doors_lead_to_the_same_estimate(method: str, mechanism: str) -> None:
     release = counts("vector", mechanism)
     one = release.denoise(method)
-    two = ln.denoise.METHODS[method](Y, release.std, noise=mechanism)
+    two = ln.denoise.METHODS[method](Y, release.std, mechanism=mechanism)
     assert (one.values == two.values).all()
-    assert one.noise == mechanism
+    assert one.mechanism == mechanism
 
 
 def test_an_unknown_method_is_refused_with_a_hint() -> None:
@@ -180,7 +180,7 @@ def test_an_interval_is_refused_where_none_is_honest() -> None:
     with pytest.raises(errors.InvalidParameter, match=r"release\.interval"):
         ln.denoise.auto(Y, 2.0).interval(0.95)
     with pytest.raises(errors.InvalidParameter):
-        ln.denoise.gaussian_prior(Y, 2.0, prior_std=3, noise="laplace").interval()
+        ln.denoise.gaussian_prior(Y, 2.0, prior_std=3, mechanism="laplace").interval()
     with pytest.raises(errors.InvalidParameter):
         ln.denoise.gaussian_prior(Y, 2.0, prior_std=3).interval(1.5)
 

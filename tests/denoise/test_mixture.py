@@ -93,7 +93,7 @@ def test_posterior_means_are_those_of_a_dense_fit(noise: Any) -> None:
     rng = np.random.default_rng(4)
     truth = np.repeat([0.0, 4.0, 9.0], [150, 60, 30])
     y = truth + (rng.standard_normal(240) if noise == "gaussian" else rng.laplace(0, B, 240))
-    made = empirical_bayes(y, 1.0, noise=noise, support=(0.0, 12.0))
+    made = empirical_bayes(y, 1.0, mechanism=noise, support=(0.0, 12.0))
     atoms = np.arange(0, 12.01, 0.125)
     t = y[:, None] - atoms
     dense = np.exp(-0.5 * t**2) if noise == "gaussian" else np.exp(-np.abs(t) / B)
@@ -129,7 +129,7 @@ def test_layout_loses_nobody() -> None:
 @pytest.mark.parametrize("bounds", [(0.0, 5.0), (2.0, math.inf), (-math.inf, 1.0), (0.3, 0.4)])
 def test_the_support_is_kept(noise: Any, bounds: tuple[float, float]) -> None:
     y = np.random.default_rng(7).normal(1, 4, 300)
-    made = empirical_bayes(y, 1.0, noise=noise, support=bounds).values
+    made = empirical_bayes(y, 1.0, mechanism=noise, support=bounds).values
     assert (made >= bounds[0]).all()
     assert (made <= bounds[1]).all()
     assert np.ptp(made) > 0
@@ -140,8 +140,8 @@ def test_whole_numbers_help_when_noise_is_small(noise: Any) -> None:
     rng = np.random.default_rng(8)
     truth = rng.poisson(3, 2000).astype(float)
     y = truth + 0.25 * (rng.standard_normal(2000) if noise == "gaussian" else rng.laplace(0, B, 2000))
-    whole = empirical_bayes(y, 0.25, noise=noise, support="nonnegative", integers=True).values
-    real = empirical_bayes(y, 0.25, noise=noise, support="nonnegative").values
+    whole = empirical_bayes(y, 0.25, mechanism=noise, support="nonnegative", integers=True).values
+    real = empirical_bayes(y, 0.25, mechanism=noise, support="nonnegative").values
     assert np.mean((whole - truth) ** 2) < np.mean((real - truth) ** 2)
     assert np.mean((whole - truth) ** 2) < 0.8 * np.mean((y - truth) ** 2)
 
@@ -149,7 +149,7 @@ def test_whole_numbers_help_when_noise_is_small(noise: Any) -> None:
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_posterior_means_rise_with_the_values(noise: Any) -> None:
     y = np.sort(np.random.default_rng(9).normal(0, 3, 500))
-    assert (np.diff(empirical_bayes(y, 1.0, noise=noise).values) >= -1e-9).all()
+    assert (np.diff(empirical_bayes(y, 1.0, mechanism=noise).values) >= -1e-9).all()
 
 
 def test_any_shape_is_welcome() -> None:

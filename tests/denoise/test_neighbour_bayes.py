@@ -73,8 +73,8 @@ def test_a_hub_s_leaves_do_not_walk_through_each_other() -> None:
 @settings(max_examples=25)
 def test_a_constant_passes_through(noise: Any, prior: Any, graph: Graph, seed: int, shift: float) -> None:
     y = patchy(graph, seed, noise)
-    here = neighbour_bayes(y, 1.0, graph=graph, prior=prior, noise=noise)
-    there = neighbour_bayes(y + shift, 1.0, graph=graph, prior=prior, noise=noise)
+    here = neighbour_bayes(y, 1.0, graph=graph, prior=prior, mechanism=noise)
+    there = neighbour_bayes(y + shift, 1.0, graph=graph, prior=prior, mechanism=noise)
     assert np.allclose(there.values, here.values + shift, atol=1e-5)
 
 
@@ -86,8 +86,8 @@ def test_names_of_nodes_do_not_matter(noise: Any, prior: Any, graph: Graph, seed
     y = patchy(graph, seed, noise)
     order = np.random.default_rng(seed).permutation(graph.size)
     renamed = Graph.from_edges(graph.size, np.argsort(order)[graph.edges])
-    here = neighbour_bayes(y, 1.0, graph=graph, hops=hops, prior=prior, noise=noise)
-    there = neighbour_bayes(y[order], 1.0, graph=renamed, hops=hops, prior=prior, noise=noise)
+    here = neighbour_bayes(y, 1.0, graph=graph, hops=hops, prior=prior, mechanism=noise)
+    there = neighbour_bayes(y[order], 1.0, graph=renamed, hops=hops, prior=prior, mechanism=noise)
     assert np.allclose(there.values, here.values[order], atol=1e-5)
 
 
@@ -97,7 +97,7 @@ def test_names_of_nodes_do_not_matter(noise: Any, prior: Any, graph: Graph, seed
 def test_figures_are_finite_and_counts_stay_counts(noise: Any, graph: Graph, seed: int) -> None:
     y = patchy(graph, seed, noise)
     for prior in ("values", "departures"):
-        made = neighbour_bayes(y, 1.0, graph=graph, prior=prior, support="nonnegative", noise=noise)  # type: ignore[arg-type]
+        made = neighbour_bayes(y, 1.0, graph=graph, prior=prior, support="nonnegative", mechanism=noise)  # type: ignore[arg-type]
         risk, free = made.judge()
         assert (made.values >= 0).all()
         assert risk is not None
@@ -152,9 +152,9 @@ def test_neighbours_tell_apart_what_values_cannot(noise: Any) -> None:
     """Half of a path is 0 and half is 2: alone, values of 1 are a riddle."""
     truth = np.repeat([0.0, 2.0], 500)
     y = truth + drawn(1000, noise, 2)
-    alone = empirical_bayes(y, 1.0, noise=noise).values
+    alone = empirical_bayes(y, 1.0, mechanism=noise).values
     for prior in ("values", "departures"):
-        made = neighbour_bayes(y, 1.0, graph=Graph.path(1000), prior=prior, noise=noise).values  # type: ignore[arg-type]
+        made = neighbour_bayes(y, 1.0, graph=Graph.path(1000), prior=prior, mechanism=noise).values  # type: ignore[arg-type]
         assert np.mean((made - truth) ** 2) < 0.4 * np.mean((alone - truth) ** 2)
 
 
@@ -177,7 +177,7 @@ def test_its_figure_is_honest(truth: str, noise: Any, bias: float, spread: float
     off = []
     for seed in range(30):
         y = x + drawn(x.size, noise, 100 + seed).reshape(x.shape)
-        made = neighbour_bayes(y, 1.0, graph=graph, prior=prior, noise=noise)
+        made = neighbour_bayes(y, 1.0, graph=graph, prior=prior, mechanism=noise)
         free = made.degrees_of_freedom
         assert free is not None
         off.append(np.mean((y - made.values) ** 2) + 2 * free / x.size - 1 - np.mean((made.values - x) ** 2))

@@ -49,9 +49,9 @@ def draw(rng: np.random.Generator, size: int, noise: str) -> Any:
 @noises
 def test_units_and_a_constant_do_not_matter(name, noise):
     y = TRUTH + draw(np.random.default_rng(1), 30, noise)
-    one = RULES[name](y, 1.0, graph=GRAPH, noise=noise)
-    many = RULES[name](1024 * y, 1024.0, graph=GRAPH, noise=noise)
-    moved = RULES[name](y + 100, 1.0, graph=GRAPH, noise=noise)
+    one = RULES[name](y, 1.0, graph=GRAPH, mechanism=noise)
+    many = RULES[name](1024 * y, 1024.0, graph=GRAPH, mechanism=noise)
+    moved = RULES[name](y + 100, 1.0, graph=GRAPH, mechanism=noise)
     assert np.allclose(many.values, 1024 * one.values, rtol=1e-6, atol=1e-6)
     assert np.allclose(moved.values, one.values + 100, rtol=1e-7)
     if one.risk is not None:
@@ -109,7 +109,7 @@ def excess(rule: Rule, truth: Any, noise: str, draws: int) -> tuple[float, float
     seen = np.empty(draws)
     for k in range(draws):
         off = draw(rng, 30, noise)
-        made = rule(truth + off, 1.0, graph=GRAPH, noise=noise)
+        made = rule(truth + off, 1.0, graph=GRAPH, mechanism=noise)
         seen[k] = made.degrees_of_freedom - off @ (made.values - truth)
     return float(seen.mean()), float(seen.std() / math.sqrt(draws))
 

@@ -51,9 +51,11 @@ def test_quadrature_of_a_uniform_prior_is_the_truncated_normal() -> None:
 
 
 def test_laplace_noise_with_a_flat_prior_returns_y_and_a_bound_pulls_it_in() -> None:
-    flat = posterior_mean([1.0, -2.0], 1.0, log_density=lambda f: np.zeros_like(f), noise="laplace")
+    flat = posterior_mean([1.0, -2.0], 1.0, log_density=lambda f: np.zeros_like(f), mechanism="laplace")
     assert np.allclose(flat.values, [1.0, -2.0], atol=1e-7)
-    half = posterior_mean([-5.0], 1.0, log_density=lambda f: np.zeros_like(f), support=(0, math.inf), noise="laplace")
+    half = posterior_mean(
+        [-5.0], 1.0, log_density=lambda f: np.zeros_like(f), support=(0, math.inf), mechanism="laplace"
+    )
     assert half.values[0] == pytest.approx(math.sqrt(0.5), abs=1e-7)  # an exponential law of scale b
 
 
@@ -86,7 +88,7 @@ def test_slices_agree_with_a_grid_in_two_dimensions(noise: Any) -> None:
     def disc(f: Any) -> float:
         return 0.0 if f @ f < 1 else -math.inf
 
-    made = posterior_mean(y, 1.0, log_density=disc, separable=False, start=np.zeros(2), draws=4000, noise=noise)
+    made = posterior_mean(y, 1.0, log_density=disc, separable=False, start=np.zeros(2), draws=4000, mechanism=noise)
     a, b = np.meshgrid(*[np.linspace(-1, 1, 801)] * 2)
     inside = a**2 + b**2 < 1
     t = np.stack([a - y[0], b - y[1]])

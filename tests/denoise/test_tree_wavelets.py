@@ -195,7 +195,7 @@ def test_degrees_of_freedom_under_laplace_noise_are_the_smoothed_divergence():
         kept = c - np.clip(c, -t, t)
         kept[:, -1] = c[:, -1]
         expected += density @ np.diff(kept @ w[:, i])
-    made = tree_wavelet(y, 1.0, graph=graph, threshold=t, seed=9, noise="laplace")
+    made = tree_wavelet(y, 1.0, graph=graph, threshold=t, seed=9, mechanism="laplace")
     assert made.degrees_of_freedom == pytest.approx(expected, abs=1e-6)
 
 

@@ -291,7 +291,7 @@ def test_the_risk_of_a_given_penalty_is_unbiased(noise: Any, draws: int) -> None
     off = []
     for _ in range(draws):
         z = rng.standard_normal(100) if noise == "gaussian" else rng.laplace(0, math.sqrt(0.5), 100)
-        made = trend_filter(CHECKER + z, 1.0, graph=graph, penalty=0.4, noise=noise)
+        made = trend_filter(CHECKER + z, 1.0, graph=graph, penalty=0.4, mechanism=noise)
         assert made.degrees_of_freedom is not None
         figure = sure(float((made.noisy - made.values) @ (made.noisy - made.values)), made.degrees_of_freedom, 100, 1.0)
         off.append(figure - float(np.mean((made.values - CHECKER) ** 2)))

@@ -39,20 +39,20 @@ def laplace_density(f: Any) -> Any:
 
 
 EXACT: dict[str, tuple[Callable[[Any, Any], Estimate], tuple[str, ...]]] = {
-    "james_stein": (lambda y, n: james_stein(y, 1.0, noise=n), ("gaussian", "laplace")),
-    "james_stein_plain": (lambda y, n: james_stein(y, 1.0, positive_part=False, noise=n), ("gaussian", "laplace")),
-    "james_stein_mean": (lambda y, n: james_stein(y, 1.0, toward="mean", noise=n), ("gaussian", "laplace")),
-    "soft": (lambda y, n: soft_threshold(y, 1.0, threshold=1.5, noise=n), ("gaussian", "laplace")),
-    "lp_ball": (lambda y, n: lp_ball(y, 1.0, p=2, radius=9, noise=n), ("gaussian", "laplace")),
-    "gaussian_prior": (lambda y, n: gaussian_prior(y, 1.0, prior_std=2, noise=n), ("gaussian", "laplace")),
-    "nonnegative": (lambda y, n: project(y, 1.0, onto="nonnegative", noise=n), ("gaussian", "laplace")),
-    "linf": (lambda y, n: project(y, 1.0, onto="linf", radius=2.0, noise=n), ("gaussian", "laplace")),
-    "total": (lambda y, n: project(y, 1.0, onto="total", total=TRUTH.sum(), noise=n), ("gaussian", "laplace")),
-    "l1": (lambda y, n: project(y, 1.0, onto="l1", radius=30, noise=n), ("gaussian",)),
-    "l2": (lambda y, n: project(y, 1.0, onto="l2", radius=12, noise=n), ("gaussian",)),
-    "simplex": (lambda y, n: project(y, 1.0, onto="simplex", total=40, noise=n), ("gaussian",)),
-    "isotonic": (lambda y, n: isotonic(y, 1.0, noise=n), ("gaussian",)),
-    "posterior_mean": (lambda y, n: posterior_mean(y, 1.0, log_density=laplace_density, noise=n), ("gaussian",)),
+    "james_stein": (lambda y, n: james_stein(y, 1.0, mechanism=n), ("gaussian", "laplace")),
+    "james_stein_plain": (lambda y, n: james_stein(y, 1.0, positive_part=False, mechanism=n), ("gaussian", "laplace")),
+    "james_stein_mean": (lambda y, n: james_stein(y, 1.0, toward="mean", mechanism=n), ("gaussian", "laplace")),
+    "soft": (lambda y, n: soft_threshold(y, 1.0, threshold=1.5, mechanism=n), ("gaussian", "laplace")),
+    "lp_ball": (lambda y, n: lp_ball(y, 1.0, p=2, radius=9, mechanism=n), ("gaussian", "laplace")),
+    "gaussian_prior": (lambda y, n: gaussian_prior(y, 1.0, prior_std=2, mechanism=n), ("gaussian", "laplace")),
+    "nonnegative": (lambda y, n: project(y, 1.0, onto="nonnegative", mechanism=n), ("gaussian", "laplace")),
+    "linf": (lambda y, n: project(y, 1.0, onto="linf", radius=2.0, mechanism=n), ("gaussian", "laplace")),
+    "total": (lambda y, n: project(y, 1.0, onto="total", total=TRUTH.sum(), mechanism=n), ("gaussian", "laplace")),
+    "l1": (lambda y, n: project(y, 1.0, onto="l1", radius=30, mechanism=n), ("gaussian",)),
+    "l2": (lambda y, n: project(y, 1.0, onto="l2", radius=12, mechanism=n), ("gaussian",)),
+    "simplex": (lambda y, n: project(y, 1.0, onto="simplex", total=40, mechanism=n), ("gaussian",)),
+    "isotonic": (lambda y, n: isotonic(y, 1.0, mechanism=n), ("gaussian",)),
+    "posterior_mean": (lambda y, n: posterior_mean(y, 1.0, log_density=laplace_density, mechanism=n), ("gaussian",)),
 }
 CASES = [(name, noise) for name, (_, noises) in EXACT.items() for noise in noises]
 
@@ -92,7 +92,7 @@ def test_the_gaussian_figure_is_wrong_under_laplace_noise_and_ours_is_not() -> N
     rng = np.random.default_rng(8)
     y = rng.laplace(0, 1, 400_000)
     sigma = math.sqrt(2)
-    right, wrong = (soft_threshold(y, sigma, threshold=1.5, noise=n) for n in ("laplace", "gaussian"))
+    right, wrong = (soft_threshold(y, sigma, threshold=1.5, mechanism=n) for n in ("laplace", "gaussian"))
     loss = float(np.mean(right.values**2))
     assert loss == pytest.approx(0.438, abs=0.02)
     assert right.risk == pytest.approx(loss, abs=0.05)
@@ -105,7 +105,7 @@ def test_the_gaussian_figure_is_wrong_under_laplace_noise_and_ours_is_not() -> N
 def test_a_tuned_threshold_is_not_flattered(noise: Any) -> None:
     """Where all is noise, plain SURE at its own minimum is below zero on average; the held-out figure is not."""
     truth = np.zeros(100)
-    off, loss, shown = excess(lambda y: soft_threshold(y, 1.0, threshold="sure", noise=noise), truth, noise, 600, 9)
+    off, loss, shown = excess(lambda y: soft_threshold(y, 1.0, threshold="sure", mechanism=noise), truth, noise, 600, 9)
     error = off.std() / math.sqrt(off.size)
     assert abs(off.mean()) < 0.03 + 6 * error
     assert (shown >= 0).all()
@@ -114,8 +114,8 @@ def test_a_tuned_threshold_is_not_flattered(noise: Any) -> None:
     plain = []
     for _ in range(300):
         y = draw(rng, 100, noise)
-        t = soft_threshold(y, 1.0, threshold="sure", noise=noise).parameters["threshold"]
-        fixed = soft_threshold(y, 1.0, threshold=t, noise=noise)
+        t = soft_threshold(y, 1.0, threshold="sure", mechanism=noise).parameters["threshold"]
+        fixed = soft_threshold(y, 1.0, threshold=t, mechanism=noise)
         assert fixed.degrees_of_freedom is not None
         plain.append(sure(float(((y - fixed.values) ** 2).sum()), fixed.degrees_of_freedom, 100, 1.0))
     assert np.mean(plain) < loss.mean() - 0.02
@@ -127,7 +127,7 @@ def test_a_tuned_threshold_is_not_flattered(noise: Any) -> None:
 def test_empirical_bayes_counts_the_fitting_of_its_prior(noise: Any, support: Any) -> None:
     """Its figure is within 0.04 sigma^2 (+ 6 standard errors) of its loss; without the fitting it would be 0.09 off."""
     truth = np.concatenate([np.zeros(120), np.full(40, 3.0), np.linspace(0, 15, 40)])
-    off, _, _ = excess(lambda y: empirical_bayes(y, 1.0, support=support, noise=noise), truth, noise, 150, 10)
+    off, _, _ = excess(lambda y: empirical_bayes(y, 1.0, support=support, mechanism=noise), truth, noise, 150, 10)
     error = off.std() / math.sqrt(off.size)
     assert error < 0.015
     assert abs(off.mean()) < 0.04 + 6 * error
@@ -142,7 +142,7 @@ def test_fitting_costs_what_a_lone_value_s_atom_costs() -> None:
 
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_the_aggregate_s_figure_is_honest(noise: Any) -> None:
-    off, _, shown = excess(lambda y: auto(y, 1.0, noise=noise), np.repeat(TRUTH, 4), noise, 150, 11)
+    off, _, shown = excess(lambda y: auto(y, 1.0, mechanism=noise), np.repeat(TRUTH, 4), noise, 150, 11)
     assert abs(off.mean()) < 0.04 + 6 * off.std() / math.sqrt(off.size)
     assert (shown >= 0).all()
 
@@ -150,9 +150,9 @@ def test_the_aggregate_s_figure_is_honest(noise: Any) -> None:
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_monte_carlo_divergence_brackets_the_closed_form(noise: Any) -> None:
     y = TRUTH + draw(np.random.default_rng(12), TRUTH.size, noise)
-    made = soft_threshold(y, 1.0, threshold=1.5, noise=noise)
+    made = soft_threshold(y, 1.0, threshold=1.5, mechanism=noise)
     seen = monte_carlo_divergence(
-        lambda x: soft_threshold(x, 1.0, threshold=1.5, noise=noise).values, y, 1.0, noise=noise, draws=3000
+        lambda x: soft_threshold(x, 1.0, threshold=1.5, mechanism=noise).values, y, 1.0, mechanism=noise, draws=3000
     )
     assert made.degrees_of_freedom is not None
     assert abs(seen.value - made.degrees_of_freedom) <= 6 * seen.error + 1e-6
@@ -163,9 +163,9 @@ def test_estimators_without_a_risk_say_none() -> None:
     y = RISING + np.random.default_rng(13).laplace(0, 1, RISING.size)
     none = [
         hard_threshold(y, 1.0),
-        isotonic(y, 1.0, noise="laplace"),
-        project(y, 1.0, onto="l1", radius=5, noise="laplace"),
-        posterior_mean(y, 1.0, log_density=laplace_density, noise="laplace"),
+        isotonic(y, 1.0, mechanism="laplace"),
+        project(y, 1.0, onto="l1", radius=5, mechanism="laplace"),
+        posterior_mean(y, 1.0, log_density=laplace_density, mechanism="laplace"),
     ]
     for made in none:
         assert made.risk is None

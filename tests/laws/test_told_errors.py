@@ -39,7 +39,7 @@ def means(mechanism: str, rows: int, value: int) -> MeanRelease:
             mechanism=mechanism,  # type: ignore[arg-type]
         )
     domain = ln.domain.product(["bin"], range(BINS))
-    return MeanRelease(parts=parts, centre=CENTRE, half=HALF, within=(16.0, 90.0), domain=domain)
+    return MeanRelease(components=parts, centre=CENTRE, half_range=HALF, within=(16.0, 90.0), domain=domain)
 
 
 @pytest.mark.parametrize("mechanism", LAWS)
@@ -52,7 +52,7 @@ def test_a_published_sum_and_count_are_off_by_what_is_told(mechanism: str) -> No
         assert f"{name} is off by at most" in made.explain() or f"{name} by at most" in made.explain()
         assert number_format.rounded(most) in made.explain()
     assert (
-        number_format.rounded(made.parts.law.half_width(0.95)) not in made.explain()
+        number_format.rounded(made.components.distribution.half_width(0.95)) not in made.explain()
     )  # of the centred sum, which is not shown
 
 
@@ -74,7 +74,7 @@ def test_the_mean_over_all_bins_lies_in_its_interval(mechanism: str, rows: int) 
     assert found.low <= usual.low <= usual.value == found.value <= usual.high <= found.high
     if rows:
         assert found.low <= 60 <= found.high
-        noise = made.parts.std * BINS**0.5 / (BINS * rows)  # of the mean of all, at the clip's centre
+        noise = made.components.std * BINS**0.5 / (BINS * rows)  # of the mean of all, at the clip's centre
         assert usual.high - usual.low < 2 * 2.5 * 2 * noise
     else:
         assert (usual.low, usual.high) == made.within
@@ -103,7 +103,7 @@ def test_the_rank_of_a_quantile_is_off_by_no_more_than_is_told(level: float, spr
     steps, tries, held = 500, 400, 0
     kind: Any = {"delta": 1e-6, "mechanism": mechanism}
     rows = {"one": np.full(steps, 1), "thirty": np.full(steps, 30), "ends": np.zeros(steps, dtype=int)}[spread]
-    law = ln.release(rows, sensitivity=1, l1_sensitivity=1, epsilon=0.5, **kind).law
+    law = ln.release(rows, sensitivity=1, l1_sensitivity=1, epsilon=0.5, **kind).distribution
     most = rank_error(law, bins=steps, level=level)
     if spread == "ends":  # just beyond what is told, so that stopping on the way is a miss
         rows[0], rows[-1] = level * 10_000 - most - 5, (1 - level) * 10_000 + most + 5
@@ -112,7 +112,7 @@ def test_the_rank_of_a_quantile_is_off_by_no_more_than_is_told(level: float, spr
     with seeded(3):
         for _ in range(tries):
             parts = ln.release(rows, sensitivity=1, l1_sensitivity=1, epsilon=0.5, **kind)
-            made = QuantileRelease(parts=parts, levels=(level,), edges=np.arange(steps + 1.0))
+            made = QuantileRelease(components=parts, levels=(level,), edges=np.arange(steps + 1.0))
             place = min(int(made.values[0]), steps - 1)
             held += bool(below[place] - wanted <= most and wanted - below[place + 1] <= most)
     assert held > 0.895 * tries
@@ -125,7 +125,7 @@ def test_what_to_expect_of_a_mean_and_a_quantile_is_told_before_a_row_is_read() 
     asked = {"epsilon": 0.5, "delta": 1e-6, "mechanism": "gaussian"}
     expected = table.mean("age", clip=(16, 90), max_rows=1).expect(**asked)  # type: ignore[arg-type]
     law = Gaussian(expected.sigma, 1.0)
-    want = half_widths(law, centre=53.0, half=37.0)
+    want = half_widths(law, centre=53.0, half_range=37.0)
     assert expected.half_width is None
     assert expected.half_widths == {"sum": want.sum, "count": want.count, "mean_times_rows": want.mean_times_rows}
     told = str(expected)
@@ -142,7 +142,7 @@ def test_the_page_of_a_mean_tells_the_error_of_the_sum_that_it_shows() -> None:
     made = means("gaussian", 1_000, 40)
     text = report.page(made)
     assert f"a sum is off by at most {number_format.rounded(made.half_widths().sum)}" in text
-    assert f"off by at most {made.parts.law.half_width(0.95):,.4g}" not in text
+    assert f"off by at most {made.components.distribution.half_width(0.95):,.4g}" not in text
 
 
 def test_an_estimated_error_is_told_to_two_digits_and_kept_to_all(tmp_path: Path) -> None:

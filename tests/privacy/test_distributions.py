@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leastnoise.privacy.distributions import Gaussian, Laplace, Law, holds
+from leastnoise.privacy.distributions import Distribution, Gaussian, Laplace, holds
 
 scales = st.floats(0.05, 50)
 grids = st.sampled_from([0.125, 1.0, 3.0])
@@ -18,7 +18,7 @@ laws = st.builds(Gaussian, scales, grids) | st.builds(Laplace, scales, grids)
 
 
 @given(laws)
-def test_cells_sum_to_one_and_tails_are_sums_of_cells(law: Law) -> None:
+def test_cells_sum_to_one_and_tails_are_sums_of_cells(law: Distribution) -> None:
     k_max = int(60 * (law.sigma if isinstance(law, Gaussian) else law.scale) / law.grid) + 5
     cells = [law.cell(k) for k in range(-k_max, k_max + 1)]
     assert math.fsum(cells) == pytest.approx(1, abs=1e-12)
@@ -28,21 +28,21 @@ def test_cells_sum_to_one_and_tails_are_sums_of_cells(law: Law) -> None:
 
 
 @given(laws)
-def test_std_is_that_of_the_cells(law: Law) -> None:
+def test_std_is_that_of_the_cells(law: Distribution) -> None:
     k_max = int(60 * (law.sigma if isinstance(law, Gaussian) else law.scale) / law.grid) + 5
     variance = 2 * math.fsum((k * law.grid) ** 2 * law.cell(k) for k in range(1, k_max))
     assert law.std == pytest.approx(math.sqrt(variance), rel=1e-9, abs=1e-100)
 
 
 @given(laws, confidences, st.integers(1, 10_000))
-def test_half_width_on_a_grid_is_the_least_multiple_that_holds(law: Law, confidence: float, bins: int) -> None:
+def test_half_width_on_a_grid_is_the_least_multiple_that_holds(law: Distribution, confidence: float, bins: int) -> None:
     h = law.half_width(confidence, bins)
     assert (1 - law.tail(h + law.grid)) ** bins >= confidence * (1 - 1e-9)
     assert h == 0 or (1 - law.tail(h)) ** bins <= confidence * (1 + 1e-9)
 
 
 @given(st.builds(Gaussian, scales) | st.builds(Laplace, scales), confidences, st.integers(1, 10_000))
-def test_continuous_half_width_holds_and_is_least(law: Law, confidence: float, bins: int) -> None:
+def test_continuous_half_width_holds_and_is_least(law: Distribution, confidence: float, bins: int) -> None:
     h = law.half_width(confidence, bins)
     assert holds(law, h, confidence, bins)
     assert not holds(law, h * (1 - 1e-12), confidence, bins)

@@ -26,7 +26,7 @@ from leastnoise import domain as domains
 from leastnoise import errors
 from leastnoise._support import atomic_files
 from leastnoise.domain import Domain
-from leastnoise.privacy.distributions import Gaussian, Laplace, Law
+from leastnoise.privacy.distributions import Distribution, Gaussian, Laplace
 from leastnoise.testing import seeded
 
 ASK: dict[str, Any] = {"sensitivity": 1, "epsilon": 1, "delta": 1e-6}
@@ -56,7 +56,7 @@ def test_simultaneous_intervals_hold_all_at_once() -> None:
     """2,000 releases of 50 bins at 90 %: false alarm 1e-7."""
     with seeded(22):
         r = ln.release(np.zeros(100_000, dtype=int), **ASK)
-    half = r.law.half_width(0.9, 50)
+    half = r.distribution.half_width(0.9, 50)
     together = (np.abs(r.values.reshape(2000, 50)) <= half).all(axis=1).sum()
     assert together >= binom.ppf(1e-7, 2000, 0.9)
     smaller = (np.abs(r.values.reshape(2000, 50)) <= half - 1).all(axis=1).sum()
@@ -67,7 +67,7 @@ laws = st.builds(Gaussian, st.floats(0.1, 8), st.just(1.0)) | st.builds(Laplace,
 
 
 @given(laws, st.integers(2, 5), st.floats(0.5, 0.999))
-def test_the_law_of_a_total_is_the_convolution(law: Law, count: int, confidence: float) -> None:
+def test_the_law_of_a_total_is_the_convolution(law: Distribution, count: int, confidence: float) -> None:
     k = int(45 * max(law.std, 1))
     one = np.array([law.cell(i) for i in range(-k, k + 1)])
     total = one
@@ -81,7 +81,7 @@ def test_the_law_of_a_total_is_the_convolution(law: Law, count: int, confidence:
 
 
 @pytest.mark.parametrize("law", [Gaussian(100.0, 1.0), Gaussian(1.0), Laplace(100.0, 1.0), Laplace(1.0)], ids=repr)
-def test_totals_of_fine_laws_cover(law: Law) -> None:
+def test_totals_of_fine_laws_cover(law: Distribution) -> None:
     """20,000 totals of 7 bins against NumPy's own noise; the quantile is off by less than 2 %."""
     rng = np.random.default_rng(5)
     draw = (
@@ -209,11 +209,11 @@ def test_files_bring_everything_back(first: Any, second: Any, tmp_path: Path) ->
 
 
 def test_real_and_laplace_and_wrapped_releases_come_back(tmp_path: Path) -> None:
-    for r in (made([0.1, 0.2]), made(l1_sensitivity=1), ln.wrap([1.5, 2.5], sigma=3, noise="laplace")):
+    for r in (made([0.1, 0.2]), made(l1_sensitivity=1), ln.wrap([1.5, 2.5], sigma=3, mechanism="laplace")):
         r.save(tmp_path / "r.parquet")
         back = ln.load(tmp_path / "r.parquet")
         assert (back.values == r.values).all()
-        assert (back.sigma, back.guarantee, back.law) == (r.sigma, r.guarantee, r.law)
+        assert (back.sigma, back.guarantee, back.distribution) == (r.sigma, r.guarantee, r.distribution)
 
 
 @pytest.mark.parametrize("size", [1000, 10**12, 2**100])
@@ -234,12 +234,12 @@ def test_whatever_was_released_or_wrapped_comes_back(tmp_path: Path) -> None:
         *(made([0.5, 2.0], sensitivity=size) for size in (1e-310, 1e301, 2e305)),
         made(sensitivity=1e-10, l1_sensitivity=1e-10),
         *(ln.wrap([1.0, 2.0], sigma=sigma) for sigma in (5e-324, 1e301, 1e306)),
-        ln.wrap([1.0, 2.0], sigma=1e306, noise="laplace"),
+        ln.wrap([1.0, 2.0], sigma=1e306, mechanism="laplace"),
     ):
         r.save(tmp_path / "r.parquet")
         back = ln.load(tmp_path / "r.parquet")
         assert (back.values == r.values).all()
-        assert back.law == r.law
+        assert back.distribution == r.distribution
 
 
 def test_noise_too_large_for_an_interval_is_refused_when_wrapped() -> None:
@@ -288,9 +288,9 @@ def test_strange_files_are_refused(change: Any, mistake: type[Exception], words:
 def test_a_strange_id_of_the_parts_of_a_mean_is_refused(tmp_path: Path) -> None:
     table = ln.table(pd.DataFrame({"who": [1, 2], "fare": [3.0, 4.0]}), unit="who")
     table.mean("fare", clip=(0, 5), max_rows=1).release(epsilon=1, delta=1e-6).save(tmp_path / "m.parquet")
-    parts = json.loads(pq.read_schema(tmp_path / "m.parquet").metadata[b"leastnoise"])["parts"]
+    parts = json.loads(pq.read_schema(tmp_path / "m.parquet").metadata[b"leastnoise"])["components"]
     ln.load(tmp_path / "m.parquet")
-    _rewrite(tmp_path / "m.parquet", {"parts": {**parts, "id": "one"}})
+    _rewrite(tmp_path / "m.parquet", {"components": {**parts, "id": "one"}})
     with pytest.raises(errors.NotOurs, match="edited or damaged"):
         ln.load(tmp_path / "m.parquet")
 
@@ -413,7 +413,7 @@ def test_wrap() -> None:
     r = ln.wrap([3.0, 4.0], sigma=2.0)
     assert (r.sigma, r.std, r.guarantee, r.grid) == (2.0, 2.0, None, 0.0)
     assert "known to whoever added the noise" in r.explain()
-    b = ln.wrap(np.array([3, 4]), sigma=2.0, noise="laplace")
+    b = ln.wrap(np.array([3, 4]), sigma=2.0, mechanism="laplace")
     assert b.scale == pytest.approx(2 / math.sqrt(2))
     assert b.values.dtype == np.float64
     for bad, mistake in (
@@ -427,7 +427,7 @@ def test_wrap() -> None:
     with pytest.raises(errors.InvalidParameter):
         ln.wrap([1.0], sigma=0)
     with pytest.raises(errors.InvalidParameter):
-        ln.wrap([1.0], sigma=1, noise="gauss")  # type: ignore[arg-type]
+        ln.wrap([1.0], sigma=1, mechanism="gauss")  # type: ignore[arg-type]
     source = np.array([1.0, 2.0])
     ln.wrap(source, sigma=1)
     source[0] = 5.0  # the caller's array stays the caller's

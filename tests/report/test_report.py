@@ -69,7 +69,7 @@ def test_every_kind_has_a_page_with_its_own_numbers(name: str, tmp_path: Path) -
         ('class="warning"' in text) == ("hides nothing" in page.text) == (name not in ("wrapped", "large", "namesakes"))
     )
     if name != "estimate":
-        assert getattr(of, "parts", of).id in page.text
+        assert getattr(of, "components", of).id in page.text
 
 
 @cache
@@ -123,7 +123,7 @@ def test_a_million_bins_are_told_in_a_small_page() -> None:
     assert page.columns["bin"] == list(range(0, 1_000_000, 200))
     chart = json.loads(page.data)["pictures"]["chart"]["columns"]
     np.testing.assert_allclose(chart["value"][0], release.values[:667].mean(), rtol=1e-12)
-    width = 2 * release.law.sum_half_width(667, 0.95) / 667
+    width = 2 * release.distribution.sum_half_width(667, 0.95) / 667
     np.testing.assert_allclose(np.subtract(chart["high"], chart["low"])[:-1], width, rtol=1e-12)
 
 
@@ -158,7 +158,7 @@ def test_people_are_shown_a_hundredth_of_the_half_width_and_no_digits_of_noise(e
     sigma = lead * 10.0**exponent
     release = ln.wrap([0.0, sigma], sigma=sigma)
     found = contents.gather(release, estimate=None, graph=None)
-    half = release.law.half_width(0.95)
+    half = release.distribution.half_width(0.95)
     step = 10.0**-found.decimals
     assert step <= max(half / 100, 10.0**-contents.FINEST) * (1 + 1e-9)
     assert found.decimals == 0 or step > half / 1000 * (1 - 1e-9)

@@ -225,9 +225,9 @@ def _publish(query: Query, output: str, as_json: bool, quiet: bool, asked: dict[
     made.save(output)
     if quiet:
         return
-    parts = made.parts if isinstance(made, (MeanRelease, QuantileRelease)) else made
+    parts = made.components if isinstance(made, (MeanRelease, QuantileRelease)) else made
     if as_json:
-        facts = {"output": output, "sigma": parts.sigma, "std": parts.law.std, "query": query.describe()}
+        facts = {"output": output, "sigma": parts.sigma, "std": parts.distribution.std, "query": query.describe()}
         facts["mechanism"] = getattr(parts, "mechanism", "gaussian")
         if made.to_arrow().num_rows <= _SHOWN:
             facts["rows"] = made.to_pandas().to_dict("records")
@@ -243,7 +243,7 @@ def _first_rows(made: Any) -> Table:
     found = made.to_arrow()
     table = Table(caption=f"the first {_SHOWN} of {found.num_rows:,} rows" if found.num_rows > _SHOWN else None)
     for name in found.column_names:
-        sure = " (95 %)" if name in ("low", "high") and hasattr(made, "parts") else ""
+        sure = " (95 %)" if name in ("low", "high") and hasattr(made, "components") else ""
         table.add_column(escape(shown(name)) + sure, justify="right")
     for row in found.slice(0, _SHOWN).to_pylist():
         table.add_row(*(rounded(cell, 6) if isinstance(cell, float) else escape(shown(cell)) for cell in row.values()))

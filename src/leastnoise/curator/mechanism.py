@@ -26,7 +26,7 @@ from leastnoise.curator.budget import Budget, charge
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Domain
 from leastnoise.privacy.guarantee import ApproxDP, Neighbours
-from leastnoise.privacy.noise_choice import Choice, Recipe
+from leastnoise.privacy.noise_choice import Choice, NoiseChoice
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.releases.columns import refuse_reserved
 from leastnoise.releases.release import Release, Values
@@ -80,7 +80,7 @@ def release(
     return publish(private, decided.noise, domain=bins, id=receipt.id)
 
 
-def publish(private: NDArray[Any], chosen: Recipe, **facts: Any) -> Release:
+def publish(private: NDArray[Any], chosen: NoiseChoice, **facts: Any) -> Release:
     """The private vector with the chosen noise, as a Release with these public facts. It must be paid for already."""
     from leastnoise.curator.noise import entropy
 
@@ -139,7 +139,7 @@ def release_sparse(
     return publish_sparse(indices, counts, decided.noise, size, cut, kind, id=receipt.id)
 
 
-def sparse_cut(chosen: Recipe, size: int, threshold: Number | Literal["universal"], kind: str) -> float:
+def sparse_cut(chosen: NoiseChoice, size: int, threshold: Number | Literal["universal"], kind: str) -> float:
     """The threshold, with everything public checked: to be called before a budget is debited."""
     from leastnoise.curator.noise.sparse import check
 
@@ -150,7 +150,7 @@ def sparse_cut(chosen: Recipe, size: int, threshold: Number | Literal["universal
 
 
 def publish_sparse(
-    indices: Any, counts: Any, chosen: Recipe, size: int, cut: float, kind: Literal["soft", "hard"], **facts: Any
+    indices: Any, counts: Any, chosen: NoiseChoice, size: int, cut: float, kind: Literal["soft", "hard"], **facts: Any
 ) -> SparseRelease:
     """Noise on every bin, then the threshold. It must be paid for already."""
     from leastnoise.curator.noise import entropy
@@ -266,7 +266,7 @@ def _list(values: Any) -> list[Any]:
     return list(values)
 
 
-def _noisy(private: NDArray[Any], chosen: Recipe) -> Values:
+def _noisy(private: NDArray[Any], chosen: NoiseChoice) -> Values:
     """The values with noise, chunk by chunk. Integers count steps of the grid, and stay integers where it is 1."""
     whole = private.dtype.kind in "iu"
     out: Any = np.empty(private.size, dtype=np.int64 if whole and chosen.grid == 1 else np.float64)
@@ -285,7 +285,7 @@ def _noisy(private: NDArray[Any], chosen: Recipe) -> Values:
     return values
 
 
-def _drawer(chosen: Recipe) -> Callable[[int], NDArray[np.int64]]:
+def _drawer(chosen: NoiseChoice) -> Callable[[int], NDArray[np.int64]]:
     """Draws of the noise in grid steps. Its scale there is exact: the grid is a power of two."""
     from leastnoise.curator.noise import gaussian, laplace
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from leastnoise._support.number_format import rounded
 from leastnoise.curator import mechanism, publish
-from leastnoise.privacy.distributions import Gaussian, Law
+from leastnoise.privacy.distributions import Distribution, Gaussian
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.releases.mean import centred, half_widths
 from leastnoise.releases.quantile import rank_error, ranks_in_words
@@ -34,12 +34,14 @@ class Expectation:
     guarantee: PureDP | ApproxDP | GaussianDP
     note: str
     half_widths: Mapping[str, float] = field(default_factory=dict)  # of a mean: sum, count, mean_times_rows; of ranks
-    words: str = ""  # what they say
+    description: str = ""  # what they say
 
     def __str__(self) -> str:
         kept = ", ".join(f"{name} = {value:,}" for name, value in self.limits.items())
         lines = [
-            self._errors() if self.half_width is not None else f"{self.mechanism.capitalize()} noise. {self.words}",
+            self._errors()
+            if self.half_width is not None
+            else f"{self.mechanism.capitalize()} noise. {self.description}",
             f"Bins show when their noisy count reaches {self.threshold}." if self.threshold else "",
             f"Of each unit at most this is used: {kept}.",
             self.note,
@@ -61,12 +63,12 @@ def expect(query: Query, request: PrivacyRequest) -> Expectation:
 
 def _expect_unknown(query: Query, request: PrivacyRequest) -> Expectation:
     decided = publish.decide_unknown(query, request)
-    cut, law = decided.noise, Gaussian(decided.noise.sigma, 1.0)
+    cut, distribution = decided.noise, Gaussian(decided.noise.sigma, 1.0)
     return Expectation(
         mechanism="gaussian",
         sigma=cut.sigma,
-        std=law.std,
-        half_width=law.half_width(0.95),
+        std=distribution.std,
+        half_width=distribution.half_width(0.95),
         half_width_all=None,
         threshold=cut.at_least,
         limits=publish.limits_of(query),
@@ -81,32 +83,32 @@ def _expect_listed(query: Query, size: int, request: PrivacyRequest) -> Expectat
     at_least = None
     if query.sparse:
         at_least = int(mechanism.sparse_cut(chosen, size, "universal", "soft") // 1) + 1
-    widths, words = _computed(query, size, chosen.law)
+    widths, words = _computed(query, size, chosen.distribution)
     return Expectation(
         mechanism=chosen.mechanism,
         sigma=chosen.scale if chosen.mechanism == "gaussian" else chosen.scale * 2**0.5,
-        std=chosen.law.std,
-        half_width=None if words else chosen.law.half_width(0.95),
-        half_width_all=None if words else chosen.law.half_width(0.95, size),
+        std=chosen.distribution.std,
+        half_width=None if words else chosen.distribution.half_width(0.95),
+        half_width_all=None if words else chosen.distribution.half_width(0.95, size),
         threshold=at_least,
         limits=publish.limits_of(query),
         bins=size,
         guarantee=chosen.guarantee,
         note=centred(chosen.note) if query.kind in ("mean", "vector_mean") else chosen.note,
         half_widths=widths,
-        words=words,
+        description=words,
     )
 
 
-def _computed(query: Query, size: int, law: Law) -> tuple[dict[str, float], str]:
+def _computed(query: Query, size: int, distribution: Distribution) -> tuple[dict[str, float], str]:
     """The errors of what is computed from several noisy numbers: means and quantiles."""
     if query.kind == "quantile":
-        found = {f"rank at {q:g}": rank_error(law, bins=size, level=q) for q in query.levels}
-        return found, ranks_in_words(law, bins=size, levels=query.levels)
+        found = {f"rank at {q:g}": rank_error(distribution, bins=size, level=q) for q in query.levels}
+        return found, ranks_in_words(distribution, bins=size, levels=query.levels)
     if query.kind not in ("mean", "vector_mean"):
         return {}, ""
     centre, half, _ = publish.middle(query)
-    off = half_widths(law, centre=centre, half=half)
+    off = half_widths(distribution, centre=centre, half_range=half)
     # From so many rows on that half of the clip's half is left, at most.
     first = math.ceil(math.log10(max(1.0, 2 * off.mean_times_rows / half)))
     some = ", ".join(f"{rounded(off.mean_times_rows / n, 3)} for {n:,}" for n in (10 ** (first + i) for i in range(3)))

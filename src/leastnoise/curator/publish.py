@@ -22,7 +22,7 @@ from leastnoise.curator.budget import charge
 from leastnoise.curator.engines import reading
 from leastnoise.domain import Steps
 from leastnoise.privacy.guarantee import ApproxDP
-from leastnoise.privacy.noise_choice import Recipe
+from leastnoise.privacy.noise_choice import NoiseChoice
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.releases.columns import refuse_reserved
 from leastnoise.releases.mean import MeanRelease
@@ -59,7 +59,7 @@ def _unknown(query: Query, decided: charge.Charge[Threshold], read: Read) -> Rel
     )
 
 
-def _sparse(query: Query, size: int, decided: charge.Charge[Recipe], read: Read) -> SparseRelease:
+def _sparse(query: Query, size: int, decided: charge.Charge[NoiseChoice], read: Read) -> SparseRelease:
     cut = mechanism.sparse_cut(decided.noise, size, "universal", "soft")
     paid = _pay(decided, query)
     found = _read(read, query, paid)
@@ -76,7 +76,7 @@ def _sparse(query: Query, size: int, decided: charge.Charge[Recipe], read: Read)
     )
 
 
-def _dense(query: Query, decided: charge.Charge[Recipe], read: Read) -> Answer:
+def _dense(query: Query, decided: charge.Charge[NoiseChoice], read: Read) -> Answer:
     paid = _pay(decided, query)
     integers = whole(_read(read, query, paid).values)
     kind = {"units": "count", "vector_sum": "sum"}.get(query.kind, query.kind)
@@ -85,7 +85,7 @@ def _dense(query: Query, decided: charge.Charge[Recipe], read: Read) -> Answer:
     return _computed(query, made)
 
 
-def decide(query: Query, size: int, request: PrivacyRequest) -> charge.Charge[Recipe]:
+def decide(query: Query, size: int, request: PrivacyRequest) -> charge.Charge[NoiseChoice]:
     """The noise of `size` integers and its cost. Nothing is paid."""
     if query.sparse:
         if query.grid != 1:
@@ -109,7 +109,7 @@ def decide_unknown(query: Query, request: PrivacyRequest) -> charge.Charge[Thres
     return charge.decide_unknown(request, limits=query.limits, neighbours=query.neighbours)
 
 
-def _pay(decided: charge.Charge[Recipe] | charge.Charge[Threshold], query: Query) -> charge.Receipt:
+def _pay(decided: charge.Charge[NoiseChoice] | charge.Charge[Threshold], query: Query) -> charge.Receipt:
     return decided.pay(query=query.describe(), unit=" + ".join(query.unit), table=query.source.name)
 
 
@@ -131,9 +131,11 @@ def _computed(query: Query, made: Release) -> Answer:
     if query.kind in ("mean", "vector_mean"):
         centre, half, within = middle(query)
         column = query.columns[0] if query.kind == "mean" else None
-        return MeanRelease(parts=made, centre=centre, half=half, within=within, domain=query.domain, column=column)
+        return MeanRelease(
+            components=made, centre=centre, half_range=half, within=within, domain=query.domain, column=column
+        )
     if query.kind == "quantile":
-        return QuantileRelease(parts=made, levels=query.levels, edges=_edges(query), column=query.by[0])
+        return QuantileRelease(components=made, levels=query.levels, edges=_edges(query), column=query.by[0])
     return made
 
 

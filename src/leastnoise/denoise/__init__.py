@@ -1,6 +1,6 @@
 """Take the noise back out: arrays in, `Estimate` out. Everything here is post-processing and costs no privacy.
 
-Every denoiser is called as NAME(y, sigma, ...), with sigma the standard deviation of the noise and noise="gaussian"
+Every denoiser is called as NAME(y, sigma, ...), with sigma the standard deviation of the noise and mechanism="gaussian"
 or "laplace" its law. `auto` is the one to use when in doubt.
 """
 

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from leastnoise import errors
 from leastnoise._support import validation
 
-Noise = Literal["gaussian", "laplace"]
+Mechanism = Literal["gaussian", "laplace"]
 Floats = NDArray[np.float64]
 
 
-def given(y: Any, sigma: validation.Number, noise: Noise) -> tuple[Any, float, Any]:
+def given(y: Any, sigma: validation.Number, mechanism: Mechanism) -> tuple[Any, float, Any]:
     """The array (of its own library, or NumPy for lists), sigma as a double, and the library's namespace."""
     level = validation.number("sigma", sigma)
-    validation.word("noise", noise, ("gaussian", "laplace"))
+    validation.word("mechanism", mechanism, ("gaussian", "laplace"))
     if not array_api_compat.is_array_api_obj(y) or isinstance(y, (np.ndarray, np.generic)):
         array = on_host(y)
         return array, level, array_api_compat.array_namespace(array)
@@ -35,10 +35,10 @@ def given(y: Any, sigma: validation.Number, noise: Noise) -> tuple[Any, float, A
     return y, level, xp
 
 
-def given_on_host(y: Any, sigma: validation.Number, noise: Noise) -> tuple[Floats, float]:
+def given_on_host(y: Any, sigma: validation.Number, mechanism: Mechanism) -> tuple[Floats, float]:
     """The same for the denoisers that work in this machine's memory."""
     level = validation.number("sigma", sigma)
-    validation.word("noise", noise, ("gaussian", "laplace"))
+    validation.word("mechanism", mechanism, ("gaussian", "laplace"))
     return on_host(y).astype(np.float64), level
 
 

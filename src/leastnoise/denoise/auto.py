@@ -30,8 +30,9 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.number_format import about
+from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Noise, given_on_host
+from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
 from leastnoise.denoise.empirical_bayes import empirical_bayes
 from leastnoise.denoise.fused_lasso import fused_lasso
 from leastnoise.denoise.laplacian import laplacian
@@ -51,6 +52,7 @@ GATE, PRICE = 1.0, 2.0  # standard errors
 FEW = 200_000  # nodes in all orders of the fused lasso under Laplace noise, whose divergence is dear
 
 
+@renamed_arguments(noise="mechanism")
 def auto(
     y: Any,
     sigma: Number,
@@ -58,7 +60,7 @@ def auto(
     graph: Graph | None = None,
     nonnegative: bool = False,
     effort: Literal["cheap", "best"] = "cheap",
-    noise: Noise = "gaussian",
+    mechanism: Mechanism = "gaussian",
 ) -> Estimate:
     """Empirical Bayes, shrinkage and the raw values in the mixture of least estimated error.
 
@@ -70,50 +72,52 @@ def auto(
     >>> e.values.round(1)
     array([ 0.1,  0.1,  0.1, 10.1,  0.1, 10.1,  0.1,  0.1])
     """
-    array, level = given_on_host(y, sigma, noise) if graph is None else given_on_graph(y, sigma, noise, graph)
+    array, level = given_on_host(y, sigma, mechanism) if graph is None else given_on_graph(y, sigma, mechanism, graph)
     validation.word("effort", effort, ("cheap", "best"))
-    made = candidates(array, level, nonnegative=nonnegative, effort=effort, noise=noise)
+    made = candidates(array, level, nonnegative=nonnegative, effort=effort, mechanism=mechanism)
     if graph is None:
-        return aggregate(array, level, made, favoured="empirical_bayes", nonnegative=nonnegative, noise=noise)
-    made |= on_graph(array, level, graph, nonnegative=nonnegative, effort=effort, noise=noise)
-    return aggregate(array, level, made, nonnegative=nonnegative, noise=noise)
+        return aggregate(array, level, made, favoured="empirical_bayes", nonnegative=nonnegative, mechanism=mechanism)
+    made |= on_graph(array, level, graph, nonnegative=nonnegative, effort=effort, mechanism=mechanism)
+    return aggregate(array, level, made, nonnegative=nonnegative, mechanism=mechanism)
 
 
-def candidates(y: Floats, sigma: float, *, nonnegative: bool, effort: str, noise: Noise) -> dict[str, Estimate]:
+def candidates(y: Floats, sigma: float, *, nonnegative: bool, effort: str, mechanism: Mechanism) -> dict[str, Estimate]:
     """What is worth trying on values without structure, by name."""
     support: Literal["real", "nonnegative"] = "nonnegative" if nonnegative else "real"
     made: dict[str, Estimate] = {}
     with suppress(errors.NotProved, errors.OutOfRange):
-        made["empirical_bayes"] = empirical_bayes(y, sigma, support=support, noise=noise)
+        made["empirical_bayes"] = empirical_bayes(y, sigma, support=support, mechanism=mechanism)
     if y.size >= 3:
-        made["james_stein"] = james_stein(y, sigma, noise=noise)
+        made["james_stein"] = james_stein(y, sigma, mechanism=mechanism)
     if y.size >= 4:
-        made["james_stein_mean"] = james_stein(y, sigma, toward="mean", noise=noise)
+        made["james_stein_mean"] = james_stein(y, sigma, toward="mean", mechanism=mechanism)
     if effort == "best":
-        made["soft_threshold"] = soft_threshold(y, sigma, threshold="sure", noise=noise)
-        made["soft_threshold_universal"] = soft_threshold(y, sigma, noise=noise)
+        made["soft_threshold"] = soft_threshold(y, sigma, threshold="sure", mechanism=mechanism)
+        made["soft_threshold_universal"] = soft_threshold(y, sigma, mechanism=mechanism)
         if nonnegative and "empirical_bayes" in made:
-            made["empirical_bayes_real"] = empirical_bayes(y, sigma, noise=noise)
+            made["empirical_bayes_real"] = empirical_bayes(y, sigma, mechanism=mechanism)
     return made
 
 
 def on_graph(
-    y: Floats, sigma: float, graph: Graph, *, nonnegative: bool, effort: str, noise: Noise
+    y: Floats, sigma: float, graph: Graph, *, nonnegative: bool, effort: str, mechanism: Mechanism
 ) -> dict[str, Estimate]:
     """What is worth trying on the nodes of a graph, by name."""
     support: Literal["real", "nonnegative"] = "nonnegative" if nonnegative else "real"
-    orders = 10 if noise == "gaussian" or effort == "best" else max(1, min(10, FEW // y.size))
-    bayes = partial(neighbour_bayes, y, sigma, graph=graph, support=support, noise=noise)
+    orders = 10 if mechanism == "gaussian" or effort == "best" else max(1, min(10, FEW // y.size))
+    bayes = partial(neighbour_bayes, y, sigma, graph=graph, support=support, mechanism=mechanism)
     tried: dict[str, Callable[[], Estimate]] = {
         "neighbour_bayes": bayes,
         "neighbour_bayes_departures": partial(bayes, prior="departures"),
         "neighbour_bayes_1": partial(bayes, hops=1),
-        "fused_lasso": partial(fused_lasso, y, sigma, graph=graph, orders=orders, noise=noise),
-        "laplacian": partial(laplacian, y, sigma, graph=graph, noise=noise),
+        "fused_lasso": partial(fused_lasso, y, sigma, graph=graph, orders=orders, mechanism=mechanism),
+        "laplacian": partial(laplacian, y, sigma, graph=graph, mechanism=mechanism),
     }
     if effort == "best":
-        tried["trend_filter"] = partial(trend_filter, y, sigma, graph=graph, noise=noise)
-        tried["tree_wavelet"] = partial(tree_wavelet, y, sigma, graph=graph, threshold="sure", trees=5, noise=noise)
+        tried["trend_filter"] = partial(trend_filter, y, sigma, graph=graph, mechanism=mechanism)
+        tried["tree_wavelet"] = partial(
+            tree_wavelet, y, sigma, graph=graph, threshold="sure", trees=5, mechanism=mechanism
+        )
     made: dict[str, Estimate] = {}
     for name, attempt in tried.items():
         with suppress(errors.NotProved, errors.OutOfRange):
@@ -121,13 +125,19 @@ def on_graph(
     return made
 
 
-def raw(y: Floats, sigma: float, noise: Noise) -> Estimate:
+def raw(y: Floats, sigma: float, mechanism: Mechanism) -> Estimate:
     """The values as they are: d degrees of freedom, risk sigma^2."""
     return Estimate(
-        values=y.copy(), noisy=y, sigma=sigma, noise=noise, method="raw", judge=lambda: Judgement(sigma**2, y.size)
+        values=y.copy(),
+        noisy=y,
+        sigma=sigma,
+        mechanism=mechanism,
+        method="raw",
+        judge=lambda: Judgement(sigma**2, y.size),
     )
 
 
+@renamed_arguments(noise="mechanism")
 def aggregate(
     y: Any,
     sigma: Number,
@@ -135,11 +145,11 @@ def aggregate(
     *,
     favoured: str | None = None,
     nonnegative: bool = False,
-    noise: Noise = "gaussian",
+    mechanism: Mechanism = "gaussian",
 ) -> Estimate:
     """The raw values and some estimates of them in the mixture of least unbiased risk; those without a risk sit out."""
-    array, level = given_on_host(y, sigma, noise)
-    heard = {"raw": raw(array, level, noise)} | {name: e for name, e in estimates.items() if e.risk is not None}
+    array, level = given_on_host(y, sigma, mechanism)
+    heard = {"raw": raw(array, level, mechanism)} | {name: e for name, e in estimates.items() if e.risk is not None}
     for name, e in heard.items():
         if tuple(e.values.shape) != array.shape:
             raise errors.InvalidParameter(f"{name} has the shape {tuple(e.values.shape)}, and y {array.shape}.")
@@ -159,11 +169,11 @@ def aggregate(
         values=values,
         noisy=array,
         sigma=level,
-        noise=noise,
+        mechanism=mechanism,
         method="auto",
         parameters={"weights": shares, "errors": _errors(estimates, level), "nonnegative": nonnegative},
         judge=lambda: judgement,
-        words=_words(estimates, shares, level),
+        description=_words(estimates, shares, level),
         seeded=any(e.seeded for e in estimates.values()),
     )
 

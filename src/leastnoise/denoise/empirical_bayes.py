@@ -22,8 +22,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from leastnoise import errors
+from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Noise, given_on_host
+from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
 from leastnoise.denoise.freedom import fitting_freedom, merged, moving_freedom
 from leastnoise.denoise.interior_point import Solution, maximise_likelihood
 from leastnoise.denoise.kernels import GaussianBand, LaplaceChain
@@ -38,13 +39,14 @@ NARROW = 40.0  # sigma, within which finer atoms cost nothing
 FAR = 5.0  # sigma beyond the support, where a Gaussian observation is moved to
 
 
+@renamed_arguments(noise="mechanism")
 def empirical_bayes(
     y: Any,
     sigma: Number,
     *,
     support: Literal["real", "nonnegative"] | tuple[float, float] = "real",
     integers: bool = False,
-    noise: Noise = "gaussian",
+    mechanism: Mechanism = "gaussian",
 ) -> Estimate:
     """The posterior mean under the prior that the values themselves make most likely.
 
@@ -54,13 +56,13 @@ def empirical_bayes(
     >>> e.values.round(2)
     array([ 0.12,  0.12,  0.12, 10.06,  0.12, 10.06])
     """
-    y, sigma = given_on_host(y, sigma, noise)
+    y, sigma = given_on_host(y, sigma, mechanism)
     bounds = _bounds(support, integers)
     u = y.ravel() / sigma
     low, high = (bound / sigma for bound in bounds)
     unit = 1 / sigma if integers else 0.0
     with one_thread():
-        fitted = fit_prior(u, (low, high), unit=unit, noise=noise)
+        fitted = fit_prior(u, (low, high), unit=unit, mechanism=mechanism)
     moved = np.clip(fitted.means, low, high)
     values = np.where(moved == u, y.ravel(), moved * sigma).reshape(y.shape)  # what did not move keeps its last bit
     facts = {
@@ -76,7 +78,13 @@ def empirical_bayes(
         return judged(float(((y - values) ** 2).sum()), fitted.freedom(), y.size, sigma)
 
     return Estimate(
-        values=values, noisy=y, sigma=sigma, noise=noise, method="empirical_bayes", parameters=facts, judge=judge
+        values=values,
+        noisy=y,
+        sigma=sigma,
+        mechanism=mechanism,
+        method="empirical_bayes",
+        parameters=facts,
+        judge=judge,
     )
 
 
@@ -113,7 +121,7 @@ def _bounds(support: Any, integers: bool) -> Bounds:
 
 
 def fit_prior(
-    u: Floats, bounds: Bounds, *, unit: float = 0.0, weights: Floats | None = None, noise: Noise = "gaussian"
+    u: Floats, bounds: Bounds, *, unit: float = 0.0, weights: Floats | None = None, mechanism: Mechanism = "gaussian"
 ) -> Fitted:
     """The likeliest prior of values in units of sigma, each counted as often as its weight says.
 
@@ -121,7 +129,7 @@ def fit_prior(
     of an estimate of which they are the part `weights`.
     """
     counted = np.ones(u.size) if weights is None else weights
-    return (_gaussian if noise == "gaussian" else _laplace)(u, bounds, unit, counted)
+    return (_gaussian if mechanism == "gaussian" else _laplace)(u, bounds, unit, counted)
 
 
 def _gaussian(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:

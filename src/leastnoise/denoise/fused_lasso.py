@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support import validation
+from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Noise
+from leastnoise.denoise.arrays import Floats, Mechanism
 from leastnoise.denoise.nodes import given_on_graph, penalty_or_word
 from leastnoise.denoise.risk import judged
 from leastnoise.denoise.spanning_trees import random_roots
@@ -51,6 +52,7 @@ class Fit(NamedTuple):
     free: float
 
 
+@renamed_arguments(noise="mechanism")
 def fused_lasso(
     y: Any,
     sigma: Number,
@@ -59,7 +61,7 @@ def fused_lasso(
     penalty: Number | Literal["sure"] = "sure",
     orders: int = 10,
     seed: int = 0,
-    noise: Noise = "gaussian",
+    mechanism: Mechanism = "gaussian",
 ) -> Estimate:
     """Piecewise constant values: the mean of the fused lasso over several depth-first orders of the graph.
 
@@ -70,12 +72,12 @@ def fused_lasso(
     >>> fused_lasso(y, sigma=0.5, graph=Graph.path(8), penalty=2.0).values
     array([0.3, 0.3, 0.3, 0.3, 9.3, 9.3, 9.3, 9.3])
     """
-    array, level = given_on_graph(y, sigma, noise, graph)
+    array, level = given_on_graph(y, sigma, mechanism, graph)
     given = penalty_or_word(penalty)
     count = validation.whole("orders", orders)
     flat = array.ravel()
     rows = chains(graph, count, seed)
-    scale = level / math.sqrt(2) if noise == "laplace" else None
+    scale = level / math.sqrt(2) if mechanism == "laplace" else None
     strength, fit = (
         least_risk(flat, level, rows, scale) if given is None else (given, mean_fit(flat, rows, given, scale))
     )
@@ -86,7 +88,7 @@ def fused_lasso(
         values=fit.values.reshape(array.shape),
         noisy=array,
         sigma=level,
-        noise=noise,
+        mechanism=mechanism,
         method="fused_lasso",
         parameters={"penalty": strength, "chosen": "sure" if given is None else "given", "orders": count, "seed": seed},
         judge=lambda: judgement,

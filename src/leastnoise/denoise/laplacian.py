@@ -18,8 +18,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Noise
+from leastnoise.denoise.arrays import Mechanism
 from leastnoise.denoise.nodes import given_on_graph, penalty_or_word
 from leastnoise.denoise.risk import judged
 from leastnoise.denoise.spectrum import Spectrum, component_means, spectrum
@@ -31,6 +32,7 @@ PENALTIES = 10.0 ** np.arange(-4, 5.01, 0.25)  # over the mean place of the spec
 DEAREST = 8.0  # degrees of freedom that the choice of one number may cost
 
 
+@renamed_arguments(noise="mechanism")
 def laplacian(
     y: Any,
     sigma: Number,
@@ -38,7 +40,7 @@ def laplacian(
     graph: Graph,
     penalty: Number | Literal["sure"] = "sure",
     seed: int = 0,
-    noise: Noise = "gaussian",
+    mechanism: Mechanism = "gaussian",
 ) -> Estimate:
     """Smooth values: each is drawn toward its neighbours with a strength that is given, or of least unbiased risk.
 
@@ -47,7 +49,7 @@ def laplacian(
     >>> laplacian([0.0, 0.0, 3.0, 0.0, 0.0], sigma=1.0, graph=Graph.path(5), penalty=1.0).values.round(2)
     array([0.27, 0.55, 1.36, 0.55, 0.27])
     """
-    array, level = given_on_graph(y, sigma, noise, graph)
+    array, level = given_on_graph(y, sigma, mechanism, graph)
     given = penalty_or_word(penalty)
     with one_thread():
         bands = spectrum(array, graph, seed)
@@ -60,7 +62,7 @@ def laplacian(
         values=values,
         noisy=array,
         sigma=level,
-        noise=noise,
+        mechanism=mechanism,
         method="laplacian",
         parameters={"penalty": p, "chosen": "sure" if given is None else "given"},
         judge=lambda: judgement,

@@ -18,8 +18,9 @@ from typing import Any
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Noise, given, squares
+from leastnoise.denoise.arrays import Mechanism, given, squares
 from leastnoise.denoise.risk import judged
 from leastnoise.denoise.threshold import soft_threshold
 from leastnoise.releases.estimate import Estimate
@@ -41,18 +42,19 @@ def minimax_risk(*, bins: int, sigma: Number, p: Number, radius: Number) -> floa
     return float(min(b**2, b**p * sigma ** (2 - p) * (1 + crowd) ** (1 - p / 2), d * sigma**2))
 
 
-def lp_ball(y: Any, sigma: Number, *, p: Number, radius: Number, noise: Noise = "gaussian") -> Estimate:
+@renamed_arguments(noise="mechanism")
+def lp_ball(y: Any, sigma: Number, *, p: Number, radius: Number, mechanism: Mechanism = "gaussian") -> Estimate:
     """The rule that knows ||f||_p <= radius: linear shrinkage for p >= 2, a soft threshold for p < 2.
 
     The threshold is sigma sqrt(2 log(d sigma^p / B^p)): of d bins about (B/sigma)^p can stand above the noise.
     """
-    array, level, xp = given(y, sigma, noise)
+    array, level, xp = given(y, sigma, mechanism)
     power, ball = _power(p), _radius(radius)
     d = math.prod(array.shape)
     chosen = {"p": power if math.isfinite(power) else "inf", "radius": ball}
     if power < 2:
         crowd = math.log(d) - power * math.log(ball / level)
-        made = soft_threshold(array, level, threshold=level * math.sqrt(2 * max(0.0, crowd)), noise=noise)
+        made = soft_threshold(array, level, threshold=level * math.sqrt(2 * max(0.0, crowd)), mechanism=mechanism)
         chosen["threshold"] = made.parameters["threshold"]
         values, judge = made.values, made.judge
     else:
@@ -65,7 +67,7 @@ def lp_ball(y: Any, sigma: Number, *, p: Number, radius: Number, noise: Noise = 
             return judged((1 - factor) ** 2 * float(squares(array, xp)), d * factor, d, level)
 
     return Estimate(
-        values=values, noisy=array, sigma=level, noise=noise, method="lp_ball", parameters=chosen, judge=judge
+        values=values, noisy=array, sigma=level, mechanism=mechanism, method="lp_ball", parameters=chosen, judge=judge
     )
 
 

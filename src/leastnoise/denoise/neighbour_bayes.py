@@ -34,8 +34,9 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Noise
+from leastnoise.denoise.arrays import Floats, Mechanism
 from leastnoise.denoise.empirical_bayes import Fitted, fit_prior
 from leastnoise.denoise.layout import Bounds
 from leastnoise.denoise.nodes import given_on_graph
@@ -52,6 +53,7 @@ HUGE = 1e50  # sigma; beyond, fourth powers are no doubles
 CROWD = 50  # nodes a knot needs at least
 
 
+@renamed_arguments(noise="mechanism")
 def neighbour_bayes(
     y: Any,
     sigma: Number,
@@ -61,7 +63,7 @@ def neighbour_bayes(
     prior: Literal["values", "departures"] = "values",
     groups: int | None = None,
     support: Literal["real", "nonnegative"] = "real",
-    noise: Noise = "gaussian",
+    mechanism: Mechanism = "gaussian",
 ) -> Estimate:
     """The posterior mean under a prior that depends on what the neighbours' values lead to expect.
 
@@ -73,10 +75,10 @@ def neighbour_bayes(
     >>> neighbour_bayes(y, sigma=1.0, graph=Graph.path(8)).values.round(1)
     array([0.2, 0.2, 0.2, 9.9, 9.9, 9.9, 9.9, 0.2])
     """
-    y, sigma = given_on_graph(y, sigma, noise, graph)
+    y, sigma = given_on_graph(y, sigma, mechanism, graph)
     validation.word("support", support, ("real", "nonnegative"))
     validation.word("prior", prior, ("values", "departures"))
-    knots = GROUPS[noise][prior] if groups is None else validation.whole("groups", groups, least=1)
+    knots = GROUPS[mechanism][prior] if groups is None else validation.whole("groups", groups, least=1)
     u = y.ravel() / sigma
     if np.abs(u).max() > HUGE:
         raise errors.OutOfRange(f"values beyond {HUGE:.0e} sigma have no noise worth taking out. Use them as they are.")
@@ -87,7 +89,7 @@ def neighbour_bayes(
         seen = expect(u - anchor, graph, hops, below)
         base = seen.value if prior == "departures" else np.zeros(u.size)
         wide = (-math.inf, math.inf) if prior == "departures" else bounds
-        fitted = _fit(u - anchor - base, seen.value, knots, wide, noise)
+        fitted = _fit(u - anchor - base, seen.value, knots, wide, mechanism)
     means = fitted.means + base + anchor
     values = (np.clip(means, *bounds) * sigma).reshape(y.shape)
     facts = {
@@ -110,7 +112,13 @@ def neighbour_bayes(
         return judged(float(((u - kept) ** 2).sum()) * sigma**2, min(free, float(u.size)), u.size, sigma)
 
     return Estimate(
-        values=values, noisy=y, sigma=sigma, noise=noise, method="neighbour_bayes", parameters=facts, judge=judge
+        values=values,
+        noisy=y,
+        sigma=sigma,
+        mechanism=mechanism,
+        method="neighbour_bayes",
+        parameters=facts,
+        judge=judge,
     )
 
 
@@ -163,7 +171,7 @@ class Interpolated(NamedTuple):
     parts: list[Fitted]
 
 
-def _fit(t: Floats, c: Floats, groups: int, bounds: Bounds, noise: Noise) -> Interpolated:
+def _fit(t: Floats, c: Floats, groups: int, bounds: Bounds, mechanism: Mechanism) -> Interpolated:
     knots = np.unique(np.quantile(c, _shares(groups, t.size)))
     place = np.interp(c, knots, np.arange(knots.size))
     means, slopes, tilt = np.zeros((3, t.size))
@@ -172,7 +180,7 @@ def _fit(t: Floats, c: Floats, groups: int, bounds: Bounds, noise: Noise) -> Int
     for k in range(knots.size):
         share = 1 - np.abs(place - k)
         near = np.flatnonzero(share > 0)
-        part = fit_prior(t[near], bounds, weights=share[near], noise=noise)
+        part = fit_prior(t[near], bounds, weights=share[near], mechanism=mechanism)
         found = np.clip(part.means, *bounds)
         means[near] += share[near] * found
         low = place[near] >= k  # the slope of its own hat: down to the right of the knot, up to the left

@@ -10,13 +10,13 @@ from typing import Any
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise.denoise.arrays import Floats, Noise, given_on_host
+from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
 from leastnoise.graphs import Graph
 
 
-def given_on_graph(y: Any, sigma: validation.Number, noise: Noise, graph: Graph) -> tuple[Floats, float]:
+def given_on_graph(y: Any, sigma: validation.Number, mechanism: Mechanism, graph: Graph) -> tuple[Floats, float]:
     """The values in their shape, and sigma, after checking that the graph has as many nodes."""
-    array, level = given_on_host(y, sigma, noise)
+    array, level = given_on_host(y, sigma, mechanism)
     if not isinstance(graph, Graph):
         raise errors.WrongType(
             f"graph must be a leastnoise Graph. Got {type(graph).__name__} instead. Make one with "

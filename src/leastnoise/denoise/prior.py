@@ -18,8 +18,9 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Noise, companion, given, given_on_host, on_host, squares
+from leastnoise.denoise.arrays import Floats, Mechanism, companion, given, given_on_host, on_host, squares
 from leastnoise.denoise.risk import judged
 from leastnoise.denoise.slice_sampling import sample_posterior
 from leastnoise.releases.estimate import Estimate, Judgement
@@ -28,8 +29,9 @@ ENOUGH = 100.0  # effective samples, below which a mean of them is no answer
 _ROWS = 128
 
 
+@renamed_arguments(noise="mechanism")
 def gaussian_prior(
-    y: Any, sigma: Number, *, prior_std: Number, centre: Any = 0.0, noise: Noise = "gaussian"
+    y: Any, sigma: Number, *, prior_std: Number, centre: Any = 0.0, mechanism: Mechanism = "gaussian"
 ) -> Estimate:
     """The posterior mean under f ~ N(centre, prior_std^2 I), in closed form; its Bayes risk is a parameter.
 
@@ -39,7 +41,7 @@ def gaussian_prior(
     >>> gaussian_prior([2.0, -4.0], sigma=1.0, prior_std=1.0).values
     array([ 1., -2.])
     """
-    y, sigma, xp = given(y, sigma, noise)
+    y, sigma, xp = given(y, sigma, mechanism)
     w = validation.number("prior_std", prior_std)
     middle = companion("centre", centre, y, xp)
     factor = 1 / (1 + (sigma / w) ** 2)
@@ -54,14 +56,15 @@ def gaussian_prior(
         values=values,
         noisy=y,
         sigma=sigma,
-        noise=noise,
+        mechanism=mechanism,
         method="gaussian_prior",
         parameters={"prior_std": w, "factor": factor, "bayes_risk": factor * sigma**2},
         judge=judge,
-        posterior_std=sigma * math.sqrt(factor) if noise == "gaussian" else None,
+        posterior_std=sigma * math.sqrt(factor) if mechanism == "gaussian" else None,
     )
 
 
+@renamed_arguments(noise="mechanism")
 def posterior_mean(
     y: Any,
     sigma: Number,
@@ -74,7 +77,7 @@ def posterior_mean(
     chains: int = 4,
     draws: int = 4000,
     seed: int = 0,
-    noise: Noise = "gaussian",
+    mechanism: Mechanism = "gaussian",
 ) -> Estimate:
     """The posterior mean under any prior: a log-density (up to a constant) or samples of f, one a row.
 
@@ -85,46 +88,46 @@ def posterior_mean(
     >>> round(float(posterior_mean([1.0], 1.0, log_density=lambda f: -abs(f)).values[0]), 4)
     0.5032
     """
-    y, sigma = given_on_host(y, sigma, noise)
+    y, sigma = given_on_host(y, sigma, mechanism)
     if (log_density is None) == (samples is None):
         raise errors.MissingParameter("Give the prior once: log_density=... or samples=..., one of the two.")
     if samples is not None:
-        values, variance, facts = _weighted(y, sigma, samples, noise)
+        values, variance, facts = _weighted(y, sigma, samples, mechanism)
     elif separable:
         assert log_density is not None
-        values, variance, facts = _by_quadrature(y, sigma, log_density, support, noise)
+        values, variance, facts = _by_quadrature(y, sigma, log_density, support, mechanism)
     else:
         assert log_density is not None
         first = y if start is None else on_host(start).astype(np.float64)
         if first.shape != y.shape:
             raise errors.InvalidParameter(f"start must have the shape of y, {y.shape}. Got {first.shape} instead.")
         values, variance, facts = sample_posterior(
-            y, sigma, log_density, noise=noise, start=first, chains=chains, draws=draws, seed=seed
+            y, sigma, log_density, mechanism=mechanism, start=first, chains=chains, draws=draws, seed=seed
         )
     moved, free = float(((y - values) ** 2).sum()), float(variance.sum()) / sigma**2
 
     def judge() -> Judgement:
-        return judged(moved, free, y.size, sigma) if noise == "gaussian" else Judgement(None, None)
+        return judged(moved, free, y.size, sigma) if mechanism == "gaussian" else Judgement(None, None)
 
     return Estimate(
-        values=values, noisy=y, sigma=sigma, noise=noise, method="posterior_mean", parameters=facts, judge=judge
+        values=values, noisy=y, sigma=sigma, mechanism=mechanism, method="posterior_mean", parameters=facts, judge=judge
     )
 
 
-def log_likelihood(residual: Floats, sigma: float, noise: Noise) -> Floats:
+def log_likelihood(residual: Floats, sigma: float, mechanism: Mechanism) -> Floats:
     """log p(y | f) of each value, up to a constant."""
-    if noise == "gaussian":
+    if mechanism == "gaussian":
         return np.asarray(-0.5 * (residual / sigma) ** 2)
     return np.asarray(-np.abs(residual) * (math.sqrt(2) / sigma))
 
 
-def _weighted(y: Floats, sigma: float, samples: Any, noise: Noise) -> tuple[Floats, Floats, dict[str, Any]]:
+def _weighted(y: Floats, sigma: float, samples: Any, mechanism: Mechanism) -> tuple[Floats, Floats, dict[str, Any]]:
     """Self-normalised importance weights."""
     drawn = on_host(samples).astype(np.float64)
     if drawn.shape[1:] != y.shape:
         raise errors.InvalidParameter(f"samples must be rows of the shape of y, {y.shape}. Got {drawn.shape} instead.")
     rows = drawn.reshape(len(drawn), -1)
-    log_weight = log_likelihood(rows - y.ravel(), sigma, noise).sum(axis=1)
+    log_weight = log_likelihood(rows - y.ravel(), sigma, mechanism).sum(axis=1)
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
     effective = float(1 / (weight @ weight))
@@ -139,7 +142,7 @@ def _weighted(y: Floats, sigma: float, samples: Any, noise: Noise) -> tuple[Floa
 
 
 def _by_quadrature(
-    y: Floats, sigma: float, log_density: Callable[[Floats], Any], support: tuple[float, float], noise: Noise
+    y: Floats, sigma: float, log_density: Callable[[Floats], Any], support: tuple[float, float], mechanism: Mechanism
 ) -> tuple[Floats, Floats, dict[str, Any]]:
     low, high = support
     if not low < high:
@@ -148,18 +151,18 @@ def _by_quadrature(
     mean, variance = np.empty_like(flat), np.empty_like(flat)
     for begin in range(0, flat.size, _ROWS):
         part = slice(begin, begin + _ROWS)
-        mean[part], variance[part] = _refined(flat[part], sigma, log_density, low, high, noise)
+        mean[part], variance[part] = _refined(flat[part], sigma, log_density, low, high, mechanism)
     return mean.reshape(y.shape), variance, {"prior": "log_density", "rule": "quadrature"}
 
 
 def _refined(
-    y: Floats, sigma: float, log_density: Callable[[Floats], Any], low: float, high: float, noise: Noise
+    y: Floats, sigma: float, log_density: Callable[[Floats], Any], low: float, high: float, mechanism: Mechanism
 ) -> tuple[Floats, Floats]:
     """Wider windows and shorter panels, for the values that still move by more than 1e-5 sigma."""
     moments = np.full((2, y.size), np.nan)
     todo = np.arange(y.size)
     for width, panels in ((9.0, 4), (14.0, 16), (22.0, 64), (35.0, 256), (40.0, 1024), (45.0, 4096)):
-        after = _moments(y[todo], sigma, log_density, low, high, noise, width=width, panels=panels)
+        after = _moments(y[todo], sigma, log_density, low, high, mechanism, width=width, panels=panels)
         off = np.abs(after - moments[:, todo]) / np.array([[sigma], [sigma**2]])
         moments[:, todo] = after
         todo = todo[~(off.max(axis=0) < 1e-5)]
@@ -177,7 +180,7 @@ def _moments(
     log_density: Callable[[Floats], Any],
     low: float,
     high: float,
-    noise: Noise,
+    mechanism: Mechanism,
     *,
     width: float,
     panels: int,
@@ -185,7 +188,7 @@ def _moments(
     """Posterior mean and variance by Gauss-Legendre panels on both sides of the point of the support nearest to y."""
     middle = np.clip(y, low, high)
     node, weight = np.polynomial.legendre.leggauss(16)
-    reach = width * sigma * (1 if noise == "gaussian" else 3)
+    reach = width * sigma * (1 if mechanism == "gaussian" else 3)
     mass = []
     points = []
     for end in (np.clip(middle - reach, low, None), np.clip(middle + reach, None, high)):
@@ -198,7 +201,7 @@ def _moments(
         if prior.shape != f.shape:
             raise errors.InvalidParameter("A separable log_density must return one number for each value it is given.")
         points.append(f)
-        mass.append(prior + log_likelihood(y[:, None] - f, sigma, noise) + step)
+        mass.append(prior + log_likelihood(y[:, None] - f, sigma, mechanism) + step)
     f, log_mass = np.hstack(points), np.hstack(mass)
     top = log_mass.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):

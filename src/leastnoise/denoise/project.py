@@ -16,8 +16,9 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Noise, given, given_on_host, squares
+from leastnoise.denoise.arrays import Mechanism, given, given_on_host, squares
 from leastnoise.denoise.risk import beyond, judged
 from leastnoise.denoise.threshold import shrunk
 from leastnoise.releases.estimate import Estimate, Judgement
@@ -25,6 +26,7 @@ from leastnoise.releases.estimate import Estimate, Judgement
 Set = Literal["nonnegative", "l1", "l2", "linf", "simplex", "total"]
 
 
+@renamed_arguments(noise="mechanism")
 def project(
     y: Any,
     sigma: Number,
@@ -32,7 +34,7 @@ def project(
     onto: Set,
     radius: Number | None = None,
     total: Number | None = None,
-    noise: Noise = "gaussian",
+    mechanism: Mechanism = "gaussian",
 ) -> Estimate:
     """The nearest point of a set that is known to hold the truth.
 
@@ -43,10 +45,10 @@ def project(
     >>> project([3.0, 2.0, -1.0], sigma=1.0, onto="simplex", total=3.0).values
     array([2., 1., 0.])
     """
-    y, sigma, xp = given(y, sigma, noise)
+    y, sigma, xp = given(y, sigma, mechanism)
     validation.word("onto", onto, _RULES)
     size = _size(onto, radius, total)
-    values, divergence = _RULES[onto](y, size, sigma, noise, xp)
+    values, divergence = _RULES[onto](y, size, sigma, mechanism, xp)
 
     def judge() -> Judgement:
         free = divergence()
@@ -54,11 +56,14 @@ def project(
 
     d = math.prod(y.shape)
     chosen = {"onto": onto} | ({} if size is None else {"total" if onto in _TOTALS else "radius": size})
-    return Estimate(values=values, noisy=y, sigma=sigma, noise=noise, method="project", parameters=chosen, judge=judge)
+    return Estimate(
+        values=values, noisy=y, sigma=sigma, mechanism=mechanism, method="project", parameters=chosen, judge=judge
+    )
 
 
+@renamed_arguments(noise="mechanism")
 def consistent(
-    y: Any, sigma: Number, *, matrix: Any, totals: Any = 0.0, variances: Any = 1.0, noise: Noise = "gaussian"
+    y: Any, sigma: Number, *, matrix: Any, totals: Any = 0.0, variances: Any = 1.0, mechanism: Mechanism = "gaussian"
 ) -> Estimate:
     """Known sums of bins: the weighted least-squares point of {A h = totals}, for a sparse matrix A.
 
@@ -72,7 +77,7 @@ def consistent(
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import splu
 
-    y, sigma = given_on_host(y, sigma, noise)
+    y, sigma = given_on_host(y, sigma, mechanism)
     a = csr_array(matrix, dtype=np.float64)
     if y.ndim != 1 or a.ndim != 2 or a.shape[1] != y.size:
         raise errors.InvalidParameter(f"matrix must have a column for each of the {y.size:,} values of a vector y.")
@@ -101,14 +106,15 @@ def consistent(
         values=values,
         noisy=y,
         sigma=sigma,
-        noise=noise,
+        mechanism=mechanism,
         method="consistent",
         parameters={"sums": int(a.shape[0])},
         judge=judge,
     )
 
 
-def isotonic(y: Any, sigma: Number, *, increasing: bool = True, noise: Noise = "gaussian") -> Estimate:
+@renamed_arguments(noise="mechanism")
+def isotonic(y: Any, sigma: Number, *, increasing: bool = True, mechanism: Mechanism = "gaussian") -> Estimate:
     """The nearest monotone sequence, by pooling adjacent violators; its degrees of freedom are its levels.
 
     >>> isotonic([1.0, 3.0, 2.0, 5.0], sigma=1.0).values
@@ -116,7 +122,7 @@ def isotonic(y: Any, sigma: Number, *, increasing: bool = True, noise: Noise = "
     """
     from scipy.optimize import isotonic_regression
 
-    y, sigma = given_on_host(y, sigma, noise)
+    y, sigma = given_on_host(y, sigma, mechanism)
     if y.ndim != 1:
         raise errors.InvalidParameter(f"y must be a sequence. Got {y.ndim} dimensions instead: say y.ravel().")
     made = isotonic_regression(y, increasing=increasing)
@@ -124,13 +130,13 @@ def isotonic(y: Any, sigma: Number, *, increasing: bool = True, noise: Noise = "
     moved, levels = float(((values - y) ** 2).sum()), float(len(made.blocks) - 1)
 
     def judge() -> Judgement:
-        return judged(moved, levels, y.size, sigma) if noise == "gaussian" else Judgement(None, None)
+        return judged(moved, levels, y.size, sigma) if mechanism == "gaussian" else Judgement(None, None)
 
     return Estimate(
         values=values,
         noisy=y,
         sigma=sigma,
-        noise=noise,
+        mechanism=mechanism,
         method="isotonic",
         parameters={"increasing": increasing},
         judge=judge,
@@ -140,46 +146,46 @@ def isotonic(y: Any, sigma: Number, *, increasing: bool = True, noise: Noise = "
 # Each rule returns the projection and a function for its divergence (None: not known under this noise).
 
 
-def _nonnegative(y: Any, size: None, sigma: float, noise: Noise, xp: Any) -> tuple[Any, Any]:
-    return xp.clip(y, 0.0, None), lambda: float(xp.sum(beyond(y, 0.0, sigma, noise, xp)))
+def _nonnegative(y: Any, size: None, sigma: float, mechanism: Mechanism, xp: Any) -> tuple[Any, Any]:
+    return xp.clip(y, 0.0, None), lambda: float(xp.sum(beyond(y, 0.0, sigma, mechanism, xp)))
 
 
-def _linf(y: Any, radius: float, sigma: float, noise: Noise, xp: Any) -> tuple[Any, Any]:
+def _linf(y: Any, radius: float, sigma: float, mechanism: Mechanism, xp: Any) -> tuple[Any, Any]:
     def free() -> float:
-        inside = beyond(y, -radius, sigma, noise, xp) - beyond(y, radius, sigma, noise, xp)
+        inside = beyond(y, -radius, sigma, mechanism, xp) - beyond(y, radius, sigma, mechanism, xp)
         return float(xp.sum(inside))
 
     return xp.clip(y, -radius, radius), free
 
 
-def _l2(y: Any, radius: float, sigma: float, noise: Noise, xp: Any) -> tuple[Any, Any]:
+def _l2(y: Any, radius: float, sigma: float, mechanism: Mechanism, xp: Any) -> tuple[Any, Any]:
     norm = xp.sqrt(squares(y, xp))
     factor = radius / xp.clip(norm, radius, None)
 
     def free() -> float | None:
         d = math.prod(y.shape)
         shrink = float(factor)
-        if noise != "gaussian":
+        if mechanism != "gaussian":
             return None
         return float(d) if shrink == 1 else (d - 1) * shrink
 
     return factor * y, free
 
 
-def _l1(y: Any, radius: float, sigma: float, noise: Noise, xp: Any) -> tuple[Any, Any]:
+def _l1(y: Any, radius: float, sigma: float, mechanism: Mechanism, xp: Any) -> tuple[Any, Any]:
     t = _water_level(xp.reshape(xp.abs(y), (-1,)), radius, xp)
     values = shrunk(y, t, xp)
-    return values, lambda: float(xp.sum(xp.astype(values != 0, y.dtype))) - (t > 0) if noise == "gaussian" else None
+    return values, lambda: float(xp.sum(xp.astype(values != 0, y.dtype))) - (t > 0) if mechanism == "gaussian" else None
 
 
-def _simplex(y: Any, total: float, sigma: float, noise: Noise, xp: Any) -> tuple[Any, Any]:
+def _simplex(y: Any, total: float, sigma: float, mechanism: Mechanism, xp: Any) -> tuple[Any, Any]:
     shift = float(xp.max(y))
     t = _water_level(xp.reshape(y, (-1,)) - shift + total, total, xp)
     values = xp.clip(y - (shift - total + t), 0.0, None)
-    return values, lambda: float(xp.sum(xp.astype(values > 0, y.dtype))) - 1 if noise == "gaussian" else None
+    return values, lambda: float(xp.sum(xp.astype(values > 0, y.dtype))) - 1 if mechanism == "gaussian" else None
 
 
-def _total(y: Any, total: float, sigma: float, noise: Noise, xp: Any) -> tuple[Any, Any]:
+def _total(y: Any, total: float, sigma: float, mechanism: Mechanism, xp: Any) -> tuple[Any, Any]:
     d = math.prod(y.shape)
     return y - (xp.sum(y) - total) / d, lambda: d - 1.0
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leastnoise.denoise.arrays import Floats, Noise
+from leastnoise.denoise.arrays import Floats, Mechanism
 from leastnoise.releases.estimate import Judgement
 
 
@@ -50,7 +50,7 @@ def monte_carlo_divergence(
     y: Floats,
     sigma: float,
     *,
-    noise: Noise = "gaussian",
+    mechanism: Mechanism = "gaussian",
     draws: int = 30,
     step: float = 1e-3,
     seed: int = 0,
@@ -64,7 +64,7 @@ def monte_carlo_divergence(
     t = step * sigma
     seen = np.empty(draws)
     for k in range(draws):
-        if noise == "gaussian":
+        if mechanism == "gaussian":
             signs = rng.choice([-1.0, 1.0], y.shape)
             seen[k] = float(np.sum(signs * (estimator(y + t * signs) - estimator(y - t * signs)))) / (2 * t)
         else:
@@ -76,9 +76,9 @@ def monte_carlo_divergence(
     return Divergence(float(seen.mean()), float(seen.std(ddof=1) / math.sqrt(draws)))
 
 
-def beyond(x: Any, edge: float, sigma: float, noise: Noise, xp: Any) -> Any:
+def beyond(x: Any, edge: float, sigma: float, mechanism: Mechanism, xp: Any) -> Any:
     """Whether x > edge, as a number: 0 or 1 under Gaussian noise, P(x + n' > edge) under Laplace noise."""
-    if noise == "gaussian":
+    if mechanism == "gaussian":
         return xp.astype(x > edge, x.dtype)
     half = xp.exp(-xp.abs(x - edge) * (math.sqrt(2) / sigma)) / 2
     return xp.where(x > edge, 1 - half, half)

@@ -21,21 +21,23 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Noise, companion, given, squares
+from leastnoise.denoise.arrays import Mechanism, companion, given, squares
 from leastnoise.denoise.risk import judged
 from leastnoise.releases.estimate import Estimate, Judgement
 
 LAGUERRE = np.polynomial.laguerre.laggauss(12)
 
 
+@renamed_arguments(noise="mechanism")
 def james_stein(
     y: Any,
     sigma: Number,
     *,
     toward: Any | Literal["mean"] = 0.0,
     positive_part: bool = True,
-    noise: Noise = "gaussian",
+    mechanism: Mechanism = "gaussian",
 ) -> Estimate:
     """Shrink all values by one factor that the values choose themselves.
 
@@ -45,7 +47,7 @@ def james_stein(
     >>> james_stein([3.0, -1.0, 2.0, 0.0, 1.0], sigma=1.0).values
     array([ 2.4, -0.8,  1.6,  0. ,  0.8])
     """
-    y, sigma, xp = given(y, sigma, noise)
+    y, sigma, xp = given(y, sigma, mechanism)
     d = math.prod(y.shape)
     to_mean = isinstance(toward, str)
     if to_mean:
@@ -69,7 +71,7 @@ def james_stein(
         shrunk, total = float(factor), float(norm)
         if total == 0 or (positive_part and shrunk == 0):
             slope = 0.0
-        elif noise == "gaussian":
+        elif mechanism == "gaussian":
             slope = d - to_mean - pull * (d - lost) / total
         else:
             slope = _laplace_slope(centred, total, pull, sigma, to_mean, positive_part, xp)
@@ -77,7 +79,7 @@ def james_stein(
 
     chosen = {"toward": toward if isinstance(toward, (str, int, float)) else "array", "positive_part": positive_part}
     return Estimate(
-        values=values, noisy=y, sigma=sigma, noise=noise, method="james_stein", parameters=chosen, judge=judge
+        values=values, noisy=y, sigma=sigma, mechanism=mechanism, method="james_stein", parameters=chosen, judge=judge
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import progress, validation
-from leastnoise.denoise.arrays import Floats, Noise
+from leastnoise.denoise.arrays import Floats, Mechanism
 
 MIXED = 1.05  # R-hat above this: the chains still disagree
 ENOUGH = 100.0
@@ -28,7 +28,7 @@ def sample_posterior(
     sigma: float,
     log_density: Callable[[Floats], Any],
     *,
-    noise: Noise,
+    mechanism: Mechanism,
     start: Floats,
     chains: int,
     draws: int,
@@ -39,7 +39,7 @@ def sample_posterior(
 
     def level(f: Floats) -> float:
         density = float(log_density(f))
-        if noise == "gaussian" or density == -math.inf:
+        if mechanism == "gaussian" or density == -math.inf:
             return density
         off = (f - y) / sigma
         return density + float((off**2 / 2 - math.sqrt(2) * np.abs(off)).sum())

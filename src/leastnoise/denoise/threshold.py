@@ -18,58 +18,71 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Noise, given
+from leastnoise.denoise.arrays import Mechanism, given
 from leastnoise.denoise.risk import beyond, judged, sure
 from leastnoise.releases.estimate import Estimate, Judgement
 
 
+@renamed_arguments(noise="mechanism")
 def soft_threshold(
-    y: Any, sigma: Number, *, threshold: Number | Literal["universal", "sure"] = "universal", noise: Noise = "gaussian"
+    y: Any,
+    sigma: Number,
+    *,
+    threshold: Number | Literal["universal", "sure"] = "universal",
+    mechanism: Mechanism = "gaussian",
 ) -> Estimate:
     """Move every value toward zero by a threshold: universal, chosen by unbiased risk ("sure"), or given.
 
     >>> soft_threshold([5.0, -0.5, 1.0], sigma=1.0, threshold=2.0).values
     array([3., 0., 0.])
     """
-    y, sigma, xp = given(y, sigma, noise)
-    t = _chosen(y, sigma, threshold, noise, xp)
+    y, sigma, xp = given(y, sigma, mechanism)
+    t = _chosen(y, sigma, threshold, mechanism, xp)
     values = shrunk(y, t, xp)
 
     def judge() -> Judgement:
         if threshold == "sure":
-            return held_out(y, sigma, noise, xp)
+            return held_out(y, sigma, mechanism, xp)
         size = xp.abs(y)
-        return _judge(size, t, sigma, noise, xp)
+        return _judge(size, t, sigma, mechanism, xp)
 
     chosen = {"threshold": t, "chosen": threshold if isinstance(threshold, str) else "given"}
     return Estimate(
-        values=values, noisy=y, sigma=sigma, noise=noise, method="soft_threshold", parameters=chosen, judge=judge
+        values=values,
+        noisy=y,
+        sigma=sigma,
+        mechanism=mechanism,
+        method="soft_threshold",
+        parameters=chosen,
+        judge=judge,
     )
 
 
+@renamed_arguments(noise="mechanism")
 def hard_threshold(
-    y: Any, sigma: Number, *, threshold: Number | Literal["universal"] = "universal", noise: Noise = "gaussian"
+    y: Any, sigma: Number, *, threshold: Number | Literal["universal"] = "universal", mechanism: Mechanism = "gaussian"
 ) -> Estimate:
     """Set values within a threshold of zero to zero and keep the others.
 
     >>> hard_threshold([5.0, -0.5, 1.0], sigma=1.0, threshold=2.0).values
     array([5., 0., 0.])
     """
-    y, sigma, xp = given(y, sigma, noise)
+    y, sigma, xp = given(y, sigma, mechanism)
     if threshold == "sure":
         raise errors.InvalidParameter(
             'threshold="sure" needs an unbiased risk, which the hard threshold does not have: it jumps. '
             'Say soft_threshold(threshold="sure"), or give a number here.'
         )
-    t = _chosen(y, sigma, threshold, noise, xp)
+    t = _chosen(y, sigma, threshold, mechanism, xp)
     values = xp.where(xp.abs(y) > t, y, xp.zeros_like(y))
     chosen = {"threshold": t, "chosen": threshold if isinstance(threshold, str) else "given"}
     return Estimate(
         values=values,
         noisy=y,
         sigma=sigma,
-        noise=noise,
+        mechanism=mechanism,
         method="hard_threshold",
         parameters=chosen,
         judge=lambda: Judgement(None, None),
@@ -89,15 +102,15 @@ def shrunk(y: Any, t: float, xp: Any) -> Any:
     return y - xp.clip(y, -t, t)
 
 
-def _chosen(y: Any, sigma: float, threshold: Any, noise: Noise, xp: Any) -> float:
+def _chosen(y: Any, sigma: float, threshold: Any, mechanism: Mechanism, xp: Any) -> float:
     if isinstance(threshold, str):
         validation.word("threshold", threshold, ("universal", "sure"))
         bins = math.prod(y.shape)
-        return universal(bins, sigma) if threshold == "universal" else least_risk(xp.abs(y), sigma, noise, xp)
+        return universal(bins, sigma) if threshold == "universal" else least_risk(xp.abs(y), sigma, mechanism, xp)
     return 0.0 if threshold == 0 and not isinstance(threshold, bool) else validation.number("threshold", threshold)
 
 
-def least_risk(size: Any, sigma: float, noise: Noise, xp: Any) -> float:
+def least_risk(size: Any, sigma: float, mechanism: Mechanism, xp: Any) -> float:
     """The threshold among the sizes |y_i| whose unbiased risk is least, by one sort and running sums.
 
     Gaussian: sum min(y_i^2, t^2) + 2 sigma^2 #{|y_i| > t}. Laplace: the count becomes
@@ -107,12 +120,12 @@ def least_risk(size: Any, sigma: float, noise: Noise, xp: Any) -> float:
     flat = xp.reshape(size, (-1,))
     d = flat.shape[0]
     b = sigma / math.sqrt(2)
-    reach = universal(d, sigma) if noise == "gaussian" else b * (math.log(d) + 3)
+    reach = universal(d, sigma) if mechanism == "gaussian" else b * (math.log(d) + 3)
     t = xp.concat((xp.zeros_like(flat[:1]), xp.sort(xp.clip(flat, None, reach))))
     inside = t[1:]
     below = xp.cumulative_sum(inside * inside, include_initial=True)
     above = xp.astype(xp.arange(d, -1, -1, device=_device(t)), t.dtype)
-    if noise == "gaussian":
+    if mechanism == "gaussian":
         free = above
     else:
         near = xp.cumulative_sum(xp.exp((inside - reach) / b) + xp.exp(-(inside + reach) / b), include_initial=True)
@@ -125,7 +138,7 @@ def least_risk(size: Any, sigma: float, noise: Noise, xp: Any) -> float:
     return float(t[int(xp.argmin(xp.where(tried, score, xp.full_like(score, math.inf))))])
 
 
-def held_out(y: Any, sigma: float, noise: Noise, xp: Any) -> Judgement:
+def held_out(y: Any, sigma: float, mechanism: Mechanism, xp: Any) -> Judgement:
     """The risk of a threshold chosen by unbiased risk: each half of the bins is judged where the *other* half chose.
 
     Judged where it was chosen, the figure would be optimistic (and often negative), for it is the least of many.
@@ -133,31 +146,31 @@ def held_out(y: Any, sigma: float, noise: Noise, xp: Any) -> Judgement:
     """
     flat = xp.abs(xp.reshape(y, (-1,)))
     d = flat.shape[0]
-    best = least_risk(flat, sigma, noise, xp)
+    best = least_risk(flat, sigma, mechanism, xp)
     if d < 4:
-        return _judge(flat, best, sigma, noise, xp)
+        return _judge(flat, best, sigma, mechanism, xp)
     order = np.random.default_rng(0).permutation(d)
     mixed = xp.take(flat, xp.asarray(order, device=_device(flat)))
     halves = mixed[: d // 2], mixed[d // 2 :]
-    chosen = [least_risk(half, sigma, noise, xp) for half in halves]
-    parts = [_parts(half, t, sigma, noise, xp) for half, t in zip(halves, reversed(chosen), strict=True)]
+    chosen = [least_risk(half, sigma, mechanism, xp) for half in halves]
+    parts = [_parts(half, t, sigma, mechanism, xp) for half, t in zip(halves, reversed(chosen), strict=True)]
     moved, free = (sum(values) for values in zip(*parts, strict=True))
     risk = max(sure(moved, free, d, sigma), (sigma * free / d) ** 2)
-    free += (moved - _parts(flat, best, sigma, noise, xp)[0]) / (2 * sigma**2)  # so that it fits what best moved
+    free += (moved - _parts(flat, best, sigma, mechanism, xp)[0]) / (2 * sigma**2)  # so that it fits what best moved
     return Judgement(risk, free)
 
 
-def _parts(size: Any, t: float, sigma: float, noise: Noise, xp: Any) -> tuple[float, float]:
+def _parts(size: Any, t: float, sigma: float, mechanism: Mechanism, xp: Any) -> tuple[float, float]:
     """||y - h||^2 and the degrees of freedom at a fixed threshold."""
     cut = xp.clip(size, None, t)
-    free = beyond(size, t, sigma, noise, xp)
-    if noise == "laplace":
-        free = free + beyond(-size, t, sigma, noise, xp)
+    free = beyond(size, t, sigma, mechanism, xp)
+    if mechanism == "laplace":
+        free = free + beyond(-size, t, sigma, mechanism, xp)
     return float(xp.sum(cut * cut)), float(xp.sum(free))
 
 
-def _judge(size: Any, t: float, sigma: float, noise: Noise, xp: Any) -> Judgement:
-    moved, free = _parts(size, t, sigma, noise, xp)
+def _judge(size: Any, t: float, sigma: float, mechanism: Mechanism, xp: Any) -> Judgement:
+    moved, free = _parts(size, t, sigma, mechanism, xp)
     return judged(moved, free, math.prod(size.shape), sigma)
 
 

@@ -22,8 +22,9 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Noise
+from leastnoise.denoise.arrays import Floats, Mechanism
 from leastnoise.denoise.nodes import given_on_graph
 from leastnoise.denoise.risk import beyond, judged
 from leastnoise.denoise.spanning_trees import KINDS, Kind, is_forest, spanning_tree
@@ -34,6 +35,7 @@ from leastnoise.releases.estimate import Estimate, Judgement
 TRIED = 65  # thresholds, from zero to what noise alone reaches
 
 
+@renamed_arguments(noise="mechanism")
 def tree_wavelet(
     y: Any,
     sigma: Number,
@@ -44,7 +46,7 @@ def tree_wavelet(
     hard: bool = False,
     trees: int = 1,
     seed: int = 0,
-    noise: Noise = "gaussian",
+    mechanism: Mechanism = "gaussian",
 ) -> Estimate:
     """Threshold the wavelet coefficients of a spanning tree, or average that over several `trees`.
 
@@ -56,7 +58,7 @@ def tree_wavelet(
     >>> tree_wavelet(y, sigma=0.5, graph=Graph.path(8)).values.round(1)
     array([0.2, 0.2, 0.2, 0.2, 9.4, 9.4, 9.4, 9.4])
     """
-    array, level = given_on_graph(y, sigma, noise, graph)
+    array, level = given_on_graph(y, sigma, mechanism, graph)
     validation.word("tree", tree, KINDS)
     count = 1 if is_forest(graph) else validation.whole("trees", trees)
     if hard and threshold == "sure":
@@ -69,7 +71,7 @@ def tree_wavelet(
     for k in range(count):
         basis = TreeWavelets.of(graph, tree=tree, seed=seed + k)
         coefficients, constants = basis.forward(flat)
-        t, cost = _threshold(basis, coefficients, level, threshold, noise)
+        t, cost = _threshold(basis, coefficients, level, threshold, mechanism)
         kept = np.where(np.abs(coefficients) > t, coefficients, 0.0) if hard else shrunk(coefficients, t, np)
         total += basis.inverse(kept, constants)
         free += (cost + constants.size) / count
@@ -82,7 +84,7 @@ def tree_wavelet(
         values=values,
         noisy=array,
         sigma=level,
-        noise=noise,
+        mechanism=mechanism,
         method="tree_wavelet",
         parameters={"tree": tree, "trees": count, "threshold": used, "chosen": chosen, "hard": hard, "seed": seed},
         judge=lambda: judgement,
@@ -130,51 +132,53 @@ class TreeWavelets:
         return np.asarray(many / self.size)
 
 
-def _threshold(basis: TreeWavelets, c: Floats, sigma: float, threshold: Any, noise: Noise) -> tuple[float, float]:
+def _threshold(
+    basis: TreeWavelets, c: Floats, sigma: float, threshold: Any, mechanism: Mechanism
+) -> tuple[float, float]:
     """The threshold and the degrees of freedom of the coefficients."""
     if threshold == "sure":
-        return _least(c, *_reaches(basis, sigma, noise), sigma, noise)
+        return _least(c, *_reaches(basis, sigma, mechanism), sigma, mechanism)
     if isinstance(threshold, str):
         validation.word("threshold", threshold, ("universal", "sure"))
         t = universal(basis.nodes, sigma)
     else:
         t = 0.0 if validation.is_zero(threshold) else validation.number("threshold", threshold)
-    return t, _parts(c, *_reaches(basis, sigma, noise), t, noise)[1]
+    return t, _parts(c, *_reaches(basis, sigma, mechanism), t, mechanism)[1]
 
 
-def _reaches(basis: TreeWavelets, sigma: float, noise: Noise) -> tuple[Floats, Floats]:
+def _reaches(basis: TreeWavelets, sigma: float, mechanism: Mechanism) -> tuple[Floats, Floats]:
     """The standard deviations of W_ki n' for i in A and in B, and with them the weights sum over A of W_ki^2."""
-    if noise == "gaussian":
+    if mechanism == "gaussian":
         return np.empty(0), np.empty(0)
     part = basis.part()
     return np.stack([np.sqrt((1 - part) / part), np.sqrt(part / (1 - part))]) * (sigma / np.sqrt(basis.size)), part
 
 
-def _parts(c: Floats, reach: Floats, part: Floats, t: float, noise: Noise) -> tuple[float, float]:
+def _parts(c: Floats, reach: Floats, part: Floats, t: float, mechanism: Mechanism) -> tuple[float, float]:
     """What a soft threshold moves, squared and summed, and its degrees of freedom."""
     size = np.abs(c)
     cut = np.minimum(size, t)
     moved = float(cut @ cut)
     if t == 0:
         return moved, float(c.size)
-    if noise == "gaussian":
+    if mechanism == "gaussian":
         return moved, float(np.count_nonzero(size > t))
-    beyond_t = [beyond(size, t, r, noise, np) + beyond(-size, t, r, noise, np) for r in reach]
+    beyond_t = [beyond(size, t, r, mechanism, np) + beyond(-size, t, r, mechanism, np) for r in reach]
     return moved, float((1 - part) @ beyond_t[0] + part @ beyond_t[1])
 
 
-def _least(c: Floats, reach: Floats, part: Floats, sigma: float, noise: Noise) -> tuple[float, float]:
+def _least(c: Floats, reach: Floats, part: Floats, sigma: float, mechanism: Mechanism) -> tuple[float, float]:
     """The threshold of least unbiased risk; its degrees of freedom are such that Stein's formula gives the risk of
     either half of the coefficients where the *other* half chose, for the least of many figures flatters."""
     far = universal(c.size + 1, sigma)
-    if noise == "laplace":
+    if mechanism == "laplace":
         far = max(far, sigma / math.sqrt(2) * (math.log(c.size + 1) + 3))
     grid = np.linspace(0, far, TRIED)
     half = np.random.default_rng(0).permutation(c.size) < c.size // 2
     figures = np.empty((2, 2, TRIED))  # half, (moved, free), threshold
     for k, side in enumerate((half, ~half)):
-        two, one = (reach[:, side], part[side]) if noise == "laplace" else (reach, part)
-        figures[k] = np.transpose([_parts(c[side], two, one, float(t), noise) for t in grid])
+        two, one = (reach[:, side], part[side]) if mechanism == "laplace" else (reach, part)
+        figures[k] = np.transpose([_parts(c[side], two, one, float(t), mechanism) for t in grid])
     risk = figures[:, 0] + 2 * sigma**2 * figures[:, 1]
     best = int(np.argmin(risk.sum(axis=0)))
     if c.size < 4:

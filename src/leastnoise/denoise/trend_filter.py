@@ -26,8 +26,9 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Noise, given_on_host
+from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
 from leastnoise.denoise.risk import Divergence, judged
 from leastnoise.denoise.trends.degrees import levelled
 from leastnoise.denoise.trends.divergence import GROUPS, smoothed_divergence
@@ -43,6 +44,7 @@ EQUAL = 1e-12  # of the range of the values: neighbours nearer than this are one
 COARSE = 4  # groups of nodes to simulate a divergence by, while a penalty is being chosen
 
 
+@renamed_arguments(noise="mechanism")
 def trend_filter(
     y: Any,
     sigma: Number,
@@ -51,7 +53,7 @@ def trend_filter(
     order: int = 0,
     penalty: Penalty = "sure",
     tolerance: Number = 1e-6,
-    noise: Noise = "gaussian",
+    mechanism: Mechanism = "gaussian",
 ) -> Estimate:
     """Trend filtering with a given penalty, or the one of several (or of a whole path, "sure") with the least risk.
 
@@ -64,8 +66,8 @@ def trend_filter(
     >>> e.degrees_of_freedom
     2.0
     """
-    array, level = given_on_host(y, sigma, noise)
-    problem = Problem(array.ravel(), level, graph, order, validation.number("tolerance", tolerance), noise)
+    array, level = given_on_host(y, sigma, mechanism)
+    problem = Problem(array.ravel(), level, graph, order, validation.number("tolerance", tolerance), mechanism)
     facts: dict[str, Any] = {"order": order}
     if isinstance(penalty, str) or _several(penalty):
         path = problem.path(penalty)
@@ -92,13 +94,14 @@ def trend_filter(
         values=made.values.reshape(array.shape),
         noisy=array,
         sigma=level,
-        noise=noise,
+        mechanism=mechanism,
         method="trend_filter",
         parameters=facts,
         judge=judge,
     )
 
 
+@renamed_arguments(noise="mechanism")
 def trend_filter_path(
     y: Any,
     sigma: Number,
@@ -107,18 +110,20 @@ def trend_filter_path(
     order: int = 0,
     penalties: Sequence[Number] | Literal["sure"] = "sure",
     tolerance: Number = 1e-6,
-    noise: Noise = "gaussian",
+    mechanism: Mechanism = "gaussian",
 ) -> TrendPath:
     """Trend filters along a path of penalties, the risk of each, and which is least: what "sure" chooses from."""
-    array, level = given_on_host(y, sigma, noise)
-    problem = Problem(array.ravel(), level, graph, order, validation.number("tolerance", tolerance), noise)
+    array, level = given_on_host(y, sigma, mechanism)
+    problem = Problem(array.ravel(), level, graph, order, validation.number("tolerance", tolerance), mechanism)
     return problem.path(penalties)
 
 
 class Problem:
     """Values on a graph, to be filtered at any penalty."""
 
-    def __init__(self, y: Floats, sigma: float, graph: Graph, order: int, tolerance: float, noise: Noise) -> None:
+    def __init__(
+        self, y: Floats, sigma: float, graph: Graph, order: int, tolerance: float, mechanism: Mechanism
+    ) -> None:
         if not isinstance(graph, Graph):
             raise errors.WrongType(f"graph must be a Graph, such as Graph.path({y.size}). Got {type(graph).__name__}.")
         if order not in (0, 1, 2) or isinstance(order, bool):
@@ -127,7 +132,7 @@ class Problem:
             raise errors.InvalidParameter(
                 f"y has {y.size:,} values and the graph {graph.size:,} nodes: trend filtering needs one value a node."
             )
-        self.y, self.sigma, self.graph, self.order, self.noise = y, sigma, graph, order, noise
+        self.y, self.sigma, self.graph, self.order, self.mechanism = y, sigma, graph, order, mechanism
         self.tolerance = tolerance
         self.network = Network(graph)
         self.interior = Interior(self.network, order) if order else None
@@ -151,13 +156,13 @@ class Problem:
         if penalty == 0:
             return Fit(0.0, self.y.copy(), float(self.y.size), 0.0, 0)
         made = self._solve(self.y, penalty)
-        if self.noise == "gaussian" or groups is None:
+        if self.mechanism == "gaussian" or groups is None:
             return made
         free = self._simulated(made, groups).value
         return Fit(made.penalty, made.values, free, made.gap, made.iterations)
 
     def divergence(self, made: Fit) -> Divergence:
-        if self.noise == "gaussian" or made.penalty == 0:
+        if self.mechanism == "gaussian" or made.penalty == 0:
             return Divergence(made.degrees_of_freedom, 0.0)
         return self._simulated(made, GROUPS)
 

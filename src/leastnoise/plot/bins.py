@@ -94,12 +94,12 @@ def _names(release: Any, size: int) -> tuple[str, list[str]]:
 
 def _told(release: Any) -> str:
     """Noise and guarantee, for the caption."""
-    inner = getattr(release, "parts", release)
-    law = inner.law
+    inner = getattr(release, "components", release)
+    distribution = inner.distribution
     kind = getattr(inner, "mechanism", "gaussian")
     loud = " SEEDED: hides nothing." if inner.seeded else ""
     promise = canvas.promise(release.guarantee, getattr(inner, "delta", None))
-    spread = f", standard deviation {law.std:.4g}"
+    spread = f", standard deviation {distribution.std:.4g}"
     if hasattr(release, "centre"):
         spread = " on the sums and counts behind the means"
     if hasattr(release, "levels"):

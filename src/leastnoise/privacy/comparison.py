@@ -11,7 +11,7 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.privacy import baselines, calibration
-from leastnoise.privacy.distributions import Gaussian, Laplace, Law
+from leastnoise.privacy.distributions import Distribution, Gaussian, Laplace
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
 
 
@@ -136,8 +136,8 @@ def _rows(l2: float, l1: float, epsilon: float, delta: float, bins: int) -> list
     rows = [gaussian("gaussian", calibration.sigma(epsilon=epsilon, delta=delta, sensitivity=l2), "analytic, exact")]
     if epsilon == 0:
         return rows
-    law = Laplace(baselines.laplace_scale(epsilon=epsilon, l1_sensitivity=l1))
-    rows.append(_row("laplace", law, bins, PureDP(epsilon).to_gaussian().mu ** 2, f"delta = 0; L1 = {l1:.5g}"))
+    distribution = Laplace(baselines.laplace_scale(epsilon=epsilon, l1_sensitivity=l1))
+    rows.append(_row("laplace", distribution, bins, PureDP(epsilon).to_gaussian().mu ** 2, f"delta = 0; L1 = {l1:.5g}"))
     others: list[tuple[str, Callable[..., float], str]] = []
     if epsilon >= baselines.LEAST_RENYI_EPSILON:
         others.append(("renyi", baselines.renyi_sigma, "Renyi DP, tight conversion"))
@@ -151,8 +151,10 @@ def _rows(l2: float, l1: float, epsilon: float, delta: float, bins: int) -> list
     ]
 
 
-def _row(name: str, law: Law, bins: int, book: float, note: str) -> Row:
-    return Row(name, law.std, law.half_width(0.95), law.half_width(0.95, bins), 1.0, book, note)
+def _row(name: str, distribution: Distribution, bins: int, book: float, note: str) -> Row:
+    return Row(
+        name, distribution.std, distribution.half_width(0.95), distribution.half_width(0.95, bins), 1.0, book, note
+    )
 
 
 def _verdict(l2: float, l1: float, known: bool, epsilon: float, delta: float, bins: int) -> str:

@@ -187,7 +187,7 @@ class Laplace:
         return (1 - 2 * (-k * step).exp() / (1 + (-step).exp())) ** bins
 
 
-Law = Gaussian | Laplace
+Distribution = Gaussian | Laplace
 
 
 def normal_reach(confidence: float, bins: int) -> float:
@@ -202,30 +202,34 @@ def laplace_reach(confidence: float, bins: int) -> float:
     return -math.log1p(-confidence) if bins == 1 else -math.log(_miss(confidence, bins))
 
 
-def _box(law: Law, ratio: float, confidence: float) -> float:
+def _box(distribution: Distribution, ratio: float, confidence: float) -> float:
     """An h that |X + ratio Y| surely stays within: both draws enclosed, each at half of 1 - confidence."""
     if not ratio:
-        return law.half_width(confidence)
-    return (1 + abs(ratio)) * law.half_width((1 + confidence) / 2)
+        return distribution.half_width(confidence)
+    return (1 + abs(ratio)) * distribution.half_width((1 + confidence) / 2)
 
 
-def _sum_on_grid(law: Law, count: int, confidence: float) -> float:
+def _sum_on_grid(distribution: Distribution, count: int, confidence: float) -> float:
     """By the discrete Fourier transform: the law of a sum is the power of the transform of one draw's.
 
     The circle is wide enough that what wraps around it is below 1e-15 of the probability.
     """
-    spread = law.std / law.grid * math.sqrt(count)
-    reach = 10 * spread + 40 * (law.scale if isinstance(law, Laplace) else law.sigma) / law.grid + 2
+    spread = distribution.std / distribution.grid * math.sqrt(count)
+    reach = (
+        10 * spread
+        + 40 * (distribution.scale if isinstance(distribution, Laplace) else distribution.sigma) / distribution.grid
+        + 2
+    )
     size = 1 << max(6, math.ceil(math.log2(2 * reach)))
-    own = int(min(size // 2 - 1, 40 * law.std / law.grid + 2))
+    own = int(min(size // 2 - 1, 40 * distribution.std / distribution.grid + 2))
     circle = np.zeros(size)
     for k in range(own + 1):
-        circle[k] = circle[-k] = law.cell(k)
+        circle[k] = circle[-k] = distribution.cell(k)
     total = np.fft.irfft(np.fft.rfft(circle).real ** count, size)
     covered = total[0] + 2 * np.cumsum(total[1 : size // 2])
     if total[0] >= confidence:
         return 0.0
-    return float((np.searchsorted(covered, confidence) + 1) * law.grid)
+    return float((np.searchsorted(covered, confidence) + 1) * distribution.grid)
 
 
 def _miss(confidence: float, bins: int) -> float:
@@ -243,24 +247,24 @@ def steps_within(error: float, grid: float) -> int:
     return math.floor(Fraction(error) / Fraction(grid))
 
 
-def _least(law: Law, guess: float, confidence: float, bins: int) -> float:
+def _least(distribution: Distribution, guess: float, confidence: float, bins: int) -> float:
     """The least half-width that is proved to hold, at or just above the guess (a multiple of the grid)."""
-    if not law.grid:
+    if not distribution.grid:
         step = 2e-16
-        while not holds(law, guess, confidence, bins):
+        while not holds(distribution, guess, confidence, bins):
             guess, step = math.nextafter(guess * (1 + step), math.inf), 2 * step
         return guess
-    k = max(0, math.floor(guess / law.grid) - 2)
-    while not holds(law, k * law.grid, confidence, bins):
+    k = max(0, math.floor(guess / distribution.grid) - 2)
+    while not holds(distribution, k * distribution.grid, confidence, bins):
         k += 1
-    return float(k * law.grid)
+    return float(k * distribution.grid)
 
 
-def holds(law: Law, error: float, confidence: float, bins: int = 1) -> bool:
+def holds(distribution: Distribution, error: float, confidence: float, bins: int = 1) -> bool:
     """Whether all `bins` draws lie within +-error with at least this confidence, proved."""
     for bits in (128, 512, 2048):
         with proof.precision(bits):
-            chance = law.within(error, bins)
+            chance = distribution.within(error, bins)
             if chance >= confidence:
                 return True
             if chance < confidence:

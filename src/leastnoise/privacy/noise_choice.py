@@ -24,7 +24,7 @@ from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.privacy import baselines, calibration
 from leastnoise.privacy.calibration import proof
-from leastnoise.privacy.distributions import LARGEST_SCALE, Gaussian, Laplace, Law
+from leastnoise.privacy.distributions import LARGEST_SCALE, Distribution, Gaussian, Laplace
 from leastnoise.privacy.guarantee import NEIGHBOURS, GaussianDP, Neighbours, PureDP
 
 Mechanism = Literal["gaussian", "laplace"]
@@ -40,7 +40,7 @@ _L2_CHARGE, _L1_CHARGE = 1e-4, 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class NoiseChoice:
     """The noise of one release."""
 
     mechanism: Mechanism
@@ -54,7 +54,7 @@ class Recipe:
     charged: float  # the sensitivity (L2, or L1 for Laplace) with the grid's charge: what the noise was scaled to
 
     @property
-    def law(self) -> Law:
+    def distribution(self) -> Distribution:
         """The law of one bin's noise, on its grid."""
         return Gaussian(self.scale, self.grid) if self.mechanism == "gaussian" else Laplace(self.scale, self.grid)
 
@@ -72,7 +72,7 @@ def choose(
     mu_squared: Fraction | None = None,
     mechanism: Choice = "auto",
     neighbours: Neighbours = "add-remove",
-) -> Recipe:
+) -> NoiseChoice:
     """The least standard deviation that the public facts allow, or the mechanism that was asked for.
 
     `whole` values are integers in steps of `grid`, a power of two; others are real numbers, to be rounded.
@@ -156,7 +156,7 @@ class _Facts:
     neighbours: Neighbours
 
 
-def _gaussian(facts: _Facts, ask: _Ask, why: str) -> Recipe:
+def _gaussian(facts: _Facts, ask: _Ask, why: str) -> NoiseChoice:
     rough = ask.gaussian_sigma(facts.l2)
     grid, charged = facts.grid, facts.l2
     if not facts.whole:
@@ -176,10 +176,12 @@ def _gaussian(facts: _Facts, ask: _Ask, why: str) -> Recipe:
     ):
         sigma = math.nextafter(sigma, math.inf)
         guarantee = GaussianDP.of(sigma=sigma, sensitivity=charged, neighbours=facts.neighbours)
-    return Recipe("gaussian", sigma, grid, guarantee, ask.delta, facts.l2, facts.l1, f"Gaussian noise: {why}.", charged)
+    return NoiseChoice(
+        "gaussian", sigma, grid, guarantee, ask.delta, facts.l2, facts.l1, f"Gaussian noise: {why}.", charged
+    )
 
 
-def _laplace(facts: _Facts, ask: _Ask, why: str) -> Recipe:
+def _laplace(facts: _Facts, ask: _Ask, why: str) -> NoiseChoice:
     l1 = facts.l1 if facts.l1 is not None else _loose_l1(facts)
     rough = ask.laplace_scale(l1)
     grid, charged = facts.grid, l1
@@ -194,14 +196,14 @@ def _laplace(facts: _Facts, ask: _Ask, why: str) -> Recipe:
             epsilon = proof.upward(arb(charged) / arb(scale))
     _check_size(scale, grid, _WHOLE_STEPS if facts.whole else _LAPLACE_STEPS)
     guarantee = PureDP(epsilon, facts.neighbours)
-    return Recipe("laplace", scale, grid, guarantee, 0.0, facts.l2, l1, f"Laplace noise: {why}.", charged)
+    return NoiseChoice("laplace", scale, grid, guarantee, 0.0, facts.l2, l1, f"Laplace noise: {why}.", charged)
 
 
-def _lesser(gaussian: Recipe, laplace: Recipe) -> Recipe:
-    ours, theirs = (laplace, gaussian) if laplace.law.std < gaussian.law.std else (gaussian, laplace)
+def _lesser(gaussian: NoiseChoice, laplace: NoiseChoice) -> NoiseChoice:
+    ours, theirs = (laplace, gaussian) if laplace.distribution.std < gaussian.distribution.std else (gaussian, laplace)
     note = (
-        f"{ours.mechanism.capitalize()} noise: its standard deviation {ours.law.std:.4g} is less than the "
-        f"{theirs.law.std:.4g} of {theirs.mechanism.capitalize()} noise for the same promise."
+        f"{ours.mechanism.capitalize()} noise: its standard deviation {ours.distribution.std:.4g} is less than the "
+        f"{theirs.distribution.std:.4g} of {theirs.mechanism.capitalize()} noise for the same promise."
     )
     return replace(ours, note=note)
 

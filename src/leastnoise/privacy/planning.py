@@ -148,7 +148,7 @@ def _laplace(error: float, confidence: float, bins: int, l1: float, grid: float)
         raise errors.OutOfRange(proof.too_large("epsilon"))
     step = 2.0**-52
     while True:
-        law = Laplace(baselines.laplace_scale(epsilon=epsilon, l1_sensitivity=l1), grid)
-        if holds(law, error, confidence, bins):
-            return epsilon, math.sqrt(2) * law.scale, law.half_width(confidence, bins)
+        distribution = Laplace(baselines.laplace_scale(epsilon=epsilon, l1_sensitivity=l1), grid)
+        if holds(distribution, error, confidence, bins):
+            return epsilon, math.sqrt(2) * distribution.scale, distribution.half_width(confidence, bins)
         epsilon, step = math.nextafter(epsilon * (1 + step), math.inf), 2 * step

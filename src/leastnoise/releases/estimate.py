@@ -54,13 +54,13 @@ class Estimate(Frames, Views):
     values: Any
     noisy: Any
     sigma: float
-    noise: str
+    mechanism: str
     method: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     judge: Callable[[], Judgement]  # evaluated when asked: it reads the values once more
     posterior_std: float | None = None  # of every bin, where the posterior is Gaussian
     domain: Domain | None = None
-    words: str = ""
+    description: str = ""  # of what was done, where its name does not say it
     seeded: bool = False  # the release that it was made from came from a test's seed
     guarantee: Promise | None = None  # of that release: whatever is computed from it keeps its promise
     delta: float | None = None
@@ -128,10 +128,13 @@ class Estimate(Frames, Views):
 
     def explain(self) -> str:
         """What was done to the values, and what it is believed to be worth, in plain words."""
-        told = {name: value for name, value in self.parameters.items() if name != "errors"}  # `words` has them
+        told = {name: value for name, value in self.parameters.items() if name != "errors"}  # `description` has them
         chosen = ", ".join(f"{name} = {_shown(value)}" for name, value in told.items())
         seen = self.compare()
-        lines = [f"{self._counted()} denoised by {self.method}" + (f" ({chosen})." if chosen else "."), self.words]
+        lines = [
+            f"{self._counted()} denoised by {self.method}" + (f" ({chosen})." if chosen else "."),
+            self.description,
+        ]
         if seen["rmse"] is None:
             lines.append(f"The noise was {self.sigma:.4g}; what is left of it cannot be told without the truth.")
         else:

@@ -21,7 +21,7 @@ from leastnoise import errors
 from leastnoise._support import atomic_files, validation
 from leastnoise._support.number_format import rounded
 from leastnoise._support.validation import Floats, Number
-from leastnoise.privacy.distributions import Law, normal_reach
+from leastnoise.privacy.distributions import Distribution, normal_reach
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
 from leastnoise.releases.frames import Frames
 from leastnoise.releases.release import Interval, Release, register
@@ -50,7 +50,9 @@ class HalfWidths:
     mean_times_rows: float
 
 
-def half_widths(law: Law, *, centre: float, half: float, confidence: float = 0.95) -> HalfWidths:
+def half_widths(
+    distribution: Distribution, *, centre: float, half_range: float, confidence: float = 0.95
+) -> HalfWidths:
     """From public facts alone. With X the noise of S and Y that of c N, both of this law:
 
     The sum of the values is S + centre N, off by X + (centre/c) Y. The count is off by Y/c. The mean of n rows, theta
@@ -58,9 +60,9 @@ def half_widths(law: Law, *, centre: float, half: float, confidence: float = 0.9
     clip forbids it. So h/n, with h the half-width of X + Y, holds for every theta; it is the least where theta = c.
     """
     return HalfWidths(
-        law.pair_half_width(centre / half, confidence),
-        law.half_width(confidence) / half,
-        law.pair_half_width(1.0, confidence),
+        distribution.pair_half_width(centre / half_range, confidence),
+        distribution.half_width(confidence) / half_range,
+        distribution.pair_half_width(1.0, confidence),
     )
 
 
@@ -71,33 +73,33 @@ def centred(note: str) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MeanRelease(Frames, Views):
-    """Means bin by bin (or component by component). `parts` is the release of sums and scaled counts behind them."""
+    """Means, one a bin or one a coordinate. `components` is the release of sums and scaled counts behind them."""
 
-    parts: Release
+    components: Release
     centre: float
-    half: float  # c: half the clip's width, or the norm that vectors were clipped to
+    half_range: float  # c: half the clip's width, or the norm that vectors were clipped to
     within: tuple[float, float]  # the clip
-    domain: Domain | None = None  # of the means; `parts` has twice as many values, or one more for a vector
+    domain: Domain | None = None  # of the means; `components` has twice as many values, or one more for a vector
     column: str | None = None  # whose means they are; None: not known (also in older files)
 
     @property
     def bins(self) -> int:
         """How many means."""
-        return self.parts.bins - self._counted
+        return self.components.bins - self._counted
 
     @property
     def _counted(self) -> int:
-        return 1 if self.domain is None else self.parts.bins // 2
+        return 1 if self.domain is None else self.components.bins // 2
 
     @property
     def sums(self) -> Floats:
         """Noisy sums of the centred values."""
-        return self.parts.values[: self.bins].astype(np.float64)
+        return self.components.values[: self.bins].astype(np.float64)
 
     @property
     def counts(self) -> Floats:
         """Noisy counts (one for all components of a vector)."""
-        return self.parts.values[self.bins :] / self.half
+        return self.components.values[self.bins :] / self.half_range
 
     @property
     def values(self) -> Floats:
@@ -110,18 +112,18 @@ class MeanRelease(Frames, Views):
     @property
     def sigma(self) -> float:
         """The noise of each centred sum. What it means for the columns that are published, `half_widths` tells."""
-        return self.parts.sigma
+        return self.components.sigma
 
     @property
     def guarantee(self) -> Any:
         """One guarantee for sums and counts together."""
-        return self.parts.guarantee
+        return self.components.guarantee
 
     def interval(self, confidence: Number = 0.95) -> Interval:
         """Fieller's interval for each mean; the whole clip where the count may be zero."""
         confidence = validation.number("confidence", confidence)
         counts = np.broadcast_to(self.counts, self.sums.shape)
-        normal = self.parts.mechanism == "gaussian" and self.parts.scale >= 32 * self.parts.grid
+        normal = self.components.mechanism == "gaussian" and self.components.scale >= 32 * self.components.grid
         ends = self._fieller if normal else self._boxes
         low, high = ends(self.sums, counts, confidence)
         return Interval(np.clip(self.centre + low, *self.within), np.clip(self.centre + high, *self.within))
@@ -132,48 +134,50 @@ class MeanRelease(Frames, Views):
             raise errors.InvalidParameter("The components of a vector's mean are no bins: there is no mean over them.")
         confidence = validation.number("confidence", confidence)
         each = (1 + confidence) / 2
-        top, bottom = (self.parts.total(part, each) for part in (slice(0, self.bins), slice(self.bins, None)))
+        top, bottom = (self.components.total(part, each) for part in (slice(0, self.bins), slice(self.bins, None)))
         if bottom.low <= 0:
             return Overall(float(np.clip(self.centre, *self.within)), *self.within)
         ends = [total / count for total in (top.low, top.high) for count in (bottom.low, bottom.high)]
         found = (top.value / bottom.value, min(ends), max(ends))
-        return Overall(*(float(np.clip(self.centre + self.half * end, *self.within)) for end in found))
+        return Overall(*(float(np.clip(self.centre + self.half_range * end, *self.within)) for end in found))
 
     def half_widths(self, confidence: Number = 0.95) -> HalfWidths:
         """How far off a sum, a count, and a mean times its rows may be; a mean's own interval knows more of it."""
         confidence = validation.number("confidence", confidence)
-        return half_widths(self.parts.law, centre=self.centre, half=self.half, confidence=confidence)
+        return half_widths(
+            self.components.distribution, centre=self.centre, half_range=self.half_range, confidence=confidence
+        )
 
     def _fieller(self, sums: Floats, counts: Floats, confidence: float) -> tuple[Floats, Floats]:
-        reach = normal_reach(confidence, 1) * self.parts.std
-        a = counts**2 - (reach / self.half) ** 2
+        reach = normal_reach(confidence, 1) * self.components.std
+        a = counts**2 - (reach / self.half_range) ** 2
         known = (a > 0) & (counts > 0)
         a = np.where(known, a, 1.0)
         root = np.sqrt(np.maximum((sums * counts) ** 2 - a * (sums**2 - reach**2), 0.0))
         low, high = (sums * counts - root) / a, (sums * counts + root) / a
-        return np.where(known, low, -self.half), np.where(known, high, self.half)
+        return np.where(known, low, -self.half_range), np.where(known, high, self.half_range)
 
     def _boxes(self, sums: Floats, counts: Floats, confidence: float) -> tuple[Floats, Floats]:
-        reach = self.parts.law.half_width((1 + confidence) / 2)
-        least, most = counts - reach / self.half, counts + reach / self.half
+        reach = self.components.distribution.half_width((1 + confidence) / 2)
+        least, most = counts - reach / self.half_range, counts + reach / self.half_range
         known = least > 0
         least = np.where(known, least, 1.0)
         low, high = sums - reach, sums + reach
         return (
-            np.where(known, low / np.where(low < 0, least, most), -self.half),
-            np.where(known, high / np.where(high > 0, least, most), self.half),
+            np.where(known, low / np.where(low < 0, least, most), -self.half_range),
+            np.where(known, high / np.where(high > 0, least, most), self.half_range),
         )
 
     def _is_seeded(self) -> bool:
-        return self.parts.seeded
+        return self.components.seeded
 
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""
         many = f"{self.bins:,} means, each" if self.bins != 1 else "1 mean,"
-        noise = self.parts.mechanism.capitalize()
+        noise = self.components.mechanism.capitalize()
         return (
             f"{many} a noisy sum over a noisy count ({noise} noise), released under one guarantee.\n"
-            f"{self.errors_in_words()}\n{replace(self.parts, note=centred(self.parts.note)).promised()}"
+            f"{self.errors_in_words()}\n{replace(self.components, note=centred(self.components.note)).promised()}"
         )
 
     def errors_in_words(self) -> str:
@@ -192,8 +196,8 @@ class MeanRelease(Frames, Views):
         )
 
     def __repr__(self) -> str:
-        loud = ", SEEDED: hides nothing" if self.parts.seeded else ""
-        return f"<MeanRelease of {self.bins:,} means, {self.parts.mechanism} noise{loud}>"
+        loud = ", SEEDED: hides nothing" if self.components.seeded else ""
+        return f"<MeanRelease of {self.bins:,} means, {self.components.mechanism} noise{loud}>"
 
     def _columns(self) -> dict[str, Any]:
         """Key columns, `mean`, `low` and `high` (95 %), `sum` and `count`."""
@@ -207,12 +211,12 @@ class MeanRelease(Frames, Views):
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file, readable by anyone."""
-        self.parts.refuse_seeded(allow_seeded)
+        self.components.refuse_seeded(allow_seeded)
         facts = {
-            "parts": self.parts.facts(),
-            "values": self.parts.values.tolist(),
+            "components": self.components.facts(),
+            "values": self.components.values.tolist(),
             "centre": self.centre,
-            "half": self.half,
+            "half_range": self.half_range,
             "within": list(self.within),
             "domain": write_domain(self.domain),
             "column": self.column,
@@ -227,7 +231,7 @@ class MeanRelease(Frames, Views):
         atomic_files.refuse_unknown(facts, {f.name for f in fields(cls)}, path)
         facts["domain"] = read_domain(facts["domain"], table)
         facts["within"] = tuple(facts["within"])
-        return cls(**{**facts, "parts": Release.of_facts(values, facts["parts"], None, path)})
+        return cls(**{**facts, "components": Release.of_facts(values, facts["components"], None, path)})
 
 
 register("mean release", MeanRelease.read)

@@ -11,7 +11,7 @@ import numpy as np
 from leastnoise._support import atomic_files, validation
 from leastnoise._support.number_format import rounded
 from leastnoise._support.validation import Floats, Number
-from leastnoise.privacy.distributions import Laplace, Law, normal_reach
+from leastnoise.privacy.distributions import Distribution, Laplace, normal_reach
 from leastnoise.releases.columns import write_domain
 from leastnoise.releases.frames import Frames
 from leastnoise.releases.release import Interval, Release, register
@@ -21,37 +21,38 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def rank_error(law: Law, *, bins: int, level: float, confidence: float = 0.95) -> float:
+def rank_error(distribution: Distribution, *, bins: int, level: float, confidence: float = 0.95) -> float:
     """By how many rows the rank of a quantile may be off, beyond the rows of its own step, wherever it lies.
 
     Let M be the largest |sum of the first noises|. Made monotone, the cumulative sum is within M of the true one at
     every edge and so is its total, so where it reaches q of its total the true one is within M + q M of q of its own.
     By Levy's inequality P[M > h] <= 2 P[|sum of all n| > h].
     """
-    return (1 + level) * _reach(law, (1 + confidence) / 2) * law.std * float(np.sqrt(bins))
+    return (1 + level) * _reach(distribution, (1 + confidence) / 2) * distribution.std * float(np.sqrt(bins))
 
 
-def _reach(law: Law, confidence: float) -> float:
+def _reach(distribution: Distribution, confidence: float) -> float:
     """In standard deviations; a sum of Laplace noises has lighter tails than one of them."""
     reach = normal_reach(confidence, 1)
-    return max(reach, Laplace(1 / np.sqrt(2)).half_width(confidence)) if isinstance(law, Laplace) else reach
+    return max(reach, Laplace(1 / np.sqrt(2)).half_width(confidence)) if isinstance(distribution, Laplace) else reach
 
 
-def ranks_in_words(law: Law, *, bins: int, levels: tuple[float, ...]) -> str:
+def ranks_in_words(distribution: Distribution, *, bins: int, levels: tuple[float, ...]) -> str:
     """The rank errors of all levels, in a sentence."""
-    found = [rank_error(law, bins=bins, level=level) for level in levels]
+    found = [rank_error(distribution, bins=bins, level=level) for level in levels]
     told = ", ".join(f"{rounded(rows, 3)} rows at level {level:g}" for level, rows in zip(levels, found, strict=True))
     return (
         f"95 % of the time the rank of a quantile is off by at most {told}, beyond the rows of its own step: noise of "
-        f"standard deviation {rounded(law.std)} was added to each of the histogram's {bins:,} steps, and it adds up."
+        f"standard deviation {rounded(distribution.std)} was added to each of the histogram's {bins:,} steps, and it "
+        "adds up."
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class QuantileRelease(Frames, Views):
-    """Quantiles at `levels`. `parts` is the noisy histogram of equal steps of the clip behind them."""
+    """Quantiles at `levels`. `components` is the noisy histogram of equal steps of the clip behind them."""
 
-    parts: Release
+    components: Release
     levels: tuple[float, ...]
     edges: Floats  # one more than bins
     column: str | None = None  # whose quantiles they are; None: not known (also in older files)
@@ -59,14 +60,14 @@ class QuantileRelease(Frames, Views):
     @property
     def values(self) -> Floats:
         """Where the cumulative sum, made monotone, reaches each level of the total; in increasing order of levels."""
-        rising = np.maximum.accumulate(np.maximum(np.cumsum(self.parts.values.astype(np.float64)), 0.0))
+        rising = np.maximum.accumulate(np.maximum(np.cumsum(self.components.values.astype(np.float64)), 0.0))
         heights = np.concatenate([[0.0], rising]) + np.arange(rising.size + 1) * 1e-9
         return np.asarray(np.interp(np.array(self.levels) * heights[-1], heights, self.edges))
 
     @property
     def guarantee(self) -> Any:
         """The guarantee of the histogram."""
-        return self.parts.guarantee
+        return self.components.guarantee
 
     def interval(self, confidence: Number = 0.95) -> Interval:
         """Where each quantile of the (clipped) data lies, by inverting a test at every edge.
@@ -75,13 +76,13 @@ class QuantileRelease(Frames, Views):
         lie where that is clearly on the wrong side; each side may fail with half of 1 - confidence.
         """
         confidence = validation.number("confidence", confidence)
-        reach = _reach(self.parts.law, confidence)
-        counts = np.concatenate([[0.0], np.cumsum(self.parts.values.astype(np.float64))])
+        reach = _reach(self.components.distribution, confidence)
+        counts = np.concatenate([[0.0], np.cumsum(self.components.values.astype(np.float64))])
         n, j = counts.size - 1, np.arange(counts.size)
         ends = []
         for q in self.levels:
             gap = counts - q * counts[-1]
-            slack = reach * self.parts.std * np.sqrt((1 - q) ** 2 * j + q**2 * (n - j))
+            slack = reach * self.components.std * np.sqrt((1 - q) ** 2 * j + q**2 * (n - j))
             possible_low, possible_high = np.flatnonzero(gap + slack >= 0), np.flatnonzero(gap - slack <= 0)
             first = int(possible_low[0]) if possible_low.size else n
             last = int(possible_high[-1]) if possible_high.size else 0
@@ -89,23 +90,23 @@ class QuantileRelease(Frames, Views):
         return Interval(np.array([low for low, _ in ends]), np.array([high for _, high in ends]))
 
     def _is_seeded(self) -> bool:
-        return self.parts.seeded
+        return self.components.seeded
 
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""
         many = f"{len(self.levels)} quantiles" if len(self.levels) != 1 else "1 quantile"
-        noise = self.parts.mechanism.capitalize()
+        noise = self.components.mechanism.capitalize()
         return (
-            f"{many}, read off a noisy histogram of {self.parts.bins:,} steps ({noise} noise).\n"
-            f"{self.errors_in_words()}\n{self.parts.promised()}"
+            f"{many}, read off a noisy histogram of {self.components.bins:,} steps ({noise} noise).\n"
+            f"{self.errors_in_words()}\n{self.components.promised()}"
         )
 
     def errors_in_words(self) -> str:
         """How far off the quantiles are, in rows; in the units of the values their intervals say it."""
-        return ranks_in_words(self.parts.law, bins=self.parts.bins, levels=self.levels)
+        return ranks_in_words(self.components.distribution, bins=self.components.bins, levels=self.levels)
 
     def __repr__(self) -> str:
-        loud = ", SEEDED: hides nothing" if self.parts.seeded else ""
+        loud = ", SEEDED: hides nothing" if self.components.seeded else ""
         return f"<QuantileRelease at {', '.join(f'{q:g}' for q in self.levels)}{loud}>"
 
     def _columns(self) -> dict[str, Any]:
@@ -115,10 +116,10 @@ class QuantileRelease(Frames, Views):
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file, readable by anyone."""
-        self.parts.refuse_seeded(allow_seeded)
+        self.components.refuse_seeded(allow_seeded)
         facts = {
-            "parts": {**self.parts.facts(), "domain": write_domain(None)},
-            "values": self.parts.values.tolist(),
+            "components": {**self.components.facts(), "domain": write_domain(None)},
+            "values": self.components.values.tolist(),
             "levels": list(self.levels),
             "edges": self.edges.tolist(),
             "column": self.column,
@@ -129,9 +130,11 @@ class QuantileRelease(Frames, Views):
     def read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> QuantileRelease:
         """What `save` wrote."""
         facts = {"column": None, **facts}  # which older files do not tell
-        atomic_files.refuse_unknown(facts, {"parts", "values", "levels", "edges", "column"}, path)
-        parts = Release.of_facts(np.array(facts["values"]), facts["parts"], None, path)
-        return cls(parts=parts, levels=tuple(facts["levels"]), edges=np.array(facts["edges"]), column=facts["column"])
+        atomic_files.refuse_unknown(facts, {"components", "values", "levels", "edges", "column"}, path)
+        components = Release.of_facts(np.array(facts["values"]), facts["components"], None, path)
+        return cls(
+            components=components, levels=tuple(facts["levels"]), edges=np.array(facts["edges"]), column=facts["column"]
+        )
 
 
 register("quantile release", QuantileRelease.read)

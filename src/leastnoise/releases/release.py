@@ -22,10 +22,11 @@ from numpy.typing import ArrayLike, NDArray
 from leastnoise import errors
 from leastnoise._support import atomic_files, validation
 from leastnoise._support.immutable import Frozen
+from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise._support.version import VERSION
 from leastnoise.domain import Domain
-from leastnoise.privacy.distributions import LARGEST_SCALE, Gaussian, Laplace, Law
+from leastnoise.privacy.distributions import LARGEST_SCALE, Distribution, Gaussian, Laplace
 from leastnoise.privacy.guarantee import Promise, guarantee_facts, promise_in_words, read_guarantee
 from leastnoise.releases import views
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
@@ -89,7 +90,7 @@ class Release(Frames, Views):
             )
 
     @property
-    def law(self) -> Law:
+    def distribution(self) -> Distribution:
         """The law of one bin's noise, on its grid."""
         return Gaussian(self.scale, self.grid) if self.mechanism == "gaussian" else Laplace(self.scale, self.grid)
 
@@ -101,7 +102,7 @@ class Release(Frames, Views):
     @property
     def std(self) -> float:
         """The standard deviation of the published values, the grid's rounding included."""
-        return self.law.std
+        return self.distribution.std
 
     @property
     def bins(self) -> int:
@@ -118,7 +119,7 @@ class Release(Frames, Views):
         confidence = validation.number("confidence", confidence)
         if self.threshold is not None:
             return self._interval_given_shown(confidence, simultaneous)
-        half = self.law.half_width(confidence, max(1, self.bins) if simultaneous else 1)
+        half = self.distribution.half_width(confidence, max(1, self.bins) if simultaneous else 1)
         if self.values.dtype == np.int64:
             step = np.int64(half)
             room = np.iinfo(np.int64)
@@ -131,9 +132,9 @@ class Release(Frames, Views):
 
     def _interval_given_shown(self, confidence: float, simultaneous: bool) -> Interval:
         miss = (1 - confidence) / (max(1, self.bins) if simultaneous else 1)
-        law, shown = Gaussian(self.scale, self.grid), self.values.astype(np.float64)
-        low = np.floor(law.truth_given_shown(shown, self.threshold or 0, miss / 2))
-        high = np.ceil(law.truth_given_shown(shown + self.grid, self.threshold or 0, 1 - miss / 2))
+        distribution, shown = Gaussian(self.scale, self.grid), self.values.astype(np.float64)
+        low = np.floor(distribution.truth_given_shown(shown, self.threshold or 0, miss / 2))
+        high = np.ceil(distribution.truth_given_shown(shown + self.grid, self.threshold or 0, 1 - miss / 2))
         return Interval(low.astype(np.int64), high.astype(np.int64))
 
     def total(self, bins: ArrayLike | slice | None = None, confidence: Number = 0.95) -> Total:
@@ -150,7 +151,7 @@ class Release(Frames, Views):
         if self.threshold is not None:  # chosen by their noise: the sum of intervals that hold together
             low, high = (end[self._positions(bins)] for end in self.interval(confidence, simultaneous=True))
             return Total(value, math.nan, float(low.sum()), float(high.sum()))
-        half = self.law.sum_half_width(chosen.size, confidence)
+        half = self.distribution.sum_half_width(chosen.size, confidence)
         if self.values.dtype != np.int64:
             half += chosen.size * self.grid / 2
         return Total(value, self.std * math.sqrt(chosen.size), value - half, value + half)
@@ -222,7 +223,7 @@ class Release(Frames, Views):
     def _typically(self) -> str:
         if self.threshold is not None:
             return ""
-        half = f"{self.law.half_width(0.95):.4g}"
+        half = f"{self.distribution.half_width(0.95):.4g}"
         return (
             f"; with 95 % confidence off by at most {half}" if self.bins == 1 else f"; 95 % are off by at most {half}"
         )
@@ -314,7 +315,8 @@ class Release(Frames, Views):
         return cls(values=values, **{**facts, **read})
 
 
-def wrap(y: ArrayLike, *, sigma: Number, noise: Literal["gaussian", "laplace"] = "gaussian") -> Release:
+@renamed_arguments(noise="mechanism")
+def wrap(y: ArrayLike, *, sigma: Number, mechanism: Literal["gaussian", "laplace"] = "gaussian") -> Release:
     """Another library's noisy vector as a Release, so that intervals and denoisers can work on it.
 
     `sigma` is the standard deviation of its noise, whatever the law.
@@ -323,7 +325,7 @@ def wrap(y: ArrayLike, *, sigma: Number, noise: Literal["gaussian", "laplace"] =
     array([-0.72, -5.02,  4.08])
     """
     sigma = validation.number("sigma", sigma)
-    validation.word("noise", noise, ("gaussian", "laplace"))
+    validation.word("mechanism", mechanism, ("gaussian", "laplace"))
     values = np.array(y, copy=True)
     if values.dtype.kind not in "iuf":
         raise errors.WrongType(f"y must be an array of numbers. Got an array of {values.dtype} instead.")
@@ -340,8 +342,10 @@ def wrap(y: ArrayLike, *, sigma: Number, noise: Literal["gaussian", "laplace"] =
         raise errors.OutOfRange(
             f"Noise of sigma {sigma:.3g} overflows doubles, so no interval could hold it. Divide y and sigma by 1000."
         )
-    scale = sigma if noise == "gaussian" else sigma / math.sqrt(2)
-    return Release(values=values, mechanism=noise, scale=scale, kind="vector", note="The noise was added elsewhere.")
+    scale = sigma if mechanism == "gaussian" else sigma / math.sqrt(2)
+    return Release(
+        values=values, mechanism=mechanism, scale=scale, kind="vector", note="The noise was added elsewhere."
+    )
 
 
 Reader = Callable[[Any, dict[str, Any], str | os.PathLike[str]], Any]
@@ -385,7 +389,7 @@ def _check_scales(facts: dict[str, Any]) -> None:
 
     Whatever was released or wrapped passes; noise far finer than its grid is all zeros, and was still released.
     """
-    for part in (facts, facts.get("parts", {})):
+    for part in (facts, facts.get("components", {})):
         scale, grid = part.get("scale", part.get("sigma", 1.0)), part.get("grid", 0.0)
         numbers = all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in (scale, grid))
         if not numbers or not (
@@ -396,7 +400,7 @@ def _check_scales(facts: dict[str, Any]) -> None:
 
 def _check_ids(facts: dict[str, Any]) -> None:
     """An id is what `secrets.token_hex(8)` writes, and nothing that a page or a ledger's reader could run."""
-    for part in (facts, facts.get("parts", {})):
+    for part in (facts, facts.get("components", {})):
         named = [part[name] for name in ("id", "release") if name in part]
         if not all(re.fullmatch("[0-9a-f]{16}", name) for name in named if name is not None or "id" in part):
             raise ValueError

@@ -59,7 +59,7 @@ class SparseRelease(Frames, Views):
         self.indices.flags.writeable = False
 
     @property
-    def law(self) -> Gaussian:
+    def distribution(self) -> Gaussian:
         """The law of the noise that every one of the domain's bins received, before the threshold."""
         return Gaussian(self.sigma, 1.0)
 
@@ -75,12 +75,12 @@ class SparseRelease(Frames, Views):
 
         Only an all-at-once interval stays honest after the threshold has chosen what to show.
         """
-        half = np.int64(self.law.half_width(validation.number("confidence", confidence), self.domain_size))
+        half = np.int64(self.distribution.half_width(validation.number("confidence", confidence), self.domain_size))
         return Interval(self.noisy - half, self.noisy + half)
 
     def hidden_at_most(self, confidence: Number = 0.95) -> int:
         """How large (in size) any count that does not show can be, at the same all-at-once confidence."""
-        half = self.law.half_width(validation.number("confidence", confidence), self.domain_size)
+        half = self.distribution.half_width(validation.number("confidence", confidence), self.domain_size)
         return self.at_least - 1 + int(half)
 
     def _is_seeded(self) -> bool:
@@ -91,8 +91,8 @@ class SparseRelease(Frames, Views):
         moved = f", moved toward zero by {self.threshold:.4g}" if self.kind == "soft" else ""
         shown = (
             f"{self.indices.size:,} of {self.domain_size:,} bins show: those whose noisy count reached {self.at_least} "
-            f"in size{moved}. Every bin received Gaussian noise of standard deviation {self.law.std:.4g}, also the "
-            "empty ones."
+            f"in size{moved}. Every bin received Gaussian noise of standard deviation {self.distribution.std:.4g}, "
+            "also the empty ones."
         )
         lines = [shown, f"The question: {self.query}."] if self.query else [shown]
         lines.append(self.guarantee.explain(delta=self.delta or 1e-6, unit=self.unit or "person"))

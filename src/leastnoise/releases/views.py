@@ -70,7 +70,7 @@ def denoise(release: Release, method: str, options: dict[str, Any]) -> Estimate:
         )
     if release.kind == "count":
         options = {**NOT_NEGATIVE.get(method, {}), **options}
-    made = denoise.METHODS[method](release.values, release.std, noise=release.mechanism, **options)
+    made = denoise.METHODS[method](release.values, release.std, mechanism=release.mechanism, **options)
     return replace(
         made,
         domain=release.domain,

@@ -189,9 +189,9 @@ def _steps(contents: Contents) -> tuple[Rows, str]:
     columns.pop("low", None)
     columns.pop("high", None)
     release = contents.release
-    if release is not None and getattr(release, "threshold", None) is None and hasattr(release, "law"):
+    if release is not None and getattr(release, "threshold", None) is None and hasattr(release, "distribution"):
         rounding = 0.0 if release.values.dtype == np.int64 else release.grid / 2
-        halves = {int(n): release.law.sum_half_width(int(n), 0.95) / int(n) for n in set(lengths.tolist())}
+        halves = {int(n): release.distribution.sum_half_width(int(n), 0.95) / int(n) for n in set(lengths.tolist())}
         half = np.array([halves[int(n)] + rounding for n in lengths])
         mean = np.array(columns["value"])
         columns |= {"low": (mean - half).tolist(), "high": (mean + half).tolist()}
@@ -375,16 +375,16 @@ def tradeoff(guarantee: Any) -> Picture:
     return Picture(_spec(alt.layer(guess, line)), columns, words, ratio=0.8)
 
 
-def noise(law: Any, what: str) -> Picture:
+def noise(distribution: Any, what: str) -> Picture:
     """How likely each size of the noise is."""
     alt = _altair()
-    reach = 4 * law.std or 1.0  # noise far finer than its grid is none
+    reach = 4 * distribution.std or 1.0  # noise far finer than its grid is none
     sizes = np.linspace(-reach, reach, 121)
-    if type(law).__name__ == "Laplace":
-        height = np.exp(-np.abs(sizes) * math.sqrt(2) / law.std)
+    if type(distribution).__name__ == "Laplace":
+        height = np.exp(-np.abs(sizes) * math.sqrt(2) / distribution.std)
     else:
-        height = np.exp(-((sizes / law.std) ** 2) / 2)
-    half = law.half_width(0.95)
+        height = np.exp(-((sizes / distribution.std) ** 2) / 2)
+    half = distribution.half_width(0.95)
     inside = np.abs(sizes) <= half
     columns: Rows = {
         "size": sizes.tolist(),

@@ -155,14 +155,16 @@ def _of_means(means: Any) -> Contents:
         Column("count", "Rows", count, off.count),
     )
     unmade = "A mean is a noisy sum over a noisy count; its interval allows for both, and it is not denoised."
-    return _plain(means, means.parts, unmade, keys, numbers, means.domain)
+    return _plain(means, means.components, unmade, keys, numbers, means.domain)
 
 
 def _of_quantiles(quantiles: Any) -> Contents:
     low, high = quantiles.interval(0.95)
     keys = (Column("key0", "Level", list(quantiles.levels)),)
     numbers = (Column("value", "Quantile", quantiles.values), Column("low", "Low", low), Column("high", "High", high))
-    return _plain(quantiles, quantiles.parts, "Quantiles are read off a noisy histogram as it is.", keys, numbers, None)
+    return _plain(
+        quantiles, quantiles.components, "Quantiles are read off a noisy histogram as it is.", keys, numbers, None
+    )
 
 
 def _of_sparse(sparse: Any) -> Contents:

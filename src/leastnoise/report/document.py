@@ -82,7 +82,7 @@ def page(
         chart=_figure("chart", pictures, _chart_caption(contents)),
         denoising=escape(words.denoising(contents)),
         estimators=_estimators(contents),
-        law=_figure("law", pictures, "How likely each size of the noise is; 95 % is shaded."),
+        distribution=_figure("law", pictures, "How likely each size of the noise is; 95 % is shaded."),
         note=_note(contents),
         caption=escape(_table_caption(contents)),
         cite=escape(words.cite(contents, name_of_page)),
@@ -101,7 +101,7 @@ def _pictures(contents: Contents) -> dict[str, Picture]:
     made = {"chart": charts.main(contents)}
     release = contents.release
     if release is not None:
-        made["law"] = charts.noise(release.law, words.noised(contents))
+        made["law"] = charts.noise(release.distribution, words.noised(contents))
     guarantee = contents.promised.guarantee
     made["tradeoff"] = None if guarantee is None else charts.tradeoff(guarantee)
     return {name: picture for name, picture in made.items() if picture is not None}

@@ -85,8 +85,8 @@ def lead(contents: Contents) -> str:
             )
         return f"{what}. The noise limits what anybody can learn from them about any one {unit(contents)}."
     by = "" if contents.size == 1 else f", one for each {_bins(contents)}"
-    law = "Gaussian" if getattr(release, "mechanism", "gaussian") == "gaussian" else "Laplace"
-    what = f"{contents.size:,} {_kind(contents).lower()}{by}, published with {law} noise"
+    distribution = "Gaussian" if getattr(release, "mechanism", "gaussian") == "gaussian" else "Laplace"
+    what = f"{contents.size:,} {_kind(contents).lower()}{by}, published with {distribution} noise"
     if release.guarantee is None:
         return f"{what} that was added elsewhere."
     return f"{what}, which limits what anybody can learn from them about any one {unit(contents)}."
@@ -137,20 +137,21 @@ def facts(contents: Contents) -> list[tuple[str, str]]:
 
 
 def _noise_of_estimate(estimate: Any) -> tuple[str, str]:
-    return ("noise", f"{estimate.noise.capitalize()}, standard deviation {estimate.sigma:.6g}")
+    return ("noise", f"{estimate.mechanism.capitalize()}, standard deviation {estimate.sigma:.6g}")
 
 
 def _noise(contents: Contents) -> list[tuple[str, str]]:
     of, release = contents.of, contents.release
-    law = getattr(release, "mechanism", "gaussian")
-    spread = f"standard deviation {release.law.std:.6g}"
+    distribution = getattr(release, "mechanism", "gaussian")
+    spread = f"standard deviation {release.distribution.std:.6g}"
     if hasattr(of, "centre"):
-        of_sum = release.law.std * math.hypot(1.0, of.centre / of.half)
-        spread = f"standard deviation {rounded(of_sum)} of a sum, {rounded(release.law.std / of.half)} of a count"
+        std = release.distribution.std
+        of_sum, of_count = std * math.hypot(1.0, of.centre / of.half_range), std / of.half_range
+        spread = f"standard deviation {rounded(of_sum)} of a sum, {rounded(of_count)} of a count"
     if hasattr(of, "levels"):
         spread += f" in each of {release.bins:,} steps"
-    rows = [("noise", f"{law.capitalize()}, {spread}")]
-    norm, hidden = ("L1", release.l1_sensitivity) if law == "laplace" else ("L2", release.sensitivity)
+    rows = [("noise", f"{distribution.capitalize()}, {spread}")]
+    norm, hidden = ("L1", release.l1_sensitivity) if distribution == "laplace" else ("L2", release.sensitivity)
     if hidden is not None:
         rows.append((f"{norm} sensitivity", f"{hidden:.6g}"))
     if getattr(release, "grid", 0) and of is release:
@@ -186,13 +187,13 @@ def noise(contents: Contents) -> str:
         return f"A mean is a noisy sum over a noisy count. {contents.of.errors_in_words()}"
     if hasattr(contents.of, "levels"):
         return str(contents.of.errors_in_words())
-    half = release.law.half_width(0.95)
+    half = release.distribution.half_width(0.95)
     if release.threshold is not None:
         return (
             "Noise was added to every bin, and only bins whose noisy count passed the threshold show, which makes them "
             "too high on average. Their intervals allow for that."
         )
-    worst = release.law.half_width(0.95, max(1, contents.size))
+    worst = release.distribution.half_width(0.95, max(1, contents.size))
     all_of = (
         "" if contents.size == 1 else f" All {contents.size:,} together are within {worst:,.4g}, with 95 % confidence."
     )

@@ -28,11 +28,11 @@ from leastnoise.curator.budget.privacy_filter import Cost, Terms
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy import calibration, noise_choice, partition_selection
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Neighbours, PureDP
-from leastnoise.privacy.noise_choice import Recipe
+from leastnoise.privacy.noise_choice import NoiseChoice
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits
 
-Noise = TypeVar("Noise", Recipe, Threshold)
+Noise = TypeVar("Noise", NoiseChoice, Threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Charge(Generic[Noise]):
 class Preview:
     """What a release would be: its noise, the share it takes, and what would be left (None: it does not fit)."""
 
-    noise: Recipe
+    noise: NoiseChoice
     share: float
     remaining: Remaining | None
 
@@ -108,7 +108,7 @@ def decide(
     sensitivity: Number,
     l1_sensitivity: Number | None = None,
     neighbours: Neighbours = "add-remove",
-) -> Charge[Recipe]:
+) -> Charge[NoiseChoice]:
     """The noise that a share of the budget buys, or that (epsilon, delta) or sigma ask for, and its cost.
 
     In a book "auto" takes Gaussian noise: it costs least mu^2 for the same standard deviation (Laplace noise
@@ -193,7 +193,7 @@ def _promise(terms: Terms, cut: Threshold, limits: Limits, neighbours: Neighbour
     return ApproxDP(least, total, neighbours)
 
 
-def _cost(terms: Terms, made: Recipe) -> Cost:
+def _cost(terms: Terms, made: NoiseChoice) -> Cost:
     if made.mechanism == "gaussian":
         return terms.gaussian_cost(sensitivity=made.charged, sigma=made.scale)
     return terms.laplace_cost(l1_sensitivity=made.charged, scale=made.scale)
@@ -214,7 +214,7 @@ def _widest(limits: Limits, neighbours: Neighbours) -> float:
     return root if Fraction(root) ** 2 >= square else math.nextafter(root, math.inf)
 
 
-def _why(terms: Terms, made: Recipe, sigma: Number | None) -> str:
+def _why(terms: Terms, made: NoiseChoice, sigma: Number | None) -> str:
     """The reason for what "auto" took in a book."""
     if made.mechanism == "laplace":
         return "this budget is for no other" if terms.laplace_only else "delta = 0 has no Gaussian"
@@ -223,7 +223,7 @@ def _why(terms: Terms, made: Recipe, sigma: Number | None) -> str:
     return "a budget with a delta counts in it, and it adds up exactly"
 
 
-def _described(noise: Recipe | Threshold) -> str:
+def _described(noise: NoiseChoice | Threshold) -> str:
     if isinstance(noise, Threshold):
         return f"gaussian noise of sigma {noise.sigma:.6g}, shown from {noise.at_least} on"
     word = "sigma" if noise.mechanism == "gaussian" else "scale"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from leastnoise.curator.noise import entropy, inverse_cdf, lazy_uniform
-from leastnoise.curator.noise.inverse_cdf import Doubles, Law, Progress
+from leastnoise.curator.noise.inverse_cdf import Distribution, Doubles, Progress
 from leastnoise.errors import InvalidParameter, WrongType
 
 
@@ -28,7 +28,7 @@ def _bends(t: Doubles) -> tuple[Doubles, Doubles, Doubles, Doubles]:
     return t / 2, (2 * t**2 + 1) / 6, (6 * t**3 + 7 * t) / 24, (24 * t**4 + 46 * t**2 + 7) / 120
 
 
-ABSOLUTE_NORMAL = Law(
+ABSOLUTE_NORMAL = Distribution(
     survival=lambda t: (t / arb(2).sqrt()).erfc(),
     density=lambda t: (-t * t / 2).exp() * (2 / arb.pi()).sqrt(),
     inverse=lambda p: arb(2).sqrt() * p.erfcinv(),

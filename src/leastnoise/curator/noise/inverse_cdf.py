@@ -58,7 +58,7 @@ FIRST_CELL = (1023 + LOWEST - 10) << CELL_BITS  # the leading bits of the double
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
+class Distribution:
     """The law of X >= 0, and the offset that makes |K| = floor(scale * X + offset) the noise wanted."""
 
     survival: Callable[[arb], arb]
@@ -69,30 +69,32 @@ class Law:
     bends: Callable[[Doubles], tuple[Doubles, Doubles, Doubles, Doubles]]  # t -> c2, c3, c4, c5
 
 
-def draw(law: Law, scale: Fraction, size: int, progress: Progress | None = None) -> NDArray[np.int64]:
+def draw(distribution: Distribution, scale: Fraction, size: int, progress: Progress | None = None) -> NDArray[np.int64]:
     """`size` independent draws of a fair sign times floor(scale * X + offset).
 
     `progress` is told, after each few thousand draws, how many more are done.
     """
     out = np.empty(count(size), dtype=np.int64)
-    fast = _Fast.of(law, scale)
+    fast = _Fast.of(distribution, scale)
     for start in range(0, out.size, CHUNK):
         chunk = out[start : start + CHUNK]
         word = entropy.words(chunk.size)
         u = (word >> np.uint64(1)).view(np.int64)
         chunk[:], decided = fast.floors(u)
         for i in np.flatnonzero(~decided):
-            chunk[i] = lazy_uniform.settle(lazy_uniform.Uniform(int(u[i]), 63), lambda p: exact(law, scale, p), least=0)
+            chunk[i] = lazy_uniform.settle(
+                lazy_uniform.Uniform(int(u[i]), 63), lambda p: exact(distribution, scale, p), least=0
+            )
         chunk *= 1 - 2 * (word & np.uint64(1)).view(np.int64)
         if progress is not None:
             progress(chunk.size)
     return out
 
 
-def exact(law: Law, scale: Fraction, p: arb) -> arb:
+def exact(distribution: Distribution, scale: Fraction, p: arb) -> arb:
     """The number whose floor is |K|, from all that is known of P."""
     steps = lazy_uniform.ball(scale)
-    return steps * law.inverse(p) + law.offset(steps)
+    return steps * distribution.inverse(p) + distribution.offset(steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +118,10 @@ class _Fast:
 
     @classmethod
     @lru_cache(maxsize=8)  # one entry is 130 kB; law and scale are public
-    def of(cls, law: Law, scale: Fraction) -> _Fast:
+    def of(cls, distribution: Distribution, scale: Fraction) -> _Fast:
         """whole + part = scale * centre + offset - 1/2 in each cell, with an error in `part` only."""
-        table = _table(law)
-        shift = float(lazy_uniform.known(lambda: law.offset(lazy_uniform.ball(scale)) - 0.5, 2**-60))
+        table = _table(distribution)
+        shift = float(lazy_uniform.known(lambda: distribution.offset(lazy_uniform.ball(scale)) - 0.5, 2**-60))
         # 26 bits of the scale times the 18 of a centre: exact. The rest, and its rounding, is 2^-26 as large.
         mantissa, exponent = math.frexp(float(scale))
         head = math.ldexp(math.floor(mantissa * 2**26), exponent - 26)
@@ -149,15 +151,15 @@ class _Fast:
 
 
 @cache
-def _table(law: Law) -> _Table:
+def _table(distribution: Distribution) -> _Table:
     """The cells of a law, with every bound that the proof above takes from here checked."""
     cell = np.arange(CELLS)
     width = 1 << (LOWEST - CELL_BITS + (cell >> CELL_BITS))
     low = ((1 << CELL_BITS) + (cell & ((1 << CELL_BITS) - 1))) * width
-    centre = np.maximum(np.rint(law.guess((low + width / 2) * 2.0**-63) * 2**14), 1) * 2.0**-14
-    levels, slopes = zip(*(_level_and_slope(law, t) for t in centre.tolist()), strict=True)
+    centre = np.maximum(np.rint(distribution.guess((low + width / 2) * 2.0**-63) * 2**14), 1) * 2.0**-14
+    levels, slopes = zip(*(_level_and_slope(distribution, t) for t in centre.tolist()), strict=True)
     level, slope = np.array(levels, dtype=np.int64), np.array(slopes)
-    *bends, c5 = law.bends(centre)
+    *bends, c5 = distribution.bends(centre)
     distance = np.maximum(np.abs((level - low).astype(float)), np.abs((level - low - width).astype(float)))
     y = distance * slope
     if not ((distance < 2**53) & (y < 1.1 * 2**-10) & (1.1 * c5 * y**5 < 2**-51) & (centre <= 12)).all():
@@ -167,10 +169,10 @@ def _table(law: Law) -> _Table:
     return _Table(centre, level, slope, (bends[0], bends[1], bends[2]))
 
 
-def _level_and_slope(law: Law, t: float) -> tuple[int, float]:
+def _level_and_slope(distribution: Distribution, t: float) -> tuple[int, float]:
     """floor(S(t) 2^63), of a number within 2^-20 of it, and 2^-63 / s(t)."""
-    level = lazy_uniform.known(lambda: law.survival(arb(t)) * 2**63, 2**-20)
-    slope = lazy_uniform.known(lambda: 1 / law.density(arb(t)), 2**-60)
+    level = lazy_uniform.known(lambda: distribution.survival(arb(t)) * 2**63, 2**-20)
+    slope = lazy_uniform.known(lambda: 1 / distribution.density(arb(t)), 2**-60)
     return int(level.mid().fmpq().floor()), float(slope) * 2.0**-63
 
 

@@ -17,7 +17,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from leastnoise.curator.noise import inverse_cdf
-from leastnoise.curator.noise.inverse_cdf import Doubles, Law, Progress
+from leastnoise.curator.noise.inverse_cdf import Distribution, Doubles, Progress
 
 
 def _bends(t: Doubles) -> tuple[Doubles, Doubles, Doubles, Doubles]:
@@ -25,7 +25,7 @@ def _bends(t: Doubles) -> tuple[Doubles, Doubles, Doubles, Doubles]:
     return one / 2, one / 3, one / 4, one / 5
 
 
-EXPONENTIAL = Law(
+EXPONENTIAL = Distribution(
     survival=lambda t: (-t).exp(),
     density=lambda t: (-t).exp(),
     inverse=lambda p: -p.log(),
