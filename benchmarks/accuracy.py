@@ -27,7 +27,7 @@ import numpy as np
 from findings import Findings, Headline, Table
 
 from leastnoise import denoise
-from leastnoise.denoise.arrays import Noise
+from leastnoise.denoise.arrays import Mechanism
 from leastnoise.graphs import Graph
 
 DATA = Path(os.environ.get("LEASTNOISE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
@@ -38,7 +38,7 @@ DRAWS = {  # Laplace noise takes three times as long, and a grid is large
 MAP_SIGMAS, HISTOGRAM_SIGMAS = (40.29, 9.44, 2.0), (36.3, 4.2247, 362.0)
 COUNTY_SIGMAS = (40_000.0, 4_000.0, 400.0)  # of populations, which are 10^4 to 10^7
 PURE = 10 * math.sqrt(2)  # Laplace b = 10: epsilon = 0.1 at sensitivity 1
-LAWS: tuple[Noise, ...] = ("gaussian", "laplace")
+LAWS: tuple[Mechanism, ...] = ("gaussian", "laplace")
 RIVALS = {  # RMSE in counts of DAWA (the first eight) and AGrid under b = 10; one run each
     "ADULT": 2.35, "MDSALARY": 7.25, "HEPTH": 21.8, "INCOME": 17.9, "MEDCOST": 2.96, "LC-REQ-F2": 8.21,
     "SEARCHLOGS": 11.18, "BIDS-FJ": 27.0, "ADULT-2D": 3.54, "LOAN": 7.91, "STROKE": 3.37, "SF-CABS-S": 5.63,
@@ -81,7 +81,7 @@ class Job(NamedTuple):
     """One truth at one noise level: every method sees the same draws."""
 
     truth: Truth
-    noise: Noise
+    noise: Mechanism
     sigma: float
     draws: int
     methods: tuple[str, ...]
@@ -139,7 +139,7 @@ def real() -> Iterator[Truth]:
         yield Truth(name, x.ravel().astype(float), Graph.grid(x.shape), "path" if x.ndim == 1 else "grid")
 
 
-def drawn(size: int, sigma: float, noise: Noise, seed: int) -> np.ndarray[Any, Any]:
+def drawn(size: int, sigma: float, noise: Mechanism, seed: int) -> np.ndarray[Any, Any]:
     rng = np.random.default_rng(seed)
     return sigma * rng.standard_normal(size) if noise == "gaussian" else rng.laplace(0, sigma / math.sqrt(2), size)
 
@@ -217,7 +217,7 @@ def _geometric_mean(values: list[float]) -> float:
     return math.exp(float(np.mean(np.log(values))))
 
 
-def _maps(rows: list[Row], noise: Noise) -> Table:
+def _maps(rows: list[Row], noise: Mechanism) -> Table:
     heads = list(
         dict.fromkeys((r["truth"], r["sigma"]) for r in rows if r["noise"] == noise and r["truth"] not in RIVALS)
     )

@@ -38,14 +38,14 @@ from leastnoise.denoise.fused_lasso import fused_lasso
 from leastnoise.denoise.laplacian import laplacian
 from leastnoise.denoise.neighbour_bayes import neighbour_bayes
 from leastnoise.denoise.nodes import given_on_graph
-from leastnoise.denoise.risk import judged
+from leastnoise.denoise.risk import stein_estimate
 from leastnoise.denoise.shrink import james_stein
 from leastnoise.denoise.simplex import least_on_simplex
 from leastnoise.denoise.threshold import soft_threshold
 from leastnoise.denoise.tree_wavelet import tree_wavelet
 from leastnoise.denoise.trend_filter import trend_filter
 from leastnoise.graphs import Graph
-from leastnoise.releases.estimate import Estimate, Judgement
+from leastnoise.releases.estimate import Estimate, RiskEstimate
 
 SAFE = ("raw", "james_stein")
 GATE, PRICE = 1.0, 2.0  # standard errors
@@ -133,7 +133,7 @@ def raw(y: Floats, sigma: float, mechanism: Mechanism) -> Estimate:
         sigma=sigma,
         mechanism=mechanism,
         method="raw",
-        judge=lambda: Judgement(sigma**2, y.size),
+        estimate_risk=lambda: RiskEstimate(sigma**2, y.size),
     )
 
 
@@ -164,7 +164,7 @@ def aggregate(
     values = np.maximum(mixed, 0.0) if nonnegative else np.array(mixed)
     shares = {name: round(float(a), 6) for name, a in zip(heard, weights, strict=True) if a > 0}
     cost = float(weights @ free) + len(shares) - 1
-    judgement = judged(float(weights @ products @ weights), min(cost, array.size), array.size, level)
+    estimated = stein_estimate(float(weights @ products @ weights), min(cost, array.size), array.size, level)
     return Estimate(
         values=values,
         noisy=array,
@@ -172,7 +172,7 @@ def aggregate(
         mechanism=mechanism,
         method="auto",
         parameters={"weights": shares, "errors": _errors(estimates, level), "nonnegative": nonnegative},
-        judge=lambda: judgement,
+        estimate_risk=lambda: estimated,
         description=_words(estimates, shares, level),
         seeded=any(e.seeded for e in estimates.values()),
     )

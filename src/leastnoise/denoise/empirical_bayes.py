@@ -29,9 +29,9 @@ from leastnoise.denoise.freedom import fitting_freedom, merged, moving_freedom
 from leastnoise.denoise.interior_point import Solution, maximise_likelihood
 from leastnoise.denoise.kernels import GaussianBand, LaplaceChain
 from leastnoise.denoise.layout import Bounds, Layout, lay_out
-from leastnoise.denoise.risk import judged
+from leastnoise.denoise.risk import stein_estimate
 from leastnoise.denoise.threads import one_thread
-from leastnoise.releases.estimate import Estimate, Judgement
+from leastnoise.releases.estimate import Estimate, RiskEstimate
 
 SCALE = math.sqrt(0.5)  # Laplace's b in units of sigma
 TOLERANCE = 1e-6  # nats an observation
@@ -74,8 +74,8 @@ def empirical_bayes(
     }
 
     @cache
-    def judge() -> Judgement:
-        return judged(float(((y - values) ** 2).sum()), fitted.freedom(), y.size, sigma)
+    def estimate_risk() -> RiskEstimate:
+        return stein_estimate(float(((y - values) ** 2).sum()), fitted.freedom(), y.size, sigma)
 
     return Estimate(
         values=values,
@@ -84,7 +84,7 @@ def empirical_bayes(
         mechanism=mechanism,
         method="empirical_bayes",
         parameters=facts,
-        judge=judge,
+        estimate_risk=estimate_risk,
     )
 
 

@@ -27,7 +27,7 @@ from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Floats, Mechanism
 from leastnoise.denoise.nodes import given_on_graph, penalty_or_word
-from leastnoise.denoise.risk import judged
+from leastnoise.denoise.risk import stein_estimate
 from leastnoise.denoise.spanning_trees import random_roots
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate
@@ -83,7 +83,7 @@ def fused_lasso(
     )
     residual = float(((flat - fit.values) ** 2).sum())
     free = fit.free + (TUNING if given is None else 0.0)
-    judgement = judged(residual, min(free, flat.size), flat.size, level)
+    estimated = stein_estimate(residual, min(free, flat.size), flat.size, level)
     return Estimate(
         values=fit.values.reshape(array.shape),
         noisy=array,
@@ -91,7 +91,7 @@ def fused_lasso(
         mechanism=mechanism,
         method="fused_lasso",
         parameters={"penalty": strength, "chosen": "sure" if given is None else "given", "orders": count, "seed": seed},
-        judge=lambda: judgement,
+        estimate_risk=lambda: estimated,
     )
 
 

@@ -22,7 +22,7 @@ from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Mechanism
 from leastnoise.denoise.nodes import given_on_graph, penalty_or_word
-from leastnoise.denoise.risk import judged
+from leastnoise.denoise.risk import stein_estimate
 from leastnoise.denoise.spectrum import Spectrum, component_means, spectrum
 from leastnoise.denoise.threads import one_thread
 from leastnoise.graphs import Graph
@@ -57,7 +57,7 @@ def laplacian(
         values = array.copy() if p == 0 else component_means(array, graph) if p == math.inf else bands.solve(p)
         free = bands.components + float(bands.mass @ _smooth(p, bands.theta_trace)) + cost
         residual = float(((array - values) ** 2).sum())
-    judgement = judged(residual, min(free, array.size), array.size, level)
+    estimated = stein_estimate(residual, min(free, array.size), array.size, level)
     return Estimate(
         values=values,
         noisy=array,
@@ -65,7 +65,7 @@ def laplacian(
         mechanism=mechanism,
         method="laplacian",
         parameters={"penalty": p, "chosen": "sure" if given is None else "given"},
-        judge=lambda: judgement,
+        estimate_risk=lambda: estimated,
     )
 
 

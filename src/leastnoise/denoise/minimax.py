@@ -21,7 +21,7 @@ from leastnoise._support import validation
 from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Mechanism, given, squares
-from leastnoise.denoise.risk import judged
+from leastnoise.denoise.risk import stein_estimate
 from leastnoise.denoise.threshold import soft_threshold
 from leastnoise.releases.estimate import Estimate
 
@@ -56,18 +56,24 @@ def lp_ball(y: Any, sigma: Number, *, p: Number, radius: Number, mechanism: Mech
         crowd = math.log(d) - power * math.log(ball / level)
         made = soft_threshold(array, level, threshold=level * math.sqrt(2 * max(0.0, crowd)), mechanism=mechanism)
         chosen["threshold"] = made.parameters["threshold"]
-        values, judge = made.values, made.judge
+        values, estimate_risk = made.values, made.estimate_risk
     else:
         tau = _half_side(d, power, ball)
         factor = tau**2 / (tau**2 + level**2)
         chosen["factor"] = factor
         values = factor * array
 
-        def judge() -> Any:
-            return judged((1 - factor) ** 2 * float(squares(array, xp)), d * factor, d, level)
+        def estimate_risk() -> Any:
+            return stein_estimate((1 - factor) ** 2 * float(squares(array, xp)), d * factor, d, level)
 
     return Estimate(
-        values=values, noisy=array, sigma=level, mechanism=mechanism, method="lp_ball", parameters=chosen, judge=judge
+        values=values,
+        noisy=array,
+        sigma=level,
+        mechanism=mechanism,
+        method="lp_ball",
+        parameters=chosen,
+        estimate_risk=estimate_risk,
     )
 
 

@@ -40,10 +40,10 @@ from leastnoise.denoise.arrays import Floats, Mechanism
 from leastnoise.denoise.empirical_bayes import Fitted, fit_prior
 from leastnoise.denoise.layout import Bounds
 from leastnoise.denoise.nodes import given_on_graph
-from leastnoise.denoise.risk import judged
+from leastnoise.denoise.risk import stein_estimate
 from leastnoise.denoise.threads import one_thread
 from leastnoise.graphs import Graph
-from leastnoise.releases.estimate import Estimate, Judgement
+from leastnoise.releases.estimate import Estimate, RiskEstimate
 
 RINGS = (1, 2, 4, 8, 16, 32, 64)  # the last hop of each
 ENOUGH = 128  # nodes seen, after which no further ring is begun
@@ -101,7 +101,7 @@ def neighbour_bayes(
     }
 
     @cache
-    def judge() -> Judgement:
+    def estimate_risk() -> RiskEstimate:
         own = sum(part.freedom() for part in fitted.parts)
         follows = 1 - sum(part.fixed for part in fitted.parts) / u.size if prior == "departures" else 0.0
         free = own + float(seen.leverage @ (fitted.tilt + follows))
@@ -109,7 +109,7 @@ def neighbour_bayes(
         if fitted.slopes is not None:
             kept = np.clip(means, *bounds)
             free -= float(fitted.slopes[kept != means].sum())
-        return judged(float(((u - kept) ** 2).sum()) * sigma**2, min(free, float(u.size)), u.size, sigma)
+        return stein_estimate(float(((u - kept) ** 2).sum()) * sigma**2, min(free, float(u.size)), u.size, sigma)
 
     return Estimate(
         values=values,
@@ -118,7 +118,7 @@ def neighbour_bayes(
         mechanism=mechanism,
         method="neighbour_bayes",
         parameters=facts,
-        judge=judge,
+        estimate_risk=estimate_risk,
     )
 
 

@@ -21,9 +21,9 @@ from leastnoise._support import validation
 from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Floats, Mechanism, companion, given, given_on_host, on_host, squares
-from leastnoise.denoise.risk import judged
+from leastnoise.denoise.risk import stein_estimate
 from leastnoise.denoise.slice_sampling import sample_posterior
-from leastnoise.releases.estimate import Estimate, Judgement
+from leastnoise.releases.estimate import Estimate, RiskEstimate
 
 ENOUGH = 100.0  # effective samples, below which a mean of them is no answer
 _ROWS = 128
@@ -49,8 +49,8 @@ def gaussian_prior(
     values = factor * y if at_zero else middle + factor * (y - middle)
     d = math.prod(y.shape)
 
-    def judge() -> Judgement:
-        return judged(float(squares(y - values, xp)), d * factor, d, sigma)
+    def estimate_risk() -> RiskEstimate:
+        return stein_estimate(float(squares(y - values, xp)), d * factor, d, sigma)
 
     return Estimate(
         values=values,
@@ -59,7 +59,7 @@ def gaussian_prior(
         mechanism=mechanism,
         method="gaussian_prior",
         parameters={"prior_std": w, "factor": factor, "bayes_risk": factor * sigma**2},
-        judge=judge,
+        estimate_risk=estimate_risk,
         posterior_std=sigma * math.sqrt(factor) if mechanism == "gaussian" else None,
     )
 
@@ -106,11 +106,17 @@ def posterior_mean(
         )
     moved, free = float(((y - values) ** 2).sum()), float(variance.sum()) / sigma**2
 
-    def judge() -> Judgement:
-        return judged(moved, free, y.size, sigma) if mechanism == "gaussian" else Judgement(None, None)
+    def estimate_risk() -> RiskEstimate:
+        return stein_estimate(moved, free, y.size, sigma) if mechanism == "gaussian" else RiskEstimate(None, None)
 
     return Estimate(
-        values=values, noisy=y, sigma=sigma, mechanism=mechanism, method="posterior_mean", parameters=facts, judge=judge
+        values=values,
+        noisy=y,
+        sigma=sigma,
+        mechanism=mechanism,
+        method="posterior_mean",
+        parameters=facts,
+        estimate_risk=estimate_risk,
     )
 
 

@@ -19,9 +19,9 @@ from leastnoise._support import validation
 from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Mechanism, given, given_on_host, squares
-from leastnoise.denoise.risk import beyond, judged
+from leastnoise.denoise.risk import beyond, stein_estimate
 from leastnoise.denoise.threshold import shrunk
-from leastnoise.releases.estimate import Estimate, Judgement
+from leastnoise.releases.estimate import Estimate, RiskEstimate
 
 Set = Literal["nonnegative", "l1", "l2", "linf", "simplex", "total"]
 
@@ -50,14 +50,22 @@ def project(
     size = _size(onto, radius, total)
     values, divergence = _RULES[onto](y, size, sigma, mechanism, xp)
 
-    def judge() -> Judgement:
+    def estimate_risk() -> RiskEstimate:
         free = divergence()
-        return Judgement(None, None) if free is None else judged(float(squares(y - values, xp)), free, d, sigma)
+        return (
+            RiskEstimate(None, None) if free is None else stein_estimate(float(squares(y - values, xp)), free, d, sigma)
+        )
 
     d = math.prod(y.shape)
     chosen = {"onto": onto} | ({} if size is None else {"total" if onto in _TOTALS else "radius": size})
     return Estimate(
-        values=values, noisy=y, sigma=sigma, mechanism=mechanism, method="project", parameters=chosen, judge=judge
+        values=values,
+        noisy=y,
+        sigma=sigma,
+        mechanism=mechanism,
+        method="project",
+        parameters=chosen,
+        estimate_risk=estimate_risk,
     )
 
 
@@ -99,8 +107,8 @@ def consistent(
     free = float(y.size - a.shape[0])
     moved = float(((values - y) ** 2).sum())
 
-    def judge() -> Judgement:
-        return judged(moved, free, y.size, sigma) if np.ptp(v) == 0 and v[0] == 1 else Judgement(None, free)
+    def estimate_risk() -> RiskEstimate:
+        return stein_estimate(moved, free, y.size, sigma) if np.ptp(v) == 0 and v[0] == 1 else RiskEstimate(None, free)
 
     return Estimate(
         values=values,
@@ -109,7 +117,7 @@ def consistent(
         mechanism=mechanism,
         method="consistent",
         parameters={"sums": int(a.shape[0])},
-        judge=judge,
+        estimate_risk=estimate_risk,
     )
 
 
@@ -129,8 +137,8 @@ def isotonic(y: Any, sigma: Number, *, increasing: bool = True, mechanism: Mecha
     values = np.asarray(made.x)
     moved, levels = float(((values - y) ** 2).sum()), float(len(made.blocks) - 1)
 
-    def judge() -> Judgement:
-        return judged(moved, levels, y.size, sigma) if mechanism == "gaussian" else Judgement(None, None)
+    def estimate_risk() -> RiskEstimate:
+        return stein_estimate(moved, levels, y.size, sigma) if mechanism == "gaussian" else RiskEstimate(None, None)
 
     return Estimate(
         values=values,
@@ -139,7 +147,7 @@ def isotonic(y: Any, sigma: Number, *, increasing: bool = True, mechanism: Mecha
         mechanism=mechanism,
         method="isotonic",
         parameters={"increasing": increasing},
-        judge=judge,
+        estimate_risk=estimate_risk,
     )
 
 

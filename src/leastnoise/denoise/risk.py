@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leastnoise.denoise.arrays import Floats, Mechanism
-from leastnoise.releases.estimate import Judgement
+from leastnoise.releases.estimate import RiskEstimate
 
 
 def sure(residual_squares: float, degrees_of_freedom: float, bins: int, sigma: float) -> float:
@@ -28,14 +28,14 @@ def sure(residual_squares: float, degrees_of_freedom: float, bins: int, sigma: f
     return (residual_squares + 2 * sigma**2 * degrees_of_freedom) / bins - sigma**2
 
 
-def judged(residual_squares: float, degrees_of_freedom: float, bins: int, sigma: float) -> Judgement:
+def stein_estimate(residual_squares: float, degrees_of_freedom: float, bins: int, sigma: float) -> RiskEstimate:
     """The figure that is shown: Stein's, but at least the variance of a linear rule with as many degrees of freedom.
 
     (A linear rule H has variance sigma^2 tr(H H')/d >= sigma^2 (tr H / d)^2.) The floor matters only where chance
     takes the unbiased figure to zero or below.
     """
     floor = (sigma * degrees_of_freedom / bins) ** 2
-    return Judgement(max(sure(residual_squares, degrees_of_freedom, bins, sigma), floor), degrees_of_freedom)
+    return RiskEstimate(max(sure(residual_squares, degrees_of_freedom, bins, sigma), floor), degrees_of_freedom)
 
 
 class Divergence(NamedTuple):

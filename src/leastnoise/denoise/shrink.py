@@ -24,8 +24,8 @@ from leastnoise._support import validation
 from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Mechanism, companion, given, squares
-from leastnoise.denoise.risk import judged
-from leastnoise.releases.estimate import Estimate, Judgement
+from leastnoise.denoise.risk import stein_estimate
+from leastnoise.releases.estimate import Estimate, RiskEstimate
 
 LAGUERRE = np.polynomial.laguerre.laggauss(12)
 
@@ -67,7 +67,7 @@ def james_stein(
         factor = xp.clip(factor, 0.0, None)
     values = factor * centred if centred is y else centre + factor * centred
 
-    def judge() -> Judgement:
+    def estimate_risk() -> RiskEstimate:
         shrunk, total = float(factor), float(norm)
         if total == 0 or (positive_part and shrunk == 0):
             slope = 0.0
@@ -75,11 +75,17 @@ def james_stein(
             slope = d - to_mean - pull * (d - lost) / total
         else:
             slope = _laplace_slope(centred, total, pull, sigma, to_mean, positive_part, xp)
-        return judged((1 - shrunk) ** 2 * total, slope + to_mean, d, sigma)
+        return stein_estimate((1 - shrunk) ** 2 * total, slope + to_mean, d, sigma)
 
     chosen = {"toward": toward if isinstance(toward, (str, int, float)) else "array", "positive_part": positive_part}
     return Estimate(
-        values=values, noisy=y, sigma=sigma, mechanism=mechanism, method="james_stein", parameters=chosen, judge=judge
+        values=values,
+        noisy=y,
+        sigma=sigma,
+        mechanism=mechanism,
+        method="james_stein",
+        parameters=chosen,
+        estimate_risk=estimate_risk,
     )
 
 

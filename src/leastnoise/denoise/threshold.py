@@ -21,8 +21,8 @@ from leastnoise._support import validation
 from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Mechanism, given
-from leastnoise.denoise.risk import beyond, judged, sure
-from leastnoise.releases.estimate import Estimate, Judgement
+from leastnoise.denoise.risk import beyond, stein_estimate, sure
+from leastnoise.releases.estimate import Estimate, RiskEstimate
 
 
 @renamed_arguments(noise="mechanism")
@@ -42,11 +42,11 @@ def soft_threshold(
     t = _chosen(y, sigma, threshold, mechanism, xp)
     values = shrunk(y, t, xp)
 
-    def judge() -> Judgement:
+    def estimate_risk() -> RiskEstimate:
         if threshold == "sure":
             return held_out(y, sigma, mechanism, xp)
         size = xp.abs(y)
-        return _judge(size, t, sigma, mechanism, xp)
+        return _threshold_risk(size, t, sigma, mechanism, xp)
 
     chosen = {"threshold": t, "chosen": threshold if isinstance(threshold, str) else "given"}
     return Estimate(
@@ -56,7 +56,7 @@ def soft_threshold(
         mechanism=mechanism,
         method="soft_threshold",
         parameters=chosen,
-        judge=judge,
+        estimate_risk=estimate_risk,
     )
 
 
@@ -85,7 +85,7 @@ def hard_threshold(
         mechanism=mechanism,
         method="hard_threshold",
         parameters=chosen,
-        judge=lambda: Judgement(None, None),
+        estimate_risk=lambda: RiskEstimate(None, None),
     )
 
 
@@ -138,7 +138,7 @@ def least_risk(size: Any, sigma: float, mechanism: Mechanism, xp: Any) -> float:
     return float(t[int(xp.argmin(xp.where(tried, score, xp.full_like(score, math.inf))))])
 
 
-def held_out(y: Any, sigma: float, mechanism: Mechanism, xp: Any) -> Judgement:
+def held_out(y: Any, sigma: float, mechanism: Mechanism, xp: Any) -> RiskEstimate:
     """The risk of a threshold chosen by unbiased risk: each half of the bins is judged where the *other* half chose.
 
     Judged where it was chosen, the figure would be optimistic (and often negative), for it is the least of many.
@@ -148,7 +148,7 @@ def held_out(y: Any, sigma: float, mechanism: Mechanism, xp: Any) -> Judgement:
     d = flat.shape[0]
     best = least_risk(flat, sigma, mechanism, xp)
     if d < 4:
-        return _judge(flat, best, sigma, mechanism, xp)
+        return _threshold_risk(flat, best, sigma, mechanism, xp)
     order = np.random.default_rng(0).permutation(d)
     mixed = xp.take(flat, xp.asarray(order, device=_device(flat)))
     halves = mixed[: d // 2], mixed[d // 2 :]
@@ -157,7 +157,7 @@ def held_out(y: Any, sigma: float, mechanism: Mechanism, xp: Any) -> Judgement:
     moved, free = (sum(values) for values in zip(*parts, strict=True))
     risk = max(sure(moved, free, d, sigma), (sigma * free / d) ** 2)
     free += (moved - _parts(flat, best, sigma, mechanism, xp)[0]) / (2 * sigma**2)  # so that it fits what best moved
-    return Judgement(risk, free)
+    return RiskEstimate(risk, free)
 
 
 def _parts(size: Any, t: float, sigma: float, mechanism: Mechanism, xp: Any) -> tuple[float, float]:
@@ -169,9 +169,9 @@ def _parts(size: Any, t: float, sigma: float, mechanism: Mechanism, xp: Any) -> 
     return float(xp.sum(cut * cut)), float(xp.sum(free))
 
 
-def _judge(size: Any, t: float, sigma: float, mechanism: Mechanism, xp: Any) -> Judgement:
+def _threshold_risk(size: Any, t: float, sigma: float, mechanism: Mechanism, xp: Any) -> RiskEstimate:
     moved, free = _parts(size, t, sigma, mechanism, xp)
-    return judged(moved, free, math.prod(size.shape), sigma)
+    return stein_estimate(moved, free, math.prod(size.shape), sigma)
 
 
 def _device(array: Any) -> Any:

@@ -26,11 +26,11 @@ from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Floats, Mechanism
 from leastnoise.denoise.nodes import given_on_graph
-from leastnoise.denoise.risk import beyond, judged
+from leastnoise.denoise.risk import beyond, stein_estimate
 from leastnoise.denoise.spanning_trees import KINDS, Kind, is_forest, spanning_tree
 from leastnoise.denoise.threshold import shrunk, universal
 from leastnoise.graphs import Graph
-from leastnoise.releases.estimate import Estimate, Judgement
+from leastnoise.releases.estimate import Estimate, RiskEstimate
 
 TRIED = 65  # thresholds, from zero to what noise alone reaches
 
@@ -78,7 +78,7 @@ def tree_wavelet(
         used += t / count
     values = (total / count).reshape(array.shape)
     residual = float(((array - values) ** 2).sum())
-    judgement = Judgement(None, None) if hard else judged(residual, free, flat.size, level)
+    estimated = RiskEstimate(None, None) if hard else stein_estimate(residual, free, flat.size, level)
     chosen = threshold if isinstance(threshold, str) else "given"
     return Estimate(
         values=values,
@@ -87,7 +87,7 @@ def tree_wavelet(
         mechanism=mechanism,
         method="tree_wavelet",
         parameters={"tree": tree, "trees": count, "threshold": used, "chosen": chosen, "hard": hard, "seed": seed},
-        judge=lambda: judgement,
+        estimate_risk=lambda: estimated,
     )
 
 

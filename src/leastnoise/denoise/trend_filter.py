@@ -29,14 +29,14 @@ from leastnoise._support import validation
 from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
-from leastnoise.denoise.risk import Divergence, judged
+from leastnoise.denoise.risk import Divergence, stein_estimate
 from leastnoise.denoise.trends.degrees import levelled
 from leastnoise.denoise.trends.divergence import GROUPS, smoothed_divergence
 from leastnoise.denoise.trends.interior import Interior
 from leastnoise.denoise.trends.path import Fit, TrendPath, follow, search
 from leastnoise.denoise.trends.total_variation import Network
 from leastnoise.graphs import Graph
-from leastnoise.releases.estimate import Estimate, Judgement
+from leastnoise.releases.estimate import Estimate, RiskEstimate
 
 Penalty = Number | Sequence[Number] | Literal["sure"]
 TUNING = 4.0
@@ -86,9 +86,9 @@ def trend_filter(
     moved = float(((array.ravel() - made.values) ** 2).sum())
 
     @cache
-    def judge() -> Judgement:
+    def estimate_risk() -> RiskEstimate:
         free = problem.divergence(made).value + (tuning if made.penalty > 0 else 0.0)
-        return judged(moved, min(free, array.size), array.size, level)
+        return stein_estimate(moved, min(free, array.size), array.size, level)
 
     return Estimate(
         values=made.values.reshape(array.shape),
@@ -97,7 +97,7 @@ def trend_filter(
         mechanism=mechanism,
         method="trend_filter",
         parameters=facts,
-        judge=judge,
+        estimate_risk=estimate_risk,
     )
 
 

@@ -20,6 +20,7 @@ from leastnoise import errors
 from leastnoise._support import atomic_files, validation
 from leastnoise._support.immutable import Frozen
 from leastnoise._support.number_format import about
+from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.domain import Domain
 from leastnoise.privacy.guarantee import Promise, guarantee_facts, promise_in_words, read_guarantee
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Judgement(NamedTuple):
+class RiskEstimate(NamedTuple):
     """How good an estimate is believed to be: mean squared error per bin, and effective number of parameters."""
 
     risk: float | None
@@ -57,7 +58,7 @@ class Estimate(Frames, Views):
     mechanism: str
     method: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    judge: Callable[[], Judgement]  # evaluated when asked: it reads the values once more
+    estimate_risk: Callable[[], RiskEstimate]  # evaluated when asked: it reads the values once more
     posterior_std: float | None = None  # of every bin, where the posterior is Gaussian
     domain: Domain | None = None
     description: str = ""  # of what was done, where its name does not say it
@@ -67,6 +68,7 @@ class Estimate(Frames, Views):
     unit: str | None = None
     limits: Mapping[str, int] = field(default_factory=dict)
     release: str | None = None  # its id
+    judge = RenamedAttribute("estimate_risk")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", Frozen(self.parameters))
@@ -75,9 +77,9 @@ class Estimate(Frames, Views):
             self.values.flags.writeable = False
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
-        """A copy and a pickle carry the judgement itself: what computes it reads the values and may not travel."""
+        """A copy and a pickle carry the risk itself: what computes it reads the values and may not travel."""
         facts = {f.name: getattr(self, f.name) for f in fields(self)}
-        return _again, (facts | {"judge": partial(Judgement, *self.judge())},)
+        return _again, (facts | {"estimate_risk": partial(RiskEstimate, *self.estimate_risk())},)
 
     @property
     def bins(self) -> int:
@@ -87,12 +89,12 @@ class Estimate(Frames, Views):
     @property
     def risk(self) -> float | None:
         """The estimated mean squared error per bin; None where there is no honest estimate."""
-        return self.judge().risk
+        return self.estimate_risk().risk
 
     @property
     def degrees_of_freedom(self) -> float | None:
         """The divergence of the estimator: d for the raw values, 0 for a constant; None where unknown."""
-        return self.judge().degrees_of_freedom
+        return self.estimate_risk().degrees_of_freedom
 
     @property
     def rmse(self) -> float | None:
@@ -166,7 +168,7 @@ class Estimate(Frames, Views):
         """One Parquet file: key columns, `value` and `noisy`, with all the rest in its metadata."""
         atomic_files.refuse_seeded_noise(self.seeded, allow_seeded)
         kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _ELSEWHERE}
-        judged = self.judge()
+        estimated = self.estimate_risk()
         facts = {
             **kept,
             "parameters": dict(self.parameters),
@@ -174,8 +176,8 @@ class Estimate(Frames, Views):
             "guarantee": guarantee_facts(self.guarantee),
             "limits": dict(self.limits),
             "shape": list(self.values.shape),
-            "risk": judged.risk,
-            "degrees_of_freedom": judged.degrees_of_freedom,
+            "risk": estimated.risk,
+            "degrees_of_freedom": estimated.degrees_of_freedom,
         }
         atomic_files.write(path, self.to_arrow(), what="estimate", facts=facts)
 
@@ -188,13 +190,13 @@ class Estimate(Frames, Views):
         whole = all(isinstance(most, int) for most in dict(facts["limits"]).values())
         if not whole or not isinstance(facts["unit"], str | None):
             raise errors.NotOurs(f"{os.fspath(path)!r} tells a unit or limits that are none; it may have been edited.")
-        judged = Judgement(facts.pop("risk"), facts.pop("degrees_of_freedom"))
+        estimated = RiskEstimate(facts.pop("risk"), facts.pop("degrees_of_freedom"))
         shape = tuple(facts.pop("shape"))
         facts["domain"] = read_domain(facts["domain"], table)
         values, noisy = (np.array(table[name]).reshape(shape) for name in _OURS)
         if facts["domain"] is not None and facts["domain"].size != values.size:
             raise errors.InvalidParameter(f"{facts['domain'].size} bins cannot have {values.size} values.")
-        return cls(values=values, noisy=noisy, judge=lambda: judged, **facts)
+        return cls(values=values, noisy=noisy, estimate_risk=lambda: estimated, **facts)
 
 
 def _again(facts: dict[str, Any]) -> Estimate:
@@ -202,7 +204,7 @@ def _again(facts: dict[str, Any]) -> Estimate:
 
 
 _OURS = ("value", "noisy")
-_ELSEWHERE = {"values", "noisy", "judge", "domain", "parameters"}
+_ELSEWHERE = {"values", "noisy", "estimate_risk", "domain", "parameters"}
 
 
 def _host(array: Any) -> Any:
