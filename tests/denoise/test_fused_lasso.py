@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import laplace
 
-from leastnoise.denoise import chain_kernels, fused_lasso
+from leastnoise.denoise import fused_lasso
+from leastnoise.denoise._trees import chain_kernels
 from leastnoise.denoise.fused_lasso import chains, laplace_freedom, mean_fit
 from leastnoise.graphs import Graph
 
@@ -188,5 +189,5 @@ def test_under_laplace_noise_a_sample_of_places_tells_nearly_the_same(monkeypatc
     whole = laplace_freedom(y, row, 1.5, 1e9, math.sqrt(0.5), 0)
     parts = [chain_kernels.laplace_freedom(y, *row, 1.5, 1e9, math.sqrt(0.5), k, 7) for k in range(7)]
     assert sum(parts) == pytest.approx(whole)
-    monkeypatch.setattr(sys.modules[laplace_freedom.__module__], "SAMPLE", 1000)
+    monkeypatch.setattr(sys.modules[laplace_freedom.__module__], "MAX_SAMPLED_PLACES", 1000)
     assert laplace_freedom(y, row, 1.5, 1e9, math.sqrt(0.5), 3) == pytest.approx(whole, rel=0.1)

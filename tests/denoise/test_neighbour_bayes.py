@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from leastnoise import errors
 from leastnoise.denoise import auto, empirical_bayes, neighbour_bayes
+from leastnoise.denoise._graph.rings import ring_sums
 from leastnoise.denoise.neighbour_bayes import expect
-from leastnoise.denoise.rings import ring_sums
 from leastnoise.graphs import Graph
 from leastnoise.releases.release import Release
 

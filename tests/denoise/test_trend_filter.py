@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.denoise import trend_filter, trend_filter_path
+from leastnoise.denoise._trend.degrees import averaged_on_pieces, supports
+from leastnoise.denoise._trend.divergence import smoothed_divergence
+from leastnoise.denoise._trend.interior import Interior
+from leastnoise.denoise._trend.total_variation import Network
 from leastnoise.denoise.risk import sure
-from leastnoise.denoise.trends.degrees import levelled, supports
-from leastnoise.denoise.trends.divergence import smoothed_divergence
-from leastnoise.denoise.trends.interior import Interior
-from leastnoise.denoise.trends.total_variation import Network
 from leastnoise.graphs import Graph
 
 
@@ -213,7 +213,7 @@ def test_degrees_of_freedom_of_higher_orders_are_nullities(graph: Graph, seed: i
     zero = difference(graph, 1)[z == 0]
     assert supports(z, graph, 0.0) == nullity(zero, graph.size)
     same = z[graph.edges[:, 0]] == z[graph.edges[:, 1]]
-    assert levelled(z, graph, 0.0)[1] == nullity(difference(graph, 2)[same], graph.size)
+    assert averaged_on_pieces(z, graph, 0.0)[1] == nullity(difference(graph, 2)[same], graph.size)
 
 
 def test_a_line_is_left_alone_by_order_one_and_a_parabola_by_order_two() -> None:
@@ -228,7 +228,7 @@ def test_a_line_is_left_alone_by_order_one_and_a_parabola_by_order_two() -> None
 
 
 def test_an_answer_that_is_not_good_enough_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leastnoise.denoise.trends.interior.MOST", 2)
+    monkeypatch.setattr("leastnoise.denoise._trend.interior.MAX_ITERATIONS", 2)
     y = np.random.default_rng(6).standard_normal(400)
     with pytest.raises(errors.NotProved, match="tolerance="):
         trend_filter(y, 1.0, graph=Graph.grid((20, 20)), order=2, penalty=1.0)

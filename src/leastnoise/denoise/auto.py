@@ -7,10 +7,10 @@ know, and chooses wrongly when noise is large. But a risk is an estimate: the di
 
     2 sigma^2 sqrt(||h_k - h_0||^2 / sigma^2 + |df_k - df_0|)        (second-order Stein, Bellec & Zhang 2021)
 
-in sum over the bins. So a candidate takes part only if it beats the raw values by `GATE` standard errors (James-Stein
-need not: it is never worse), and where one is `favoured`, another must beat it by `PRICE` of them, or chance would
-choose between equals. Each free weight counts as one more degree of freedom in the risk, as in least squares. The
-quadratic programme is solved exactly (`simplex.py`).
+in sum over the bins. So a candidate takes part only if it beats the raw values by `MIN_LEAD` standard errors
+(James-Stein need not: it is never worse), and where one is `favoured`, another must beat it by `FAVOUR` of them, or
+chance would choose between equals. Each free weight counts as one more degree of freedom in the risk, as in least
+squares. The quadratic programme is solved exactly (`_mixture/simplex.py`).
 
 On a graph nobody is favoured: on ten truths (drop-offs, another hour and day of taxis, counties, the made-up city,
 histograms of rides, made-up paths; none of them a benchmark's) the mixture's error was then 1 % above that of the best
@@ -32,24 +32,23 @@ from leastnoise._support import validation
 from leastnoise._support.number_format import about
 from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
+from leastnoise.denoise._mixture.simplex import least_on_simplex
+from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph, given_on_host
 from leastnoise.denoise.empirical_bayes import empirical_bayes
 from leastnoise.denoise.fused_lasso import fused_lasso
 from leastnoise.denoise.laplacian import laplacian
 from leastnoise.denoise.neighbour_bayes import neighbour_bayes
-from leastnoise.denoise.nodes import given_on_graph
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.denoise.shrink import james_stein
-from leastnoise.denoise.simplex import least_on_simplex
 from leastnoise.denoise.threshold import soft_threshold
 from leastnoise.denoise.tree_wavelet import tree_wavelet
 from leastnoise.denoise.trend_filter import trend_filter
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 
-SAFE = ("raw", "james_stein")
-GATE, PRICE = 1.0, 2.0  # standard errors
-FEW = 200_000  # nodes in all orders of the fused lasso under Laplace noise, whose divergence is dear
+NEVER_WORSE = ("raw", "james_stein")
+MIN_LEAD, FAVOUR = 1.0, 2.0  # standard errors
+MAX_LAPLACE_NODES = 200_000  # nodes in all orders of the fused lasso under Laplace noise, whose divergence is dear
 
 
 @renamed_arguments(noise="mechanism")
@@ -104,7 +103,7 @@ def on_graph(
 ) -> dict[str, Estimate]:
     """What is worth trying on the nodes of a graph, by name."""
     support: Literal["real", "nonnegative"] = "nonnegative" if nonnegative else "real"
-    orders = 10 if mechanism == "gaussian" or effort == "best" else max(1, min(10, FEW // y.size))
+    orders = 10 if mechanism == "gaussian" or effort == "best" else max(1, min(10, MAX_LAPLACE_NODES // y.size))
     bayes = partial(neighbour_bayes, y, sigma, graph=graph, support=support, mechanism=mechanism)
     tried: dict[str, Callable[[], Estimate]] = {
         "neighbour_bayes": bayes,
@@ -149,20 +148,22 @@ def aggregate(
 ) -> Estimate:
     """The raw values and some estimates of them in the mixture of least unbiased risk; those without a risk sit out."""
     array, level = given_on_host(y, sigma, mechanism)
-    heard = {"raw": raw(array, level, mechanism)} | {name: e for name, e in estimates.items() if e.risk is not None}
-    for name, e in heard.items():
+    compared = {"raw": raw(array, level, mechanism)} | {name: e for name, e in estimates.items() if e.risk is not None}
+    for name, e in compared.items():
         if tuple(e.values.shape) != array.shape:
             raise errors.InvalidParameter(f"{name} has the shape {tuple(e.values.shape)}, and y {array.shape}.")
-    heard = {name: e for name, e in heard.items() if e.method in SAFE or _lead(e, heard["raw"]) > GATE}
-    residual = np.stack([(array - e.values).ravel() for e in heard.values()])
+    compared = {
+        name: e for name, e in compared.items() if e.method in NEVER_WORSE or _lead(e, compared["raw"]) > MIN_LEAD
+    }
+    residual = np.stack([(array - e.values).ravel() for e in compared.values()])
     products = residual @ residual.T
-    free = np.array([e.degrees_of_freedom for e in heard.values()])
-    rival = heard.get(favoured or "")
-    price = np.array([PRICE * _error(e, rival) if rival else 0.0 for e in heard.values()])
+    free = np.array([e.degrees_of_freedom for e in compared.values()])
+    rival = compared.get(favoured or "")
+    price = np.array([FAVOUR * _error(e, rival) if rival else 0.0 for e in compared.values()])
     weights = least_on_simplex(products, level**2 * (free + price))
-    mixed = sum(a * e.values for a, e in zip(weights, heard.values(), strict=True) if a > 0)
+    mixed = sum(a * e.values for a, e in zip(weights, compared.values(), strict=True) if a > 0)
     values = np.maximum(mixed, 0.0) if nonnegative else np.array(mixed)
-    shares = {name: round(float(a), 6) for name, a in zip(heard, weights, strict=True) if a > 0}
+    shares = {name: round(float(a), 6) for name, a in zip(compared, weights, strict=True) if a > 0}
     cost = float(weights @ free) + len(shares) - 1
     estimated = stein_estimate(float(weights @ products @ weights), min(cost, array.size), array.size, level)
     return Estimate(
@@ -173,7 +174,7 @@ def aggregate(
         method="auto",
         parameters={"weights": shares, "errors": _errors(estimates, level), "nonnegative": nonnegative},
         estimate_risk=lambda: estimated,
-        description=_words(estimates, shares, level),
+        description=_describe(estimates, shares, level),
         seeded=any(e.seeded for e in estimates.values()),
     )
 
@@ -196,11 +197,11 @@ def _lead(e: Estimate, raw: Estimate) -> float:
     return won / max(_error(e, raw), 1e-12)
 
 
-def _words(estimates: Mapping[str, Estimate], shares: Mapping[str, float], sigma: float) -> str:
+def _describe(estimates: Mapping[str, Estimate], shares: Mapping[str, float], sigma: float) -> str:
     known = sorted((e.rmse, name) for name, e in estimates.items() if e.rmse is not None)
-    told = "; ".join(f"{name} {about(rmse)}" for rmse, name in known)
+    listed = "; ".join(f"{name} {about(rmse)}" for rmse, name in known)
     used = ", ".join(f"{share:.0%} {name}" for name, share in sorted(shares.items(), key=lambda item: -item[1]))
     return (
-        f"Estimated errors of the candidates alone: {told}; raw {sigma:.4g}. "
+        f"Estimated errors of the candidates alone: {listed}; raw {sigma:.4g}. "
         f"The mixture with the least estimated error, among those that beat the raw values beyond chance, is {used}."
     )

@@ -5,11 +5,11 @@
 
 There is nothing to tune. G is found among weights on a lattice of atoms an eighth of sigma apart (a quarter where
 the values spread wide; finer atoms change no error by a tenth of a per cent), by an interior point that ends on a
-duality certificate (`interior_point.py`).
+duality certificate (`_npmle/interior_point.py`).
 
 **Degrees of freedom** have two parts: that of the posterior mean under a fixed prior (sum_i Var(f_i | y_i)/sigma^2
 under Gaussian noise; the slope of h averaged over y_i + n' under Laplace noise), and what fitting the prior to y
-adds (`freedom.py`).
+adds (`_npmle/freedom.py`).
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support.renamed import renamed_arguments
+from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Number
+from leastnoise.denoise._npmle.freedom import fitting_freedom, merged, moving_freedom
+from leastnoise.denoise._npmle.interior_point import Solution, maximise_likelihood
+from leastnoise.denoise._npmle.kernels import GaussianBand, LaplaceChain
+from leastnoise.denoise._npmle.layout import Bounds, Layout, lay_out
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
-from leastnoise.denoise.freedom import fitting_freedom, merged, moving_freedom
-from leastnoise.denoise.interior_point import Solution, maximise_likelihood
-from leastnoise.denoise.kernels import GaussianBand, LaplaceChain
-from leastnoise.denoise.layout import Bounds, Layout, lay_out
 from leastnoise.denoise.risk import stein_estimate
-from leastnoise.denoise.threads import one_thread
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 
-SCALE = math.sqrt(0.5)  # Laplace's b in units of sigma
+LAPLACE_SCALE = math.sqrt(0.5)  # Laplace's b in units of sigma
 TOLERANCE = 1e-6  # nats an observation
-NARROW = 40.0  # sigma, within which finer atoms cost nothing
-FAR = 5.0  # sigma beyond the support, where a Gaussian observation is moved to
+NARROW_RANGE = 40.0  # sigma, within which finer atoms cost nothing
+MAX_OUTSIDE_SUPPORT = 5.0  # sigma beyond the support, where a Gaussian observation is moved to
 
 
 @renamed_arguments(noise="mechanism")
@@ -133,8 +133,8 @@ def fit_prior(
 
 
 def _gaussian(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
-    near = np.clip(u, bounds[0] - FAR, bounds[1] + FAR)
-    spacing = 0.125 if np.ptp(near) < NARROW else 0.25
+    near = np.clip(u, bounds[0] - MAX_OUTSIDE_SUPPORT, bounds[1] + MAX_OUTSIDE_SUPPORT)
+    spacing = 0.125 if np.ptp(near) < NARROW_RANGE else 0.25
     placed = lay_out(near, share, bounds, unit, spacing=spacing, fineness=0.125, quiet=8.0)
     if not placed.atoms:
         return _untouched(near, share)
@@ -169,7 +169,7 @@ def _gaussian(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
 def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
     """Under Laplace noise an observation beyond all atoms tells no more than one at the last of them."""
     near = np.clip(u, *bounds)
-    quiet = SCALE * (math.log(u.size) + 20)
+    quiet = LAPLACE_SCALE * (math.log(u.size) + 20)
     placed = lay_out(near, share, bounds, unit, spacing=0.125, fineness=1 / 32, quiet=quiet)
     if not placed.atoms:
         return _untouched(near, share)
@@ -183,7 +183,7 @@ def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
     nodes = _chain(placed, np.arange((placed.atoms - 1) * placed.stride + 1, dtype=float))
     rise = np.diff(nodes.between(first) / nodes.between(mass))  # of the posterior mean, over each cell
     outside = np.abs(u - near)[~placed.alone]
-    heard = share[~placed.alone] * np.exp(-outside / SCALE)
+    heard = share[~placed.alone] * np.exp(-outside / LAPLACE_SCALE)
     fixed = float(share[placed.alone].sum() + _falling(placed, heard) @ rise)
 
     def fitting() -> float:
@@ -194,7 +194,7 @@ def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
             placed.counts,
             placed.positions(u) / placed.stride,
             share[~placed.alone],
-            SCALE / atom,
+            LAPLACE_SCALE / atom,
         )
 
     return Fitted(means, None, fixed, fitting, _alive(solved), solved.gap, solved.iterations)
@@ -216,7 +216,7 @@ def _falling(placed: Layout, heard: Floats) -> Floats:
     observation outside the support that can reach it.
     """
     size = (placed.atoms - 1) * placed.stride + 1
-    step = placed.cell / SCALE
+    step = placed.cell / LAPLACE_SCALE
     counts = np.bincount(np.clip(placed.places, 0, size - 1)[placed.inverse], heard, size)
     smooth = LaplaceChain.of(size, step, np.zeros(0, dtype=np.intp), np.zeros(0)).at_atoms(counts.astype(float))
     return np.asarray(math.tanh(step / 2) / 2 * (smooth[1:] + smooth[:-1]))
@@ -225,7 +225,7 @@ def _falling(placed: Layout, heard: Floats) -> Floats:
 def _chain(placed: Layout, position: Floats) -> LaplaceChain:
     inside = np.clip(position, 0, (placed.atoms - 1) * placed.stride) / placed.stride
     cell = np.floor(inside).astype(np.intp)
-    return LaplaceChain.of(placed.atoms, placed.stride * placed.cell / SCALE, cell, inside - cell)
+    return LaplaceChain.of(placed.atoms, placed.stride * placed.cell / LAPLACE_SCALE, cell, inside - cell)
 
 
 def hermite(x: Floats, value: Floats, slope: Floats) -> Floats:

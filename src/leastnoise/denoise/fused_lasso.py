@@ -25,17 +25,16 @@ from numpy.typing import NDArray
 from leastnoise._support import validation
 from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Mechanism
-from leastnoise.denoise.nodes import given_on_graph, penalty_or_word
+from leastnoise.denoise._trees.spanning_trees import random_roots
+from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph, penalty_or_word
 from leastnoise.denoise.risk import stein_estimate
-from leastnoise.denoise.spanning_trees import random_roots
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate
 
-PATIENCE = 2  # doublings of the penalty without a smaller risk after which no further is tried
-NARROWEST = -6.0  # penalties below sigma / 64 change nothing
-SAMPLE = 1 << 15  # places of a chain whose divergence under Laplace noise is computed
-TUNING = 2.0  # degrees of freedom that choosing the penalty costs
+DOUBLINGS_PAST_MINIMUM = 2  # doublings of the penalty without a smaller risk after which no further is tried
+LEAST_EXPONENT = -6.0  # penalties below sigma / 64 change nothing
+MAX_SAMPLED_PLACES = 1 << 15  # places of a chain whose divergence under Laplace noise is computed
+TUNING_DEGREES_OF_FREEDOM = 2.0  # degrees of freedom that choosing the penalty costs
 
 
 class Chain(NamedTuple):
@@ -82,7 +81,7 @@ def fused_lasso(
         least_risk(flat, level, rows, scale) if given is None else (given, mean_fit(flat, rows, given, scale))
     )
     residual = float(((flat - fit.values) ** 2).sum())
-    free = fit.free + (TUNING if given is None else 0.0)
+    free = fit.free + (TUNING_DEGREES_OF_FREEDOM if given is None else 0.0)
     estimated = stein_estimate(residual, min(free, flat.size), flat.size, level)
     return Estimate(
         values=fit.values.reshape(array.shape),
@@ -104,7 +103,7 @@ def chains(graph: Graph, count: int, seed: int) -> list[Chain]:
 
 def chain(graph: Graph, ends: NDArray[np.int32], rng: np.random.Generator) -> Chain:
     """One order: from the end of a component that is a path, else from a random node of it."""
-    from leastnoise.denoise import tree_kernels
+    from leastnoise.denoise._trees import tree_kernels
 
     roots = np.where(ends >= 0, ends, random_roots(graph, rng)).astype(np.int32)
     heavy = np.empty(0, dtype=np.uint8) if graph.weights is None else graph.weights[graph.incident]
@@ -130,7 +129,7 @@ def path_ends(graph: Graph) -> NDArray[np.int32]:
 
 def mean_fit(y: Floats, rows: list[Chain], penalty: float, scale: float | None = None) -> Fit:
     """The average over the rows; the degrees of freedom are those under Laplace noise if its scale is given."""
-    from leastnoise.denoise import chain_kernels
+    from leastnoise.denoise._trees import chain_kernels
 
     if penalty == 0:
         return Fit(y.copy(), float(y.size))
@@ -147,17 +146,17 @@ def mean_fit(y: Floats, rows: list[Chain], penalty: float, scale: float | None =
 
 
 def laplace_freedom(y: Floats, row: Chain, penalty: float, most: float, scale: float, offset: int) -> float:
-    """Exact on chains of up to `SAMPLE` places; else that of every so manieth place, as many times."""
-    from leastnoise.denoise import chain_kernels
+    """Exact on chains of up to `MAX_SAMPLED_PLACES` places; else that of every so manieth place, as many times."""
+    from leastnoise.denoise._trees import chain_kernels
 
-    stride = math.ceil(y.size / SAMPLE)
+    stride = math.ceil(y.size / MAX_SAMPLED_PLACES)
     part = chain_kernels.laplace_freedom(y, *row, penalty, most, scale, offset % stride, stride)
     return part * y.size / len(range(offset % stride, y.size, stride))
 
 
 def least_risk(y: Floats, sigma: float, rows: list[Chain], scale: float | None) -> tuple[float, Fit]:
     """The penalty whose mean fit has the least unbiased risk: sigma doubled or halved until it is worse on both sides
-    of the best, `PATIENCE` times, and then two finer steps around it."""
+    of the best, `DOUBLINGS_PAST_MINIMUM` times, and then two finer steps around it."""
     risks: dict[float, float] = {}
     best: Fit | None = None
 
@@ -174,9 +173,9 @@ def least_risk(y: Floats, sigma: float, rows: list[Chain], scale: float | None) 
 
     attempt(1.0)
     widest = math.log2(y.size) + 2
-    while max(risks) < min(least() + PATIENCE, widest):
+    while max(risks) < min(least() + DOUBLINGS_PAST_MINIMUM, widest):
         attempt(max(risks) + 1)
-    while min(risks) > max(least() - PATIENCE, NARROWEST):
+    while min(risks) > max(least() - DOUBLINGS_PAST_MINIMUM, LEAST_EXPONENT):
         attempt(min(risks) - 1)
     for step in (0.5, 0.25):
         centre = least()

@@ -19,17 +19,16 @@ from typing import Any, Literal
 import numpy as np
 
 from leastnoise._support.renamed import renamed_arguments
+from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Mechanism
-from leastnoise.denoise.nodes import given_on_graph, penalty_or_word
+from leastnoise.denoise._graph.spectrum import Spectrum, component_means, spectrum
+from leastnoise.denoise.arrays import Mechanism, given_on_graph, penalty_or_word
 from leastnoise.denoise.risk import stein_estimate
-from leastnoise.denoise.spectrum import Spectrum, component_means, spectrum
-from leastnoise.denoise.threads import one_thread
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate
 
 PENALTIES = 10.0 ** np.arange(-4, 5.01, 0.25)  # over the mean place of the spectrum
-DEAREST = 8.0  # degrees of freedom that the choice of one number may cost
+MAX_TUNING_DEGREES_OF_FREEDOM = 8.0  # degrees of freedom that the choice of one number may cost
 
 
 @renamed_arguments(noise="mechanism")
@@ -99,7 +98,7 @@ def _choice(p: float, bands: Spectrum, sigma: float) -> float:
     r, q = 1 - s, 1 - z
     bend = 2 * bands.energy @ (r**2 * s * (2 * s - r)) - 2 * sigma**2 * (bands.mass @ (q * z * (z - q)))
     gain = 4 * bands.energy @ (r**3 * s**2)
-    return float(min(gain / bend, DEAREST)) if bend > 0 else DEAREST
+    return float(min(gain / bend, MAX_TUNING_DEGREES_OF_FREEDOM)) if bend > 0 else MAX_TUNING_DEGREES_OF_FREEDOM
 
 
 def _smooth(p: float, theta: Any) -> Any:

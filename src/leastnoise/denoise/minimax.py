@@ -38,8 +38,8 @@ def minimax_risk(*, bins: int, sigma: Number, p: Number, radius: Number) -> floa
     if p >= 2:
         tau = _half_side(d, p, b)
         return float(d * sigma**2 * tau**2 / (sigma**2 + tau**2))
-    crowd = max(0.0, math.log(d) - p * math.log(b / sigma))
-    return float(min(b**2, b**p * sigma ** (2 - p) * (1 + crowd) ** (1 - p / 2), d * sigma**2))
+    log_sparsity = max(0.0, math.log(d) - p * math.log(b / sigma))
+    return float(min(b**2, b**p * sigma ** (2 - p) * (1 + log_sparsity) ** (1 - p / 2), d * sigma**2))
 
 
 @renamed_arguments(noise="mechanism")
@@ -53,8 +53,10 @@ def lp_ball(y: Any, sigma: Number, *, p: Number, radius: Number, mechanism: Mech
     d = math.prod(array.shape)
     chosen = {"p": power if math.isfinite(power) else "inf", "radius": ball}
     if power < 2:
-        crowd = math.log(d) - power * math.log(ball / level)
-        made = soft_threshold(array, level, threshold=level * math.sqrt(2 * max(0.0, crowd)), mechanism=mechanism)
+        log_sparsity = math.log(d) - power * math.log(ball / level)
+        made = soft_threshold(
+            array, level, threshold=level * math.sqrt(2 * max(0.0, log_sparsity)), mechanism=mechanism
+        )
         chosen["threshold"] = made.parameters["threshold"]
         values, estimate_risk = made.values, made.estimate_risk
     else:

@@ -8,9 +8,9 @@ depends on c is fitted at a few knots (quantiles of c, more of them in its upper
 
 c is the mean over all nodes within `hops` hops, or (hops=None) the regression of y on the means over rings 1, 2, 3-4,
 5-8, ... hops away, on the node's degree, and on degree times the mean of ring 1: how far to look is then for the data
-to say, and so is what a crossing of four streets has over one of three (the graph is public). Values beyond `FAR` sigma
-are clipped before they are averaged, or one of them would hide what all its neighbours have in common. With
-prior="departures" the prior is that of f_i - c_i instead of f_i: better where the truth is smooth.
+to say, and so is what a crossing of four streets has over one of three (the graph is public). Values beyond
+`CLIP_ABOVE` sigma are clipped before they are averaged, or one of them would hide what all its neighbours have in
+common. With prior="departures" the prior is that of f_i - c_i instead of f_i: better where the truth is smooth.
 
 **Degrees of freedom.** y_i moves h_i through its own posterior mean, through the priors fitted to it (both as in
 `empirical_bayes.py`, by the share s_k), and through c_i only where the regression was fitted to it (leverage times
@@ -35,22 +35,21 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.renamed import renamed_arguments
+from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Mechanism
+from leastnoise.denoise._npmle.layout import Bounds
+from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph
 from leastnoise.denoise.empirical_bayes import Fitted, fit_prior
-from leastnoise.denoise.layout import Bounds
-from leastnoise.denoise.nodes import given_on_graph
 from leastnoise.denoise.risk import stein_estimate
-from leastnoise.denoise.threads import one_thread
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 
-RINGS = (1, 2, 4, 8, 16, 32, 64)  # the last hop of each
-ENOUGH = 128  # nodes seen, after which no further ring is begun
-BELOW, FAR = 3.0, 12.0  # sigma
-GROUPS = {"gaussian": {"values": 8, "departures": 4}, "laplace": {"values": 3, "departures": 3}}
-HUGE = 1e50  # sigma; beyond, fourth powers are no doubles
-CROWD = 50  # nodes a knot needs at least
+LAST_HOPS = (1, 2, 4, 8, 16, 32, 64)  # the last hop of each
+MAX_NODES_SEEN = 128  # nodes seen, after which no further ring is begun
+CLIP_BELOW, CLIP_ABOVE = 3.0, 12.0  # in sigmas
+KNOTS = {"gaussian": {"values": 8, "departures": 4}, "laplace": {"values": 3, "departures": 3}}
+MAX_SIGMAS = 1e50  # beyond, fourth powers are no doubles
+MIN_NODES_PER_KNOT = 50
 
 
 @renamed_arguments(noise="mechanism")
@@ -78,12 +77,14 @@ def neighbour_bayes(
     y, sigma = given_on_graph(y, sigma, mechanism, graph)
     validation.word("support", support, ("real", "nonnegative"))
     validation.word("prior", prior, ("values", "departures"))
-    knots = GROUPS[mechanism][prior] if groups is None else validation.whole("groups", groups, least=1)
+    knots = KNOTS[mechanism][prior] if groups is None else validation.whole("groups", groups, least=1)
     u = y.ravel() / sigma
-    if np.abs(u).max() > HUGE:
-        raise errors.OutOfRange(f"values beyond {HUGE:.0e} sigma have no noise worth taking out. Use them as they are.")
+    if np.abs(u).max() > MAX_SIGMAS:
+        raise errors.OutOfRange(
+            f"values beyond {MAX_SIGMAS:.0e} sigma have no noise worth taking out. Use them as they are."
+        )
     anchor = 0.0 if support == "nonnegative" else float(np.median(u))
-    below = BELOW if support == "nonnegative" else FAR
+    below = CLIP_BELOW if support == "nonnegative" else CLIP_ABOVE
     bounds = (0.0 if support == "nonnegative" else -math.inf, math.inf)
     with one_thread():
         seen = expect(u - anchor, graph, hops, below)
@@ -131,11 +132,11 @@ class Expected(NamedTuple):
 
 def expect(t: Floats, graph: Graph, hops: int | None, below: float) -> Expected:
     """c, from values in units of sigma."""
-    from leastnoise.denoise.rings import ring_sums
+    from leastnoise.denoise._graph.rings import ring_sums
 
-    clipped = np.clip(t, -below, max(FAR, float(np.quantile(t, 0.99))))
-    last = RINGS if hops is None else (validation.whole("hops", hops, least=1),)
-    sums, counts = ring_sums(graph.start, graph.neighbours, clipped, np.array(last, dtype=np.int64), ENOUGH)
+    clipped = np.clip(t, -below, max(CLIP_ABOVE, float(np.quantile(t, 0.99))))
+    last = LAST_HOPS if hops is None else (validation.whole("hops", hops, least=1),)
+    sums, counts = ring_sums(graph.start, graph.neighbours, clipped, np.array(last, dtype=np.int64), MAX_NODES_SEEN)
     within, many = sums.sum(axis=0), counts.sum(axis=0)
     ball = np.where(many > 0, within / np.maximum(many, 1), clipped.mean())
     if hops is not None:
@@ -193,8 +194,8 @@ def _fit(t: Floats, c: Floats, groups: int, bounds: Bounds, mechanism: Mechanism
 
 
 def _shares(groups: int, size: int) -> Floats:
-    """Which quantiles the knots are: evenly spaced, then ever nearer to 1 while at least `CROWD` nodes lie beyond, for
-    where most nodes are empty it is the others that differ."""
-    count = max(1, min(groups, size // CROWD))
+    """Which quantiles the knots are: evenly spaced, then ever nearer to 1 while at least `MIN_NODES_PER_KNOT` nodes lie
+    beyond, for where most nodes are empty it is the others that differ."""
+    count = max(1, min(groups, size // MIN_NODES_PER_KNOT))
     tail = 0.5 / count / 3.0 ** np.arange(1, 20)
-    return np.append((np.arange(count) + 0.5) / count, 1 - tail[tail * size >= CROWD])
+    return np.append((np.arange(count) + 0.5) / count, 1 - tail[tail * size >= MIN_NODES_PER_KNOT])

@@ -20,13 +20,13 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
+from leastnoise.denoise._posterior.slice_sampling import sample_posterior
 from leastnoise.denoise.arrays import Floats, Mechanism, companion, given, given_on_host, on_host, squares
 from leastnoise.denoise.risk import stein_estimate
-from leastnoise.denoise.slice_sampling import sample_posterior
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 
-ENOUGH = 100.0  # effective samples, below which a mean of them is no answer
-_ROWS = 128
+MIN_EFFECTIVE_SAMPLES = 100.0  # effective samples, below which a mean of them is no answer
+_VALUES_AT_ONCE = 128
 
 
 @renamed_arguments(noise="mechanism")
@@ -82,7 +82,7 @@ def posterior_mean(
     """The posterior mean under any prior: a log-density (up to a constant) or samples of f, one a row.
 
     `separable` log-densities take an array of values of one bin and return as many numbers; their `support` may be
-    said. Others take the whole vector and return one number; `start` (default y) must lie inside their support, and
+    given. Others take the whole vector and return one number; `start` (default y) must lie inside their support, and
     `chains`, `draws` and `seed` say how they are sampled. A run that has not converged is refused.
 
     >>> round(float(posterior_mean([1.0], 1.0, log_density=lambda f: -abs(f)).values[0]), 4)
@@ -137,10 +137,10 @@ def _weighted(y: Floats, sigma: float, samples: Any, mechanism: Mechanism) -> tu
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
     effective = float(1 / (weight @ weight))
-    if effective < ENOUGH:
+    if effective < MIN_EFFECTIVE_SAMPLES:
         raise errors.NotProved(
             f"Of {len(rows):,} samples of the prior only {effective:.1f} count near y, and the mean of so few is no "
-            f"answer. Give more samples (at least {ENOUGH:.0f} must count), or the prior's log_density."
+            f"answer. Give more samples (at least {MIN_EFFECTIVE_SAMPLES:.0f} must count), or the prior's log_density."
         )
     mean = weight @ rows
     variance = weight @ (rows - mean) ** 2
@@ -155,8 +155,8 @@ def _by_quadrature(
         raise errors.InvalidParameter(f"support must be (low, high) with low < high. Got {support} instead.")
     flat = y.ravel()
     mean, variance = np.empty_like(flat), np.empty_like(flat)
-    for begin in range(0, flat.size, _ROWS):
-        part = slice(begin, begin + _ROWS)
+    for begin in range(0, flat.size, _VALUES_AT_ONCE):
+        part = slice(begin, begin + _VALUES_AT_ONCE)
         mean[part], variance[part] = _refined(flat[part], sigma, log_density, low, high, mechanism)
     return mean.reshape(y.shape), variance, {"prior": "log_density", "rule": "quadrature"}
 

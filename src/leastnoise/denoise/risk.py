@@ -1,4 +1,4 @@
-"""The mean squared error of an estimator, told without the truth.
+"""The mean squared error of an estimator, estimated without the truth.
 
 Gaussian noise, Stein (1981): for y = f + N(0, sigma^2 I) and h weakly differentiable,
 

@@ -27,7 +27,7 @@ from leastnoise.denoise.arrays import Mechanism, companion, given, squares
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 
-LAGUERRE = np.polynomial.laguerre.laggauss(12)
+LAGUERRE_RULE = np.polynomial.laguerre.laggauss(12)
 
 
 @renamed_arguments(noise="mechanism")
@@ -96,7 +96,7 @@ def _laplace_slope(x: Any, total: float, pull: float, sigma: float, to_mean: boo
     """
     scale, share = sigma / math.sqrt(2), 1 - to_mean / math.prod(x.shape)
     slope = 0.0
-    for node, weight in zip(*LAGUERRE, strict=True):
+    for node, weight in zip(*LAGUERRE_RULE, strict=True):
         for move in (scale * float(node), -scale * float(node)):
             moved = x + share * move
             norm = total + 2 * move * x + share * move**2

@@ -24,15 +24,14 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Mechanism
-from leastnoise.denoise.nodes import given_on_graph
+from leastnoise.denoise._trees.spanning_trees import KINDS, Kind, is_forest, spanning_tree
+from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph
 from leastnoise.denoise.risk import beyond, stein_estimate
-from leastnoise.denoise.spanning_trees import KINDS, Kind, is_forest, spanning_tree
 from leastnoise.denoise.threshold import shrunk, universal
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 
-TRIED = 65  # thresholds, from zero to what noise alone reaches
+THRESHOLDS_TRIED = 65  # thresholds, from zero to what noise alone reaches
 
 
 @renamed_arguments(noise="mechanism")
@@ -102,7 +101,7 @@ class TreeWavelets:
 
     @classmethod
     def of(cls, graph: Graph, *, tree: Kind = "uniform", seed: int = 0) -> TreeWavelets:
-        from leastnoise.denoise import dendrogram_kernels, tree_kernels
+        from leastnoise.denoise._trees import dendrogram_kernels, tree_kernels
 
         edges = spanning_tree(graph, tree, np.random.default_rng(seed))
         start, neighbours, twin = tree_kernels.lists(edges[:, 0], edges[:, 1], graph.size)
@@ -113,13 +112,13 @@ class TreeWavelets:
 
     def forward(self, y: Floats) -> tuple[Floats, Floats]:
         """W y: the coefficients of the splits, and those of the components' constants."""
-        from leastnoise.denoise import dendrogram_kernels
+        from leastnoise.denoise._trees import dendrogram_kernels
 
         return dendrogram_kernels.forward(self.child, self.size, self.tops, np.ascontiguousarray(y))
 
     def inverse(self, coefficients: Floats, constants: Floats) -> Floats:
         """W' of both."""
-        from leastnoise.denoise import dendrogram_kernels
+        from leastnoise.denoise._trees import dendrogram_kernels
 
         return dendrogram_kernels.inverse(self.child, self.size, self.tops, coefficients, constants, self.nodes)
 
@@ -173,9 +172,9 @@ def _least(c: Floats, reach: Floats, part: Floats, sigma: float, mechanism: Mech
     far = universal(c.size + 1, sigma)
     if mechanism == "laplace":
         far = max(far, sigma / math.sqrt(2) * (math.log(c.size + 1) + 3))
-    grid = np.linspace(0, far, TRIED)
+    grid = np.linspace(0, far, THRESHOLDS_TRIED)
     half = np.random.default_rng(0).permutation(c.size) < c.size // 2
-    figures = np.empty((2, 2, TRIED))  # half, (moved, free), threshold
+    figures = np.empty((2, 2, THRESHOLDS_TRIED))  # half, (moved, free), threshold
     for k, side in enumerate((half, ~half)):
         two, one = (reach[:, side], part[side]) if mechanism == "laplace" else (reach, part)
         figures[k] = np.transpose([_parts(c[side], two, one, float(t), mechanism) for t in grid])

@@ -6,14 +6,14 @@ quadratic over the graph.
 With D the incidence matrix, (D b)_e = b_low - b_high, W the edges' weights and L = D'WD the Laplacian:
 D^(1) = W D (total variation), D^(2) = L, D^(3) = W D L.
 
-Order 0 is solved exactly (`trends/total_variation.py`); `parameters["gap"]` is the certificate, a bound on how far the
+Order 0 is solved exactly (`_trend/total_variation.py`); `parameters["gap"]` is the certificate, a bound on how far the
 objective is above the least one, as a part of it. Orders 1 and 2 iterate until it is at most `tolerance`
-(`trends/interior.py`).
+(`_trend/interior.py`).
 
-**Risk.** Under Gaussian noise the degrees of freedom are counted (`trends/degrees.py`) and the risk of a given penalty
-is Stein's. Under Laplace noise the divergence is simulated (`trends/divergence.py`, seeded). A penalty that was chosen
-by least risk is a parameter like any other: in the figure that is shown it counts as `TUNING` more degrees of freedom
-(simulated on grids and paths of 100 to 600 nodes: 3 to 6).
+**Risk.** Under Gaussian noise the degrees of freedom are counted (`_trend/degrees.py`) and the risk of a given penalty
+is Stein's. Under Laplace noise the divergence is simulated (`_trend/divergence.py`, seeded). A penalty that was chosen
+by least risk is a parameter like any other: in the figure that is shown it counts as that many more degrees of freedom
+(`TUNING_DEGREES_OF_FREEDOM`; simulated on grids and paths of 100 to 600 nodes: 3 to 6).
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
+from leastnoise.denoise._trend.degrees import averaged_on_pieces
+from leastnoise.denoise._trend.divergence import NODE_GROUPS, smoothed_divergence
+from leastnoise.denoise._trend.interior import Interior
+from leastnoise.denoise._trend.path import Fit, TrendPath, follow, search
+from leastnoise.denoise._trend.total_variation import Network
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
 from leastnoise.denoise.risk import Divergence, stein_estimate
-from leastnoise.denoise.trends.degrees import levelled
-from leastnoise.denoise.trends.divergence import GROUPS, smoothed_divergence
-from leastnoise.denoise.trends.interior import Interior
-from leastnoise.denoise.trends.path import Fit, TrendPath, follow, search
-from leastnoise.denoise.trends.total_variation import Network
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 
 Penalty = Number | Sequence[Number] | Literal["sure"]
-TUNING = 4.0
-EQUAL = 1e-12  # of the range of the values: neighbours nearer than this are one piece
-COARSE = 4  # groups of nodes to simulate a divergence by, while a penalty is being chosen
+TUNING_DEGREES_OF_FREEDOM = 4.0
+PIECE_TOLERANCE = 1e-12  # of the range of the values: neighbours nearer than this are one piece
+GROUPS_WHILE_CHOOSING = 4  # groups of nodes to simulate a divergence by, while a penalty is being chosen
 
 
 @renamed_arguments(noise="mechanism")
@@ -71,7 +71,7 @@ def trend_filter(
     facts: dict[str, Any] = {"order": order}
     if isinstance(penalty, str) or _several(penalty):
         path = problem.path(penalty)
-        made, tuning = problem.fit(float(path.penalties[path.chosen])), TUNING
+        made, tuning = problem.fit(float(path.penalties[path.chosen])), TUNING_DEGREES_OF_FREEDOM
         facts |= {"penalty": made.penalty, "chosen": "sure", "tried": path.penalties.size}
     else:
         made, tuning = problem.fit(_penalty(penalty)), 0.0
@@ -138,7 +138,7 @@ class Problem:
         self.interior = Interior(self.network, order) if order else None
 
     def path(self, penalties: Penalty) -> TrendPath:
-        fit = partial(self.fit, groups=COARSE)
+        fit = partial(self.fit, groups=GROUPS_WHILE_CHOOSING)
         if isinstance(penalties, str):
             validation.word("penalty", penalties, ("sure",))
             return search(fit, self.y, self.sigma, self.order, self.top())
@@ -164,14 +164,14 @@ class Problem:
     def divergence(self, made: Fit) -> Divergence:
         if self.mechanism == "gaussian" or made.penalty == 0:
             return Divergence(made.degrees_of_freedom, 0.0)
-        return self._simulated(made, GROUPS)
+        return self._simulated(made, NODE_GROUPS)
 
     def _solve(self, y: Floats, penalty: float) -> Fit:
         if self.interior:
             made = self.interior.solve(y, penalty, self.tolerance)
             return Fit(penalty, made.values, float(made.degrees_of_freedom), made.gap, made.iterations)
         solved = self.network.solve(y, penalty * self.network.weights)
-        values, count = levelled(solved.values, self.graph, EQUAL * float(np.ptp(y)))
+        values, count = averaged_on_pieces(solved.values, self.graph, PIECE_TOLERANCE * float(np.ptp(y)))
         return Fit(penalty, values, float(count), solved.gap, solved.rounds)
 
     def _simulated(self, made: Fit, groups: int) -> Divergence:

@@ -1,0 +1,1 @@
+"""The weights of a mixture: a quadratic programme on the simplex."""

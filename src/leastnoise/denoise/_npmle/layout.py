@@ -1,0 +1,106 @@
+"""Observations and atoms on one lattice, with the empty stretches between them cut out.
+
+Everything is in units of sigma. Atoms stand every `stride` cells from `origin`. Two groups of observations further
+apart than `quiet` do not see each other through the noise, so the stretch between them is shortened to `quiet`; an
+observation with nobody that near is its own atom and needs no fitting at all. What is left is small however wide
+the data are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise import errors
+from leastnoise.denoise.arrays import Floats
+
+Bounds = tuple[float, float]
+MAX_SIGMAS = 2.0**50  # beyond, doubles cannot tell neighbours apart
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """Occupied cells on the shortened lattice, and where every observation went."""
+
+    origin: float
+    cell: float
+    stride: int
+    atoms: int  # 0: every observation is alone
+    places: NDArray[np.int64]  # of the occupied cells; atom j is at place j * stride
+    counts: Floats  # observations in each, by weight
+    shift: NDArray[np.int64]  # cells cut out before each
+    inverse: NDArray[np.intp]  # the occupied cell of each observation that is not alone
+    alone: NDArray[np.bool_]  # of all observations
+
+    def positions(self, u: Floats) -> Floats:
+        """Where the observations that are not alone lie, in cells."""
+        return np.asarray((u[~self.alone] - self.origin) / self.cell - self.shift[self.inverse])
+
+    def mean(self, x: Floats) -> Floats:
+        """sum x over the observations of each occupied cell, by its count; x is given for those not alone."""
+        return np.asarray(np.bincount(self.inverse, x, self.counts.size) / self.counts)
+
+    def back(self, place: Floats) -> Floats:
+        """Positions of theirs, in units of sigma on the full line."""
+        return np.asarray(self.origin + (place + self.shift[self.inverse]) * self.cell)
+
+
+def lay_out(
+    u: Floats, weights: Floats, bounds: Bounds, unit: float, *, spacing: float, fineness: float, quiet: float
+) -> Layout:
+    """Atoms at most `spacing` apart, cells at most `fineness` wide; on multiples of `unit` where it is above 0."""
+    if np.abs(u).max() > MAX_SIGMAS:
+        raise errors.OutOfRange(
+            "y holds values beyond 2^50 sigma, where doubles cannot tell neighbours apart and noise does not matter. "
+            "Leave those values out, and denoise the rest."
+        )
+    step, anchor = _lattice(u, bounds, unit, spacing)
+    low, high = bounds
+    origin = anchor + step * math.floor((min(max(u.min(), low), high) - anchor) / step + 1e-9)
+    stride = max(1, math.ceil(step / fineness - 1e-9))
+    cell = step / stride
+    cells, inverse, counts = np.unique(
+        np.rint((u - origin) / cell).astype(np.int64), return_inverse=True, return_counts=True
+    )
+    far = math.ceil(quiet / cell)
+    lonely = _lonely(cells, counts, far)
+    if unit > 0:
+        lonely &= False
+    else:
+        lonely &= (cells * cell + origin >= low) & (cells * cell + origin <= high)
+    alone = lonely[inverse]
+    kept = np.flatnonzero(~lonely)
+    cells, heavy = cells[kept], np.bincount(inverse, weights, lonely.size)[kept]
+    if not kept.size:
+        empty = np.zeros(0, dtype=np.int64)
+        return Layout(origin, cell, stride, 0, empty, np.zeros(0), empty, np.zeros(0, dtype=np.intp), alone)
+    gaps = np.diff(cells)
+    excess = np.where(gaps > far, (gaps - far) // stride * stride, 0)
+    shift = np.concatenate([[max(0, int(cells[0])) // stride * stride], excess]).cumsum()
+    places = cells - shift
+    last = math.ceil(places.max() / stride)
+    if math.isfinite(high):
+        last = min(last, round((high - origin) / step) - int(shift[-1]) // stride)
+    renamed = np.cumsum(~lonely) - 1
+    return Layout(
+        origin, cell, stride, max(last, 0) + 1, places, heavy.astype(float), shift, renamed[inverse[~alone]], alone
+    )
+
+
+def _lattice(u: Floats, bounds: Bounds, unit: float, spacing: float) -> tuple[float, float]:
+    """The step between atoms and a point of the lattice, so that the bounds and the unit are met exactly."""
+    low, high = bounds
+    anchor = low if math.isfinite(low) else high if math.isfinite(high) else (0.0 if unit > 0 else float(u.min()))
+    span = high - low if math.isfinite(low) and math.isfinite(high) else 0.0
+    if unit > 0:
+        most, whole = max(1, math.floor(spacing / unit)), round(span / unit)
+        return unit * next(n for n in range(most, 0, -1) if whole % n == 0), anchor
+    return (span / math.ceil(span / spacing) if span > 0 else spacing), anchor
+
+
+def _lonely(cells: NDArray[np.int64], counts: NDArray[np.intp], far: int) -> NDArray[np.bool_]:
+    gaps = np.diff(cells) > far
+    return np.asarray((counts == 1) & np.concatenate([[True], gaps]) & np.concatenate([gaps, [True]]))

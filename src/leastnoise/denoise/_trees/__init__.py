@@ -1,0 +1,1 @@
+"""Compiled loops on trees and chains: spanning trees, total variation, wavelets."""
