@@ -14,7 +14,7 @@ import pytest
 
 from leastnoise.curator.table import table
 from leastnoise.errors import ContributionUnbounded, InvalidParameter, WrongType
-from leastnoise.privacy.sensitivity import Limits, Sensitivity, float_up, of_mean, of_sum, of_vector_sum
+from leastnoise.privacy.sensitivity import Limits, Sensitivity, l1_from_l2, of_mean, of_sum, of_vector_sum
 from leastnoise.testing import aggregate
 
 CASES = [(3, 1, 3, 6), (3, 2, 2, 4), (2, 2, 2, 4), (3, 3, 1, 2), (4, 2, 2, 4), (3, 3, 1, 1)]  # m, p, B, bins
@@ -144,10 +144,11 @@ def test_vector_claims_hold_for_vectors_on_the_sphere(counted, neighbours):
     assert claimed.linf == pytest.approx(np.abs(moved).max(), rel=1e-12)
 
 
-@pytest.mark.parametrize("value", [Fraction(1, 3), Fraction(1, 10), Fraction(2**60 + 1), Fraction(5)])
-def test_float_up_is_the_least_double_not_below(value):
-    near = float_up(value)
-    assert Fraction(near) >= value > Fraction(math.nextafter(near, 0.0))
+@pytest.mark.parametrize("bins", [1, 2, 4, 10**9])
+@pytest.mark.parametrize("l2", [1e-300, 0.1, 1.0, 1e200])
+def test_l1_from_l2_is_the_least_double_not_below(l2, bins):
+    bound = l1_from_l2(l2, bins)
+    assert Fraction(bound) ** 2 >= bins * Fraction(l2) ** 2 > Fraction(math.nextafter(bound, 0.0)) ** 2
 
 
 def test_limits_imply_one_another():

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leastnoise import errors
+from leastnoise._support.directed_rounding import round_down, round_up, step_where
 
 Floats = NDArray[np.float64]
 Number = float | int | Fraction | Decimal
@@ -146,13 +147,7 @@ def _to_double(value: float | Fraction | Decimal, up: bool) -> float:
     if isinstance(value, float) or not math.isfinite(double):
         return double
     exact = Fraction(int(value), 1) if isinstance(value, np.integer) else _exact(value)
-    if Fraction(double) == exact:
-        return double
-    if up and Fraction(double) < exact:
-        return math.nextafter(double, math.inf)
-    if not up and Fraction(double) > exact:
-        return math.nextafter(double, -math.inf)
-    return double
+    return round_up(exact) if up else round_down(exact)
 
 
 def _exact(value: float | Fraction | Decimal) -> Fraction:
@@ -168,8 +163,7 @@ def _array_to_doubles(name: str, array: NDArray[np.generic]) -> Floats:
         return doubles
     # Wider types may have been rounded; one ulp toward privacy covers it. Integers up to 2**53 are exact.
     rounded = np.abs(doubles) >= 2.0**53 if array.dtype.kind in "iu" else doubles != array
-    toward = np.inf if TOWARD_PRIVACY.get(name) == "up" else -np.inf
-    return np.where(rounded, np.nextafter(doubles, toward), doubles)
+    return step_where(rounded, doubles, up=TOWARD_PRIVACY.get(name) == "up")
 
 
 def _check(name: str, values: Floats) -> None:

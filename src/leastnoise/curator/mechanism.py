@@ -25,7 +25,8 @@ from leastnoise.curator import cells
 from leastnoise.curator.budget import Budget, charge
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Domain
-from leastnoise.privacy.guarantee import ApproxDP, Neighbours
+from leastnoise.privacy.guarantee import ApproxDP
+from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import Choice, NoiseChoice
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.releases.columns import refuse_reserved

@@ -33,8 +33,9 @@ from leastnoise.curator.preview import Expectation
 from leastnoise.curator.publish import Answer
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Domain, Steps
+from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import Choice
-from leastnoise.privacy.sensitivity import Limits, Neighbours, Sensitivity
+from leastnoise.privacy.sensitivity import Limits, Sensitivity
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

@@ -34,7 +34,8 @@ from leastnoise.errors import (
     WrongType,
 )
 from leastnoise.privacy import sensitivity as sensitivities
-from leastnoise.privacy.sensitivity import Limits, Neighbours, check_neighbours
+from leastnoise.privacy.neighbours import Neighbours, check_neighbours
+from leastnoise.privacy.sensitivity import Limits
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

@@ -13,6 +13,7 @@ from leastnoise._support.validation import Number
 from leastnoise.privacy import baselines, calibration
 from leastnoise.privacy.distributions import Distribution, Gaussian, Laplace
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
+from leastnoise.privacy.sensitivity import l1_from_l2
 
 
 class Sensitive(Protocol):
@@ -114,8 +115,7 @@ def compare(
         )
     l2 = validation.number("sensitivity", sensitivity)
     bins = validation.whole("bins", bins)
-    most = math.nextafter(l2 * math.sqrt(bins), math.inf) if bins > 1 else l2
-    l1 = most if l1_sensitivity is None else validation.number("l1_sensitivity", l1_sensitivity)
+    l1 = l1_from_l2(l2, bins) if l1_sensitivity is None else validation.number("l1_sensitivity", l1_sensitivity)
     validation.check_norms(l1, l2)
     epsilon, delta = validation.number("epsilon", epsilon), validation.number("delta", delta)
     rows = _rows(l2, l1, epsilon, delta, bins)

@@ -9,6 +9,7 @@ from flint import arb
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.directed_rounding import next_down
 from leastnoise._support.validation import Number
 from leastnoise.privacy import calibration
 from leastnoise.privacy.calibration import proof
@@ -78,7 +79,7 @@ def _mixed_epsilon(pure: list[PureDP], approx: list[ApproxDP], gaussian: list[Ga
     if left > 0:
         as_mu = [pure_mu(epsilon) for epsilon in pures]
         if gaussian:
-            share = math.nextafter(left / len(gaussian), 0.0)
+            share = max(0.0, next_down(left / len(gaussian)))
             alone = [calibration.epsilon(sigma=1.0, delta=share, sensitivity=mu) for mu in mus] if share else []
             routes += [_sum_up([*pures, *others, *alone])] if alone else []
             routes.append(_sum_up([*pures, *others, _epsilon_of(mus, left)]))
@@ -127,4 +128,4 @@ def _any_of(approx: list[ApproxDP]) -> float:
 def _delta_left(delta: float, spent: float) -> float:
     """(delta - spent)/(1 - spent), rounded down."""
     with proof.precision(4300):
-        return max(0.0, -proof.upward((arb(spent) - arb(delta)) / (1 - arb(spent))))
+        return max(0.0, proof.downward((arb(delta) - arb(spent)) / (1 - arb(spent))))

@@ -19,6 +19,7 @@ import numpy as np
 from flint import arb
 
 from leastnoise import errors
+from leastnoise._support.directed_rounding import next_up
 from leastnoise._support.validation import Floats
 from leastnoise.privacy.calibration import proof
 
@@ -106,7 +107,7 @@ class Gaussian:
             return _box(self, ratio, confidence)
         return normal_reach(confidence, 1) * self.std * math.hypot(1.0, ratio)
 
-    def within(self, error: float, bins: int = 1) -> proof.Ball:
+    def within(self, error: float, bins: int = 1) -> proof.RealBall:
         """P(all `bins` draws lie within +-error) as a ball at the precision in force."""
         edge = (steps_within(error, self.grid) + arb(1) / 2) * arb(self.grid) if self.grid else arb(error)
         return (edge / arb(self.sigma) / arb(2).sqrt()).erf() ** bins
@@ -178,7 +179,7 @@ class Laplace:
             low, high = (t, high) if tail > 1 - confidence else (low, t)
         return self.scale * large * high
 
-    def within(self, error: float, bins: int = 1) -> proof.Ball:
+    def within(self, error: float, bins: int = 1) -> proof.RealBall:
         """P(all `bins` draws lie within +-error) as a ball at the precision in force."""
         if not self.grid:
             return (1 - (-arb(error) / arb(self.scale)).exp()) ** bins
@@ -252,7 +253,7 @@ def _least(distribution: Distribution, guess: float, confidence: float, bins: in
     if not distribution.grid:
         step = 2e-16
         while not holds(distribution, guess, confidence, bins):
-            guess, step = math.nextafter(guess * (1 + step), math.inf), 2 * step
+            guess, step = next_up(guess * (1 + step)), 2 * step
         return guess
     k = max(0, math.floor(guess / distribution.grid) - 2)
     while not holds(distribution, k * distribution.grid, confidence, bins):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Protocol, overload
+from typing import Any, Protocol, overload
 
 import numpy as np
 from flint import arb
@@ -22,12 +22,11 @@ from numpy.typing import ArrayLike
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.directed_rounding import next_up
 from leastnoise._support.validation import Floats, Number, Numbers
 from leastnoise.privacy import calibration
 from leastnoise.privacy.calibration import proof
-
-Neighbours = Literal["add-remove", "replace"]
-NEIGHBOURS = ("add-remove", "replace")
+from leastnoise.privacy.neighbours import Neighbours, check_neighbours
 
 
 class Guarantee(Protocol):
@@ -256,7 +255,7 @@ def pure_mu(epsilon: float) -> float:
     Past 700 the simple mu = 2 sqrt(2 epsilon): Phi(-t) <= exp(-t^2/2)/2, so it is always enough.
     """
     if epsilon > 700:
-        return 2 * math.nextafter(math.sqrt(2) * math.sqrt(epsilon), math.inf)
+        return 2 * next_up(math.sqrt(2) * math.sqrt(epsilon))
     with proof.precision(1200):
         mu = 2 * arb(2).sqrt() * (2 / (1 + arb(epsilon).exp())).erfcinv()
         return max(5e-324, proof.upward(mu))
@@ -290,7 +289,7 @@ def _settle(guarantee: PureDP | ApproxDP | GaussianDP, *names: str) -> None:
     for name in names:
         value = validation.number(name, getattr(guarantee, name), up=True)
         object.__setattr__(guarantee, name, value)
-    validation.word("neighbours", guarantee.neighbours, NEIGHBOURS)
+    check_neighbours(guarantee.neighbours)
 
 
 def _factor(epsilon: float) -> str:

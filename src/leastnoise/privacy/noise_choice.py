@@ -21,11 +21,14 @@ from flint import arb, fmpq
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.directed_rounding import next_up
 from leastnoise._support.validation import Number
 from leastnoise.privacy import baselines, calibration
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.distributions import LARGEST_SCALE, Distribution, Gaussian, Laplace
-from leastnoise.privacy.guarantee import NEIGHBOURS, GaussianDP, Neighbours, PureDP
+from leastnoise.privacy.guarantee import GaussianDP, PureDP
+from leastnoise.privacy.neighbours import Neighbours, check_neighbours
+from leastnoise.privacy.sensitivity import l1_from_l2
 
 Mechanism = Literal["gaussian", "laplace"]
 Choice = Literal["auto", "gaussian", "laplace"]
@@ -84,7 +87,7 @@ def choose(
     if l1 is not None:
         validation.check_norms(l1, l2)
     validation.word("mechanism", mechanism, ("auto", "gaussian", "laplace"))
-    validation.word("neighbours", neighbours, NEIGHBOURS)
+    check_neighbours(neighbours)
     ask = _Ask.of(epsilon, delta, sigma) if mu_squared is None else _Ask(None, None, None, mu_squared)
     facts = _Facts(bins, whole, grid, l2, l1, neighbours)
     if mechanism == "laplace" or ask.delta == 0:
@@ -135,7 +138,7 @@ class _Ask:
 
     def gaussian_sigma(self, l2: float) -> float:
         if self.mu_squared is not None:
-            return _within(l2, self.mu_squared)
+            return _least_sigma(l2, self.mu_squared)
         if self.epsilon is None or self.delta is None:
             return self.sigma or math.nan
         return calibration.sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=l2)
@@ -174,7 +177,7 @@ def _gaussian(facts: _Facts, ask: _Ask, why: str) -> NoiseChoice:
         and ask.delta is not None
         and not guarantee.satisfies(epsilon=ask.epsilon, delta=ask.delta)
     ):
-        sigma = math.nextafter(sigma, math.inf)
+        sigma = next_up(sigma)
         guarantee = GaussianDP.of(sigma=sigma, sensitivity=charged, neighbours=facts.neighbours)
     return NoiseChoice(
         "gaussian", sigma, grid, guarantee, ask.delta, facts.l2, facts.l1, f"Gaussian noise: {why}.", charged
@@ -182,7 +185,7 @@ def _gaussian(facts: _Facts, ask: _Ask, why: str) -> NoiseChoice:
 
 
 def _laplace(facts: _Facts, ask: _Ask, why: str) -> NoiseChoice:
-    l1 = facts.l1 if facts.l1 is not None else _loose_l1(facts)
+    l1 = _l1_or_warning(facts)
     rough = ask.laplace_scale(l1)
     grid, charged = facts.grid, l1
     if not facts.whole:
@@ -208,7 +211,7 @@ def _lesser(gaussian: NoiseChoice, laplace: NoiseChoice) -> NoiseChoice:
     return replace(ours, note=note)
 
 
-def _within(sensitivity: float, mu_squared: Fraction) -> float:
+def _least_sigma(sensitivity: float, mu_squared: Fraction) -> float:
     """The least double sigma that is proved to keep (sensitivity/sigma)^2 <= mu_squared."""
     with proof.precision(256):
         mu = arb(fmpq(mu_squared.numerator, mu_squared.denominator)).sqrt()
@@ -218,14 +221,15 @@ def _within(sensitivity: float, mu_squared: Fraction) -> float:
     return sigma
 
 
-def _loose_l1(facts: _Facts) -> float:
-    """L1 <= sqrt(d) L2, always; in one bin they are the same."""
-    with proof.precision(128):
-        l1 = proof.upward(arb(facts.bins).sqrt() * arb(facts.l2))
+def _l1_or_warning(facts: _Facts) -> float:
+    """The L1 sensitivity, or what is always true of it, with a warning where that may be too much."""
+    if facts.l1 is not None:
+        return facts.l1
+    l1 = l1_from_l2(facts.l2, facts.bins)
     if facts.bins > 1:
         warnings.warn(
             f"Laplace noise is set by the L1 sensitivity, which was not given; sqrt(bins) * sensitivity = {l1:.4g} is "
-            "used, which is always safe and often far too much. Say l1_sensitivity= to have less noise.",
+            "used, which is always safe and often far too much. Give the L1 sensitivity to have less noise.",
             errors.Wasteful,
             stacklevel=4,
         )

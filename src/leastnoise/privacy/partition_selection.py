@@ -31,7 +31,7 @@ from leastnoise._support import validation
 from leastnoise._support.validation import Floats, Number
 from leastnoise.privacy import calibration
 from leastnoise.privacy.calibration import proof
-from leastnoise.privacy.guarantee import NEIGHBOURS, Neighbours
+from leastnoise.privacy.neighbours import Neighbours, check_neighbours
 from leastnoise.privacy.sensitivity import Limits
 
 _MOST_SPLITS = 1_000
@@ -61,7 +61,7 @@ def choose(*, epsilon: Number, delta: Number, limits: Limits, neighbours: Neighb
     >>> choose(epsilon=1, delta=1e-6, limits=one).at_least
     22
     """
-    replace = validation.word("neighbours", neighbours, NEIGHBOURS) == "replace"
+    replace = check_neighbours(neighbours) == "replace"
     return _choose(validation.number("epsilon", epsilon), validation.number("delta", delta), limits, replace)
 
 
@@ -171,7 +171,9 @@ def is_private(
     return False
 
 
-def _sides(split: Split, epsilon: proof.Ball, sigma: proof.Ball, at_least: int, replace: bool) -> list[proof.Ball]:
+def _sides(
+    split: Split, epsilon: proof.RealBall, sigma: proof.RealBall, at_least: int, replace: bool
+) -> list[proof.RealBall]:
     hidden = _hidden(split, sigma, at_least)
     shift = hidden.log()  # log(1 - delta_2) <= 0
     if replace:
@@ -180,7 +182,7 @@ def _sides(split: Split, epsilon: proof.Ball, sigma: proof.Ball, at_least: int, 
     return [1 - hidden + hidden * _profile(epsilon - shift, mu), _profile(epsilon + shift, mu)]
 
 
-def _hidden(split: Split, sigma: proof.Ball, at_least: int) -> proof.Ball:
+def _hidden(split: Split, sigma: proof.RealBall, at_least: int) -> proof.RealBall:
     """The chance that no own bin shows."""
     hidden = arb(1)
     for count, bins in split.own:
@@ -188,7 +190,7 @@ def _hidden(split: Split, sigma: proof.Ball, at_least: int) -> proof.Ball:
     return hidden
 
 
-def _profile(epsilon: proof.Ball, mu: proof.Ball) -> proof.Ball:
+def _profile(epsilon: proof.RealBall, mu: proof.RealBall) -> proof.RealBall:
     """delta_G, also for epsilon < 0, where delta_G(-e) = 1 - e^-e (1 - delta_G(e)) by symmetry."""
     if mu == 0:
         return (1 - epsilon.exp()).max(arb(0))

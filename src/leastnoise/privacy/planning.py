@@ -6,15 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from flint import arb
-
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.directed_rounding import next_up
 from leastnoise._support.validation import Number
 from leastnoise.privacy import baselines, calibration
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.distributions import Gaussian, Laplace, holds, laplace_reach, normal_reach, steps_within
 from leastnoise.privacy.guarantee import ApproxDP, PureDP
+from leastnoise.privacy.sensitivity import l1_from_l2
 
 Mechanism = Literal["gaussian", "laplace"]
 
@@ -90,7 +90,7 @@ def plan(
     if pure and mechanism == "gaussian":
         validation.number("delta", 0)  # raises: no Gaussian gives delta = 0
     if l1_sensitivity is None and (pure or mechanism == "laplace"):
-        l1_sensitivity = _l1_from_l2(sensitivity, bins)
+        l1_sensitivity = l1_from_l2(sensitivity, bins)
     plans = []
     if not pure and mechanism in ("auto", "gaussian"):
         epsilon, sigma, half = _gaussian(error, confidence, bins, delta, sensitivity, grid)
@@ -101,12 +101,6 @@ def plan(
         epsilon, sigma, half = _laplace(error, confidence, bins, l1, grid)
         plans.append(Plan(epsilon, 0.0, "laplace", sigma, half, error, confidence, bins, sensitivity, grid, l1))
     return min(plans, key=lambda p: p.epsilon)
-
-
-def _l1_from_l2(sensitivity: float, bins: int) -> float:
-    """L1 <= sqrt(bins) L2 always; in one bin they are the same."""
-    with proof.precision(128):
-        return proof.upward(arb(bins).sqrt() * arb(sensitivity))
 
 
 def _gaussian(
@@ -121,7 +115,7 @@ def _gaussian(
     # sigma of the rounded-up epsilon may be an ulp or two above the target: give epsilon that ulp.
     step = 2.0**-52
     while not holds(Gaussian(sigma := _sigma(epsilon, delta, sensitivity), grid), error, confidence, bins):
-        epsilon, step = math.nextafter(epsilon * (1 + step), math.inf), 2 * step
+        epsilon, step = next_up(epsilon * (1 + step)), 2 * step
     return epsilon, sigma, Gaussian(sigma, grid).half_width(confidence, bins)
 
 
@@ -151,4 +145,4 @@ def _laplace(error: float, confidence: float, bins: int, l1: float, grid: float)
         distribution = Laplace(baselines.laplace_scale(epsilon=epsilon, l1_sensitivity=l1), grid)
         if holds(distribution, error, confidence, bins):
             return epsilon, math.sqrt(2) * distribution.scale, distribution.half_width(confidence, bins)
-        epsilon, step = math.nextafter(epsilon * (1 + step), math.inf), 2 * step
+        epsilon, step = next_up(epsilon * (1 + step)), 2 * step

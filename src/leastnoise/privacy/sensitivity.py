@@ -13,16 +13,17 @@ double.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
-from typing import Literal
 
+from flint import arb
+
+from leastnoise._support.directed_rounding import next_up, round_up, sqrt_up
 from leastnoise.errors import ContributionUnbounded, InvalidParameter, WrongType
+from leastnoise.privacy.calibration import proof
+from leastnoise.privacy.neighbours import Neighbours
 
-Neighbours = Literal["add-remove", "replace"]
-NEIGHBOURS: tuple[Neighbours, ...] = ("add-remove", "replace")
 LARGEST_LIMIT = 2**31 - 1
 
 
@@ -132,8 +133,8 @@ def of_vector_sum(
     moved = reach if neighbours == "add-remove" else 2 * reach
     square = moved**2 + (reach**2 if counted and neighbours == "add-remove" else 0)
     extra = reach if counted else Fraction(0)
-    l1 = _root_up(length * moved**2) + (float_up(extra) if counted else 0.0)
-    return Sensitivity(l1=math.nextafter(l1, math.inf) if counted else l1, l2=_root_up(square), linf=float_up(moved))
+    l1 = sqrt_up(length * moved**2) + (round_up(extra) if counted else 0.0)
+    return Sensitivity(l1=next_up(l1) if counted else l1, l2=sqrt_up(square), linf=round_up(moved))
 
 
 def of_kernel(limits: Limits, *, neighbours: Neighbours) -> Sensitivity:
@@ -145,32 +146,14 @@ def of_kernel(limits: Limits, *, neighbours: Neighbours) -> Sensitivity:
     return _norms(2 * rows, 2 * rows**2, rows)
 
 
-def check_neighbours(word: str) -> Neighbours:
-    """`word` if it is one of the two relations."""
-    for choice in NEIGHBOURS:
-        if word == choice:
-            return choice
-    raise InvalidParameter.among("neighbours", word, NEIGHBOURS)
-
-
-def float_up(value: Fraction) -> float:
-    """The least double that is not below `value`."""
-    near = float(value)
-    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
-
-
-def _root_up(square: Fraction) -> float:
-    """The least double whose square is not below `square`."""
-    near = math.sqrt(float(square))
-    while Fraction(near) ** 2 < square:
-        near = math.nextafter(near, math.inf)
-    while near > 0 and Fraction(math.nextafter(near, 0)) ** 2 >= square:
-        near = math.nextafter(near, 0)
-    return near
+def l1_from_l2(l2: float, bins: int) -> float:
+    """The L1 sensitivity is at most sqrt(bins) times the L2 one: that, rounded up (inf past the double range)."""
+    with proof.precision(128):
+        return proof.upward(arb(bins).sqrt() * arb(l2))
 
 
 def _norms(l1: Fraction | int, l2_squared: Fraction | int, linf: Fraction | int) -> Sensitivity:
-    return Sensitivity(l1=float_up(Fraction(l1)), l2=_root_up(Fraction(l2_squared)), linf=float_up(Fraction(linf)))
+    return Sensitivity(l1=round_up(Fraction(l1)), l2=sqrt_up(Fraction(l2_squared)), linf=round_up(Fraction(linf)))
 
 
 def _checked(name: str, value: int | None) -> int | None:

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from leastnoise import errors
 from leastnoise._support import atomic_files, validation
+from leastnoise._support.directed_rounding import next_up
 from leastnoise._support.immutable import Frozen
 from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
@@ -126,7 +127,7 @@ class Release(Frames, Views):
             low: Any = np.where(self.values < room.min + step, room.min, self.values - step)
             high: Any = np.where(self.values > room.max - step, room.max, self.values + step)
             return Interval(low, high)
-        half = math.nextafter(half + self.grid / 2, math.inf)
+        half = next_up(half + self.grid / 2)
         real: Any = self.values
         return Interval(real - half, real + half)
 

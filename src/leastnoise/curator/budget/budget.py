@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sqlite3
 from contextlib import suppress
@@ -14,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.directed_rounding import sqrt_down
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import privacy_filter
 from leastnoise.curator.budget.ledger import Head, Ledger, Row
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
 from leastnoise.privacy import calibration
-from leastnoise.privacy.guarantee import Neighbours
+from leastnoise.privacy.neighbours import Neighbours
 
 if TYPE_CHECKING:
     from leastnoise.curator.budget.charge import Preview
@@ -372,7 +372,7 @@ class Budget:
         epsilon, chance = terms.epsilon_for(Cost(pure=left.pure)) if left.pure else 0.0, terms.chance_for(left)
         if terms.laplace_only:
             return Remaining(pure, 0.0, epsilon, epsilon, chance)
-        mu = _root_down(terms.mu_squared_for(left))
+        mu = sqrt_down(terms.mu_squared_for(left))
         return Remaining(gaussian, mu, self._epsilon(left, mu), epsilon, chance)
 
     def _epsilon(self, left: Cost, mu: float) -> float:
@@ -451,10 +451,3 @@ def _reason(reason: str) -> str:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _root_down(square: Fraction) -> float:
-    double = math.sqrt(square)
-    while Fraction(double) ** 2 > square:
-        double = math.nextafter(double, 0.0)
-    return double

@@ -13,7 +13,6 @@ closes the budget until its curator reopens it.
 
 from __future__ import annotations
 
-import math
 import secrets
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -21,13 +20,15 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from leastnoise import errors
+from leastnoise._support.directed_rounding import round_down, sqrt_up
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import privacy_filter
 from leastnoise.curator.budget.budget import Budget, Remaining
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy import calibration, noise_choice, partition_selection
-from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Neighbours, PureDP
+from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
+from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import NoiseChoice
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits
@@ -184,11 +185,11 @@ def decide_unknown(
 
 def _promise(terms: Terms, cut: Threshold, limits: Limits, neighbours: Neighbours) -> ApproxDP:
     """The epsilon of this mu at the book's delta: delta_G(epsilon; mu) + chance <= delta is enough (see `account`)."""
-    total = privacy_filter.down(terms.delta)
+    total = round_down(terms.delta)
     chance = partition_selection.chance_shown(
         limits=limits, sigma=cut.sigma, at_least=cut.at_least, neighbours=neighbours
     )
-    left = privacy_filter.down(Fraction(total) - Fraction(chance))
+    left = round_down(Fraction(total) - Fraction(chance))
     least = calibration.epsilon(sigma=cut.sigma, delta=left, sensitivity=_widest(limits, neighbours))
     return ApproxDP(least, total, neighbours)
 
@@ -210,8 +211,7 @@ def _threshold_cost(terms: Terms, cut: Threshold, limits: Limits, neighbours: Ne
 def _widest(limits: Limits, neighbours: Neighbours) -> float:
     """The L2 sensitivity when all of a person's rows (replace: of both persons') fall into shared bins, rounded up."""
     square = limits.squared_norm * (2 if neighbours == "replace" else 1)
-    root = math.sqrt(square)
-    return root if Fraction(root) ** 2 >= square else math.nextafter(root, math.inf)
+    return sqrt_up(Fraction(square))
 
 
 def _why(terms: Terms, made: NoiseChoice, sigma: Number | None) -> str:

@@ -33,9 +33,11 @@ from flint import arb, fmpq
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.directed_rounding import next_down, round_down
 from leastnoise._support.validation import Number
 from leastnoise.privacy.calibration import proof
-from leastnoise.privacy.guarantee import NEIGHBOURS, Neighbours, PureDP
+from leastnoise.privacy.guarantee import PureDP
+from leastnoise.privacy.neighbours import NEIGHBOURS, Neighbours
 
 ATOMS = 10**30
 LEAST_SHARE = Fraction(1, 10**6)
@@ -140,8 +142,8 @@ class Terms:
     @property
     def gaussian_promise(self) -> tuple[float, float]:
         """(epsilon - pure_epsilon, delta - threshold_delta) as doubles: those typed, or rounded down."""
-        epsilon = down(self.epsilon - self.pure_epsilon) if self.pure_epsilon else _double(self.epsilon)
-        delta = down(self.delta - self.threshold_delta) if self.threshold_delta else _double(self.delta)
+        epsilon = round_down(self.epsilon - self.pure_epsilon) if self.pure_epsilon else _double(self.epsilon)
+        delta = round_down(self.delta - self.threshold_delta) if self.threshold_delta else _double(self.delta)
         return epsilon, delta
 
     def to_texts(self) -> dict[str, str]:
@@ -189,11 +191,13 @@ class Terms:
 
     def epsilon_for(self, cost: Cost) -> float:
         """The epsilon of a Laplace release for this cost, rounded down."""
-        return down(cost.pure * _atom(self.pure_epsilon)) if cost.pure else pure_epsilon_of(self.mu_squared_for(cost))
+        if cost.pure:
+            return round_down(cost.pure * _atom(self.pure_epsilon))
+        return pure_epsilon_of(self.mu_squared_for(cost))
 
     def chance_for(self, cost: Cost) -> float:
         """The chance that a bin of one person's own may show, for this cost, rounded down."""
-        return down(cost.threshold * _atom(self.threshold_delta))
+        return round_down(cost.threshold * _atom(self.threshold_delta))
 
     # What noise costs
 
@@ -243,7 +247,7 @@ def spendable(share: Fraction) -> float:
     """The largest double that, typed as a share, asks for no more than this."""
     double = float(share)
     while double > 0 and Fraction(str(double)) > share:
-        double = math.nextafter(double, 0.0)
+        double = next_down(double)
     return double
 
 
@@ -253,17 +257,17 @@ def pure_epsilon_of(mu_squared: Fraction) -> float:
     Past 700 mu is taken as 2 sqrt(2 epsilon) (see privacy/guarantee.py), so epsilon is mu^2/8.
     """
     if mu_squared > 5600:
-        epsilon = down(mu_squared / 8)
+        epsilon = round_down(mu_squared / 8)
     else:
         with proof.precision(1200):
             tail = proof.upper_tail(_ball(mu_squared).sqrt() / 2)
-            epsilon = min(700.0, -proof.upward(-((1 - tail) / tail).log()))
+            epsilon = min(700.0, proof.downward(((1 - tail) / tail).log()))
     while epsilon > 0 and Fraction(PureDP(epsilon).to_gaussian().mu) ** 2 > mu_squared:
         epsilon *= 1 - 2.0**-52
     return epsilon
 
 
-def _ball(value: Fraction) -> proof.Ball:
+def _ball(value: Fraction) -> proof.RealBall:
     return arb(fmpq(value.numerator, value.denominator))
 
 
@@ -276,17 +280,11 @@ def _atom(cap: Fraction) -> Fraction:
     return (power if power <= cap else power / 10) / ATOMS
 
 
-def down(value: Fraction) -> float:
-    """The largest double that is not above."""
-    double = float(value)
-    return double if Fraction(double) <= value else math.nextafter(double, -math.inf)
-
-
 def _double(value: Fraction) -> float:
     """The double that the decimal means when it is typed (so that a book of 0.1 is what ln.sigma(epsilon=0.1) means);
     rounded down where no double is printed like this."""
     double = float(value)
-    return double if Fraction(str(double)) == value else down(value)
+    return double if Fraction(str(double)) == value else round_down(value)
 
 
 def _reserve(name: str, value: Number) -> Fraction:

@@ -20,8 +20,9 @@ from typing import Any, TypeVar
 from flint import arb, ctx, fmpz
 
 from leastnoise import errors
+from leastnoise._support.directed_rounding import next_down, next_up
 
-Ball = Any  # flint ships no types
+RealBall = Any  # flint ships no types
 T = TypeVar("T")
 
 _PRECISIONS = (128, 256, 512, 1024, 2048, 4096, 8192)
@@ -32,7 +33,7 @@ _SLACK = 1e-12  # an answer this much smaller (relatively) is proved not to be e
 def sigma(epsilon: float, delta: float, sensitivity: float) -> float:
     """The smallest double that is proved to satisfy Theorem 8 (or a neighbour, 1e-12 apart at most)."""
 
-    def propose() -> Ball:
+    def propose() -> RealBall:
         return arb(sensitivity) / _solve_mu(epsilon, delta)
 
     def enough(candidate: float) -> bool | None:
@@ -44,7 +45,7 @@ def sigma(epsilon: float, delta: float, sensitivity: float) -> float:
 def epsilon(sigma: float, delta: float, sensitivity: float) -> float:
     """The smallest double that is proved to satisfy Theorem 8 at this sigma and delta."""
 
-    def mu() -> Ball:
+    def mu() -> RealBall:
         return arb(sensitivity) / arb(sigma)
 
     def enough(candidate: float) -> bool | None:
@@ -87,7 +88,7 @@ def mu(epsilon: float, delta: float) -> Fraction:
     return _decide("mu", attempt, _cancelled(epsilon, float(_mu_below(epsilon, delta))) + 28)
 
 
-def profile(epsilon: Ball, mu: Ball) -> Ball:
+def profile(epsilon: RealBall, mu: RealBall) -> RealBall:
     """Theorem 8: Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), without e^epsilon.
 
     With a = epsilon/mu - mu/2 and b = a + mu, b^2 - a^2 = 2 epsilon, so e^epsilon phi(b) = phi(a) and
@@ -97,17 +98,17 @@ def profile(epsilon: Ball, mu: Ball) -> Ball:
     return upper_tail(a) - density(a) * mills(a + mu)
 
 
-def density(t: Ball) -> Ball:
+def density(t: RealBall) -> RealBall:
     """phi(t), the standard normal density."""
     return (-t * t / 2).exp() / (2 * arb.pi()).sqrt()
 
 
-def upper_tail(t: Ball) -> Ball:
+def upper_tail(t: RealBall) -> RealBall:
     """Phi(-t)."""
     return (t / arb(2).sqrt()).erfc() / 2
 
 
-def mills(t: Ball) -> Ball:
+def mills(t: RealBall) -> RealBall:
     """R(t) = Phi(-t)/phi(t); past 40 by Tricomi's U(1/2, 1/2, t^2/2)/sqrt 2, in which nothing underflows."""
     if t > 40:
         half = arb(1) / 2
@@ -115,13 +116,18 @@ def mills(t: Ball) -> Ball:
     return upper_tail(t) / density(t)
 
 
-def upward(ball: Ball) -> float:
+def upward(ball: RealBall) -> float:
     """The smallest double that is not below any point of the ball (inf past the double range)."""
     top = ball.upper()
     double = float(top)
     while arb(double) < top:
-        double = math.nextafter(double, math.inf)
+        double = next_up(double)
     return double
+
+
+def downward(ball: RealBall) -> float:
+    """The largest double that is not above any point of the ball."""
+    return -upward(-ball)
 
 
 def too_large(name: str) -> str:
@@ -139,7 +145,7 @@ def precision(bits: int) -> Iterator[None]:
         yield
 
 
-def _at_most(ball: Ball, bound: float) -> bool | None:
+def _at_most(ball: RealBall, bound: float) -> bool | None:
     if ball <= bound:
         return True
     return False if ball > bound else None
@@ -161,7 +167,9 @@ def _decide(name: str, attempt: Callable[[], T | None], cancelled: float = 0.0) 
     )
 
 
-def _least(name: str, propose: Callable[[], Ball], enough: Callable[[float], bool | None], cancelled: float) -> float:
+def _least(
+    name: str, propose: Callable[[], RealBall], enough: Callable[[float], bool | None], cancelled: float
+) -> float:
     """The proposal rounded up to a double, proved enough, and proved not enough when 1e-12 smaller."""
 
     def attempt() -> float | None:
@@ -177,12 +185,12 @@ def _least(name: str, propose: Callable[[], Ball], enough: Callable[[float], boo
                 return None
             if verdict:
                 return candidate if tight(candidate) else None
-            candidate = math.nextafter(candidate, math.inf)
+            candidate = next_up(candidate)
         return None
 
     def tight(candidate: float) -> bool:
         # Among the subnormals doubles are further apart than 1e-12: the neighbour below is the test there.
-        smaller = min(candidate * (1 - _SLACK), math.nextafter(candidate, 0.0))
+        smaller = min(candidate * (1 - _SLACK), next_down(candidate))
         return smaller == 0.0 or enough(smaller) is False
 
     return _decide(name, attempt, cancelled)
@@ -203,7 +211,7 @@ def _ratio(sensitivity: float, sigma: float) -> float:
     return min(max(sensitivity / sigma, 1e-300), 1e300) if sigma > sensitivity * 1e-300 else 1e300
 
 
-def _mu_below(epsilon: float, delta: float) -> Ball:
+def _mu_below(epsilon: float, delta: float) -> RealBall:
     """A start for Newton at or just below the root: the larger of two lower bounds of mu.
 
     delta(epsilon, mu) <= delta(0, mu) <= mu/sqrt(2 pi), and delta(epsilon, mu) <= P[loss >= epsilon]
@@ -216,7 +224,7 @@ def _mu_below(epsilon: float, delta: float) -> Ball:
     return classical.max(arb(delta) * (2 * arb.pi()).sqrt()).mid()
 
 
-def _solve_mu(epsilon: float, delta: float) -> Ball:
+def _solve_mu(epsilon: float, delta: float) -> RealBall:
     """The mu with delta(epsilon, mu) = delta, by Halley's method on log delta against log mu.
 
     d delta / d mu = phi(a), so with P = delta or 1 - delta and s = +-mu phi(a)/P the slope of log P
@@ -224,7 +232,7 @@ def _solve_mu(epsilon: float, delta: float) -> Ball:
     """
     eps = arb(epsilon)
 
-    def improve(mu: Ball) -> Ball:
+    def improve(mu: RealBall) -> RealBall:
         a = eps / mu - mu / 2
         residual, slope = _log_residual(a, a + mu, delta, mu)
         newton = -residual / slope
@@ -234,14 +242,14 @@ def _solve_mu(epsilon: float, delta: float) -> Ball:
     return _root(improve, _mu_below(epsilon, delta), low=arb(0), high=None)
 
 
-def _solve_epsilon(mu: Ball, delta: float) -> Ball:
+def _solve_epsilon(mu: RealBall, delta: float) -> RealBall:
     """The epsilon with delta(epsilon, mu) = delta, by Halley's method on log delta against epsilon/mu.
 
     With x = epsilon/mu = a + mu/2, d delta / d x = -mu phi(a) R(b). With s the slope of log P against x,
     its derivative is s (mu - 1/R(b) - s). Phi(-a) > delta bounds the root from above: the start.
     """
 
-    def improve(x: Ball) -> Ball:
+    def improve(x: RealBall) -> RealBall:
         a, b = x - mu / 2, x + mu / 2
         ratio = mills(b)
         residual, slope = _log_residual(a, b, delta, -mu * ratio)
@@ -253,7 +261,7 @@ def _solve_epsilon(mu: Ball, delta: float) -> Ball:
     return mu * _root(improve, start, low=arb(0), high=start + 1)
 
 
-def _log_residual(a: Ball, b: Ball, delta: float, rate: Ball) -> tuple[Ball, Ball]:
+def _log_residual(a: RealBall, b: RealBall, delta: float, rate: RealBall) -> tuple[RealBall, RealBall]:
     """log P(a) - log P, and its slope, for P = delta, or 1 - delta when delta > 1/2 (so P is never near 1)."""
     other = density(a) * mills(b)
     if delta <= 0.5:
@@ -263,7 +271,7 @@ def _log_residual(a: Ball, b: Ball, delta: float, rate: Ball) -> tuple[Ball, Bal
     return (now / goal).log(), sign * rate * density(a) / now
 
 
-def _root(improve: Callable[[Ball], Ball], start: Ball, low: Ball, high: Ball | None) -> Ball:
+def _root(improve: Callable[[RealBall], RealBall], start: RealBall, low: RealBall, high: RealBall | None) -> RealBall:
     """The fixed point of `improve` to 70 bits, or a wide ball when the precision runs out.
 
     A step up puts the root above x, a step down below it; a step out of the bracket so far is replaced by
