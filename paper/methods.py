@@ -49,7 +49,7 @@ def classical(*, epsilon: float, delta: float, sensitivity: float) -> Noise:
 
 def laplace(*, epsilon: float, l1_sensitivity: float) -> Noise:
     """The Laplace mechanism."""
-    return Noise("laplace", ln.baselines.laplace_law(epsilon=epsilon, l1_sensitivity=l1_sensitivity).std)
+    return Noise("laplace", ln.baselines.laplace_distribution(epsilon=epsilon, l1_sensitivity=l1_sensitivity).std)
 
 
 def least(*, epsilon: float, delta: float, sensitivity: float, l1_sensitivity: float) -> Noise:

@@ -2,8 +2,8 @@
 
 (epsilon, delta)-DP says P(E | x) <= e^epsilon P(E | y) + delta for *every* event E. So every event gives a lower
 bound delta >= P(E | x) - e^epsilon P(E | y), and with Clopper-Pearson bounds on the two probabilities it holds with
-a stated confidence. Half of the samples choose promising events, the other half judges them, and the confidence is
-shared among all that are judged. A bound above the claimed delta proves the claim false; one below proves nothing.
+a stated confidence. Half of the samples choose promising events, the other half tests them, and the confidence is
+shared among all that are tested. A bound above the claimed delta proves the claim false; one below proves nothing.
 
 Two families of events are tried: likelihood-ratio events (where x is much likelier than y), and low-bit events (how
 many trailing bits the doubles have, the sign of a zero), through which naive floating-point noise leaks.
@@ -23,6 +23,12 @@ from leastnoise._support import validation
 from leastnoise._support.validation import Floats, Number
 
 Mask = NDArray[np.bool_]
+
+__all__ = ["Finding", "last_bit", "lower_bound"]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,8 @@ Event = tuple[str, Callable[[Floats], Mask]]
 def lower_bound(x: ArrayLike, y: ArrayLike, *, epsilon: Number, confidence: Number = 1 - 1e-6) -> Finding:
     """The best lower bound on delta from samples of a mechanism's output on `x` and on its neighbour `y`.
 
-    One row a run; several columns are a vector output. Both directions (x against y, y against x) are tried.
+    x, y: samples, one row a run; several columns are a vector output. Both directions are tried.
+    epsilon: at which delta is bounded. confidence: how sure the bound is.
 
     >>> rng = np.random.default_rng(1)
     >>> honest = lower_bound(rng.normal(0, 4.3, 20_000), 1 + rng.normal(0, 4.3, 20_000), epsilon=1)
@@ -66,14 +73,14 @@ def lower_bound(x: ArrayLike, y: ArrayLike, *, epsilon: Number, confidence: Numb
         raise errors.InvalidParameter(
             f"x has {one.shape[1]} columns and y {other.shape[1]}. Sample the same output of both."
         )
-    judged = [
+    tested = [
         (p[1::2], q[1::2], event)
         for p, q in ((one, other), (other, one))
         for event in [*_likely_events(p[::2], q[::2], epsilon), *_bit_events(p[::2], q[::2], epsilon)]
     ]
     best = Finding(0.0, epsilon, confidence, "none stands out", min(len(one), len(other)))
-    for p, q, (name, holds) in judged:
-        miss = (1 - confidence) / (2 * len(judged))  # two Clopper-Pearson bounds an event
+    for p, q, (name, holds) in tested:
+        miss = (1 - confidence) / (2 * len(tested))  # two Clopper-Pearson bounds an event
         often, rarely = _at_least(holds(p), miss), _at_most(holds(q), miss)
         bound = often - math.exp(min(epsilon, 700)) * rarely
         if bound > best.delta:

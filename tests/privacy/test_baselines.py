@@ -96,11 +96,11 @@ def test_renyi_agrees_with_dp_accounting_over_its_orders() -> None:
 
 def test_laplace() -> None:
     assert baselines.laplace_scale(epsilon=0.1, l1_sensitivity=1) >= 10
-    assert baselines.laplace_law(epsilon=0.5, l1_sensitivity=5).std == pytest.approx(14.142, abs=1e-3)
-    ratio = baselines.laplace_law(epsilon=2).std / baselines.laplace_law(epsilon=2, grid=1).std
+    assert baselines.laplace_distribution(epsilon=0.5, l1_sensitivity=5).std == pytest.approx(14.142, abs=1e-3)
+    ratio = baselines.laplace_distribution(epsilon=2).std / baselines.laplace_distribution(epsilon=2, grid=1).std
     # The two-sided geometric has less variance than Laplace rounded to the grid, by cosh(epsilon/2).
     rounded = 2 * sum(k * k * (math.exp(-2 * (k - 0.5)) - math.exp(-2 * (k + 0.5))) / 2 for k in range(1, 100))
-    assert rounded / baselines.laplace_law(epsilon=2, grid=1).std ** 2 == pytest.approx(math.cosh(1), rel=1e-9)
+    assert rounded / baselines.laplace_distribution(epsilon=2, grid=1).std ** 2 == pytest.approx(math.cosh(1), rel=1e-9)
     assert ratio > 1
     with pytest.raises(errors.InvalidParameter):
         baselines.laplace_scale(epsilon=0)

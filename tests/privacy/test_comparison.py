@@ -34,9 +34,9 @@ def test_gaussian_wins_where_a_person_fills_many_bins() -> None:
 
 
 @pytest.mark.parametrize(("epsilon", "ratio"), [(0.1, 20.7), (0.5, 25.3), (1, 27.1)])
-def test_in_a_gaussian_book_laplace_costs_many_times_as_much(epsilon: float, ratio: float) -> None:
+def test_of_a_budget_laplace_costs_many_times_as_much(epsilon: float, ratio: float) -> None:
     c = ln.compare(sensitivity=1, l1_sensitivity=1, epsilon=epsilon, delta=1e-6)
-    assert c["laplace"].book_cost / c["gaussian"].book_cost == pytest.approx(ratio, abs=0.05)
+    assert c["laplace"].budget_cost / c["gaussian"].budget_cost == pytest.approx(ratio, abs=0.05)
     assert f"{ratio} times as much" in c.verdict
 
 

@@ -156,7 +156,7 @@ def compare(
         return
     table = Table(title=f"Mechanisms at epsilon = {epsilon:g}, delta = {delta:g}")
     table.add_column("mechanism", style="bold")
-    for heading in ("std", "95 % of one bin", "95 % of all bins", "variance", "book mu²"):
+    for heading in ("std", "95 % of one bin", "95 % of all bins", "variance", "budget mu²"):
         table.add_column(heading, justify="right")
     console = Console()
     wide = console.width >= 110
@@ -169,7 +169,7 @@ def compare(
             f"± {row.half_width:.5g}",
             f"± {row.half_width_all:.5g}",
             f"{row.variance_ratio:.3g} x",
-            f"{row.book_cost:.4g}",
+            f"{row.budget_cost:.4g}",
             *([row.note] if wide else []),
         )
     console.print(table)

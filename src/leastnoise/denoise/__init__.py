@@ -65,3 +65,7 @@ __all__ = [
     "trend_filter",
     "trend_filter_path",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -63,9 +63,11 @@ def auto(
 ) -> Estimate:
     """Empirical Bayes, shrinkage and the raw values in the mixture of least estimated error.
 
-    `graph` says which values are near one another: what uses it is tried beside the rest, and taken where it helps.
-    `nonnegative` says that the truth is (counts are): it narrows the prior and clips what is left below zero, last.
-    effort="best" also tries thresholds and a prior without bounds, which seldom adds anything.
+    y: the noisy values. sigma: the standard deviation of their noise.
+    graph: which values are near one another; what uses it is tried beside the rest, and taken where it helps.
+    nonnegative: whether the truth is (counts are): it narrows the prior and clips what is left below zero, last.
+    effort: "cheap", or "best", which also tries thresholds and a prior without bounds; they seldom add anything.
+    mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> e = auto([0.3, -0.8, 1.1, 9.7, -0.2, 10.4, 0.5, 0.1], sigma=1.0, nonnegative=True)
     >>> e.values.round(1)
@@ -146,7 +148,13 @@ def aggregate(
     nonnegative: bool = False,
     mechanism: Mechanism = "gaussian",
 ) -> Estimate:
-    """The raw values and some estimates of them in the mixture of least unbiased risk; those without a risk sit out."""
+    """The raw values and some estimates of them in the mixture of least unbiased risk.
+
+    y: the noisy values. sigma: the standard deviation of their noise.
+    estimates: of these values, by name; those without a risk take no part.
+    favoured: the name of one that another must beat beyond chance.
+    nonnegative: clip the mixture at zero. mechanism: "gaussian" or "laplace", the distribution of the noise.
+    """
     array, level = given_on_host(y, sigma, mechanism)
     compared = {"raw": raw(array, level, mechanism)} | {name: e for name, e in estimates.items() if e.risk is not None}
     for name, e in compared.items():

@@ -50,7 +50,10 @@ def empirical_bayes(
 ) -> Estimate:
     """The posterior mean under the prior that the values themselves make most likely.
 
-    `support` is where the truth can be: "real", "nonnegative" or (low, high); `integers` says it is whole numbers.
+    y: the noisy values. sigma: the standard deviation of their noise.
+    support: where the truth can be: "real", "nonnegative" or (low, high).
+    integers: whether the truth is whole numbers.
+    mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> e = empirical_bayes([0.3, -0.8, 1.1, 9.7, -0.2, 10.4], sigma=1.0, support="nonnegative")
     >>> e.values.round(2)

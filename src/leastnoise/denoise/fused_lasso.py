@@ -64,8 +64,11 @@ def fused_lasso(
 ) -> Estimate:
     """Piecewise constant values: the mean of the fused lasso over several depth-first orders of the graph.
 
-    All orders share the penalty: a number, or the one for which their *mean* has the least unbiased risk. The seed
-    only chooses orders.
+    y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
+    graph: which values are near one another.
+    penalty: a number, or "sure": the one for which the *mean* over all orders has the least unbiased risk.
+    orders: how many are averaged. seed: chooses the orders.
+    mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> y = [0.3, -0.8, 0.1, -0.4, 10.2, 9.4, 9.5, 10.1]
     >>> fused_lasso(y, sigma=0.5, graph=Graph.path(8), penalty=2.0).values

@@ -43,7 +43,11 @@ def laplacian(
 ) -> Estimate:
     """Smooth values: each is drawn toward its neighbours with a strength that is given, or of least unbiased risk.
 
-    The seed chooses the probes with which the trace is estimated on graphs of more than 512 nodes that are no lattice.
+    y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
+    graph: which values are near one another.
+    penalty: a number from 0 to infinity, or "sure": the one of least unbiased risk.
+    seed: of the probes that estimate the trace, on graphs of more than 512 nodes that are no lattice.
+    mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> laplacian([0.0, 0.0, 3.0, 0.0, 0.0], sigma=1.0, graph=Graph.path(5), penalty=1.0).values.round(2)
     array([0.27, 0.55, 1.36, 0.55, 0.27])

@@ -29,6 +29,8 @@ from leastnoise.releases.estimate import Estimate
 def minimax_risk(*, bins: int, sigma: Number, p: Number, radius: Number) -> float:
     """The least worst-case squared error over an Lp ball, all bins together, up to a constant factor.
 
+    bins: how many values. sigma: the standard deviation of their noise. p, radius: of the ball ||f||_p <= radius.
+
     >>> minimax_risk(bins=100, sigma=1.0, p=1, radius=1.0)
     1.0
     >>> minimax_risk(bins=100, sigma=1.0, p=math.inf, radius=1.0)
@@ -47,6 +49,9 @@ def lp_ball(y: Any, sigma: Number, *, p: Number, radius: Number, mechanism: Mech
     """The rule that knows ||f||_p <= radius: linear shrinkage for p >= 2, a soft threshold for p < 2.
 
     The threshold is sigma sqrt(2 log(d sigma^p / B^p)): of d bins about (B/sigma)^p can stand above the noise.
+
+    y: the noisy values, an array of any library. sigma: the standard deviation of their noise.
+    p: above 0, also infinity. radius: B, a public bound. mechanism: "gaussian" or "laplace".
     """
     array, level, xp = given(y, sigma, mechanism)
     power, ball = _power(p), _radius(radius)
@@ -82,6 +87,8 @@ def lp_ball(y: Any, sigma: Number, *, p: Number, radius: Number, mechanism: Mech
 def bayes_risk(*, bins: int, sigma: Number, prior_std: Number) -> float:
     """Theorem 10: d w^2 sigma^2/(w^2 + sigma^2), the error of the posterior mean under f ~ N(0, w^2 I).
 
+    bins: d. sigma: the standard deviation of the noise. prior_std: w.
+
     >>> bayes_risk(bins=5, sigma=1.0, prior_std=1.0)
     2.5
     """
@@ -91,6 +98,8 @@ def bayes_risk(*, bins: int, sigma: Number, prior_std: Number) -> float:
 
 def james_stein_risk(*, bins: int, sigma: Number, prior_std: Number) -> float:
     """Theorem 11, corrected: d sigma^2 (1 - ((d-2)/d) sigma^2/(w^2 + sigma^2)) for the plain rule under N(0, w^2 I).
+
+    bins: d. sigma: the standard deviation of the noise. prior_std: w.
 
     >>> james_stein_risk(bins=5, sigma=1.0, prior_std=1.0)
     3.5

@@ -66,9 +66,14 @@ def neighbour_bayes(
 ) -> Estimate:
     """The posterior mean under a prior that depends on what the neighbours' values lead to expect.
 
-    `groups` is the number of knots below the tail (8, or 4 for departures, and 3 under Laplace noise; fewer where nodes
-    are few). support="nonnegative" says that the truth is; departures are then clipped at zero last. Under Laplace
-    noise `risk` is that before clipping, which only helps.
+    y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
+    graph: which values are near one another.
+    hops: how far a neighbour may be; None lets a regression on rings of neighbours decide.
+    prior: of the "values" themselves, or of their "departures" from what is expected, better for smooth truths.
+    groups: knots below the tail (8, or 4 for departures, and 3 under Laplace noise; fewer where nodes are few).
+    support: "real", or "nonnegative"; departures are then clipped at zero last. Under Laplace noise `risk` is that
+        before clipping, which only helps.
+    mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> y = [0.3, -0.8, 1.1, 9.7, 10.2, 10.4, 9.5, 0.1]
     >>> neighbour_bayes(y, sigma=1.0, graph=Graph.path(8)).values.round(1)

@@ -33,7 +33,12 @@ _VALUES_AT_ONCE = 128
 def gaussian_prior(
     y: Any, sigma: Number, *, prior_std: Number, centre: Any = 0.0, mechanism: Mechanism = "gaussian"
 ) -> Estimate:
-    """The posterior mean under f ~ N(centre, prior_std^2 I), in closed form; its Bayes risk is a parameter.
+    """The posterior mean under f ~ N(centre, prior_std^2 I), in closed form; its Bayes risk is among `parameters`.
+
+    y: the noisy values, an array of any library. sigma: the standard deviation of their noise.
+    prior_std: how far the truth lies from the centre, as a standard deviation.
+    centre: a number, or an array of the shape of y.
+    mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     Under Laplace noise this is the best linear rule, with the same Bayes risk; the posterior mean itself comes from
     `posterior_mean`.
@@ -79,18 +84,26 @@ def posterior_mean(
     seed: int = 0,
     mechanism: Mechanism = "gaussian",
 ) -> Estimate:
-    """The posterior mean under any prior: a log-density (up to a constant) or samples of f, one a row.
+    """The posterior mean under any prior: a log-density (up to a constant) or samples of f.
 
-    `separable` log-densities take an array of values of one bin and return as many numbers; their `support` may be
-    given. Others take the whole vector and return one number; `start` (default y) must lie inside their support, and
-    `chains`, `draws` and `seed` say how they are sampled. A run that has not converged is refused.
+    y: the noisy values. sigma: the standard deviation of their noise. mechanism: "gaussian" or "laplace".
+    log_density: the logarithm of the prior's density. samples: rows drawn from the prior, instead of it.
+    separable: whether bins are independent. Then log_density takes an array of values of one bin and returns as many
+        numbers; else it takes the whole vector and returns one number.
+    support: (low, high), outside of which a separable density is zero.
+    start: a point inside the support of a density that is not separable (default y).
+    chains, draws, seed: how that density is sampled. A run that has not converged is refused.
 
     >>> round(float(posterior_mean([1.0], 1.0, log_density=lambda f: -abs(f)).values[0]), 4)
     0.5032
     """
     y, sigma = given_on_host(y, sigma, mechanism)
     if (log_density is None) == (samples is None):
-        raise errors.MissingParameter("Give the prior once: log_density=... or samples=..., one of the two.")
+        raise errors.MissingParameter(
+            "Give the prior once: its log-density, or samples of it.",
+            parameter="log_density",
+            example=[{"log_density": ...}, {"samples": ...}],
+        )
     if samples is not None:
         values, variance, facts = _weighted(y, sigma, samples, mechanism)
     elif separable:
@@ -175,8 +188,10 @@ def _refined(
         if not todo.size:
             return moments[0], moments[1]
     raise errors.NotProved(
-        "The quadrature does not settle: the prior is far from y, or narrower than the noise by far. Say where it "
-        "lives with support=(low, high)."
+        "The quadrature does not settle: the prior is far from y, or narrower than the noise by far. Give the support "
+        "of the prior.",
+        parameter="support",
+        example={"support": (0, 100)},
     )
 
 

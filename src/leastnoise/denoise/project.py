@@ -38,7 +38,10 @@ def project(
 ) -> Estimate:
     """The nearest point of a set that is known to hold the truth.
 
-    `radius` belongs to the balls "l1", "l2", "linf"; `total` to "simplex" and "total".
+    y: the noisy values, an array of any library. sigma: the standard deviation of their noise.
+    onto: the set: "nonnegative", a ball "l1", "l2" or "linf", the "simplex" (non-negative, of known sum), or "total".
+    radius: of a ball. total: the sum, for "simplex" and "total".
+    mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> project([3.0, -1.0, 0.5], sigma=1.0, onto="nonnegative").values
     array([3. , 0. , 0.5])
@@ -78,6 +81,11 @@ def consistent(
         h = y - V A' (A V A')^-1 (A y - totals),   V = diag(variances), relative to sigma^2
 
     A hierarchy is a row for every parent: +1 for it, -1 for each of its children, total 0.
+
+    y: the noisy values, a vector. sigma: the standard deviation of their noise.
+    matrix: A, a row for each known sum; dense or sparse. totals: what each row adds up to.
+    variances: of the values, relative to sigma^2: a number, or one for each.
+    mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> consistent([10.0, 4.0, 3.0], sigma=1.0, matrix=[[1, -1, -1]]).values
     array([9., 5., 4.])
@@ -124,6 +132,10 @@ def consistent(
 @renamed_arguments(noise="mechanism")
 def isotonic(y: Any, sigma: Number, *, increasing: bool = True, mechanism: Mechanism = "gaussian") -> Estimate:
     """The nearest monotone sequence, by pooling adjacent violators; its degrees of freedom are its levels.
+
+    y: the noisy values, a sequence. sigma: the standard deviation of their noise.
+    increasing: whether the truth rises along the sequence, or falls.
+    mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> isotonic([1.0, 3.0, 2.0, 5.0], sigma=1.0).values
     array([1. , 2.5, 2.5, 5. ])
@@ -224,7 +236,9 @@ def _size(onto: str, radius: Number | None, total: Number | None) -> float | Non
         return None
     name, value = ("total", total) if onto in _TOTALS else ("radius", radius)
     if value is None:
-        raise errors.MissingParameter(f'onto="{onto}" needs {name}: say project(..., onto="{onto}", {name}=100).')
+        raise errors.MissingParameter(
+            f'The set "{onto}" needs its {name}.', parameter=name, example={"onto": onto, name: 100}
+        )
     if onto == "total":
         if not math.isfinite(value):
             raise errors.InvalidParameter("total must be finite.")

@@ -57,6 +57,10 @@ def monte_carlo_divergence(
 ) -> Divergence:
     """div h(y) for any estimator that can be called again, to the standard error that comes with it.
 
+    estimator: from values to estimates, arrays of one shape. y: the noisy values. sigma: their noise.
+    mechanism: "gaussian" or "laplace". draws: how many are averaged. step: of the difference quotient, in sigmas.
+    seed: of the draws.
+
     Gaussian: E_r r'(h(y + t r) - h(y - t r))/(2 t) over random signs r, with t = step sigma.
     Laplace: every draw moves one random coordinate by n' ~ Laplace(b) first, as the identity asks.
     """

@@ -41,7 +41,11 @@ def james_stein(
 ) -> Estimate:
     """Shrink all values by one factor that the values choose themselves.
 
-    `toward` is a public centre: a number, an array of the shape of y, or "mean" for the mean of y itself.
+    y: the noisy values, an array of any library. sigma: the standard deviation of their noise.
+    toward: a public centre: a number, an array of the shape of y, or "mean" for the mean of y itself.
+    positive_part: never shrink past the centre, which is never worse.
+    mechanism: "gaussian" or "laplace", the distribution of the noise.
+
     Three bins are needed (four toward the mean); below that no such rule improves on y everywhere (Stein 1956).
 
     >>> james_stein([3.0, -1.0, 2.0, 0.0, 1.0], sigma=1.0).values
@@ -56,7 +60,7 @@ def james_stein(
     if d <= lost:
         raise errors.InvalidParameter(
             f"James-Stein needs {lost + 1} bins or more{' toward the mean' if to_mean else ''}; there are {d}. With "
-            "fewer no rule improves on the raw values for every truth. Keep them, or say gaussian_prior(prior_std=...)."
+            "fewer no rule improves on the raw values for every truth. Keep them, or state a prior: gaussian_prior."
         )
     centre = xp.mean(y) if to_mean else companion("toward", toward, y, xp)
     centred = y if isinstance(centre, float) and centre == 0.0 else y - centre

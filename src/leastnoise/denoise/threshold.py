@@ -35,6 +35,10 @@ def soft_threshold(
 ) -> Estimate:
     """Move every value toward zero by a threshold: universal, chosen by unbiased risk ("sure"), or given.
 
+    y: the noisy values, an array of any library. sigma: the standard deviation of their noise.
+    threshold: a number, "universal" (sigma sqrt(2 log d)), or "sure", of least unbiased risk.
+    mechanism: "gaussian" or "laplace", the distribution of the noise.
+
     >>> soft_threshold([5.0, -0.5, 1.0], sigma=1.0, threshold=2.0).values
     array([3., 0., 0.])
     """
@@ -66,14 +70,20 @@ def hard_threshold(
 ) -> Estimate:
     """Set values within a threshold of zero to zero and keep the others.
 
+    y: the noisy values, an array of any library. sigma: the standard deviation of their noise.
+    threshold: a number, or "universal", sigma sqrt(2 log d). mechanism: "gaussian" or "laplace".
+
     >>> hard_threshold([5.0, -0.5, 1.0], sigma=1.0, threshold=2.0).values
     array([5., 0., 0.])
     """
     y, sigma, xp = given(y, sigma, mechanism)
     if threshold == "sure":
         raise errors.InvalidParameter(
-            'threshold="sure" needs an unbiased risk, which the hard threshold does not have: it jumps. '
-            'Say soft_threshold(threshold="sure"), or give a number here.'
+            'The threshold "sure" needs an unbiased risk, which a hard threshold does not have: it jumps. '
+            "Take soft_threshold, or give a number.",
+            parameter="threshold",
+            value=threshold,
+            example={"threshold": "universal"},
         )
     t = _chosen(y, sigma, threshold, mechanism, xp)
     values = xp.where(xp.abs(y) > t, y, xp.zeros_like(y))

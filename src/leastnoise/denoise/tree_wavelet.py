@@ -49,9 +49,13 @@ def tree_wavelet(
 ) -> Estimate:
     """Threshold the wavelet coefficients of a spanning tree, or average that over several `trees`.
 
-    The literature's threshold is sigma sqrt(2 log n) ("universal"); "sure" takes the one of least unbiased risk. Hard
-    thresholds keep what they do not set to zero, and have no risk. The seed only chooses trees; a path, or any graph
-    without cycles, has but one.
+    y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
+    graph: which values are near one another.
+    tree: "uniform" (a random spanning tree), "dfs" (by depth-first search) or "minimum" (of least weight).
+    threshold: a number, "universal" (sigma sqrt(2 log n), the literature's), or "sure", of least unbiased risk.
+    hard: keep what is not set to zero as it is. Such an estimate has no risk.
+    trees: how many are averaged; a graph without cycles has but one. seed: chooses the trees.
+    mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> y = [0.3, -0.8, 0.1, -0.4, 9.2, 10.4, 9.5, 10.1]
     >>> tree_wavelet(y, sigma=0.5, graph=Graph.path(8)).values.round(1)
@@ -62,8 +66,10 @@ def tree_wavelet(
     count = 1 if is_forest(graph) else validation.whole("trees", trees)
     if hard and threshold == "sure":
         raise errors.InvalidParameter(
-            'threshold="sure" needs an unbiased risk, which the hard threshold does not have: it jumps. '
-            "Leave out hard=True, or give a number."
+            'The threshold "sure" needs an unbiased risk, which a hard threshold does not have: it jumps.',
+            parameter="hard",
+            value=hard,
+            example=[{"hard": False}, {"threshold": "universal"}],
         )
     flat = array.ravel()
     total, free, used = np.zeros(flat.size), 0.0, 0.0

@@ -57,8 +57,12 @@ def trend_filter(
 ) -> Estimate:
     """Trend filtering with a given penalty, or the one of several (or of a whole path, "sure") with the least risk.
 
-    y has one value for each node, in any shape: it is flattened as NumPy does. `tolerance` is the relative duality gap
-    at which orders 1 and 2 stop; order 0 is exact whatever it is.
+    y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
+    graph: which values are near one another.
+    order: 0 for piecewise constant values, 1 for piecewise linear, 2 for piecewise quadratic ones.
+    penalty: a number, several to choose from, or "sure", by unbiased risk along a path.
+    tolerance: the relative duality gap at which orders 1 and 2 stop; order 0 is exact whatever it is.
+    mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> e = trend_filter([0.1, -0.2, 0.1, 5.2, 4.9, 4.9], sigma=0.2, graph=Graph.path(6), penalty=0.3)
     >>> e.values
@@ -81,7 +85,10 @@ def trend_filter(
         raise errors.NotProved(
             f"after {made.iterations:,} iterations the trend filter of order {order} at penalty {made.penalty:.4g} may "
             f"still be {made.gap:.1e} above the least objective, as a part of it, and {problem.tolerance:.1e} was "
-            f"asked for. Say tolerance={2 * made.gap:.0e} to accept that, or order=0, which is exact."
+            "asked for. Accept that by a larger tolerance, or take order 0, which is exact.",
+            parameter="tolerance",
+            value=problem.tolerance,
+            example=[{"tolerance": float(f"{2 * made.gap:.0e}")}, {"order": 0}],
         )
     moved = float(((array.ravel() - made.values) ** 2).sum())
 
@@ -112,7 +119,11 @@ def trend_filter_path(
     tolerance: Number = 1e-6,
     mechanism: Mechanism = "gaussian",
 ) -> TrendPath:
-    """Trend filters along a path of penalties, the risk of each, and which is least: what "sure" chooses from."""
+    """Trend filters along a path of penalties, the risk of each, and which is least: what "sure" chooses from.
+
+    y, sigma, graph, order, tolerance, mechanism: as for `trend_filter`.
+    penalties: numbers, or "sure": from what leaves only constants down past the least risk.
+    """
     array, level = given_on_host(y, sigma, mechanism)
     problem = Problem(array.ravel(), level, graph, order, validation.number("tolerance", tolerance), mechanism)
     return problem.path(penalties)

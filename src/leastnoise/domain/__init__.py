@@ -5,17 +5,26 @@ between positions 0, 1, ... and keys; the product counts like an odometer, the l
 Positions are Python integers, so a domain may have as many as 2^64 bins, far more than memory holds.
 """
 
-from leastnoise.domain.axes import LARGEST, Axis, Edges, IntegerRange, Keys, Listed, OrNull, Steps, is_text
-from leastnoise.domain.lattice import Cells, Lattice, pack_cell, unpack_cell
-from leastnoise.domain.product import DENSE, Domain, axis, counts_up, entries, listed, product
+from leastnoise.domain.axes import LARGEST as LARGEST
+from leastnoise.domain.axes import Axis, Edges, IntegerRange, Keys, Listed, OrNull, Steps
+from leastnoise.domain.axes import is_text as is_text
+from leastnoise.domain.lattice import Cells, Lattice
+from leastnoise.domain.lattice import pack_cell as pack_cell
+from leastnoise.domain.lattice import unpack_cell as unpack_cell
+from leastnoise.domain.product import DENSE as DENSE
+from leastnoise.domain.product import Domain
+from leastnoise.domain.product import axis as axis
+from leastnoise.domain.product import counts_up as counts_up
+from leastnoise.domain.product import entries as entries
+from leastnoise.domain.product import listed as listed
+from leastnoise.domain.product import product as product
 from leastnoise.domain.times import Days, Hours
 
+# What is imported under its own name (`X as X`) is for the package itself, and not part of the public face.
 __all__ = [
-    "DENSE", "LARGEST", "Axis", "Cells", "Days", "Domain", "Edges", "Hours", "IntegerRange", "Keys", "Lattice",
-    "Listed", "OrNull", "Steps", "axis", "counts_up", "entries", "is_text", "listed", "pack_cell", "product",
-    "unpack_cell",
+    "Axis", "Cells", "Days", "Domain", "Edges", "Hours", "IntegerRange", "Keys", "Lattice", "Listed", "OrNull", "Steps",
 ]  # fmt: skip
 
 
 def __dir__() -> list[str]:
-    return [name for name in __all__ if name[0].isupper() and not name.isupper()]
+    return __all__

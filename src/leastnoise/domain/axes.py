@@ -32,7 +32,10 @@ class Axis(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Explicit keys, all of one kind: integers, strings, booleans or dates."""
+    """Explicit keys, all of one kind: integers, strings, booleans or dates.
+
+    values: the keys in order, each once.
+    """
 
     values: tuple[Hashable, ...]
     _positions: dict[Hashable, int] = field(init=False, repr=False, compare=False)
@@ -74,7 +77,10 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Keys that a release found and published, one or several columns each; not a product, and perhaps none at all."""
+    """Keys that a release found and published; not a product, and perhaps none at all.
+
+    columns: whose values make a key. values: the keys, tuples where there are several columns.
+    """
 
     columns: tuple[str, ...]
     values: tuple[Any, ...]
@@ -92,7 +98,10 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class IntegerRange:
-    """start, start + step, ... below stop, as `range` counts."""
+    """Whole numbers as `range` counts them.
+
+    start: the first. stop: all are below it. step: from one to the next, at least 1.
+    """
 
     start: int
     stop: int
@@ -122,7 +131,10 @@ class IntegerRange:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Bins between successive edges, each with its left end, the last with both ends (as numpy.histogram)."""
+    """Bins between successive edges, each with its left end, the last with both ends (as numpy.histogram).
+
+    edges: two or more increasing finite numbers.
+    """
 
     edges: tuple[float, ...]
 
@@ -152,8 +164,10 @@ class Edges:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """`bins` equal bins of [low, high]; what lies outside counts in the nearest, so nothing is lost
-    (quantiles)."""
+    """Equal bins of [low, high]; what lies outside counts in the nearest, so nothing is lost (quantiles).
+
+    low, high: the ends. bins: how many.
+    """
 
     low: float
     high: float
@@ -186,7 +200,10 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class OrNull:
-    """An axis with one more bin at its end, for rows whose key is null."""
+    """An axis with one more bin at its end, for rows whose key is null.
+
+    axis: the axis without it.
+    """
 
     axis: Axis
 

@@ -15,6 +15,8 @@ class Lattice:
 
     The cell of (x, y) is (floor(x / step), floor(y / step)), each between -2^30 and 2^30, packed as
     (row + 2^30) * 2^31 + (column + 2^30).
+
+    x, y: the two columns. step: the side of a cell, in their units.
     """
 
     x: str
@@ -35,7 +37,7 @@ class Lattice:
         return (column + 0.5) * self.step, (row + 0.5) * self.step
 
     def box(self, *, x: tuple[float, float], y: tuple[float, float]) -> Cells:
-        """The cells that meet the rectangle, as a domain."""
+        """The cells that meet the rectangle x by y, each (low, high), as an axis."""
         if not (x[0] < x[1] and y[0] < y[1]):
             raise BadDomain(f"the rectangle {x} by {y} is empty. Say (low, high) with low < high.")
         columns = math.floor(x[0] / self.step), math.ceil(x[1] / self.step)

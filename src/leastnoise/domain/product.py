@@ -24,7 +24,10 @@ DENSE = 2**26  # a vector of this many integers is half a gigabyte; larger domai
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A product of axes, each named by its column; no axis at all is a domain of one bin."""
+    """A product of axes; no axis at all is a domain of one bin.
+
+    names: the column of each axis. axes: the axes, the last turning fastest.
+    """
 
     names: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()
@@ -32,7 +35,9 @@ class Domain:
     def __post_init__(self) -> None:
         if self.size > LARGEST:
             raise BadDomain(
-                f"the domain has {self.size:.3g} bins, and an index holds 2^64. Use fewer, coarser keys, or keys=None."
+                f"the domain has {self.size:.3g} bins, and an index holds 2^64. Use fewer, coarser keys, or no keys "
+                "(None), so that only bins which many people fill are published.",
+                parameter="keys",
             )
 
     @property
@@ -111,8 +116,9 @@ def entries(names: Sequence[str], keys: object) -> list[object]:
         parts = list(keys)
     else:
         raise BadDomain(
-            f"a histogram by {len(names)} columns needs keys for each: "
-            f"keys={{{', '.join(f'{name!r}: ...' for name in names)}}}."
+            f"a histogram by {len(names)} columns needs keys for each.",
+            parameter="keys",
+            example={"keys": dict.fromkeys(names, ...)},
         )
     return [tuple(part) if isinstance(part, Iterator) else part for part in parts]
 

@@ -11,7 +11,10 @@ from leastnoise.errors import BadDomain
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """The days start, ..., the day before stop."""
+    """Days in a row.
+
+    start: the first, a date or its ISO text. stop: the day after the last.
+    """
 
     start: date
     stop: date
@@ -42,8 +45,10 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """The hours start, ..., the hour before stop, in UTC or in the table's own clock (times without a
-    zone)."""
+    """Hours in a row, in UTC or in the table's own clock (times without a zone).
+
+    start: the beginning of the first, a datetime or its ISO text. stop: the end of the last.
+    """
 
     start: datetime
     stop: datetime

@@ -3,3 +3,7 @@
 from leastnoise.graphs.graph import Graph
 
 __all__ = ["Graph"]
+
+
+def __dir__() -> list[str]:
+    return __all__

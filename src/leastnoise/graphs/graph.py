@@ -56,7 +56,12 @@ class Graph:
     @classmethod
     def from_edges(cls, size: int, edges: Any, *, weights: Any = None, coordinates: Any = None) -> Graph:
         """A graph from pairs of nodes in any order. Loops are dropped and parallel edges become one (their weights
-        add), with a warning."""
+        add), with a warning.
+
+        size: how many nodes. edges: pairs (u, v) of node numbers, 0 ... size - 1.
+        weights: one above zero for each edge; without, all are 1.
+        coordinates: size by 2, longitude and latitude or x and y of each node.
+        """
         pairs = _pairs(size, edges)
         heavy = _weights(weights, len(pairs))
         where_nodes_are = _places(coordinates, size)
@@ -83,14 +88,17 @@ class Graph:
     ) -> Graph:
         """A NetworkX graph of any kind, its nodes numbered in its own order; directions are forgotten.
 
-        `weight` names an attribute of the edges, `coordinates` two of the nodes (("x", "y") in OSMnx).
+        graph: of NetworkX. weight: the attribute of the edges that is their weight.
+        coordinates: two attributes of the nodes (("x", "y") in OSMnx).
         """
         number = {node: i for i, node in enumerate(graph.nodes)}
         ends = [(number[u], number[v]) for u, v in graph.edges()]
-        heavy = None if weight is None else [_told(told, weight, "edge") for _, _, told in graph.edges(data=True)]
+        heavy = (
+            None if weight is None else [_attribute(facts, weight, "edge") for _, _, facts in graph.edges(data=True)]
+        )
         points = None
         if coordinates is not None:
-            points = [[_told(told, name, "node") for name in coordinates] for _, told in graph.nodes(data=True)]
+            points = [[_attribute(facts, name, "node") for name in coordinates] for _, facts in graph.nodes(data=True)]
         return cls.from_edges(len(number), ends, weights=heavy, coordinates=points)
 
     @classmethod
@@ -106,8 +114,11 @@ class Graph:
     ) -> Graph:
         """A file of nodes and a file of edges between them: from the columns id, and u and v, unless named otherwise.
 
-        Node i is the i-th row, whatever its name (a whole number or a string). Longitude and latitude are read from
-        the columns lon and lat where the file has both, or from those that `coordinates` names.
+        Node i is the i-th row, whatever its name (a whole number or a string).
+
+        nodes, edges: paths of Parquet files. node: the column of the nodes' names. ends: the columns of an edge's ends.
+        weight: the column of the edges' weights, if any.
+        coordinates: the columns of longitude and latitude; without, lon and lat where the file has both.
         """
         names, points = files.read_nodes(nodes, node, coordinates)
         pairs, heavy = files.read_edges(edges, ends, weight, names)
@@ -117,7 +128,8 @@ class Graph:
     def nearest_neighbours(cls, points: Any, k: int, *, on: Literal["earth", "plane"] = "earth") -> Graph:
         """Each point joined to the k nearest others, and to those that count it among theirs.
 
-        Points are degrees of longitude and latitude (n by 2), or lie in a plane or space (n by anything).
+        points: degrees of longitude and latitude (n by 2), or points of a plane or space (n by anything).
+        k: how many neighbours. on: "earth" for degrees, "plane" for the others.
         """
         from scipy.spatial import cKDTree
 
@@ -139,18 +151,21 @@ class Graph:
 
     @classmethod
     def path(cls, size: int) -> Graph:
-        """0 - 1 - 2 - ...: bins in a row."""
+        """0 - 1 - 2 - ...: `size` bins in a row."""
         return cls.grid((size,))
 
     @classmethod
     def cycle(cls, size: int) -> Graph:
-        """A path whose ends meet: hours of the day, directions of the wind."""
+        """A path of `size` bins whose ends meet: hours of the day, directions of the wind."""
         return cls.grid((size,), periodic=True)
 
     @classmethod
     def grid(cls, shape: tuple[int, ...], *, periodic: bool = False) -> Graph:
         """Bins of a lattice, numbered as NumPy flattens an array of that shape; each is joined to the next along
-        every axis."""
+        every axis.
+
+        shape: how many bins along each axis. periodic: whether the last is joined to the first.
+        """
         if not len(shape) or not all(isinstance(length, (int, np.integer)) and length >= 1 for length in shape):
             raise errors.BadDomain(
                 f"a grid needs whole numbers of bins above zero along its axes. Got {shape!r} instead."
@@ -219,10 +234,16 @@ class Graph:
         return csr_array(diags_array(pull.sum(axis=1)) - pull)
 
     def nearest(self, points: Any, *, within: float) -> NDArray[np.int64]:
-        """The number of the node nearest to each point (n by 2, longitude and latitude), -1 where none is within so
-        many metres. Ten million points are looked up in chunks."""
+        """The number of the node nearest to each point, -1 where none is near. Ten million points go in chunks.
+
+        points: n by 2, longitude and latitude. within: how many metres away a node may be.
+        """
         if self.coordinates is None:
-            raise errors.MissingParameter("this graph does not know where its nodes are. Make it with coordinates=...")
+            raise errors.MissingParameter(
+                "this graph does not know where its nodes are. Make it with the coordinates of its nodes.",
+                parameter="coordinates",
+                example={"coordinates": ...},
+            )
         reach = validation.number("within", within)
         where = np.asarray(points)
         if where.ndim != 2 or where.shape[1] != 2 or where.dtype.kind not in "iuf":
@@ -234,8 +255,8 @@ class Graph:
 
     def __repr__(self) -> str:
         parts = int(self.components.max()) + 1 if self.size else 0
-        told = "connected" if parts == 1 else f"in {parts:,} components"
-        return f"<Graph of {self.size:,} nodes and {len(self.edges):,} edges, {told}>"
+        shape = "connected" if parts == 1 else f"in {parts:,} components"
+        return f"<Graph of {self.size:,} nodes and {len(self.edges):,} edges, {shape}>"
 
 
 def _fits(size: int) -> None:
@@ -301,7 +322,7 @@ def _places(coordinates: Any, size: int) -> Floats | None:
     return where
 
 
-def _told(attributes: dict[str, Any], name: str, what: str) -> Any:
+def _attribute(attributes: dict[str, Any], name: str, what: str) -> Any:
     if name not in attributes:
         raise errors.UnknownColumn(f'not every {what} of the graph has an attribute "{name}".')
     return attributes[name]

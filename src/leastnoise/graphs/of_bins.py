@@ -40,7 +40,7 @@ def shape(domain: Domain | None) -> tuple[int, ...]:
     """How many bins along every axis, a lattice having two."""
     if domain is None or not domain.axes:
         raise errors.MissingParameter(
-            "these bins do not say how they lie in a grid. Give a file of edges, or graph=Graph.grid(shape) in Python."
+            "these bins do not say how they lie in a grid. Give a file of edges, or make a Graph.grid in Python."
         )
     lengths: list[int] = []
     for axis in domain.axes:

@@ -13,11 +13,31 @@ from flint import arb
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.renamed import refuse_names
 from leastnoise._support.validation import Number
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.distributions import Laplace
 
 LEAST_RENYI_EPSILON = 1e-100
+
+__all__ = [
+    "classical_sigma",
+    "exact_zero_epsilon_sigma",
+    "laplace_distribution",
+    "laplace_scale",
+    "lower_bound_delta",
+    "lower_bound_sigma",
+    "renyi_sigma",
+    "zcdp_sigma",
+    "zero_epsilon_sigma",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+__getattr__ = refuse_names(__name__, {"laplace_law": "laplace_distribution"})
 
 
 def classical_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0, extrapolate: bool = False) -> float:
@@ -29,12 +49,17 @@ def classical_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0
     epsilon, delta, sensitivity = _three(epsilon, delta, sensitivity)
     if epsilon == 0:
         raise errors.InvalidParameter(
-            "The classical formula divides by epsilon, so there is none at epsilon = 0. Use ln.sigma(epsilon=0, ...)."
+            "The classical formula divides by epsilon, so there is none at epsilon = 0. Use ln.sigma, which has one.",
+            parameter="epsilon",
+            value=epsilon,
         )
     if epsilon >= 1 and not extrapolate:
         raise errors.InvalidParameter(
             f"The classical formula is a theorem for epsilon < 1 only; at epsilon = {epsilon:g} it may promise what "
-            "it does not keep. Use ln.sigma, which is exact for every epsilon, or extrapolate=True for a plot."
+            "it does not keep. Use ln.sigma, which is exact for every epsilon; or extrapolate, for a plot.",
+            parameter="epsilon",
+            value=epsilon,
+            example={"extrapolate": True},
         )
     return sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
 
@@ -77,7 +102,9 @@ def zcdp_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0) -> 
     """
     epsilon, delta, sensitivity = _three(epsilon, delta, sensitivity)
     if epsilon == 0:
-        raise errors.InvalidParameter("The zCDP route has no answer at epsilon = 0. Use ln.sigma(epsilon=0, ...).")
+        raise errors.InvalidParameter(
+            "The zCDP route has no answer at epsilon = 0. Use ln.sigma, which has.", parameter="epsilon", value=epsilon
+        )
     tail = math.log(1 / delta)
     root = epsilon / (math.sqrt(tail + epsilon) + math.sqrt(tail))  # sqrt(rho), without cancellation
     return sensitivity / (math.sqrt(2) * root)
@@ -114,8 +141,8 @@ def laplace_scale(*, epsilon: Number, l1_sensitivity: Number = 1.0) -> float:
     return scale
 
 
-def laplace_law(*, epsilon: Number, l1_sensitivity: Number = 1.0, grid: float = 0.0) -> Laplace:
-    """The law of Laplace noise, or of its discrete form on a grid, at this epsilon."""
+def laplace_distribution(*, epsilon: Number, l1_sensitivity: Number = 1.0, grid: float = 0.0) -> Laplace:
+    """The distribution of Laplace noise, or of its discrete form on a grid, at this epsilon."""
     return Laplace(scale=laplace_scale(epsilon=epsilon, l1_sensitivity=l1_sensitivity), grid=grid)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.privacy import baselines, calibration
 from leastnoise.privacy.distributions import Distribution, Gaussian, Laplace
@@ -34,8 +35,9 @@ class Row:
     half_width: float
     half_width_all: float
     variance_ratio: float
-    book_cost: float
+    budget_cost: float  # mu^2
     note: str
+    book_cost = RenamedAttribute("budget_cost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +70,10 @@ class Comparison:
         raise AttributeError(f"a Comparison has no {name!r}{hint}")
 
     def __str__(self) -> str:
-        head = f"{'mechanism':<12}{'std':>11}{'95 % of one':>13}{'95 % of all':>13}{'variance':>10}{'book mu^2':>11}"
+        head = f"{'mechanism':<12}{'std':>11}{'95 % of one':>13}{'95 % of all':>13}{'variance':>10}{'budget mu^2':>13}"
         lines = [
             f"{r.mechanism:<12}{r.std:>11.5g}{r.half_width:>13.5g}{r.half_width_all:>13.5g}"
-            f"{r.variance_ratio:>9.3g}x{r.book_cost:>11.4g}"
+            f"{r.variance_ratio:>9.3g}x{r.budget_cost:>13.4g}"
             for r in self.rows
         ]
         return "\n".join([head, *lines, "", self.verdict])
@@ -88,10 +90,13 @@ def compare(
     bins: int = 1,
 ) -> Comparison:
     """Every mechanism at this (epsilon, delta): standard deviation, half-widths, variance over the least, and
-    what it would cost (mu^2) in a book that is kept in Gaussian terms.
+    what it would cost of a budget (mu^2).
 
-    Give a query, or its L2 `sensitivity` and, where it is known, its `l1_sensitivity`. Without the latter
-    Laplace is shown with what is always true, L1 <= sqrt(bins) L2.
+    query: what is to be released; or give the numbers below instead.
+    sensitivity: how far one person can move the answer, in L2.
+    l1_sensitivity: the same in L1; without it Laplace is shown with what is always true, L1 <= sqrt(bins) L2.
+    epsilon, delta: the promise that all mechanisms keep.
+    bins: how many numbers are published.
 
     >>> compare(sensitivity=5**0.5, l1_sensitivity=5, epsilon=0.5, delta=1e-6, bins=4000).best.mechanism
     'laplace'
@@ -101,7 +106,8 @@ def compare(
     if query is not None:
         if sensitivity is not None or l1_sensitivity is not None:
             raise errors.InvalidParameter(
-                "The query knows its own sensitivity. Give compare(query, ...) or sensitivity=, not both."
+                "The query knows its own sensitivity. Give the query, or a sensitivity, not both.",
+                parameter="sensitivity",
             )
         if query.size is None:
             raise errors.InvalidParameter(
@@ -111,7 +117,9 @@ def compare(
         sensitivity, l1_sensitivity, bins = query.sensitivity.l2, query.sensitivity.l1, query.size
     if sensitivity is None:
         raise errors.MissingParameter(
-            "compare needs to know how far one person can move the answer. Say sensitivity=1, or give a query."
+            "compare needs to know how far one person can move the answer. Give a query, or its sensitivity.",
+            parameter="sensitivity",
+            example={"sensitivity": 1},
         )
     l2 = validation.number("sensitivity", sensitivity)
     bins = validation.whole("bins", bins)
@@ -130,8 +138,8 @@ def compare(
 
 def _rows(l2: float, l1: float, epsilon: float, delta: float, bins: int) -> list[Row]:
     def gaussian(name: str, sigma: float, note: str) -> Row:
-        book = GaussianDP.of(sigma=sigma, sensitivity=l2).mu ** 2
-        return _row(name, Gaussian(sigma), bins, book, note)
+        cost = GaussianDP.of(sigma=sigma, sensitivity=l2).mu ** 2
+        return _row(name, Gaussian(sigma), bins, cost, note)
 
     rows = [gaussian("gaussian", calibration.sigma(epsilon=epsilon, delta=delta, sensitivity=l2), "analytic, exact")]
     if epsilon == 0:
@@ -151,9 +159,9 @@ def _rows(l2: float, l1: float, epsilon: float, delta: float, bins: int) -> list
     ]
 
 
-def _row(name: str, distribution: Distribution, bins: int, book: float, note: str) -> Row:
+def _row(name: str, distribution: Distribution, bins: int, cost: float, note: str) -> Row:
     return Row(
-        name, distribution.std, distribution.half_width(0.95), distribution.half_width(0.95, bins), 1.0, book, note
+        name, distribution.std, distribution.half_width(0.95), distribution.half_width(0.95, bins), 1.0, cost, note
     )
 
 
@@ -171,9 +179,9 @@ def _verdict(l2: float, l1: float, known: bool, epsilon: float, delta: float, bi
     if ratio < crossover:
         return (
             f"Use Laplace noise for one release alone: {facts}. For several releases from one budget use Gaussian: "
-            f"in a Gaussian book Laplace costs {_book_ratio(epsilon, delta):.3g} times as much."
+            f"there Laplace costs {_budget_ratio(epsilon, delta):.3g} times as much."
         )
-    return f"Use Gaussian noise: {facts}. In a book of several releases it is the cheaper one too."
+    return f"Use Gaussian noise: {facts}. For several releases from one budget it is the cheaper one too."
 
 
 def _worst_bin(rows: list[Row], bins: int) -> str:
@@ -188,7 +196,7 @@ def _worst_bin(rows: list[Row], bins: int) -> str:
     )
 
 
-def _book_ratio(epsilon: float, delta: float) -> float:
+def _budget_ratio(epsilon: float, delta: float) -> float:
     """mu^2 of epsilon-DP over mu^2 of the Gaussian that gives the same (epsilon, delta)."""
     gaussian = 1 / calibration.sigma(epsilon=epsilon, delta=delta)
     return (PureDP(epsilon).to_gaussian().mu / gaussian) ** 2

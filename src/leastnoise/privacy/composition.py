@@ -20,6 +20,9 @@ def compose(*guarantees: Guarantee, delta: Number | None = None) -> Guarantee:
     """The guarantee of everything together: GaussianDP where all parts are, otherwise the best valid ApproxDP
     at this total delta (PureDP where all parts are pure and no delta is given).
 
+    guarantees: what is added up, each PureDP, ApproxDP or GaussianDP, all with the same neighbours.
+    delta: of the total; needed where Gaussian parts stand beside others.
+
     Gaussian parts add exactly, mu^2 = sum mu_i^2, even when later ones are chosen after seeing earlier ones.
     For a mixture the least of three bounds is taken:
 
@@ -44,7 +47,9 @@ def compose(*guarantees: Guarantee, delta: Number | None = None) -> Guarantee:
     if len(neighbours) > 1:
         raise errors.InvalidParameter(
             'Guarantees for "add-remove" and "replace" neighbours protect different changes, so their sum promises '
-            "neither. Make all releases with the same neighbours=."
+            "neither. Make all releases with the same neighbours.",
+            parameter="neighbours",
+            example=[{"neighbours": "add-remove"}, {"neighbours": "replace"}],
         )
     pure = [part for part in guarantees if isinstance(part, PureDP)]
     approx = [part for part in guarantees if isinstance(part, ApproxDP)]
@@ -57,8 +62,9 @@ def compose(*guarantees: Guarantee, delta: Number | None = None) -> Guarantee:
         return ApproxDP(epsilon, _any_of(approx), side) if approx else PureDP(epsilon, side)
     if delta is None:
         raise errors.MissingParameter(
-            "Gaussian parts beside others give one epsilon for each delta, so the total needs to know yours. "
-            "Say compose(..., delta=1e-6)."
+            "Gaussian parts beside others give one epsilon for each delta, so the total needs to know yours.",
+            parameter="delta",
+            example={"delta": 1e-6},
         )
     return ApproxDP(_mixed_epsilon(pure, approx, gaussian, validation.number("delta", delta)), float(delta), side)
 

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.directed_rounding import next_up
+from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number, Numbers
 from leastnoise.privacy import calibration
 from leastnoise.privacy.calibration import proof
@@ -64,11 +65,11 @@ class PureDP:
     @overload
     def profile(self, epsilon: Numbers) -> Floats: ...
     def profile(self, epsilon: Numbers) -> float | Floats:
-        """delta(epsilon), rounded up."""
+        """delta(epsilon): the least delta that is promised at each epsilon (a number or an array), rounded up."""
         return _discrete_profile(self.epsilon, 0.0, epsilon)
 
     def tradeoff(self, false_alarm: ArrayLike) -> Floats:
-        """The least miss rate of any attack with this false-alarm rate."""
+        """The least miss rate of any attack with this false-alarm rate (a number or an array, 0 to 1)."""
         return _discrete_tradeoff(self.epsilon, 0.0, false_alarm)
 
     def to_pure(self) -> PureDP:
@@ -83,7 +84,7 @@ class PureDP:
         return GaussianDP(pure_mu(self.epsilon), self.neighbours)
 
     def explain(self, *, unit: str = "person") -> str:
-        """What this means, in words that are true of whoever is protected."""
+        """What this means in words. `unit` is what is protected: a "person", a "taxi"."""
         odds = _odds(self.epsilon)
         return (
             f"epsilon = {self.epsilon:.6g} ({self.neighbours}): {_CHANGE[self.neighbours].format(unit)} changes the "
@@ -108,11 +109,11 @@ class ApproxDP:
     @overload
     def profile(self, epsilon: Numbers) -> Floats: ...
     def profile(self, epsilon: Numbers) -> float | Floats:
-        """delta(epsilon), rounded up."""
+        """delta(epsilon): the least delta that is promised at each epsilon (a number or an array), rounded up."""
         return _discrete_profile(self.epsilon, self.delta, epsilon)
 
     def tradeoff(self, false_alarm: ArrayLike) -> Floats:
-        """The least miss rate of any attack with this false-alarm rate."""
+        """The least miss rate of any attack with this false-alarm rate (a number or an array, 0 to 1)."""
         return _discrete_tradeoff(self.epsilon, self.delta, false_alarm)
 
     def to_pure(self) -> PureDP:
@@ -138,7 +139,7 @@ class ApproxDP:
         )
 
     def explain(self, *, unit: str = "person") -> str:
-        """What this means, in words that are true of whoever is protected."""
+        """What this means in words. `unit` is what is protected: a "person", a "taxi"."""
         secret = _WHO[self.neighbours].format(unit)
         return (
             f"epsilon = {self.epsilon:.6g}, delta = {self.delta:g} ({self.neighbours}): an attacker who tries to tell "
@@ -160,13 +161,20 @@ class GaussianDP:
 
     mu: float
     neighbours: Neighbours = "add-remove"
+    eta = RenamedAttribute("mu**2 / 2")
+    loss_at_most_minus = RenamedAttribute("scipy.special.ndtr(-mu / 2 - epsilon / mu)")
+    satisfies_classically = RenamedAttribute("loss_at_least(epsilon) <= delta")
 
     def __post_init__(self) -> None:
         _settle(self, "mu")
 
     @classmethod
     def of(cls, *, sigma: Number, sensitivity: Number = 1.0, neighbours: Neighbours = "add-remove") -> GaussianDP:
-        """The guarantee of noise `sigma` at this L2 sensitivity."""
+        """The guarantee of Gaussian noise.
+
+        sigma: the standard deviation of the noise. sensitivity: how far one person can move the answer (L2).
+        neighbours: "add-remove" or "replace", what one person's change means.
+        """
         sigma, sensitivity = validation.number("sigma", sigma), validation.number("sensitivity", sensitivity)
         with proof.precision(128):
             return cls(proof.upward(arb(sensitivity) / arb(sigma)), neighbours)
@@ -185,32 +193,30 @@ class GaussianDP:
 
         return np.asarray(ndtr(-ndtri(_rates(false_alarm)) - self.mu))
 
-    @property
-    def eta(self) -> float:
-        """The privacy loss is N(eta, 2 eta) with eta = mu^2/2 (Lemma 3)."""
-        return self.mu * self.mu / 2
-
     def loss_at_least(self, epsilon: Number) -> float:
-        """P[L >= epsilon] = Phi(mu/2 - epsilon/mu) for the loss of x against x' (Lemma 6)."""
+        """P[L >= epsilon] = Phi(mu/2 - epsilon/mu): the chance that the privacy loss L is this large (Lemma 6).
+
+        The loss is normal with mean mu^2/2 and variance mu^2 (Lemma 3).
+
+        epsilon: how large, at least 0.
+        """
         return _normal_below(self.mu / 2 - validation.number("epsilon", epsilon) / self.mu)
 
-    def loss_at_most_minus(self, epsilon: Number) -> float:
-        """P[L' <= -epsilon] = Phi(-mu/2 - epsilon/mu) for the loss of x' against x (Lemma 6)."""
-        return _normal_below(-self.mu / 2 - validation.number("epsilon", epsilon) / self.mu)
-
     def satisfies(self, *, epsilon: Number, delta: Number) -> bool:
-        """Theorem 5, necessary and sufficient: P[L >= epsilon] - e^epsilon P[L' <= -epsilon] <= delta. Proved."""
-        return self.profile(validation.number("epsilon", epsilon)) <= validation.number("delta", delta)
+        """Whether this is (epsilon, delta)-DP, proved. Theorem 5, necessary and sufficient:
 
-    def satisfies_classically(self, *, epsilon: Number, delta: Number) -> bool:
-        """The sufficient condition P[L >= epsilon] <= delta of the classical proof. It is not necessary:
-        P[L > 0] > 1/2 whatever the noise, so at epsilon = 0 it fails for every delta <= 1/2."""
-        return self.loss_at_least(epsilon) <= validation.number("delta", delta)
+            P[L >= epsilon] - e^epsilon P[L' <= -epsilon] <= delta,  the losses of x against x' and of x' against x.
+
+        epsilon: at least 0. delta: between 0 and 1.
+        """
+        return self.profile(validation.number("epsilon", epsilon)) <= validation.number("delta", delta)
 
     def to_pure(self) -> PureDP:
         raise errors.InvalidParameter(
-            "Gaussian noise is not epsilon-DP for any epsilon: its privacy loss has no upper end. Ask for "
-            "to_approx(delta=1e-6), or release with Laplace noise to have PureDP."
+            "Gaussian noise is not epsilon-DP for any epsilon: its privacy loss has no upper end. Ask to_approx for "
+            "its epsilon at a delta, or release with Laplace noise to have PureDP.",
+            parameter="delta",
+            example={"delta": 1e-6},
         )
 
     def to_approx(self, *, delta: Number) -> ApproxDP:
@@ -222,7 +228,7 @@ class GaussianDP:
         return self
 
     def explain(self, *, delta: Number = 1e-6, unit: str = "person") -> str:
-        """What this means, in words that are true of whoever is protected."""
+        """What this means in words. `unit` is what is protected; `delta` is where epsilon is read off."""
         at = self.to_approx(delta=delta)
         caught, secret = 1 - float(self.tradeoff(0.05)), _WHO[self.neighbours].format(unit)
         return (

@@ -1,7 +1,7 @@
 """What noise, decided from public facts alone: mechanism, scale, grid, and the guarantee that comes of it.
 
-Nothing here sees data, so nothing here can leak it; `expect` and `release` share this room, and what is
-expected is what is released.
+Nothing here sees data, so nothing here can leak it; `expect` and `release` both decide here, so what is expected is
+what is released.
 
 Whole numbers are published on the grid 1, exactly. Real numbers are first rounded to a grid g, a power of two
 taken from the sensitivity and the number of bins d. Rounding moves each of d coordinates of f(x) - f(x') by at
@@ -58,7 +58,7 @@ class NoiseChoice:
 
     @property
     def distribution(self) -> Distribution:
-        """The law of one bin's noise, on its grid."""
+        """The distribution of one bin's noise, on its grid."""
         return Gaussian(self.scale, self.grid) if self.mechanism == "gaussian" else Laplace(self.scale, self.grid)
 
 
@@ -111,7 +111,7 @@ def _why_gaussian(mechanism: Choice, ask: _Ask, l1: float | None) -> str:
         return "its sigma was given" if ask.sigma is not None else "a share of a budget"
     if ask.epsilon == 0:
         return "at epsilon = 0 there is no Laplace noise"
-    return "without l1_sensitivity= Laplace noise cannot compete" if l1 is None else "less than Laplace noise"
+    return "without the L1 sensitivity Laplace noise cannot compete" if l1 is None else "less than Laplace noise"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +129,16 @@ class _Ask:
             return cls(None, None, validation.number("sigma", sigma))
         if epsilon is None:
             raise errors.MissingParameter(
-                "How private should this be? Say epsilon=1, delta=1e-6 (or sigma= for a noise of your own)."
+                "How private should this be? Give epsilon and delta, or the standard deviation of the noise.",
+                parameter="epsilon",
+                example=[{"epsilon": 1, "delta": 1e-6}, {"sigma": 3}],
             )
         if delta is None:
-            raise errors.MissingParameter("epsilon needs its delta: say delta=1e-6, or delta=0 for Laplace noise.")
+            raise errors.MissingParameter(
+                "epsilon needs its delta: a small probability, or 0 for Laplace noise.",
+                parameter="delta",
+                example=[{"delta": 1e-6}, {"delta": 0}],
+            )
         exact = 0.0 if validation.is_zero(delta) else validation.number("delta", delta)
         return cls(validation.number("epsilon", epsilon), exact, None)
 

@@ -19,7 +19,7 @@ largest delta_2 and the whole of both persons' rows shared it is enough that
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -229,7 +229,14 @@ class _Ask:
 
     def best(self, at_least: int, floor: float) -> tuple[float, float]:
         """The sigma at or above `floor` where the excess is least, and that excess: it falls, then rises."""
-        return _golden(lambda x: self.excess(floor * math.exp(x), at_least), floor)
+        from scipy.optimize import minimize_scalar  # half a second to import
+
+        def above(log_ratio: float) -> float:
+            return self.excess(floor * math.exp(log_ratio), at_least)
+
+        found = minimize_scalar(above, bounds=(0.0, 3.0), method="bounded", options={"xatol": 1e-8})
+        least, x = min((above(0.0), 0.0), (float(found.fun), float(found.x)))
+        return floor * math.exp(x), least
 
     def least_proved_sigma(self, at_least: int, floor: float) -> float | None:
         low, high = floor, self.best(at_least, floor)[0]
@@ -267,22 +274,3 @@ def _profile_in_doubles(epsilon: Floats, mu: Floats) -> Floats:
     above = calibration.delta(sigma=1.0, epsilon=np.abs(epsilon), sensitivity=np.where(some, mu, 1.0))
     gaussian = np.where(epsilon >= 0, above, 1 - np.exp(np.minimum(epsilon, 0)) * (1 - above))
     return np.where(some, gaussian, np.maximum(0.0, -np.expm1(np.minimum(epsilon, 0))))
-
-
-def _golden(function: Callable[[float], float], scale: float) -> tuple[float, float]:
-    """Golden-section search on [0, 3] of a function that falls and then rises."""
-    ratio = (math.sqrt(5) - 1) / 2
-    low, high = 0.0, 3.0
-    a, b = high - ratio * (high - low), low + ratio * (high - low)
-    fa, fb = function(a), function(b)
-    for _ in range(40):
-        if fa < fb:
-            high, b, fb = b, a, fa
-            a = high - ratio * (high - low)
-            fa = function(a)
-        else:
-            low, a, fa = a, b, fb
-            b = low + ratio * (high - low)
-            fb = function(b)
-    x, fx = min((a, fa), (b, fb), (0.0, function(0.0)), key=lambda pair: pair[1])
-    return scale * math.exp(x), fx

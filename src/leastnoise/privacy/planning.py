@@ -68,10 +68,13 @@ def plan(
 ) -> Plan:
     """The least epsilon for which all `bins` noisy values lie within +-`error` at once, with this confidence.
 
-    "auto" takes the mechanism that needs less epsilon; Laplace competes when `l1_sensitivity` is given
-    (or delta = 0, which no Gaussian can). `grid=1` plans for whole numbers, as counts are released:
-    noise on a grid lies within 10.7 when it lies within 10. Real numbers (grid=0) are rounded to a fine grid when they
-    are released, which adds up to 1e-4 of the noise.
+    error: how far off a published number may be. confidence: how often that must hold.
+    bins: how many numbers are published. delta: a small probability, or 0 for Laplace noise.
+    sensitivity: how far one person can move the answer in L2. l1_sensitivity: the same in L1, which sets Laplace noise.
+    mechanism: "gaussian", "laplace", or "auto", which takes the one that needs less epsilon; Laplace competes when
+        `l1_sensitivity` is given (or delta is 0, which no Gaussian can).
+    grid: 1 plans for whole numbers, as counts are released: noise on a grid lies within 10.7 when it lies within 10.
+        Real numbers (0) are rounded to a fine grid when they are released, which adds up to 1e-4 of the noise.
 
     >>> p = plan(error=10, delta=1e-6, sensitivity=1)
     >>> round(p.epsilon, 4), p.mechanism

@@ -61,7 +61,7 @@ class Limits:
         max_bins = _checked("max_bins", max_bins)
         widest = LARGEST_LIMIT if bins is None else min(bins, LARGEST_LIMIT)
         if max_rows is None and (max_per_bin is None or (max_bins is None and widest > 1)):
-            raise ContributionUnbounded(_unbounded(unit, what, max_per_bin, max_bins))
+            raise _unbounded(unit, what, max_per_bin, max_bins)
         allowed_bins = min(max_bins or widest, widest)
         rows = max_rows if max_rows is not None else (max_per_bin or 1) * allowed_bins
         per_bin = min(max_per_bin or rows, rows)
@@ -160,22 +160,28 @@ def _checked(name: str, value: int | None) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, Integral):  # NumPy's integers are Integral, too
-        raise WrongType(f"{name} must be a whole number. Got {value!r} instead.")
+        raise WrongType(
+            f"{name} must be a whole number. Got {value!r} instead.", parameter=name, value=value, example={name: 5}
+        )
     value = int(value)
     if not 1 <= value <= LARGEST_LIMIT:
         raise InvalidParameter(
-            f"{name} must be at least 1 and at most {LARGEST_LIMIT}: with no row kept there is "
-            "nothing to release. "
-            f"Got {value} instead. Say {name}=1 for the least noise."
+            f"{name} must be at least 1 and at most {LARGEST_LIMIT}: with no row kept there is nothing to release. "
+            f"Got {value} instead. The least noise is at 1.",
+            parameter=name,
+            value=value,
+            example={name: 1},
         )
     return value
 
 
-def _unbounded(unit: str, what: str, max_per_bin: int | None, max_bins: int | None) -> str:
+def _unbounded(unit: str, what: str, max_per_bin: int | None, max_bins: int | None) -> ContributionUnbounded:
     missing = "max_bins" if max_per_bin is not None else "max_rows"
-    given = f" max_per_bin={max_per_bin} limits one bin only, not how many bins." if max_per_bin else ""
-    given = f" max_bins={max_bins} limits bins, not the rows in one." if max_bins and not given else given
-    return (
+    given = f" {max_per_bin} rows a bin limit one bin only, not how many bins." if max_per_bin else ""
+    given = f" {max_bins} bins limit bins, not the rows in one." if max_bins and not given else given
+    return ContributionUnbounded(
         f'one "{unit}" may add any number of rows to {what}, so no finite noise can hide it.{given} '
-        f"Say {missing}=5 (or what a typical unit needs)."
+        "Limit it to what a typical unit needs.",
+        parameter=missing,
+        example={missing: 5},
     )

@@ -34,7 +34,7 @@ WRITTEN = {
 }
 
 
-def is_text(source: Source) -> bool:
+def is_text_file(source: Source) -> bool:
     """Whether the source is CSV files, whose cells are all text."""
     return bool(source.files) and ending(source.files[0]) != ".parquet"
 
@@ -43,7 +43,7 @@ def unknown(source: Source, column: str) -> InvalidParameter:
     """The error for a column that is not there, or whose type nobody has declared."""
     if column in source.undeclared:
         return undeclared(column)
-    if is_text(source):
+    if is_text_file(source):
         return UnknownColumn.in_header(column, source.files[0])
     return UnknownColumn.among_columns(column, (*source.rows.columns, *source.undeclared))
 
@@ -67,7 +67,7 @@ def check_types(types: Mapping[str, str]) -> None:
 def parsed(source: Source, types: Mapping[str, str]) -> ir.Table:
     """The rows of the source with the declared types; in a CSV an empty cell is null."""
     rows = source.rows
-    texts = rows.columns if is_text(source) else source.folders
+    texts = rows.columns if is_text_file(source) else source.folders
     for column in types:
         if column not in rows.columns:
             raise UnknownColumn.among_columns(column, rows.columns)

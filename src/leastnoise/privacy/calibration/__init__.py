@@ -32,7 +32,9 @@ def sigma(*, epsilon: Numbers, delta: Numbers, sensitivity: Numbers = 1.0) -> Fl
 def sigma(*, epsilon: Numbers, delta: Numbers, sensitivity: Numbers = 1.0) -> float | Floats:
     """The least noise that is (epsilon, delta)-DP: the optimal standard deviation, rounded up.
 
-    `sensitivity` is the L2 distance that one person can move the answer.
+    epsilon: how much an attacker may learn, at least 0. delta: a small probability, above 0 and below 1.
+    sensitivity: the L2 distance that one person can move the answer.
+    Each is a number, or an array; arrays are broadcast.
 
     >>> sigma(epsilon=1, delta=1e-6, sensitivity=5)
     21.12339444663418
@@ -52,6 +54,10 @@ def epsilon(*, sigma: Numbers, delta: Numbers, sensitivity: Numbers = 1.0) -> Fl
 def epsilon(*, sigma: Numbers, delta: Numbers, sensitivity: Numbers = 1.0) -> float | Floats:
     """The least epsilon that noise of this sigma gives at this delta, rounded up (0 when none is needed).
 
+    sigma: the standard deviation of the noise. delta: a small probability, above 0 and below 1.
+    sensitivity: the L2 distance that one person can move the answer.
+    Each is a number, or an array; arrays are broadcast.
+
     >>> epsilon(sigma=21.2, delta=1e-6, sensitivity=5)
     0.9961058441642968
     """
@@ -67,6 +73,10 @@ def delta(*, sigma: Number, epsilon: Number, sensitivity: Number = 1.0) -> float
 def delta(*, sigma: Numbers, epsilon: Numbers, sensitivity: Numbers = 1.0) -> Floats: ...
 def delta(*, sigma: Numbers, epsilon: Numbers, sensitivity: Numbers = 1.0) -> float | Floats:
     """The least delta that noise of this sigma gives at this epsilon, rounded up (never 0, at most 1).
+
+    sigma: the standard deviation of the noise. epsilon: how much an attacker may learn, at least 0.
+    sensitivity: the L2 distance that one person can move the answer.
+    Each is a number, or an array; arrays are broadcast.
 
     >>> delta(sigma=21.2, epsilon=1, sensitivity=5)
     9.279633882842434e-07
