@@ -1,7 +1,7 @@
 """Take the noise back out: arrays in, `Estimate` out. Everything here is post-processing and costs no privacy.
 
 Every denoiser is called as NAME(y, sigma, ...), with sigma the standard deviation of the noise and mechanism="gaussian"
-or "laplace" its law. `auto` is the one to use when in doubt.
+or "laplace" its distribution. `auto` is the one to use when in doubt.
 """
 
 from collections.abc import Callable

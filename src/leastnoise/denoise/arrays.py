@@ -1,4 +1,4 @@
-"""What every denoiser is given: an array of numbers from any library, sigma, and the noise's law.
+"""What every denoiser is given: an array of numbers from any library, sigma, and the distribution of the noise.
 
 Arrays of PyTorch, JAX, CuPy or any other array-API library keep their library, dtype and device. Looking for NaN
 would read a device array once more and stop until it is done, so only arrays in this machine's memory are searched.

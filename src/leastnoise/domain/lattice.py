@@ -53,7 +53,10 @@ class Lattice:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """A rectangle of lattice cells, row by row."""
+    """A rectangle of lattice cells, row by row.
+
+    lattice: whose cells. column, row: of the first cell. width, height: how many columns and rows.
+    """
 
     lattice: Lattice
     column: int

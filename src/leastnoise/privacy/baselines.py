@@ -43,6 +43,9 @@ __getattr__ = refuse_names(__name__, {"laplace_law": "laplace_distribution"})
 def classical_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0, extrapolate: bool = False) -> float:
     """Theorem 1: sigma = sensitivity sqrt(2 log(1.25/delta))/epsilon, for epsilon < 1 only.
 
+    epsilon, delta: the promise. sensitivity: how far one person can move the answer (L2).
+    extrapolate: also at epsilon >= 1, where it is no theorem.
+
     >>> round(classical_sigma(epsilon=0.5, delta=1e-6), 3)
     10.598
     """
@@ -99,6 +102,8 @@ def zcdp_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0) -> 
     """Through rho-zCDP and epsilon = rho + 2 sqrt(rho log(1/delta)) (Bun & Steinke 2016): rho = 1/(2 sigma^2).
 
     The plain Renyi route (Mironov 2017), optimised over its order, gives the same number.
+
+    epsilon, delta: the promise. sensitivity: how far one person can move the answer (L2).
     """
     epsilon, delta, sensitivity = _three(epsilon, delta, sensitivity)
     if epsilon == 0:
@@ -114,6 +119,8 @@ def renyi_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0) ->
     """Through Renyi DP with the tight conversion (Canonne, Kamath & Steinke 2020), the best order of all:
 
     delta = min over alpha > 1 of exp((alpha - 1)(alpha rho - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1).
+
+    epsilon, delta: the promise. sensitivity: how far one person can move the answer (L2).
     """
     epsilon, delta, sensitivity = _three(epsilon, delta, sensitivity)
     if epsilon < LEAST_RENYI_EPSILON:  # rho would underflow
@@ -127,7 +134,10 @@ def renyi_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0) ->
 
 
 def laplace_scale(*, epsilon: Number, l1_sensitivity: Number = 1.0) -> float:
-    """The Laplace mechanism: scale = L1 sensitivity / epsilon, rounded up."""
+    """The Laplace mechanism: scale = l1_sensitivity / epsilon, rounded up.
+
+    epsilon: above 0. l1_sensitivity: how far one person can move the answer (L1).
+    """
     epsilon = validation.number("epsilon", epsilon)
     l1 = validation.number("l1_sensitivity", l1_sensitivity)
     if epsilon == 0:
@@ -142,7 +152,10 @@ def laplace_scale(*, epsilon: Number, l1_sensitivity: Number = 1.0) -> float:
 
 
 def laplace_distribution(*, epsilon: Number, l1_sensitivity: Number = 1.0, grid: float = 0.0) -> Laplace:
-    """The distribution of Laplace noise, or of its discrete form on a grid, at this epsilon."""
+    """The distribution of Laplace noise, or of its discrete form on a grid, at this epsilon.
+
+    epsilon: above 0. l1_sensitivity: how far one person can move the answer (L1). grid: its step, 0 for none.
+    """
     return Laplace(scale=laplace_scale(epsilon=epsilon, l1_sensitivity=l1_sensitivity), grid=grid)
 
 

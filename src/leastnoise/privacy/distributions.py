@@ -1,11 +1,11 @@
-"""The noise's law: the probability of a cell, of a tail, and how far a published number may be off.
+"""The noise's distribution: the probability of a cell, of a tail, and how far a published number may be off.
 
-Two laws, each continuous (grid = 0) or on a grid of step g, as it is really drawn:
+Two distributions, each continuous (grid = 0) or on a grid of step g, as it is really drawn:
 
     Gaussian on a grid   k = round(sigma Z / g),   P(k) = Phi((k+1/2) g/sigma) - Phi((k-1/2) g/sigma)
-    Laplace on a grid    P(k) proportional to exp(-|k| g/scale), the two-sided geometric law
+    Laplace on a grid    P(k) proportional to exp(-|k| g/scale), the two-sided geometric distribution
 
-Intervals must use the law on the grid: at sigma = g = 1 the interval +-1.96 covers 86.6 %, not 95 %.
+Intervals must use the distribution on the grid: at sigma = g = 1 the interval +-1.96 covers 86.6 %, not 95 %.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Gaussian:
 
 @dataclass(frozen=True, slots=True)
 class Laplace:
-    """Laplace noise of scale b (standard deviation sqrt(2) b), or its two-sided geometric law on a grid.
+    """Laplace noise of scale b (standard deviation sqrt(2) b), or its two-sided geometric distribution on a grid.
 
     >>> round(Laplace(scale=1).half_width(0.95), 3)
     2.996
@@ -211,7 +211,7 @@ def _box(distribution: Distribution, ratio: float, confidence: float) -> float:
 
 
 def _sum_on_grid(distribution: Distribution, count: int, confidence: float) -> float:
-    """By the discrete Fourier transform: the law of a sum is the power of the transform of one draw's.
+    """By the discrete Fourier transform: the distribution of a sum is the power of the transform of one draw's.
 
     The circle is wide enough that what wraps around it is below 1e-15 of the probability.
     """

@@ -138,7 +138,7 @@ def _laplace(error: float, confidence: float, bins: int, l1: float, grid: float)
             step = grid * math.exp(-log_scale)
             return math.log(2) - k * step - math.log1p(math.exp(-step)) + reach
 
-        # The tail on the grid lies between those of the continuous law at error and at error + grid.
+        # The tail on the grid lies between those of the continuous distribution at error and at error + grid.
         scale = math.exp(brentq(excess, math.log(scale) - 10, math.log(scale + grid / reach) + 10))
     epsilon = l1 / scale
     if not math.isfinite(epsilon):

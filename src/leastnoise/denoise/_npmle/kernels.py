@@ -28,7 +28,7 @@ _WINDOWS_AT_ONCE = 4096  # multiplied together
 
 
 class Kernel(Protocol):
-    """What a law must offer."""
+    """What the noise of a distribution must offer."""
 
     @property
     def atoms(self) -> int:
