@@ -13,13 +13,14 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from leastnoise._support import atomic_files
 from leastnoise.curator.engines import partitions, reading, unique
 from leastnoise.curator.engines.checksums import verify
 from leastnoise.curator.engines.frames import zoneless
 from leastnoise.curator.engines.headers import header, separator
+from leastnoise.curator.engines.interruption import run_interruptibly
 from leastnoise.curator.engines.progress import shown
 from leastnoise.curator.engines.times import has_odd_times
 from leastnoise.errors import InvalidParameter
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+T = TypeVar("T")
 BLOCK = 2**14  # rows of a vector query that are in memory at once, at least
 STATE, BYTES = 128, 8  # what DuckDB keeps for a group and for an integer in it, measured
 USABLE = 0.6  # of the memory limit
@@ -115,7 +117,11 @@ class DuckDB:
             with shown("reading", self.backend.con.query_progress):
                 return self.backend.to_pyarrow(expression)
 
-        return reading(run, self.files)
+        return self._read(run)
+
+    def _read(self, work: Callable[[], T]) -> T:
+        """`work()`, which Ctrl-C ends and after which the connection can be used again."""
+        return reading(lambda: run_interruptibly(work, self.backend.con.interrupt), self.files)
 
     @contextmanager
     def copied(self, rows: ir.Table) -> Iterator[ir.Table]:
@@ -126,7 +132,7 @@ class DuckDB:
             return self.backend.create_table(name, rows, temp=True)
 
         try:
-            yield reading(copy, self.files)
+            yield self._read(copy)
         finally:
             with suppress(Exception):  # an interrupted statement may have made none
                 self.backend.con.execute(f"DROP TABLE IF EXISTS temp.main.{name}")
@@ -192,7 +198,7 @@ class DuckDB:
         self.settle()
         text = self.backend.compile(rows)
         # It reads ahead by itself.
-        return reading(lambda: [reduce(self.backend.con.sql(text).to_arrow_reader(BLOCK))], self.files)
+        return self._read(lambda: [reduce(self.backend.con.sql(text).to_arrow_reader(BLOCK))])
 
 
 def connect(*, memory_limit: str | None = None) -> DuckDB:
