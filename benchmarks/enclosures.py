@@ -16,15 +16,17 @@ from leastnoise.curator.noise.gaussian import ABSOLUTE_NORMAL
 from leastnoise.curator.noise.laplace import EXPONENTIAL
 
 
-def worst_ratio(law: inverse_cdf.Distribution, scale: Fraction, points: int, rng: np.random.Generator) -> float:
+def worst_ratio(
+    law: inverse_cdf.MagnitudeDistribution, scale: Fraction, points: int, rng: np.random.Generator
+) -> float:
     """The largest |error| / slack over prefixes spread evenly over the octaves, each at one of its ends."""
-    octave = rng.integers(inverse_cdf.LOWEST, 63, points)
+    octave = rng.integers(inverse_cdf.FIRST_FAST_BIT, 63, points)
     u = (np.int64(1) << octave) + (rng.random(points) * 2.0**octave).astype(np.int64)
-    whole, part, slack = inverse_cdf._Fast.of(law, scale).enclosures(u)
+    whole, part, slack = inverse_cdf._Enclosures.of(law, scale).enclosures(u)
     worst = 0.0
     with ctx.workprec(160):
         for v, w, p, s in zip(u.tolist(), whole.tolist(), part.tolist(), slack.tolist(), strict=True):
-            exact = inverse_cdf.exact(law, scale, arb(fmpq(v + (v & 1), 2**63)))
+            exact = inverse_cdf.exact_magnitude(law, scale, arb(fmpq(v + (v & 1), 2**63)))
             worst = max(worst, float(abs(exact - fmpq(1, 2) - w - arb(p)) / s))
     return worst
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -23,9 +25,10 @@ LESSER = {"python-flint": "MIT AND LGPL-3.0-or-later"}
 
 
 def installed() -> dict[str, metadata.Distribution]:
-    """Every distribution that `pip install leastnoise[plot,spark]` brings, from the installed metadata."""
+    """Every distribution that an installation with all extras brings at run time, from the installed metadata."""
     extras = PROJECT["optional-dependencies"]
-    pending = [Requirement(line) for line in [*PROJECT["dependencies"], *extras["plot"], *extras["spark"]]]
+    chosen = [line for name in extras if name not in ("dev", "testing") for line in extras[name]]
+    pending = [Requirement(line) for line in [*PROJECT["dependencies"], *chosen]]
     seen: set[tuple[str, frozenset[str]]] = set()
     found: dict[str, metadata.Distribution] = {}
     while pending:
@@ -59,6 +62,35 @@ def test_every_package_at_run_time_is_freely_licensed() -> None:
         else:
             assert "GPL" not in said.upper(), (name, said)
             assert any(word in said for word in FREE), (name, said)
+
+
+def imports(tree: ast.AST, *, optional: bool = False) -> Iterator[tuple[str, bool]]:
+    """The first names of imported modules, and whether each is optional: imported in a function, or for types only."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import):
+            yield from ((name.name.split(".")[0], optional) for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.split(".")[0], optional
+        typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        inside = typing or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        yield from imports(node, optional=optional or inside)
+
+
+def test_every_package_that_we_import_is_declared() -> None:
+    """Also what another package happens to bring: that one may stop bringing it."""
+    extras = PROJECT["optional-dependencies"]
+    always = {Requirement(line).name for line in PROJECT["dependencies"]}
+    sometimes = {Requirement(line).name for name in extras if name != "dev" for line in extras[name]}
+    providers = metadata.packages_distributions()
+    seen: set[str] = set()
+    for file in sorted((ROOT / "src").rglob("*.py")):
+        for module, optional in imports(ast.parse(file.read_text())):
+            if module in sys.stdlib_module_names or module in ("leastnoise", "__future__"):
+                continue
+            allowed = always | sometimes if optional else always
+            assert {name.lower() for name in providers[module]} & allowed, (str(file.relative_to(ROOT)), module)
+            seen.add(module)
+    assert {"numpy", "llvmlite", "sqlglot", "flint", "pandas", "pyspark", "vl_convert"} <= seen
 
 
 def test_only_pythons_that_the_tests_ran_on_are_named() -> None:

@@ -31,8 +31,8 @@ COUNTS = np.array([120, 0, 45])
 FORK = multiprocessing.get_context("fork")
 
 
-def spend(book: ln.Budget, **how: Any) -> ln.Release:
-    return ln.release(COUNTS, sensitivity=1, budget=book, **how)
+def spend(budget: ln.Budget, **how: Any) -> ln.Release:
+    return ln.release(COUNTS, sensitivity=1, budget=budget, **how)
 
 
 @pytest.fixture
@@ -68,11 +68,11 @@ class Spenders:
 
     @staticmethod
     def _spend(path: Path, share: float, note: Path) -> None:
-        book = ln.Budget.open(path)
+        budget = ln.Budget.open(path)
         with note.open("ab", buffering=0) as log:
             while True:
                 try:
-                    spend(book, share=share)
+                    spend(budget, share=share)
                 except ln.BudgetExhausted:
                     os._exit(0)
                 log.write(b".")
@@ -96,17 +96,17 @@ def test_eight_processes_three_of_them_killed_make_exactly_a_hundred_entries(pat
         spenders.wait_for(moment)
         victim.kill()
     exits = spenders.finish()
-    book = ln.Budget.open(path)
+    budget = ln.Budget.open(path)
     assert exits == [-signal.SIGKILL] * 3 + [0] * 5
-    assert len(book.history()) == 100
+    assert len(budget.history()) == 100
     assert 97 <= spenders.returned() <= 100  # each killed process may have paid for one release that nobody saw
-    assert book.remaining.share == 0
-    assert book.verify()
+    assert budget.remaining.share == 0
+    assert budget.verify()
 
 
-def test_threads_share_a_book(path: Path) -> None:
-    book = ln.Budget.open(path)
-    decided = charge.decide(PrivacyRequest(budget=book, share=0.05), bins=1, whole=True, sensitivity=1)
+def test_threads_share_a_budget(path: Path) -> None:
+    budget = ln.Budget.open(path)
+    decided = charge.decide(PrivacyRequest(budget=budget, share=0.05), bins=1, whole=True, sensitivity=1)
 
     def pay(_: int) -> int:
         try:
@@ -117,11 +117,11 @@ def test_threads_share_a_book(path: Path) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(pay, range(40))) == 20
-    assert len(book.history()) == 20
-    assert book.verify()
+    assert len(budget.history()) == 20
+    assert budget.verify()
 
 
-def test_a_race_to_begin_the_book_has_one_winner(tmp_path: Path) -> None:
+def test_a_race_to_begin_the_budget_has_one_winner(tmp_path: Path) -> None:
     path = tmp_path / "b"
 
     def begin(epsilon: int) -> None:
@@ -167,9 +167,9 @@ def test_power_cuts_never_lose_a_release_that_was_returned(path: Path, tmp_path:
     assert with_journal >= 5  # or the moments were not the dangerous ones
     assert copies[-1][1] > copies[0][1]
     for copy, returned in copies:
-        book = ln.Budget.open(copy)
-        assert book.verify()
-        assert returned <= len(book.history()) <= returned + 3
+        budget = ln.Budget.open(copy)
+        assert budget.verify()
+        assert returned <= len(budget.history()) <= returned + 3
 
 
 class stopped:  # noqa: N801
@@ -191,16 +191,16 @@ class stopped:  # noqa: N801
 
 
 def test_waiting_for_others_is_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger, "WAIT", 0.05)
-    book = ln.Budget.open(path)
+    monkeypatch.setattr(ledger, "LOCK_TIMEOUT_SECONDS", 0.05)
+    budget = ln.Budget.open(path)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     with nothing_drawn(), pytest.raises(errors.LedgerBusy, match="locked by other processes"):
-        spend(book, share=0.1)
+        spend(budget, share=0.1)
     other.execute("ROLLBACK")
     other.close()
-    spend(book, share=0.1)
-    assert len(book.history()) == 1
+    spend(budget, share=0.1)
+    assert len(budget.history()) == 1
 
 
 def nothing_drawn() -> Any:
@@ -223,26 +223,26 @@ def in_a_child(act: Callable[[], None]) -> None:
 
 def test_a_full_disk_refuses_and_loses_nothing(path: Path) -> None:
     def fill() -> None:
-        book = ln.Budget.open(path)
+        budget = ln.Budget.open(path)
         resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, resource.RLIM_INFINITY))
         returned = 0
         with suppress(errors.FileProblem):
             for _ in range(100):
-                spend(book, share=0.001)
+                spend(budget, share=0.001)
                 returned += 1
         assert returned < 100
         with nothing_drawn(), pytest.raises(errors.FileProblem, match="full"):
-            spend(book, share=0.001)
-        assert len(book.history()) == returned
+            spend(budget, share=0.001)
+        assert len(budget.history()) == returned
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        spend(book, share=0.001)
-        assert len(book.history()) == returned + 1
-        book.verify()
+        spend(budget, share=0.001)
+        assert len(budget.history()) == returned + 1
+        budget.verify()
 
     in_a_child(fill)
 
 
-def test_a_full_disk_begins_no_book(tmp_path: Path) -> None:
+def test_a_full_disk_begins_no_budget(tmp_path: Path) -> None:
     def begin() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
         with pytest.raises(errors.FileProblem, match="full"):
@@ -268,11 +268,11 @@ def test_a_read_only_ledger_can_be_read_but_not_spent_from(shared: Path) -> None
     def read() -> None:
         if os.geteuid() == 0:
             os.setuid(65534)
-        book = ln.Budget.open(path)
-        assert book.remaining.share == 0.5
-        assert book.verify()
+        budget = ln.Budget.open(path)
+        assert budget.remaining.share == 0.5
+        assert budget.verify()
         with nothing_drawn(), pytest.raises(errors.FileProblem, match="written"):
-            spend(book, share=0.1)
+            spend(budget, share=0.1)
         with pytest.raises(errors.FileProblem, match="directory"):
             ln.Budget.open(shared / "new", epsilon=1, delta=1e-6)
 
@@ -335,9 +335,9 @@ def test_a_newer_format_is_refused(path: Path) -> None:
 
 @pytest.fixture
 def spent(path: Path) -> Path:
-    book = ln.Budget.open(path)
+    budget = ln.Budget.open(path)
     for _ in range(12):
-        spend(book, share=0.05)
+        spend(budget, share=0.05)
     return path
 
 
@@ -388,10 +388,10 @@ def test_an_edit_is_found(spent: Path, statement: str, which: str) -> None:
 
 
 def test_an_edited_end_stops_every_release(spent: Path) -> None:
-    book = ln.Budget.open(spent)
+    budget = ln.Budget.open(spent)
     edit(spent, "UPDATE entries SET gaussian = '0', spent_gaussian = '0' WHERE number = 12")
     with nothing_drawn(), pytest.raises(errors.LedgerBroken, match="entry 12 "):
-        spend(book, share=0.01)
+        spend(budget, share=0.01)
 
 
 def test_a_limit_beyond_its_terms_is_found(path: Path) -> None:
@@ -419,17 +419,17 @@ def test_wrong_sums_are_found_though_the_chain_holds(
     spent: Path, kind: str, release: str, cost: Cost, spent_after: Cost
 ) -> None:
     """As a faulty program might write them: every hash is right, only the account is not."""
-    book = ln.Budget.open(spent)
+    budget = ln.Budget.open(spent)
     row = ledger.Row(13, "2026-01-01T00:00:00+00:00", kind, release, "q", "n", "", "", cost, spent_after)
     ledger.Ledger(spent).append(lambda db, head, last: row)
     with pytest.raises(errors.LedgerBroken, match="entry 13 "):
-        book.verify()
+        budget.verify()
 
 
 @pytest.fixture
 def closed(spent: Path) -> Path:
-    book = ln.Budget.open(spent)
-    receipt = charge.decide(PrivacyRequest(budget=book, share=0.05), bins=1, whole=True, sensitivity=1).pay(
+    budget = ln.Budget.open(spent)
+    receipt = charge.decide(PrivacyRequest(budget=budget, share=0.05), bins=1, whole=True, sensitivity=1).pay(
         query="counts"
     )
     receipt.close(errors.ReadingFailed("the rows could not be read."))
@@ -452,21 +452,21 @@ EDITS = {
 
 @pytest.mark.parametrize("edits", EDITS.values(), ids=EDITS)
 def test_an_edited_closing_is_found_and_stops_every_release(closed: Path, edits: list[str]) -> None:
-    book = ln.Budget.open(closed)
-    assert book.closed
+    budget = ln.Budget.open(closed)
+    assert budget.closed
     edit(closed, *edits)
     with nothing_drawn(), pytest.raises(errors.LedgerBroken):
-        spend(book, share=0.05)
+        spend(budget, share=0.05)
     with pytest.raises(errors.LedgerBroken):
         ln.Budget.open(closed).verify()
 
 
 @pytest.mark.parametrize("reopened", [False, True])
 def test_an_edited_closing_is_found_after_the_fact(closed: Path, reopened: bool) -> None:
-    book = ln.Budget.open(closed)
-    book.reopen(reason="mended")
+    budget = ln.Budget.open(closed)
+    budget.reopen(reason="mended")
     for _ in range(3):
-        spend(book, share=0.05)
+        spend(budget, share=0.05)
     kind, number = ("reopen", CLOSING + 1) if reopened else ("close", CLOSING)
     edit(closed, f"UPDATE entries SET kind = 'void' WHERE kind = '{kind}'")
     with pytest.raises(errors.LedgerBroken, match=f"entry {number} "):
@@ -474,12 +474,12 @@ def test_an_edited_closing_is_found_after_the_fact(closed: Path, reopened: bool)
 
 
 def test_a_release_while_closed_is_found_though_the_chain_holds(closed: Path) -> None:
-    book = ln.Budget.open(closed)
+    budget = ln.Budget.open(closed)
     cost, spent_before = Cost(gaussian=5), Cost(gaussian=650 * 10**27)
     row = ledger.Row(15, "2026-01-01T00:00:00+00:00", "release", "new", "q", "n", "", "", cost, spent_before + cost)
     ledger.Ledger(closed).append(lambda db, head, last: row)
     with pytest.raises(errors.LedgerBroken, match="entry 15 "):
-        book.verify()
+        budget.verify()
 
 
 def test_entries_resist_a_plain_update(spent: Path) -> None:
@@ -503,27 +503,27 @@ def test_a_truncated_file_is_refused(spent: Path) -> None:
 
 def test_an_old_copy_put_back_is_noticed_by_whoever_saw_more(spent: Path, tmp_path: Path) -> None:
     shutil.copy(spent, tmp_path / "old")
-    book = ln.Budget.open(spent)
-    noted = book.verify()
-    spend(book, share=0.05)
+    budget = ln.Budget.open(spent)
+    noted = budget.verify()
+    spend(budget, share=0.05)
     shutil.copy(tmp_path / "old", spent)
     with nothing_drawn(), pytest.raises(errors.LedgerBroken, match="another copy"):
-        spend(book, share=0.05)
+        spend(budget, share=0.05)
     assert ln.Budget.open(spent).verify() == noted  # nothing in the file itself can tell
 
 
 @pytest.mark.parametrize("epsilon", [1, 9])
-def test_another_book_in_its_place_is_noticed(path: Path, epsilon: int) -> None:
-    book = ln.Budget.open(path)
+def test_another_budget_in_its_place_is_noticed(path: Path, epsilon: int) -> None:
+    budget = ln.Budget.open(path)
     path.unlink()
     ln.Budget.open(path, epsilon=epsilon, delta=1e-6)
     with nothing_drawn(), pytest.raises(errors.LedgerBroken, match="another copy"):
-        spend(book, share=0.05)
+        spend(budget, share=0.05)
 
 
 def test_a_ledger_that_vanished_is_not_begun_again(path: Path) -> None:
-    book = ln.Budget.open(path)
+    budget = ln.Budget.open(path)
     path.unlink()
     with nothing_drawn(), pytest.raises(errors.FileProblem):
-        spend(book, share=0.05)
+        spend(budget, share=0.05)
     assert not path.exists()

@@ -22,7 +22,7 @@ from ibis import _
 
 from extreme_times import TIMES
 from leastnoise import errors
-from leastnoise.curator.engines.cells import convert
+from leastnoise.curator.engines.object_columns import convert
 from leastnoise.curator.table import table
 from leastnoise.domain import Days
 from leastnoise.testing import aggregate

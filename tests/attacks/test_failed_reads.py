@@ -32,7 +32,7 @@ def people() -> Table:
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> ln.Budget:
+def budget(tmp_path: Path) -> ln.Budget:
     return ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6)
 
 
@@ -73,39 +73,39 @@ def lost() -> Exception:
 def test_a_lost_executor_is_tried_again_under_the_first_debit(
     kind: str, times: int, people: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    book = ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6, threshold_delta=1e-7)
+    budget = ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6, threshold_delta=1e-7)
     engine = Failing(times, lost)
     engine.install(people, monkeypatch)
-    questions(people)[kind].release(budget=book, share=0.25)
+    questions(people)[kind].release(budget=budget, share=0.25)
     assert engine.reads > times
-    assert [entry.kind for entry in book.history()] == ["release"]
-    assert book.remaining.share == 0.75
-    assert not book.closed
+    assert [entry.kind for entry in budget.history()] == ["release"]
+    assert budget.remaining.share == 0.75
+    assert not budget.closed
 
 
 def test_the_third_failure_closes_the_budget_before_anything_is_drawn(
-    people: Table, book: ln.Budget, monkeypatch: pytest.MonkeyPatch
+    people: Table, budget: ln.Budget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = Failing(3, lost)
     engine.install(people, monkeypatch)
     monkeypatch.setattr(entropy, "words", lambda *_: pytest.fail("noise was drawn"))
     count = people.count(max_rows=1)
     with pytest.raises(errors.ReadingFailed) as failed:
-        count.release(budget=book, share=0.25)
+        count.release(budget=budget, share=0.25)
     assert (failed.value.__cause__, failed.value.__context__) == (None, None)
     assert "424242" not in str(failed.value)
     assert "closed" in str(failed.value)
     assert "leastnoise budget reopen city.ledger" in str(failed.value)
-    assert (engine.reads, book.closed, book.remaining.share) == (3, True, 0.75)
+    assert (engine.reads, budget.closed, budget.remaining.share) == (3, True, 0.75)
     with pytest.raises(errors.BudgetClosed):
-        count.release(budget=book, share=0.25)
-    assert (engine.reads, book.remaining.share) == (3, 0.75)  # nothing read, nothing debited
+        count.release(budget=budget, share=0.25)
+    assert (engine.reads, budget.remaining.share) == (3, 0.75)  # nothing read, nothing debited
     monkeypatch.undo()
-    book.reopen(reason="a worker had no memory")
-    count.release(budget=book, share=0.25)
-    assert [entry.kind for entry in book.history()] == ["release", "close", "reopen", "release"]
-    assert book.history()[1].release == book.history()[0].release
-    assert book.verify()
+    budget.reopen(reason="a worker had no memory")
+    count.release(budget=budget, share=0.25)
+    assert [entry.kind for entry in budget.history()] == ["release", "close", "reopen", "release"]
+    assert budget.history()[1].release == budget.history()[0].release
+    assert budget.verify()
 
 
 def test_without_a_budget_there_is_no_brake(people: Table, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,39 +120,39 @@ def test_without_a_budget_there_is_no_brake(people: Table, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("problem", [KeyboardInterrupt, SystemExit, GeneratorExit])
 def test_an_interrupt_is_not_tried_again_and_does_not_close(
-    problem: type[BaseException], people: Table, book: ln.Budget, monkeypatch: pytest.MonkeyPatch
+    problem: type[BaseException], people: Table, budget: ln.Budget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = Failing(9, problem)
     engine.install(people, monkeypatch)
     with pytest.raises(problem):
-        people.count(max_rows=1).release(budget=book, share=0.25)
-    assert (engine.reads, book.closed, book.remaining.share) == (1, False, 0.75)
+        people.count(max_rows=1).release(budget=budget, share=0.25)
+    assert (engine.reads, budget.closed, budget.remaining.share) == (1, False, 0.75)
 
 
 def test_a_public_refusal_after_the_debit_does_not_close(
-    people: Table, book: ln.Budget, monkeypatch: pytest.MonkeyPatch
+    people: Table, budget: ln.Budget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = Failing(1, lambda: errors.EngineUnavailable("there is no Java"))
     engine.install(people, monkeypatch)
     with pytest.raises(errors.EngineUnavailable):
-        people.count(max_rows=1).release(budget=book, share=0.25)
-    assert (engine.reads, book.closed) == (1, False)
+        people.count(max_rows=1).release(budget=budget, share=0.25)
+    assert (engine.reads, budget.closed) == (1, False)
 
 
 def test_a_mistake_of_ours_on_the_way_from_rows_to_integers_counts_as_a_failed_read(
-    people: Table, book: ln.Budget, monkeypatch: pytest.MonkeyPatch
+    people: Table, budget: ln.Budget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A row may cause it, and its message may quote one."""
     monkeypatch.setattr(queries, "aggregate", lambda _: int("secret424242"))
     with pytest.raises(errors.ReadingFailed) as failed:
-        people.count(max_rows=1).release(budget=book, share=0.25)
+        people.count(max_rows=1).release(budget=budget, share=0.25)
     assert "424242" not in str(failed.value)
     assert failed.value.__context__ is None
-    assert book.closed
+    assert budget.closed
 
 
 def test_a_full_disk_under_the_ledger_shows_the_failed_read_all_the_same(
-    people: Table, book: ln.Budget, monkeypatch: pytest.MonkeyPatch
+    people: Table, budget: ln.Budget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(self: Any, make: Any) -> Any:
         raise errors.FileProblem("The disk refused to write the ledger")
@@ -163,13 +163,13 @@ def test_a_full_disk_under_the_ledger_shows_the_failed_read_all_the_same(
 
     Failing(3, fail).install(people, monkeypatch)
     with pytest.raises(errors.ReadingFailed, match="cannot be written") as failed:
-        people.count(max_rows=1).release(budget=book, share=0.25)
+        people.count(max_rows=1).release(budget=budget, share=0.25)
     assert failed.value.__context__ is None
     assert "424242" not in str(failed.value)
 
 
 def test_binary_search_gets_one_failure_for_each_reopening(
-    people: Table, book: ln.Budget, monkeypatch: pytest.MonkeyPatch
+    people: Table, budget: ln.Budget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An attacker who can make a row fail a query asks: is the secret below this? Every failure says yes exactly.
     Without the brake 20 cheap questions would tell 20 bits."""
@@ -186,7 +186,7 @@ def test_binary_search_gets_one_failure_for_each_reopening(
 
         monkeypatch.setattr(backend, "to_pyarrow", read)
         try:
-            people.count(max_rows=1).release(budget=book, share=1e-6)
+            people.count(max_rows=1).release(budget=budget, share=1e-6)
             low = middle
         except errors.ReadingFailed:
             failures, high = failures + 1, middle
@@ -196,29 +196,29 @@ def test_binary_search_gets_one_failure_for_each_reopening(
         pytest.fail("the search was never stopped")
     assert failures == 1
     assert high - low >= 2**18
-    assert len([entry for entry in book.history() if entry.kind == "close"]) == 1
+    assert len([entry for entry in budget.history() if entry.kind == "close"]) == 1
 
 
 SLOW = """
 import signal, sys, leastnoise as ln, pandas as pd
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background job would not have
-book = ln.Budget.open(sys.argv[1])
+budget = ln.Budget.open(sys.argv[1])
 people = ln.table(pd.DataFrame({"person": [1]}), unit="person")
 backend = people.source.engine.backend
 slow = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
 backend.to_pyarrow = lambda _: (print("reading", flush=True), backend.con.execute(slow).to_arrow_table())
 try:
-    people.count(max_rows=1).release(budget=book, share=0.25)
+    people.count(max_rows=1).release(budget=budget, share=0.25)
 except KeyboardInterrupt:
     print("interrupted")
 """
 
 
-def test_control_c_while_duckdb_reads_is_an_interrupt(book: ln.Budget) -> None:
+def test_control_c_while_duckdb_reads_is_an_interrupt(budget: ln.Budget) -> None:
     """DuckDB turns it into a RuntimeError, which would be tried again, and close the budget in the end."""
     source = str(Path(ln.__file__).parents[1])
     child = subprocess.Popen(
-        [sys.executable, "-c", SLOW, str(book.path)],
+        [sys.executable, "-c", SLOW, str(budget.path)],
         stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": source},
     )  # fmt: skip
     assert child.stdout is not None
@@ -230,29 +230,29 @@ def test_control_c_while_duckdb_reads_is_an_interrupt(book: ln.Budget) -> None:
     rest, _ = child.communicate()
     watch.cancel()
     assert (child.returncode, rest) == (0, "interrupted\n")
-    assert (book.closed, book.remaining.share) == (False, 0.75)
+    assert (budget.closed, budget.remaining.share) == (False, 0.75)
 
 
-def test_a_killed_process_does_not_close(book: ln.Budget) -> None:
+def test_a_killed_process_does_not_close(budget: ln.Budget) -> None:
     """Nobody is left to write it: SECURITY.md says so."""
     source = str(Path(ln.__file__).parents[1])
     child = subprocess.Popen(
-        [sys.executable, "-c", SLOW, str(book.path)],
+        [sys.executable, "-c", SLOW, str(budget.path)],
         stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": source},
     )  # fmt: skip
     assert child.stdout is not None
     assert child.stdout.readline() == "reading\n"
     child.kill()
     child.communicate()
-    assert (book.closed, book.remaining.share) == (False, 0.75)
+    assert (budget.closed, budget.remaining.share) == (False, 0.75)
 
 
 def test_the_closing_is_on_disk_when_the_failure_is_raised(
-    people: Table, book: ln.Budget, monkeypatch: pytest.MonkeyPatch
+    people: Table, budget: ln.Budget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Failing(3, lost).install(people, monkeypatch)
     with pytest.raises(errors.ReadingFailed):
-        people.count(max_rows=1).release(budget=book, share=0.25)
-    db = sqlite3.connect(f"file:{book.path}?mode=ro", uri=True)
+        people.count(max_rows=1).release(budget=budget, share=0.25)
+    db = sqlite3.connect(f"file:{budget.path}?mode=ro", uri=True)
     assert db.execute("SELECT kind FROM entries ORDER BY number").fetchall() == [("release",), ("close",)]
     db.close()

@@ -52,7 +52,7 @@ def fixed():
 
 def draws_from_scratch():
     inverse_cdf._table.cache_clear()
-    inverse_cdf._Fast.of.cache_clear()
+    inverse_cdf._Enclosures.of.cache_clear()
     with fixed():
         return np.concatenate([f(2.0**46, 2000) for f in (gaussian.rounded_gaussian, laplace.two_sided_geometric)])
 

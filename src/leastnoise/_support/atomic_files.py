@@ -130,9 +130,9 @@ def whole(path: str | os.PathLike[str], kind: outputs.Kind, *, commit: bool = Tr
         sweep(target)
         yield str(unfinished)
         if commit:
-            _sync(unfinished)
+            sync(unfinished)
             unfinished.replace(target)
-            _sync(target.parent)
+            sync(target.parent)
     except OSError as problem:
         reason, mistake = _reason(problem, target)
         raise mistake(f"Cannot write {str(target)!r}: {reason}. Nothing was written. Give another path.") from None
@@ -171,7 +171,8 @@ def sweep(target: Path) -> None:
                     left.unlink()
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a directory, would survive a power cut."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -122,7 +122,7 @@ def reopen(
 def _table(entries: list[Entry]) -> Table:
     table = Table("no.", "when (UTC)", "what", "release", "share", "noise", "query")
     for entry in entries:
-        when = f"{entry.made:%Y-%m-%d %H:%M:%S}"
+        when = f"{entry.created_at:%Y-%m-%d %H:%M:%S}"
         share = f"{100 * entry.share:.6g} %"
         words = (entry.kind, entry.release, share, entry.noise, entry.query)
         table.add_row(str(entry.number), when, *(escape(shown(word)) for word in words))
@@ -152,7 +152,7 @@ def _print_json(book: Budget, history: bool, checked: str | None) -> None:
 def _facts(entry: Entry) -> dict[str, Any]:
     return {
         "number": entry.number,
-        "made": entry.made.isoformat(),
+        "created_at": entry.created_at.isoformat(),
         "kind": entry.kind,
         "release": entry.release,
         "query": entry.query,

@@ -51,7 +51,11 @@ def budget(budget: Book, *, ax: Axes | None = None) -> Axes:
         ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(0, 0.92))
     whom = f"one {terms.unit}" if terms.unit else "one unit"
     canvas.heading(ax, "The budget, and what is left of it")
-    when = f" First {entries[0].made:%Y-%m-%d}, last {entries[-1].made:%Y-%m-%d}." if entries else " No release yet."
+    when = (
+        f" First {entries[0].created_at:%Y-%m-%d}, last {entries[-1].created_at:%Y-%m-%d}."
+        if entries
+        else " No release yet."
+    )
     canvas.caption(
         ax,
         f"All releases together: epsilon = {float(terms.epsilon):g}, delta = {float(terms.delta):g} for {whom} "
@@ -62,7 +66,7 @@ def budget(budget: Book, *, ax: Axes | None = None) -> Axes:
 
 def _times(entries: list[Any], ax: Axes) -> Any:
     """Where each entry lies, the opening first, and a little beyond the last."""
-    if not entries or (entries[-1].made - entries[0].made).days < 1:
+    if not entries or (entries[-1].created_at - entries[0].created_at).days < 1:
         ax.set_xlabel("entry in the ledger")
         ax.locator_params(axis="x", integer=True)
         return np.append(np.arange(len(entries) + 1.0), len(entries) + 0.5)
@@ -73,5 +77,5 @@ def _times(entries: list[Any], ax: Axes) -> Any:
     ax.xaxis.set_major_locator(locator)
     ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
     ax.set_xlabel("date (UTC)")
-    made = np.asarray(dates.date2num([entry.made for entry in entries]))
+    made = np.asarray(dates.date2num([entry.created_at for entry in entries]))
     return np.concatenate([made[:1], made, made[-1:] + 0.03 * (made[-1] - made[0])])

@@ -2,11 +2,16 @@
 
 privacy_filter.py  the arithmetic: caps, shares, costs, and what composes adaptively
 ledger.py          the file: SQLite, durability, the chain of hashes
-budget.py          Budget: open, remaining, history, verify, preview
+opening.py         the terms that are asked for, and those of the ledger
+history.py         the entries, and which may follow which
+remaining.py       what is left, and the refusal of what takes more
+budget.py          Budget: open, remaining, history, verify, expect
 charge.py          decide, pay, and only then draw: how releases reach a budget
 statement.py       print(budget)
 """
 
-from leastnoise.curator.budget.budget import Budget, Entry, Remaining
+from leastnoise.curator.budget.budget import Budget
+from leastnoise.curator.budget.history import Entry
+from leastnoise.curator.budget.remaining import Remaining
 
 __all__ = ["Budget", "Entry", "Remaining"]

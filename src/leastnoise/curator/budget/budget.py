@@ -1,75 +1,29 @@
-"""Budget: a book of limits in a file, what was spent of it, and what is left."""
+"""Budget: limits in a file, what was spent of them, and what is left."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime
-from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.directed_rounding import sqrt_down
+from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
-from leastnoise.curator.budget import privacy_filter
+from leastnoise.curator.budget.history import Entry, EntryOrder
 from leastnoise.curator.budget.ledger import Head, Ledger, Row
+from leastnoise.curator.budget.opening import AskedTerms, open_ledger
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
-from leastnoise.privacy import calibration
+from leastnoise.curator.budget.remaining import Remaining, exhausted
 from leastnoise.privacy.neighbours import Neighbours
 
 if TYPE_CHECKING:
-    from leastnoise.curator.budget.charge import Preview
+    from leastnoise.curator.budget.charge import BudgetExpectation
 
-
-_CURES = {
-    "table": "If they are one table under two names, say ln.table(..., name={own}).",
-    "unit": "If they are one unit under two names, rename the column.",
-    "neighbours": "Say neighbours={own} to pay from this book.",
-}
-LONGEST_REASON = 500
-
-
-class Remaining(NamedTuple):
-    """What is left, rounded down: each number can be spent as it is printed, down to a millionth of its cap."""
-
-    share: float  # of mu^2; in a book of Laplace releases only, of epsilon
-    mu: float
-    epsilon: float  # one release of this epsilon at the book's delta would take all that share
-    pure_epsilon: float  # of the reserve for Laplace releases
-    threshold_delta: float  # of the reserve for unknown keys
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of the history. The shares are of the three caps, exact: 0 for close and reopen.
-
-    A void, with negative shares, gave a debit back. None is written any more; it is read where a ledger has one.
-    """
-
-    number: int
-    made: datetime
-    kind: Literal["release", "void", "close", "reopen"]
-    release: str  # the id that the Release carries; of a close, whose rows could not be read
-    query: str  # of the other kinds, why
-    noise: str
-    gaussian: Fraction
-    pure: Fraction
-    threshold: Fraction
-
-    @property
-    def share(self) -> float:
-        """The largest of its shares."""
-        return float(max(self.gaussian, self.pure, self.threshold, key=abs))
-
-    def __str__(self) -> str:
-        parts = {"mu^2": self.gaussian, "pure epsilon": self.pure, "threshold delta": self.threshold}
-        shares = ", ".join(f"{100 * float(part):.6g} % of {name}" for name, part in parts.items() if part)
-        cost = f"  {shares}" if shares else ""
-        return f"{self.number:>5}  {self.made:%Y-%m-%d %H:%M:%S}  {self.kind}  {self.release}{cost}: {self.query}"
+MAX_REASON_CHARACTERS = 500
 
 
 class Budget:
@@ -107,48 +61,53 @@ class Budget:
         table: str | None = None,
         neighbours: Neighbours | None = None,
     ) -> Budget:
-        """The book in this file; with limits, a new one where there is no file yet.
+        """The budget in this ledger; with limits, a new one where there is no file yet.
 
-        An existing book needs no limits, and refuses different ones. `pure_epsilon` is set aside for Laplace releases
-        (all of epsilon makes a book for nothing else) and `threshold_delta` for unknown keys. `unit`, `table` and
-        `neighbours` say whom the book protects: names, never content.
+        An existing budget needs no limits, and refuses different ones.
+
+        - `path`: the ledger, one file. It holds limits, times, costs and descriptions of queries, and no data.
+        - `epsilon`, `delta`: the most that all releases together may promise away about one unit. A budget for Laplace
+          releases only has no delta.
+        - `pure_epsilon`: the part of epsilon that is set aside for Laplace releases; all of it makes a budget for
+          nothing else.
+        - `threshold_delta`: the part of delta that is set aside for histograms over unknown keys.
+        - `unit`, `table`: whom the budget protects and in which table: names, never content. By default those of the
+          first release that is paid from it; a release about others is refused.
+        - `neighbours`: "add-remove" (the default), one unit more or less, or "replace", one instead of another.
         """
-        place = _place(path)
-        asked = {"unit": unit, "table": table, "neighbours": neighbours}
-        limits = {
-            "epsilon": epsilon,
-            "delta": delta,
-            "pure_epsilon": pure_epsilon,
-            "threshold_delta": threshold_delta,
-        }
-        if (epsilon is not None or delta is not None) and not os.path.lexists(place):
-            terms = Terms.of(**limits, **asked)  # type: ignore[arg-type]
-            with suppress(FileExistsError):  # another process was faster; what its book says is compared below
-                Ledger.create(place, terms.to_texts())
-        book = cls(Ledger(place))
-        with book._ledger.reading() as db:
-            book._look(db)
-            book._compare(limits, asked, db)
-        return book
+        asked = AskedTerms(
+            epsilon=epsilon,
+            delta=delta,
+            pure_epsilon=pure_epsilon,
+            threshold_delta=threshold_delta,
+            unit=unit,
+            table=table,
+            neighbours=neighbours,
+        )
+        budget = cls(open_ledger(path, asked))
+        with budget._ledger.reading() as db:
+            budget._look(db)
+            asked.check(budget.path, budget.terms, lambda name: budget._label(name, db))
+        return budget
 
     @property
     def path(self) -> Path:
-        """Where the book lies."""
+        """Where the ledger lies."""
         return self._ledger.path
 
     @property
     def remaining(self) -> Remaining:
         """What is left."""
-        return self._remaining(self.terms.caps - self._spent())
+        return Remaining.of(self.terms.caps - self._spent(), self.terms)
 
     @property
     def unit(self) -> str | None:
-        """Whom the book protects: as opened, or as its first release named it; None before either."""
+        """Whom the budget protects: as opened, or as its first release named it; None before either."""
         return self._named("unit")
 
     @property
     def table(self) -> str | None:
-        """The table that the book is about: as opened, or as its first release named it; None before either."""
+        """The table that the budget is about: as opened, or as its first release named it; None before either."""
         return self._named("table")
 
     @property
@@ -159,7 +118,9 @@ class Budget:
             return self._closing(db) is not None
 
     def reopen(self, *, reason: str) -> None:
-        """Allow releases again after rows could not be read, once it is known why. The ledger keeps the reason.
+        """Allow releases again after rows could not be read, once it is known why.
+
+        - `reason`: one line about what was wrong and is mended; the ledger keeps it.
 
         A failure may have told something about a row, and the next one may tell as much again.
         """
@@ -180,7 +141,7 @@ class Budget:
         """Every entry: when, what, how much, by which query, under which release id."""
         with self._ledger.reading() as db:
             self._look(db)
-            return [self._entry(row) for row, _ in self._ledger.rows(db)]
+            return [Entry.from_row(row, self.terms.caps) for row, _ in self._ledger.rows(db)]
 
     def verify(self) -> str:
         """Check the whole file: pages, terms, the chain of hashes, all sums and caps. LedgerBroken says which entry.
@@ -193,17 +154,17 @@ class Budget:
             head, _ = self._look(db)
             if not self.terms.is_proved():
                 raise ledger.broken("its limit is more than its terms allow")
-            caps, previous, spent, may_follow = self.terms.caps, ledger.root, Cost(), _Order()
+            caps, previous, spent, order = self.terms.caps, ledger.root, Cost(), EntryOrder()
             for number, (row, stored) in enumerate(ledger.rows(db), start=1):
                 previous, spent = row.hash_after(previous), spent + row.cost
                 whole = row.number == number and stored == previous and row.spent == spent and spent.within(caps)
-                if not whole or not may_follow.accepts(row):
+                if not whole or not order.accepts(row):
                     raise ledger.broken(f"entry {number} is not as it was written")
             if previous != head.hash:
                 raise ledger.broken("its end was cut off or added to by hand")
         return head.hash
 
-    def preview(
+    def expect(
         self,
         *,
         sensitivity: Number = 1,
@@ -215,8 +176,17 @@ class Budget:
         delta: Number | None = None,
         sigma: Number | None = None,
         mechanism: Literal["auto", "gaussian", "laplace"] = "auto",
-    ) -> Preview:
-        """The noise and cost of such a release, whether it fits, and what would be left. Nothing is debited."""
+    ) -> BudgetExpectation:
+        """The noise and cost of such a release, whether it fits, and what would be left. Nothing is debited.
+
+        - `sensitivity`, `l1_sensitivity`: how far one unit moves the published numbers, in L2 and in L1. Laplace noise
+          needs the L1 one.
+        - `bins`: how many numbers are published.
+        - `whole`: whether they are whole numbers; others are rounded to a grid, which costs a little.
+        - `share`: how much of mu^2 the release takes, 0 < share <= 1; or `epsilon` and `delta`, what it promises by
+          itself; or `sigma`, its noise.
+        - `mechanism`: "gaussian", "laplace", or "auto", which is Gaussian wherever the budget has a delta.
+        """
         from leastnoise.curator.budget import charge
         from leastnoise.curator.request import PrivacyRequest
 
@@ -230,8 +200,10 @@ class Budget:
             neighbours=self.terms.neighbours,
         )
         caps, spent = self.terms.caps, self._spent() + decided.cost
-        left = self._remaining(caps - spent) if spent.within(caps) else None
-        return charge.Preview(decided.noise, float(max(decided.cost.shares(caps))), left)
+        left = Remaining.of(caps - spent, self.terms) if spent.within(caps) else None
+        return charge.BudgetExpectation(decided.noise, float(max(decided.cost.shares(caps))), left)
+
+    preview = RenamedAttribute("expect")
 
     def _debit(
         self,
@@ -244,7 +216,7 @@ class Budget:
         unit: str | None = None,
         table: str | None = None,
     ) -> int:
-        """Write one release into the book; on disk when this returns. Only `charge` calls it."""
+        """Write one release into the ledger; on disk when this returns. Only `charge` calls it."""
         self._agree("neighbours", neighbours, self.terms.neighbours)
 
         def make(db: sqlite3.Connection, head: Head, last: Row | None) -> Row:
@@ -256,7 +228,7 @@ class Budget:
                 self._agree(name, value, self._label(name, db) if value else None)
             spent = (last.spent if last else Cost()) + cost
             if not spent.within(self.terms.caps):
-                raise self._exhausted(cost, self.terms.caps - spent + cost)
+                raise exhausted(cost, self.terms.caps - spent + cost, self.terms, self.path.name)
             return Row(head.number + 1, _now(), "release", release, query, noise, unit or "", table or "", cost, spent)
 
         row, self._seen = self._ledger.append(make)
@@ -278,7 +250,7 @@ class Budget:
         return row if row is not None and row.kind == "close" else None
 
     def _is_closed(self, closing: Row) -> errors.BudgetClosed:
-        when = datetime.fromisoformat(closing.made)
+        when = datetime.fromisoformat(closing.created_at)
         what = f"The budget {self.path.name!r} was closed on {when:%Y-%m-%d %H:%M} UTC: {closing.query}"
         return errors.BudgetClosed(self._how_to_reopen(f"{what} (release {closing.release})"))
 
@@ -314,7 +286,7 @@ class Budget:
         return head, last
 
     def _advance(self, db: sqlite3.Connection, head: Head) -> Head:
-        """Refuse a ledger that has gone back behind what this object saw: an old copy, or another book."""
+        """Refuse a ledger that has gone back behind what this object saw: an old copy, or another budget."""
         known = db.execute("SELECT hash FROM entries WHERE number = ?", [self._seen.number]).fetchone()
         here = (self._ledger.root,) if self._seen.number == 0 else known
         if here != (self._seen.hash,):
@@ -327,7 +299,7 @@ class Budget:
             return self._label(name, db)
 
     def _label(self, name: str, db: sqlite3.Connection) -> str | None:
-        """The unit or table of the book: as opened, or as the first release that named one."""
+        """The unit or table of the budget: as opened, or as the first release that named one."""
         own: str | None = getattr(self.terms, name)
         if own is not None:
             return own
@@ -336,115 +308,37 @@ class Budget:
 
     def _agree(self, name: str, value: object, own: object) -> None:
         if value is not None and own is not None and value != own:
+            cure, example = _CURES[name]
             raise errors.BudgetMismatch(
-                f"This book is about the {name} {own!r} and the release about {value!r}. One sum over both would "
-                f"promise neither. {_CURES[name].format(own=_quoted(own))} Otherwise pay from another book; "
-                "what two books tell about one person adds up."
+                f"This budget is about the {name} {own!r} and the release about {value!r}. One sum over both would "
+                f"promise neither. {cure} Otherwise pay from another budget; what two budgets tell about one person "
+                "adds up.",
+                parameter=name,
+                value=value,
+                example=example(str(own)),
             )
 
-    def _compare(self, limits: dict[str, Number | None], asked: dict[str, Any], db: sqlite3.Connection) -> None:
-        """Refuse limits or names that are not this book's. A reserve of 0 counts when limits are given."""
-        given = limits["epsilon"] is not None or limits["delta"] is not None
-        for name, value in limits.items():
-            if value is None or (value == 0 and not given):
-                continue
-            own: Fraction = getattr(self.terms, name)
-            if (Fraction(0) if value == 0 else privacy_filter.typed(name, value)) != own:
-                raise self._differs(name, float(own), value)
-        for name, word in asked.items():
-            own_word = self.terms.neighbours if name == "neighbours" else self._label(name, db)
-            if word is not None and word != own_word:
-                raise self._differs(name, own_word, word)
 
-    def _differs(self, name: str, own: object, value: object) -> errors.BudgetMismatch:
-        return errors.BudgetMismatch(
-            f"The book {str(self.path)!r} was opened with {name}={own!r}, and that is fixed. Got {name}={value!r} "
-            "instead. Open it without limits, or begin another book."
-        )
-
-    def _entry(self, row: Row) -> Entry:
-        made, shares = datetime.fromisoformat(row.made), row.cost.shares(self.terms.caps)
-        return Entry(row.number, made, row.kind, row.release, row.query, row.noise, *shares)  # type: ignore[arg-type]
-
-    def _remaining(self, left: Cost) -> Remaining:
-        terms = self.terms
-        gaussian, pure, _ = (privacy_filter.spendable(share) for share in left.shares(terms.caps))
-        epsilon, chance = terms.epsilon_for(Cost(pure=left.pure)) if left.pure else 0.0, terms.chance_for(left)
-        if terms.laplace_only:
-            return Remaining(pure, 0.0, epsilon, epsilon, chance)
-        mu = sqrt_down(terms.mu_squared_for(left))
-        return Remaining(gaussian, mu, self._epsilon(left, mu), epsilon, chance)
-
-    def _epsilon(self, left: Cost, mu: float) -> float:
-        """The epsilon of mu, rounded down: the least proved one is within 1e-12, so 2e-12 less costs less than mu^2."""
-        epsilon, delta = self.terms.gaussian_promise
-        if left.gaussian == self.terms.caps.gaussian:
-            return epsilon
-        return calibration.epsilon(sigma=1.0, delta=delta, sensitivity=mu) * (1 - 2e-12) if mu > 0 else 0.0
-
-    def _exhausted(self, cost: Cost, left: Cost) -> errors.BudgetExhausted:
-        caps = self.terms.caps
-        fits = cost.largest_share(left, caps)
-        largest = privacy_filter.spendable(fits) if fits >= privacy_filter.LEAST_SHARE else 0.0
-        asked, rest = (_percent(part.shares(caps), cost) for part in (cost, left))
-        refusal = errors.BudgetExhausted(
-            f"This release asks for {asked}; the book {self.path.name!r} has {rest} left. "
-            + (f"The largest share that fits: share={largest!r}. " if largest else "Nothing more can be released. ")
-            + "Another book would not undo this one's losses: what both tell about a person adds up."
-        )
-        refusal.largest_share = largest
-        return refusal
-
-
-def _quoted(name: object) -> str:
-    return f'"{name}"'
-
-
-def _place(path: str | os.PathLike[str]) -> Path:
-    """The path, whole, so that it still means the same file after a change of directory."""
-    try:
-        return Path(path).resolve()
-    except TypeError:
-        raise errors.WrongType(f"path must be a path. Got {type(path).__name__} instead.") from None
-    except (OSError, RuntimeError, ValueError):
-        raise errors.FileProblem(f"{path!r} is no path that leads anywhere. Check it.") from None
-
-
-def _percent(shares: tuple[Fraction, ...], drawn: Cost) -> str:
-    named = zip(("mu^2", "pure epsilon", "threshold delta"), shares, drawn.parts, strict=True)
-    return " and ".join(f"{100 * float(share):.10g} % of {name}" for name, share, asked in named if asked)
-
-
-class _Order:
-    """Which entry may stand where."""
-
-    def __init__(self) -> None:
-        self.open_costs: dict[str, Cost] = {}  # of the releases that are not void
-        self.closing: str | None = None  # the release whose reading closed the budget
-
-    def accepts(self, row: Row) -> bool:
-        """Whether the entry may follow those before it; then it is one of them."""
-        if row.kind == "release":
-            new = row.release not in self.open_costs and self.closing is None
-            self.open_costs[row.release] = row.cost
-            return new and min(row.cost.parts) >= 0
-        if row.kind == "void":
-            return self.open_costs.pop(row.release, None) == Cost() - row.cost
-        if row.kind == "close":
-            self.closing = row.release
-            return row.cost == Cost() and row.release in self.open_costs
-        closed, self.closing = self.closing, None
-        return row.kind == "reopen" and row.cost == Cost() and row.release == closed
+_CURES: dict[str, tuple[str, Callable[[str], errors.Example | tuple[()]]]] = {
+    "table": (
+        "If they are one table under two names, give it the budget's.",
+        lambda own: {"table": errors.Code(f'ln.table(..., name="{own}")', own)},
+    ),
+    "unit": ("If they are one unit under two names, rename the column.", lambda own: ()),
+    "neighbours": ("To pay from this budget, release under its neighbours.", lambda own: {"neighbours": own}),
+}
 
 
 def _reason(reason: str) -> str:
     if not isinstance(reason, str):
-        raise errors.WrongType(f"reason must be a sentence. Got {type(reason).__name__} instead.")
+        raise errors.WrongType(f"reason must be a sentence. Got {type(reason).__name__} instead.", parameter="reason")
     words = reason.strip()
-    if not words or len(words) > LONGEST_REASON or not words.isprintable():
+    if not words or len(words) > MAX_REASON_CHARACTERS or not words.isprintable():
         raise errors.InvalidParameter(
-            f"reason must be one line of 1 to {LONGEST_REASON} characters: the ledger keeps it for whoever asks later. "
-            'Say reason="the disk was full; it has room now".'
+            f"reason must be one line of 1 to {MAX_REASON_CHARACTERS} characters: the ledger keeps it for whoever asks "
+            "later.",
+            parameter="reason",
+            example={"reason": "the disk was full; it has room now"},
         )
     return words
 

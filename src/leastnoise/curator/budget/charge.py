@@ -20,11 +20,13 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from leastnoise import errors
+from leastnoise._support import validation
 from leastnoise._support.directed_rounding import round_down, sqrt_up
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import privacy_filter
-from leastnoise.curator.budget.budget import Budget, Remaining
+from leastnoise.curator.budget.budget import Budget
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
+from leastnoise.curator.budget.remaining import Remaining
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy import calibration, noise_choice, partition_selection
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
@@ -64,9 +66,9 @@ class Charge(Generic[Noise]):
     budget: Budget | None
 
     def pay(self, *, query: str, unit: str | None = None, table: str | None = None) -> Receipt:
-        """Debit the cost. When this returns the entry is on disk; BudgetExhausted leaves the book as it was.
+        """Debit the cost. When this returns the entry is on disk; BudgetExhausted leaves the ledger as it was.
 
-        `query` describes what is released by public facts alone: it is written into the book as it is.
+        `query` describes what is released by public facts alone: it is written into the ledger as it is.
         """
         receipt = Receipt(secrets.token_hex(8), self.budget)
         if self.budget is not None:
@@ -83,7 +85,7 @@ class Charge(Generic[Noise]):
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class BudgetExpectation:
     """What a release would be: its noise, the share it takes, and what would be left (None: it does not fit)."""
 
     noise: NoiseChoice
@@ -92,7 +94,7 @@ class Preview:
 
     @property
     def fits(self) -> bool:
-        """Whether the book has that much left."""
+        """Whether the budget has that much left."""
         return self.remaining is not None
 
     def __str__(self) -> str:
@@ -112,8 +114,8 @@ def decide(
 ) -> Charge[NoiseChoice]:
     """The noise that a share of the budget buys, or that (epsilon, delta) or sigma ask for, and its cost.
 
-    In a book "auto" takes Gaussian noise: it costs least mu^2 for the same standard deviation (Laplace noise
-    would win only where one release has an epsilon past 16). A book of Laplace releases only takes Laplace.
+    With a budget "auto" takes Gaussian noise: it costs least mu^2 for the same standard deviation (Laplace noise
+    would win only where one release has an epsilon past 16). A budget for Laplace releases only takes Laplace.
     """
     choose = partial(
         noise_choice.choose,
@@ -130,11 +132,16 @@ def decide(
         made = asked(mechanism=request.mechanism)
         return Charge(made, made.guarantee, Cost(), None)
     terms = budget.terms
-    laplace = request.mechanism == "laplace" or (automatic and (terms.laplace_only or _is_zero(request.delta)))
+    laplace = request.mechanism == "laplace" or (
+        automatic and (terms.laplace_only or validation.is_zero(request.delta))
+    )
     if not laplace and terms.laplace_only:
         raise errors.BudgetMismatch(
-            "All of this book's epsilon is set aside for Laplace releases, so Gaussian noise has no limit to be spent "
-            'from. Say mechanism="laplace" (or "auto"), or open a book with pure_epsilon below epsilon.'
+            "All of this budget's epsilon is set aside for Laplace releases, so Gaussian noise has no limit to spend "
+            "from. Take Laplace noise, or open a budget with a pure_epsilon below its epsilon.",
+            parameter="mechanism",
+            value=request.mechanism,
+            example={"mechanism": "laplace"},
         )
     if share is None:
         made = asked(mechanism="laplace" if laplace else "gaussian")
@@ -166,7 +173,10 @@ def decide_unknown(
     if budget is not None and not budget.terms.threshold_delta:
         raise errors.BudgetMismatch(
             "Unknown keys show a bin of one person's own with some small probability, which no mu pays for, and "
-            "this book set nothing aside for it. Open one with threshold_delta= a part of delta, or list the keys."
+            "this budget set nothing aside for it. Open one with a threshold_delta, a part of its delta, or list the "
+            "keys.",
+            parameter="budget",
+            example={"keys": ...},
         )
     if budget is None or share is None:
         epsilon, delta = request.promise()
@@ -184,7 +194,8 @@ def decide_unknown(
 
 
 def _promise(terms: Terms, cut: Threshold, limits: Limits, neighbours: Neighbours) -> ApproxDP:
-    """The epsilon of this mu at the book's delta: delta_G(epsilon; mu) + chance <= delta is enough (see `account`)."""
+    """The epsilon of this mu at the budget's delta: delta_G(epsilon; mu) + chance <= delta is enough, as
+    `privacy_filter` proves."""
     total = round_down(terms.delta)
     chance = partition_selection.chance_shown(
         limits=limits, sigma=cut.sigma, at_least=cut.at_least, neighbours=neighbours
@@ -215,7 +226,7 @@ def _widest(limits: Limits, neighbours: Neighbours) -> float:
 
 
 def _why(terms: Terms, made: NoiseChoice, sigma: Number | None) -> str:
-    """The reason for what "auto" took in a book."""
+    """The reason for what "auto" took with a budget."""
     if made.mechanism == "laplace":
         return "this budget is for no other" if terms.laplace_only else "delta = 0 has no Gaussian"
     if sigma is not None:
@@ -230,11 +241,11 @@ def _described(noise: NoiseChoice | Threshold) -> str:
     return f"{noise.mechanism} noise of {word} {noise.scale:.6g}"
 
 
-def _is_zero(delta: Number | None) -> bool:
-    return isinstance(delta, (int, float)) and not isinstance(delta, bool) and delta == 0
-
-
 def _some(epsilon: float) -> float:
     if epsilon > 0:
         return epsilon
-    raise errors.InvalidParameter("This share is worth no epsilon that a double can hold. Say share=0.01, or more.")
+    raise errors.InvalidParameter(
+        "This share is worth no epsilon that a double can hold. Take a larger one.",
+        parameter="share",
+        example={"share": 0.01},
+    )

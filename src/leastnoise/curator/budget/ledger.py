@@ -32,11 +32,12 @@ from leastnoise._support import atomic_files, outputs
 from leastnoise.curator.budget.privacy_filter import Cost
 
 FORMAT = 2  # 1 had no entries of the kinds close and reopen
-LONGEST = 2**20  # bytes of a cell, or of a table's definition
-WAIT = 30.0  # seconds for other processes to finish their commit
+MAX_CELL_BYTES = 2**20  # of a cell, or of a table's definition
+LOCK_TIMEOUT_SECONDS = 30.0  # for other processes to finish their commit
 _APPLICATION = int.from_bytes(outputs.APPLICATION, "big")
 
-_BEGIN = "or begin a book at a new path by giving its limits: epsilon=3, delta=1e-6."
+_BEGIN = "or begin a budget at a new path by giving its limits."
+_LIMITS = {"epsilon": 3, "delta": 1e-6}
 
 _SCHEMA = """
 CREATE TABLE terms (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -82,7 +83,7 @@ class Row:
     """One entry as it is written, without its hash."""
 
     number: int
-    made: str
+    created_at: str  # the column "made"
     kind: str
     release: str
     query: str
@@ -95,7 +96,7 @@ class Row:
     def to_fields(self) -> list[int | str]:
         words: list[int | str] = [
             self.number,
-            self.made,
+            self.created_at,
             self.kind,
             self.release,
             self.query,
@@ -112,8 +113,8 @@ class Row:
         if not words_only or [str(amount) for amount in amounts] != list(values[8:14]):
             raise ValueError  # " 7" and "07" are 7 too, and not what was written
         datetime.fromisoformat(values[1])
-        number, made, kind, release, query, noise, unit, table = values[:8]
-        return cls(number, made, kind, release, query, noise, unit, table, Cost(*amounts[:3]), Cost(*amounts[3:]))
+        number, created_at, kind, release, query, noise, unit, table = values[:8]
+        return cls(number, created_at, kind, release, query, noise, unit, table, Cost(*amounts[:3]), Cost(*amounts[3:]))
 
     def hash_after(self, previous: str) -> str:
         return _hash(previous, self.to_fields())
@@ -129,7 +130,7 @@ class Ledger:
                 f"{str(path)!r} is a directory. A ledger is one file: give a path to a file in it."
             )
         if not os.path.lexists(path):
-            raise errors.NoSuchFile(f"There is no ledger {str(path)!r}. Check the path, {_BEGIN}")
+            raise errors.NoSuchFile(f"There is no ledger {str(path)!r}. Check the path, {_BEGIN}", example=_LIMITS)
         with self.reading() as db:
             self._check_format(db)
             outputs.ledgers.add(str(path))
@@ -142,8 +143,8 @@ class Ledger:
 
         Written under another name and *linked* into place: unlike a rename, that never replaces a file.
         """
-        # The book's own number: entries of another book, even one with the same limits, do not continue this chain.
-        terms = terms | {"book": secrets.token_hex(8), "made": datetime.now(UTC).isoformat(timespec="seconds")}
+        # The ledger's own number: entries of another one, even with the same limits, do not continue this chain.
+        terms = terms | {"id": secrets.token_hex(8), "made": datetime.now(UTC).isoformat(timespec="seconds")}
         atomic_files.sweep(path)
         unfinished = path.with_name(f".{path.name}.{secrets.token_hex(6)}.unfinished")
         try:
@@ -155,7 +156,7 @@ class Ledger:
                 db.execute("INSERT INTO head VALUES (0, ?)", [_hash("", [sorted(terms.items())])])
                 db.execute("COMMIT")
             os.link(unfinished, path)
-            _sync_directory(path.parent)
+            atomic_files.sync(path.parent)
         except FileExistsError:
             raise
         except OSError as problem:
@@ -263,7 +264,8 @@ class Ledger:
         (owner,), (written,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version"))
         if owner != _APPLICATION:
             raise errors.NotOurs(
-                f"{str(self.path)!r} is not a ledger of leastnoise (or was cut short). Give the path of one, {_BEGIN}"
+                f"{str(self.path)!r} is not a ledger of leastnoise (or was cut short). Give the path of one, {_BEGIN}",
+                example=_LIMITS,
             )
         if written > FORMAT:
             raise errors.NotOurs(
@@ -282,8 +284,8 @@ class Ledger:
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     # isolation_level None: transactions begin and end where we say. mode=rw never creates a file.
     uri = f"{path.as_uri()}?mode={mode}"
-    db = sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None, check_same_thread=False)
-    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    db = sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False)
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_CELL_BYTES)
     return db
 
 
@@ -314,11 +316,14 @@ def _translated(path: Path) -> Iterator[None]:
 def _as_ours(path: str, code: int) -> errors.FileProblem:
     if code == sqlite3.SQLITE_BUSY:
         return errors.LedgerBusy(
-            f"The ledger {path!r} was locked by other processes for {WAIT:g} seconds, so nothing was debited and "
-            "nothing released. Try again; if nobody else uses it, look for a stopped process that holds it open."
+            f"The ledger {path!r} was locked by other processes for {LOCK_TIMEOUT_SECONDS:g} seconds, so nothing was "
+            "debited and nothing released. Try again; if nobody else uses it, look for a stopped process that "
+            "holds it open."
         )
     if code == sqlite3.SQLITE_NOTADB:
-        return errors.NotOurs(f"{path!r} is not a ledger of leastnoise. Give the path of one, {_BEGIN}")
+        return errors.NotOurs(
+            f"{path!r} is not a ledger of leastnoise. Give the path of one, {_BEGIN}", example=_LIMITS
+        )
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return errors.FileProblem(
             f"The disk refused to write the ledger {path!r}: it may be full. Nothing was released. Make room and try "
@@ -337,11 +342,3 @@ def _as_ours(path: str, code: int) -> errors.FileProblem:
 
 def _hash(previous: str, values: list[Any]) -> str:
     return hashlib.sha256(json.dumps([previous, *values]).encode()).hexdigest()
-
-
-def _sync_directory(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,6 +1,6 @@
-"""What a book promises, and what each release takes of it: exact arithmetic, rounded toward privacy.
+"""What a budget promises, and what each release takes of it: exact arithmetic, rounded toward privacy.
 
-A book has three caps, fixed when it is opened, and each is spent by itself:
+A budget has three caps, fixed when it is opened, and each is spent by itself:
 
     gaussian    mu_limit^2, the most that sum (sensitivity/sigma)^2 may reach
     pure        pure_epsilon, the most that the epsilons of Laplace releases may add up to
@@ -83,7 +83,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The limits of a book, as typed, and whom it protects. All of epsilon as `pure_epsilon` leaves mu = 0."""
+    """The limits of a budget, as typed, and whom it protects. All of epsilon as `pure_epsilon` leaves mu = 0."""
 
     epsilon: Fraction
     delta: Fraction
@@ -108,26 +108,36 @@ class Terms:
     ) -> Terms:
         """The terms that these limits make, mu_limit proved in balls."""
         if epsilon is None:
-            raise errors.MissingParameter("A new book needs its limits: say epsilon=3, delta=1e-6.")
+            raise errors.MissingParameter(
+                "A new budget needs its limits.", parameter="epsilon", example={"epsilon": 3, "delta": 1e-6}
+            )
         total, pure = typed("epsilon", epsilon), _reserve("pure_epsilon", pure_epsilon)
         if pure > total:
             raise errors.InvalidParameter(
                 f"pure_epsilon = {float(pure):g} is more than all of epsilon = {float(total):g}, from which it is "
-                f"taken. Say pure_epsilon={float(total):g} for a book of Laplace releases only, or less."
+                "taken. All of it makes a budget for Laplace releases only.",
+                parameter="pure_epsilon",
+                value=pure_epsilon,
+                example={"pure_epsilon": float(total)},
             )
         laplace_only = pure == total > 0
         if delta is None and not laplace_only:
             raise errors.MissingParameter(
-                "A book for Gaussian releases needs its delta: say delta=1e-6. (A book for Laplace releases only has "
-                f"none: say pure_epsilon={float(total):g}.)"
+                "A budget for Gaussian releases needs its delta. One for Laplace releases only, where pure_epsilon is "
+                "all of epsilon, has none.",
+                parameter="delta",
+                example=[{"delta": 1e-6}, {"pure_epsilon": float(total)}],
             )
-        nothing = delta is None or (delta == 0 and laplace_only)
+        nothing = delta is None or (laplace_only and validation.is_zero(delta))
         chance = Fraction(0) if nothing else typed("delta", delta)  # type: ignore[arg-type]
         hidden = _reserve("threshold_delta", threshold_delta)
         if hidden and (laplace_only or hidden >= chance or hidden > Fraction(1, 2)):
             raise errors.InvalidParameter(
                 f"threshold_delta = {float(hidden):g} is taken from delta = {float(chance):g}, and the noise of "
-                "unknown keys is Gaussian, so both need some of delta. Say threshold_delta= half of delta."
+                "unknown keys is Gaussian, so both need some of delta: half of it each is usual.",
+                parameter="threshold_delta",
+                value=threshold_delta,
+                example={"threshold_delta": 0 if laplace_only else float(chance / 2)},
             )
         side = validation.word("neighbours", neighbours or "add-remove", NEIGHBOURS)
         unit, table = _label("unit", unit), _label("table", table)
@@ -233,12 +243,18 @@ def share_of(share: Number) -> Fraction:
     exact = Fraction(math.floor(typed("share", share) * ATOMS), ATOMS)
     if exact > 1:
         raise errors.InvalidParameter(
-            f"A share is a part of the whole budget, so at most 1. Got {share!r} instead. Say share=0.25."
+            f"A share is a part of the whole budget, so at most 1. Got {share!r} instead.",
+            parameter="share",
+            value=share,
+            example={"share": 0.25},
         )
     if exact < LEAST_SHARE:
         raise errors.InvalidParameter(
             f"A share is at least {float(LEAST_SHARE):g}, which bounds how often the rows are read for one budget. "
-            f"Got {share!r} instead. Say share=0.01."
+            f"Got {share!r} instead.",
+            parameter="share",
+            value=share,
+            example={"share": 0.01},
         )
     return exact
 
@@ -281,18 +297,21 @@ def _atom(cap: Fraction) -> Fraction:
 
 
 def _double(value: Fraction) -> float:
-    """The double that the decimal means when it is typed (so that a book of 0.1 is what ln.sigma(epsilon=0.1) means);
+    """The double that the decimal means when it is typed (so that a budget of 0.1 is what ln.sigma(epsilon=0.1) means);
     rounded down where no double is printed like this."""
     double = float(value)
     return double if Fraction(str(double)) == value else round_down(value)
 
 
 def _reserve(name: str, value: Number) -> Fraction:
-    unset = isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
-    return Fraction(0) if unset else typed(name, value)
+    return Fraction(0) if validation.is_zero(value) else typed(name, value)
 
 
 def _label(name: str, value: object) -> str | None:
     if value is None or (isinstance(value, str) and value):
         return value
-    raise errors.WrongType(f'{name} must be a name, such as {name}="taxi". Got {type(value).__name__} instead.')
+    raise errors.WrongType(
+        f"{name} must be a name. Got {type(value).__name__} instead.",
+        parameter=name,
+        example={name: {"unit": "taxi", "table": "trips"}[name]},
+    )

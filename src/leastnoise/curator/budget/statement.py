@@ -1,8 +1,9 @@
-"""A statement of account, for people: what the book promises, what is spent, what is left."""
+"""A statement of account, for people: what the budget promises, what is spent, what is left."""
 
 from __future__ import annotations
 
-from leastnoise.curator.budget.budget import Budget, Entry
+from leastnoise.curator.budget.budget import Budget
+from leastnoise.curator.budget.history import Entry
 
 
 def statement(budget: Budget) -> str:
@@ -25,7 +26,7 @@ def statement(budget: Budget) -> str:
     lines.append(f"  {_counted(entries)}")
     if budget.closed:
         last = [entry for entry in entries if entry.kind == "close"][-1]
-        lines.append(f"  CLOSED since {last.made:%Y-%m-%d %H:%M} UTC: {last.query}. See Budget.reopen.")
+        lines.append(f"  CLOSED since {last.created_at:%Y-%m-%d %H:%M} UTC: {last.query}. See Budget.reopen.")
     return "\n".join(lines)
 
 
@@ -40,4 +41,4 @@ def _counted(entries: list[Entry]) -> str:
         return "No release yet."
     void = f", {voids} of them void" if voids else ""
     word = "release" if len(releases) == 1 else "releases"
-    return f"{len(releases):,} {word}{void}; the last on {releases[-1].made:%Y-%m-%d}."
+    return f"{len(releases):,} {word}{void}; the last on {releases[-1].created_at:%Y-%m-%d}."

@@ -1,5 +1,4 @@
-"""What differs between DuckDB and Spark, behind one small interface; everything else is one Ibis
-expression."""
+"""What differs between DuckDB and Spark, behind one small interface; everything else is one Ibis expression."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from leastnoise.curator.engines.stamps import Stamp, check
+from leastnoise.curator.engines.file_status import Status, check_unchanged
 from leastnoise.errors import LeastnoiseError, ReadingFailed
 
 if TYPE_CHECKING:
@@ -56,7 +55,8 @@ class Engine(Protocol):
         """A NumPy function of two columns of doubles, applied to blocks of rows where the rows are."""
 
     def passes(self, rows: ir.Table, *, unit: list[str], kept: int) -> int:
-        """In how many passes over classes of units the work fits into memory: a power of two."""
+        """In how many passes over classes of units the work fits into memory, a power of two. Of each unit so many
+        integers are `kept`."""
 
     def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
         """`reduce` over the rows, once for each part of the table, where the parts are."""
@@ -73,7 +73,7 @@ class Source:
     folders: tuple[str, ...] = ()  # columns that the names of folders hold, as text
     declared: tuple[str, ...] = ()  # columns of Python objects that `types` declared
     undeclared: tuple[str, ...] = ()  # those that it did not: nothing can be asked of them
-    stamps: tuple[Stamp | None, ...] = ()  # of the files, when they were opened
+    opened_status: tuple[Status | None, ...] = ()  # of the files, when they were opened
     fixed: bool = False  # rows in memory that were read already: nobody else can change them
 
     @property
@@ -83,7 +83,7 @@ class Source:
 
     def check_unchanged(self) -> None:
         """Raise TableChanged if the files are not those that were opened."""
-        check(self.files, self.stamps)
+        check_unchanged(self.files, self.opened_status)
 
 
 def unique(word: str) -> str:
@@ -116,13 +116,13 @@ def _unreadable(files: Sequence[str]) -> str:
     """What the names of the files, which are public, let one say."""
     more = f" and {len(files) - 1} more" if len(files) > 1 else ""
     rows = f'the rows of "{Path(files[0]).name}"{more}' if files else "the rows"
-    told = (
+    sentence = (
         f"{rows} could not be read. Nothing was released. The engine's own message is withheld because it may quote "
         "private values. "
     )
     if not files or files[0].lower().endswith(".parquet"):
-        return told + "See that the files are whole, and that memory and the temporary disk have room."
-    return told + (
+        return sentence + "See that the files are whole, and that memory and the temporary disk have room."
+    return sentence + (
         "Look for a row with more or fewer fields than the header, a quote that is not closed, another encoding than "
         "UTF-8, and for room on the temporary disk. For your own eyes, pyarrow.csv.read_csv(...) shows the row."
     )

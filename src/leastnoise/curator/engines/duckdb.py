@@ -13,15 +13,16 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from leastnoise._support import atomic_files
 from leastnoise.curator.engines import partitions, reading, unique
 from leastnoise.curator.engines.checksums import verify
 from leastnoise.curator.engines.frames import zoneless
 from leastnoise.curator.engines.headers import header, separator
-from leastnoise.curator.engines.progress import shown
-from leastnoise.curator.engines.times import has_odd_times
+from leastnoise.curator.engines.interruption import run_interruptibly
+from leastnoise.curator.engines.query_progress import show_progress
+from leastnoise.curator.engines.time_units import has_odd_times
 from leastnoise.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -29,15 +30,16 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-BLOCK = 2**14  # rows of a vector query that are in memory at once, at least
-STATE, BYTES = 128, 8  # what DuckDB keeps for a group and for an integer in it, measured
-USABLE = 0.6  # of the memory limit
+T = TypeVar("T")
+MIN_BLOCK_ROWS = 2**14  # of a vector query, in memory at once
+GROUP_BYTES, INTEGER_BYTES = 128, 8  # what DuckDB needs for a group and for an integer in it, measured
+USABLE_MEMORY = 0.6  # of the memory limit
 # Bytes of a row of a CSV, and of the part of a file that is in memory at once: DuckDB reads on in the next part only,
 # and left to itself takes 16 times the longest row for each. A longer row is an error.
-LONGEST_LINE, BUFFER = 2**24, 2**25
+MAX_LINE_BYTES, CSV_BUFFER_BYTES = 2**24, 2**25
 # Hours and days are those of UTC; texts are equal where their bytes are.
 SETTINGS = {"TimeZone": "UTC", "default_collation": "", "arrow_lossless_conversion": "false"}
-UNITS = {
+BYTES_PER_UNIT = {
     "B": 1,
     "KB": 1e3,
     "MB": 1e6,
@@ -67,8 +69,8 @@ class DuckDB:
         hive = {"hive_partitioning": bool(folders), "hive_types_autocast": False}
         paths = [glob.escape(file) for file in files]
         if not files[0].lower().endswith(".parquet"):
-            told = as_text(header(files[0]), files[0])
-            return reading(lambda: self.backend.read_csv(paths, **hive, **told), files)
+            layout = as_text(header(files[0]), files[0])
+            return reading(lambda: self.backend.read_csv(paths, **hive, **layout), files)
         if reading(lambda: has_odd_times(files[0]), files):
             return reading(lambda: self._through_arrow(files, folders), files)
         return reading(lambda: self.backend.read_parquet(paths, **hive), files)
@@ -112,10 +114,14 @@ class DuckDB:
         self.settle()
 
         def run() -> pa.Table:
-            with shown("reading", self.backend.con.query_progress):
+            with show_progress("reading", self.backend.con.query_progress):
                 return self.backend.to_pyarrow(expression)
 
-        return reading(run, self.files)
+        return self._read(run)
+
+    def _read(self, work: Callable[[], T]) -> T:
+        """`work()`, which Ctrl-C ends and after which the connection can be used again."""
+        return reading(lambda: run_interruptibly(work, self.backend.con.interrupt), self.files)
 
     @contextmanager
     def copied(self, rows: ir.Table) -> Iterator[ir.Table]:
@@ -126,7 +132,7 @@ class DuckDB:
             return self.backend.create_table(name, rows, temp=True)
 
         try:
-            yield reading(copy, self.files)
+            yield self._read(copy)
         finally:
             with suppress(Exception):  # an interrupted statement may have made none
                 self.backend.con.execute(f"DROP TABLE IF EXISTS temp.main.{name}")
@@ -149,8 +155,8 @@ class DuckDB:
         import ibis
 
         smallest = _builtin(ibis.udf.agg, _smallest, "min", ("int64", "int64"), "array<int64>")
-        kept = rows.group_by(unit).aggregate(**{column: smallest(rows[column], count)})
-        return kept.select(**{column: kept[column].unnest()})
+        lists = rows.group_by(unit).aggregate(**{column: smallest(rows[column], count)})
+        return lists.select(**{column: lists[column].unnest()})
 
     def map_points(self, function: Any, x: ir.Value, y: ir.Value, *, result: str) -> ir.Value:
         import ibis
@@ -165,12 +171,12 @@ class DuckDB:
         return ibis.udf.scalar.pyarrow(points, name=unique("points"), signature=signature)(x, y)
 
     def passes(self, rows: ir.Table, *, unit: list[str], kept: int) -> int:
-        """Every thread keeps a state for every unit it meets, with room for `kept` integers.
+        """Every thread keeps a state for every unit it meets, with room for the integers that are `kept`.
 
         Only time depends on this choice: the classes of units add up to the same integers.
         """
-        limit, size = self._setting("memory_limit") * USABLE, self._size(rows)
-        state = STATE + BYTES * kept
+        limit, size = self._setting("memory_limit") * USABLE_MEMORY, self._size(rows)
+        state = GROUP_BYTES + INTEGER_BYTES * kept
         if size * state <= limit:
             return 1
         found = self.fetch(rows.aggregate(units=rows["_unit"].approx_nunique()))
@@ -192,7 +198,7 @@ class DuckDB:
         self.settle()
         text = self.backend.compile(rows)
         # It reads ahead by itself.
-        return reading(lambda: [reduce(self.backend.con.sql(text).to_arrow_reader(BLOCK))], self.files)
+        return self._read(lambda: [reduce(self.backend.con.sql(text).to_arrow_reader(MIN_BLOCK_ROWS))])
 
 
 def connect(*, memory_limit: str | None = None) -> DuckDB:
@@ -260,17 +266,22 @@ def as_text(names: list[str], file: str) -> dict[str, Any]:
         "delim": separator(file),
         "quote": '"',
         "escape": '"',
-        "max_line_size": LONGEST_LINE,
-        "buffer_size": BUFFER,
+        "max_line_size": MAX_LINE_BYTES,
+        "buffer_size": CSV_BUFFER_BYTES,
     }
 
 
 def in_bytes(text: str) -> float:
     """A size such as 1GB or 1.5 GiB; a bare number is itself."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
-    if found is None or (found.group(2).upper() or "B") not in UNITS:
-        raise InvalidParameter(f"memory_limit must be a size such as '1GB' or '512MiB'. Got {text!r} instead.")
-    return float(found.group(1)) * UNITS[found.group(2).upper() or "B"]
+    if found is None or (found.group(2).upper() or "B") not in BYTES_PER_UNIT:
+        raise InvalidParameter(
+            f"memory_limit must be a size, a number and its unit. Got {text!r} instead.",
+            parameter="memory_limit",
+            value=text,
+            example=[{"memory_limit": "1GB"}, {"memory_limit": "512MiB"}],
+        )
+    return float(found.group(1)) * BYTES_PER_UNIT[found.group(2).upper() or "B"]
 
 
 def _md5_lower(text: Any) -> Any:

@@ -2,6 +2,10 @@
 
 Only schemas are looked at: a column of Python objects has no type until one is declared, and then each cell is
 converted by itself.
+
+Arrow's own tables come through the PyCapsule protocol, and so do DuckDB relations. What pandas and Polars export there
+is not safe to take: pandas looks at the cells of an object column for a type, and fails where they differ; Polars
+exports the addresses of Python objects as bytes. Another library's stream may do either, so it is not accepted.
 """
 
 from __future__ import annotations
@@ -12,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from leastnoise.curator.engines import reading
-from leastnoise.curator.engines.cells import convert
-from leastnoise.curator.engines.names import check_names
+from leastnoise.curator.engines.column_names import check_names
+from leastnoise.curator.engines.object_columns import convert
 from leastnoise.errors import UnknownSource
 
 
@@ -39,11 +43,9 @@ def frame_of(source: Any, types: Mapping[str, str]) -> Frame | None:
     import pyarrow as pa
 
     module = type(source).__module__.split(".")[0]
-    if isinstance(source, pa.RecordBatch):
-        source = pa.Table.from_batches([source])
-    if isinstance(source, pa.Table):
+    if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         check_names(source.schema.names)
-        return reading(lambda: Frame(_plain(source)))
+        return reading(lambda: Frame(_plain(pa.table(source))))
     if module == "pandas" and hasattr(source, "columns"):
         return reading(lambda: _pandas(source, types))
     if module == "polars" and hasattr(source, "lazy"):
@@ -102,8 +104,9 @@ def _framed(columns: dict[str, Any], objects: list[str], types: Mapping[str, str
     if objects and not columns:
         raise UnknownSource(
             "every column of the frame holds Python objects and has no type, and guessing one would look at people's "
-            f'rows. Say what they hold, table(..., types={{"{objects[0]}": "text"}}), or convert the frame before: '
-            "df.convert_dtypes()."
+            "rows. Name the types of those that you need, or convert the frame before: df.convert_dtypes().",
+            parameter="types",
+            example={"types": {objects[0]: "text"}},
         )
     return Frame(
         _plain(rows),
@@ -130,9 +133,7 @@ def _plain(rows: Any) -> Any:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         kind = pa.string() if pa.types.is_null(kind) else kind
         kind = zoneless(kind)
-        if pa.types.is_duration(
-            kind
-        ):  # whole numbers of its unit, as in a Parquet file: DuckDB would convert, and fail
+        if pa.types.is_duration(kind):  # whole numbers of its unit, as in a Parquet file: DuckDB's conversion fails
             rows = rows.set_column(place, field.name, rows.column(place).cast(pa.int64()))
             continue
         if kind != field.type:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from leastnoise.errors import UnknownSource
 
-LONGEST = 2**20  # bytes of a header
+MAX_HEADER_BYTES = 2**20
 
 
 def separator(file: str) -> str:
@@ -50,7 +50,7 @@ def opened(file: str) -> BinaryIO:
 
 def _line(content: BinaryIO) -> str:
     """Cut first, then decoded: a decoder works ahead, and would fail at a person's row."""
-    line = content.readline(LONGEST).split(b"\r")[0].rstrip(b"\n")
-    if len(line) == LONGEST:
+    line = content.readline(MAX_HEADER_BYTES).split(b"\r")[0].rstrip(b"\n")
+    if len(line) == MAX_HEADER_BYTES:
         raise ValueError
     return line.decode("utf-8-sig")

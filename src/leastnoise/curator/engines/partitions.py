@@ -51,11 +51,11 @@ def misread(files: Sequence[str], column: str) -> dict[str, str]:
 def _folders(file: str) -> list[tuple[str, str]]:
     """What the folders above a file say: `a=b` is column and value, and engines differ about anything else with an
     equals sign."""
-    said = [part for part in os.path.dirname(file).split("/") if "=" in part]
-    for part in said:
+    named = [part for part in os.path.dirname(file).split("/") if "=" in part]
+    for part in named:
         if re.fullmatch(r"[^=%?\\]+=[^=?\\\n]+", part) is None or "\ufffd" in unquote(part):
             raise UnknownSource(
                 f'the folder "{part}" is not named like column=value, and engines differ about what it means. Write '
                 f"other signs as the %XX of their UTF-8 (= is %3D), and a missing value as column={NULL}."
             )
-    return [(name, value) for name, _, value in (part.partition("=") for part in said)]
+    return [(name, value) for name, _, value in (part.partition("=") for part in named)]

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from leastnoise.curator.engines import Engine, Source, partitions, reading
+from leastnoise.curator.engines.column_names import check_names
+from leastnoise.curator.engines.file_status import statuses
 from leastnoise.curator.engines.frames import Frame, Relation, frame_of
 from leastnoise.curator.engines.headers import header
-from leastnoise.curator.engines.names import check_names
-from leastnoise.curator.engines.stamps import stamps
 from leastnoise.errors import UnknownSource
 
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
-KINDS = (
+SOURCES = (
     "a path, a glob or a list of Parquet or CSV files, a pandas, Polars or Arrow table, a DuckDB relation, "
     "(connection, table name), an Ibis table or a Spark DataFrame"
 )
@@ -44,7 +44,7 @@ def open_source(
         return _open_connection(*source, name=name)
     frame = frame_of(source, types)
     if frame is None:
-        raise UnknownSource(f"a table cannot be read from {type(source).__name__}. Give {KINDS}.")
+        raise UnknownSource(f"a table cannot be read from {type(source).__name__}. Give {SOURCES}.")
     opened = duckdb.connect(memory_limit=memory_limit)
     check_names(frame.names)
     rows = reading(lambda: _register(opened, frame))
@@ -72,7 +72,7 @@ def _open_files(source: Any, name: str | None, engine: str | None, memory_limit:
     if engine not in (None, "duckdb") and len(given) == 1 and spark.is_catalogue_name(given[0]):
         return spark.open_catalogue(given[0], master=str(engine), name=label)
     files = tuple(file for item in given for file in find_files(item))
-    opened_as = stamps(files)
+    status = statuses(files)
     if engine in (None, "duckdb"):
         opened: Engine = duckdb.connect(memory_limit=memory_limit)
     else:
@@ -80,7 +80,7 @@ def _open_files(source: Any, name: str | None, engine: str | None, memory_limit:
     check_schemas(files)
     rows = opened.read_files(list(files))
     folders = partitions.columns(files)
-    return Source(engine=opened, rows=rows, name=label, files=files, folders=folders, stamps=opened_as)
+    return Source(engine=opened, rows=rows, name=label, files=files, folders=folders, opened_status=status)
 
 
 def find_files(path: str) -> list[str]:
@@ -124,8 +124,7 @@ def check_schemas(files: Sequence[str]) -> None:
         if other != first:
             differing = sorted({field.name for field in set(first) ^ set(other)})
             raise UnknownSource(
-                f'"{Path(file).name}" and "{Path(files[0]).name}" disagree about the columns '
-                f"{', '.join(differing)}. "
+                f'"{Path(file).name}" and "{Path(files[0]).name}" disagree about the columns {", ".join(differing)}. '
                 "A row would mean different things in different files. Convert them to one schema."
             )
     return _check_folders(files, first.names)
@@ -156,8 +155,7 @@ def _open_ibis(table: Any, *, name: str) -> Source:
     backend = table.get_backend()
     if backend.name not in ("duckdb", "pyspark"):
         raise UnknownSource(
-            f"Ibis tables of {backend.name} are not accepted: their integers are not proved equal to "
-            "those of DuckDB "
+            f"Ibis tables of {backend.name} are not accepted: their integers are not proved equal to those of DuckDB "
             "and Spark, on which the noise relies. Write the table to Parquet and open that."
         )
     if isinstance(table.op(), ops.InMemoryTable):

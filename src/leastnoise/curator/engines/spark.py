@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from leastnoise.curator import engines
 from leastnoise.curator.engines import Source, partitions, unique
+from leastnoise.curator.engines.column_names import check_names
 from leastnoise.curator.engines.headers import header, separator
-from leastnoise.curator.engines.names import check_names
-from leastnoise.curator.engines.times import units
+from leastnoise.curator.engines.time_units import units
 from leastnoise.errors import EngineUnavailable, UnknownSource
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
-PATIENCE = 5.0  # seconds to wait for a master to answer
+MASTER_TIMEOUT_SECONDS = 5.0
 MALFORMED = "a row of the CSV has more or fewer fields than its header"  # in the logs of Spark, so without a cell
 # By these our SQL means what it says, and the same as on DuckDB. A session may be somebody else's, and it may change.
 SETTINGS = {
@@ -53,7 +53,7 @@ SETTINGS = {
     "spark.sql.files.ignoreInvalidPartitionPaths": "false",
 }
 LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # PySpark's own: they quote what failed
-_quiet = threading.local()
+_silence = threading.local()  # `active` while this thread reads rows
 
 
 def reading(work: Callable[[], T], files: Sequence[str] = ()) -> T:
@@ -61,16 +61,16 @@ def reading(work: Callable[[], T], files: Sequence[str] = ()) -> T:
     from pyspark.logger import PySparkLogger
 
     for name in LOGGERS:
-        PySparkLogger.getLogger(name).addFilter(_heard)  # a second time changes nothing
-    before, _quiet.now = getattr(_quiet, "now", False), True
+        PySparkLogger.getLogger(name).addFilter(_is_logged)  # a second time changes nothing
+    before, _silence.active = getattr(_silence, "active", False), True
     try:
         return engines.reading(work, files)
     finally:
-        _quiet.now = before
+        _silence.active = before
 
 
-def _heard(record: logging.LogRecord) -> bool:
-    return not getattr(_quiet, "now", False)
+def _is_logged(record: logging.LogRecord) -> bool:
+    return not getattr(_silence, "active", False)
 
 
 class Spark:
@@ -90,10 +90,10 @@ class Spark:
         for name, value in SETTINGS.items():
             try:
                 conf.set(name, value)
-                kept = conf.get(name) == value
+                unchanged = conf.get(name) == value
             except Exception:
-                kept = False
-            if not kept:
+                unchanged = False
+            if not unchanged:
                 raise EngineUnavailable(
                     f"this Spark session does not let {name} be {value}, and without that a query may mean something "
                     "else than was checked. Use another session, or give the master to table(..., engine=...)."
@@ -279,7 +279,7 @@ def connect(master: str) -> Spark:
     import ibis
 
     _find_java()
-    _knock(master)
+    _check_master(master)
     if importlib.util.find_spec("pyspark") is None:
         raise EngineUnavailable("Spark is not installed. Type pip install 'leastnoise[spark]'.")
     from pyspark.sql import SparkSession
@@ -349,23 +349,27 @@ def _find_java() -> None:
         )
 
 
-def _knock(master: str) -> None:
-    """Spark itself would wait for a minute and more when nobody answers."""
+def _check_master(master: str) -> None:
+    """Refuse a master that does not answer: Spark itself would wait for a minute and more."""
     if not master.startswith("spark://"):
         if re.match(r"local(\[.*\])?$|yarn$|k8s://", master) is None:
             raise UnknownSource(
-                f'engine must be "duckdb" or a Spark master such as "spark://host:7077" or "local[2]". Got {master!r}.'
+                f'engine must be "duckdb" or a Spark master such as "spark://host:7077" or "local[2]". Got {master!r}.',
+                parameter="engine",
+                value=master,
+                example=[{"engine": "duckdb"}, {"engine": "local[2]"}],
             )
         return
     for address in master.removeprefix("spark://").split(","):
         host, _, port = address.partition(":")
         try:
-            socket.create_connection((host, int(port or 7077)), timeout=PATIENCE).close()
+            socket.create_connection((host, int(port or 7077)), timeout=MASTER_TIMEOUT_SECONDS).close()
         except (OSError, ValueError):
             continue
         return
     raise EngineUnavailable(
-        f"no Spark master answers at {master} within {PATIENCE:g} seconds. Check the address, or start it."
+        f"no Spark master answers at {master} within {MASTER_TIMEOUT_SECONDS:g} seconds. Check the address, or start "
+        "it."
     )
 
 

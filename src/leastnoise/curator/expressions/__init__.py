@@ -5,7 +5,7 @@ functions.py   the functions there are, and the types they take
 literals.py    constants, each written in one way
 sql.py         text -> tree
 values.py      Ibis -> tree
-total.py       tree -> an Ibis expression that cannot fail
+total.py       tree -> a total Ibis expression: no value makes it fail
 record.py      tree -> text, for the record
 """
 
@@ -67,7 +67,7 @@ def _bound(rows: ir.Table, given: Any, what: str) -> Any:
 
 def _not_an_expression(given: Any, what: str, missing: str, rows: ir.Table) -> Exception:
     if "rowid" in missing:
-        return BadExpression(values.why("a row's place", what))
+        return BadExpression(values.refusal("a row's place", what))
     named = re.search(r"has no attribute '(\w+)'|Column '?(\w+)'?", missing)
     if named:
         return UnknownColumn.among_columns(named.group(1) or named.group(2), rows.columns)

@@ -17,7 +17,7 @@ from leastnoise.errors import BadExpression, WrongType
 BOOLEAN, INTEGER, REAL, TEXT = Type.BOOLEAN, Type.INTEGER, Type.REAL, Type.TEXT
 DATE, TIMESTAMP, NULL, OTHER = Type.DATE, Type.TIMESTAMP, Type.NULL, Type.OTHER
 NUMBERS, TIMES = (INTEGER, REAL), (DATE, TIMESTAMP)
-LONGEST_SUBSTRING = 2**20
+MAX_SUBSTRING_PLACE = 2**20
 UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
 CLOCK = ("hour", "minute", "second")
 # What may be cast to what; a text that is not written like its target is null.
@@ -160,7 +160,7 @@ def _length(name: str, given: Sequence[Node]) -> Call:
 def _substring(name: str, given: Sequence[Node]) -> Call:
     """Positions from 0, and length; both literals."""
     places = [node.value if isinstance(node, Literal) else None for node in given[1:]]
-    if not all(type(place) is int and 0 <= place < LONGEST_SUBSTRING for place in places):
+    if not all(type(place) is int and 0 <= place < MAX_SUBSTRING_PLACE for place in places):
         raise BadExpression(
             "SUBSTRING cuts at places that are written out as numbers below 2^20: SUBSTRING(zone, 1, 3), or "
             ".substr(0, 3) in Ibis."

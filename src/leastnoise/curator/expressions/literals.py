@@ -63,7 +63,7 @@ def utc(value: datetime) -> datetime:
 def recast(node: Literal, wanted: Type) -> Literal | None:
     """The constant as another type, read here and now; None where it has to be cast as any value."""
     if isinstance(node.value, str):
-        return written(node.value, wanted)
+        return parse_literal(node.value, wanted)
     if wanted is Type.REAL and isinstance(node.value, int):
         return Literal(float(node.value), Type.REAL)
     if wanted is Type.TIMESTAMP and type(node.value) is date:
@@ -71,7 +71,7 @@ def recast(node: Literal, wanted: Type) -> Literal | None:
     return None
 
 
-NOUNS = {
+DESCRIPTIONS = {
     Type.DATE: ("a date", "'2013-01-31'"),
     Type.TIMESTAMP: ("a time", "'2013-01-31 07:00' or '2013-01-31'"),
     Type.INTEGER: ("a whole number", "42"),
@@ -80,12 +80,14 @@ NOUNS = {
 }
 
 
-def written(text: str, wanted: Type) -> Literal:
+def parse_literal(text: str, wanted: Type) -> Literal:
     """A text that stands where a date, a time, a number or a truth is wanted, in the one way it may be written."""
     made = _read(text, wanted)
     if made is None:
-        noun, example = NOUNS[wanted]
-        raise BadExpression(f"'{text}' stands where {noun} is needed and is not written like one. Write {example}.")
+        description, example = DESCRIPTIONS[wanted]
+        raise BadExpression(
+            f"'{text}' stands where {description} is needed and is not written like one. Write {example}."
+        )
     return Literal(made, wanted)
 
 

@@ -1,4 +1,4 @@
-"""A tree as text, for the page, the file and the ledger: SQL, one way of writing for one meaning."""
+"""The record of a tree, for the page, the file and the ledger: SQL, one way of writing for one meaning."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sqlglot.errors import SqlglotError
 
 from leastnoise.curator.expressions.tree import Call, Column, Literal, Node, Type, arguments, parts
 
-FEW = 8  # values of a list that are written out
-MOST = 2000  # parts of an expression that are written out
+MAX_VALUES_WRITTEN = 8  # of a list
+MAX_PARTS_WRITTEN = 2000  # of an expression
 OR, AND, NOT, COMPARE, ADD, MULTIPLY, ATOM = range(7)
 INFIX = {
     "or": OR, "and": AND, "=": COMPARE, "<>": COMPARE, "<": COMPARE, "<=": COMPARE, ">": COMPARE,
@@ -31,10 +31,14 @@ def text(root: Node) -> str:
     """The expression in SQL; of a very long one only how long it is."""
     sizes: dict[int, int] = {}
     for node in parts(root):
-        shown = arguments(node)[:FEW] if isinstance(node, Call) and node.function == "in" else arguments(node)
-        sizes[id(node)] = min(MOST + 1, 1 + sum(sizes[id(part)] for part in shown))
-    if sizes[id(root)] > MOST:
-        return f"an expression of more than {MOST} parts"
+        shown = (
+            arguments(node)[:MAX_VALUES_WRITTEN]
+            if isinstance(node, Call) and node.function == "in"
+            else arguments(node)
+        )
+        sizes[id(node)] = min(MAX_PARTS_WRITTEN + 1, 1 + sum(sizes[id(part)] for part in shown))
+    if sizes[id(root)] > MAX_PARTS_WRITTEN:
+        return f"an expression of more than {MAX_PARTS_WRITTEN} parts"
     return _write(root)[0]
 
 
@@ -102,7 +106,9 @@ def _negated(node: Node) -> tuple[str, int]:
 
 
 def _listed(values: tuple[Node, ...]) -> str:
-    return ", ".join(_write(part)[0] for part in values) if len(values) <= FEW else f"{len(values)} values"
+    return (
+        ", ".join(_write(part)[0] for part in values) if len(values) <= MAX_VALUES_WRITTEN else f"{len(values)} values"
+    )
 
 
 def _function(node: Call) -> str:

@@ -24,8 +24,8 @@ from leastnoise.curator.expressions.tree import Literal, Node, Type
 from leastnoise.domain import is_text
 from leastnoise.errors import BadExpression
 
-LONGEST = 20_000  # characters
-DEEPEST = 50
+MAX_CHARACTERS = 20_000
+MAX_DEPTH = 50
 
 CALLS: dict[type, str] = {
     sql.Not: "not", sql.EQ: "=", sql.NEQ: "<>", sql.LT: "<", sql.LTE: "<=", sql.GT: ">", sql.GTE: ">=",
@@ -43,15 +43,15 @@ TARGETS = {
     "VARCHAR": Type.TEXT, "BOOLEAN": Type.BOOLEAN, "DATE": Type.DATE, "TIMESTAMP": Type.TIMESTAMP,
     "TIMESTAMPNTZ": Type.TIMESTAMP,
 }  # fmt: skip
-# What sqlglot notes beside a node and changes nothing for us.
-NOTES = {"safe", "typed", "binary", "type", "coalesce", "ignore_nulls", "_sql_names"}
+# What sqlglot writes beside a node and changes nothing for us.
+ANNOTATIONS = {"safe", "typed", "binary", "type", "coalesce", "ignore_nulls", "_sql_names"}
 
 
 def parse(given: str, column: Callable[[str], Node], columns: Iterable[str]) -> Node:
     """The text as a tree; `column` gives the node of a name, or refuses it. `columns` are for hints."""
-    if len(given) > LONGEST or not is_text(given) or "\0" in given:
+    if len(given) > MAX_CHARACTERS or not is_text(given) or "\0" in given:
         raise BadExpression(
-            f"a condition is longer than {LONGEST} characters, or no text (half of a surrogate pair is in it)."
+            f"a condition is longer than {MAX_CHARACTERS} characters, or no text (half of a surrogate pair is in it)."
         )
     try:
         tree = sqlglot.parse_one(given, dialect="duckdb", into=sql.Condition)
@@ -59,7 +59,7 @@ def parse(given: str, column: Callable[[str], Node], columns: Iterable[str]) -> 
     except (SqlglotError, RecursionError):
         whole = False
     if not whole:
-        raise BadExpression(_sentence(given, "") + _keyword_hint(given, columns))
+        raise BadExpression(_not_understood(given, "") + _keyword_hint(given, columns))
     return _Reader(given, column).node(tree, 0)
 
 
@@ -74,8 +74,8 @@ class _Reader:
         self.given, self.column = given, column
 
     def node(self, tree: Any, depth: int) -> Node:
-        if depth > DEEPEST:
-            raise BadExpression(f"a condition is nested more than {DEEPEST} deep. Write it flatter.")
+        if depth > MAX_DEPTH:
+            raise BadExpression(f"a condition is nested more than {MAX_DEPTH} deep. Write it flatter.")
         special = getattr(self, f"_{type(tree).__name__.lower()}", None)
         if special is not None:
             made: Node = special(tree, depth)
@@ -90,12 +90,12 @@ class _Reader:
         return call(name, *(self.node(part, depth + 1) for part in operands))
 
     def refusal(self, tree: Any) -> BadExpression:
-        return BadExpression(_sentence(self.given, _shown(tree)))
+        return BadExpression(_not_understood(self.given, _shown(tree)))
 
     def _only(self, tree: Any, *known: str) -> None:
         """Refuse what sqlglot understood and we would leave out, such as SYMMETRIC or a second pattern."""
         for name, value in tree.args.items():
-            if value and name not in known and (name not in NOTES or isinstance(value, sql.Expression | list)):
+            if value and name not in known and (name not in ANNOTATIONS or isinstance(value, sql.Expression | list)):
                 raise self.refusal(tree)
 
     def _all(self, tree: Any, depth: int, *names: str) -> list[Node]:
@@ -225,7 +225,7 @@ def _shown(tree: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _sentence(given: str, near: str) -> str:
+def _not_understood(given: str, near: str) -> str:
     where = f" at {near!r}" if near else ""
     return (
         f"the condition {given if len(given) <= 200 else given[:197] + '...'!r} is not understood{where}. Write what "

@@ -1,4 +1,4 @@
-"""A tree as an Ibis expression that no value can make fail, with the same result on every engine.
+"""A tree as an Ibis expression that is total: no value makes it fail, and every engine gives the same result.
 
 Whole-number arithmetic is exact or null: it is done in doubles, which cannot overflow, on numbers below 10^15, which
 doubles hold. A quotient by zero is null, and so is what would be NaN. Decimals are computed with as doubles. A text is
@@ -26,14 +26,14 @@ from leastnoise.errors import BadExpression
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-DEEPEST = 50  # levels of an expression, each at most one sub-query
-MOST = 2000  # calls
-BELOW = "decimal(15, 0)"
-KINDS = {
+MAX_DEPTH = 50  # levels of an expression, each at most one sub-query
+MAX_CALLS = 2000
+BELOW_1E15 = "decimal(15, 0)"
+IBIS_TYPES = {
     Type.BOOLEAN: "boolean", Type.INTEGER: "int64", Type.REAL: "float64", Type.TEXT: "string", Type.DATE: "date",
     Type.TIMESTAMP: "timestamp(6)",
 }  # fmt: skip
-WRITTEN = {
+PARSED_AS = {
     Type.BOOLEAN: "bool", Type.INTEGER: "int", Type.REAL: "float", Type.DATE: "date", Type.TIMESTAMP: "timestamp",
 }  # fmt: skip
 UNITS = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D", "hour": "h", "minute": "m", "second": "s"}
@@ -74,9 +74,9 @@ def check_size(root: Node) -> None:
     for node in parts(root):
         depth[id(node)] = 1 + max((depth[id(part)] for part in arguments(node)), default=0)
         calls += isinstance(node, Call)
-    if depth[id(root)] > DEEPEST or calls > MOST:
+    if depth[id(root)] > MAX_DEPTH or calls > MAX_CALLS:
         raise BadExpression(
-            f"an expression may be {DEEPEST} calls deep and have {MOST} of them; this one has {calls} and is "
+            f"an expression may be {MAX_DEPTH} calls deep and have {MAX_CALLS} of them; this one has {calls} and is "
             f"{depth[id(root)]} deep. Derive a column for a part of it first, or list values with isin."
         )
 
@@ -146,14 +146,14 @@ def _column(value: ir.Value, node: Column) -> ir.Value:
         return whole(value, node.name)
     if node.type is Type.REAL:
         return real(value, node.name)
-    return value if node.type in (Type.OTHER, Type.DATE, Type.TIMESTAMP) else value.cast(KINDS[node.type])
+    return value if node.type in (Type.OTHER, Type.DATE, Type.TIMESTAMP) else value.cast(IBIS_TYPES[node.type])
 
 
 def constant(node: Literal) -> ir.Scalar:
     """A literal: canonical text, cast."""
     import ibis
 
-    value, kind = node.value, KINDS.get(node.type, "string")
+    value, kind = node.value, IBIS_TYPES.get(node.type, "string")
     if value is None:
         return ibis.null(kind)
     if isinstance(value, bool | str):
@@ -169,8 +169,8 @@ def constant(node: Literal) -> ir.Scalar:
 
 def _cast(value: Any, source: Type, target: Type) -> Any:
     if source is Type.TEXT:
-        return cell(value, WRITTEN[target])
-    return value.cast(KINDS[target])
+        return cell(value, PARSED_AS[target])
+    return value.cast(IBIS_TYPES[target])
 
 
 def _in(value: Any, node: Call) -> Any:
@@ -181,7 +181,7 @@ def _truncate(value: Any, node: Call) -> Any:
     unit = node.arguments[1]
     assert isinstance(unit, Literal)
     # As a time, because Spark makes one of a truncated date, and Ibis does not know it.
-    return value.cast("timestamp(6)").truncate(UNITS[str(unit.value)]).cast(KINDS[node.type])
+    return value.cast("timestamp(6)").truncate(UNITS[str(unit.value)]).cast(IBIS_TYPES[node.type])
 
 
 ARITHMETIC: dict[str, Callable[..., Any]] = {
@@ -211,14 +211,14 @@ def _arithmetic(node: Call, given: list[Any]) -> Any:
     if node.type is Type.REAL:
         return made
     if node.function not in ("floor", "ceil", "//"):
-        return made.try_cast(BELOW).cast("int64")
+        return made.try_cast(BELOW_1E15).cast("int64")
     floor = (made if whole else _below(made)).floor().cast("int64")
     return floor * -1 if node.function == "ceil" else floor
 
 
 def _exact(value: Any) -> Any:
     """A whole number as a double; null from 10^15 on."""
-    return value.try_cast(BELOW).cast("float64")
+    return value.try_cast(BELOW_1E15).cast("float64")
 
 
 def _below(value: Any) -> Any:

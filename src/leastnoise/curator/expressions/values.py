@@ -40,7 +40,7 @@ def convert(root: Any, relation: Any, column: Callable[[str], Node], what: str) 
             continue
         if type(operation).__name__ == "Field":
             if operation.rel != relation:
-                raise BadExpression(why("a column of another table", what))
+                raise BadExpression(refusal("a column of another table", what))
             made[operation] = column(operation.name)
             continue
         parts = _parts(operation, what)
@@ -58,9 +58,9 @@ def _parts(operation: Any, what: str) -> list[Any]:
 
     name = type(operation).__name__
     if name not in CALLS and name not in SPECIAL:
-        raise BadExpression(why(name, what))
+        raise BadExpression(refusal(name, what))
     if any(not isinstance(part, ops.Value) for part in operation.__children__):
-        raise BadExpression(why("a table inside it", what))
+        raise BadExpression(refusal("a table inside it", what))
     return list(operation.__children__)
 
 
@@ -79,7 +79,7 @@ def _literal(operation: Any, made: dict[Any, Node], what: str) -> Node:
         return Literal(None, Type.NULL if known is Type.OTHER else known)
     found = None if kind.is_interval() or kind.is_binary() else literal(operation.value)
     if found is None:
-        raise BadExpression(why("a literal that is no truth, number, text, date or time", what))
+        raise BadExpression(refusal("a literal that is no truth, number, text, date or time", what))
     return found
 
 
@@ -117,7 +117,7 @@ def _clip(operation: Any, made: dict[Any, Node], what: str) -> Node:
 
 def _like(operation: Any, made: dict[Any, Node], what: str) -> Node:
     if operation.escape is not None:
-        raise BadExpression(why("LIKE with a character of escape", what))
+        raise BadExpression(refusal("LIKE with a character of escape", what))
     return call("like", made[operation.arg], made[operation.pattern])
 
 
@@ -153,7 +153,7 @@ SPECIAL: dict[str, Callable[[Any, dict[Any, Node], str], Node]] = {
 }
 
 
-def why(name: str, what: str) -> str:
+def refusal(name: str, what: str) -> str:
     """The sentence of a refusal."""
     return (
         f"{what} contains {name}, which is not a fixed function of one row, or not the same on every engine; one "

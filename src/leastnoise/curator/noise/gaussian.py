@@ -5,7 +5,7 @@
 |K| = floor(sigma X + 1/2) for X = |Z|, whose survival function is S(t) = erfc(t / sqrt 2). A tie, sigma Z
 exactly between two integers, has probability zero.
 
-For `quantile`'s Taylor series: s' = -X s, so the n-th derivative of X in y is f_n(X) (s(t) / s(X))^n with
+For `inverse_cdf`'s Taylor series: s' = -X s, so the n-th derivative of X in y is f_n(X) (s(t) / s(X))^n with
 f_1 = 1 and f_(n+1) = f_n' + n X f_n, that is 1, X, 2 X^2 + 1, 6 X^3 + 7 X, 24 X^4 + 46 X^2 + 7.
 """
 
@@ -20,27 +20,27 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from leastnoise.curator.noise import entropy, inverse_cdf, lazy_uniform
-from leastnoise.curator.noise.inverse_cdf import Distribution, Doubles, Progress
+from leastnoise.curator.noise.inverse_cdf import Doubles, MagnitudeDistribution, Progress
 from leastnoise.errors import InvalidParameter, WrongType
 
 
-def _bends(t: Doubles) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+def _taylor_coefficients(t: Doubles) -> tuple[Doubles, Doubles, Doubles, Doubles]:
     return t / 2, (2 * t**2 + 1) / 6, (6 * t**3 + 7 * t) / 24, (24 * t**4 + 46 * t**2 + 7) / 120
 
 
-ABSOLUTE_NORMAL = Distribution(
+ABSOLUTE_NORMAL = MagnitudeDistribution(
     survival=lambda t: (t / arb(2).sqrt()).erfc(),
     density=lambda t: (-t * t / 2).exp() * (2 / arb.pi()).sqrt(),
     inverse=lambda p: arb(2).sqrt() * p.erfcinv(),
     offset=lambda sigma: arb(0.5),
-    guess=lambda p: -ndtri(p / 2),
-    bends=_bends,
+    approximate_inverse=lambda p: -ndtri(p / 2),
+    taylor=_taylor_coefficients,
 )
 
 
 def rounded_gaussian(sigma: Fraction | float, size: int, progress: Progress | None = None) -> NDArray[np.int64]:
     """`size` exact draws of round(sigma Z); sigma is in grid steps, and means the exact rational it is."""
-    return inverse_cdf.draw(ABSOLUTE_NORMAL, inverse_cdf.steps("sigma", sigma), size, progress)
+    return inverse_cdf.draw(ABSOLUTE_NORMAL, inverse_cdf.scale_in_steps("sigma", sigma), size, progress)
 
 
 def tail_gaussian(sigma: Fraction | float, at_least: int, size: int) -> NDArray[np.int64]:
@@ -48,18 +48,19 @@ def tail_gaussian(sigma: Fraction | float, at_least: int, size: int) -> NDArray[
 
     Given X >= x its survival function is S / S(x), so X = S^-1(S(x) P). In balls: some 50 us a draw.
     """
-    scale = inverse_cdf.steps("sigma", sigma)
+    scale = inverse_cdf.scale_in_steps("sigma", sigma)
     least = threshold(at_least, scale)
     if least == 0:
         return inverse_cdf.draw(ABSOLUTE_NORMAL, scale, size)
 
     def value(p: arb) -> arb:
-        return inverse_cdf.exact(ABSOLUTE_NORMAL, scale, survival(scale, least) * p)
+        return inverse_cdf.exact_magnitude(ABSOLUTE_NORMAL, scale, survival(scale, least) * p)
 
-    word = entropy.words(inverse_cdf.count(size)).tolist()
+    word = entropy.words(inverse_cdf.checked_size(size)).tolist()
     # A prefix's ball may reach beyond P = 1, where |K| would be least - 1: that cannot be, hence the clamp.
     draws = [
-        lazy_uniform.settle(lazy_uniform.Uniform(w >> 1, 63), value, least=least) * (1 - 2 * (w & 1)) for w in word
+        lazy_uniform.decide_floor(lazy_uniform.Uniform(w >> 1, 63), value, least=least) * (1 - 2 * (w & 1))
+        for w in word
     ]
     return np.array(draws, dtype=np.int64)
 

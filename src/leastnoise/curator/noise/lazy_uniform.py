@@ -16,9 +16,9 @@ from flint import arb, ctx, fmpq
 from leastnoise.curator.noise import entropy
 from leastnoise.errors import NotProved
 
-# A fair draw needs more than MOST_BITS with probability below 2^-400 (numbers below 2^512, most bits left
-# over): refusing then changes no law that anyone could ever tell.
-MOST_BITS = 1024
+# A fair draw needs more than MAX_BITS with probability below 2^-400 (numbers below 2^512, most bits left
+# over): refusing then changes no distribution that anyone could ever tell.
+MAX_BITS = 1024
 # Precision beyond the prefix: 52 bits for scales up to 2^52, the rest for cancellation and the balls' width.
 GUARD_BITS = 128
 
@@ -44,12 +44,12 @@ class Uniform:
         return arb(fmpq(self.prefix, size)).union(arb(fmpq(self.prefix + 1, size)))
 
 
-def settle(uniform: Uniform, quantity: Callable[[arb], arb], *, least: int, most: int | None = None) -> int:
+def decide_floor(uniform: Uniform, quantity: Callable[[arb], arb], *, least: int, most: int | None = None) -> int:
     """floor(quantity(uniform)), clamped into [least, most], for a continuous monotone `quantity`.
 
     A tie (`quantity` exactly an integer) has probability zero, so enough bits decide almost surely.
     """
-    while uniform.bits <= MOST_BITS:
+    while uniform.bits <= MAX_BITS:
         with ctx.workprec(uniform.bits + GUARD_BITS):
             value = quantity(uniform.ball())
             low, high = _floor(value.lower()), _floor(value.upper())
@@ -65,7 +65,7 @@ def settle(uniform: Uniform, quantity: Callable[[arb], arb], *, least: int, most
     )
 
 
-def known(quantity: Callable[[], arb], error: float) -> arb:
+def within(quantity: Callable[[], arb], error: float) -> arb:
     """`quantity()` as a ball of radius `error` at most: whatever becomes a double must pass through here."""
     for precision in (128, 256, 512, 1024):
         with ctx.workprec(precision):

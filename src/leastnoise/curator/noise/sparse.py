@@ -1,6 +1,6 @@
 """Rounded Gaussian noise on every bin of a huge domain, then a threshold, without visiting the empty bins.
 
-The law is that of: add round(sigma Z) to each of `domain_size` integer counts, keep the bins with |value| >=
+The distribution is that of: add round(sigma Z) to each of `domain_size` integer counts, keep the bins with |value| >=
 at_least. Bins are independent, so it can be drawn in two parts that do not look at each other:
 
   empty     as if every bin were empty, each survives with probability q = P(|K| >= at_least). The gaps
@@ -32,9 +32,9 @@ from leastnoise.curator import cells
 from leastnoise.curator.noise import entropy, gaussian, inverse_cdf, lazy_uniform
 from leastnoise.errors import InvalidParameter, WrongType
 
-MOST_COUNT = 1 << 62  # with a draw below 2^58 the sum fits 64 bits
-MOST_BINS = 1 << 512
-MOST_SURVIVORS = 10**7
+MAX_COUNT = 1 << 62  # with a draw below 2^58 the sum fits 64 bits
+MAX_BINS = 1 << 512
+MAX_SURVIVORS = 10**7
 
 Integers = NDArray[Any] | Sequence[int]
 
@@ -65,7 +65,7 @@ def sparse_gaussian(
 
 def check(*, domain_size: int, sigma: Fraction | float, at_least: int) -> tuple[int, Fraction, int]:
     """The public parameters, or the error that names the mistake; to be called before a budget is debited."""
-    scale = inverse_cdf.steps("sigma", sigma)
+    scale = inverse_cdf.scale_in_steps("sigma", sigma)
     least = gaussian.threshold(at_least, scale)
     domain = _domain(domain_size)
     _check_survivors(domain, scale, least)
@@ -78,7 +78,7 @@ def _survivors(domain: int, scale: Fraction, least: int) -> list[int]:
     start = 0
     while start < domain:
         v = lazy_uniform.Uniform(int(entropy.words(1)[0]), 64)
-        gap = lazy_uniform.settle(
+        gap = lazy_uniform.decide_floor(
             v, lambda v: v.log() / (-gaussian.survival(scale, least)).log1p(), least=0, most=domain - start
         )
         found.append(start + gap)
@@ -97,10 +97,10 @@ def _occupied(indices: Integers, counts: Integers, domain: int) -> tuple[NDArray
 def _clamped(count: NDArray[Any]) -> NDArray[np.int64]:
     """Each count moved into +-2^62: two counts never move apart, so no sensitivity grows."""
     if count.dtype.kind == "u":
-        return np.minimum(count.astype(np.uint64), np.uint64(MOST_COUNT)).astype(np.int64)
+        return np.minimum(count.astype(np.uint64), np.uint64(MAX_COUNT)).astype(np.int64)
     if count.dtype.kind == "i":
-        return np.clip(count.astype(np.int64), -MOST_COUNT, MOST_COUNT)
-    return np.array([min(max(c, -MOST_COUNT), MOST_COUNT) for c in count.tolist()], dtype=np.int64)
+        return np.clip(count.astype(np.int64), -MAX_COUNT, MAX_COUNT)
+    return np.array([min(max(c, -MAX_COUNT), MAX_COUNT) for c in count.tolist()], dtype=np.int64)
 
 
 def _sums(count: NDArray[np.int64], number: NDArray[np.intp], size: int) -> NDArray[np.int64]:
@@ -111,8 +111,8 @@ def _sums(count: NDArray[np.int64], number: NDArray[np.intp], size: int) -> NDAr
     np.add.at(low, number, count & 0xFFFFFFFF)
     high += low >> 32
     total = (np.clip(high, -(2**30), 2**30 - 1) << 32) + (low & 0xFFFFFFFF)
-    total[high >= 2**30] = MOST_COUNT
-    total[high < -(2**30)] = -MOST_COUNT
+    total[high >= 2**30] = MAX_COUNT
+    total[high < -(2**30)] = -MAX_COUNT
     return total
 
 
@@ -150,12 +150,16 @@ def _domain(domain_size: Any) -> int:
     if isinstance(domain_size, bool) or not isinstance(domain_size, (int, np.integer)):
         raise WrongType(
             f"domain_size must be an integer. Got {type(domain_size).__name__} instead. It is the public "
-            "number of bins: type domain_size=10**12."
+            "number of bins.",
+            parameter="domain_size",
+            example={"domain_size": 10**12},
         )
-    if not 1 <= domain_size <= MOST_BINS:
+    if not 1 <= domain_size <= MAX_BINS:
         raise InvalidParameter(
-            "domain_size must be between 1 and 2^512. It is the public number of bins, occupied or not: type "
-            "domain_size=10**12."
+            "domain_size must be between 1 and 2^512. It is the public number of bins, occupied or not.",
+            parameter="domain_size",
+            value=domain_size,
+            example={"domain_size": 10**12},
         )
     return int(domain_size)
 
@@ -167,8 +171,8 @@ def _check_survivors(domain: int, scale: Fraction, least: int) -> None:
         )
     # As a double: this check guards the machine's memory, not anybody's privacy.
     expected = domain * erfc((least - 0.5) / (float(scale) * math.sqrt(2)))
-    if expected > MOST_SURVIVORS:
+    if expected > MAX_SURVIVORS:
         raise InvalidParameter(
-            f"About {expected:.3g} empty bins would pass at_least={least}. Each costs time and memory, and "
+            f"About {expected:.3g} empty bins would pass at_least = {least}. Each costs time and memory, and "
             "none tells anything: raise at_least to about sigma * sqrt(2 * log(domain_size))."
         )

@@ -22,7 +22,7 @@ EPOCH, MICROSECOND = datetime(1970, 1, 1), timedelta(microseconds=1)
 
 
 def convert(cells: Iterable[Any], kind: str) -> pa.Array:
-    """The cells as an Arrow array of a kind that `types=` may name; never an error because of a cell."""
+    """The cells as an Arrow array of a kind that `types` may name; never an error because of a cell."""
     import pyarrow as pa
 
     reads: dict[str, tuple[Callable[[Any], Any], Any, Any]] = {
@@ -33,9 +33,9 @@ def convert(cells: Iterable[Any], kind: str) -> pa.Array:
         "date": (_days, pa.int32(), pa.date32()),
         "timestamp": (_microseconds, pa.int64(), pa.timestamp("us")),
     }
-    read, stored, shown = reads[kind]
-    made = pa.array([_or_null(read, cell) for cell in cells], stored)
-    return made if shown is None else made.view(shown)
+    read, stored, viewed = reads[kind]
+    array = pa.array([_or_null(read, cell) for cell in cells], stored)
+    return array if viewed is None else array.view(viewed)
 
 
 def _or_null(read: Callable[[Any], Any], cell: Any) -> Any:

@@ -7,12 +7,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-PATIENCE = 2.0  # seconds before a bar appears
-EVERY = 0.25
+SECONDS_BEFORE_SHOWN = 2.0
+SECONDS_BETWEEN_UPDATES = 0.25
 
 
 @contextmanager
-def shown(label: str, percent: Callable[[], float]) -> Iterator[None]:
+def show_progress(label: str, percent: Callable[[], float]) -> Iterator[None]:
     """Show `percent()` until the block ends. What it shows stays on the curator's own screen."""
     if not sys.stderr.isatty():
         yield
@@ -28,12 +28,12 @@ def shown(label: str, percent: Callable[[], float]) -> Iterator[None]:
 
 
 def _watch(label: str, percent: Callable[[], float], ended: threading.Event) -> None:
-    if ended.wait(PATIENCE):
+    if ended.wait(SECONDS_BEFORE_SHOWN):
         return
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=100)
-        while not ended.wait(EVERY):
+        while not ended.wait(SECONDS_BETWEEN_UPDATES):
             bar.update(task, completed=max(percent(), 0.0))

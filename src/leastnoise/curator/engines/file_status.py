@@ -11,17 +11,17 @@ from collections.abc import Sequence
 
 from leastnoise.errors import TableChanged
 
-Stamp = tuple[int, int, int, int, int]
+Status = tuple[int, int, int, int, int]
 
 
-def stamps(files: Sequence[str]) -> tuple[Stamp | None, ...]:
-    """One stamp a file; None where there is no file."""
-    return tuple(_stamp(file) for file in files)
+def statuses(files: Sequence[str]) -> tuple[Status | None, ...]:
+    """The status of each file; None where there is no file."""
+    return tuple(_status(file) for file in files)
 
 
-def check(files: Sequence[str], opened: Sequence[Stamp | None]) -> None:
+def check_unchanged(files: Sequence[str], opened: Sequence[Status | None]) -> None:
     """Raise unless every file is there and is what it was when it was opened."""
-    for file, now, then in zip(files, stamps(files), opened, strict=True):
+    for file, now, then in zip(files, statuses(files), opened, strict=True):
         if now is None or now != then:
             raise TableChanged(
                 f'"{os.path.basename(file)}" was replaced or written to after the table was opened, so rows of two '
@@ -30,7 +30,7 @@ def check(files: Sequence[str], opened: Sequence[Stamp | None]) -> None:
             )
 
 
-def _stamp(file: str) -> Stamp | None:
+def _status(file: str) -> Status | None:
     try:
         found = os.stat(file)
     except OSError:

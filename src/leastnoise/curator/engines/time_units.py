@@ -13,9 +13,9 @@ def units(file: str) -> dict[str, str]:
     found = {}
     for place in range(len(schema)):
         column = schema.column(place)
-        told = json.loads(column.logical_type.to_json())
-        if told["Type"] == "Timestamp" and told["timeUnit"] != "microseconds":
-            found[column.path] = told["timeUnit"]
+        logical = json.loads(column.logical_type.to_json())
+        if logical["Type"] == "Timestamp" and logical["timeUnit"] != "microseconds":
+            found[column.path] = logical["timeUnit"]
     return found
 
 

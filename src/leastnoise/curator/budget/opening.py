@@ -1,0 +1,96 @@
+"""Opening a budget: the terms that are asked for, the ledger that has them, and the refusal of different ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
+from leastnoise.curator.budget import privacy_filter
+from leastnoise.curator.budget.ledger import Ledger
+from leastnoise.curator.budget.privacy_filter import Terms
+from leastnoise.privacy.neighbours import Neighbours
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedTerms:
+    """What the caller of `Budget.open` asks for; None is whatever the ledger has."""
+
+    epsilon: Number | None
+    delta: Number | None
+    pure_epsilon: Number
+    threshold_delta: Number
+    unit: str | None
+    table: str | None
+    neighbours: Neighbours | None
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether a new budget may be begun, and a reserve of 0 means none."""
+        return self.epsilon is not None or self.delta is not None
+
+    def terms(self) -> Terms:
+        """The terms of a new budget."""
+        return Terms.of(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            pure_epsilon=self.pure_epsilon,
+            threshold_delta=self.threshold_delta,
+            unit=self.unit,
+            table=self.table,
+            neighbours=self.neighbours,
+        )
+
+    def check(self, path: Path, terms: Terms, label: Callable[[str], str | None]) -> None:
+        """Refuse limits or names that are not those of this ledger; `label` gives its unit and its table."""
+        for name in ("epsilon", "delta", "pure_epsilon", "threshold_delta"):
+            value: Number | None = getattr(self, name)
+            zero = validation.is_zero(value)
+            if value is None or (zero and not self.has_limits):
+                continue
+            own: Fraction = getattr(terms, name)
+            if (Fraction(0) if zero else privacy_filter.typed(name, value)) != own:
+                raise _differs(path, name, float(own), value)
+        names: Mapping[str, tuple[str | None, str | None]] = {
+            "unit": (self.unit, label("unit")),
+            "table": (self.table, label("table")),
+            "neighbours": (self.neighbours, terms.neighbours),
+        }
+        for name, (asked, found) in names.items():
+            if asked is not None and asked != found:
+                raise _differs(path, name, found, asked)
+
+
+def open_ledger(path: str | os.PathLike[str], asked: AskedTerms) -> Ledger:
+    """The ledger at this path; with limits, a new one where there is no file yet."""
+    whole = _whole_path(path)
+    if asked.has_limits and not os.path.lexists(whole):
+        with suppress(FileExistsError):  # another process was faster; what its ledger says is compared afterwards
+            Ledger.create(whole, asked.terms().to_texts())
+    return Ledger(whole)
+
+
+def _whole_path(path: str | os.PathLike[str]) -> Path:
+    """The path, whole, so that it still means the same file after a change of directory."""
+    try:
+        return Path(path).resolve()
+    except TypeError:
+        raise errors.WrongType(f"path must be a path. Got {type(path).__name__} instead.", parameter="path") from None
+    except (OSError, RuntimeError, ValueError):
+        raise errors.FileProblem(f"{path!r} is no path that leads anywhere. Check it.", parameter="path") from None
+
+
+def _differs(path: Path, name: str, own: Any, value: Any) -> errors.BudgetMismatch:
+    return errors.BudgetMismatch(
+        f"The budget {str(path)!r} was opened with {name} = {own!r}, and that is fixed. Got {value!r} instead. Open it "
+        "without limits, or begin another budget.",
+        parameter=name,
+        value=value,
+    )

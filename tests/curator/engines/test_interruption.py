@@ -1,0 +1,106 @@
+"""Work that Ctrl-C ends: from every thread, with the settings of the one that asked, and a connection usable after."""
+
+from __future__ import annotations
+
+import contextvars
+import decimal
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+
+import duckdb
+import numpy as np
+import pytest
+
+from leastnoise.curator.engines import interruption
+from leastnoise.curator.engines.interruption import run_interruptibly
+
+ENDLESS = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
+setting: contextvars.ContextVar[str] = contextvars.ContextVar("setting", default="unset")
+
+
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """A background job of a shell ignores SIGINT; a terminal's does not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def never() -> None:
+    pytest.fail("interrupted")
+
+
+def interrupted(after: float, work: Callable[[], object], interrupt: Callable[[], None]) -> None:
+    """The work, and Ctrl-C after so many seconds."""
+    threading.Timer(after, os.kill, [os.getpid(), signal.SIGINT]).start()
+    run_interruptibly(work, interrupt)
+
+
+def test_what_the_work_returns_is_returned() -> None:
+    assert run_interruptibly(lambda: None, never) is None
+    assert run_interruptibly(lambda: [1, 2], never) == [1, 2]
+
+
+@pytest.mark.parametrize("problem", [ValueError, KeyboardInterrupt, SystemExit, GeneratorExit, StopIteration])
+def test_what_the_work_raises_is_raised(problem: type[BaseException]) -> None:
+    def fail() -> None:
+        raise problem("7")
+
+    with pytest.raises(problem) as raised:
+        run_interruptibly(fail, never)
+    assert (raised.value.__cause__, raised.value.__context__) == (None, None)
+
+
+def test_the_work_has_the_settings_of_the_thread_that_asked() -> None:
+    setting.set("here")
+    with np.errstate(divide="raise"), decimal.localcontext(prec=7), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        seen = run_interruptibly(
+            lambda: (setting.get(), np.geterr()["divide"], decimal.getcontext().prec, warnings.filters[0][0]), never
+        )
+    assert seen == ("here", "raise", 7, "ignore")
+
+
+def test_control_c_ends_a_query_and_the_connection_is_usable(interrupts: None) -> None:
+    connection = duckdb.connect()
+    for after in (0.0, 0.001, 0.05, 0.3):  # before the thread runs, before the query has begun, while it runs
+        with pytest.raises(KeyboardInterrupt) as raised:
+            interrupted(after, lambda: connection.execute(ENDLESS).fetchall(), connection.interrupt)
+        assert raised.value.__context__ is None
+        assert connection.execute("SELECT 42").fetchall() == [(42,)]
+    assert not [thread for thread in threading.enumerate() if thread.name == "leastnoise-query"]
+
+
+def test_a_query_from_another_thread_is_answered() -> None:
+    connection, found = duckdb.connect(), []
+    asked = "SELECT sum(range) FROM range(10)"
+    thread = threading.Thread(
+        target=lambda: found.append(
+            run_interruptibly(lambda: connection.execute(asked).fetchall(), connection.interrupt)
+        )
+    )
+    thread.start()
+    thread.join()
+    assert found == [[(45,)]]
+
+
+def test_work_that_does_not_stop_is_left_behind(interrupts: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever types Ctrl-C gets away."""
+    monkeypatch.setattr(interruption, "MAX_SECONDS_TO_STOP", 0.2)
+    release, calls = threading.Event(), []
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(0.1, release.wait, lambda: calls.append(1))
+    release.set()
+    assert len(calls) == 4
+
+
+def test_work_that_was_cancelled_before_it_began_never_begins() -> None:
+    began: list[int] = []
+    task = interruption._Task(lambda: began.append(1))
+    task.cancel(never)
+    task.thread.start()
+    task.thread.join()
+    assert began == []
