@@ -21,6 +21,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from leastnoise import errors
+from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import privacy_filter
 from leastnoise.curator.budget.budget import Budget, Remaining
@@ -129,7 +130,9 @@ def decide(
         made = asked(mechanism=request.mechanism)
         return Charge(made, made.guarantee, Cost(), None)
     terms = budget.terms
-    laplace = request.mechanism == "laplace" or (automatic and (terms.laplace_only or _is_zero(request.delta)))
+    laplace = request.mechanism == "laplace" or (
+        automatic and (terms.laplace_only or validation.is_zero(request.delta))
+    )
     if not laplace and terms.laplace_only:
         raise errors.BudgetMismatch(
             "All of this book's epsilon is set aside for Laplace releases, so Gaussian noise has no limit to be spent "
@@ -228,10 +231,6 @@ def _described(noise: NoiseChoice | Threshold) -> str:
         return f"gaussian noise of sigma {noise.sigma:.6g}, shown from {noise.at_least} on"
     word = "sigma" if noise.mechanism == "gaussian" else "scale"
     return f"{noise.mechanism} noise of {word} {noise.scale:.6g}"
-
-
-def _is_zero(delta: Number | None) -> bool:
-    return isinstance(delta, (int, float)) and not isinstance(delta, bool) and delta == 0
 
 
 def _some(epsilon: float) -> float:
