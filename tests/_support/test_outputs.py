@@ -207,7 +207,7 @@ def test_python_and_the_command_line_refuse_the_same_names(here: Path, name: str
     assert not os.path.lexists(name)
 
 
-def test_why_a_place_takes_no_file_is_told_truly(here: Path) -> None:
+def test_the_reason_why_a_place_takes_no_file_is_the_true_one(here: Path) -> None:
     with pytest.raises(errors.FileProblem, match="takes no new files"):
         made().save("/proc/c.parquet")
     with pytest.raises(errors.FileProblem, match="directory does not exist"):
@@ -239,7 +239,7 @@ def test_loading_says_what_the_file_is_and_sends_nobody_to_release_again(
         assert CANARY not in err
 
 
-def test_one_is_not_told_as_many(here: Path) -> None:
+def test_one_is_not_written_as_many(here: Path) -> None:
     budget = ln.Budget.open("b", epsilon=1, delta=1e-6)
     one = ln.release(np.array([5]), sensitivity=1, budget=budget, share=0.5)
     rows = ln.table("people.parquet", unit="taxi")

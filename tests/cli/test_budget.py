@@ -13,6 +13,7 @@ import pytest
 
 import leastnoise as ln
 from command_line import run
+from error_messages import until_converted
 
 
 @pytest.fixture
@@ -61,6 +62,7 @@ def test_history_for_people(path: Path) -> None:
     assert "Verified" in done.stdout
 
 
+@until_converted
 def test_failures_are_sentences_with_exit_code_1(path: Path, tmp_path: Path) -> None:
     db = sqlite3.connect(path)
     db.execute("DROP TRIGGER entries_stay")
@@ -84,14 +86,14 @@ def test_a_closed_budget_is_shown_and_reopened(path: Path) -> None:
     """Closed by a file whose last row cannot be read."""
     bad = path.with_name("bad.csv")
     bad.write_text("taxi,n\n1,2\nsecret424242,2,one too many\n")
-    code, told = pay(path, str(bad), "--share", "0.1")
+    code, text = pay(path, str(bad), "--share", "0.1")
     assert code == 1
-    assert "ReadingFailed" in told
-    assert 'leastnoise budget reopen city.ledger --reason "..."' in told
-    assert "424242" not in told
-    code, told = pay(path, people(path.parent, "bad.csv.parquet"), "--table", "bad.csv", "--share", "0.1")
+    assert "ReadingFailed" in text
+    assert 'leastnoise budget reopen city.ledger --reason "..."' in text
+    assert "424242" not in text
+    code, text = pay(path, people(path.parent, "bad.csv.parquet"), "--table", "bad.csv", "--share", "0.1")
     assert code == 1
-    assert "BudgetClosed" in told
+    assert "BudgetClosed" in text
     assert "CLOSED since" in run("budget", str(path)).stdout
     facts = json.loads(run("budget", str(path), "--history", "--json").stdout)
     assert facts["closed"] is True
@@ -139,6 +141,7 @@ TABLES = {
 }
 
 
+@until_converted
 @pytest.mark.parametrize("command", TABLES)
 def test_a_budget_about_a_table_pays_for_every_file_of_that_name(command: str, tmp_path: Path) -> None:
     budget = ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6, unit="taxi", table="trips")
@@ -170,10 +173,10 @@ def test_a_mismatch_never_says_that_a_second_budget_undoes_the_first(tmp_path: P
     ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6, unit="taxi", table="trips")
     source = people(tmp_path, "a.parquet")
     for extra, unit in (([], "taxi"), (["--table", "trips"], "cab"), (["--neighbours", "replace"], "taxi")):
-        code, told = pay(tmp_path / "b", source, "--share", "0.1", *extra, unit=unit)
+        code, text = pay(tmp_path / "b", source, "--share", "0.1", *extra, unit=unit)
         assert code == 2
-        assert "BudgetMismatch" in told
-        assert "adds up" in told
+        assert "BudgetMismatch" in text
+        assert "adds up" in text
 
 
 def test_the_reason_for_the_noise_is_the_true_one(tmp_path: Path) -> None:
@@ -189,5 +192,5 @@ def test_the_reason_for_the_noise_is_the_true_one(tmp_path: Path) -> None:
         (gaussian, [*ask, "--mechanism", "laplace"], "Laplace noise: asked for."),
         (laplace, ask, "Laplace noise: this budget is for no other."),
     ):
-        code, told = pay(path, source, *extra)
-        assert (code, words in told) == (0, True), (extra, told)
+        code, text = pay(path, source, *extra)
+        assert (code, words in text) == (0, True), (extra, text)

@@ -95,8 +95,8 @@ def test_control_characters_in_the_name_of_a_column_do_not_reach_the_terminal(ro
 
 
 def test_control_characters_in_the_facts_of_a_ledger_do_not_reach_the_terminal(rows: Path) -> None:
-    told = [run("budget", "create", "b.ledger", *ASK, "--unit", "n\x1b[2J"), run("budget", "b.ledger")]
-    for code, out, err in told:
+    answers = [run("budget", "create", "b.ledger", *ASK, "--unit", "n\x1b[2J"), run("budget", "b.ledger")]
+    for code, out, err in answers:
         assert (code, err) == (0, "")
         assert "\x1b" not in out
         assert "n\\x1b[2J" in out

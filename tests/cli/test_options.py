@@ -43,9 +43,9 @@ def test_a_group_becomes_options_and_comes_back_as_one_value() -> None:
     assert run(program, ["box", "--wide", "3", "-h", "4", "--colour", "blue"]).exit_code == 0
     assert seen == [(Size(name="box", wide=3), "red"), (Size(name="box", wide=3, high=4), "blue")]
     assert run(program, ["box"]).exit_code == 2
-    told = run(program, ["--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+    text = run(program, ["--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
     for words in ("Draw it.", "How large", "In metres too.", "[default: 2]", "A word."):
-        assert words in told
+        assert words in text
 
 
 def test_the_six_options_of_privacy_are_one_request(tmp_path: Path) -> None:
