@@ -21,7 +21,7 @@ lint: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# While you work: everything but what starts Spark or a browser, and what is slow.
+# While you work, in under a minute: all but what starts Spark or a browser, or is slow (see tests/slow_tests.txt).
 quick: lint
 	$(BIN)/python -m pytest -n auto -m 'not spark and not browser and not slow'
 

@@ -1,4 +1,4 @@
-"""What every test shares: where the real data lies, and how Hypothesis searches."""
+"""What every test shares: where the real data lies, how Hypothesis searches, and which tests are slow."""
 
 from __future__ import annotations
 
@@ -40,6 +40,22 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 ROOT = Path(__file__).resolve().parents[1]
+SLOW_TESTS = {
+    line.strip()
+    for line in (ROOT / "tests" / "slow_tests.txt").read_text().splitlines()
+    if line.strip() and not line.startswith("#")
+}
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m "not slow"` is applied
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what slow_tests.txt names: a folder, a file, a class, or a test with all its parameters."""
+    for item in items:
+        parts = item.nodeid.partition("[")[0].split("::")
+        names = {"::".join(parts[:count]) for count in range(1, len(parts) + 1)}
+        folders = {str(folder) for folder in Path(parts[0]).parents}
+        if SLOW_TESTS & (names | folders):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

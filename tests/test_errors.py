@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import pytest
 
+from error_messages import SOURCE, modules, spelt_arguments
 from leastnoise import errors
 from leastnoise._support.renamed import RenamedAttribute, renamed_arguments
 
@@ -58,3 +60,34 @@ def test_names_of_before_are_refused() -> None:
     assert wrap(mechanism="laplace") == "laplace"
     with pytest.raises(TypeError, match=r"wrap\(\) has no argument noise= any more: it is now mechanism=\."):
         wrap(noise="laplace")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("module", modules(remaining=False), ids=str)
+def test_no_message_spells_out_an_argument(module: Path) -> None:
+    """`example` has what to type, and is written as Python or as options where it is read."""
+    assert spelt_arguments((SOURCE / module).read_text()) == []
+
+
+def test_a_message_that_spells_out_an_argument_is_found_however_it_is_written() -> None:
+    found = [
+        'raise errors.InvalidParameter(f"Not {x}. " "Say sigma=3.")',
+        'raise errors.InvalidParameter.among("Say sigma=.", x, y)',
+        'raise BadOutput(f"Say {name}=1.")',
+        'CURE = "Say sigma=3."\nraise errors.NotProved(f"No. {CURE}")',
+        'CURES = {"a": "Say sigma=3."}\nraise errors.NotProved(CURES[name])',
+        'warnings.warn("Say sigma=3.", errors.Wasteful)',
+    ]
+    assert [source for source in found if not spelt_arguments(source)] == []
+    left = [
+        'raise errors.InvalidParameter("delta = 0 has no Gaussian: sigma == 0.")',
+        'raise errors.InvalidParameter("No.", example=errors.Code("epsilon=3", "--epsilon 3"))',
+        'raise errors.InvalidParameter("Say allow_seeded=True.")',
+        'print("sigma=3")',
+    ]
+    assert [source for source in left if spelt_arguments(source)] == []
+
+
+def test_an_example_may_be_code_as_a_whole() -> None:
+    code = errors.Code("epsilon=3, delta=1e-6", "leastnoise budget create FILE --epsilon 3 --delta 1e-6")
+    assert str(errors.NoSuchFile("No ledger.", example=code)) == "No ledger. Say epsilon=3, delta=1e-6."
+    assert str(errors.NoSuchFile("No.", example=[code, {"budget": 1}])) == "No. Say epsilon=3, delta=1e-6, or budget=1."

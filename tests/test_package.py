@@ -47,5 +47,13 @@ def test_constraints_hold_versions_only() -> None:
         assert re.fullmatch(r"[A-Za-z0-9_.\-]+==[A-Za-z0-9_.]+", line), line
 
 
-def test_the_version_is_told_once() -> None:
+def test_the_changelog_has_the_version() -> None:
     assert f"## {ln.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_every_slow_test_that_is_listed_exists() -> None:
+    for line in (ROOT / "tests" / "slow_tests.txt").read_text().splitlines():
+        if not line.startswith("#"):
+            path, _, name = line.partition("::")
+            assert (ROOT / path).exists(), line
+            assert not name or re.search(rf"\b{name}\b", (ROOT / path).read_text()), line

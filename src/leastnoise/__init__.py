@@ -69,7 +69,7 @@ __all__ = [
 
 
 # Ibis, DuckDB and SciPy take a moment to import, so the packages that need them are imported when first named.
-_LATER = {
+_MODULES = {
     "Graph": "leastnoise.graphs",
     "Query": "leastnoise.curator.query",
     "Table": "leastnoise.curator.table",
@@ -87,7 +87,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in _MODULES:
         raise AttributeError(f"module 'leastnoise' has no attribute {name!r}")
-    room = import_module(_LATER[name])
-    return getattr(room, name, room)
+    module = import_module(_MODULES[name])
+    return getattr(module, name, module)

@@ -39,15 +39,16 @@ from typing import Any
 
 from leastnoise._support.renamed import refuse_names
 
-Example = Mapping[str, Any]
-
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A value of an example that is written as Python code, and differently as an option."""
+    """A value of an example, or a whole one, that is written as Python code, and differently on the command line."""
 
     python: str
     option: str
+
+
+Example = Mapping[str, Any] | Code
 
 
 class LeastnoiseError(Exception):
@@ -70,11 +71,17 @@ class LeastnoiseError(Exception):
         self.message = message
         self.parameter = parameter
         self.value = value
-        self.examples: tuple[Example, ...] = (example,) if isinstance(example, Mapping) else tuple(example)
+        self.examples: tuple[Example, ...] = (example,) if isinstance(example, Mapping | Code) else tuple(example)
 
     def __str__(self) -> str:
-        written = ", or ".join(", ".join(map(as_argument, given, given.values())) for given in self.examples)
+        written = ", or ".join(map(_arguments, self.examples))
         return f"{self.message} Say {written}." if written else self.message
+
+
+def _arguments(example: Example) -> str:
+    if isinstance(example, Code):
+        return example.python
+    return ", ".join(map(as_argument, example, example.values()))
 
 
 def as_argument(name: str, value: object) -> str:
@@ -83,10 +90,11 @@ def as_argument(name: str, value: object) -> str:
     >>> as_argument("delta", 1e-6), as_argument("unit", "taxi"), as_argument("keys", ...)
     ('delta=1e-6', 'unit="taxi"', 'keys=...')
     """
-    return f"{name}={_code(value)}"
+    return f"{name}={as_code(value)}"
 
 
-def _code(value: object) -> str:
+def as_code(value: object) -> str:
+    """A value as it is typed in Python."""
     if isinstance(value, Code):
         return value.python
     if isinstance(value, str):
@@ -94,9 +102,9 @@ def _code(value: object) -> str:
     if value is ...:
         return "..."
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_code(key)}: {_code(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{as_code(key)}: {as_code(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
-        inner = ", ".join(map(_code, value))
+        inner = ", ".join(map(as_code, value))
         return f"[{inner}]" if isinstance(value, list) else f"({inner})"
     return repr(value).replace("e-0", "e-") if isinstance(value, float) else repr(value)
 

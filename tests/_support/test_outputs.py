@@ -121,10 +121,10 @@ def test_no_command_replaces_what_is_not_ours(here: Path, command: list[str], th
 
 
 @pytest.mark.parametrize("typed", ["{}/", "{}/.", "./{}//", "x/../{}"])
-@pytest.mark.parametrize("name", ["book", "people.parquet"])
+@pytest.mark.parametrize("name", ["notes", "people.parquet"])
 def test_no_way_of_writing_a_path_leads_around_that(here: Path, typed: str, name: str) -> None:
     (here / "x").mkdir()
-    a_ledger(here / "book")
+    a_ledger(here / "notes")
     before = (here / name).read_bytes()
     for path in (typed.format(name), os.fsencode(typed.format(name))):
         with pytest.raises(errors.BadOutput):
@@ -145,12 +145,12 @@ def test_python_replaces_only_ours_too(here: Path, thing: Callable[[Path], None]
 
 
 def test_a_refused_output_costs_nothing(here: Path) -> None:
-    book = ln.Budget.open("b", epsilon=1, delta=1e-6)
+    budget = ln.Budget.open("b", epsilon=1, delta=1e-6)
     a_text(here / "notes")
     for name in ("b", "notes", "-", "out.csv", "people.parquet", "no/out.parquet", "."):
         assert run(*COUNT, "--budget", "b", "--share", "0.1", "-o", name)[0] == 2, name
-    assert book.history() == []
-    book.verify()
+    assert budget.history() == []
+    budget.verify()
 
 
 def test_what_we_wrote_is_replaced_when_a_script_is_run_again(here: Path) -> None:
@@ -160,7 +160,7 @@ def test_what_we_wrote_is_replaced_when_a_script_is_run_again(here: Path) -> Non
         assert run("report", "map.parquet")[0] == 0
     made([7, 8, 9, 10]).save("o.parquet")
     assert ln.load("o.parquet").bins == 4
-    assert (here / "map.html").read_bytes()[: outputs._HEAD].count(outputs.GENERATOR) == 1
+    assert (here / "map.html").read_bytes()[: outputs._HEAD_BYTES].count(outputs.GENERATOR) == 1
 
 
 def test_a_release_does_not_take_the_place_of_a_page_nor_a_page_of_a_release(here: Path) -> None:
@@ -197,7 +197,7 @@ def test_asking_what_a_ledger_is_leaves_its_locks_alone(here: Path) -> None:
         assert "locked" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["r.csv", "R.CSV", "-", "r.html", "new.ledger", "prog.py", "book-journal"])
+@pytest.mark.parametrize("name", ["r.csv", "R.CSV", "-", "r.html", "new.ledger", "prog.py", "b-journal"])
 def test_python_and_the_command_line_refuse_the_same_names(here: Path, name: str) -> None:
     with pytest.raises(errors.BadOutput, match=r"out\.parquet") as refused:
         made().save(name)
@@ -207,7 +207,7 @@ def test_python_and_the_command_line_refuse_the_same_names(here: Path, name: str
     assert not os.path.lexists(name)
 
 
-def test_why_a_place_takes_no_file_is_told_truly(here: Path) -> None:
+def test_the_reason_why_a_place_takes_no_file_is_the_true_one(here: Path) -> None:
     with pytest.raises(errors.FileProblem, match="takes no new files"):
         made().save("/proc/c.parquet")
     with pytest.raises(errors.FileProblem, match="directory does not exist"):
@@ -239,13 +239,13 @@ def test_loading_says_what_the_file_is_and_sends_nobody_to_release_again(
         assert CANARY not in err
 
 
-def test_one_is_not_told_as_many(here: Path) -> None:
-    book = ln.Budget.open("b", epsilon=1, delta=1e-6)
-    one = ln.release(np.array([5]), sensitivity=1, budget=book, share=0.5)
+def test_one_is_not_written_as_many(here: Path) -> None:
+    budget = ln.Budget.open("b", epsilon=1, delta=1e-6)
+    one = ln.release(np.array([5]), sensitivity=1, budget=budget, share=0.5)
     rows = ln.table("people.parquet", unit="taxi")
     expected = str(rows.count(max_rows=1).expect(epsilon=1, delta=1e-6))
-    assert book.history()[0].query == "a vector of 1 value"
+    assert budget.history()[0].query == "a vector of 1 value"
     assert "all 1" not in expected
     assert "the one number" in expected
-    for text in (one.explain(), repr(one), str(book)):
+    for text in (one.explain(), repr(one), str(budget)):
         assert not re.search(r"\b1 (values|bins|counts|releases)\b", text), text

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.main import get_command
 
+from error_messages import ARGUMENTS, until_converted
 from fuzzing import CANARY, run
+from leastnoise import errors
 from leastnoise.cli import messages, tables
+from leastnoise.cli.app import app
 
 ASK = ["--epsilon", "1", "--delta", "1e-6"]
 
@@ -43,17 +49,18 @@ def test_a_path_with_nothing_at_it_is_exit_code_2_in_every_command(rows: Path, c
     assert [path.name for path in rows.iterdir()] == ["rows.parquet"]
 
 
+@until_converted
 @pytest.mark.parametrize(
     ("extra", "words"),
     [
         ([], "--max-rows 5"),
-        (["--max-rows", "1"], "--epsilon 1, --delta 1e-6"),
+        (["--max-rows", "1"], "--epsilon 1 --delta 1e-6"),
         (["--max-rows", "1", "--share", "0.25"], "--budget city.ledger"),
         (["--max-rows", "1", *ASK, "--mechanism", "gausian"], 'Did you mean "gaussian"?'),
         (["--max-rws", "1"], "--max-rows"),
     ],
 )
-def test_mistakes_are_told_in_options(rows: Path, extra: list[str], words: str) -> None:
+def test_mistakes_are_phrased_in_options(rows: Path, extra: list[str], words: str) -> None:
     code, _, err = run("count", "rows.parquet", "--unit", "taxi", "-o", "o.parquet", *extra)
     assert code == 2
     assert words in err
@@ -88,8 +95,8 @@ def test_control_characters_in_the_name_of_a_column_do_not_reach_the_terminal(ro
 
 
 def test_control_characters_in_the_facts_of_a_ledger_do_not_reach_the_terminal(rows: Path) -> None:
-    told = [run("budget", "create", "b.ledger", *ASK, "--unit", "n\x1b[2J"), run("budget", "b.ledger")]
-    for code, out, err in told:
+    answers = [run("budget", "create", "b.ledger", *ASK, "--unit", "n\x1b[2J"), run("budget", "b.ledger")]
+    for code, out, err in answers:
         assert (code, err) == (0, "")
         assert "\x1b" not in out
         assert "n\\x1b[2J" in out
@@ -106,7 +113,7 @@ def test_a_mistake_of_ours_is_exit_code_3_and_quotes_nothing(rows: Path, monkeyp
     def broken(*_: object) -> None:
         raise RuntimeError(CANARY)
 
-    monkeypatch.setattr(tables, "_publish", broken)
+    monkeypatch.setattr(tables, "publish", broken)
     code, out, err = run("count", "rows.parquet", "--unit", "taxi", "--max-rows", "1", *ASK, "-o", "o.parquet")
     assert (code, out) == (3, "")
     assert CANARY not in err
@@ -122,12 +129,54 @@ def test_the_exit_codes_are_in_the_help() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "typed"),
+    ("name", "value", "typed"),
     [
-        ("keys=[1, 2, 3], or keys=range(24).", "--keys 1,2,3, or --keys 0:24."),
-        ("keys=['a', 'b'].", "--keys a,b."),
-        ("keys=[...]", "--keys ..."),
+        ("epsilon", 1, "--epsilon 1"),
+        ("delta", 1e-6, "--delta 1e-6"),
+        ("l1_sensitivity", 2.5, "--l1-sensitivity 2.5"),
+        ("unit", "taxi", "--unit taxi"),
+        ("unit", ["taxi", "day"], "--unit taxi,day"),
+        ("where", "hour < 3", '--where "hour < 3"'),
+        ("where", 'a = "b" and c = $d', r'--where "a = \"b\" and c = \$d"'),
+        ("keys", [1, 2, 3], "--keys 1,2,3"),
+        ("keys", ["a", "b"], "--keys a,b"),
+        ("keys", range(24), "--keys 0:24"),
+        ("keys", ..., "--keys ..."),
+        ("clip", (0, 100), "--clip 0,100"),
+        ("types", {"hour": "int", "fare": "float"}, "--types hour=int,fare=float"),
+        ("budget", errors.Code('ln.Budget.open("city.ledger")', "city.ledger"), "--budget city.ledger"),
+        ("expect", True, "--expect"),
     ],
 )
-def test_keys_are_told_as_they_are_typed(said: str, typed: str) -> None:
-    assert messages.in_options(said) == typed
+def test_a_value_is_written_as_it_is_typed(name: str, value: object, typed: str) -> None:
+    assert messages.as_option(name, value) == typed
+    assert messages.phrase(errors.InvalidParameter("No.", example={name: value})) == f"No. Say {typed}."
+    assert shlex.split(typed)[0].startswith("--")
+
+
+@pytest.mark.parametrize(
+    ("example", "written"),
+    [
+        ((), "No."),
+        ([{"epsilon": 1, "delta": 1e-6}, {"sigma": 3}], "No. Say --epsilon 1 --delta 1e-6, or --sigma 3."),
+        ({"allow_seeded": True}, "No. Say allow_seeded=True."),
+        ({"length": 2, "max_rows": 5}, "No. Say --max-rows 5, length=2."),
+        ({"name": "trips"}, "No. Say --table trips."),
+        (errors.Code("open(epsilon=3)", "leastnoise budget create"), "No. Say leastnoise budget create."),
+    ],
+)
+def test_examples_are_options_and_what_is_none_is_python(example: Any, written: str) -> None:
+    assert messages.phrase(errors.InvalidParameter("No.", example=example)) == written
+
+
+def test_the_options_of_messages_are_those_of_the_commands() -> None:
+    """All but those that no argument of Python stands for."""
+    commands = [get_command(app)]
+    for command in commands:
+        commands += getattr(command, "commands", {}).values()
+    found = {option.name for command in commands for option in command.params if option.param_type_name == "option"}
+    assert found - messages.OPTIONS == {
+        *("version", "install_completion", "show_completion", "json", "quiet", "history", "verify")
+    }
+    assert messages.OPTIONS - found == set()
+    assert set(ARGUMENTS) <= messages.OPTIONS

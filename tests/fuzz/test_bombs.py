@@ -17,7 +17,7 @@ from leastnoise import errors
 pytestmark = pytest.mark.slow
 
 SUPPORT = Path(__file__).resolve().parents[1] / "support"
-# MiB above what the process had before. Words that unpack to `parquet.MOST` (256) are held twice while they are
+# MiB above what the process had before. Words that unpack to `parquet.MAX_BYTES` (256) are held twice while they are
 # measured; the engine holds the ten words of 100 MB that one of the tables really has, which is under its own limit.
 PEAK, PEAK_ROWS = 640, 1536
 PRIVATE = ("numbers", "words", "rows", "lines", "vector")

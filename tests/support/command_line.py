@@ -4,6 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+
+import leastnoise
+
+ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "PYTHONPATH": str(Path(leastnoise.__file__).parents[1]),  # the package under test, not an installed one
+    "COLUMNS": "100",
+    "NO_COLOR": "1",
+    "TERM": "dumb",
+}
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -12,6 +23,6 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         timeout=120,
-        env={"PATH": "/usr/bin:/bin", "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
+        env=ENVIRONMENT,
         check=False,
     )

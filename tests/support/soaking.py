@@ -104,7 +104,7 @@ def check(folder: Path) -> tuple[int, int]:
 
 
 def soak(folder: Path, seconds: float, seed: int) -> dict[str, object]:
-    chance, atomic_files.STALE = random.Random(seed), -1.0
+    chance, atomic_files.STALE_SECONDS = random.Random(seed), -1.0
     prepare(folder)
     end, rounds, published, paid = time.monotonic() + seconds, 0, 0, 0
     kills = dict.fromkeys(STAGES, 0)

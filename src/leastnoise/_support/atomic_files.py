@@ -2,8 +2,8 @@
 
 The metadata key `leastnoise` holds one JSON object with `format` (a number), `what` (the kind of thing) and its
 facts. A file with a higher format, or with facts that this version does not know, is refused rather than half
-understood. Files appear whole or not at all: they are written beside their place, synced and renamed. What they may
-take the place of is said in `outputs`.
+understood. Files appear whole or not at all: they are written beside their place, synced and renamed. `outputs` says
+what they may take the place of.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = 1
-STALE = 60.0  # seconds without a byte written
+STALE_SECONDS = 60.0  # without a byte written: whoever wrote it was killed
 temporary: set[str] = set()  # files and folders that must not outlive this process
 
 
@@ -35,7 +35,7 @@ def write(path: str | os.PathLike[str], table: pa.Table, *, what: str, facts: di
 
     described = json.dumps({"format": FORMAT, "what": what, **facts}).encode()
     tagged = table.replace_schema_metadata({outputs.KEY: described})
-    with whole(path, "release") as unfinished:
+    with replacing(path, "release") as unfinished:
         pq.write_table(tagged, unfinished, write_page_checksum=True)
 
 
@@ -54,11 +54,11 @@ def read(path: str | os.PathLike[str]) -> tuple[pa.Table, str, dict[str, Any]]:
     except errors.NotOurs:
         raise
     except (pa.ArrowException, OSError, errors.WrongType, MemoryError):
-        raise errors.NotOurs(f"{str(path)!r} is damaged: its pages do not check. {_WHOLE}") from None
+        raise errors.NotOurs(f"{str(path)!r} is damaged: its pages do not check. {_FIND_A_COPY}") from None
     return table, facts.pop("what"), facts
 
 
-_WHOLE = "Look for a whole copy first: to release again costs privacy again."
+_FIND_A_COPY = "Look for a whole copy first: to release again costs privacy again."
 
 
 def _facts(path: Path) -> dict[str, Any]:
@@ -67,13 +67,12 @@ def _facts(path: Path) -> dict[str, Any]:
     try:
         found = outputs.facts(path) if there in ("release", "parquet", "damaged") else None
     except ValueError:
-        raise errors.NotOurs(f"{str(path)!r} is a Parquet file that is damaged or cut short. {_WHOLE}") from None
+        raise errors.NotOurs(f"{str(path)!r} is a Parquet file that is damaged or cut short. {_FIND_A_COPY}") from None
     if found is not None:
         return found
     why = {
-        "parquet": "was not written by leastnoise. Noisy numbers from elsewhere come in through Python: "
-        "ln.wrap(y, sigma=2).",
-        "ledger": "is a ledger: it tells what was spent, and holds no release. Give the Parquet file of a release.",
+        "parquet": "was not written by leastnoise. Noisy numbers from elsewhere come in through Python, by ln.wrap.",
+        "ledger": "is a ledger: it records what was spent, and holds no release. Give the Parquet file of a release.",
         "page": "is a page about a release. Give the Parquet file that it was made from.",
         "unreadable": "cannot be read. Check that you may read it.",
     }
@@ -87,7 +86,7 @@ def refuse_unknown(facts: dict[str, Any], known: set[str], path: str | os.PathLi
     unknown = sorted(set(facts) - known)
     if unknown:
         raise errors.NotOurs(
-            f"{os.fspath(path)!r} tells things that this version does not know ({', '.join(unknown)}). "
+            f"{os.fspath(path)!r} says things that this version does not know ({', '.join(unknown)}). "
             "Upgrade: pip install -U leastnoise"
         )
     missing = sorted(known - set(facts))
@@ -100,7 +99,9 @@ def refuse_seeded_noise(seeded: bool, allowed: bool) -> None:
     if seeded and not allowed:
         raise errors.SeededRelease(
             "This release was made with a test's seed, so its noise can be repeated and hides nobody. Release again "
-            "outside leastnoise.testing.seeded, or say allow_seeded=True for a file that is never published."
+            "outside leastnoise.testing.seeded. For a file that is never published:",
+            parameter="allow_seeded",
+            example={"allow_seeded": True},
         )
 
 
@@ -113,12 +114,12 @@ def check_writable(
     for source in sources:
         if path.exists() and os.path.exists(source) and os.path.samefile(path, source):
             raise errors.BadOutput(f"{os.fspath(path)!r} is what is read, and would be replaced. Give another path.")
-    with whole(path, kind, commit=False) as unfinished:
+    with replacing(path, kind, commit=False) as unfinished:
         Path(unfinished).write_bytes(b"")
 
 
 @contextmanager
-def whole(path: str | os.PathLike[str], kind: outputs.Kind, *, commit: bool = True) -> Iterator[str]:
+def replacing(path: str | os.PathLike[str], kind: outputs.Kind, *, commit: bool = True) -> Iterator[str]:
     """A path beside `path` to write to; it takes the place of `path` when the block ends well."""
     outputs.check(path, kind)
     target = Path(os.fsdecode(path))
@@ -167,7 +168,7 @@ def sweep(target: Path) -> None:
     with suppress(OSError):
         for left in target.parent.glob(f".*.{'?' * 12}.unfinished*"):
             with suppress(OSError):
-                if time.time() - left.stat().st_mtime > STALE:
+                if time.time() - left.stat().st_mtime > STALE_SECONDS:
                     left.unlink()
 
 

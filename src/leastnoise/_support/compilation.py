@@ -1,4 +1,4 @@
-"""Machine code for the loops that NumPy cannot say: Numba's, kept on disk after the first call where there is a place.
+"""Loops that NumPy cannot express, compiled by Numba and cached on disk where a folder can be written.
 
 Import modules that use it where they are called: Numba takes a second to load.
 """

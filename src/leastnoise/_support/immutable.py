@@ -1,4 +1,4 @@
-"""Facts by name that stay what they were, in a copy and a pickle too."""
+"""A dictionary that cannot be changed, nor can its copies and pickles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 
 class Frozen(dict[str, Any]):
-    """A dictionary that nobody changes.
+    """A dictionary whose methods that would change it are refused.
 
     >>> Frozen(max_rows=5)["max_rows"]
     5

@@ -1,7 +1,7 @@
 """What may be written where: a result of ours takes the place of an earlier one, and of nothing else.
 
 Scripts are run again, so a release replaces a release and a page a page. Whatever else lies at the path (a ledger,
-a table of people, a program) stays: it is refused before anything is debited or drawn. To tell them apart the first
+a table of people, a program) stays: it is refused before anything is debited or drawn. To distinguish them the first
 bytes are read, and of a Parquet file its footer; nothing of them enters a message.
 """
 
@@ -20,7 +20,7 @@ Kind = Literal["release", "page"]
 KEY = b"leastnoise"  # in the metadata of a Parquet file
 GENERATOR = b'<meta name="generator" content="leastnoise">'
 APPLICATION = b"lnbd"  # SQLite's mark of whose file it is: a ledger of ours
-_HEAD = 1024  # bytes
+_HEAD_BYTES = 1024
 _SQLITE = b"SQLite format 3\0"
 _OTHERS = {
     *(".csv", ".tsv", ".json", ".jsonl", ".txt", ".md", ".xls", ".xlsx", ".npy", ".npz", ".html", ".htm", ".ledger"),
@@ -35,7 +35,7 @@ ledgers: set[str] = set()
 def check(path: str | os.PathLike[str], kind: Kind) -> None:
     """Refuse a path that a result of this kind may not take."""
     _check_name(path, kind)
-    path = Path(os.fsdecode(path))  # as it will be written: "book/" and "book/." are the file book
+    path = Path(os.fsdecode(path))  # as it will be written: "notes/" and "notes/." are the file notes
     there = at(path)
     if there is not None and there != kind:
         raise _occupied(path, kind, there)
@@ -46,12 +46,12 @@ def _occupied(path: str | os.PathLike[str], kind: Kind, there: str) -> BadOutput
     ours = "a page" if kind == "page" else "a release or an estimate"
     cure = "" if there in ("ledger", "special") else ", or delete what is there yourself"
     return BadOutput(
-        f"{os.fspath(path)!r} is {_WORDS[there]}, and would be lost: only {ours} that leastnoise wrote before is ever "
-        f"replaced. Nothing was written. Give another path{cure}."
+        f"{os.fspath(path)!r} is {_DESCRIPTIONS[there]}, and would be lost: only {ours} that leastnoise wrote before "
+        f"is ever replaced. Nothing was written. Give another path{cure}."
     )
 
 
-_WORDS = {
+_DESCRIPTIONS = {
     "ledger": "a ledger, the only record of what was spent",
     "release": "a release or an estimate of leastnoise",
     "page": "a page of leastnoise",
@@ -68,9 +68,9 @@ _EXAMPLE = {"release": "out.parquet", "page": "map.html"}
 
 
 def _check_name(path: str | os.PathLike[str], kind: Kind) -> None:
-    told = os.fspath(path)
+    name = os.fspath(path)
     if not Path(os.fsdecode(path)).name or "\0" in os.fsdecode(path):
-        raise BadOutput(f"{told!r} is no path of a file. Give one, such as {_EXAMPLE[kind]}.")
+        raise BadOutput(f"{name!r} is no path of a file. Give one, such as {_EXAMPLE[kind]}.")
     if os.fsdecode(path) == "-":
         raise BadOutput(
             '"-" is no path here: what is written appears in its place whole or not at all, and standard output cannot '
@@ -79,17 +79,17 @@ def _check_name(path: str | os.PathLike[str], kind: Kind) -> None:
 
 
 def _check_suffix(path: str | os.PathLike[str], kind: Kind) -> None:
-    told, suffix = os.fspath(path), Path(path).suffix.lower()
+    name, suffix = os.fspath(path), Path(path).suffix.lower()
     if kind == "page" and suffix not in (".html", ".htm"):
-        raise BadOutput(f'A report is an HTML file, and {told!r} is none. Say "map.html".')
-    if str(told).endswith(("-journal", "-wal", "-shm")):
+        raise BadOutput(f'A report is an HTML file, and {name!r} is none. Say "map.html".')
+    if str(name).endswith(("-journal", "-wal", "-shm")):
         raise BadOutput(
-            f"{told!r} is named like a file that SQLite keeps beside a ledger, and deletes. "
+            f"{name!r} is named like a file that SQLite keeps beside a ledger, and deletes. "
             f"Give a name such as {_EXAMPLE[kind]}."
         )
     if kind == "release" and suffix in _OTHERS:
         raise BadOutput(
-            f"What is written is a Parquet file, and {told!r} would say otherwise. Give a name such as out.parquet."
+            f"What is written is a Parquet file, and {name!r} would say otherwise. Give a name such as out.parquet."
         )
 
 
@@ -123,7 +123,7 @@ def _same(path: str | os.PathLike[str], ledger: str) -> bool:
 
 def _kind(path: str | os.PathLike[str]) -> str:
     with open(path, "rb") as file:
-        head = file.read(_HEAD)
+        head = file.read(_HEAD_BYTES)
     if head.startswith(_SQLITE):
         return "ledger" if head[68:72] == APPLICATION else "other"
     if head.startswith(b"PAR1"):

@@ -1,8 +1,8 @@
 """Parquet into memory, within limits: a file of a kilobyte can say "this word, ten thousand million times".
 
-A column in memory takes at most rows * width bytes, which the footer tells before a page is opened; text is kept as a
-dictionary until the sum of its lengths is known. What would take more than MOST bytes, and more than RATIO times the
-file itself, is refused: no honest column packs better. One page unpacks to 2 GiB at most, by its format.
+A column in memory takes at most rows * width bytes, which the footer says before a page is opened; text is kept as a
+dictionary until the sum of its lengths is known. What would take more than MAX_BYTES, and more than MAX_RATIO times
+the file itself, is refused: no honest column packs better. One page unpacks to 2 GiB at most, by its format.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from leastnoise import errors
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST = 2**28  # bytes in memory that any file may take
-RATIO = 1000  # or so many times its own size
+MAX_BYTES = 2**28  # in memory, for any file
+MAX_RATIO = 1000  # of the bytes in memory to those of the file
 
 
 def read(
@@ -27,7 +27,7 @@ def read(
     import pyarrow as pa
 
     size = source.size if isinstance(source, pa.Buffer) else os.path.getsize(source)
-    limit = max(MOST, RATIO * size)
+    limit = max(MAX_BYTES, MAX_RATIO * size)
     with _opened(source, columns, checksums) as file:
         names = file.schema_arrow.names if columns is None else list(dict.fromkeys(columns))
         fields = [file.schema_arrow.field(name) for name in names]
@@ -49,6 +49,7 @@ def batches(path: str, columns: Iterable[str], *, checksums: bool) -> Iterator[p
 
 
 def too_large(limit: float) -> errors.NotOurs:
+    """The error for a file that would unpack to more than `limit` bytes."""
     return errors.NotOurs(
         f"The file would unpack to more than {limit / 2**20:,.0f} MiB, far out of proportion to its size, so it is not "
         "read: it may be made to fill the memory. If it is honest, write it without compression and dictionaries."
@@ -66,8 +67,8 @@ def _opened(source: Any, columns: Iterable[str] | None, checksums: bool) -> Any:
     with pq.ParquetFile(place()) as plain:
         wanted = plain.schema_arrow.names if columns is None else columns
         texts = [field.name for field in plain.schema_arrow if field.name in wanted and _is_text(field.type)]
-        told = plain.metadata
-    return pq.ParquetFile(place(), metadata=told, read_dictionary=texts, page_checksum_verification=checksums)
+        metadata = plain.metadata
+    return pq.ParquetFile(place(), metadata=metadata, read_dictionary=texts, page_checksum_verification=checksums)
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -78,7 +79,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _plain(field: pa.Field) -> pa.Field:
-    """Text as text again, with room for more than 2^31 characters."""
+    """Text as text again, of the type that holds more than 2^31 characters."""
     import pyarrow as pa
 
     kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
@@ -88,7 +89,7 @@ def _plain(field: pa.Field) -> pa.Field:
     return field.with_type(pa.large_binary() if binary else pa.large_string())
 
 
-def _check_widths(fields: list[pa.Field], told: Any, limit: float) -> None:
+def _check_widths(fields: list[pa.Field], metadata: Any, limit: float) -> None:
     import pyarrow as pa
 
     width = 0.0
@@ -96,7 +97,7 @@ def _check_widths(fields: list[pa.Field], told: Any, limit: float) -> None:
         if pa.types.is_nested(field.type):
             raise errors.WrongType(f'column "{field.name}" holds {field.type}: one value a row is needed.')
         width += _width(field.type)
-    groups = (told.row_group(number) for number in range(told.num_row_groups))
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
     if width * sum(max(group.num_rows, 0) for group in groups) > limit:
         raise too_large(limit)
 

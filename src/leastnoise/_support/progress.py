@@ -1,4 +1,4 @@
-"""A progress bar on standard error for what takes more than a moment, and nothing at all otherwise."""
+"""A progress bar on standard error for what takes more than two seconds; nothing where that is no terminal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-PATIENCE = 2.0  # seconds of silence before a bar appears
+DELAY_SECONDS = 2.0  # before a bar appears
 
 
 @contextmanager
@@ -19,19 +19,19 @@ def bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
     from rich.console import Console
     from rich.progress import Progress
 
-    shown = Progress(console=Console(stderr=True), transient=True)
-    task = shown.add_task(label, total=total)
+    progress = Progress(console=Console(stderr=True), transient=True)
+    task = progress.add_task(label, total=total)
     begin, running = time.monotonic(), False
 
     def advance(done: int) -> None:
         nonlocal running
-        shown.advance(task, done)
-        if not running and time.monotonic() - begin > PATIENCE:
+        progress.advance(task, done)
+        if not running and time.monotonic() - begin > DELAY_SECONDS:
             running = True
-            shown.start()
+            progress.start()
 
     try:
         yield advance
     finally:
         if running:
-            shown.stop()
+            progress.stop()

@@ -1,4 +1,4 @@
-"""Public numbers at the door: what each may be, and how one that is no double is rounded toward privacy.
+"""Checks of public parameters: what each may be, and how one that is no double is rounded toward privacy.
 
 Everything here is public (epsilon, delta, sigma, ...), so messages may show the value and its place.
 Never pass private data through this module.
@@ -37,16 +37,25 @@ TOWARD_PRIVACY: dict[str, Literal["up", "down"]] = {
     "mu": "up",
 }
 
-_CURES = {
-    "epsilon": "epsilon is how much an attacker may learn: a number >= 0, such as epsilon=1.",
-    "delta": "delta is a small probability: 0 < delta < 1, such as delta=1e-6.",
-    "sensitivity": "The sensitivity is how far one person can move the answer (L2): a number > 0, such as 1.",
-    "l1_sensitivity": "l1_sensitivity is how far one person can move the answer in L1: a number > 0, such as 1.",
+_MEANINGS = {
+    "epsilon": "epsilon is how much an attacker may learn: a number >= 0.",
+    "delta": "delta is a small probability: 0 < delta < 1.",
+    "sensitivity": "The sensitivity is how far one person can move the answer (L2): a number > 0.",
+    "l1_sensitivity": "The L1 sensitivity is how far one person can move the answer in L1: a number > 0.",
     "sigma": "sigma is the standard deviation of the noise: a number > 0.",
-    "error": "error is how far off a published number may be: a number > 0, such as error=10.",
-    "confidence": "Say how often the promise must hold: 0 < confidence < 1, such as confidence=0.95.",
-    "share": "A share is a part of the whole budget: 0 < share <= 1, such as share=0.25.",
+    "error": "The error is how far off a published number may be: a number > 0.",
+    "confidence": "The confidence is how often the promise must hold: 0 < confidence < 1.",
+    "share": "A share is a part of the whole budget: 0 < share <= 1.",
     "bins": "bins is how many numbers are published: a whole number >= 1.",
+}
+_EXAMPLES: dict[str, float] = {
+    "epsilon": 1,
+    "delta": 1e-6,
+    "sensitivity": 1,
+    "l1_sensitivity": 1,
+    "error": 10,
+    "confidence": 0.95,
+    "share": 0.25,
 }
 
 
@@ -59,7 +68,7 @@ def number(name: str, value: object, *, up: bool | None = None) -> float:
         value = value[()]
     numeric = isinstance(value, (int, float, Fraction, Decimal, np.integer, np.floating))
     if isinstance(value, (bool, np.bool_)) or not numeric:
-        raise errors.WrongType(f"{name} must be a number. Got {_shown(value)} instead. {_cure(name)}")
+        raise _wrong_type(name, value, "must be a number")
     if up is None:
         up = TOWARD_PRIVACY.get(name) == "up"
     double = _to_double(value, up)  # type: ignore[arg-type]
@@ -75,14 +84,21 @@ def numbers(name: str, value: Numbers) -> Floats:
         array = np.asarray(value)
     except ValueError:
         raise errors.WrongType(
-            f"{name} must be a number or a rectangular array of numbers. Got rows of different lengths instead."
+            f"{name} must be a number or a rectangular array of numbers. Got rows of different lengths instead.",
+            parameter=name,
         ) from None
     if array.dtype.kind not in "iuf":
         raise errors.WrongType(
-            f"{name} must be a number or an array of numbers. Got an array of {array.dtype} instead. {_cure(name)}"
+            f"{name} must be a number or an array of numbers. Got an array of {array.dtype} instead. {_meaning(name)}",
+            parameter=name,
+            example=_example(name),
         )
     if array.size == 0:
-        raise errors.InvalidParameter(f"{name} is an empty array, so there is nothing to compute. {_cure(name)}")
+        raise errors.InvalidParameter(
+            f"{name} is an empty array, so there is nothing to compute. {_meaning(name)}",
+            parameter=name,
+            example=_example(name),
+        )
     doubles = _array_to_doubles(name, array)
     _check(name, doubles)
     return doubles
@@ -103,24 +119,33 @@ def broadcast(**named: Floats) -> list[Floats]:
 def whole(name: str, value: object, *, least: int = 1) -> int:
     """One public whole number >= least."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise errors.WrongType(f"{name} must be a whole number. Got {_shown(value)} instead. {_cure(name)}")
+        raise _wrong_type(name, value, "must be a whole number")
     if value < least:
-        raise errors.InvalidParameter(f"{name} must be at least {least}. Got {value} instead. {_cure(name)}")
+        raise errors.InvalidParameter(
+            f"{name} must be at least {least}. Got {value} instead. {_meaning(name)}",
+            parameter=name,
+            value=value,
+            example=_example(name),
+        )
     return int(value)
 
 
 def is_zero(value: object) -> bool:
-    """Whether this is a number, and zero: delta = 0 asks for Laplace noise."""
-    numeric = isinstance(value, (int, float, Fraction, Decimal, np.integer, np.floating))
-    return numeric and not isinstance(value, bool) and value == 0
+    """Whether this is a number, of whatever type, and zero: delta = 0 asks for Laplace noise."""
+    if isinstance(value, Decimal):
+        return value.is_zero()  # a signalling NaN cannot be compared
+    numeric = isinstance(value, (int, float, Fraction, np.integer, np.floating))
+    return numeric and not isinstance(value, bool) and bool(value == 0)
 
 
 def check_norms(l1: float, l2: float) -> None:
     """Refuse an L1 sensitivity below the L2 one."""
     if l1 < l2 * (1 - 1e-12):
         raise errors.InvalidParameter(
-            f"l1_sensitivity = {l1:g} is below the L2 sensitivity {l2:g}, which cannot be: L2 <= L1 for every vector. "
-            "Check which is which."
+            f"The L1 sensitivity {l1:g} is below the L2 sensitivity {l2:g}, which cannot be: L2 <= L1 for every "
+            "vector. Check which is which.",
+            parameter="l1_sensitivity",
+            value=l1,
         )
 
 
@@ -182,8 +207,8 @@ def _check(name: str, values: Floats) -> None:
         _refuse(name, values, values <= 0, errors.InvalidParameter, "be above 0")
 
 
-_NO_GAUSSIAN = "No Gaussian noise, however large, gives delta = 0. Use Laplace noise, or say delta=1e-6."
-_PROTECTS_NOBODY = "A delta of 1 or more allows publishing everything, so it protects nobody. Say delta=1e-6."
+_NO_GAUSSIAN = "No Gaussian noise, however large, gives delta = 0. Use Laplace noise, or another delta."
+_PROTECTS_NOBODY = "A delta of 1 or more allows publishing everything, so it protects nobody."
 
 
 def _refuse(
@@ -192,19 +217,38 @@ def _refuse(
     bad: NDArray[np.bool_],
     mistake: type[errors.InvalidParameter],
     rule: str,
-    cure: str | None = None,
+    reason: str | None = None,
 ) -> None:
     if not bad.any():
         return
     place = np.unravel_index(int(np.argmax(bad)), bad.shape)
     at = f" at index {', '.join(str(int(i)) for i in place)}" if bad.ndim else ""
-    raise mistake(f"{name} must {rule}. Got {float(values[place])!r}{at} instead. {cure or _cure(name)}")
+    first = float(values[place])
+    raise mistake(
+        f"{name} must {rule}. Got {first!r}{at} instead. {reason or _meaning(name)}",
+        parameter=name,
+        value=first,
+        example=_example(name),
+    )
 
 
-def _cure(name: str) -> str:
-    return _CURES.get(name, "Give a finite number in its range.")
+def _wrong_type(name: str, value: object, rule: str) -> errors.WrongType:
+    return errors.WrongType(
+        f"{name} {rule}. Got {_abbreviated(value)} instead. {_meaning(name)}",
+        parameter=name,
+        value=value,
+        example=_example(name),
+    )
 
 
-def _shown(value: object) -> str:
+def _meaning(name: str) -> str:
+    return _MEANINGS.get(name, "Give a finite number in its range.")
+
+
+def _example(name: str) -> errors.Example | tuple[()]:
+    return {name: _EXAMPLES[name]} if name in _EXAMPLES else ()
+
+
+def _abbreviated(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

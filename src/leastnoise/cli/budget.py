@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -12,7 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 from typer.core import TyperGroup
 
-from leastnoise.cli.messages import shown
+from leastnoise.cli import options
+from leastnoise.cli.messages import printable
 from leastnoise.curator.budget import Budget, Entry
 
 
@@ -33,30 +33,27 @@ app = typer.Typer(
     "Example: [bold]leastnoise budget city.ledger[/bold]",
 )
 
-File = Annotated[Path, typer.Argument(help="The ledger.", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for programs.")]
-
 
 @app.command()
 def show(
-    file: File,
-    history: Annotated[bool, typer.Option("--history", help="Every entry, too.")] = False,
-    verify: Annotated[bool, typer.Option("--verify", help="Check every page, hash and sum first.")] = False,
-    json: Json = False,
+    file: options.LedgerFile,
+    history: options.History = False,
+    verify: options.Verify = False,
+    json: options.Json = False,
 ) -> None:
     """A statement of account: `leastnoise budget FILE` is short for this.
 
     Example: [bold]leastnoise budget city.ledger --history[/bold]
     """
-    book = Budget.open(file)
-    checked = book.verify() if verify else None
+    budget = Budget.open(file)
+    checked = budget.verify() if verify else None
     if json:
-        _print_json(book, history, checked)
+        _print_json(budget, history, checked)
         return
     console = Console()
-    console.print(shown(book), highlight=False, markup=False, soft_wrap=True)
+    console.print(printable(budget), highlight=False, markup=False, soft_wrap=True)
     if history:
-        console.print(_table(book.history()))
+        console.print(_table(budget.history()))
     if checked is not None:
         console.print(
             f"Verified: every hash and sum holds. The last hash is {checked}", highlight=False, soft_wrap=True
@@ -65,25 +62,21 @@ def show(
 
 @app.command()
 def create(
-    file: File,
-    epsilon: Annotated[float, typer.Option(help="The most that all releases together may tell.")],
-    delta: Annotated[float | None, typer.Option(help="A small probability, such as 1e-6.")] = None,
-    pure_epsilon: Annotated[float, typer.Option(help="The part of epsilon set aside for Laplace releases.")] = 0.0,
-    threshold_delta: Annotated[float, typer.Option(help="The part of delta set aside for unknown keys.")] = 0.0,
-    unit: Annotated[
-        str | None, typer.Option(help="Whom it protects: the column, such as taxi; several with commas.")
-    ] = None,
-    table: Annotated[
-        str | None, typer.Option(help="The table it is about, by the name that --table of a release says.")
-    ] = None,
-    neighbours: Annotated[str | None, typer.Option(help="add-remove or replace.")] = None,
-    json: Json = False,
+    file: options.LedgerFile,
+    epsilon: options.TotalEpsilon,
+    delta: options.TotalDelta = None,
+    pure_epsilon: options.PureEpsilon = 0.0,
+    threshold_delta: options.ThresholdDelta = 0.0,
+    unit: options.LedgerUnit = None,
+    table: options.LedgerTable = None,
+    neighbours: options.LedgerNeighbours = None,
+    json: options.Json = False,
 ) -> None:
-    """Begin a book. Its limits are fixed from then on; an existing book is never replaced.
+    """Begin a ledger. Its limits are fixed from then on; an existing one is never replaced.
 
     Example: [bold]leastnoise budget create city.ledger --epsilon 3 --delta 1e-6[/bold]
     """
-    book = Budget.open(
+    budget = Budget.open(
         file,
         epsilon=epsilon,
         delta=delta,
@@ -94,29 +87,23 @@ def create(
         neighbours=neighbours,  # type: ignore[arg-type]
     )
     if json:
-        _print_json(book, False, None)
+        _print_json(budget, False, None)
     else:
-        Console().print(shown(book), highlight=False, markup=False, soft_wrap=True)
+        Console().print(printable(budget), highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()
-def reopen(
-    file: File,
-    reason: Annotated[
-        str, typer.Option(help="Why the rows could not be read, and what was mended. The ledger keeps it.")
-    ],
-    json: Json = False,
-) -> None:
+def reopen(file: options.LedgerFile, reason: options.Reason, json: options.Json = False) -> None:
     """Allow releases again after rows could not be read, which closed the budget.
 
     Example: [bold]leastnoise budget reopen city.ledger --reason "the disk was full"[/bold]
     """
-    book = Budget.open(file)
-    book.reopen(reason=reason)
+    budget = Budget.open(file)
+    budget.reopen(reason=reason)
     if json:
-        _print_json(book, False, None)
+        _print_json(budget, False, None)
     else:
-        Console().print(shown(book), highlight=False, markup=False, soft_wrap=True)
+        Console().print(printable(budget), highlight=False, markup=False, soft_wrap=True)
 
 
 def _table(entries: list[Entry]) -> Table:
@@ -125,25 +112,25 @@ def _table(entries: list[Entry]) -> Table:
         when = f"{entry.created_at:%Y-%m-%d %H:%M:%S}"
         share = f"{100 * entry.share:.6g} %"
         words = (entry.kind, entry.release, share, entry.noise, entry.query)
-        table.add_row(str(entry.number), when, *(escape(shown(word)) for word in words))
+        table.add_row(str(entry.number), when, *(escape(printable(word)) for word in words))
     return table
 
 
-def _print_json(book: Budget, history: bool, checked: str | None) -> None:
-    terms, left = book.terms, book.remaining
+def _print_json(budget: Budget, history: bool, checked: str | None) -> None:
+    terms, left = budget.terms, budget.remaining
     facts: dict[str, Any] = {
         "epsilon": float(terms.epsilon),
         "delta": float(terms.delta),
         "pure_epsilon": float(terms.pure_epsilon),
         "threshold_delta": float(terms.threshold_delta),
-        "unit": book.unit,
-        "table": book.table,
+        "unit": budget.unit,
+        "table": budget.table,
         "neighbours": terms.neighbours,
         "remaining": left._asdict(),
-        "closed": book.closed,
+        "closed": budget.closed,
     }
     if history:
-        facts["history"] = [_facts(entry) for entry in book.history()]
+        facts["history"] = [_facts(entry) for entry in budget.history()]
     if checked is not None:
         facts["verified"] = checked
     typer.echo(json.dumps(facts))

@@ -1,4 +1,4 @@
-"""`leastnoise demo`: one count, then a whole city, told with numbers computed as it goes."""
+"""`leastnoise demo`: one count, then a whole city, with numbers computed as it goes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EPSILON, DELTA = 0.5, 1e-6
 TRIPS, HOUR = 400_000, 20
 
 
-def tell(console: Console) -> None:
+def run_demo(console: Console) -> None:
     """The least noise for one count; then a table of taxis, from rows to a release that is paid for."""
     _one_count(console)
     _choose_epsilon(console)
@@ -32,7 +32,7 @@ def tell(console: Console) -> None:
     )
 
 
-def _say(console: Console, text: str) -> None:
+def _print_paragraph(console: Console, text: str) -> None:
     console.print(text + "\n", highlight=False)
 
 
@@ -40,7 +40,7 @@ def _one_count(console: Console) -> None:
     classical = baselines.classical_sigma(epsilon=EPSILON, delta=DELTA)
     exact = ln.sigma(epsilon=EPSILON, delta=DELTA)
     console.print(Panel.fit("[bold]leastnoise[/bold]: the same promise, less noise", border_style="green"))
-    _say(
+    _print_paragraph(
         console,
         "A hospital wants to publish how many patients had the flu this week: a count of 1,204. Nobody may learn "
         f"whether any one patient is in it. The promise: (epsilon, delta) = ({EPSILON}, {DELTA:g}).",
@@ -52,13 +52,13 @@ def _one_count(console: Console) -> None:
         width = Gaussian(sigma, grid=1).half_width(0.95)
         table.add_row(name, f"{sigma:.4f}", f"1,204 ± {width:.0f}", f"{sigma**2:.1f}")
     console.print(table)
-    _say(
+    _print_paragraph(
         console,
         f"The exact sigma has {100 * (1 - (exact / classical) ** 2):.0f} % less variance, and it is proved: rigorous "
         f"arithmetic shows that {exact!r} keeps the promise and that 1e-12 less would not.",
     )
     weeks = ln.compose(*[ln.GaussianDP.of(sigma=exact)] * 52).to_approx(delta=DELTA)
-    _say(
+    _print_paragraph(
         console,
         f"A year of weekly counts about the same patients adds up to epsilon = {weeks.epsilon:.2f} at delta {DELTA:g}: "
         f"Gaussian releases compose exactly (adding the epsilons would claim {52 * EPSILON:g}).",
@@ -67,7 +67,7 @@ def _one_count(console: Console) -> None:
 
 def _choose_epsilon(console: Console) -> None:
     made = ln.plan(error=20, delta=DELTA, grid=1)
-    _say(
+    _print_paragraph(
         console,
         "[bold]Epsilon is hard to choose, an error is not.[/bold] If the count may be off by 20, 95 % of the time: "
         f"{made.explain()}",
@@ -78,36 +78,38 @@ def _city(console: Console) -> None:
     console.print(Panel.fit("[bold]A whole city[/bold]: from rows to a release that is paid for", border_style="green"))
     town = datasets.city()
     trips = ln.table(datasets.draw_trips(TRIPS), unit="taxi")
-    _say(
+    _print_paragraph(
         console,
         f"{TRIPS:,} taxi trips in a made-up city of {town.junctions:,} junctions. Question: how many pick-ups at each "
         f"junction at {HOUR}h, protecting every taxi, of which at most five trips count, one a junction?",
     )
     question = trips.where(f"hour = {HOUR}").histogram("pickup", keys=range(town.junctions), max_rows=5, max_per_bin=1)
     with tempfile.TemporaryDirectory() as folder:
-        book = ln.Budget.open(Path(folder) / "city.ledger", epsilon=1, delta=DELTA, unit="taxi")
-        expected = question.expect(budget=book, share=0.25)
-        _say(console, f"[bold]What a quarter of the budget buys[/bold] (asking is free: no row is read)\n{expected}")
-        made = question.release(budget=book, share=0.25)
+        budget = ln.Budget.open(Path(folder) / "city.ledger", epsilon=1, delta=DELTA, unit="taxi")
+        expected = question.expect(budget=budget, share=0.25)
+        _print_paragraph(
+            console, f"[bold]What a quarter of the budget buys[/bold] (asking is free: no row is read)\n{expected}"
+        )
+        made = question.release(budget=budget, share=0.25)
         exact = aggregate(question).values
-        _say(console, f"[bold]Paid from a budget[/bold], on disk before any noise was drawn\n{book}")
+        _print_paragraph(console, f"[bold]Paid from a budget[/bold], on disk before any noise was drawn\n{budget}")
     if not isinstance(made, ln.Release):
         raise TypeError("a histogram with keys is a Release")
-    shown = Table(title=f"The five busiest junctions at {HOUR}h, as published")
+    busiest = Table(title=f"The five busiest junctions at {HOUR}h, as published")
     for heading in ("junction", "published", "95 %, all junctions at once", "truth (the city is made up)"):
-        shown.add_column(heading, justify="right")
+        busiest.add_column(heading, justify="right")
     low, high = made.interval(0.95, simultaneous=True)  # the busiest were picked for their noise too
     for junction in np.argsort(-made.values)[:5].tolist():
-        shown.add_row(
+        busiest.add_row(
             str(junction), str(made.values[junction]), f"{low[junction]} … {high[junction]}", str(exact[junction])
         )
-    console.print(shown)
+    console.print(busiest)
     streets = town.graph
     alone, cleaner = made.denoise(), made.denoise(graph=streets)
     before, plain, after = (
         float(np.sqrt(np.mean((e - exact) ** 2))) for e in (made.values, alone.values, cleaner.values)
     )
-    _say(
+    _print_paragraph(
         console,
         f"[bold]Taking the noise back out[/bold] costs no privacy: the typical error over all junctions falls from "
         f"{before:.1f} to {plain:.1f}, and to {after:.1f} with the street map, which says what is near what. "
@@ -117,12 +119,16 @@ def _city(console: Console) -> None:
 
 
 def _page(console: Console, made: ln.Release, cleaner: ln.Estimate, streets: ln.graphs.Graph) -> None:
-    place = Path(tempfile.mkdtemp(prefix="leastnoise-")) / "city.html"
+    page = Path(tempfile.mkdtemp(prefix="leastnoise-")) / "city.html"
     try:
-        made.report(place, graph=streets, estimate=cleaner, title=f"Taxi pick-ups at {HOUR}h in a made-up city")
+        made.report(page, graph=streets, estimate=cleaner, title=f"Taxi pick-ups at {HOUR}h in a made-up city")
     except errors.MissingPackage as missing:
-        _say(console, f"[bold]A page for people[/bold] would come next. {missing}".replace("[plot]", r"\[plot]"))
+        _print_paragraph(
+            console, f"[bold]A page for people[/bold] would come next. {missing}".replace("[plot]", r"\[plot]")
+        )
         return
-    _say(console, "[bold]A page for people[/bold], in one file: the promise, the map, every number. Open it:")
-    console.print(str(place), soft_wrap=True, markup=False, highlight=False)
+    _print_paragraph(
+        console, "[bold]A page for people[/bold], in one file: the promise, the map, every number. Open it:"
+    )
+    console.print(str(page), soft_wrap=True, markup=False, highlight=False)
     console.print()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -12,21 +11,19 @@ from rich.console import Console
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise._support import atomic_files
-from leastnoise.cli.messages import shown
+from leastnoise.cli import options
+from leastnoise.cli.messages import printable
 from leastnoise.graphs.of_bins import bin_graph
 
 
 def denoise(
-    release: Annotated[Path, typer.Argument(help="A file that `save` wrote, or the command line.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the estimate goes (Parquet).")],
-    graph: Annotated[
-        str | None,
-        typer.Option(help="Which bins are near: path, cycle, grid, or a Parquet file of edges (u, v) between keys."),
-    ] = None,
-    nodes: Annotated[Path | None, typer.Option(help="Of such a graph: a Parquet file with id, lon, lat.")] = None,
-    method: Annotated[str, typer.Option(help="auto, james_stein, soft_threshold, empirical_bayes, ...")] = "auto",
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for programs.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing when all went well.")] = False,
+    release: options.ReleaseFile,
+    output: options.EstimateFile,
+    graph: options.GraphName = None,
+    nodes: options.NodesFile = None,
+    method: options.Method = "auto",
+    json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Take the noise back out of a release. It costs no privacy.
 
@@ -38,7 +35,7 @@ def denoise(
             f"{str(release)!r} holds a {type(loaded).__name__}, and only counts, sums and vectors are denoised."
         )
     atomic_files.check_writable(output, sources=[str(release)])
-    near = _near(loaded, graph, nodes)
+    near = _graph(loaded, graph, nodes)
     made = loaded.denoise(method, **near)
     made.save(output)
     if quiet:
@@ -48,11 +45,11 @@ def denoise(
             json_text.dumps({"output": str(output), "method": made.method, "rmse": made.rmse, "was": made.sigma})
         )
         return
-    Console().print(shown(made.explain()), highlight=False, markup=False)
+    Console().print(printable(made.explain()), highlight=False, markup=False)
     Console().print(f"Written: {output}", highlight=False, markup=False)
 
 
-def _near(release: ln.Release, graph: str | None, nodes: Path | None) -> dict[str, ln.graphs.Graph]:
+def _graph(release: ln.Release, graph: str | None, nodes: Path | None) -> dict[str, ln.graphs.Graph]:
     if graph is None:
         if nodes is not None:
             raise errors.MissingParameter("--nodes says where the nodes are; say also which are joined: --graph FILE.")

@@ -13,54 +13,74 @@ Exit codes, the same for every command:
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from leastnoise import errors
 
-OPTIONS = [
-    "bins", "budget", "by", "clip", "column", "confidence", "delta", "engine", "epsilon", "error", "grid", "keys",
-    "l1_sensitivity", "max_bins", "max_per_bin", "max_rows", "mechanism", "memory_limit", "neighbours",
-    "pure_epsilon", "q", "sensitivity", "share", "sigma", "table", "threshold_delta", "types", "unit", "where",
-]  # fmt: skip
-_VALUE = r"""(?P<value>"[^"]*"|'[^']*'|\[[^\]]*\]|[-+\w.]*[\w])?"""
-_TYPED = re.compile(rf"(?<![\w-])(?P<name>{'|'.join(OPTIONS)})=(?!=){_VALUE}")
-_PYTHON = re.compile(r"(ln\.[\w.]+\([^()]*\))")  # a call that no option stands for
-_FIRST = (
-    (re.compile(r"budget=ln\.Budget\.open\(\"([^\"]*)\"\)"), r"--budget \1"),
-    (re.compile(r"ln\.table\(\.\.\., name=(\".*?\")\)"), r"--table \1"),
-    (re.compile(r"table\(\.\.\., types=\{\"([^\"]*)\": \"(\w+)\"\}\)"), r"--types \1=\2"),
-    (re.compile(r"\bl1_sensitivity\b(?!=)"), "--l1-sensitivity"),
-    (
-        re.compile(r"by giving its limits: epsilon=(\S+), delta=(\S+)\."),
-        r"with leastnoise budget create FILE --epsilon \1 --delta \2.",
-    ),
-    (re.compile(r"keys=range\((\d+)\)"), r"--keys 0:\1"),
-)
+# The arguments of Python that are options here, by the same name with "-" for "_".
+OPTIONS = {
+    "bins", "budget", "by", "clip", "column", "confidence", "delta", "engine", "epsilon", "error", "expect",
+    "graph", "grid", "keys", "l1_sensitivity", "max_bins", "max_per_bin", "max_rows", "mechanism", "memory_limit",
+    "method", "neighbours", "nodes", "output", "pure_epsilon", "q", "reason", "sensitivity", "share", "sigma",
+    "table", "threshold_delta", "title", "type", "types", "unit", "units", "where",
+}  # fmt: skip
+_ALIASES = {"name": "table"}  # ln.table(..., name="trips") is --table trips
 
 
-def in_options(text: str) -> str:
-    """share=0.25 as --share 0.25.
+def phrase(problem: errors.LeastnoiseError) -> str:
+    """The message, and its examples as options.
 
-    >>> in_options('Say share=0.25, or epsilon= and delta=, or mechanism="laplace".')
-    'Say --share 0.25, or --epsilon and --delta, or --mechanism laplace.'
-    >>> in_options("Noisy numbers come in by ln.wrap(y, sigma=2).")
-    'Noisy numbers come in by ln.wrap(y, sigma=2).'
+    >>> given = [{"epsilon": 1, "delta": 1e-6}, {"sigma": 3}]
+    >>> phrase(errors.MissingParameter("How private should this be?", example=given))
+    'How private should this be? Say --epsilon 1 --delta 1e-6, or --sigma 3.'
     """
-    for pattern, typed in _FIRST:
-        text = pattern.sub(typed, text)
-    return "".join(part if _PYTHON.fullmatch(part) else _TYPED.sub(_option, part) for part in _PYTHON.split(text))
+    written = ", or ".join(map(_alternative, problem.examples))
+    return f"{problem.message} Say {written}." if written else problem.message
 
 
-def _option(found: re.Match[str]) -> str:
-    name, value = found["name"].replace("_", "-"), found["value"]
-    value = re.sub(r"[]\[' ]", "", value) if value and name == "keys" else value
-    return f"--{name}" if not value else f"--{name} {value.strip(chr(34))}"
+def _alternative(example: errors.Example) -> str:
+    """One example: its options with spaces between them, then what only Python takes."""
+    if isinstance(example, errors.Code):
+        return example.option
+    named = {_ALIASES.get(name, name): value for name, value in example.items()}
+    typed = " ".join(as_option(name, value) for name, value in named.items() if name in OPTIONS)
+    python = [errors.as_argument(name, value) for name, value in named.items() if name not in OPTIONS]
+    return ", ".join([typed, *python] if typed else python)
 
 
-def shown(text: Any) -> str:
+def as_option(name: str, value: object) -> str:
+    """An argument as it is typed in a shell.
+
+    >>> as_option("keys", range(24)), as_option("max_rows", 5), as_option("types", {"hour": "int"})
+    ('--keys 0:24', '--max-rows 5', '--types hour=int')
+    """
+    option = f"--{name.replace('_', '-')}"
+    return option if value is True else f"{option} {_quoted(_word(value))}"
+
+
+def _word(value: object) -> str:
+    """A value in one word: a range with a colon, a list with commas, a mapping with =."""
+    if isinstance(value, errors.Code):
+        return value.option
+    if isinstance(value, range):
+        return f"{value.start}:{value.stop}"
+    if isinstance(value, Mapping):
+        return ",".join(f"{_word(key)}={_word(item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return ",".join(map(_word, value))
+    return value if isinstance(value, str) else errors.as_code(value)
+
+
+def _quoted(word: str) -> str:
+    """In quotes where a shell would split or change it."""
+    return word if re.fullmatch(r"[\w./:,=+@%-]+", word) else '"' + re.sub(r'(["\\$`])', r"\\\1", word) + '"'
+
+
+def printable(text: Any) -> str:
     r"""Text without characters that move the cursor, turn the writing round or cannot be written at all.
 
-    >>> print(shown("a\x1b[2Jb\u202e"))
+    >>> print(printable("a\x1b[2Jb\u202e"))
     a\x1b[2Jb\u202e
     """
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in str(text))
@@ -73,10 +93,10 @@ def exit_code(problem: BaseException) -> int:
     return 1 if isinstance(problem, (errors.LeastnoiseError, MemoryError, OSError)) else 3
 
 
-def sentence(problem: BaseException) -> str:
-    """What is told. Only our own messages are known to quote nothing private."""
+def explain(problem: BaseException) -> str:
+    """What is printed about a failure. Only our own messages are known to quote nothing private."""
     if isinstance(problem, errors.LeastnoiseError):
-        return in_options(str(problem))
+        return phrase(problem)
     if isinstance(problem, MemoryError):
         return "there is not enough memory for this. Nothing was written. Ask for fewer bins, or use a larger machine."
     if isinstance(problem, OSError):

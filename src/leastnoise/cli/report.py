@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.cli.messages import shown
+from leastnoise.cli import options
+from leastnoise.cli.messages import printable
 from leastnoise.graphs.of_bins import bin_graph
 
 
 def report(
-    release: Annotated[Path, typer.Argument(help="A file that `save` wrote, or the command line.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The page; beside the file by default.")] = None,
-    graph: Annotated[
-        str | None,
-        typer.Option(help="Which bins are near: path, cycle, grid, or a Parquet file of edges (u, v) between keys."),
-    ] = None,
-    nodes: Annotated[
-        Path | None, typer.Option(help="Of such a graph: a Parquet file with id, lon, lat, which makes a map.")
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="The page's heading.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for programs.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing when all went well.")] = False,
+    release: options.ReleaseFile,
+    output: options.PageFile = None,
+    graph: options.GraphName = None,
+    nodes: options.NodesFile = None,
+    title: options.Title = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """One HTML page about a release, for people: the promise, the values, a map or a chart, a table.
 
@@ -38,10 +34,10 @@ def report(
     near = _graph(loaded, graph, nodes)
     made = loaded.report(page, graph=near, title=title)
     if nodes is not None and near is not None and near.coordinates is None:
-        told = (
+        note = (
             f"Note: {str(nodes)!r} has no columns lon and lat, so the page has no map. Name them so, and report again."
         )
-        Console(stderr=True).print(shown(told), highlight=False, markup=False)
+        Console(stderr=True).print(printable(note), highlight=False, markup=False)
     if quiet:
         return
     if json:

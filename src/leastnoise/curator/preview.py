@@ -43,7 +43,7 @@ class Expectation:
             if self.half_width is not None
             else f"{self.mechanism.capitalize()} noise. {self.description}",
             f"Bins show when their noisy count reaches {self.threshold}." if self.threshold else "",
-            f"Of each unit at most this is used: {kept}.",
+            f"Of each unit at most this is used: {kept}." if kept else "",
             self.note,
         ]
         return "\n".join(line for line in lines if line)

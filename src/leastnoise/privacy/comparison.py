@@ -171,7 +171,7 @@ def _verdict(l2: float, l1: float, known: bool, epsilon: float, delta: float, bi
         return "Use Gaussian noise: at epsilon = 0 there is no Laplace mechanism."
     crossover = calibration.sigma(epsilon=epsilon, delta=delta) * epsilon / math.sqrt(2)
     ratio = l1 / l2
-    assumed = "" if known or bins == 1 else " (l1_sensitivity was not given, so L1 = sqrt(bins) L2 is assumed)"
+    assumed = "" if known or bins == 1 else " (the L1 sensitivity was not given, so L1 = sqrt(bins) L2 is assumed)"
     facts = (
         f"at ({epsilon:g}, {delta:g}) Laplace has less noise while L1/L2 < {crossover:.3g}; "
         f"here it is {ratio:.3g}{assumed}"

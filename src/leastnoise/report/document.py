@@ -44,7 +44,7 @@ def write(
     """The page about a release or an estimate, in a file that appears whole or not at all."""
     atomic_files.check_writable(path, "page")
     made = page(of, graph=graph, estimate=estimate, title=title, name=Path(path).stem)
-    with atomic_files.whole(path, "page") as unfinished:
+    with atomic_files.replacing(path, "page") as unfinished:
         Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
     return Path(path)
 

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import leastnoise as ln
+from command_line import ENVIRONMENT
 from leastnoise.curator import cells, column_files
 
 ASK = ["--sensitivity", "1", "--epsilon", "1", "--delta", "1e-6"]
@@ -27,7 +28,7 @@ def run(*arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
         input=stdin,
         capture_output=True,
         timeout=120,
-        env={"PATH": "/usr/bin:/bin", "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"},
+        env=ENVIRONMENT | {"COLUMNS": "200"},
         check=False,
     )
     return done.returncode, done.stdout.decode(), done.stderr.decode()
@@ -55,10 +56,10 @@ def sources(tmp_path: Path) -> dict[str, str]:
 )
 def test_every_kind_of_file(kind: str, extra: list[str], dtype: type, sources: dict[str, str], tmp_path: Path) -> None:
     out = str(tmp_path / "out.parquet")
-    code, told, complaints = run(sources[kind], *extra, *ASK, "-o", out)
+    code, text, complaints = run(sources[kind], *extra, *ASK, "-o", out)
     assert (code, complaints) == (0, "")
-    assert "Gaussian noise" in told
-    assert out in told
+    assert "Gaussian noise" in text
+    assert out in text
     made = ln.load(out)
     assert made.values.dtype == dtype
     assert made.values.size == 3
@@ -67,18 +68,18 @@ def test_every_kind_of_file(kind: str, extra: list[str], dtype: type, sources: d
 def test_a_pipe_and_json(sources: dict[str, str], tmp_path: Path) -> None:
     out = str(tmp_path / "out.parquet")
     for kind, extra in (("csv", ["--column", "n", "--type", "int"]), ("npy", []), ("parquet", ["--column", "n"])):
-        code, told, _ = run("-", *extra, *ASK, "-o", out, "--json", stdin=Path(sources[kind]).read_bytes())
+        code, text, _ = run("-", *extra, *ASK, "-o", out, "--json", stdin=Path(sources[kind]).read_bytes())
         assert code == 0
-        facts = json.loads(told)
+        facts = json.loads(text)
         assert facts["bins"] == 3
         assert facts["mechanism"] == "gaussian"
 
 
-def test_laplace_without_l1_is_told(sources: dict[str, str], tmp_path: Path) -> None:
+def test_laplace_noise_without_an_l1_sensitivity_is_noted_once(sources: dict[str, str], tmp_path: Path) -> None:
     asked = ["--sensitivity", "1", "--epsilon", "1", "--delta", "0"]
     code, _, complaints = run(sources["npy"], *asked, "-o", str(tmp_path / "o.parquet"))
     assert code == 0
-    assert complaints.count("l1_sensitivity=") == 1
+    assert complaints.count("L1 sensitivity, which was not given") == 1
 
 
 @pytest.mark.parametrize(
@@ -99,8 +100,8 @@ def test_laplace_without_l1_is_told(sources: dict[str, str], tmp_path: Path) -> 
 )
 def test_bad_files(content: bytes, extra: list[str], code: int, words: str, tmp_path: Path) -> None:
     (tmp_path / "v").write_bytes(content)
-    got, told, complaints = run(str(tmp_path / "v"), *extra, *ASK, "-o", str(tmp_path / "out.parquet"))
-    assert (got, told) == (code, "")
+    got, text, complaints = run(str(tmp_path / "v"), *extra, *ASK, "-o", str(tmp_path / "out.parquet"))
+    assert (got, text) == (code, "")
     assert words in " ".join(complaints.split())
     assert "Traceback" not in complaints
     assert SECRET not in complaints
@@ -157,9 +158,9 @@ def test_a_null_of_a_parquet_file_changes_nothing_but_its_own_value(dtype: str, 
 def test_a_cell_that_is_no_number_is_released_like_any_other(tmp_path: Path) -> None:
     (tmp_path / "v.csv").write_text(f"n\n1\n{SECRET}x\n\n")
     out = str(tmp_path / "out.parquet")
-    code, told, complaints = run(str(tmp_path / "v.csv"), "--column", "n", "--type", "int", *ASK, "-o", out)
+    code, text, complaints = run(str(tmp_path / "v.csv"), "--column", "n", "--type", "int", *ASK, "-o", out)
     assert (code, complaints) == (0, "")
-    assert SECRET not in told
+    assert SECRET not in text
     assert ln.load(out).bins == 3
 
 

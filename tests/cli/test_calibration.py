@@ -1,4 +1,4 @@
-"""The command line, run as a person or a program runs it."""
+"""`leastnoise sigma | epsilon | delta | plan | compare`, run as a person or a program runs them."""
 
 from __future__ import annotations
 
@@ -66,18 +66,3 @@ def test_an_answer_that_is_no_double_is_exit_code_1() -> None:
     done = run("sigma", "--epsilon", "0", "--delta", "1e-300", "--sensitivity", "1e150")
     assert done.returncode == 1
     assert "largest double" in done.stderr
-
-
-@pytest.mark.parametrize("command", [[], ["sigma"], ["epsilon"], ["delta"], ["plan"], ["compare"], ["demo"]])
-def test_help_is_there(command: list[str]) -> None:
-    done = run(*command, "--help")
-    assert done.returncode == 0
-    assert "Usage" in done.stdout
-
-
-@pytest.mark.slow
-def test_version_and_demo() -> None:
-    assert run("--version").stdout.strip() == f"leastnoise {ln.__version__}"
-    told = run("demo")
-    assert told.returncode == 0
-    assert "% less variance" in told.stdout

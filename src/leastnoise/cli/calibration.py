@@ -1,0 +1,162 @@
+"""`leastnoise sigma | epsilon | delta | plan | compare`: what noise promises, from numbers alone."""
+
+from __future__ import annotations
+
+import json as json_text
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+
+import leastnoise as ln
+from leastnoise.cli import options
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    for command in (sigma, epsilon, delta, plan, compare):
+        app.command()(command)
+
+
+def sigma(
+    epsilon: options.Epsilon,
+    delta: options.Delta,
+    sensitivity: options.Sensitivity = 1.0,
+    json: options.Json = False,
+) -> None:
+    """The least noise that keeps the promise: sigma, proved and rounded up.
+
+    Example: [bold]leastnoise sigma --epsilon 1 --delta 1e-6 --sensitivity 5[/bold]
+    """
+    answer = ln.sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
+    _print_answer(
+        json,
+        {"sigma": answer, "epsilon": epsilon, "delta": delta, "sensitivity": sensitivity},
+        f"Gaussian noise of this standard deviation is ({epsilon:g}, {delta:g})-DP; 1e-12 less is not.",
+    )
+
+
+def epsilon(
+    sigma: options.Sigma,
+    delta: options.Delta,
+    sensitivity: options.Sensitivity = 1.0,
+    json: options.Json = False,
+) -> None:
+    """What a noise of this sigma promises: the least epsilon at a delta, proved and rounded up.
+
+    Example: [bold]leastnoise epsilon --sigma 21.2 --delta 1e-6 --sensitivity 5[/bold]
+    """
+    answer = ln.epsilon(sigma=sigma, delta=delta, sensitivity=sensitivity)
+    _print_answer(
+        json,
+        {"epsilon": answer, "sigma": sigma, "delta": delta, "sensitivity": sensitivity},
+        ln.GaussianDP.of(sigma=sigma, sensitivity=sensitivity).explain(delta=delta),
+    )
+
+
+def delta(
+    sigma: options.Sigma,
+    epsilon: options.Epsilon,
+    sensitivity: options.Sensitivity = 1.0,
+    json: options.Json = False,
+) -> None:
+    """What a noise of this sigma promises: the least delta at an epsilon, proved and rounded up.
+
+    Example: [bold]leastnoise delta --sigma 21.2 --epsilon 1 --sensitivity 5[/bold]
+    """
+    answer = ln.delta(sigma=sigma, epsilon=epsilon, sensitivity=sensitivity)
+    loss = ln.GaussianDP.of(sigma=sigma, sensitivity=sensitivity).loss_at_least(epsilon)
+    _print_answer(
+        json,
+        {"delta": answer, "sigma": sigma, "epsilon": epsilon, "sensitivity": sensitivity},
+        f"An attacker's hit rate is at most e^{epsilon:g} times the false-alarm rate plus delta. "
+        f"(The privacy loss itself passes {epsilon:g} with probability {loss:.2g}.)",
+    )
+
+
+def plan(
+    error: options.Error,
+    delta: options.DeltaOrZero,
+    confidence: options.Confidence = 0.95,
+    bins: options.Bins = 1,
+    sensitivity: options.Sensitivity = 1.0,
+    l1_sensitivity: options.L1Sensitivity = None,
+    mechanism: options.Mechanism = "auto",
+    grid: options.Grid = 0.0,
+    json: options.Json = False,
+) -> None:
+    """From the error you can accept to the least epsilon that allows it.
+
+    Example: [bold]leastnoise plan --error 10 --bins 100 --delta 1e-6 --grid 1[/bold]
+    """
+    made = ln.plan(
+        error=error,
+        confidence=confidence,
+        bins=bins,
+        delta=delta,
+        sensitivity=sensitivity,
+        l1_sensitivity=l1_sensitivity,
+        mechanism=mechanism,  # type: ignore[arg-type]
+        grid=grid,
+    )
+    facts = {name: getattr(made, name) for name in made.__slots__}
+    _print_answer(json, facts, made.explain())
+
+
+def compare(
+    epsilon: options.Epsilon,
+    delta: options.Delta,
+    sensitivity: options.Sensitivity = 1.0,
+    l1_sensitivity: options.L1Sensitivity = None,
+    bins: options.Bins = 1,
+    json: options.Json = False,
+) -> None:
+    """Every mechanism side by side, and which one to use.
+
+    Example: [bold]leastnoise compare --epsilon 0.5 --delta 1e-6 --sensitivity 2.24 --l1-sensitivity 5[/bold]
+    """
+    made = ln.compare(sensitivity=sensitivity, l1_sensitivity=l1_sensitivity, epsilon=epsilon, delta=delta, bins=bins)
+    if json:
+        typer.echo(json_text.dumps({"rows": made.to_dicts(), "verdict": made.verdict}))
+        return
+    console = Console()
+    console.print(_table(made, f"Mechanisms at epsilon = {epsilon:g}, delta = {delta:g}", console.width >= 110))
+    console.print(made.verdict, highlight=False)
+
+
+def _table(made: ln.Comparison, title: str, wide: bool) -> Table:
+    table = Table(title=title)
+    table.add_column("mechanism", style="bold")
+    for heading in ("std", "95 % of one bin", "95 % of all bins", "variance", "budget mu²"):
+        table.add_column(heading, justify="right")
+    if wide:
+        table.add_column("what it is")
+    for row in made.rows:
+        table.add_row(
+            row.mechanism,
+            f"{row.std:.5g}",
+            f"± {row.half_width:.5g}",
+            f"± {row.half_width_all:.5g}",
+            f"{row.variance_ratio:.3g} x",
+            f"{row.budget_cost:.4g}",
+            *([row.note] if wide else []),
+        )
+    return table
+
+
+def _print_answer(as_json: bool, facts: dict[str, Any], sentence: str) -> None:
+    """The first fact is the answer; the rest is what it was asked about."""
+    if as_json:
+        typer.echo(json_text.dumps(facts))
+        return
+    (name, value), *given = facts.items()
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    table.add_row(f"[bold]{name}[/bold]", f"[bold green]{value!r}[/bold green]")
+    for key, number in given:
+        if number is not None:
+            table.add_row(key, f"{number:g}" if isinstance(number, float) else str(number))
+    console = Console()
+    console.print(table)
+    console.print(Panel.fit(sentence, border_style="dim"), highlight=False)

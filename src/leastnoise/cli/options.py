@@ -1,0 +1,304 @@
+"""Every option of the command line, declared once; those that go together reach a command as one value.
+
+A command says which groups it takes by the types of its parameters, and `grouped` gives it their options:
+
+    @grouped
+    def count(table: TableOptions, privacy: PrivacyOptions, output: OutputOptions) -> None: ...
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
+
+import typer
+from typer.models import OptionInfo
+
+from leastnoise import errors
+
+if TYPE_CHECKING:
+    from leastnoise.curator.request import PrivacyRequest
+    from leastnoise.curator.table import Table
+
+EPSILON = typer.Option(help="How much an attacker may learn; 0 or more. Small is private.")
+DELTA = typer.Option(help="A small probability, such as 1e-6.")
+DELTA_OR_ZERO = typer.Option(help="A small probability, such as 1e-6; 0 asks for Laplace noise.")
+MECHANISM = typer.Option(help="auto, gaussian or laplace.")
+NEIGHBOURS = typer.Option(help="add-remove or replace.")
+BY = typer.Option(help="Bins by this column; repeat for several.")
+
+Epsilon = Annotated[float, EPSILON]
+Delta = Annotated[float, DELTA]
+DeltaOrZero = Annotated[float, DELTA_OR_ZERO]
+Sigma = Annotated[float, typer.Option(help="The standard deviation of the noise.")]
+Sensitivity = Annotated[float, typer.Option(help="How far one person can move the answer (L2).")]
+L1Sensitivity = Annotated[
+    float | None, typer.Option("--l1-sensitivity", help="The same in L1, so that Laplace noise can compete.")
+]
+Mechanism = Annotated[str, MECHANISM]
+Neighbours = Annotated[str, NEIGHBOURS]
+Error = Annotated[float, typer.Option(help="How far off a published number may be.")]
+Confidence = Annotated[float, typer.Option(help="How surely all numbers must be within the error.")]
+Bins = Annotated[int, typer.Option(help="How many numbers are published.")]
+Grid = Annotated[float, typer.Option(help="The step of what is published: 1 for counts, 0 for any number.")]
+
+Units = Annotated[bool, typer.Option("--units", help="Count people instead of rows.")]
+MaxRows = Annotated[int | None, typer.Option(help="At most so many rows of one person.")]
+Levels = Annotated[list[float], typer.Option("--q", help="The level, such as 0.5; repeat for several.")]
+Steps = Annotated[int, typer.Option("--bins", help="Steps of the histogram behind it.")]
+
+Values = Annotated[str, typer.Argument(help="A CSV, Parquet or .npy file; - reads from a pipe.")]
+ValuesColumn = Annotated[str | None, typer.Option("--column", help="The column that holds the values.")]
+ValuesType = Annotated[str | None, typer.Option("--type", help="int or float; needed for a CSV, and with --expect.")]
+
+ReleaseFile = Annotated[Path, typer.Argument(help="A file that `save` wrote, or the command line.")]
+GraphName = Annotated[
+    str | None,
+    typer.Option(
+        "--graph", help="Which bins are near: path, cycle, grid, or a Parquet file of edges (u, v) between keys."
+    ),
+]
+NodesFile = Annotated[
+    Path | None, typer.Option("--nodes", help="Of such a graph: a Parquet file with id, lon, lat, which make a map.")
+]
+Method = Annotated[str, typer.Option(help="auto, james_stein, soft_threshold, empirical_bayes, ...")]
+EstimateFile = Annotated[Path, typer.Option("--output", "-o", help="Where the estimate goes (Parquet).")]
+PageFile = Annotated[Path | None, typer.Option("--output", "-o", help="The page; beside the file by default.")]
+Title = Annotated[str | None, typer.Option(help="The page's heading.")]
+
+LedgerFile = Annotated[Path, typer.Argument(help="The ledger.", show_default=False)]
+History = Annotated[bool, typer.Option("--history", help="Every entry, too.")]
+Verify = Annotated[bool, typer.Option("--verify", help="Check every page, hash and sum first.")]
+TotalEpsilon = Annotated[float, typer.Option("--epsilon", help="The most that all releases together may tell.")]
+TotalDelta = Annotated[float | None, DELTA]
+PureEpsilon = Annotated[float, typer.Option(help="The part of epsilon set aside for Laplace releases.")]
+ThresholdDelta = Annotated[float, typer.Option(help="The part of delta set aside for unknown keys.")]
+LedgerUnit = Annotated[
+    str | None, typer.Option("--unit", help="Whom it protects: the column, such as taxi; several with commas.")
+]
+LedgerTable = Annotated[
+    str | None, typer.Option("--table", help="The table it is about, by the name that --table of a release says.")
+]
+LedgerNeighbours = Annotated[str | None, NEIGHBOURS]
+Reason = Annotated[str, typer.Option(help="Why the rows could not be read, and what was mended. The ledger keeps it.")]
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing when all went well.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOptions:
+    """Which rows, and whom they are about."""
+
+    panel: ClassVar[str] = "The table"
+
+    source: Annotated[str, typer.Argument(help="Parquet or CSV: a path, a quoted glob, or a folder.")]
+    unit: Annotated[str, typer.Option(help="The column that names the protected person; several with commas.")]
+    where: Annotated[str | None, typer.Option(help="Only rows with, e.g. \"hour < 3 and city = 'Rome'\".")] = None
+    neighbours: Neighbours = "add-remove"
+    engine: Annotated[str | None, typer.Option(help="duckdb, or a Spark master such as spark://host:7077.")] = None
+    memory_limit: Annotated[str | None, typer.Option(help="For DuckDB, such as 1GB.")] = None
+    types: Annotated[
+        list[str] | None, typer.Option(help="Of a CSV's columns: hour=int,fare=float (bool, date, timestamp, text).")
+    ] = None
+    table: Annotated[str | None, typer.Option(help="What the ledger calls this table; else the file's name.")] = None
+
+    def open(self) -> Table:
+        """The rows that were asked for, lazily."""
+        from leastnoise.curator.table import table
+
+        opened = table(
+            self.source,
+            unit=self.unit.split(","),
+            neighbours=self.neighbours,
+            name=self.table,
+            engine=self.engine,
+            memory_limit=self.memory_limit,
+            types=_types(self.types or []),
+        )
+        return opened if self.where is None else opened.where(self.where)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BinOptions:
+    """Which bins, and how much of one person counts in them."""
+
+    panel: ClassVar[str] = "Bins and limits"
+
+    by: Annotated[list[str] | None, BY] = None
+    keys: Annotated[
+        list[str] | None,
+        typer.Option(help="The public bins, one option a column: nodes.parquet:id, 0:24 (a range), or a,b,c."),
+    ] = None
+    max_rows: MaxRows = None
+    max_per_bin: Annotated[int | None, typer.Option(help="At most so many of them in one bin.")] = None
+    max_bins: Annotated[int | None, typer.Option(help="In at most so many bins.")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistogramOptions(BinOptions):
+    """The same, and without a column there is no histogram."""
+
+    by: Annotated[list[str], BY]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueOptions:
+    """Which values, and between which ends."""
+
+    panel: ClassVar[str] = "The values"
+
+    column: Annotated[str, typer.Option(help="The column of values.")]
+    clip: Annotated[str, typer.Option(help="low,high: values are clipped to this first.")]
+
+    def ends(self) -> tuple[float, float]:
+        """--clip 0,100 as two numbers."""
+        try:
+            low, high = (float(part) for part in self.clip.split(","))
+        except ValueError:
+            raise errors.InvalidParameter(
+                f"--clip takes two numbers with a comma. Got {self.clip!r} instead.",
+                parameter="clip",
+                value=self.clip,
+                example={"clip": (0, 100)},
+            ) from None
+        return low, high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyOptions:
+    """How private: (epsilon, delta), or sigma, or a share of a budget."""
+
+    panel: ClassVar[str] = "How private"
+
+    epsilon: Annotated[float | None, EPSILON] = None
+    delta: Annotated[float | None, DELTA_OR_ZERO] = None
+    sigma: Annotated[float | None, typer.Option(help="Instead of epsilon and delta: the noise itself.")] = None
+    mechanism: Mechanism = "auto"
+    budget: Annotated[str | None, typer.Option(help="A ledger to pay from; see leastnoise budget.")] = None
+    share: Annotated[str | None, typer.Option(help="The part of it to spend, such as 0.25.")] = None
+
+    def request(self) -> PrivacyRequest:
+        """The same as one checked value; the ledger is opened, and a share stays the decimal that was typed."""
+        from leastnoise.curator.budget import Budget
+        from leastnoise.curator.request import PrivacyRequest
+
+        share = None if self.share is None else _decimal(self.share)
+        return PrivacyRequest(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            sigma=self.sigma,
+            mechanism=self.mechanism,  # type: ignore[arg-type]
+            budget=None if self.budget is None else Budget.open(self.budget),
+            share=share,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions:
+    """Where the release goes and what is printed; or only what to expect of it."""
+
+    panel: ClassVar[str] = "Output"
+
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="The Parquet file to write; needed without --expect.")
+    ] = None
+    expect: Annotated[
+        bool, typer.Option("--expect", help="Only say what to expect: free, no row is read, nothing is paid.")
+    ] = False
+    json: Json = False
+    quiet: Quiet = False
+
+    def __post_init__(self) -> None:
+        if self.output is None and not self.expect:
+            raise errors.MissingParameter(
+                "Where should the release be written? (Or what should be expected of it, which is free?)",
+                parameter="output",
+                example=[{"output": "out.parquet"}, {"expect": True}],
+            )
+
+    @property
+    def path(self) -> str:
+        """The file to write, where something is written."""
+        return str(self.output)
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with one parameter for each field of the groups among its parameters, as typer reads them."""
+    annotations = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in annotations.items() if is_dataclass(kind)}
+    parameters = [
+        single
+        for parameter in inspect.signature(command).parameters.values()
+        for single in (
+            _parameters(groups[parameter.name])
+            if parameter.name in groups
+            else [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=annotations[parameter.name])]
+        )
+    ]
+
+    @functools.wraps(command)
+    def called(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    del called.__wrapped__  # its signature is not this one's
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return called
+
+
+def _parameters(group: Any) -> Iterator[inspect.Parameter]:
+    annotations = get_type_hints(group, include_extras=True)
+    for field in fields(group):
+        yield inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=_in_panel(annotations[field.name], group.panel),
+        )
+
+
+def _in_panel(annotation: Any, panel: str) -> Any:
+    """The same option, shown by --help among those of its group; an argument stays among the arguments."""
+    if get_origin(annotation) is not Annotated:
+        raise TypeError(f"{annotation} declares no option")
+    kind, declared = get_args(annotation)
+    if not isinstance(declared, OptionInfo):
+        return annotation
+    option = copy.copy(declared)
+    option.rich_help_panel = panel
+    return Annotated[kind, option]
+
+
+def _types(pairs: list[str]) -> dict[str, str] | None:
+    """--types hour=int --types fare=float, or with commas."""
+    words = [word.rpartition("=") for pair in pairs for word in pair.split(",")]
+    if any(not column or not kind for column, _, kind in words):
+        raise errors.InvalidParameter(
+            f"--types takes COLUMN=TYPE. Got {','.join(pairs)!r} instead.",
+            parameter="types",
+            value=pairs,
+            example={"types": {"hour": "int"}},
+        )
+    return {column: kind for column, _, kind in words} or None
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        number = Decimal(text)
+        usable = number.is_finite() and -1000 < number.adjusted() < 1000  # 1e999999999 would be written out
+    except InvalidOperation:
+        usable = False
+    if not usable:
+        raise errors.WrongType(
+            f"--share takes a number. Got {text!r} instead.", parameter="share", value=text, example={"share": 0.25}
+        )
+    return number

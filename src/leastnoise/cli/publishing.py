@@ -1,0 +1,101 @@
+"""What the commands that release do at the end: say what to expect; or release, write the file and show it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from leastnoise._support import atomic_files
+from leastnoise._support.number_format import rounded
+from leastnoise.cli.messages import printable
+from leastnoise.cli.options import OutputOptions, PrivacyOptions
+
+if TYPE_CHECKING:
+    from leastnoise.curator.preview import Expectation
+    from leastnoise.curator.query import Query
+    from leastnoise.curator.request import PrivacyRequest
+
+MAX_ROWS_SHOWN = 10
+
+
+def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> None:
+    """Release the query into the file; with --expect only say what that would be like."""
+    if output.expect:
+        show_expected(query.expect(**arguments(privacy.request())), output)
+        return
+    request = privacy.request()
+    atomic_files.check_writable(output.path, sources=query.source.files)
+    made = query.release(**arguments(request))
+    made.save(output.path)
+    if output.quiet:
+        return
+    if output.json:
+        typer.echo(json.dumps(_facts(query, made, output.path), default=str))
+        return
+    console = Console()
+    console.print(_first_rows(made))
+    show_written(made.explain(), output.path)
+
+
+def arguments(request: PrivacyRequest) -> dict[str, Any]:
+    """The request as the arguments of `release` and `expect`."""
+    return {field.name: getattr(request, field.name) for field in fields(request)}
+
+
+def show_expected(expected: Expectation, output: OutputOptions) -> None:
+    """What to expect, in sentences or as one JSON object."""
+    if output.quiet:
+        return
+    if output.json:
+        typer.echo(json.dumps(_plain(expected)))
+        return
+    Console().print(printable(expected), markup=False, highlight=False)
+    Console().print("Nothing was read, paid or written.", markup=False, highlight=False)
+
+
+def show_written(explained: str, path: str) -> None:
+    """What a release is, and where."""
+    Console().print(printable(explained), markup=False, highlight=False)
+    Console().print(f"Written: {path}", markup=False, highlight=False)
+
+
+def _plain(value: Any) -> Any:
+    """A value of JSON: dataclasses and mappings are objects."""
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    return {name: _plain(item) for name, item in value.items()} if isinstance(value, Mapping) else value
+
+
+def _facts(query: Query, made: Any, path: str) -> dict[str, Any]:
+    from leastnoise.releases.mean import MeanRelease
+    from leastnoise.releases.quantile import QuantileRelease
+
+    parts = made.components if isinstance(made, (MeanRelease, QuantileRelease)) else made
+    facts = {"output": path, "sigma": parts.sigma, "std": parts.distribution.std, "query": query.describe()}
+    facts["mechanism"] = getattr(parts, "mechanism", "gaussian")
+    if made.to_arrow().num_rows <= MAX_ROWS_SHOWN:
+        facts["rows"] = made.to_pandas().to_dict("records")
+    return facts
+
+
+def _first_rows(made: Any) -> Table:
+    found = made.to_arrow()
+    more = found.num_rows > MAX_ROWS_SHOWN
+    table = Table(caption=f"the first {MAX_ROWS_SHOWN} of {found.num_rows:,} rows" if more else None)
+    for name in found.column_names:
+        confidence = " (95 %)" if name in ("low", "high") and hasattr(made, "components") else ""
+        table.add_column(escape(printable(name)) + confidence, justify="right")
+    for row in found.slice(0, MAX_ROWS_SHOWN).to_pylist():
+        table.add_row(*(_cell(value) for value in row.values()))
+    return table
+
+
+def _cell(value: Any) -> str:
+    return rounded(value, 6) if isinstance(value, float) else escape(printable(value))

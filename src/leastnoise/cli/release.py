@@ -1,0 +1,99 @@
+"""`leastnoise release`: a vector in a file, published with the least noise that keeps the promise."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+import typer
+from rich.console import Console
+
+import leastnoise as ln
+from leastnoise import errors
+from leastnoise._support import atomic_files, validation
+from leastnoise.cli import options
+from leastnoise.cli.options import OutputOptions, PrivacyOptions
+from leastnoise.cli.publishing import arguments, show_expected, show_written
+from leastnoise.curator import column_files
+from leastnoise.curator.budget import charge
+from leastnoise.curator.preview import Expectation
+from leastnoise.curator.request import PrivacyRequest
+
+_ABOUT_REALS = "How many real numbers there are changes this by less than 0.01 %."
+
+
+@options.grouped
+def release(
+    values: options.Values,
+    sensitivity: options.Sensitivity,
+    privacy: PrivacyOptions,
+    output: OutputOptions,
+    column: options.ValuesColumn = None,
+    type: options.ValuesType = None,  # noqa: A002
+    l1_sensitivity: options.L1Sensitivity = None,
+    neighbours: options.Neighbours = "add-remove",
+) -> None:
+    """Publish a vector: read it, add the least noise that keeps the promise, write one Parquet file.
+
+    Example: [bold]leastnoise release counts.csv --column n --type int --sensitivity 1 --epsilon 1 --delta 1e-6
+    -o out.parquet[/bold]
+    """
+    if type is not None:
+        validation.word("--type", type, ("int", "float"))
+    request = privacy.request()
+    facts: dict[str, Any] = {"sensitivity": sensitivity, "l1_sensitivity": l1_sensitivity, "neighbours": neighbours}
+    if output.expect:
+        show_expected(_expect(request, type, facts), output)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.Wasteful)  # it is shown once, below
+        # Public mistakes first, before anything private is read.
+        charge.decide(request, bins=2, whole=True, **facts)
+    atomic_files.check_writable(output.path, sources=[values])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", errors.Wasteful)
+        private = column_files.read_column(values, column=column, kind=type)  # type: ignore[arg-type]
+        made = ln.release(private, **facts, **arguments(request))
+    made.save(output.path)
+    for warning in caught:
+        Console(stderr=True).print(f"Note: {warning.message}", markup=False, highlight=False)
+    if output.quiet:
+        return
+    if output.json:
+        described = {"output": output.path, "bins": made.bins, "sigma": made.sigma, "mechanism": made.mechanism}
+        typer.echo(json.dumps(described))
+        return
+    show_written(made.explain(), output.path)
+
+
+def _expect(request: PrivacyRequest, kind: str | None, facts: dict[str, Any]) -> Expectation:
+    """What to expect of every value. The file is not opened, so what it alone says must be given."""
+    if kind is None:
+        raise errors.MissingParameter(
+            "Nothing is read to say what to expect, and the noise on whole numbers is another than on real ones.",
+            parameter="type",
+            example=[{"type": "int"}, {"type": "float"}],
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.Wasteful)  # refused below
+        chosen = charge.decide(request, bins=2, whole=kind == "int", **facts).noise
+    if chosen.mechanism == "laplace" and facts["l1_sensitivity"] is None:
+        raise errors.MissingParameter(
+            "Nothing is read to say what to expect, and without an L1 sensitivity Laplace noise depends on how many "
+            "values there are.",
+            parameter="l1_sensitivity",
+            example={"l1_sensitivity": 1},
+        )
+    return Expectation(
+        mechanism=chosen.mechanism,
+        sigma=chosen.scale if chosen.mechanism == "gaussian" else chosen.scale * 2**0.5,
+        std=chosen.distribution.std,
+        half_width=chosen.distribution.half_width(0.95),
+        half_width_all=None,
+        threshold=None,
+        limits={},
+        bins=None,
+        guarantee=chosen.guarantee,
+        note=chosen.note if kind == "int" else f"{chosen.note} {_ABOUT_REALS}",
+    )

@@ -1,0 +1,65 @@
+"""Files appear whole or not at all, and leave nothing beside them."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from leastnoise import errors
+from leastnoise._support import atomic_files
+
+TABLE = pa.table({"value": [1, 2, 3]})
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    atomic_files.write(tmp_path / "r.parquet", TABLE, what="release", facts={"a": 1})
+    table, what, facts = atomic_files.read(tmp_path / "r.parquet")
+    assert (table.to_pydict(), what, facts) == (TABLE.to_pydict(), "release", {"a": 1})
+    assert os.listdir(tmp_path) == ["r.parquet"]
+
+
+def test_a_failure_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    atomic_files.write(path, TABLE, what="release", facts={})
+    before = path.read_bytes()
+    with suppress(ZeroDivisionError), atomic_files.replacing(path, "release") as unfinished:
+        Path(unfinished).write_bytes(b"half")
+        raise ZeroDivisionError
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["r.parquet"]
+    assert not atomic_files.temporary
+
+
+def test_a_check_writes_nothing(tmp_path: Path) -> None:
+    atomic_files.check_writable(tmp_path / "r.parquet")
+    assert os.listdir(tmp_path) == []
+    with pytest.raises(errors.BadOutput, match="directory does not exist"):
+        atomic_files.check_writable(tmp_path / "none" / "r.parquet")
+
+
+def test_leftovers_are_removed_when_nobody_writes_them_any_more(tmp_path: Path) -> None:
+    old, new = (tmp_path / f".r.parquet.{'0' * 11}{i}.unfinished" for i in range(2))
+    for path in (old, new):
+        path.write_bytes(b"half")
+    long_ago = old.stat().st_mtime - 2 * atomic_files.STALE_SECONDS
+    os.utime(old, (long_ago, long_ago))
+    atomic_files.sweep(tmp_path / "other.parquet")
+    assert os.listdir(tmp_path) == [new.name]
+
+
+def test_facts_that_are_unknown_or_missing_are_refused(tmp_path: Path) -> None:
+    atomic_files.refuse_unknown({"a": 1}, {"a"}, "r.parquet")
+    with pytest.raises(errors.NotOurs, match=r"does not know \(b\)"):
+        atomic_files.refuse_unknown({"a": 1, "b": 2}, {"a"}, "r.parquet")
+    with pytest.raises(errors.NotOurs, match="lacks a"):
+        atomic_files.refuse_unknown({}, {"a"}, "r.parquet")
+
+
+def test_seeded_noise_is_refused_unless_it_is_allowed() -> None:
+    atomic_files.refuse_seeded_noise(True, True)
+    with pytest.raises(errors.SeededRelease, match="never published: Say allow_seeded=True"):
+        atomic_files.refuse_seeded_noise(True, False)

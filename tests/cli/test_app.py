@@ -1,0 +1,23 @@
+"""The command line as a whole: help, version, demo; and what a mistake of ours ends with."""
+
+from __future__ import annotations
+
+import pytest
+
+import leastnoise as ln
+from command_line import run
+
+
+@pytest.mark.parametrize("command", [[], ["sigma"], ["epsilon"], ["delta"], ["plan"], ["compare"], ["demo"]])
+def test_help_is_there(command: list[str]) -> None:
+    done = run(*command, "--help")
+    assert done.returncode == 0
+    assert "Usage" in done.stdout
+
+
+@pytest.mark.slow
+def test_version_and_demo() -> None:
+    assert run("--version").stdout.strip() == f"leastnoise {ln.__version__}"
+    done = run("demo")
+    assert done.returncode == 0
+    assert "% less variance" in done.stdout
