@@ -121,6 +121,10 @@ def test_total_takes_positions_masks_slices_and_keys() -> None:
 def test_a_release_is_frozen_to_the_last_value() -> None:
     r = made()
     with pytest.raises(dataclasses.FrozenInstanceError):
+        r.noise = ln.releases.Noise("gaussian", 1.0)  # type: ignore[misc]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        r.noise.scale = 0.0  # type: ignore[misc]
+    with pytest.raises((AttributeError, TypeError)):  # which of them, the Python version decides
         r.scale = 0.0  # type: ignore[misc]
     with pytest.raises(ValueError, match="read-only"):
         r.values[0] = 1
@@ -132,7 +136,8 @@ def test_releases_can_be_copied_and_pickled() -> None:
     import copy
     import pickle
 
-    r = dataclasses.replace(made(domain=["a", "b", "c"]), limits={"max_rows": 5})
+    r = made(domain=["a", "b", "c"])
+    r = dataclasses.replace(r, provenance=dataclasses.replace(r.provenance, limits={"max_rows": 5}))
     for twin in (copy.deepcopy(r), copy.copy(r), pickle.loads(pickle.dumps(r))):
         assert twin.limits == {"max_rows": 5}
         assert (twin.values == r.values).all()
@@ -224,7 +229,7 @@ def test_sparse_releases_come_back(size: int, tmp_path: Path) -> None:
     assert isinstance(back, ln.SparseRelease)
     assert back.indices.tolist() == r.indices.tolist()
     assert (back.values == r.values).all()
-    assert (back.domain_size, back.guarantee, back.made) == (r.domain_size, r.guarantee, r.made)
+    assert (back.domain_size, back.noise, back.provenance) == (r.domain_size, r.noise, r.provenance)
 
 
 def test_whatever_was_released_or_wrapped_comes_back(tmp_path: Path) -> None:
@@ -253,58 +258,164 @@ def test_anyone_can_read_the_file_without_us(tmp_path: Path) -> None:
     frame = pd.read_parquet(tmp_path / "r.parquet")
     assert frame["value"].tolist() == r.values.tolist()
     facts = json.loads(pq.read_schema(tmp_path / "r.parquet").metadata[b"leastnoise"])
-    assert facts["scale"] == r.scale
-    assert facts["guarantee"]["type"] == "GaussianDP"
+    assert facts["noise"]["scale"] == r.scale
+    assert facts["provenance"]["guarantee"]["type"] == "GaussianDP"
 
 
-def _rewrite(path: Path, change: dict[str, Any]) -> None:
+def _rewrite(path: Path, change: Any) -> None:
+    """Edit the facts of a file: a dictionary within a dictionary changes some of its facts only."""
     table = pq.read_table(path)
-    facts = {**json.loads(table.schema.metadata[b"leastnoise"]), **change}
+    facts = _merged(json.loads(table.schema.metadata[b"leastnoise"]), change)
     pq.write_table(table.replace_schema_metadata({b"leastnoise": json.dumps(facts).encode()}), path)
 
 
+def _merged(facts: Any, change: Any) -> Any:
+    if not isinstance(facts, dict) or not isinstance(change, dict):
+        return change
+    kept = {name: value for name, value in facts.items() if change.get(name) is not MISSING}
+    return kept | {name: _merged(facts.get(name), new) for name, new in change.items() if new is not MISSING}
+
+
+MISSING = object()
+EDITED = "edited or damaged"
+
+
 @pytest.mark.parametrize(
-    ("change", "mistake", "words"),
+    ("change", "words"),
     [
-        ({"format": 99}, errors.NotOurs, "newer leastnoise"),
-        ({"colour": "blue"}, errors.NotOurs, "colour"),
-        ({"what": "picture"}, errors.NotOurs, "picture"),
-        ({"format": "one"}, errors.NotOurs, "not written by"),
-        ({"made": "yesterday"}, errors.NotOurs, "edited or damaged"),
-        ({"id": '"]); print("0123456789abcdef'}, errors.NotOurs, "edited or damaged"),
-        ({"id": "0123456789abcdef\n"}, errors.NotOurs, "edited or damaged"),
-        ({"id": 1234567890123456}, errors.NotOurs, "edited or damaged"),
-        ({"guarantee": {"type": "Nonsense"}}, errors.NotOurs, "edited or damaged"),
-        ({"domain": [{"name": "bin", "axis": {"type": "Keys", "size": 7}}]}, errors.NotOurs, "edited or damaged"),
+        ({"format": 99}, "newer leastnoise"),
+        ({"format": 1}, "older leastnoise"),
+        ({"format": "one"}, "not written by"),
+        ({"what": "picture"}, "picture"),
+        ({"colour": "blue"}, "colour"),
+        ({"noise": {"colour": "blue"}}, "colour"),
+        ({"provenance": {"l1_sensitivity": MISSING}}, "lacks l1_sensitivity"),
+        ({"noise": MISSING}, "lacks noise"),
+        ({"noise": 3}, EDITED),
+        ({"noise": {"mechanism": "cauchy"}}, EDITED),
+        ({"noise": {"scale": "1"}}, EDITED),
+        ({"noise": {"scale": True}}, EDITED),
+        ({"noise": {"scale": math.nan}}, EDITED),
+        ({"noise": {"scale": 0}}, EDITED),
+        ({"noise": {"scale": 2**70}}, EDITED),
+        ({"noise": {"scale": 10**400}}, EDITED),
+        ({"noise": {"grid": -1}}, EDITED),
+        ({"kind": 3}, EDITED),
+        ({"threshold": 1.5}, EDITED),
+        ({"provenance": {"created_at": "yesterday"}}, EDITED),
+        ({"provenance": {"created_at": 2026}}, EDITED),
+        ({"provenance": {"id": '"]); print("0123456789abcdef'}}, EDITED),
+        ({"provenance": {"id": "0123456789abcdef\n"}}, EDITED),
+        ({"provenance": {"id": 1234567890123456}}, EDITED),
+        ({"provenance": {"id": ""}}, EDITED),
+        ({"provenance": {"guarantee": {"type": "Nonsense"}}}, EDITED),
+        ({"provenance": {"guarantee": {"mu": -1}}}, EDITED),
+        ({"provenance": {"guarantee": {"mu": "x"}}}, EDITED),
+        ({"provenance": {"guarantee": [1]}}, EDITED),
+        ({"provenance": {"delta": 5}}, EDITED),
+        ({"provenance": {"sensitivity": 0}}, EDITED),
+        ({"provenance": {"limits": {"max_rows": 1.5}}}, EDITED),
+        ({"provenance": {"limits": [3]}}, EDITED),
+        ({"provenance": {"unit": ["taxi"]}}, EDITED),
+        ({"provenance": {"seeded": 0}}, EDITED),
+        ({"provenance": {"version": None}}, EDITED),
+        ({"provenance": {"reason": {"code": "whim"}}}, EDITED),
+        ({"provenance": {"reason": {"other_std": "x"}}}, EDITED),
+        ({"domain": [{"name": "bin", "axis": {"type": "Keys", "size": 7}}]}, EDITED),
+        ({"domain": 7}, EDITED),
     ],
 )
-def test_strange_files_are_refused(change: Any, mistake: type[Exception], words: str, tmp_path: Path) -> None:
+def test_strange_files_are_refused(change: Any, words: str, tmp_path: Path) -> None:
     made().save(tmp_path / "r.parquet")
     _rewrite(tmp_path / "r.parquet", change)
-    with pytest.raises(mistake, match=words):
+    with pytest.raises(errors.NotOurs, match=words):
         ln.load(tmp_path / "r.parquet")
 
 
-def test_a_strange_id_of_the_parts_of_a_mean_is_refused(tmp_path: Path) -> None:
+def _mean_and_quantile(folder: Path) -> None:
     table = ln.table(pd.DataFrame({"who": [1, 2], "fare": [3.0, 4.0]}), unit="who")
-    table.mean("fare", clip=(0, 5), max_rows=1).release(epsilon=1, delta=1e-6).save(tmp_path / "m.parquet")
-    parts = json.loads(pq.read_schema(tmp_path / "m.parquet").metadata[b"leastnoise"])["components"]
-    ln.load(tmp_path / "m.parquet")
-    _rewrite(tmp_path / "m.parquet", {"components": {**parts, "id": "one"}})
-    with pytest.raises(errors.NotOurs, match="edited or damaged"):
-        ln.load(tmp_path / "m.parquet")
+    asked: Any = {"clip": (0, 5), "max_rows": 1}
+    table.mean("fare", **asked).release(epsilon=1, delta=1e-6).save(folder / "mean")
+    table.quantile("fare", [0.5], **asked).release(epsilon=1, delta=1e-6).save(folder / "quantile")
+    ln.release_sparse([5], [10_000], domain_size=10**12, **ASK).save(folder / "sparse")
+    made(range(5)).denoise("james_stein").save(folder / "estimate")
 
 
-def test_a_file_that_does_not_tell_the_l1_sensitivity_still_loads(tmp_path: Path) -> None:
-    r = made(l1_sensitivity=1, delta=0)
-    r.save(tmp_path / "r.parquet")
-    assert ln.load(tmp_path / "r.parquet").l1_sensitivity == r.l1_sensitivity == 1
-    table = pq.read_table(tmp_path / "r.parquet")
-    facts = json.loads(table.schema.metadata[b"leastnoise"])
-    facts.pop("l1_sensitivity")
-    old = table.replace_schema_metadata({b"leastnoise": json.dumps(facts).encode()})
-    pq.write_table(old, tmp_path / "old.parquet")
-    assert ln.load(tmp_path / "old.parquet").l1_sensitivity is None
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("mean", {"components": {"provenance": {"id": "one"}}}),
+        ("mean", {"components": {"noise": {"scale": -1}}}),
+        ("mean", {"components": None}),
+        ("mean", {"values": ["x"]}),
+        ("mean", {"values": [1, 2, 3]}),
+        ("mean", {"within": [5, 0]}),
+        ("mean", {"half_range": 0}),
+        ("mean", {"column": 5}),
+        ("quantile", {"levels": [2]}),
+        ("quantile", {"levels": "0.5"}),
+        ("quantile", {"edges": [0, 1]}),
+        ("quantile", {"edges": None}),
+        ("sparse", {"domain_size": -5}),
+        ("sparse", {"domain_size": "many"}),
+        ("sparse", {"thresholding": "count"}),
+        ("sparse", {"threshold": 0}),
+        ("sparse", {"noise": {"mechanism": "laplace"}}),
+        ("estimate", {"method": 5}),
+        ("estimate", {"parameters": []}),
+        ("estimate", {"description": None}),
+        ("estimate", {"risk": "small"}),
+        ("estimate", {"risk": -1}),
+        ("estimate", {"posterior_std": [1]}),
+        ("estimate", {"shape": [2]}),
+        ("estimate", {"shape": [2.5]}),
+        ("estimate", {"provenance": {"id": "x' or 1"}}),
+    ],
+)
+def test_a_fact_of_a_wrong_type_or_size_is_refused(name: str, change: Any, tmp_path: Path) -> None:
+    _mean_and_quantile(tmp_path)
+    ln.load(tmp_path / name).explain()
+    _rewrite(tmp_path / name, change)
+    with pytest.raises(errors.NotOurs, match=EDITED):
+        ln.load(tmp_path / name)
+
+
+def test_every_kind_has_one_noise_and_one_provenance(tmp_path: Path) -> None:
+    """The flat names are read from the two values, before and after a file."""
+    _mean_and_quantile(tmp_path)
+    made().save(tmp_path / "release")
+    for file in tmp_path.iterdir():
+        r = ln.load(file)
+        assert isinstance(r, ln.releases.Published)
+        for value in (r.noise, r.provenance):
+            for field in dataclasses.fields(value):
+                if field.name != "reason":  # `note` says it
+                    assert getattr(r, field.name) == getattr(value, field.name), (file.name, field.name)
+        assert (r.sigma, r.std, r.distribution) == (r.noise.sigma, r.noise.std, r.noise.distribution)
+        assert len(r.to_arrow()) == r.bins
+        assert r.noun
+        assert r.errors_in_words()
+        with pytest.raises((AttributeError, TypeError)):
+            r.sigma = 1.0
+        with pytest.raises(AttributeError, match="created_at"):
+            r.made  # noqa: B018
+        with pytest.raises(AttributeError, match="distribution"):
+            r.law  # noqa: B018
+
+
+def test_arrow_speaks_to_every_frame_directly(tmp_path: Path) -> None:
+    import duckdb
+    import polars as pl
+    import pyarrow as pa
+
+    _mean_and_quantile(tmp_path)
+    made(domain=["a", "b", "c"]).save(tmp_path / "release")
+    for file in tmp_path.iterdir():
+        r = ln.load(file)
+        want = r.to_arrow()
+        assert pa.table(r).equals(want)
+        assert pl.DataFrame(r).columns == want.column_names
+        assert duckdb.sql("SELECT count(*) FROM r").fetchall() == [(len(want),)]
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -13,6 +13,7 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.cli.messages import shown
 from leastnoise.graphs.of_bins import bin_graph
+from leastnoise.releases.published import Published
 
 
 def report(
@@ -50,11 +51,11 @@ def report(
     Console().print(f"Written: {made}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _graph(loaded: Any, graph: str | None, nodes: Path | None) -> ln.graphs.Graph | None:
+def _graph(loaded: Published, graph: str | None, nodes: Path | None) -> ln.graphs.Graph | None:
     if graph is None:
         if nodes is not None:
             raise errors.MissingParameter("--nodes says where the nodes are; say also which are joined: --graph FILE.")
         return None
-    if not hasattr(loaded, "bins"):
+    if not loaded.covers_domain:
         raise errors.WrongType(f"{type(loaded).__name__} has no bins that lie near one another. Leave out --graph.")
     return bin_graph(graph, domain=loaded.domain, bins=loaded.bins, nodes=nodes)

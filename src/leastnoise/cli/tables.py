@@ -217,18 +217,14 @@ def payment(budget: str | None, share: str | None) -> dict[str, Any]:
 
 
 def _publish(query: Query, output: str, as_json: bool, quiet: bool, asked: dict[str, Any]) -> None:
-    from leastnoise.releases.mean import MeanRelease
-    from leastnoise.releases.quantile import QuantileRelease
-
     atomic_files.check_writable(output, sources=query.source.files)
     made = query.release(**asked)
     made.save(output)
     if quiet:
         return
-    parts = made.components if isinstance(made, (MeanRelease, QuantileRelease)) else made
     if as_json:
-        facts = {"output": output, "sigma": parts.sigma, "std": parts.distribution.std, "query": query.describe()}
-        facts["mechanism"] = getattr(parts, "mechanism", "gaussian")
+        facts: dict[str, Any] = {"output": output, "sigma": made.sigma, "std": made.std, "query": query.describe()}
+        facts["mechanism"] = made.mechanism
         if made.to_arrow().num_rows <= _SHOWN:
             facts["rows"] = made.to_pandas().to_dict("records")
         typer.echo(json_text.dumps(facts, default=str))
@@ -243,7 +239,7 @@ def _first_rows(made: Any) -> Table:
     found = made.to_arrow()
     table = Table(caption=f"the first {_SHOWN} of {found.num_rows:,} rows" if found.num_rows > _SHOWN else None)
     for name in found.column_names:
-        sure = " (95 %)" if name in ("low", "high") and hasattr(made, "components") else ""
+        sure = " (95 %)" if name in ("low", "high") else ""
         table.add_column(escape(shown(name)) + sure, justify="right")
     for row in found.slice(0, _SHOWN).to_pylist():
         table.add_row(*(rounded(cell, 6) if isinstance(cell, float) else escape(shown(cell)) for cell in row.values()))

@@ -31,6 +31,7 @@ from leastnoise.denoise.risk import stein_estimate
 from leastnoise.denoise.spanning_trees import random_roots
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.noise import Noise
 
 PATIENCE = 2  # doublings of the penalty without a smaller risk after which no further is tried
 NARROWEST = -6.0  # penalties below sigma / 64 change nothing
@@ -87,8 +88,7 @@ def fused_lasso(
     return Estimate(
         values=fit.values.reshape(array.shape),
         noisy=array,
-        sigma=level,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=level),
         method="fused_lasso",
         parameters={"penalty": strength, "chosen": "sure" if given is None else "given", "orders": count, "seed": seed},
         estimate_risk=lambda: estimated,

@@ -27,6 +27,7 @@ from leastnoise.denoise.spectrum import Spectrum, component_means, spectrum
 from leastnoise.denoise.threads import one_thread
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.noise import Noise
 
 PENALTIES = 10.0 ** np.arange(-4, 5.01, 0.25)  # over the mean place of the spectrum
 DEAREST = 8.0  # degrees of freedom that the choice of one number may cost
@@ -61,8 +62,7 @@ def laplacian(
     return Estimate(
         values=values,
         noisy=array,
-        sigma=level,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=level),
         method="laplacian",
         parameters={"penalty": p, "chosen": "sure" if given is None else "given"},
         estimate_risk=lambda: estimated,

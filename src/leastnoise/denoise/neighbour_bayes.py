@@ -44,6 +44,7 @@ from leastnoise.denoise.risk import stein_estimate
 from leastnoise.denoise.threads import one_thread
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
+from leastnoise.releases.noise import Noise
 
 RINGS = (1, 2, 4, 8, 16, 32, 64)  # the last hop of each
 ENOUGH = 128  # nodes seen, after which no further ring is begun
@@ -114,8 +115,7 @@ def neighbour_bayes(
     return Estimate(
         values=values,
         noisy=y,
-        sigma=sigma,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=sigma),
         method="neighbour_bayes",
         parameters=facts,
         estimate_risk=estimate_risk,

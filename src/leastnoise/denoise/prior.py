@@ -24,6 +24,7 @@ from leastnoise.denoise.arrays import Floats, Mechanism, companion, given, given
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.denoise.slice_sampling import sample_posterior
 from leastnoise.releases.estimate import Estimate, RiskEstimate
+from leastnoise.releases.noise import Noise
 
 ENOUGH = 100.0  # effective samples, below which a mean of them is no answer
 _ROWS = 128
@@ -55,8 +56,7 @@ def gaussian_prior(
     return Estimate(
         values=values,
         noisy=y,
-        sigma=sigma,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=sigma),
         method="gaussian_prior",
         parameters={"prior_std": w, "factor": factor, "bayes_risk": factor * sigma**2},
         estimate_risk=estimate_risk,
@@ -112,8 +112,7 @@ def posterior_mean(
     return Estimate(
         values=values,
         noisy=y,
-        sigma=sigma,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=sigma),
         method="posterior_mean",
         parameters=facts,
         estimate_risk=estimate_risk,

@@ -31,6 +31,7 @@ from leastnoise.denoise.spanning_trees import KINDS, Kind, is_forest, spanning_t
 from leastnoise.denoise.threshold import shrunk, universal
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
+from leastnoise.releases.noise import Noise
 
 TRIED = 65  # thresholds, from zero to what noise alone reaches
 
@@ -83,8 +84,7 @@ def tree_wavelet(
     return Estimate(
         values=values,
         noisy=array,
-        sigma=level,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=level),
         method="tree_wavelet",
         parameters={"tree": tree, "trees": count, "threshold": used, "chosen": chosen, "hard": hard, "seed": seed},
         estimate_risk=lambda: estimated,

@@ -37,6 +37,7 @@ from leastnoise.denoise.trends.path import Fit, TrendPath, follow, search
 from leastnoise.denoise.trends.total_variation import Network
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
+from leastnoise.releases.noise import Noise
 
 Penalty = Number | Sequence[Number] | Literal["sure"]
 TUNING = 4.0
@@ -93,8 +94,7 @@ def trend_filter(
     return Estimate(
         values=made.values.reshape(array.shape),
         noisy=array,
-        sigma=level,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=level),
         method="trend_filter",
         parameters=facts,
         estimate_risk=estimate_risk,
