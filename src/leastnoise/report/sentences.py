@@ -99,10 +99,7 @@ def lead(contents: Contents) -> str:
     if isinstance(of, Estimate):
         what = f"{contents.size:,} noisy values, and an estimate of the truth behind them by {of.method}"
         if of.guarantee is None:
-            return (
-                f"{what}. What was promised to the people in the data is told by the release that this estimate was "
-                "made from."
-            )
+            return f"{what}. What was promised to the people in the data is in the release that it was made from."
         return f"{what}. The noise limits what anybody can learn from them about any one {unit(contents)}."
     by = "" if contents.size == 1 else f", one for each {_bins(contents)}"
     what = f"{contents.size:,} {_kind(contents).lower()}{by}, published with {of.mechanism.capitalize()} noise"
