@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from leastnoise.releases.estimate import Estimate
 
 
-class Published(Frames):
+class Published(Frames, ABC):
     """A release of any kind, or an estimate made from one."""
 
     __slots__ = ()
@@ -60,6 +60,7 @@ class Published(Frames):
 
     made = RenamedAttribute("created_at")
     law = RenamedAttribute("distribution")
+    promised = RenamedAttribute("promise_in_words")
 
     # What each kind says of itself
 

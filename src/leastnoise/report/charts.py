@@ -39,7 +39,9 @@ def _columns(contents: Contents, places: Any) -> Rows:
     """The numbers of some bins, and what they are called."""
     keys = [column.values for column in contents.keys]
     names = [", ".join(_name(column[int(i)]) for column in keys) for i in places]
-    numbers = {c.name: np.asarray(c.values, dtype=float)[places].tolist() for c in contents.numbers if c.half is None}
+    numbers = {
+        c.name: np.asarray(c.values, dtype=float)[places].tolist() for c in contents.numbers if c.half_width is None
+    }
     return {"label": names, **numbers}
 
 

@@ -38,7 +38,7 @@ class Column(NamedTuple):
     name: str
     title: str
     values: Any
-    half: float | None = None  # its own half-width, where that is not the intervals'
+    half_width: float | None = None  # its own, where that is not the intervals'
 
 
 Shape = Literal["one", "bars", "dots", "line", "image", "map"]

@@ -129,7 +129,7 @@ def _table(contents: Contents) -> list[dict[str, Any]]:
         values = [plain(value) for value in column.values]
         key = column in contents.keys
         text = any(isinstance(value, str) for value in values)
-        digits = contents.decimals if column.half is None else decimals(column.half)
+        digits = contents.decimals if column.half_width is None else decimals(column.half_width)
         made.append({"title": column.title, "key": key, "text": text, "decimals": digits, "values": values})
     return made
 
