@@ -15,10 +15,12 @@ from leastnoise.privacy.composition import compose
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.privacy.planning import Plan, plan
 from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.files import load
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.quantile import QuantileRelease
-from leastnoise.releases.release import Release, load, wrap
+from leastnoise.releases.release import Release
 from leastnoise.releases.sparse import SparseRelease
+from leastnoise.releases.wrapping import wrap
 
 if TYPE_CHECKING:
     from leastnoise import denoise, graphs, plot, report

@@ -16,6 +16,7 @@ from leastnoise import errors, testing
 from leastnoise.cli.denoise import denoise as command
 from leastnoise.domain import Domain, Keys
 from leastnoise.privacy.distributions import Gaussian
+from leastnoise.releases.noise import Noise
 from leastnoise.releases.release import Release
 
 Y = np.array([12.0, -3.0, 0.0, 5.0, -1.0, 40.0, 2.0, 1.0])
@@ -23,7 +24,7 @@ Y = np.array([12.0, -3.0, 0.0, 5.0, -1.0, 40.0, 2.0, 1.0])
 
 def counts(kind: str = "count", mechanism: Any = "gaussian") -> Release:
     domain = Domain(("place",), (Keys(tuple("abcdefgh")),))
-    return Release(values=Y.astype(np.int64), mechanism=mechanism, scale=2.0, grid=1.0, kind=kind, domain=domain)
+    return Release(values=Y.astype(np.int64), noise=Noise(mechanism, 2.0, 1.0), kind=kind, domain=domain)
 
 
 def test_a_release_denoises_itself_and_keeps_its_domain() -> None:
@@ -31,7 +32,8 @@ def test_a_release_denoises_itself_and_keeps_its_domain() -> None:
     assert made.method == "auto"
     assert made.domain is not None
     assert list(made.to_pandas()["place"]) == list("abcdefgh")
-    assert made.sigma == Gaussian(2.0, 1.0).std  # the noise as it was drawn
+    assert made.noise == counts().noise
+    assert made.std == Gaussian(2.0, 1.0).std == made.compare()["raw_rmse"]  # the noise as it was drawn
     assert (made.noisy == Y).all()
 
 
@@ -85,7 +87,7 @@ def test_noise_of_a_seed_is_told_kept_and_refused(tmp_path: Path) -> None:
     made.save(tmp_path / "e.parquet", allow_seeded=True)
     back = ln.load(tmp_path / "e.parquet")
     assert back.seeded
-    mixed = ln.denoise.aggregate(back.noisy, back.sigma, {"one": back})
+    mixed = ln.denoise.aggregate(back.noisy, back.std, {"one": back})
     for again in (back, mixed):
         with pytest.raises(errors.SeededRelease):
             again.save(tmp_path / "f.parquet")
@@ -111,28 +113,20 @@ def test_an_estimate_keeps_the_promise_of_its_release(epsilon: float, delta: flo
     made.save(tmp_path / "e.parquet")
     for estimate in (made, ln.load(tmp_path / "e.parquet")):
         assert (estimate.guarantee, estimate.delta, estimate.unit) == (release.guarantee, release.delta, "taxi")
-        assert (dict(estimate.limits), estimate.release) == (dict(release.limits), release.id)
-        for line in release.promised().splitlines()[2:]:  # the first two: the question, and the choice of the noise
+        assert (estimate.noise, estimate.provenance) == (release.noise, release.provenance)
+        for line in release.promise_in_words().splitlines()[
+            2:
+        ]:  # the first two: the question, and the choice of the noise
             assert line in estimate.explain()
         assert release.id in estimate.explain()
 
 
-def test_a_file_of_before_promises_were_kept_still_loads(tmp_path: Path) -> None:
-    from leastnoise._support import atomic_files
-
-    made = _counted(0.5, 1e-6).denoise()
+def test_an_estimate_of_plain_arrays_promises_nothing(tmp_path: Path) -> None:
+    made = ln.denoise.james_stein(Y, 2.0)
     made.save(tmp_path / "e.parquet")
-    table, what, facts = atomic_files.read(tmp_path / "e.parquet")
-    for name in ("guarantee", "delta", "unit", "limits", "release"):
-        facts.pop(name)
-    atomic_files.write(tmp_path / "old.parquet", table, what=what, facts=facts)
-    back = ln.load(tmp_path / "old.parquet")
-    assert (back.values == made.values).all()
-    assert (back.guarantee, back.release) == (None, None)
-    assert "promise" not in back.explain()
-    atomic_files.write(tmp_path / "odd.parquet", table, what=what, facts={**facts, "release": "x' or 1"})
-    with pytest.raises(errors.NotOurs):
-        ln.load(tmp_path / "odd.parquet")
+    for estimate in (made, ln.load(tmp_path / "e.parquet")):
+        assert (estimate.guarantee, estimate.id) == (None, "")
+        assert "promise" not in estimate.explain()
 
 
 def test_shapes_survive_a_file(tmp_path: Path) -> None:
@@ -153,7 +147,7 @@ def test_a_file_with_unknown_facts_is_refused(tmp_path: Path) -> None:
     atomic_files.write(tmp_path / "f.parquet", table, what=what, facts={**facts, "new": 1})
     with pytest.raises(errors.NotOurs):
         ln.load(tmp_path / "f.parquet")
-    facts.pop("sigma")
+    facts.pop("noise")
     atomic_files.write(tmp_path / "g.parquet", table, what=what, facts=facts)
     with pytest.raises(errors.NotOurs):
         ln.load(tmp_path / "g.parquet")
@@ -240,7 +234,7 @@ def test_estimates_can_be_copied_and_pickled() -> None:
     for twin in (copy.deepcopy(made), copy.copy(made), pickle.loads(pickle.dumps(made))):
         assert (twin.values == made.values).all()
         assert (twin.rmse, twin.parameters, twin.limits) == (made.rmse, made.parameters, made.limits)
-        assert (twin.guarantee, twin.release) == (made.guarantee, made.release)
+        assert (twin.noise, twin.provenance) == (made.noise, made.provenance)
         for change in (lambda facts: facts.update(x=1), lambda facts: facts.clear(), lambda facts: facts.pop("x", 0)):
             with pytest.raises(TypeError, match="what they were"):
                 change(twin.limits)

@@ -17,6 +17,7 @@ from leastnoise.denoise import auto, empirical_bayes, neighbour_bayes
 from leastnoise.denoise._graph.rings import ring_sums
 from leastnoise.denoise.neighbour_bayes import expect
 from leastnoise.graphs import Graph
+from leastnoise.releases.noise import Noise
 from leastnoise.releases.release import Release
 
 laws = pytest.mark.parametrize("noise", ["gaussian", "laplace"])
@@ -207,7 +208,7 @@ def test_the_size_of_the_graph_must_fit() -> None:
 
 def test_a_release_of_counts_says_that_they_are() -> None:
     y = np.array([3, -2, 0, 1, -4, 60, 55, 70] * 20)
-    release = Release(values=y, mechanism="gaussian", scale=4.0, grid=1.0, kind="count")
+    release = Release(values=y, noise=Noise("gaussian", 4.0, 1.0), kind="count")
     made = release.denoise("neighbour_bayes", graph=Graph.path(160))
     assert made.parameters["support"] == "nonnegative"
     assert (made.values >= 0).all()

@@ -73,7 +73,7 @@ def towns(name: str) -> Any:
 def mixture() -> Any:
     shares = {"empirical_bayes": 0.71, "james_stein": 0.2, "raw": 0.09}
     made = pages.kind("many").denoise()
-    return plot.weights(SimpleNamespace(parameters={"weights": shares}, bins=200, rmse=2.5, sigma=made.sigma))  # type: ignore[arg-type]
+    return plot.weights(SimpleNamespace(parameters={"weights": shares}, bins=200, rmse=2.5, std=made.std))  # type: ignore[arg-type]
 
 
 PICTURES: dict[str, Callable[[], Any]] = {

@@ -25,7 +25,7 @@ from leastnoise import errors, report
 from leastnoise._support import number_format
 from leastnoise.domain import Domain, Lattice, listed, product
 from leastnoise.graphs import Graph
-from leastnoise.report import contents, document, words
+from leastnoise.report import contents, document, sentences
 from leastnoise.testing import seeded
 
 
@@ -69,7 +69,7 @@ def test_every_kind_has_a_page_with_its_own_numbers(name: str, tmp_path: Path) -
         ('class="warning"' in text) == ("hides nothing" in page.text) == (name not in ("wrapped", "large", "namesakes"))
     )
     if name != "estimate":
-        assert getattr(of, "components", of).id in page.text
+        assert of.id in page.text
 
 
 @cache
@@ -160,7 +160,7 @@ def test_people_are_shown_a_hundredth_of_the_half_width_and_no_digits_of_noise(e
     found = contents.gather(release, estimate=None, graph=None)
     half = release.distribution.half_width(0.95)
     step = 10.0**-found.decimals
-    assert step <= max(half / 100, 10.0**-contents.FINEST) * (1 + 1e-9)
+    assert step <= max(half / 100, 10.0**-contents.MAX_DECIMALS) * (1 + 1e-9)
     assert found.decimals == 0 or step > half / 1000 * (1 - 1e-9)
 
 
@@ -243,12 +243,13 @@ def test_what_the_page_says_to_check_holds(tmp_path: Path) -> None:
 
 def test_an_id_is_text_in_the_code_to_check() -> None:
     ran: list[bool] = []
-    release = replace(ln.wrap([1.0, 2.0], sigma=1.0), id='x" or ran.append(True) or "')
-    _, code = words.check(contents.gather(release, estimate=None, graph=None))[-1]
+    release = ln.wrap([1.0, 2.0], sigma=1.0)
+    release = replace(release, provenance=replace(release.provenance, id='x" or ran.append(True) or "'))
+    _, code = sentences.check(contents.gather(release, estimate=None, graph=None))[-1]
     last = code.splitlines()[-1]
-    book = SimpleNamespace(history=lambda: [SimpleNamespace(release=release.id), SimpleNamespace(release="other")])
+    budget = SimpleNamespace(history=lambda: [SimpleNamespace(release=release.id), SimpleNamespace(release="other")])
     told: list[Any] = []
-    exec(last, {"book": book, "ran": ran, "print": told.extend})
+    exec(last, {"budget": budget, "ran": ran, "print": told.extend})
     assert ran == []
     assert [entry.release for entry in told] == [release.id]
 
@@ -263,21 +264,20 @@ def test_the_sensitivity_shown_is_the_one_that_made_the_noise() -> None:
     shown = {}
     for mechanism, delta in (("gaussian", 1e-6), ("laplace", 0)):
         release = ln.release(np.arange(9), delta=delta, mechanism=mechanism, **asked)
-        shown[mechanism] = dict(words.facts(contents.gather(release, estimate=None, graph=None)))
+        shown[mechanism] = dict(sentences.facts(contents.gather(release, estimate=None, graph=None)))
     assert shown["gaussian"]["L2 sensitivity"] == "2.23607"
     assert shown["laplace"]["L1 sensitivity"] == "5"
     assert not {"sensitivity", "L1 sensitivity"} & set(shown["gaussian"])
     assert not {"sensitivity", "L2 sensitivity"} & set(shown["laplace"])
-    old = replace(release, l1_sensitivity=None)
+    old = replace(release, provenance=replace(release.provenance, l1_sensitivity=None))
     assert "2.23607" not in Page(report.page(old, estimate=None)).text
 
 
 def test_the_page_of_an_estimate_tells_the_promise_of_its_release(tmp_path: Path) -> None:
-    release = replace(
-        ln.release(np.arange(9), sensitivity=1, epsilon=0.5, delta=1e-6), unit="taxi_id", limits={"max_rows": 3}
-    )
+    release = ln.release(np.arange(9), sensitivity=1, epsilon=0.5, delta=1e-6)
+    release = replace(release, provenance=replace(release.provenance, unit="taxi_id", limits={"max_rows": 3}))
     made, plain = (Page(report.page(of, estimate=None)).text for of in (release.denoise(), release))
-    sentence = words.promise(contents.gather(release, estimate=None, graph=None))
+    sentence = sentences.promise(contents.gather(release, estimate=None, graph=None))
     for told in (sentence, release.id, "one taxi (the column taxi_id)", "max_rows = 3", "one more or one fewer"):
         assert told in made
         assert told in plain
@@ -295,16 +295,18 @@ def test_the_page_of_a_mean_is_about_its_column_and_shows_no_digits_of_noise(tmp
         middle = table.quantile("fare", [0.5], **asked).release(epsilon=2, delta=1e-6)
     for of, told in ((one, "Mean fare"), (each, "Mean fare by town"), (middle, "Quantile of fare")):
         of.save(tmp_path / "r.parquet", allow_seeded=True)
-        assert words.title(contents.gather(of, estimate=None, graph=None)) == told
-        assert words.title(contents.gather(ln.load(tmp_path / "r.parquet"), estimate=None, graph=None)) == told
+        assert sentences.title(contents.gather(of, estimate=None, graph=None)) == told
+        assert sentences.title(contents.gather(ln.load(tmp_path / "r.parquet"), estimate=None, graph=None)) == told
     shown = json.loads(Page(report.page(one)).data)["table"]
     assert [column["title"] for column in shown] == ["Mean", "Low", "High", "Sum", "Rows"]
     off = one.half_widths()
     digits_of = {column["title"]: column["decimals"] for column in shown}
     assert (digits_of["Sum"], digits_of["Rows"]) == (contents.decimals(off.sum), contents.decimals(off.count))
-    over = words.headline(contents.gather(each, estimate=None, graph=None))
+    over = sentences.headline(contents.gather(each, estimate=None, graph=None))
     assert over.label.startswith("over all bins")
-    law = json.loads(Page(report.page(one)).data)["pictures"]["law"]["spec"]["layer"][0]["encoding"]["x"]["axis"]
+    law = json.loads(Page(report.page(one)).data)["pictures"]["distribution"]["spec"]["layer"][0]["encoding"]["x"][
+        "axis"
+    ]
     assert len(law["values"]) == 3
 
 
@@ -312,7 +314,7 @@ def test_the_page_of_a_mean_is_about_its_column_and_shows_no_digits_of_noise(tmp
 def test_every_candidate_is_explained_on_the_page(effort: Any) -> None:
     graph = Graph.path(60)
     made = ln.wrap(np.sin(np.arange(60.0)) * 20, sigma=3.0).denoise("auto", graph=graph, effort=effort)
-    assert set(made.parameters["errors"]) - {"raw"} <= set(words.ESTIMATORS)
+    assert set(made.parameters["errors"]) - {"raw"} <= set(sentences.ESTIMATORS)
 
 
 def test_the_estimators_are_compared() -> None:
@@ -321,7 +323,7 @@ def test_the_estimators_are_compared() -> None:
     for name, error in estimate.parameters["errors"].items():
         assert ("as published" if name == "raw" else name.replace("_", " ")) in page.text
         assert number_format.rounded(error, 4 if name == "raw" else 2) in page.text
-        assert name == "raw" or words.ESTIMATORS[name] in page.text
+        assert name == "raw" or sentences.ESTIMATORS[name] in page.text
 
 
 def test_mistakes_are_sentences(tmp_path: Path) -> None:

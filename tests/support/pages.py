@@ -32,7 +32,8 @@ def city() -> tuple[Graph, np.ndarray]:
 
 def _counts(values: Any, domain: Domain | None = None, **asked: Any) -> ln.Release:
     made = ln.release(np.asarray(values, dtype=np.int64), sensitivity=1, **{**PROMISE, **asked})
-    return replace(made, kind="count", domain=domain, unit="taxi_id", limits={"max_rows": 1})
+    provenance = replace(made.provenance, unit="taxi_id", limits={"max_rows": 1})
+    return replace(made, kind="count", domain=domain, provenance=provenance)
 
 
 def _table() -> Any:

@@ -24,7 +24,7 @@ from leastnoise._support import outputs, parquet
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMAT = 1
+FORMAT = 2
 STALE_SECONDS = 60.0  # without a byte written: whoever wrote it was killed
 temporary: set[str] = set()  # files and folders that must not outlive this process
 
@@ -47,8 +47,14 @@ def read(path: str | os.PathLike[str]) -> tuple[pa.Table, str, dict[str, Any]]:
     if not path.is_file():
         raise errors.NoSuchFile(f"There is no file {str(path)!r}. Check the path.")
     facts = _facts(path)
-    if facts.pop("format") > FORMAT:
+    written = facts.pop("format")
+    if written > FORMAT:
         raise errors.NotOurs(f"{str(path)!r} was written by a newer leastnoise. Upgrade: pip install -U leastnoise")
+    if written < FORMAT:
+        raise errors.NotOurs(
+            f"{str(path)!r} was written by an older leastnoise, before 1.0, and this version does not read its facts. "
+            "Its columns are plain Parquet; load it with the version that wrote it to have the rest."
+        )
     try:
         table = parquet.read(path, checksums=True)
     except errors.NotOurs:
@@ -79,19 +85,6 @@ def _facts(path: Path) -> dict[str, Any]:
     raise errors.NotOurs(
         f"{str(path)!r} {why.get(there or '', 'is no Parquet file, so no release of leastnoise. Check the path.')}"
     )
-
-
-def refuse_unknown(facts: dict[str, Any], known: set[str], path: str | os.PathLike[str]) -> None:
-    """Refuse facts that this version does not know: guessing what they mean could mislead."""
-    unknown = sorted(set(facts) - known)
-    if unknown:
-        raise errors.NotOurs(
-            f"{os.fspath(path)!r} says things that this version does not know ({', '.join(unknown)}). "
-            "Upgrade: pip install -U leastnoise"
-        )
-    missing = sorted(known - set(facts))
-    if missing:
-        raise errors.NotOurs(f"{os.fspath(path)!r} lacks {', '.join(missing)}; it may have been edited.")
 
 
 def refuse_seeded_noise(seeded: bool, allowed: bool) -> None:

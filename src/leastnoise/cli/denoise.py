@@ -41,9 +41,7 @@ def denoise(
     if quiet:
         return
     if json:
-        typer.echo(
-            json_text.dumps({"output": str(output), "method": made.method, "rmse": made.rmse, "was": made.sigma})
-        )
+        typer.echo(json_text.dumps({"output": str(output), "method": made.method, "rmse": made.rmse, "was": made.std}))
         return
     Console().print(printable(made.explain()), highlight=False, markup=False)
     Console().print(f"Written: {output}", highlight=False, markup=False)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from leastnoise.curator.preview import Expectation
     from leastnoise.curator.query import Query
     from leastnoise.curator.request import PrivacyRequest
+    from leastnoise.releases.published import Published
 
 MAX_ROWS_SHOWN = 10
 
@@ -73,24 +74,21 @@ def _plain(value: Any) -> Any:
     return {name: _plain(item) for name, item in value.items()} if isinstance(value, Mapping) else value
 
 
-def _facts(query: Query, made: Any, path: str) -> dict[str, Any]:
-    from leastnoise.releases.mean import MeanRelease
-    from leastnoise.releases.quantile import QuantileRelease
-
-    parts = made.components if isinstance(made, (MeanRelease, QuantileRelease)) else made
-    facts = {"output": path, "sigma": parts.sigma, "std": parts.distribution.std, "query": query.describe()}
-    facts["mechanism"] = getattr(parts, "mechanism", "gaussian")
+def _facts(query: Query, made: Published, path: str) -> dict[str, Any]:
+    facts = {
+        "output": path, "sigma": made.sigma, "std": made.std, "query": query.describe(), "mechanism": made.mechanism
+    }  # fmt: skip
     if made.to_arrow().num_rows <= MAX_ROWS_SHOWN:
         facts["rows"] = made.to_pandas().to_dict("records")
     return facts
 
 
-def _first_rows(made: Any) -> Table:
+def _first_rows(made: Published) -> Table:
     found = made.to_arrow()
     more = found.num_rows > MAX_ROWS_SHOWN
     table = Table(caption=f"the first {MAX_ROWS_SHOWN} of {found.num_rows:,} rows" if more else None)
     for name in found.column_names:
-        confidence = " (95 %)" if name in ("low", "high") and hasattr(made, "components") else ""
+        confidence = " (95 %)" if name in ("low", "high") else ""
         table.add_column(escape(printable(name)) + confidence, justify="right")
     for row in found.slice(0, MAX_ROWS_SHOWN).to_pylist():
         table.add_row(*(_cell(value) for value in row.values()))

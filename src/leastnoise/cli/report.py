@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.console import Console
@@ -14,6 +13,7 @@ from leastnoise import errors
 from leastnoise.cli import options
 from leastnoise.cli.messages import printable
 from leastnoise.graphs.of_bins import bin_graph
+from leastnoise.releases.published import Published
 
 
 def report(
@@ -46,11 +46,11 @@ def report(
     Console().print(f"Written: {made}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _graph(loaded: Any, graph: str | None, nodes: Path | None) -> ln.graphs.Graph | None:
+def _graph(loaded: Published, graph: str | None, nodes: Path | None) -> ln.graphs.Graph | None:
     if graph is None:
         if nodes is not None:
             raise errors.MissingParameter("--nodes says where the nodes are; say also which are joined: --graph FILE.")
         return None
-    if not hasattr(loaded, "bins"):
+    if not loaded.covers_domain:
         raise errors.WrongType(f"{type(loaded).__name__} has no bins that lie near one another. Leave out --graph.")
     return bin_graph(graph, domain=loaded.domain, bins=loaded.bins, nodes=nodes)

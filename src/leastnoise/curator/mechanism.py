@@ -30,7 +30,10 @@ from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import Choice, NoiseChoice
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.releases.columns import refuse_reserved
-from leastnoise.releases.release import Release, Values
+from leastnoise.releases.interval import Values
+from leastnoise.releases.noise import Noise
+from leastnoise.releases.provenance import Provenance
+from leastnoise.releases.release import Release
 from leastnoise.releases.sparse import SparseRelease
 
 _CHUNK = 1 << 20  # values at a time: the memory beyond the output stays within a few dozen megabytes
@@ -81,22 +84,26 @@ def release(
     return publish(private, decided.noise, domain=bins, id=receipt.id)
 
 
-def publish(private: NDArray[Any], chosen: NoiseChoice, **facts: Any) -> Release:
-    """The private vector with the chosen noise, as a Release with these public facts. It must be paid for already."""
+def publish(
+    private: NDArray[Any], chosen: NoiseChoice, *, domain: Domain | None, kind: str = "vector", **facts: Any
+) -> Release:
+    """The private vector with the chosen noise, as a Release with this provenance. It must be paid for already."""
     from leastnoise.curator.noise import entropy
 
     return Release(
         values=_noisy(private, chosen),
-        mechanism=chosen.mechanism,
-        scale=chosen.scale,
-        grid=chosen.grid,
-        guarantee=chosen.guarantee,
-        delta=chosen.delta,
-        sensitivity=chosen.sensitivity,
-        l1_sensitivity=chosen.l1_sensitivity,
-        note=chosen.note,
-        seeded=entropy.is_seeded(),
-        **facts,
+        noise=Noise(chosen.mechanism, chosen.scale, chosen.grid),
+        provenance=Provenance(
+            guarantee=chosen.guarantee,
+            delta=chosen.delta,
+            sensitivity=chosen.sensitivity,
+            l1_sensitivity=chosen.l1_sensitivity,
+            reason=chosen.reason,
+            seeded=entropy.is_seeded(),
+            **facts,
+        ),
+        domain=domain,
+        kind=kind,
     )
 
 
@@ -151,7 +158,15 @@ def sparse_cut(chosen: NoiseChoice, size: int, threshold: Number | Literal["univ
 
 
 def publish_sparse(
-    indices: Any, counts: Any, chosen: NoiseChoice, size: int, cut: float, kind: Literal["soft", "hard"], **facts: Any
+    indices: Any,
+    counts: Any,
+    chosen: NoiseChoice,
+    size: int,
+    cut: float,
+    kind: Literal["soft", "hard"],
+    *,
+    domain: Domain | None = None,
+    **facts: Any,
 ) -> SparseRelease:
     """Noise on every bin, then the threshold. It must be paid for already."""
     from leastnoise.curator.noise import entropy
@@ -164,15 +179,17 @@ def publish_sparse(
         indices=where,
         values=values,
         domain_size=size,
-        sigma=chosen.scale,
         threshold=cut,
-        at_least=at_least,
-        kind=kind,
-        guarantee=chosen.guarantee,  # type: ignore[arg-type]
-        delta=chosen.delta,
-        sensitivity=chosen.sensitivity,
-        seeded=entropy.is_seeded(),
-        **facts,
+        thresholding=kind,
+        noise=Noise("gaussian", chosen.scale, 1.0),
+        provenance=Provenance(
+            guarantee=chosen.guarantee,
+            delta=chosen.delta,
+            sensitivity=chosen.sensitivity,
+            seeded=entropy.is_seeded(),
+            **facts,
+        ),
+        domain=domain,
     )
 
 
@@ -193,16 +210,11 @@ def publish_unknown(
     shown.sort(key=lambda pair: _sortable(pair[0]))
     return Release(
         values=np.array([value for _, value in shown], dtype=np.int64),
-        mechanism="gaussian",
-        scale=cut.sigma,
-        grid=1.0,
-        guarantee=promise,
-        delta=promise.delta,
+        noise=Noise("gaussian", cut.sigma, 1.0),
+        provenance=Provenance(guarantee=promise, delta=promise.delta, seeded=entropy.is_seeded(), **facts),
         domain=domains.listed(tuple(names), [key for key, _ in shown]),
         threshold=cut.at_least,
         kind="count",
-        seeded=entropy.is_seeded(),
-        **facts,
     )
 
 

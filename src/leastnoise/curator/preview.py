@@ -94,7 +94,7 @@ def _expect_listed(query: Query, size: int, request: PrivacyRequest) -> Expectat
         limits=publish.limits_of(query),
         bins=size,
         guarantee=chosen.guarantee,
-        note=centred(chosen.note) if query.kind in ("mean", "vector_mean") else chosen.note,
+        note=centred(chosen.reason, chosen.note) if query.kind in ("mean", "vector_mean") else chosen.note,
         half_widths=widths,
         description=words,
     )

@@ -158,7 +158,12 @@ def _edges(query: Query) -> NDArray[np.float64]:
 
 def _facts(query: Query) -> dict[str, Any]:
     """What a release says of where it comes from: public."""
-    return {"unit": " + ".join(query.unit), "limits": limits_of(query), "query": query.describe()}
+    return {
+        "unit": " + ".join(query.unit),
+        "limits": limits_of(query),
+        "query": query.describe(),
+        "table": query.source.name,
+    }
 
 
 def limits_of(query: Query) -> dict[str, int]:

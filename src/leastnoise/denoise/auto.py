@@ -45,6 +45,8 @@ from leastnoise.denoise.tree_wavelet import tree_wavelet
 from leastnoise.denoise.trend_filter import trend_filter
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
+from leastnoise.releases.noise import Noise
+from leastnoise.releases.provenance import of_arrays
 
 NEVER_WORSE = ("raw", "james_stein")
 MIN_LEAD, FAVOUR = 1.0, 2.0  # standard errors
@@ -131,8 +133,7 @@ def raw(y: Floats, sigma: float, mechanism: Mechanism) -> Estimate:
     return Estimate(
         values=y.copy(),
         noisy=y,
-        sigma=sigma,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=sigma),
         method="raw",
         estimate_risk=lambda: RiskEstimate(sigma**2, y.size),
     )
@@ -177,13 +178,12 @@ def aggregate(
     return Estimate(
         values=values,
         noisy=array,
-        sigma=level,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=level),
         method="auto",
         parameters={"weights": shares, "errors": _errors(estimates, level), "nonnegative": nonnegative},
         estimate_risk=lambda: estimated,
         description=_describe(estimates, shares, level),
-        seeded=any(e.seeded for e in estimates.values()),
+        provenance=of_arrays(seeded=any(e.seeded for e in estimates.values())),
     )
 
 
@@ -194,13 +194,13 @@ def _errors(estimates: Mapping[str, Estimate], sigma: float) -> dict[str, float]
 
 def _error(one: Estimate, other: Estimate) -> float:
     """The standard error of half the difference of two risks, in degrees of freedom."""
-    apart = float(((one.values - other.values) ** 2).sum()) / one.sigma**2
+    apart = float(((one.values - other.values) ** 2).sum()) / one.std**2
     return math.sqrt(apart + abs((one.degrees_of_freedom or 0.0) - (other.degrees_of_freedom or 0.0)))
 
 
 def _lead(e: Estimate, raw: Estimate) -> float:
     """By how many standard errors an estimate beats the raw values."""
-    moved = float(((e.noisy - e.values) ** 2).sum()) / e.sigma**2
+    moved = float(((e.noisy - e.values) ** 2).sum()) / e.std**2
     won = e.bins - (e.degrees_of_freedom or 0.0) - moved / 2
     return won / max(_error(e, raw), 1e-12)
 

@@ -32,6 +32,7 @@ from leastnoise.denoise._npmle.layout import Bounds, Layout, lay_out
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.releases.estimate import Estimate, RiskEstimate
+from leastnoise.releases.noise import Noise
 
 LAPLACE_SCALE = math.sqrt(0.5)  # Laplace's b in units of sigma
 TOLERANCE = 1e-6  # nats an observation
@@ -83,8 +84,7 @@ def empirical_bayes(
     return Estimate(
         values=values,
         noisy=y,
-        sigma=sigma,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=sigma),
         method="empirical_bayes",
         parameters=facts,
         estimate_risk=estimate_risk,

@@ -30,6 +30,7 @@ from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph, penalty
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.noise import Noise
 
 DOUBLINGS_PAST_MINIMUM = 2  # doublings of the penalty without a smaller risk after which no further is tried
 LEAST_EXPONENT = -6.0  # penalties below sigma / 64 change nothing
@@ -89,8 +90,7 @@ def fused_lasso(
     return Estimate(
         values=fit.values.reshape(array.shape),
         noisy=array,
-        sigma=level,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=level),
         method="fused_lasso",
         parameters={"penalty": strength, "chosen": "sure" if given is None else "given", "orders": count, "seed": seed},
         estimate_risk=lambda: estimated,

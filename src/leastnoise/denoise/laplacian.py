@@ -26,6 +26,7 @@ from leastnoise.denoise.arrays import Mechanism, given_on_graph, penalty_or_word
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.noise import Noise
 
 PENALTIES = 10.0 ** np.arange(-4, 5.01, 0.25)  # over the mean place of the spectrum
 MAX_TUNING_DEGREES_OF_FREEDOM = 8.0  # degrees of freedom that the choice of one number may cost
@@ -64,8 +65,7 @@ def laplacian(
     return Estimate(
         values=values,
         noisy=array,
-        sigma=level,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=level),
         method="laplacian",
         parameters={"penalty": p, "chosen": "sure" if given is None else "given"},
         estimate_risk=lambda: estimated,

@@ -24,6 +24,7 @@ from leastnoise.denoise.arrays import Mechanism, given, squares
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.denoise.threshold import soft_threshold
 from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.noise import Noise
 
 
 def minimax_risk(*, bins: int, sigma: Number, p: Number, radius: Number) -> float:
@@ -76,8 +77,7 @@ def lp_ball(y: Any, sigma: Number, *, p: Number, radius: Number, mechanism: Mech
     return Estimate(
         values=values,
         noisy=array,
-        sigma=level,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=level),
         method="lp_ball",
         parameters=chosen,
         estimate_risk=estimate_risk,

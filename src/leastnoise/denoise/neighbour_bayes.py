@@ -43,6 +43,7 @@ from leastnoise.denoise.empirical_bayes import Fitted, fit_prior
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
+from leastnoise.releases.noise import Noise
 
 LAST_HOPS = (1, 2, 4, 8, 16, 32, 64)  # the last hop of each
 MAX_NODES_SEEN = 128  # nodes seen, after which no further ring is begun
@@ -120,8 +121,7 @@ def neighbour_bayes(
     return Estimate(
         values=values,
         noisy=y,
-        sigma=sigma,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=sigma),
         method="neighbour_bayes",
         parameters=facts,
         estimate_risk=estimate_risk,

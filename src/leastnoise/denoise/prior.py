@@ -24,6 +24,7 @@ from leastnoise.denoise._posterior.slice_sampling import sample_posterior
 from leastnoise.denoise.arrays import Floats, Mechanism, companion, given, given_on_host, on_host, squares
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.releases.estimate import Estimate, RiskEstimate
+from leastnoise.releases.noise import Noise
 
 MIN_EFFECTIVE_SAMPLES = 100.0  # effective samples, below which a mean of them is no answer
 _VALUES_AT_ONCE = 128
@@ -60,8 +61,7 @@ def gaussian_prior(
     return Estimate(
         values=values,
         noisy=y,
-        sigma=sigma,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=sigma),
         method="gaussian_prior",
         parameters={"prior_std": w, "factor": factor, "bayes_risk": factor * sigma**2},
         estimate_risk=estimate_risk,
@@ -125,8 +125,7 @@ def posterior_mean(
     return Estimate(
         values=values,
         noisy=y,
-        sigma=sigma,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=sigma),
         method="posterior_mean",
         parameters=facts,
         estimate_risk=estimate_risk,

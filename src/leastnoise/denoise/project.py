@@ -22,6 +22,7 @@ from leastnoise.denoise.arrays import Mechanism, given, given_on_host, squares
 from leastnoise.denoise.risk import beyond, stein_estimate
 from leastnoise.denoise.threshold import shrunk
 from leastnoise.releases.estimate import Estimate, RiskEstimate
+from leastnoise.releases.noise import Noise
 
 Set = Literal["nonnegative", "l1", "l2", "linf", "simplex", "total"]
 
@@ -64,8 +65,7 @@ def project(
     return Estimate(
         values=values,
         noisy=y,
-        sigma=sigma,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=sigma),
         method="project",
         parameters=chosen,
         estimate_risk=estimate_risk,
@@ -121,8 +121,7 @@ def consistent(
     return Estimate(
         values=values,
         noisy=y,
-        sigma=sigma,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=sigma),
         method="consistent",
         parameters={"sums": int(a.shape[0])},
         estimate_risk=estimate_risk,
@@ -155,8 +154,7 @@ def isotonic(y: Any, sigma: Number, *, increasing: bool = True, mechanism: Mecha
     return Estimate(
         values=values,
         noisy=y,
-        sigma=sigma,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=sigma),
         method="isotonic",
         parameters={"increasing": increasing},
         estimate_risk=estimate_risk,

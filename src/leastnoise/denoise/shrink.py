@@ -26,6 +26,7 @@ from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Mechanism, companion, given, squares
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.releases.estimate import Estimate, RiskEstimate
+from leastnoise.releases.noise import Noise
 
 LAGUERRE_RULE = np.polynomial.laguerre.laggauss(12)
 
@@ -85,8 +86,7 @@ def james_stein(
     return Estimate(
         values=values,
         noisy=y,
-        sigma=sigma,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=sigma),
         method="james_stein",
         parameters=chosen,
         estimate_risk=estimate_risk,

@@ -23,6 +23,7 @@ from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Mechanism, given
 from leastnoise.denoise.risk import beyond, stein_estimate, sure
 from leastnoise.releases.estimate import Estimate, RiskEstimate
+from leastnoise.releases.noise import Noise
 
 
 @renamed_arguments(noise="mechanism")
@@ -56,8 +57,7 @@ def soft_threshold(
     return Estimate(
         values=values,
         noisy=y,
-        sigma=sigma,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=sigma),
         method="soft_threshold",
         parameters=chosen,
         estimate_risk=estimate_risk,
@@ -91,8 +91,7 @@ def hard_threshold(
     return Estimate(
         values=values,
         noisy=y,
-        sigma=sigma,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=sigma),
         method="hard_threshold",
         parameters=chosen,
         estimate_risk=lambda: RiskEstimate(None, None),

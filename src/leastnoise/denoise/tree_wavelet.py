@@ -30,6 +30,7 @@ from leastnoise.denoise.risk import beyond, stein_estimate
 from leastnoise.denoise.threshold import shrunk, universal
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
+from leastnoise.releases.noise import Noise
 
 THRESHOLDS_TRIED = 65  # thresholds, from zero to what noise alone reaches
 
@@ -88,8 +89,7 @@ def tree_wavelet(
     return Estimate(
         values=values,
         noisy=array,
-        sigma=level,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=level),
         method="tree_wavelet",
         parameters={"tree": tree, "trees": count, "threshold": used, "chosen": chosen, "hard": hard, "seed": seed},
         estimate_risk=lambda: estimated,

@@ -37,6 +37,7 @@ from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
 from leastnoise.denoise.risk import Divergence, stein_estimate
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
+from leastnoise.releases.noise import Noise
 
 Penalty = Number | Sequence[Number] | Literal["sure"]
 TUNING_DEGREES_OF_FREEDOM = 4.0
@@ -100,8 +101,7 @@ def trend_filter(
     return Estimate(
         values=made.values.reshape(array.shape),
         noisy=array,
-        sigma=level,
-        mechanism=mechanism,
+        noise=Noise.of(mechanism, sigma=level),
         method="trend_filter",
         parameters=facts,
         estimate_risk=estimate_risk,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from leastnoise._support.validation import Floats, Number
 from leastnoise.plot import canvas, maps
 from leastnoise.plot.canvas import BLUE, FAINT, INK, ORANGE, QUIET, SKY
 from leastnoise.releases import labels
+from leastnoise.releases.published import Published
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,18 +20,9 @@ if TYPE_CHECKING:
     from leastnoise.graphs import Graph
     from leastnoise.releases.estimate import Estimate
 
-FEW = 40  # bins that still have room for a name
-LETTERS, LINES, SLANTED = 66, 24, 20  # of names that have room below and beside an image; columns whose names may slant
-
-
-class Published(Protocol):
-    """What is read of a release of any kind."""
-
-    @property
-    def values(self) -> Any: ...
-    @property
-    def guarantee(self) -> Any: ...
-    def interval(self, confidence: Number = 0.95) -> Any: ...
+MAX_BARS = 40  # bins that have a bar and a name each
+MAX_LETTERS_BELOW, MAX_NAMES_BESIDE = 66, 24  # of the keys of an image
+MAX_SLANTED_NAMES = 20  # columns of an image whose names may slant
 
 
 def release(
@@ -44,18 +36,16 @@ def release(
     """Published values with their intervals, and, where one is given, the estimate beside them."""
     if graph is not None:
         return maps.map(graph, raw=release, estimate=estimate, ax=ax)
-    domain = getattr(release, "domain", None)
     values = np.asarray(release.values, dtype=float)
-    told = _told(release)
-    plane = labels.plane(domain)
+    caption = canvas.noise_and_promise(release)
+    plane = labels.plane(release.domain) if release.covers_domain else None
     if plane is not None:
-        return _image(values, plane, told, "Published values", ax, release)
+        return _image(values, plane, caption, "Published values", ax, release)
     low, high = (np.asarray(end, dtype=float) for end in release.interval(confidence))
     better = None if estimate is None else column(estimate, "value")
-    told = f"{told} Lines are {100 * float(confidence):g} % intervals."
-    draw = _bars if values.size <= FEW else _steps
-    names = _names(release, values.size)
-    return draw(values, low, high, better, names, told, ax)
+    caption = f"{caption} Lines are {100 * float(confidence):g} % intervals."
+    draw = _bars if values.size <= MAX_BARS else _steps
+    return draw(values, low, high, better, release.bin_names(MAX_BARS), caption, ax)
 
 
 def estimate(estimate: Estimate, *, graph: Graph | None = None, ax: Axes | None = None) -> Any:
@@ -64,47 +54,20 @@ def estimate(estimate: Estimate, *, graph: Graph | None = None, ax: Axes | None 
         return maps.map(graph, estimate=estimate, ax=ax)
     values, noisy = column(estimate, "value"), column(estimate, "noisy")
     left = "unknown" if estimate.rmse is None else f"{about(estimate.rmse)} a bin (estimated without the truth)"
-    told = f"{values.size:,} values denoised by {estimate.method}: error {left}, before {estimate.sigma:.4g}."
+    caption = f"{values.size:,} values denoised by {estimate.method}: error {left}, before {estimate.std:.4g}."
     plane = labels.plane(estimate.domain)
     if plane is None and len(estimate.values.shape) == 2:
         rows, columns = estimate.values.shape
         plane = labels.Plane(rows, columns, "column", "row", None)
     if plane is not None:
-        return _image(values, plane, told, "Denoised values", ax, estimate)
-    names = (labels.title(estimate.domain), labels.of(estimate.domain, range(min(values.size, FEW))))
-    draw = _bars if values.size <= FEW else _steps
-    return draw(noisy, None, None, values, names, told, ax)
+        return _image(values, plane, caption, "Denoised values", ax, estimate)
+    draw = _bars if values.size <= MAX_BARS else _steps
+    return draw(noisy, None, None, values, estimate.bin_names(MAX_BARS), caption, ax)
 
 
 def column(estimate: Estimate, name: str) -> Floats:
     """One column of an estimate on this machine, whatever library its arrays belong to."""
     return np.asarray(estimate.to_arrow()[name].to_numpy(), dtype=float)
-
-
-def _names(release: Any, size: int) -> tuple[str, list[str]]:
-    """What the bins are by, and what the first few are called."""
-    count = range(min(size, FEW))
-    if hasattr(release, "levels"):
-        return "level", [f"{level:g}" for level in release.levels]
-    if hasattr(release, "indices"):
-        places = [int(i) for i in release.indices[:FEW]]
-        return labels.title(release.domain), labels.of(release.domain, places)
-    return labels.title(release.domain), labels.of(release.domain, count)
-
-
-def _told(release: Any) -> str:
-    """Noise and guarantee, for the caption."""
-    inner = getattr(release, "components", release)
-    distribution = inner.distribution
-    kind = getattr(inner, "mechanism", "gaussian")
-    loud = " SEEDED: hides nothing." if inner.seeded else ""
-    promise = canvas.promise(release.guarantee, getattr(inner, "delta", None))
-    spread = f", standard deviation {distribution.std:.4g}"
-    if hasattr(release, "centre"):
-        spread = " on the sums and counts behind the means"
-    if hasattr(release, "levels"):
-        spread += " in each step of the histogram"
-    return f"{kind.capitalize()} noise{spread}; {promise}.{loud}"
 
 
 def _bars(
@@ -113,7 +76,7 @@ def _bars(
     high: Floats | None,
     better: Floats | None,
     names: tuple[str, list[str]],
-    told: str,
+    caption: str,
     ax: Axes | None,
 ) -> Axes:
     ax = canvas.axes(ax, 6.4, 1.8 + 0.27 * max(3, values.size))
@@ -133,7 +96,7 @@ def _bars(
     ax.set_ylabel(title, parse_math=False)
     ax.set_xlabel("value")
     canvas.heading(ax, "Published values" if low is not None else "Denoised values")
-    canvas.caption(ax, told)
+    canvas.caption(ax, caption)
     return ax
 
 
@@ -143,7 +106,7 @@ def _steps(
     high: Floats | None,
     better: Floats | None,
     names: tuple[str, list[str]],
-    told: str,
+    caption: str,
     ax: Axes | None,
 ) -> Axes:
     ax = canvas.axes(ax)
@@ -160,11 +123,11 @@ def _steps(
     ax.set_xlabel(f"{names[0]}, in its order", parse_math=False)
     ax.set_ylabel("value")
     canvas.heading(ax, "Published values" if low is not None else "Denoised values")
-    canvas.caption(ax, told)
+    canvas.caption(ax, caption)
     return ax
 
 
-def _image(values: Floats, plane: labels.Plane, told: str, title: str, ax: Axes | None, of: Any) -> Axes:
+def _image(values: Floats, plane: labels.Plane, caption: str, title: str, ax: Axes | None, of: Published) -> Axes:
     if values.size != plane.rows * plane.columns:
         raise errors.InvalidParameter(f"{values.size:,} values do not fill {plane.rows:,} by {plane.columns:,} cells.")
     ax = canvas.axes(ax, 6.0, 5.0)
@@ -183,7 +146,7 @@ def _image(values: Floats, plane: labels.Plane, told: str, title: str, ax: Axes 
     ax.set_xlabel(plane.across, parse_math=False)
     ax.set_ylabel(plane.along, parse_math=False)
     canvas.heading(ax, title)
-    canvas.caption(ax, told, below=36.0 + below)
+    canvas.caption(ax, caption, below=36.0 + below)
     return ax
 
 
@@ -191,13 +154,13 @@ def _name_cells(ax: Axes, plane: labels.Plane) -> float:
     """The keys beside the cells, in their order; one in several where there are many. Returns the points that long
     names reach below a line."""
     if plane.down is not None:
-        places = _spread(plane.rows, LINES)
+        places = _spread(plane.rows, MAX_NAMES_BESIDE)
         ax.set_yticks(places, _keys(plane.down, places), parse_math=False)
     if plane.over is None:
         return 0.0
-    longest = max(len(name) for name in _keys(plane.over, _spread(plane.columns, LETTERS)))
-    places = _spread(plane.columns, LETTERS // (longest + 2))
-    if len(places) == plane.columns or plane.columns > SLANTED:
+    longest = max(len(name) for name in _keys(plane.over, _spread(plane.columns, MAX_LETTERS_BELOW)))
+    places = _spread(plane.columns, MAX_LETTERS_BELOW // (longest + 2))
+    if len(places) == plane.columns or plane.columns > MAX_SLANTED_NAMES:
         ax.set_xticks(places, _keys(plane.over, places), parse_math=False)
         return 0.0
     places = list(range(plane.columns))
@@ -210,9 +173,9 @@ def _keys(axis: Any, places: list[int]) -> list[str]:
     return [_short(labels.text(axis.key(place))) for place in places]
 
 
-def _spread(count: int, room: int) -> list[int]:
-    """Every place, or one in so many that they have room."""
-    return list(range(0, count, -(-count // max(1, room))))
+def _spread(count: int, most: int) -> list[int]:
+    """Every place, or one in so many that at most this many are left."""
+    return list(range(0, count, -(-count // max(1, most))))
 
 
 def _short(name: str, most: int = 28) -> str:

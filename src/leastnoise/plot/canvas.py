@@ -1,7 +1,7 @@
 """What every picture shares: where it is drawn, its colours, its caption.
 
-Colours are Okabe & Ito's, told apart by every kind of colour vision; what they say is said again by lightness, line
-style or place, so that a grey print loses nothing.
+Colours are Okabe & Ito's, which every kind of colour vision can tell apart. Lightness, line style or place repeat what
+they say, so that a grey print loses nothing.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import textwrap
 from typing import TYPE_CHECKING, Any, Literal
 
 from leastnoise import errors
+from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Guarantee
+from leastnoise.releases.published import Published
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BLUE, ORANGE, SKY, AMBER, GREEN = "#0072B2", "#D55E00", "#56B4E9", "#E69F00", "#009E73"
+BLUE, ORANGE, SKY, GREEN = "#0072B2", "#D55E00", "#56B4E9", "#009E73"
 INK, QUIET, FAINT = "#222222", "#6b6b6b", "#d9d9d9"
 LETTERS_PER_INCH = 16.5  # of the caption's type
 
@@ -67,13 +69,24 @@ def wrapped(text: str, wide: float) -> str:
     return "\n".join(textwrap.wrap(text, max(34, int(LETTERS_PER_INCH * wide))))
 
 
-def promise(guarantee: Any, delta: float | None = None) -> str:
+def promise(guarantee: Guarantee | None, delta: float | None = None) -> str:
     """A guarantee in one clause."""
     if guarantee is None:
         return "guarantee unknown"
-    if hasattr(guarantee, "mu"):
+    if isinstance(guarantee, GaussianDP):
         at = guarantee.to_approx(delta=delta or 1e-6)
         return f"{guarantee.mu:.4g}-GDP, that is ({at.epsilon:.4g}, {at.delta:g})-DP"
-    if hasattr(guarantee, "delta"):
+    if isinstance(guarantee, ApproxDP):
         return f"({guarantee.epsilon:.4g}, {guarantee.delta:g})-DP"
-    return f"{guarantee.epsilon:.4g}-DP"
+    return f"{guarantee.to_pure().epsilon:.4g}-DP"
+
+
+def noise_and_promise(release: Published) -> str:
+    """The noise of a release and its guarantee, for the caption."""
+    noise = f"{release.mechanism.capitalize()} noise, {release.spread_in_words(4)}"
+    return f"{noise}; {promise(release.guarantee, release.delta)}.{seeded(release)}"
+
+
+def seeded(release: Published) -> str:
+    """The warning of a caption, where the noise came from a test's seed."""
+    return " SEEDED: hides nothing." if release.seeded else ""

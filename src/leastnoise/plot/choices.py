@@ -55,7 +55,7 @@ def path(path: Path, *, ax: Axes | None = None) -> Axes:
 
 
 def _freedom(ax: Axes, penalties: Any, free: Any) -> None:
-    """The same axis once more on top, told in degrees of freedom."""
+    """The same axis once more on top, in degrees of freedom."""
     top = ax.twiny()
     top.set(xscale=ax.get_xscale(), xlim=ax.get_xlim())
     top.spines[["right", "left", "bottom"]].set_visible(False)
@@ -97,8 +97,6 @@ def weights(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
     ax.set_xlim(0, 100 * min(1.15, 1.25 * max(shares.values())))
     ax.set_xlabel("weight in the mixture, %")
     canvas.heading(ax, "What the estimate is made of")
-    left = (
-        "" if estimate.rmse is None else f" Estimated error {about(estimate.rmse)} a bin; it was {estimate.sigma:.4g}."
-    )
+    left = "" if estimate.rmse is None else f" Estimated error {about(estimate.rmse)} a bin; it was {estimate.std:.4g}."
     canvas.caption(ax, f"{estimate.bins:,} values.{left} Chosen for the least risk.")
     return ax

@@ -13,7 +13,7 @@ from leastnoise.privacy.guarantee import Guarantee
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LEAST = 1e-12  # deltas below this say no more
+MIN_DELTA_SHOWN = 1e-12  # deltas below this say no more
 
 
 def profile(guarantee: Guarantee, *, delta: float | None = 1e-6, ax: Axes | None = None) -> Axes:
@@ -26,10 +26,10 @@ def profile(guarantee: Guarantee, *, delta: float | None = 1e-6, ax: Axes | None
     last = max(1.35 * (at or 0.0), _epsilon_at(guarantee, 1e-9) or 1.0)
     epsilon = np.linspace(0.0, last, 400)
     curve = np.asarray(guarantee.profile(epsilon))
-    shown = np.where(curve >= LEAST, curve, np.nan)
-    ax.fill_between(epsilon, np.fmax(shown, LEAST), 1.0, color=BLUE, alpha=0.10, linewidth=0)
+    shown = np.where(curve >= MIN_DELTA_SHOWN, curve, np.nan)
+    ax.fill_between(epsilon, np.fmax(shown, MIN_DELTA_SHOWN), 1.0, color=BLUE, alpha=0.10, linewidth=0)
     ax.plot(epsilon, shown, color=BLUE, linewidth=2)
-    ax.set(yscale="log", ylim=(max(LEAST, float(np.nanmin(shown)) / 3), 1.0), xlim=(0, last))
+    ax.set(yscale="log", ylim=(max(MIN_DELTA_SHOWN, float(np.nanmin(shown)) / 3), 1.0), xlim=(0, last))
     ax.set_xlabel("epsilon")
     ax.set_ylabel("delta")
     if at is not None and delta is not None:

@@ -11,12 +11,15 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastnoise import errors
 from leastnoise._support.number_format import about
 from leastnoise._support.validation import Floats
 from leastnoise.plot import canvas
 from leastnoise.plot.canvas import INK, QUIET
+from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.published import Published
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
 METRES_A_DEGREE = 111_320.0
 STREET = "#c9ccd1"
-WIDEST, TALLEST = 9.0, 5.6  # inches, of all panels together
+MAX_WIDTH_INCHES, MAX_HEIGHT_INCHES = 9.0, 5.6  # of all panels together
 
 
 class Colours(NamedTuple):
@@ -39,9 +42,9 @@ class Colours(NamedTuple):
 def map(  # noqa: A001
     graph: Graph,
     *,
-    raw: Any = None,
-    estimate: Any = None,
-    truth: Any = None,
+    raw: Published | ArrayLike | None = None,
+    estimate: Published | ArrayLike | None = None,
+    truth: Published | ArrayLike | None = None,
     signed: bool | None = None,
     ax: Any = None,
 ) -> Any:
@@ -56,7 +59,7 @@ def map(  # noqa: A001
     if not shown:
         raise errors.MissingParameter("A map needs values: say raw=release, estimate=release.denoise(), or both.")
     places = _coordinates(graph)
-    noise = next((float(of.std if hasattr(of, "std") else of.sigma) for of in (raw, estimate) if _noisy(of)), 0.0)
+    noise = next((of.std for of in (raw, estimate) if isinstance(of, Published)), 0.0)
     calm = [v for name, v in shown.items() if name != "published"] or list(shown.values())
     colours = scale(calm, signed=signed, noise=noise, all_values=list(shown.values()))
     aspect = 1 / math.cos(math.radians(float(places[:, 1].mean()))) if in_degrees(places) else 1.0
@@ -68,12 +71,12 @@ def map(  # noqa: A001
     colour_bar(dots, axes, colours, raw)
     if in_degrees(places):
         _scale_bar(axes[0], places)
-    told = _told(raw, estimate)
-    if told and ax is None:
+    caption = _caption(raw, estimate)
+    if caption and ax is None:
         wide = axes[0].figure.get_figure(root=True).get_size_inches()[0]
-        axes[0].figure.supxlabel(canvas.wrapped(told, 0.85 * wide), x=0.01, ha="left", fontsize=8, color=QUIET)
-    elif told:
-        canvas.caption(axes[0], told, below=6)
+        axes[0].figure.supxlabel(canvas.wrapped(caption, 0.85 * wide), x=0.01, ha="left", fontsize=8, color=QUIET)
+    elif caption:
+        canvas.caption(axes[0], caption, below=6)
     return axes[0] if len(axes) == 1 else tuple(axes)
 
 
@@ -105,8 +108,8 @@ def colour_bar(drawn: Any, axes: Any, colours: Colours, of: Any) -> None:
         bar.set_ticks(sorted({_round(top * part * part) for part in (0.0, 0.25, 0.5, 0.75)} | {_round(top, down=True)}))
         bar.minorticks_off()
     bar.outline.set_visible(False)
-    what = getattr(of, "kind", None)
-    bar.set_label(what if what in ("count", "sum") else "value", fontsize=8.5, color=INK)
+    what = of.kind if isinstance(of, Published) and of.kind in ("count", "sum") else "value"
+    bar.set_label(what, fontsize=8.5, color=INK)
     bar.ax.tick_params(labelsize=8.5, colors=QUIET, labelcolor=INK)
 
 
@@ -125,9 +128,9 @@ def in_degrees(places: Floats) -> bool:
 
 
 def _values(of: Any, graph: Graph) -> Floats:
-    if hasattr(of, "noisy") and hasattr(of, "to_arrow"):
+    if isinstance(of, Estimate):  # its values may lie on another device
         of = of.to_arrow()["value"].to_numpy()
-    values = np.asarray(getattr(of, "values", of), dtype=float).ravel()
+    values = np.asarray(of.values if isinstance(of, Published) else of, dtype=float).ravel()
     if values.size != graph.size:
         raise errors.InvalidParameter(f"The graph has {graph.size:,} nodes and there are {values.size:,} values.")
     return values
@@ -141,15 +144,11 @@ def _coordinates(graph: Graph) -> Floats:
     return graph.coordinates
 
 
-def _noisy(of: Any) -> bool:
-    return hasattr(of, "std") or hasattr(of, "sigma")
-
-
 def _panels(ax: Any, count: int, places: Floats, aspect: float) -> list[Axes]:
     if ax is None:
         wide, high = np.ptp(places, axis=0) + 1e-9
         ratio = float(np.clip(high * aspect / wide, 0.3, 3.0))
-        width = min(WIDEST / count, TALLEST / ratio)
+        width = min(MAX_WIDTH_INCHES / count, MAX_HEIGHT_INCHES / ratio)
         figure = canvas.figure(width * count + 1.1, width * ratio + 0.7, "compressed")
         return list(figure.subplots(1, count, squeeze=False)[0])
     given = list(ax) if isinstance(ax, (list, tuple, np.ndarray)) else [ax]
@@ -197,13 +196,12 @@ def _scale_bar(ax: Axes, places: Floats) -> None:
     ax.annotate(name, middle, xytext=(0, 3), textcoords="offset points", ha="center", fontsize=8, color=INK)
 
 
-def _told(raw: Any, estimate: Any) -> str:
+def _caption(raw: object, estimate: object) -> str:
     lines = []
-    if hasattr(raw, "guarantee"):
-        promise = canvas.promise(raw.guarantee, getattr(raw, "delta", None))
-        loud = " SEEDED: hides nothing." if getattr(raw, "seeded", False) else ""
-        lines.append(f"Noise of standard deviation {raw.std:.4g}; {promise}.{loud}")
-    if hasattr(estimate, "method"):
+    if isinstance(raw, Published):
+        promise = canvas.promise(raw.guarantee, raw.delta)
+        lines.append(f"Noise of standard deviation {raw.std:.4g}; {promise}.{canvas.seeded(raw)}")
+    if isinstance(estimate, Estimate):
         left = "unknown" if estimate.rmse is None else about(estimate.rmse)
         lines.append(f"Denoised by {estimate.method}: estimated error {left} a node.")
     return " ".join(lines)

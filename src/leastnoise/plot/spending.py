@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class Book(Protocol):
+class BudgetHistory(Protocol):
     """What is read of a budget."""
 
     @property
@@ -28,7 +28,7 @@ CAPS = (
 )
 
 
-def budget(budget: Book, *, ax: Axes | None = None) -> Axes:
+def budget(budget: BudgetHistory, *, ax: Axes | None = None) -> Axes:
     """The share of each cap that is spent, entry by entry: nothing may pass 100 %.
 
     By date where the history is longer than a day, else by the number of the entry: releases come in bursts.

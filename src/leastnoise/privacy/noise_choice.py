@@ -28,6 +28,7 @@ from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.distributions import LARGEST_SCALE, Distribution, Gaussian, Laplace
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
 from leastnoise.privacy.neighbours import Neighbours, check_neighbours
+from leastnoise.privacy.noise_reason import NoiseReason, ReasonCode
 from leastnoise.privacy.sensitivity import l1_from_l2
 
 Mechanism = Literal["gaussian", "laplace"]
@@ -53,13 +54,18 @@ class NoiseChoice:
     delta: float | None
     sensitivity: float
     l1_sensitivity: float | None
-    note: str
+    reason: NoiseReason
     charged: float  # the sensitivity (L2, or L1 for Laplace) with the grid's charge: what the noise was scaled to
 
     @property
     def distribution(self) -> Distribution:
         """The distribution of one bin's noise, on its grid."""
         return Gaussian(self.scale, self.grid) if self.mechanism == "gaussian" else Laplace(self.scale, self.grid)
+
+    @property
+    def note(self) -> str:
+        """Why this noise was chosen, in words."""
+        return self.reason.in_words(self.mechanism, self.distribution.std)
 
 
 def choose(
@@ -93,25 +99,25 @@ def choose(
     if mechanism == "laplace" or ask.delta == 0:
         if mechanism == "gaussian":
             validation.number("delta", 0)  # raises: no Gaussian gives delta = 0
-        return _laplace(facts, ask, "asked for" if mechanism == "laplace" else "delta = 0 has no Gaussian")
+        return _laplace(facts, ask, "requested" if mechanism == "laplace" else "delta is zero")
     gaussian = _gaussian(facts, ask, _why_gaussian(mechanism, ask, l1))
     if mechanism == "gaussian" or l1 is None or ask.sigma is not None or ask.epsilon == 0:
         return gaussian
     try:
-        laplace = _laplace(facts, ask, "")
+        laplace = _laplace(facts, ask, "smaller")
     except errors.OutOfRange:  # an L1 so large would not have won
         return gaussian
     return _lesser(gaussian, laplace)
 
 
-def _why_gaussian(mechanism: Choice, ask: _Ask, l1: float | None) -> str:
+def _why_gaussian(mechanism: Choice, ask: _Ask, l1: float | None) -> ReasonCode:
     if mechanism == "gaussian":
-        return "asked for"
+        return "requested"
     if ask.epsilon is None:
-        return "its sigma was given" if ask.sigma is not None else "a share of a budget"
+        return "sigma given" if ask.sigma is not None else "budget share"
     if ask.epsilon == 0:
-        return "at epsilon = 0 there is no Laplace noise"
-    return "without the L1 sensitivity Laplace noise cannot compete" if l1 is None else "less than Laplace noise"
+        return "epsilon is zero"
+    return "no L1 sensitivity" if l1 is None else "smaller"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +171,7 @@ class _Facts:
     neighbours: Neighbours
 
 
-def _gaussian(facts: _Facts, ask: _Ask, why: str) -> NoiseChoice:
+def _gaussian(facts: _Facts, ask: _Ask, why: ReasonCode) -> NoiseChoice:
     rough = ask.gaussian_sigma(facts.l2)
     grid, charged = facts.grid, facts.l2
     if not facts.whole:
@@ -185,12 +191,10 @@ def _gaussian(facts: _Facts, ask: _Ask, why: str) -> NoiseChoice:
     ):
         sigma = next_up(sigma)
         guarantee = GaussianDP.of(sigma=sigma, sensitivity=charged, neighbours=facts.neighbours)
-    return NoiseChoice(
-        "gaussian", sigma, grid, guarantee, ask.delta, facts.l2, facts.l1, f"Gaussian noise: {why}.", charged
-    )
+    return NoiseChoice("gaussian", sigma, grid, guarantee, ask.delta, facts.l2, facts.l1, NoiseReason(why), charged)
 
 
-def _laplace(facts: _Facts, ask: _Ask, why: str) -> NoiseChoice:
+def _laplace(facts: _Facts, ask: _Ask, why: ReasonCode) -> NoiseChoice:
     l1 = _l1_or_warning(facts)
     rough = ask.laplace_scale(l1)
     grid, charged = facts.grid, l1
@@ -205,16 +209,12 @@ def _laplace(facts: _Facts, ask: _Ask, why: str) -> NoiseChoice:
             epsilon = proof.upward(arb(charged) / arb(scale))
     _check_size(scale, grid, _WHOLE_STEPS if facts.whole else _LAPLACE_STEPS)
     guarantee = PureDP(epsilon, facts.neighbours)
-    return NoiseChoice("laplace", scale, grid, guarantee, 0.0, facts.l2, l1, f"Laplace noise: {why}.", charged)
+    return NoiseChoice("laplace", scale, grid, guarantee, 0.0, facts.l2, l1, NoiseReason(why), charged)
 
 
 def _lesser(gaussian: NoiseChoice, laplace: NoiseChoice) -> NoiseChoice:
     ours, theirs = (laplace, gaussian) if laplace.distribution.std < gaussian.distribution.std else (gaussian, laplace)
-    note = (
-        f"{ours.mechanism.capitalize()} noise: its standard deviation {ours.distribution.std:.4g} is less than the "
-        f"{theirs.distribution.std:.4g} of {theirs.mechanism.capitalize()} noise for the same promise."
-    )
-    return replace(ours, note=note)
+    return replace(ours, reason=NoiseReason("smaller", theirs.distribution.std))
 
 
 def _least_sigma(sensitivity: float, mu_squared: Fraction) -> float:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,10 +23,12 @@ from leastnoise._support.number_format import about
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.domain import Domain
-from leastnoise.privacy.guarantee import Promise, guarantee_facts, promise_in_words, read_guarantee
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
-from leastnoise.releases.frames import Frames
-from leastnoise.releases.views import Views
+from leastnoise.releases.facts import Facts
+from leastnoise.releases.interval import Credible
+from leastnoise.releases.noise import Noise, read_noise, write_noise
+from leastnoise.releases.provenance import SEEDED_WARNING, Provenance, of_arrays, read_provenance, write_provenance
+from leastnoise.releases.published import Published
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,52 +41,56 @@ class RiskEstimate(NamedTuple):
     degrees_of_freedom: float | None
 
 
-class Credible(NamedTuple):
-    """Where the truth lies under the stated prior, bin by bin."""
-
-    low: Any
-    high: Any
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Estimate(Frames, Views):
-    """Denoised values. `values` and `noisy` belong to the caller's array library; nothing was copied to the host."""
+class Estimate(Published):
+    """Denoised values. `values` and `noisy` belong to the caller's array library; nothing was copied to the host.
 
-    _picture: ClassVar[str] = "estimate"
+    `noise` and `provenance` are those of the release that it was made from: it keeps that release's promise.
+    """
 
     values: Any
     noisy: Any
-    sigma: float
-    mechanism: str
+    noise: Noise
     method: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     estimate_risk: Callable[[], RiskEstimate]  # evaluated when asked: it reads the values once more
     posterior_std: float | None = None  # of every bin, where the posterior is Gaussian
     domain: Domain | None = None
     description: str = ""  # of what was done, where its name does not say it
-    seeded: bool = False  # the release that it was made from came from a test's seed
-    guarantee: Promise | None = None  # of that release: whatever is computed from it keeps its promise
-    delta: float | None = None
-    unit: str | None = None
-    limits: Mapping[str, int] = field(default_factory=dict)
-    release: str | None = None  # its id
+    provenance: Provenance = field(default_factory=of_arrays)
     judge = RenamedAttribute("estimate_risk")
+    release = RenamedAttribute("id")
+    words = RenamedAttribute("description")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", Frozen(self.parameters))
-        object.__setattr__(self, "limits", Frozen(self.limits))
         if isinstance(self.values, np.ndarray):
             self.values.flags.writeable = False
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
         """A copy and a pickle carry the risk itself: what computes it reads the values and may not travel."""
         facts = {f.name: getattr(self, f.name) for f in fields(self)}
-        return _again, (facts | {"estimate_risk": partial(RiskEstimate, *self.estimate_risk())},)
+        return _rebuild, (facts | {"estimate_risk": partial(RiskEstimate, *self.estimate_risk())},)
 
     @property
     def bins(self) -> int:
         """How many values."""
         return math.prod(self.values.shape)
+
+    @property
+    def kind(self) -> str:
+        """An estimate."""
+        return "estimate"
+
+    @property
+    def noun(self) -> str:
+        """What one of the values is called."""
+        return "denoised value"
+
+    @property
+    def column(self) -> None:
+        """The release's question names it."""
+        return None
 
     @property
     def risk(self) -> float | None:
@@ -122,40 +128,36 @@ class Estimate(Frames, Views):
         rmse = self.rmse
         gap = self.values - self.noisy
         moved = math.sqrt(float((gap * gap).sum() if hasattr(gap, "sum") else np.square(_host(gap)).sum()) / self.bins)
-        ratio = None if rmse is None else rmse / self.sigma
-        return {"raw_rmse": self.sigma, "rmse": rmse, "ratio": ratio, "moved": moved}
-
-    def _is_seeded(self) -> bool:
-        return self.seeded
+        ratio = None if rmse is None else rmse / self.std
+        return {"raw_rmse": self.std, "rmse": rmse, "ratio": ratio, "moved": moved}
 
     def explain(self) -> str:
         """What was done to the values, and what it is believed to be worth, in plain words."""
-        told = {name: value for name, value in self.parameters.items() if name != "errors"}  # `description` has them
-        chosen = ", ".join(f"{name} = {_shown(value)}" for name, value in told.items())
-        seen = self.compare()
+        chosen = {name: value for name, value in self.parameters.items() if name != "errors"}  # `description` has them
+        parameters = ", ".join(f"{name} = {_in_words(value)}" for name, value in chosen.items())
+        known = self.guarantee is not None
         lines = [
-            f"{self._counted()} denoised by {self.method}" + (f" ({chosen})." if chosen else "."),
+            f"{self._counted()} denoised by {self.method}" + (f" ({parameters})." if parameters else "."),
             self.description,
+            self.errors_in_words(),
+            f"It reads only what release {self.id} published, and so keeps its promise." if known else "",
+            self.provenance.explain() if known else "",
+            self.provenance.limits_in_words(),
+            SEEDED_WARNING if self.seeded else "",
         ]
-        if seen["rmse"] is None:
-            lines.append(f"The noise was {self.sigma:.4g}; what is left of it cannot be told without the truth.")
-        else:
-            lines.append(f"The error is estimated at {about(seen['rmse'])} a bin; it was {self.sigma:.4g} before.")
-        if self.guarantee is not None:
-            lines.append(f"It reads only what release {self.release} published, and so keeps its promise.")
-            lines.append(promise_in_words(self.guarantee, delta=self.delta, unit=self.unit))
-        if self.limits:
-            kept = ", ".join(f"{name} = {value}" for name, value in self.limits.items())
-            lines.append(f"Of each {self.unit or 'unit'} at most this was used: {kept}.")
-        if self.seeded:
-            lines.append("WARNING: the noise came from a test's seed, so it hides nothing. Never publish this.")
         return "\n".join(line for line in lines if line)
+
+    def errors_in_words(self) -> str:
+        """How far off a value is believed to be."""
+        rmse = self.rmse
+        if rmse is None:
+            return f"The noise was {self.std:.4g}; what is left of it cannot be told without the truth."
+        return f"The error is estimated at {about(rmse)} a bin; it was {self.std:.4g} before."
 
     def __repr__(self) -> str:
         rmse = self.rmse
         left = "error unknown" if rmse is None else f"rmse {rmse:.4g}"
-        loud = ", SEEDED: hides nothing" if self.seeded else ""
-        return f"<Estimate of {self._counted()} by {self.method}, {left}, was {self.sigma:.4g}{loud}>"
+        return f"<Estimate of {self._counted()} by {self.method}, {left}, was {self.std:.4g}{self._seeded_mark}>"
 
     def _columns(self) -> dict[str, Any]:
         keys = {"bin": np.arange(self.bins)} if self.domain is None else key_columns(self.domain, self.bins)
@@ -167,44 +169,51 @@ class Estimate(Frames, Views):
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file: key columns, `value` and `noisy`, with all the rest in its metadata."""
         atomic_files.refuse_seeded_noise(self.seeded, allow_seeded)
-        kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _ELSEWHERE}
         estimated = self.estimate_risk()
         facts = {
-            **kept,
+            "noise": write_noise(self.noise),
+            "provenance": write_provenance(self.provenance),
+            "method": self.method,
             "parameters": dict(self.parameters),
-            "domain": write_domain(self.domain),
-            "guarantee": guarantee_facts(self.guarantee),
-            "limits": dict(self.limits),
-            "shape": list(self.values.shape),
+            "description": self.description,
             "risk": estimated.risk,
             "degrees_of_freedom": estimated.degrees_of_freedom,
+            "posterior_std": self.posterior_std,
+            "domain": write_domain(self.domain),
+            "shape": list(self.values.shape),
         }
         atomic_files.write(path, self.to_arrow(), what="estimate", facts=facts)
 
-    @classmethod
-    def _read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> Estimate:
-        known = {f.name for f in fields(cls)} - _ELSEWHERE | {"domain", "shape", "risk", "degrees_of_freedom"}
-        facts = {"guarantee": None, "delta": None, "unit": None, "limits": {}, "release": None} | facts  # older files
-        atomic_files.refuse_unknown(facts, known | {"parameters"}, path)
-        facts["guarantee"] = read_guarantee(facts["guarantee"])
-        whole = all(isinstance(most, int) for most in dict(facts["limits"]).values())
-        if not whole or not isinstance(facts["unit"], str | None):
-            raise errors.NotOurs(f"{os.fspath(path)!r} tells a unit or limits that are none; it may have been edited.")
-        estimated = RiskEstimate(facts.pop("risk"), facts.pop("degrees_of_freedom"))
-        shape = tuple(facts.pop("shape"))
-        facts["domain"] = read_domain(facts["domain"], table)
-        values, noisy = (np.array(table[name]).reshape(shape) for name in _OURS)
-        if facts["domain"] is not None and facts["domain"].size != values.size:
-            raise errors.InvalidParameter(f"{facts['domain'].size} bins cannot have {values.size} values.")
-        return cls(values=values, noisy=noisy, estimate_risk=lambda: estimated, **facts)
+
+def from_table(table: pa.Table, facts: Facts) -> Estimate:
+    """What `Estimate.save` wrote."""
+    shape = facts.numbers("shape")
+    facts.check("shape", all(isinstance(size, int) and size >= 0 for size in shape))
+    values, noisy = (np.array(table[name]).reshape([int(size) for size in shape]) for name in ("value", "noisy"))
+    parameters = facts.take("parameters")
+    facts.check("parameters", isinstance(parameters, dict))
+    estimated = RiskEstimate(facts.any_number("risk"), facts.any_number("degrees_of_freedom"))
+    facts.check("risk", estimated.risk is None or estimated.risk >= 0)
+    found = Estimate(
+        values=values,
+        noisy=noisy,
+        noise=read_noise(facts.facts("noise")),
+        provenance=read_provenance(facts.facts("provenance")),
+        method=facts.text("method"),
+        parameters=parameters,
+        description=facts.text("description"),
+        estimate_risk=lambda: estimated,
+        posterior_std=facts.optional_number("posterior_std"),
+        domain=read_domain(facts.take("domain"), table),
+    )
+    facts.check("posterior_std", found.posterior_std is None or found.posterior_std >= 0)
+    facts.check("domain", found.domain is None or found.domain.size == values.size)
+    facts.finish()
+    return found
 
 
-def _again(facts: dict[str, Any]) -> Estimate:
+def _rebuild(facts: dict[str, Any]) -> Estimate:
     return Estimate(**facts)
-
-
-_OURS = ("value", "noisy")
-_ELSEWHERE = {"values", "noisy", "estimate_risk", "domain", "parameters"}
 
 
 def _host(array: Any) -> Any:
@@ -217,9 +226,9 @@ def _host(array: Any) -> Any:
     return np.asarray(to_device(detached, "cpu") if hasattr(detached, "detach") else detached)
 
 
-def _shown(value: Any) -> str:
+def _in_words(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{_shown(part)} {name}" for name, part in value.items())
+        return ", ".join(f"{_in_words(part)} {name}" for name, part in value.items())
     return str(value)

@@ -1,10 +1,8 @@
-"""What was released as a table of another library: one `_columns()`, three ways out."""
+"""What was published as a table: through Arrow, which pandas, Polars, DuckDB and others read."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from leastnoise import errors
 
@@ -28,14 +26,18 @@ class Frames:
 
         return pa.table(self._columns())
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The Arrow PyCapsule protocol: `polars.DataFrame(release)`, `duckdb.from_arrow(release)`."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def to_pandas(self) -> pd.DataFrame:
         """The columns as a pandas data frame, which is free to change."""
         try:
-            import pandas as pd
+            import pandas as pd  # noqa: F401
         except ImportError:
             raise errors.MissingPackage.named("pandas", "to_pandas()") from None
-        columns = self._columns()
-        return pd.DataFrame({name: np.array(c) if isinstance(c, np.ndarray) else c for name, c in columns.items()})
+        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        return frame
 
     def to_polars(self) -> pl.DataFrame:
         """The columns as a Polars data frame."""
@@ -43,4 +45,4 @@ class Frames:
             import polars as pl
         except ImportError:
             raise errors.MissingPackage.named("polars", "to_polars()") from None
-        return pl.DataFrame(self._columns())
+        return pl.DataFrame(self)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from leastnoise.domain import Cells, Domain, Keys, Listed, OrNull
 
-FEW = 2  # an axis shorter than this has no extent of its own
+MIN_AXIS = 2  # bins; a shorter axis is no side of a picture
 
 
 class Plane(NamedTuple):
@@ -74,7 +74,7 @@ def plane(domain: Domain | None) -> Plane | None:
         left, bottom = cells.column * step, cells.row * step
         extent = (left, left + cells.width * step, bottom, bottom + cells.height * step)
         return Plane(cells.height, cells.width, cells.lattice.x, cells.lattice.y, extent)
-    if len(domain.axes) == 2 and min(axis.size for axis in domain.axes) >= FEW:
+    if len(domain.axes) == 2 and min(axis.size for axis in domain.axes) >= MIN_AXIS:
         rows, columns = (axis.size for axis in domain.axes)
         down, over = domain.axes
         return Plane(rows, columns, domain.names[1], domain.names[0], None, over, down, isinstance(down.key(0), str))

@@ -6,39 +6,37 @@ clip's width; both have the same noise. The mean is centre + S/N, and its interv
     (S - theta N)^2  <=  z^2 (1 + (theta/c)^2) std^2,
 
 because S - theta N is normal. For Laplace noise, and on a grid coarser than a 32nd of the noise, where that is not
-so, S and N are enclosed separately by their exact law.
+so, S and N are enclosed separately by their exact distribution.
 """
 
 from __future__ import annotations
 
+import math
 import os
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import atomic_files, validation
 from leastnoise._support.number_format import rounded
+from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number
 from leastnoise.privacy.distributions import Distribution, normal_reach
+from leastnoise.privacy.noise_reason import NoiseReason
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
-from leastnoise.releases.frames import Frames
-from leastnoise.releases.release import Interval, Release, register
-from leastnoise.releases.views import Views
+from leastnoise.releases.facts import Facts
+from leastnoise.releases.interval import Interval, Overall
+from leastnoise.releases.noise import Noise
+from leastnoise.releases.provenance import Provenance
+from leastnoise.releases.published import Published
+from leastnoise.releases.release import Release, read_release, write_release
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from leastnoise.domain import Domain
-
-
-class Overall(NamedTuple):
-    """A mean over all bins, and where it lies."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ class HalfWidths:
 def half_widths(
     distribution: Distribution, *, centre: float, half_range: float, confidence: float = 0.95
 ) -> HalfWidths:
-    """From public facts alone. With X the noise of S and Y that of c N, both of this law:
+    """From public facts alone. With X the noise of S and Y that of c N, both of this distribution:
 
     The sum of the values is S + centre N, off by X + (centre/c) Y. The count is off by Y/c. The mean of n rows, theta
     away from the centre, is more than e too large only if X - ((theta + e)/c) Y > e n; and where |theta + e| > c the
@@ -66,21 +64,52 @@ def half_widths(
     )
 
 
-def centred(note: str) -> str:
-    """Why this noise was chosen; where that compares standard deviations, of what they are."""
-    return f"{note} (These are of a sum centred in the clip.)" if "standard deviation" in note else note
+def centred(reason: NoiseReason | None, note: str) -> str:
+    """The note on why this noise was chosen; where it compares standard deviations, of what they are."""
+    compared = reason is not None and reason.other_std is not None
+    return f"{note} (These are of a sum centred in the clip.)" if compared else note
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class MeanRelease(Frames, Views):
-    """Means, one a bin or one a coordinate. `components` is the release of sums and scaled counts behind them."""
+class MeanRelease(Published):
+    """Means, one a bin or one a coordinate. `components` is the release of sums and scaled counts behind them.
+
+    `noise` is that of each centred sum; what it means for the columns that are published, `half_widths` has.
+    """
 
     components: Release
     centre: float
     half_range: float  # c: half the clip's width, or the norm that vectors were clipped to
     within: tuple[float, float]  # the clip
     domain: Domain | None = None  # of the means; `components` has twice as many values, or one more for a vector
-    column: str | None = None  # whose means they are; None: not known (also in older files)
+    column: str | None = None  # whose means they are; None: not known
+    parts = RenamedAttribute("components")
+    half = RenamedAttribute("half_range")
+
+    @property
+    def noise(self) -> Noise:
+        """The noise of each centred sum."""
+        return self.components.noise
+
+    @property
+    def provenance(self) -> Provenance:
+        """One guarantee for sums and counts together."""
+        return self.components.provenance
+
+    @property
+    def kind(self) -> str:
+        """Means."""
+        return "mean"
+
+    @property
+    def note(self) -> str:
+        """Why this noise was chosen."""
+        return centred(self.provenance.reason, self.components.note)
+
+    @property
+    def noise_added_to(self) -> str:
+        """What the noise was added to."""
+        return "a centred sum"
 
     @property
     def bins(self) -> int:
@@ -109,21 +138,11 @@ class MeanRelease(Frames, Views):
         ratio = np.where(counts > 0, self.sums / safe, 0.0)
         return np.asarray(np.clip(self.centre + ratio, *self.within))
 
-    @property
-    def sigma(self) -> float:
-        """The noise of each centred sum. What it means for the columns that are published, `half_widths` tells."""
-        return self.components.sigma
-
-    @property
-    def guarantee(self) -> Any:
-        """One guarantee for sums and counts together."""
-        return self.components.guarantee
-
     def interval(self, confidence: Number = 0.95) -> Interval:
         """Fieller's interval for each mean; the whole clip where the count may be zero."""
         confidence = validation.number("confidence", confidence)
         counts = np.broadcast_to(self.counts, self.sums.shape)
-        normal = self.components.mechanism == "gaussian" and self.components.scale >= 32 * self.components.grid
+        normal = self.mechanism == "gaussian" and self.scale >= 32 * self.grid
         ends = self._fieller if normal else self._boxes
         low, high = ends(self.sums, counts, confidence)
         return Interval(np.clip(self.centre + low, *self.within), np.clip(self.centre + high, *self.within))
@@ -144,12 +163,10 @@ class MeanRelease(Frames, Views):
     def half_widths(self, confidence: Number = 0.95) -> HalfWidths:
         """How far off a sum, a count, and a mean times its rows may be; a mean's own interval knows more of it."""
         confidence = validation.number("confidence", confidence)
-        return half_widths(
-            self.components.distribution, centre=self.centre, half_range=self.half_range, confidence=confidence
-        )
+        return half_widths(self.distribution, centre=self.centre, half_range=self.half_range, confidence=confidence)
 
     def _fieller(self, sums: Floats, counts: Floats, confidence: float) -> tuple[Floats, Floats]:
-        reach = normal_reach(confidence, 1) * self.components.std
+        reach = normal_reach(confidence, 1) * self.std
         a = counts**2 - (reach / self.half_range) ** 2
         known = (a > 0) & (counts > 0)
         a = np.where(known, a, 1.0)
@@ -158,7 +175,7 @@ class MeanRelease(Frames, Views):
         return np.where(known, low, -self.half_range), np.where(known, high, self.half_range)
 
     def _boxes(self, sums: Floats, counts: Floats, confidence: float) -> tuple[Floats, Floats]:
-        reach = self.components.distribution.half_width((1 + confidence) / 2)
+        reach = self.distribution.half_width((1 + confidence) / 2)
         least, most = counts - reach / self.half_range, counts + reach / self.half_range
         known = least > 0
         least = np.where(known, least, 1.0)
@@ -168,36 +185,36 @@ class MeanRelease(Frames, Views):
             np.where(known, high / np.where(high > 0, least, most), self.half_range),
         )
 
-    def _is_seeded(self) -> bool:
-        return self.components.seeded
-
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""
         many = f"{self.bins:,} means, each" if self.bins != 1 else "1 mean,"
-        noise = self.components.mechanism.capitalize()
         return (
-            f"{many} a noisy sum over a noisy count ({noise} noise), released under one guarantee.\n"
-            f"{self.errors_in_words()}\n{replace(self.components, note=centred(self.components.note)).promised()}"
+            f"{many} a noisy sum over a noisy count ({self.mechanism.capitalize()} noise), released under one "
+            f"guarantee.\n{self.errors_in_words()}\n{self.promise_in_words()}"
         )
+
+    def spread_in_words(self, digits: int = 4) -> str:
+        """How wide the noise of a sum is, and that of a count."""
+        of_sum, of_count = self.std * math.hypot(1.0, self.centre / self.half_range), self.std / self.half_range
+        return f"standard deviation {rounded(of_sum)} of a sum, {rounded(of_count)} of a count"
 
     def errors_in_words(self) -> str:
         """How far off what is published is, column by column."""
         off, (low, high) = self.half_widths(), self.interval(0.95)
         if self.bins == 1:
-            each, lies = "the", f"the mean lies between {rounded(low[0], 6)} and {rounded(high[0], 6)}"
+            each, where = "the", f"the mean lies between {rounded(low[0], 6)} and {rounded(high[0], 6)}"
         else:
-            each, lies = (
+            each, where = (
                 "a",
                 f"a mean lies between its low and its high, at most {rounded((high - low).max(), 3)} apart",
             )
         return (
             f"95 % of the time {each} sum is off by at most {rounded(off.sum)} and {each} count by at most "
-            f"{rounded(off.count)}, and {lies}."
+            f"{rounded(off.count)}, and {where}."
         )
 
     def __repr__(self) -> str:
-        loud = ", SEEDED: hides nothing" if self.components.seeded else ""
-        return f"<MeanRelease of {self.bins:,} means, {self.components.mechanism} noise{loud}>"
+        return f"<MeanRelease of {self.bins:,} means, {self.mechanism} noise{self._seeded_mark}>"
 
     def _columns(self) -> dict[str, Any]:
         """Key columns, `mean`, `low` and `high` (95 %), `sum` and `count`."""
@@ -211,9 +228,9 @@ class MeanRelease(Frames, Views):
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file, readable by anyone."""
-        self.components.refuse_seeded(allow_seeded)
+        atomic_files.refuse_seeded_noise(self.seeded, allow_seeded)
         facts = {
-            "components": self.components.facts(),
+            "components": write_release(self.components),
             "values": self.components.values.tolist(),
             "centre": self.centre,
             "half_range": self.half_range,
@@ -223,15 +240,20 @@ class MeanRelease(Frames, Views):
         }
         atomic_files.write(path, self.to_arrow(), what="mean release", facts=facts)
 
-    @classmethod
-    def read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> MeanRelease:
-        """What `save` wrote."""
-        facts = {"column": None, **facts}  # which older files do not tell
-        values = np.array(facts.pop("values"))
-        atomic_files.refuse_unknown(facts, {f.name for f in fields(cls)}, path)
-        facts["domain"] = read_domain(facts["domain"], table)
-        facts["within"] = tuple(facts["within"])
-        return cls(**{**facts, "components": Release.of_facts(values, facts["components"], None, path)})
 
-
-register("mean release", MeanRelease.read)
+def from_table(table: pa.Table, facts: Facts) -> MeanRelease:
+    """What `MeanRelease.save` wrote."""
+    values, within = np.array(facts.numbers("values")), facts.numbers("within")
+    facts.check("within", len(within) == 2 and within[0] < within[-1])
+    found = MeanRelease(
+        components=read_release(values, None, facts.facts("components")),
+        centre=facts.number("centre"),
+        half_range=facts.number("half_range"),
+        within=(float(within[0]), float(within[1])),
+        domain=read_domain(facts.take("domain"), table),
+        column=facts.optional_text("column"),
+    )
+    facts.check("half_range", found.half_range > 0)
+    facts.check("values", found.bins == table.num_rows and (found.domain is None or values.size == 2 * found.bins))
+    facts.finish()
+    return found

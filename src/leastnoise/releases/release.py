@@ -1,6 +1,6 @@
-"""A Release: noisy values, and everything public that is known about their noise.
+"""A Release: noisy values, one a bin.
 
-It stands below the wall: it knows nothing of how it was made, so whatever is done with it (intervals, totals,
+It lies below the boundary: it knows nothing of how it was made, so whatever is done with it (intervals, totals,
 denoising, pictures) is post-processing and can hurt nobody.
 """
 
@@ -8,112 +8,73 @@ from __future__ import annotations
 
 import math
 import os
-import re
-import secrets
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from datetime import UTC, datetime
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leastnoise import errors
 from leastnoise._support import atomic_files, validation
 from leastnoise._support.directed_rounding import next_up
-from leastnoise._support.immutable import Frozen
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise._support.version import VERSION
 from leastnoise.domain import Domain
-from leastnoise.privacy.distributions import LARGEST_SCALE, Distribution, Gaussian, Laplace
-from leastnoise.privacy.guarantee import Promise, guarantee_facts, promise_in_words, read_guarantee
+from leastnoise.privacy.distributions import Gaussian
 from leastnoise.releases import views
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
 from leastnoise.releases.estimate import Estimate
-from leastnoise.releases.frames import Frames
-from leastnoise.releases.views import Views
+from leastnoise.releases.facts import Facts
+from leastnoise.releases.interval import Interval, Total, Values
+from leastnoise.releases.noise import Noise, read_noise, write_noise
+from leastnoise.releases.provenance import Provenance, read_provenance, write_provenance
+from leastnoise.releases.published import Published
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from rich.console import Group
-
-Values = NDArray[np.int64] | NDArray[np.float64]
-
-
-class Interval(NamedTuple):
-    """Where the truth lies, bin by bin."""
-
-    low: Values
-    high: Values
-
-
-class Total(NamedTuple):
-    """A sum of bins, with its error bar."""
-
-    value: float
-    std: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Release(Frames, Views):
+class Release(Published):
     """Noisy values. `sigma` is the standard deviation that was calibrated, `std` what was drawn on the grid."""
 
     values: Values
-    mechanism: Literal["gaussian", "laplace"]
-    scale: float  # sigma, or Laplace's b
-    grid: float = 0.0  # 0: no grid (noise from elsewhere)
-    guarantee: Promise | None = None  # None: nothing is known (noise from elsewhere)
-    delta: float | None = None  # the delta that was asked for
-    sensitivity: float | None = None  # in L2, what Gaussian noise hides
-    l1_sensitivity: float | None = None  # what Laplace noise hides; None: not known (also in older files)
+    noise: Noise
+    provenance: Provenance = field(default_factory=Provenance)
     domain: Domain | None = None
     kind: str = "vector"
-    unit: str | None = None
-    limits: Mapping[str, int] = field(default_factory=Frozen)
-    query: str | None = None
     threshold: int | None = None  # unknown bins: only noisy counts at or above it were published
-    note: str = ""
-    id: str = field(default_factory=lambda: secrets.token_hex(8))
-    made: datetime = field(default_factory=lambda: datetime.now(UTC))
-    version: str = VERSION
-    seeded: bool = False
 
     def __post_init__(self) -> None:
         self.values.flags.writeable = False
-        object.__setattr__(self, "limits", Frozen(self.limits))
         if self.domain is not None and self.domain.size != self.values.size:
             raise errors.BadDomain(
                 f"The domain has {self.domain.size:,} bins and the release {self.values.size:,}. Give one key a bin."
             )
 
     @property
-    def distribution(self) -> Distribution:
-        """The law of one bin's noise, on its grid."""
-        return Gaussian(self.scale, self.grid) if self.mechanism == "gaussian" else Laplace(self.scale, self.grid)
-
-    @property
-    def sigma(self) -> float:
-        """The standard deviation that was calibrated (Laplace: scale * sqrt 2)."""
-        return self.scale if self.mechanism == "gaussian" else math.sqrt(2) * self.scale
-
-    @property
-    def std(self) -> float:
-        """The standard deviation of the published values, the grid's rounding included."""
-        return self.distribution.std
-
-    @property
     def bins(self) -> int:
         """How many values."""
         return int(self.values.size)
 
+    @property
+    def noun(self) -> str:
+        """count, sum or value."""
+        return self.kind if self.kind in ("count", "sum") else "value"
+
+    @property
+    def column(self) -> None:
+        """The question names it."""
+        return None
+
+    @property
+    def at_least(self) -> int | None:
+        """What a noisy count had to reach to be shown; None where all bins show."""
+        return self.threshold
+
     def interval(self, confidence: Number = 0.95, *, simultaneous: bool = False) -> Interval:
         """Intervals that hold the truth with this confidence, each bin by itself or all bins at once.
 
-        By the exact law on the grid. Real numbers were rounded to the grid before the noise, by half a step at
+        By the exact distribution on the grid. Real numbers were rounded to the grid before the noise, by half a step at
         most, which widens their interval by as much. Bins that nobody listed show because their noisy count reached
         a threshold; their intervals hold given that they do.
         """
@@ -123,9 +84,9 @@ class Release(Frames, Views):
         half = self.distribution.half_width(confidence, max(1, self.bins) if simultaneous else 1)
         if self.values.dtype == np.int64:
             step = np.int64(half)
-            room = np.iinfo(np.int64)
-            low: Any = np.where(self.values < room.min + step, room.min, self.values - step)
-            high: Any = np.where(self.values > room.max - step, room.max, self.values + step)
+            limits = np.iinfo(np.int64)
+            low: Any = np.where(self.values < limits.min + step, limits.min, self.values - step)
+            high: Any = np.where(self.values > limits.max - step, limits.max, self.values + step)
             return Interval(low, high)
         half = next_up(half + self.grid / 2)
         real: Any = self.values
@@ -196,83 +157,51 @@ class Release(Frames, Views):
         """
         return views.denoise(self, method, options)
 
-    def _is_seeded(self) -> bool:
-        return self.seeded
-
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""
-        what = self._what()
         each = "it" if self.bins == 1 else "each"
-        spread = f"standard deviation {self.std:.4g}{self._typically()}"
-        return f"{what} with {self.mechanism.capitalize()} noise added to {each} ({spread}).\n{self.promised()}"
+        spread = f"{self.spread_in_words(4)}{self._half_width_in_words()}"
+        noise = f"{self.mechanism.capitalize()} noise added to {each}"
+        return f"{self._counted()} with {noise} ({spread}).\n{self.promise_in_words()}"
 
-    def promised(self) -> str:
-        """Whom it protects and how well: the part of `explain` that is true of whatever is computed from it."""
-        lines = [f"The question: {self.query}." if self.query else "", self.note, self._promise()]
+    def errors_in_words(self) -> str:
+        """How far off a published number is."""
         if self.threshold is not None:
-            lines.append(
-                f"Bins were not listed in advance: only those with a noisy count of {self.threshold} or more show, "
-                "which makes them too high on average. Their intervals allow for that."
+            return (
+                "Noise was added to every bin, and only bins whose noisy count passed the threshold show, which makes "
+                "them too high on average. Their intervals allow for that."
             )
-        if self.limits:
-            kept = ", ".join(f"{name} = {value}" for name, value in self.limits.items())
-            lines.append(f"Of each {self.unit or 'unit'} at most this was used: {kept}.")
-        if self.seeded:
-            lines.append("WARNING: the noise came from a test's seed, so it hides nothing. Never publish this.")
-        return "\n".join(line for line in lines if line)
+        half, worst = self.distribution.half_width(0.95), self.distribution.half_width(0.95, max(1, self.bins))
+        every = f" All {self.bins:,} together are within {worst:,.4g}, with 95 % confidence." if self.bins != 1 else ""
+        return f"A published number is off by at most {half:,.4g}, 95 % of the time.{every}"
 
-    def _typically(self) -> str:
+    def _selection_in_words(self) -> str:
+        if self.threshold is None:
+            return ""
+        return (
+            f"Bins were not listed in advance: only those with a noisy count of {self.threshold} or more show, "
+            "which makes them too high on average. Their intervals allow for that."
+        )
+
+    def _half_width_in_words(self) -> str:
         if self.threshold is not None:
             return ""
         half = f"{self.distribution.half_width(0.95):.4g}"
-        return (
-            f"; with 95 % confidence off by at most {half}" if self.bins == 1 else f"; 95 % are off by at most {half}"
-        )
+        many = "95 % are off" if self.bins != 1 else "with 95 % confidence off"
+        return f"; {many} by at most {half}"
 
-    def _what(self) -> str:
-        name = "value" if self.kind not in ("count", "sum") else self.kind
-        return f"{self.bins:,} {name}" + ("" if self.bins == 1 else "s")
-
-    def _promise(self) -> str:
-        if self.guarantee is None:
-            return "What it promises is known to whoever added the noise, not to us."
-        return promise_in_words(self.guarantee, delta=self.delta, unit=self.unit)
+    def _counted(self) -> str:
+        return f"{self.bins:,} {self.noun}" + ("" if self.bins == 1 else "s")
 
     def __repr__(self) -> str:
-        loud = ", SEEDED: hides nothing" if self.seeded else ""
-        return f"<Release of {self._what()}, {self.mechanism} noise, std {self.std:.4g}{loud}>"
+        return f"<Release of {self._counted()}, {self.mechanism} noise, std {self.std:.4g}{self._seeded_mark}>"
 
-    def _preview(self, rows: int = 10) -> tuple[list[str], list[list[str]]]:
-        columns = {name: column[:rows] for name, column in self._columns(rows).items()}
-        body = [[_shown(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
-        return list(columns), body
+    def _columns(self) -> dict[str, Any]:
+        """Key columns and `value`."""
+        return self._first_columns(self.bins)
 
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        names, body = self._preview()
-        head = "".join(f"<th>{escape(name)}</th>" for name in names)
-        rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
-        more = f"<p>… {self.bins - len(body):,} more</p>" if self.bins > len(body) else ""
-        words = escape(self.explain()).replace("\n", "<br>")
-        return f"<p>{words}</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
-
-    def __rich__(self) -> Group:
-        from rich.console import Group
-        from rich.table import Table
-
-        names, body = self._preview()
-        table = Table()
-        for name in names:
-            table.add_column(name, justify="right")
-        for row in body:
-            table.add_row(*row)
-        more = [f"… {self.bins - len(body):,} more"] if self.bins > len(body) else []
-        return Group(table, *more, self.explain())
-
-    def _columns(self, rows: int | None = None) -> dict[str, Any]:
-        """Key columns and `value`, at most `rows` of them."""
-        count = self.bins if rows is None else min(rows, self.bins)
+    def _first_columns(self, rows: int) -> dict[str, Any]:
+        count = min(rows, self.bins)
         keys = {"bin": np.arange(count)} if self.domain is None else key_columns(self.domain, count)
         return {**keys, "value": self.values[:count]}
 
@@ -281,131 +210,36 @@ class Release(Frames, Views):
 
         An earlier file of ours at that path is replaced; anything else there is refused.
         """
-        self.refuse_seeded(allow_seeded)
-        atomic_files.write(path, self.to_arrow(), what="release", facts=self.facts())
-
-    def refuse_seeded(self, allowed: bool) -> None:
-        """Refuse to write noise that can be repeated."""
-        atomic_files.refuse_seeded_noise(self.seeded, allowed)
-
-    def facts(self) -> dict[str, Any]:
-        """Everything but the values, as JSON."""
-        facts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("values", "domain", "guarantee")}
-        facts["made"] = self.made.isoformat()
-        facts["limits"] = dict(self.limits)
-        facts["guarantee"] = guarantee_facts(self.guarantee)
-        facts["domain"] = write_domain(self.domain)
-        return facts
-
-    @classmethod
-    def _read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> Release:
-        return cls.of_facts(np.array(table["value"]), facts, table, path)
-
-    @classmethod
-    def of_facts(
-        cls, values: Values, facts: dict[str, Any], table: pa.Table | None, path: str | os.PathLike[str]
-    ) -> Release:
-        """The release that `facts()` described, with these values."""
-        facts = {"l1_sensitivity": None, **facts}  # which older files do not tell
-        atomic_files.refuse_unknown(facts, {f.name for f in fields(cls)} - {"values"}, path)
-        read = {
-            "made": datetime.fromisoformat(facts["made"]),
-            "guarantee": read_guarantee(facts["guarantee"]),
-            "domain": read_domain(facts["domain"], table),
-        }
-        return cls(values=values, **{**facts, **read})
+        atomic_files.refuse_seeded_noise(self.seeded, allow_seeded)
+        atomic_files.write(path, self.to_arrow(), what="release", facts=write_release(self))
 
 
-@renamed_arguments(noise="mechanism")
-def wrap(y: ArrayLike, *, sigma: Number, mechanism: Literal["gaussian", "laplace"] = "gaussian") -> Release:
-    """Another library's noisy vector as a Release, so that intervals and denoisers can work on it.
+def write_release(release: Release) -> dict[str, Any]:
+    """Everything but the values, as JSON holds it."""
+    return {
+        "noise": write_noise(release.noise),
+        "provenance": write_provenance(release.provenance),
+        "domain": write_domain(release.domain),
+        "kind": release.kind,
+        "threshold": release.threshold,
+    }
 
-    `sigma` is the standard deviation of its noise, whatever the law.
 
-    >>> wrap([3.2, -1.1, 8.0], sigma=2.0).interval(0.95).low.round(2)
-    array([-0.72, -5.02,  4.08])
-    """
-    sigma = validation.number("sigma", sigma)
-    validation.word("mechanism", mechanism, ("gaussian", "laplace"))
-    values = np.array(y, copy=True)
-    if values.dtype.kind not in "iuf":
-        raise errors.WrongType(f"y must be an array of numbers. Got an array of {values.dtype} instead.")
-    if values.ndim != 1:
-        raise errors.InvalidParameter(f"y must be a vector. Got {values.ndim} dimensions instead: say y.ravel().")
-    values = values.astype(np.float64)
-    if values.size == 0:
-        raise errors.InvalidParameter("y is empty, so there is nothing to wrap.")
-    if not np.isfinite(values).all():
-        raise errors.InvalidParameter(
-            "y holds NaN or infinity, which no noise of finite sigma makes. Drop those entries."
-        )
-    if sigma > LARGEST_SCALE:
-        raise errors.OutOfRange(
-            f"Noise of sigma {sigma:.3g} overflows doubles, so no interval could hold it. Divide y and sigma by 1000."
-        )
-    scale = sigma if mechanism == "gaussian" else sigma / math.sqrt(2)
-    return Release(
-        values=values, mechanism=mechanism, scale=scale, kind="vector", note="The noise was added elsewhere."
+def read_release(values: Values, table: pa.Table | None, facts: Facts) -> Release:
+    """The release that `write_release` wrote, with these values."""
+    found = Release(
+        values=values,
+        noise=read_noise(facts.facts("noise")),
+        provenance=read_provenance(facts.facts("provenance")),
+        domain=read_domain(facts.take("domain"), table),
+        kind=facts.text("kind"),
+        threshold=facts.optional_whole("threshold"),
     )
+    facts.check("id", found.id != "")
+    facts.finish()
+    return found
 
 
-Reader = Callable[[Any, dict[str, Any], str | os.PathLike[str]], Any]
-_READERS: dict[str, Reader] = {
-    "release": Release._read,
-    "estimate": Estimate._read,
-}
-_ROOMS = {
-    "sparse release": "leastnoise.releases.sparse",
-    "mean release": "leastnoise.releases.mean",
-    "quantile release": "leastnoise.releases.quantile",
-}
-
-
-def register(what: str, reader: Reader) -> None:
-    """Let `load` bring back another kind of file."""
-    _READERS[what] = reader
-
-
-def load(path: str | os.PathLike[str]) -> Any:
-    """What `save` wrote: a Release, or whatever else of ours has a `save`."""
-    table, what, facts = atomic_files.read(path)
-    if what in _ROOMS:
-        import_module(_ROOMS[what])  # it registers its reader
-    if what not in _READERS:
-        raise errors.NotOurs(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")
-    try:
-        _check_scales(facts)
-        _check_ids(facts)
-        loaded = _READERS[what](table, facts, path)
-        loaded.explain()  # facts that cannot even be told do not fit together
-        return loaded
-    except errors.NotOurs:
-        raise
-    except Exception:
-        raise errors.NotOurs(f"{os.fspath(path)!r} was edited or damaged: its facts do not fit together.") from None
-
-
-def _check_scales(facts: dict[str, Any]) -> None:
-    """Noise that nobody can have drawn: no law is searched for the quantiles of an edited scale.
-
-    Whatever was released or wrapped passes; noise far finer than its grid is all zeros, and was still released.
-    """
-    for part in (facts, facts.get("components", {})):
-        scale, grid = part.get("scale", part.get("sigma", 1.0)), part.get("grid", 0.0)
-        numbers = all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in (scale, grid))
-        if not numbers or not (
-            0 < scale <= LARGEST_SCALE and 0 <= grid <= LARGEST_SCALE and (grid == 0 or scale / grid < 2.0**53)
-        ):
-            raise ValueError
-
-
-def _check_ids(facts: dict[str, Any]) -> None:
-    """An id is what `secrets.token_hex(8)` writes, and nothing that a page or a ledger's reader could run."""
-    for part in (facts, facts.get("components", {})):
-        named = [part[name] for name in ("id", "release") if name in part]
-        if not all(re.fullmatch("[0-9a-f]{16}", name) for name in named if name is not None or "id" in part):
-            raise ValueError
-
-
-def _shown(cell: Any) -> str:
-    return f"{cell:.6g}" if isinstance(cell, (float, np.floating)) else str(cell)
+def from_table(table: pa.Table, facts: Facts) -> Release:
+    """What `Release.save` wrote."""
+    return read_release(np.array(table["value"]), table, facts)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -14,59 +11,71 @@ from numpy.typing import NDArray
 
 from leastnoise._support import atomic_files, validation
 from leastnoise._support.validation import Number
-from leastnoise._support.version import VERSION
 from leastnoise.domain import Domain, listed
-from leastnoise.privacy.distributions import Gaussian
-from leastnoise.privacy.guarantee import GaussianDP, guarantee_facts, read_guarantee
+from leastnoise.releases import labels
 from leastnoise.releases.columns import key_columns
-from leastnoise.releases.frames import Frames
-from leastnoise.releases.release import Interval, Values, register
-from leastnoise.releases.views import Views
+from leastnoise.releases.facts import Facts
+from leastnoise.releases.interval import Interval, Values
+from leastnoise.releases.noise import Noise, read_noise, write_noise
+from leastnoise.releases.provenance import Provenance, read_provenance, write_provenance
+from leastnoise.releases.published import Published
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Thresholding = Literal["soft", "hard"]
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SparseRelease(Frames, Views):
+class SparseRelease(Published):
     """The bins of a huge domain whose noisy count passed a threshold; all others were below it.
 
-    `values` are soft-thresholded (moved toward zero by `threshold`) or, with kind "hard", the noisy counts
+    `values` are soft-thresholded (moved toward zero by `threshold`) or, with thresholding "hard", the noisy counts
     themselves. They are not counts plus symmetric noise any more: the threshold has chosen them, and `interval` knows.
     """
 
     indices: NDArray[Any]
     values: Values
     domain_size: int
-    sigma: float
     threshold: float
-    at_least: int  # a bin shows when |noisy count| >= at_least = floor(threshold) + 1
-    kind: Literal["soft", "hard"]
-    guarantee: GaussianDP
-    delta: float | None
-    sensitivity: float
+    thresholding: Thresholding
+    noise: Noise
+    provenance: Provenance = field(default_factory=Provenance)
     domain: Domain | None = None  # names the indices; not kept in files, where the keys have columns of their own
-    unit: str | None = None
-    limits: Mapping[str, int] = field(default_factory=dict)
-    query: str | None = None
-    id: str = field(default_factory=lambda: secrets.token_hex(8))
-    made: datetime = field(default_factory=lambda: datetime.now(UTC))
-    version: str = VERSION
-    seeded: bool = False
 
     def __post_init__(self) -> None:
         self.values.flags.writeable = False
         self.indices.flags.writeable = False
 
     @property
-    def distribution(self) -> Gaussian:
-        """The law of the noise that every one of the domain's bins received, before the threshold."""
-        return Gaussian(self.sigma, 1.0)
+    def bins(self) -> int:
+        """How many bins show."""
+        return int(self.indices.size)
+
+    @property
+    def kind(self) -> str:
+        """Always counts; whether they are soft or hard, `thresholding` says."""
+        return "count"
+
+    @property
+    def column(self) -> None:
+        """The question names it."""
+        return None
+
+    @property
+    def covers_domain(self) -> bool:
+        """Only the bins that passed the threshold are there."""
+        return False
+
+    @property
+    def at_least(self) -> int:
+        """A bin shows when |noisy count| >= at_least = floor(threshold) + 1."""
+        return int(self.threshold // 1) + 1
 
     @property
     def noisy(self) -> NDArray[np.int64]:
         """The noisy counts of the bins that show: whole numbers, recovered from soft values exactly."""
-        if self.kind == "hard":
+        if self.thresholding == "hard":
             return np.asarray(self.values, dtype=np.int64)
         return np.rint(self.values + np.copysign(self.threshold, self.values)).astype(np.int64)
 
@@ -75,34 +84,39 @@ class SparseRelease(Frames, Views):
 
         Only an all-at-once interval stays honest after the threshold has chosen what to show.
         """
-        half = np.int64(self.distribution.half_width(validation.number("confidence", confidence), self.domain_size))
+        half = np.int64(self._half_width(confidence))
         return Interval(self.noisy - half, self.noisy + half)
 
     def hidden_at_most(self, confidence: Number = 0.95) -> int:
         """How large (in size) any count that does not show can be, at the same all-at-once confidence."""
-        half = self.distribution.half_width(validation.number("confidence", confidence), self.domain_size)
-        return self.at_least - 1 + int(half)
+        return self.at_least - 1 + int(self._half_width(confidence))
 
-    def _is_seeded(self) -> bool:
-        return self.seeded
+    def _half_width(self, confidence: Number) -> float:
+        return self.distribution.half_width(validation.number("confidence", confidence), self.domain_size)
+
+    def bin_names(self, most: int) -> tuple[str, list[str]]:
+        """What the bins are by, and what the first few that show are called."""
+        return labels.title(self.domain), labels.of(self.domain, [int(i) for i in self.indices[:most]])
 
     def explain(self) -> str:
         """What was protected, how well, and what shows."""
-        moved = f", moved toward zero by {self.threshold:.4g}" if self.kind == "soft" else ""
-        shown = (
-            f"{self.indices.size:,} of {self.domain_size:,} bins show: those whose noisy count reached {self.at_least} "
-            f"in size{moved}. Every bin received Gaussian noise of standard deviation {self.distribution.std:.4g}, "
-            "also the empty ones."
+        moved = f", moved toward zero by {self.threshold:.4g}" if self.thresholding == "soft" else ""
+        return (
+            f"{self.bins:,} of {self.domain_size:,} bins show: those whose noisy count reached {self.at_least} "
+            f"in size{moved}. Every bin received Gaussian noise of {self.spread_in_words(4)}, also the empty ones.\n"
+            f"{self.promise_in_words()}"
         )
-        lines = [shown, f"The question: {self.query}."] if self.query else [shown]
-        lines.append(self.guarantee.explain(delta=self.delta or 1e-6, unit=self.unit or "person"))
-        if self.seeded:
-            lines.append("WARNING: the noise came from a test's seed, so it hides nothing. Never publish this.")
-        return "\n".join(lines)
+
+    def errors_in_words(self) -> str:
+        """How far off the bins that show are."""
+        return (
+            "Noise was added to every bin, and only bins whose noisy count passed the threshold show, which makes them "
+            "too high on average. Their intervals allow for that."
+        )
 
     def __repr__(self) -> str:
-        loud = ", SEEDED: hides nothing" if self.seeded else ""
-        return f"<SparseRelease: {self.indices.size:,} of {self.domain_size:,} bins, sigma {self.sigma:.4g}{loud}>"
+        shown = f"{self.bins:,} of {self.domain_size:,} bins"
+        return f"<SparseRelease: {shown}, sigma {self.sigma:.4g}{self._seeded_mark}>"
 
     def _columns(self) -> dict[str, Any]:
         """`index` (as text past 64 bits), key columns and `value`."""
@@ -116,25 +130,34 @@ class SparseRelease(Frames, Views):
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file: `index` and `value`, with all the rest in its metadata."""
         atomic_files.refuse_seeded_noise(self.seeded, allow_seeded)
-        facts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("indices", "values", "domain")}
-        facts |= {
-            "limits": dict(self.limits),
-            "made": self.made.isoformat(),
-            "guarantee": guarantee_facts(self.guarantee),
-            "domain_size": str(self.domain_size),
+        facts = {
+            "noise": write_noise(self.noise),
+            "provenance": write_provenance(self.provenance),
+            "domain_size": str(self.domain_size),  # it may be past 64 bits
+            "threshold": self.threshold,
+            "thresholding": self.thresholding,
         }
         atomic_files.write(path, self.to_arrow(), what="sparse release", facts=facts)
 
-    @classmethod
-    def read(cls, table: pa.Table, facts: dict[str, Any], path: str | os.PathLike[str]) -> SparseRelease:
-        atomic_files.refuse_unknown(facts, {f.name for f in fields(cls)} - {"indices", "values", "domain"}, path)
-        facts["made"] = datetime.fromisoformat(facts["made"])
-        facts["guarantee"] = read_guarantee(facts["guarantee"])
-        facts["domain_size"] = int(facts["domain_size"])
-        index = np.array(table["index"])
-        if facts["domain_size"] > 2**64:
-            index = np.array([int(i) for i in index.tolist()], dtype=object)
-        return cls(indices=index, values=np.array(table["value"]), **facts)
 
-
-register("sparse release", SparseRelease.read)
+def from_table(table: pa.Table, facts: Facts) -> SparseRelease:
+    """What `SparseRelease.save` wrote."""
+    size = facts.text("domain_size")
+    facts.check("domain_size", size.isascii() and size.isdigit() and len(size) < 200 and int(size) >= 1)
+    index = np.array(table["index"])
+    if int(size) > 2**64:
+        index = np.array([int(i) for i in index.tolist()], dtype=object)
+    found = SparseRelease(
+        indices=index,
+        values=np.array(table["value"]),
+        domain_size=int(size),
+        threshold=facts.number("threshold"),
+        thresholding=facts.word("thresholding", ("soft", "hard")),
+        noise=read_noise(facts.facts("noise")),
+        provenance=read_provenance(facts.facts("provenance")),
+    )
+    facts.check("threshold", found.threshold > 0)
+    facts.check("mechanism", found.mechanism == "gaussian")
+    facts.check("id", found.id != "")
+    facts.finish()
+    return found

@@ -6,45 +6,44 @@ import inspect
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from leastnoise import errors
 from leastnoise._support import atomic_files, validation
 
 if TYPE_CHECKING:
+    from leastnoise.graphs import Graph
     from leastnoise.releases.estimate import Estimate
+    from leastnoise.releases.published import Published
     from leastnoise.releases.release import Release
 
 
-class Views:
-    """Anything published: it has a picture and a page."""
+def plot(published: Published, **options: Any) -> Any:
+    """Its picture, by `leastnoise.plot`."""
+    from leastnoise import plot
+    from leastnoise.releases.estimate import Estimate
 
-    __slots__ = ()
-    _picture: ClassVar[str] = "release"  # the function of `leastnoise.plot` that draws it
+    if isinstance(published, Estimate):
+        return plot.estimate(published, **options)
+    return plot.release(published, **options)
 
-    def _is_seeded(self) -> bool:
-        raise NotImplementedError
 
-    def plot(self, **options: Any) -> Any:
-        """The values with their intervals as a picture: `leastnoise.plot.release` (of an estimate: `plot.estimate`).
+def report(
+    path: str | os.PathLike[str],
+    published: Published,
+    *,
+    estimate: Estimate | Literal["auto"] | None,
+    graph: Graph | None,
+    title: str | None,
+    allow_seeded: bool,
+) -> Path:
+    """Its page, by `leastnoise.report`."""
+    from leastnoise import report
+    from leastnoise.releases.estimate import Estimate
 
-        `estimate`, `graph` and `ax` are passed on. It needs matplotlib.
-        """
-        from leastnoise import plot
-
-        return getattr(plot, self._picture)(self, **options)
-
-    def report(self, path: str | os.PathLike[str], *, allow_seeded: bool = False, **options: Any) -> Path:
-        """One HTML page for people, with nothing to fetch: what was released, the promise, a map or a chart, a table.
-
-        `estimate` is "auto" to denoise first, an Estimate of your own, or None; `graph` makes it a map. `allow_seeded`
-        lets a test write what a seed made.
-        """
-        from leastnoise import report
-
-        seeded = self._is_seeded() or getattr(options.get("estimate"), "seeded", False)
-        atomic_files.refuse_seeded_noise(seeded, allow_seeded)
-        return report.write(path, self, **options)
+    seeded = published.seeded or (isinstance(estimate, Estimate) and estimate.seeded)
+    atomic_files.refuse_seeded_noise(seeded, allow_seeded)
+    return report.write(path, published, estimate=estimate, graph=graph, title=title)
 
 
 def denoise(release: Release, method: str, options: dict[str, Any]) -> Estimate:
@@ -65,22 +64,14 @@ def denoise(release: Release, method: str, options: dict[str, Any]) -> Estimate:
     if needed:
         example = ", ".join(f"{name}=..." for name in needed)
         raise errors.MissingParameter(
-            f'{method} needs to be told {" and ".join(needed)}: release.denoise("{method}", {example}) in Python. '
-            "What needs nothing is auto, empirical_bayes, james_stein, soft_threshold, hard_threshold or isotonic."
+            f'{method} needs {" and ".join(needed)}: release.denoise("{method}", {example}) in Python. '
+            "What needs nothing is auto, empirical_bayes, james_stein, soft_threshold, hard_threshold or isotonic.",
+            parameter=needed[0],
         )
     if release.kind == "count":
         options = {**NOT_NEGATIVE.get(method, {}), **options}
     made = denoise.METHODS[method](release.values, release.std, mechanism=release.mechanism, **options)
-    return replace(
-        made,
-        domain=release.domain,
-        seeded=release.seeded,
-        guarantee=release.guarantee,
-        delta=release.delta,
-        unit=release.unit,
-        limits=release.limits,
-        release=release.id,
-    )
+    return replace(made, domain=release.domain, noise=release.noise, provenance=release.provenance)
 
 
 # What is known of counts, unless the caller says otherwise.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,38 +15,18 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support.validation import Floats
 from leastnoise.releases import labels
-from leastnoise.report.contents import DOTS, FINEST, MOST, SIDE, STEPS, Contents
+from leastnoise.releases.release import Release
+from leastnoise.report.contents import (
+    MAX_BINS_SHOWN,
+    MAX_DECIMALS,
+    MAX_IMAGE_SIDE,
+    MAX_LINE_STEPS,
+    MAX_MAP_NODES,
+    Contents,
+)
+from leastnoise.report.picture import Picture, Rows, altair, round_step, specification
 
 KILOMETRES_A_DEGREE = 111.32
-Rows = dict[str, list[Any]]
-
-
-def _altair() -> Any:
-    try:
-        import altair
-    except ImportError:
-        raise errors.MissingPackage.named("altair", "A report", extra="plot") from None
-    return altair
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A Vega-Lite chart, the columns behind it, what it shows in a sentence, and a note where it shows less than all.
-
-    `ratio` is height over width; 0 leaves the height to the chart. `extra` holds streets and a scale bar for a map.
-    """
-
-    spec: dict[str, Any]
-    columns: Rows
-    alt: str
-    note: str = ""
-    ratio: float = 0.0
-    extra: dict[str, Any] = field(default_factory=dict)
-
-
-def _spec(chart: Any) -> dict[str, Any]:
-    spec: dict[str, Any] = chart.properties(width="container").to_dict()
-    return {name: part for name, part in spec.items() if name not in ("$schema", "config")}
 
 
 def main(contents: Contents) -> Picture | None:
@@ -60,7 +39,9 @@ def _columns(contents: Contents, places: Any) -> Rows:
     """The numbers of some bins, and what they are called."""
     keys = [column.values for column in contents.keys]
     names = [", ".join(_name(column[int(i)]) for column in keys) for i in places]
-    numbers = {c.name: np.asarray(c.values, dtype=float)[places].tolist() for c in contents.numbers if c.half is None}
+    numbers = {
+        c.name: np.asarray(c.values, dtype=float)[places].tolist() for c in contents.numbers if c.half_width is None
+    }
     return {"label": names, **numbers}
 
 
@@ -69,32 +50,32 @@ def _name(key: Any) -> str:
     return f"{key:.15g}" if isinstance(key, (float, np.floating)) else labels.text(key)
 
 
-def _apart(keys: list[Any]) -> list[str]:
+def _distinct_names(keys: list[Any]) -> list[str]:
     """Keys in words, and not two in the same: Vega would draw the bin of nulls and the key "none" as one."""
     named: dict[Any, str] = {}
     taken: set[str] = set()
     for key in keys:
         if key not in named:
-            words = itertools.chain([_name(key)], (f"{_name(key)} ({n})" for n in itertools.count(2)))
-            named[key] = next(word for word in words if word not in taken)
+            names = itertools.chain([_name(key)], (f"{_name(key)} ({n})" for n in itertools.count(2)))
+            named[key] = next(name for name in names if name not in taken)
             taken.add(named[key])
     return [named[key] for key in keys]
 
 
-def _shown(alt: Any, chart: Any) -> Any:
+def _switched(chart: Any) -> Any:
     """The chart with `shown` as its one value, which the page's switch sets to "value" or "estimate"."""
     return chart.transform_calculate(shown="datum[column]")
 
 
-OBEYED = ("title", "image", "__proto__")  # names that a tooltip does not show as a line
+NOT_LINES = ("title", "image", "__proto__")  # names that a tooltip does not show as a line
 
 
 def _tooltip(alt: Any, contents: Contents) -> list[Any]:
     titles = {"value": "published", "low": "95 % low", "high": "95 % high", "estimate": "denoised"}
     by = contents.keys[0].title if len(contents.keys) == 1 else "bin"
-    by = f"{by} (bin)" if by in (*OBEYED, *titles.values()) else by
+    by = f"{by} (bin)" if by in (*NOT_LINES, *titles.values()) else by
     have = [c.name for c in contents.numbers if c.name in titles]
-    form = f",.{contents.decimals}~f" if contents.decimals < FINEST else ",.6~g"
+    form = f",.{contents.decimals}~f" if contents.decimals < MAX_DECIMALS else ",.6~g"
     fields = [alt.Tooltip(f"{name}:Q", title=titles[name], format=form) for name in have]
     return [alt.Tooltip("label:N", title=by), *fields]
 
@@ -105,14 +86,14 @@ def _first(contents: Contents) -> str:
 
 
 def _bars(contents: Contents) -> Picture:
-    alt = _altair()
+    alt = altair()
     data = alt.NamedData("bins")
     column = alt.param(name="column", value=_first(contents))
     tips = _tooltip(alt, contents)
     by = contents.keys[0].title if len(contents.keys) == 1 else "bin"
     axis = alt.Axis(labelExpr="labels[datum.value]")  # two bins may be called the same
     y = alt.Y("place:O", sort=None, title=by, axis=axis)
-    base = _shown(alt, alt.Chart(data)).encode(y=y)
+    base = _switched(alt.Chart(data)).encode(y=y)
     wide = alt.condition("column == 'value'", alt.value(1), alt.value(0))
     if contents.shape == "dots":
         mark = base.mark_point(style="published", filled=True, size=70)
@@ -128,18 +109,18 @@ def _bars(contents: Contents) -> Picture:
         rule = base.mark_rule(style="interval", strokeWidth=1.5)
         layers.append(rule.encode(x=alt.X("low:Q"), x2="high:Q", opacity=wide, tooltip=tips))
     chart = alt.layer(*layers).add_params(column, names).properties(height=26 * contents.size)
-    return Picture(_spec(chart), columns, _alt(contents, "A bar for each bin"))
+    return Picture(specification(chart), columns, _alt(contents, "A bar for each bin"))
 
 
 def _line(contents: Contents) -> Picture:
-    alt = _altair()
+    alt = altair()
     columns, note = _steps(contents)
     places = None if note else _numbers(contents)
     columns["place"] = list(range(len(columns["label"]))) if places is None else places
     by = " and ".join(c.title for c in contents.keys)
     title, axis = (f"{by}, in order", alt.Axis(labels=False, ticks=False)) if places is None else (by, alt.Axis())
     x = alt.X("place:Q", title=title, axis=axis, scale=alt.Scale(zero=False, nice=False))
-    base = _shown(alt, alt.Chart(alt.NamedData("bins"))).encode(x=x)
+    base = _switched(alt.Chart(alt.NamedData("bins"))).encode(x=x)
     wide = alt.condition("column == 'value'", alt.value(0.3), alt.value(0))
     y = alt.Y("shown:Q", title="value", scale=alt.Scale(domain=_reach(columns, zero=True), nice=False))
     layers = []
@@ -153,7 +134,7 @@ def _line(contents: Contents) -> Picture:
     )
     layers.append(dot.add_params(near))
     chart = alt.layer(*layers).add_params(alt.param(name="column", value=_first(contents)))
-    return Picture(_spec(chart), columns, _alt(contents, "A line through all bins"), note=note, ratio=0.45)
+    return Picture(specification(chart), columns, _alt(contents, "A line through all bins"), note=note, ratio=0.45)
 
 
 def _reach(columns: Rows, *, zero: bool) -> list[float]:
@@ -175,9 +156,9 @@ def _numbers(contents: Contents) -> list[float] | None:
 
 def _steps(contents: Contents) -> tuple[Rows, str]:
     """Every bin, or means of neighbouring bins with the interval of a mean where there are too many."""
-    if contents.size <= MOST:
+    if contents.size <= MAX_BINS_SHOWN:
         return _columns(contents, np.arange(contents.size)), ""
-    group = math.ceil(contents.size / STEPS)
+    group = math.ceil(contents.size / MAX_LINE_STEPS)
     starts = np.arange(0, contents.size, group)
     lengths = np.diff(np.append(starts, contents.size))
     columns: Rows = _columns(contents, starts)
@@ -188,8 +169,8 @@ def _steps(contents: Contents) -> tuple[Rows, str]:
             columns[column.name] = (total / lengths).tolist()
     columns.pop("low", None)
     columns.pop("high", None)
-    release = contents.release
-    if release is not None and getattr(release, "threshold", None) is None and hasattr(release, "distribution"):
+    release = contents.of
+    if isinstance(release, Release) and release.threshold is None:
         rounding = 0.0 if release.values.dtype == np.int64 else release.grid / 2
         halves = {int(n): release.distribution.sum_half_width(int(n), 0.95) / int(n) for n in set(lengths.tolist())}
         half = np.array([halves[int(n)] + rounding for n in lengths])
@@ -199,13 +180,13 @@ def _steps(contents: Contents) -> tuple[Rows, str]:
 
 
 def _image(contents: Contents) -> Picture:
-    alt = _altair()
+    alt = altair()
     plane = labels.plane(contents.domain)
     if plane is None:
         raise errors.BadDomain("Only a lattice or a domain of two columns has an image.")
     columns, rows, across, note = _cells(contents, plane)
     scale = _colours(alt, contents, columns)
-    base = _shown(alt, alt.Chart(alt.NamedData("bins")))
+    base = _switched(alt.Chart(alt.NamedData("bins")))
     over, up = (list(dict.fromkeys(columns[name])) for name in ("across", "along"))  # names keep the keys' own order
     x = alt.X("across:O", title=plane.across, sort=over, axis=_ticks(alt, over, across, **_turned(plane)))
     y = alt.Y("along:O", title=plane.along, sort=up if plane.downward else up[::-1], axis=_ticks(alt, up, rows))
@@ -213,7 +194,7 @@ def _image(contents: Contents) -> Picture:
     chart = base.mark_rect(cornerRadius=0).encode(x=x, y=y, color=colour, tooltip=_tooltip(alt, contents))
     chart = chart.add_params(alt.param(name="column", value=_first(contents)))
     ratio = min(1.1, max(0.3, rows / across))
-    return Picture(_spec(chart), columns, _alt(contents, "An image of the lattice"), note=note, ratio=ratio)
+    return Picture(specification(chart), columns, _alt(contents, "An image of the lattice"), note=note, ratio=ratio)
 
 
 def _ticks(alt: Any, keys: list[Any], count: int, **options: Any) -> Any:
@@ -231,7 +212,7 @@ def _turned(plane: labels.Plane) -> dict[str, Any]:
 
 def _cells(contents: Contents, plane: labels.Plane) -> tuple[Rows, int, int, str]:
     """The cells, or means of square blocks of them."""
-    block = 1 if contents.size <= MOST else math.ceil(max(plane.rows, plane.columns) / SIDE)
+    block = 1 if contents.size <= MAX_BINS_SHOWN else math.ceil(max(plane.rows, plane.columns) / MAX_IMAGE_SIDE)
     rows, across = math.ceil(plane.rows / block), math.ceil(plane.columns / block)
     row, column = np.divmod(np.arange(rows * across), across)
     corner = row * block * plane.columns + column * block
@@ -244,8 +225,8 @@ def _cells(contents: Contents, plane: labels.Plane) -> tuple[Rows, int, int, str
     else:
         domain = contents.domain
         first, second = domain.axes if domain is not None else ((), ())
-        columns["across"] = _apart([second.key(int(i)) for i in ends[0]])  # type: ignore[union-attr]
-        columns["along"] = _apart([first.key(int(i)) for i in ends[1]])  # type: ignore[union-attr]
+        columns["across"] = _distinct_names([second.key(int(i)) for i in ends[0]])  # type: ignore[union-attr]
+        columns["along"] = _distinct_names([first.key(int(i)) for i in ends[1]])  # type: ignore[union-attr]
     if block == 1:
         return columns, rows, across, ""
     for name in ("value", "estimate"):
@@ -267,12 +248,12 @@ def _block_means(values: Floats, plane: labels.Plane, block: int) -> list[float]
 
 
 def _map(contents: Contents) -> Picture:
-    alt = _altair()
+    alt = altair()
     graph = contents.graph
     if graph is None or graph.coordinates is None:
         raise errors.MissingParameter("A map needs a graph with coordinates.")
     places, degrees = _kilometres(graph.coordinates)
-    every = math.ceil(contents.size / DOTS)
+    every = math.ceil(contents.size / MAX_MAP_NODES)
     shown = np.arange(0, contents.size, every)
     columns = _columns(contents, shown)
     columns["x"], columns["y"] = ([round(v, 4) for v in places[shown, axis].tolist()] for axis in (0, 1))
@@ -280,7 +261,7 @@ def _map(contents: Contents) -> Picture:
     streets = alt.Chart(alt.NamedData("streets")).mark_geoshape(style="street", filled=False)
     legend = alt.Legend(format=",.3~r", orient="bottom", columns=8)
     area = alt.Scale(type="sqrt", domain=scale.domain, range=_sizes(len(shown)), clamp=True)
-    dots = _shown(alt, alt.Chart(alt.NamedData("bins"))).mark_circle(opacity=1)
+    dots = _switched(alt.Chart(alt.NamedData("bins"))).mark_circle(opacity=1)
     dots = dots.encode(
         longitude="x:Q",
         latitude="y:Q",
@@ -302,7 +283,12 @@ def _map(contents: Contents) -> Picture:
     note = "" if every == 1 else f"The map shows one node of {every:,}, evenly spaced, without streets."
     ratio = float(np.clip(high / wide, 0.4, 1.6))
     return Picture(
-        _spec(chart), columns, _alt(contents, "A map with a dot for each bin"), note=note, ratio=ratio, extra=extra
+        specification(chart),
+        columns,
+        _alt(contents, "A map with a dot for each bin"),
+        note=note,
+        ratio=ratio,
+        extra=extra,
     )
 
 
@@ -320,16 +306,10 @@ def _scale_bar(places: Floats) -> dict[str, Any]:
     """A round length, about a fifth of the map, at its lower right."""
     low, high = places.min(axis=0), places.max(axis=0)
     wanted = max(float(high[0] - low[0]) / 3, 1e-6)
-    length = _step(wanted)
+    length = round_step(wanted)
     right, bottom = float(high[0]), float(low[1])
     name = f"{length:g} km" if length >= 1 else f"{1000 * length:g} m"
     return {"from": [right - length, bottom], "to": [right, bottom], "label": name}
-
-
-def _step(most: float) -> float:
-    """The largest of 1, 2 and 5 times a power of ten that is at most this."""
-    power = 10.0 ** math.floor(math.log10(most))
-    return max(step * power for step in (1, 2, 5) if step * power <= most * (1 + 1e-9))
 
 
 def _sizes(count: int) -> list[float]:
@@ -355,48 +335,3 @@ def _alt(contents: Contents, what: str) -> str:
     by = " and ".join(column.title for column in contents.keys)
     low, high = (f"{round(float(end), contents.decimals):,.15g}" for end in (values.min(), values.max()))
     return f"{what} by {by}: {contents.size:,} values from {low} to {high}. The table below has the numbers."
-
-
-def tradeoff(guarantee: Any) -> Picture:
-    """How many people an attack finds against its false alarms: the promise, and mere guessing."""
-    alt = _altair()
-    rates = np.concatenate([np.linspace(0, 0.04, 21), np.linspace(0.04, 1, 49)[1:]])
-    found = 1 - guarantee.tradeoff(rates)
-    columns: Rows = {"alarms": (100 * rates).tolist(), "found": (100 * found).tolist()}
-    data = alt.NamedData("bins")
-    x = alt.X("alarms:Q", title="false alarms of an attack, %", scale=alt.Scale(domain=[0, 100], nice=False))
-    y = alt.Y("found:Q", title="people it finds, %", scale=alt.Scale(domain=[0, 100], nice=False))
-    tips = [alt.Tooltip("alarms:Q", format=".3~g", title="false alarms, %"),
-            alt.Tooltip("found:Q", format=".4~g", title="found at most, %")]  # fmt: skip
-    line = alt.Chart(data).mark_line(style="promise").encode(x=x, y=y, tooltip=tips)
-    guess = alt.Chart(data).mark_line(style="guess").encode(x=x, y=alt.Y("alarms:Q"))
-    at = float(1 - guarantee.tradeoff(0.05))
-    words = f"The most that any attack can find, against its false alarms: {100 * at:.3g} % at 5 % false alarms."
-    return Picture(_spec(alt.layer(guess, line)), columns, words, ratio=0.8)
-
-
-def noise(distribution: Any, what: str) -> Picture:
-    """How likely each size of the noise is."""
-    alt = _altair()
-    reach = 4 * distribution.std or 1.0  # noise far finer than its grid is none
-    sizes = np.linspace(-reach, reach, 121)
-    if type(distribution).__name__ == "Laplace":
-        height = np.exp(-np.abs(sizes) * math.sqrt(2) / distribution.std)
-    else:
-        height = np.exp(-((sizes / distribution.std) ** 2) / 2)
-    half = distribution.half_width(0.95)
-    inside = np.abs(sizes) <= half
-    columns: Rows = {
-        "size": sizes.tolist(),
-        "height": height.tolist(),
-        "inside": np.where(inside, height, 0.0).tolist(),
-    }
-    step = _step(reach)
-    ticks = alt.Axis(values=[-step, 0, step], format=",.3~r", labelOverlap=False)
-    x = alt.X("size:Q", title=f"noise added to {what}", axis=ticks, scale=alt.Scale(domain=[-reach, reach], nice=False))
-    quiet = alt.Axis(labels=False, ticks=False, grid=False, domain=False)
-    base = alt.Chart(alt.NamedData("bins")).encode(x=x)
-    area = base.mark_area(style="band").encode(y=alt.Y("inside:Q", title=None, axis=quiet))
-    line = base.mark_line(style="promise").encode(y=alt.Y("height:Q", title=None, axis=quiet))
-    words = f"The law of the noise: 95 % of it lies within {half:.4g} of zero, the shaded part."
-    return Picture(_spec(alt.layer(area, line)), columns, words, ratio=0.8)

@@ -21,13 +21,14 @@ from leastnoise import errors
 from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
 from leastnoise._support.version import VERSION
-from leastnoise.report import charts, words
-from leastnoise.report.charts import Picture
-from leastnoise.report.contents import MOST, Contents, decimals, gather, plain, thinned
+from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.published import Published
+from leastnoise.report import charts, promise_charts, sentences
+from leastnoise.report.contents import MAX_BINS_SHOWN, Contents, decimals, gather, plain, thinned
+from leastnoise.report.picture import Picture
 
 if TYPE_CHECKING:
     from leastnoise.graphs import Graph
-    from leastnoise.releases.estimate import Estimate
 
 
 PUBLISHED = "as published"  # its error is known, the others are estimates
@@ -35,7 +36,7 @@ PUBLISHED = "as published"  # its error is known, the others are estimates
 
 def write(
     path: str | os.PathLike[str],
-    of: Any,
+    of: Published,
     *,
     graph: Graph | None = None,
     estimate: Estimate | Literal["auto"] | None = "auto",
@@ -50,7 +51,7 @@ def write(
 
 
 def page(
-    of: Any,
+    of: Published,
     *,
     graph: Graph | None = None,
     estimate: Estimate | Literal["auto"] | None = "auto",
@@ -59,8 +60,8 @@ def page(
 ) -> str:
     """The page as text."""
     contents = gather(of, estimate=estimate, graph=graph)
-    name_of_page = title or words.title(contents)
-    headline = words.headline(contents)
+    name_of_page = title or sentences.title(contents)
+    headline = sentences.headline(contents)
     pictures = _pictures(contents)
     script, vega = _piece("page.js"), _vega()
     number, label = (escape(text) for text in headline)
@@ -69,24 +70,24 @@ def page(
         css=_piece("page.css"),
         title=escape(name_of_page),
         warning=_warning(contents),
-        lead=escape(words.lead(contents)),
+        lead=escape(sentences.lead(contents)),
         number=number,
         label=label,
-        made=_made(contents),
-        promise=escape(words.promise(contents)),
-        facts="".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in words.facts(contents)),
+        made=_origin(contents),
+        promise=escape(sentences.promise(contents)),
+        facts="".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in sentences.facts(contents)),
         tradeoff=_figure("tradeoff", pictures, "What any attack can find at most, against guessing (dashed)."),
         explained=_explained(contents),
-        noise=escape(words.noise(contents)),
+        noise=escape(sentences.noise(contents)),
         switch=_switch(contents, pictures),
         chart=_figure("chart", pictures, _chart_caption(contents)),
-        denoising=escape(words.denoising(contents)),
+        denoising=escape(sentences.denoising(contents)),
         estimators=_estimators(contents),
-        distribution=_figure("law", pictures, "How likely each size of the noise is; 95 % is shaded."),
+        distribution=_figure("distribution", pictures, "How likely each size of the noise is; 95 % is shaded."),
         note=_note(contents),
         caption=escape(_table_caption(contents)),
-        cite=escape(words.cite(contents, name_of_page)),
-        paper=escape(words.PAPER),
+        cite=escape(sentences.cite(contents, name_of_page)),
+        paper=escape(sentences.PAPER),
         check=_check(contents),
         version=escape(VERSION),
         data=_json({"name": name, "first": _first(pictures),
@@ -99,11 +100,10 @@ def page(
 
 def _pictures(contents: Contents) -> dict[str, Picture]:
     made = {"chart": charts.main(contents)}
-    release = contents.release
-    if release is not None:
-        made["law"] = charts.noise(release.distribution, words.noised(contents))
-    guarantee = contents.promised.guarantee
-    made["tradeoff"] = None if guarantee is None else charts.tradeoff(guarantee)
+    of = contents.of
+    if not isinstance(of, Estimate):
+        made["distribution"] = promise_charts.noise(of.distribution, of.noise_added_to)
+    made["tradeoff"] = None if of.guarantee is None else promise_charts.tradeoff(of.guarantee)
     return {name: picture for name, picture in made.items() if picture is not None}
 
 
@@ -129,7 +129,7 @@ def _table(contents: Contents) -> list[dict[str, Any]]:
         values = [plain(value) for value in column.values]
         key = column in contents.keys
         text = any(isinstance(value, str) for value in values)
-        digits = contents.decimals if column.half is None else decimals(column.half)
+        digits = contents.decimals if column.half_width is None else decimals(column.half_width)
         made.append({"title": column.title, "key": key, "text": text, "decimals": digits, "values": values})
     return made
 
@@ -138,11 +138,11 @@ def _figure(name: str, pictures: dict[str, Picture], caption: str) -> str:
     if name not in pictures:
         return ""
     picture = pictures[name]
-    told = " ".join(part for part in (caption, picture.note) if part)
+    text = " ".join(part for part in (caption, picture.note) if part)
     alt = escape(picture.alt, quote=True)
     return (
         f'<figure><div class="chart" id="{name}" role="img" aria-label="{alt}"></div>'
-        f"<figcaption>{escape(told)}</figcaption></figure>"
+        f"<figcaption>{escape(text)}</figcaption></figure>"
     )
 
 
@@ -165,7 +165,7 @@ def _estimators(contents: Contents) -> str:
     weights = dict(estimate.parameters.get("weights") or {})
     found = dict(estimate.parameters.get("errors") or {})
     rows = [(name, float(error), weights.get(name)) for name, error in found.items() if name != "raw"]
-    rows = [*rows, (PUBLISHED, estimate.sigma, weights.get("raw"))]
+    rows = [*rows, (PUBLISHED, estimate.std, weights.get("raw"))]
     rows.sort(key=lambda row: row[1])
     mixture = "the mixture" if weights else estimate.method
     every = [(mixture, estimate.rmse, None), *rows]
@@ -185,7 +185,7 @@ def _estimators(contents: Contents) -> str:
 
 
 def _estimator(name: str, error: float, share: float | None, part: float, chosen: bool) -> str:
-    meaning = words.ESTIMATORS.get(name)
+    meaning = sentences.ESTIMATORS.get(name)
     gloss = "" if meaning is None else f"<small>{escape(meaning)}</small>"
     weight = "" if share is None else f"<td>{100 * share:.3g} %</td>" if share else "<td></td>"
     return (
@@ -196,25 +196,24 @@ def _estimator(name: str, error: float, share: float | None, part: float, chosen
 
 
 def _warning(contents: Contents) -> str:
-    if not any(getattr(made, "seeded", False) for made in (contents.release, contents.estimate)):
+    if not (contents.of.seeded or (contents.estimate is not None and contents.estimate.seeded)):
         return ""
-    told = "The noise came from a test's seed, so it hides nothing. Never publish this."
-    return f'<p class="warning" role="alert">{escape(told)}</p>'
+    warning = "The noise came from a test's seed, so it hides nothing. Never publish this."
+    return f'<p class="warning" role="alert">{escape(warning)}</p>'
 
 
 def _check(contents: Contents) -> str:
-    steps = words.check(contents)
+    steps = sentences.check(contents)
     return "".join(f"<p>{escape(why)}</p><pre tabindex=0><code>{escape(code)}</code></pre>" for why, code in steps)
 
 
-def _made(contents: Contents) -> str:
-    release = contents.release
-    if release is None:
-        source = contents.promised.release
-        return "" if source is None else f"Made from release {escape(source)}."
-    query = f"{escape(release.query)}. " if release.query else ""
-    day = f"{release.made:%Y-%m-%d}"
-    return f'{query}Made <time datetime="{day}">{day}</time>, release {escape(release.id)}.'
+def _origin(contents: Contents) -> str:
+    of = contents.of
+    if isinstance(of, Estimate):
+        return f"Made from release {escape(of.id)}." if of.id else ""
+    query = f"{escape(of.query)}. " if of.query else ""
+    day = f"{of.created_at:%Y-%m-%d}"
+    return f'{query}Made <time datetime="{day}">{day}</time>, release {escape(of.id)}.'
 
 
 def _explained(contents: Contents) -> str:
@@ -231,7 +230,7 @@ def _chart_caption(contents: Contents) -> str:
 
 
 def _note(contents: Contents) -> str:
-    if contents.size <= MOST:
+    if contents.size <= MAX_BINS_SHOWN:
         return ""
     kept = len(thinned(contents).bins)
     return f"<p>Of {contents.size:,} bins this table has {kept:,}, evenly spaced. The file of the release has all.</p>"

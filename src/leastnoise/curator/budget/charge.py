@@ -32,6 +32,7 @@ from leastnoise.privacy import calibration, noise_choice, partition_selection
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import NoiseChoice
+from leastnoise.privacy.noise_reason import NoiseReason, ReasonCode
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits
 
@@ -146,7 +147,7 @@ def decide(
     if share is None:
         made = asked(mechanism="laplace" if laplace else "gaussian")
         if automatic:
-            made = replace(made, note=f"{made.mechanism.capitalize()} noise: {_why(terms, made, request.sigma)}.")
+            made = replace(made, reason=NoiseReason(_why(terms, made, request.sigma)))
         cost = _cost(terms, made).at_least(privacy_filter.LEAST_SHARE, terms.caps)
         return Charge(made, made.guarantee, cost, budget)
     part = privacy_filter.share_of(share)
@@ -157,7 +158,7 @@ def decide(
         cost = terms.gaussian_share(part)
         made = choose(mu_squared=terms.mu_squared_for(cost), mechanism="gaussian")
         made = replace(made, delta=terms.gaussian_promise[1])
-    made = replace(made, note=f"{made.mechanism.capitalize()} noise: a share of a budget.")
+    made = replace(made, reason=NoiseReason("budget share"))
     return Charge(made, made.guarantee, cost, budget)
 
 
@@ -225,13 +226,13 @@ def _widest(limits: Limits, neighbours: Neighbours) -> float:
     return sqrt_up(Fraction(square))
 
 
-def _why(terms: Terms, made: NoiseChoice, sigma: Number | None) -> str:
+def _why(terms: Terms, made: NoiseChoice, sigma: Number | None) -> ReasonCode:
     """The reason for what "auto" took with a budget."""
     if made.mechanism == "laplace":
-        return "this budget is for no other" if terms.laplace_only else "delta = 0 has no Gaussian"
+        return "budget of Laplace noise" if terms.laplace_only else "delta is zero"
     if sigma is not None:
-        return "its sigma was given"
-    return "a budget with a delta counts in it, and it adds up exactly"
+        return "sigma given"
+    return "budget with a delta"
 
 
 def _described(noise: NoiseChoice | Threshold) -> str:

@@ -1,0 +1,54 @@
+"""Why a release has the noise it has: a fact, and its sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+ReasonCode = Literal[
+    "requested",
+    "sigma given",
+    "delta is zero",
+    "epsilon is zero",
+    "no L1 sensitivity",
+    "smaller",
+    "budget share",
+    "budget of Laplace noise",
+    "budget with a delta",
+    "added elsewhere",
+]
+_SENTENCES: dict[ReasonCode, str] = {
+    "requested": "{} noise: asked for.",
+    "sigma given": "{} noise: its sigma was given.",
+    "delta is zero": "{} noise: delta = 0 has no Gaussian.",
+    "epsilon is zero": "{} noise: at epsilon = 0 there is no Laplace noise.",
+    "no L1 sensitivity": "{} noise: without an L1 sensitivity Laplace noise cannot compete.",
+    "smaller": "{} noise: less than {} noise.",
+    "budget share": "{} noise: a share of a budget.",
+    "budget of Laplace noise": "{} noise: this budget is for no other.",
+    "budget with a delta": "{} noise: a budget with a delta counts in it, and it adds up exactly.",
+    "added elsewhere": "The noise was added elsewhere.",
+}
+REASON_CODES = tuple(_SENTENCES)
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseReason:
+    """Why this noise was chosen; `other_std` is the standard deviation of the noise that lost, where two were compared.
+
+    >>> NoiseReason("smaller", 7.5).in_words("laplace", 5.25)
+    'Laplace noise: its standard deviation 5.25 is less than the 7.5 of Gaussian noise for the same promise.'
+    """
+
+    code: ReasonCode
+    other_std: float | None = None
+
+    def in_words(self, mechanism: str, std: float) -> str:
+        """The sentence about noise of this mechanism and standard deviation."""
+        name, other = mechanism.capitalize(), "Gaussian" if mechanism == "laplace" else "Laplace"
+        if self.other_std is None:
+            return _SENTENCES[self.code].format(name, other)
+        return (
+            f"{name} noise: its standard deviation {std:.4g} is less than the {self.other_std:.4g} of {other} noise "
+            "for the same promise."
+        )

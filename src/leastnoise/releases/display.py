@@ -1,0 +1,51 @@
+"""The first rows and the explanation, for notebooks and terminals."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from leastnoise.releases.published import Published
+
+ROWS_SHOWN = 10
+
+
+def as_html(published: Published) -> str:
+    """What a notebook shows."""
+    names, body = _first_rows(published)
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
+    more = f"<p>… {published.bins - len(body):,} more</p>" if published.bins > len(body) else ""
+    text = escape(published.explain()).replace("\n", "<br>")
+    return f"<p>{text}</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+def as_rich(published: Published) -> Group:
+    """What a terminal shows."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    names, body = _first_rows(published)
+    table = Table()
+    for name in names:
+        table.add_column(Text(name), justify="right")
+    for row in body:
+        table.add_row(*map(Text, row))
+    more = [f"… {published.bins - len(body):,} more"] if published.bins > len(body) else []
+    return Group(table, *more, Text(published.explain()))
+
+
+def _first_rows(published: Published) -> tuple[list[str], list[list[str]]]:
+    columns = published._first_columns(ROWS_SHOWN)
+    body = [[_cell(value) for value in row] for row in zip(*columns.values(), strict=True)]
+    return list(columns), body
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)

@@ -1,0 +1,37 @@
+"""`load`: what the `save` of a release or an estimate wrote."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from leastnoise import errors
+from leastnoise._support import atomic_files
+from leastnoise.releases import estimate, mean, quantile, release, sparse
+from leastnoise.releases.facts import Facts
+from leastnoise.releases.published import Published
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_READERS: dict[str, Callable[[pa.Table, Facts], Published]] = {
+    "release": release.from_table,
+    "sparse release": sparse.from_table,
+    "mean release": mean.from_table,
+    "quantile release": quantile.from_table,
+    "estimate": estimate.from_table,
+}
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """What `save` wrote: a Release, a SparseRelease, a MeanRelease, a QuantileRelease or an Estimate."""
+    table, what, facts = atomic_files.read(path)
+    if what not in _READERS:
+        raise errors.NotOurs(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")
+    try:
+        return _READERS[what](table, Facts(facts, path))
+    except errors.NotOurs:
+        raise
+    except Exception:  # columns and bins that do not belong together: the file is a stranger's, whatever they raise
+        raise errors.NotOurs(f"{os.fspath(path)!r} was edited or damaged: its facts do not fit together.") from None

@@ -1,0 +1,122 @@
+"""Provenance: what a release promises, to whom, and where it comes from. All of it is public."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from leastnoise._support.immutable import Frozen
+from leastnoise._support.version import VERSION
+from leastnoise.privacy.guarantee import Promise, guarantee_facts, promise_in_words, read_guarantee
+from leastnoise.privacy.noise_reason import REASON_CODES, NoiseReason
+from leastnoise.releases.facts import Facts
+
+SEEDED_WARNING = "WARNING: the noise came from a test's seed, so it hides nothing. Never publish this."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Where a release comes from."""
+
+    guarantee: Promise | None = None  # None: nothing is known (noise from elsewhere)
+    delta: float | None = None  # the delta that was asked for
+    sensitivity: float | None = None  # in L2, what Gaussian noise hides
+    l1_sensitivity: float | None = None  # what Laplace noise hides; None: not known
+    unit: str | None = None  # who is protected
+    limits: Mapping[str, int] = field(default_factory=Frozen)  # how much of one unit was used
+    query: str | None = None  # the question
+    table: str | None = None  # the name of what was read, where it is known
+    reason: NoiseReason | None = None  # why this noise was chosen
+    id: str = field(default_factory=lambda: secrets.token_hex(8))  # "": of no release (plain arrays)
+    created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    version: str = VERSION  # of leastnoise
+    seeded: bool = False  # the noise came from a test's seed and hides nothing
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "limits", Frozen(self.limits))
+
+    def explain(self) -> str:
+        """What is promised to one unit, in words."""
+        if self.guarantee is None:
+            return "What it promises is known to whoever added the noise, not to us."
+        return promise_in_words(self.guarantee, delta=self.delta, unit=self.unit)
+
+    def limits_in_words(self) -> str:
+        """How much of one unit was used; nothing where nothing is known."""
+        if not self.limits:
+            return ""
+        kept = ", ".join(f"{name} = {value}" for name, value in self.limits.items())
+        return f"Of each {self.unit or 'unit'} at most this was used: {kept}."
+
+
+def of_arrays(*, seeded: bool = False) -> Provenance:
+    """The provenance of what was computed from plain arrays: no release is known."""
+    return Provenance(id="", seeded=seeded)
+
+
+def write_provenance(provenance: Provenance) -> dict[str, Any]:
+    """As JSON holds it."""
+    reason = provenance.reason
+    return {
+        "guarantee": guarantee_facts(provenance.guarantee),
+        "delta": provenance.delta,
+        "sensitivity": provenance.sensitivity,
+        "l1_sensitivity": provenance.l1_sensitivity,
+        "unit": provenance.unit,
+        "limits": dict(provenance.limits),
+        "query": provenance.query,
+        "table": provenance.table,
+        "reason": None if reason is None else {"code": reason.code, "other_std": reason.other_std},
+        "id": provenance.id,
+        "created_at": provenance.created_at.isoformat(),
+        "version": provenance.version,
+        "seeded": provenance.seeded,
+    }
+
+
+def read_provenance(facts: Facts) -> Provenance:
+    """What `write_provenance` wrote."""
+    found = Provenance(
+        guarantee=_read_guarantee(facts),
+        delta=facts.optional_number("delta"),
+        sensitivity=facts.optional_number("sensitivity"),
+        l1_sensitivity=facts.optional_number("l1_sensitivity"),
+        unit=facts.optional_text("unit"),
+        limits=facts.whole_by_name("limits"),
+        query=facts.optional_text("query"),
+        table=facts.optional_text("table"),
+        reason=_read_reason(facts.optional_facts("reason")),
+        id=facts.text("id"),
+        created_at=facts.time("created_at"),
+        version=facts.text("version"),
+        seeded=facts.flag("seeded"),
+    )
+    facts.check("delta", found.delta is None or 0 <= found.delta < 1)
+    for name, size in (("sensitivity", found.sensitivity), ("l1_sensitivity", found.l1_sensitivity)):
+        facts.check(name, size is None or size > 0)
+    # What `secrets.token_hex(8)` writes, and nothing that a page or a ledger's reader could run.
+    facts.check("id", re.fullmatch("([0-9a-f]{16})?", found.id) is not None)
+    facts.finish()
+    return found
+
+
+def _read_guarantee(facts: Facts) -> Promise | None:
+    found = facts.take("guarantee")
+    try:
+        guarantee: Promise | None = read_guarantee(found)
+    except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError):
+        facts.check("guarantee", False)
+        raise
+    return guarantee
+
+
+def _read_reason(facts: Facts | None) -> NoiseReason | None:
+    if facts is None:
+        return None
+    reason = NoiseReason(facts.word("code", REASON_CODES), facts.optional_number("other_std"))
+    facts.finish()
+    return reason

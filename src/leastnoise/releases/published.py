@@ -1,0 +1,268 @@
+"""Published: what plots, pages, files and the command line rely on, whatever kind of release it is."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from leastnoise._support.renamed import RenamedAttribute
+from leastnoise._support.validation import Number
+from leastnoise.privacy.distributions import Distribution
+from leastnoise.privacy.guarantee import Promise
+from leastnoise.releases import display, labels, views
+from leastnoise.releases.frames import Frames
+from leastnoise.releases.noise import Noise
+from leastnoise.releases.provenance import SEEDED_WARNING, Provenance
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from leastnoise.domain import Domain
+    from leastnoise.graphs import Graph
+    from leastnoise.privacy.noise_choice import Mechanism
+    from leastnoise.releases.estimate import Estimate
+
+
+class Published(Frames, ABC):
+    """A release of any kind, or an estimate made from one."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:  # fields of some kinds, computed by others. (At run time a property would be a field's default.)
+
+        @property
+        def values(self) -> Any:
+            """What is published, one value a bin."""
+
+        @property
+        def domain(self) -> Domain | None:
+            """The bins; None where they are only numbered."""
+
+        @property
+        def noise(self) -> Noise:
+            """The noise that was added."""
+
+        @property
+        def provenance(self) -> Provenance:
+            """What is promised, to whom, and where it comes from."""
+
+        @property
+        def kind(self) -> str:
+            """count, sum, vector, mean, quantile or estimate."""
+
+        @property
+        def column(self) -> str | None:
+            """Whose means or quantiles they are; None where that is not known, or there is no one column."""
+
+    made = RenamedAttribute("created_at")
+    law = RenamedAttribute("distribution")
+    promised = RenamedAttribute("promise_in_words")
+
+    # What each kind says of itself
+
+    @property
+    @abstractmethod
+    def bins(self) -> int:
+        """How many values."""
+
+    @property
+    def noun(self) -> str:
+        """What one of the values is called."""
+        return self.kind
+
+    @property
+    def covers_domain(self) -> bool:
+        """Whether there is a value for every bin, in order, so that a graph's nodes can stand for them."""
+        return True
+
+    @property
+    def at_least(self) -> int | None:
+        """What a noisy count had to reach to be shown; None where all bins show."""
+        return None
+
+    @property
+    def noise_added_to(self) -> str:
+        """What the noise was added to."""
+        return "a value"
+
+    @abstractmethod
+    def interval(self, confidence: Number = 0.95) -> tuple[Any, Any]:
+        """Where the truth lies, bin by bin: low and high."""
+
+    @abstractmethod
+    def explain(self) -> str:
+        """What was published, and what it promises, in plain words."""
+
+    @abstractmethod
+    def errors_in_words(self) -> str:
+        """How far off what is published is."""
+
+    def spread_in_words(self, digits: int = 6) -> str:
+        """How wide the noise is."""
+        return f"standard deviation {self.std:.{digits}g}"
+
+    @abstractmethod
+    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
+        """One Parquet file, readable by anyone."""
+
+    def bin_names(self, most: int) -> tuple[str, list[str]]:
+        """What the bins are by, and what the first few are called."""
+        return labels.title(self.domain), labels.of(self.domain, range(min(self.bins, most)))
+
+    # The noise
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """gaussian or laplace."""
+        return self.noise.mechanism
+
+    @property
+    def scale(self) -> float:
+        """The noise's parameter: sigma, or Laplace's b."""
+        return self.noise.scale
+
+    @property
+    def grid(self) -> float:
+        """The step that noise was drawn on; 0: no grid."""
+        return self.noise.grid
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation that was calibrated (Laplace: scale * sqrt 2)."""
+        return self.noise.sigma
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of the noise that was drawn, the grid's rounding included."""
+        return self.noise.std
+
+    @property
+    def distribution(self) -> Distribution:
+        """The distribution of the noise, on its grid."""
+        return self.noise.distribution
+
+    # Where it comes from
+
+    @property
+    def guarantee(self) -> Promise | None:
+        """What is promised; None where that is not known (noise from elsewhere)."""
+        return self.provenance.guarantee
+
+    @property
+    def delta(self) -> float | None:
+        """The delta that was asked for."""
+        return self.provenance.delta
+
+    @property
+    def sensitivity(self) -> float | None:
+        """How far one unit can move what the noise was added to, in L2."""
+        return self.provenance.sensitivity
+
+    @property
+    def l1_sensitivity(self) -> float | None:
+        """The same in L1, where it is known."""
+        return self.provenance.l1_sensitivity
+
+    @property
+    def unit(self) -> str | None:
+        """Who is protected."""
+        return self.provenance.unit
+
+    @property
+    def limits(self) -> Mapping[str, int]:
+        """How much of one unit was used."""
+        return self.provenance.limits
+
+    @property
+    def query(self) -> str | None:
+        """The question."""
+        return self.provenance.query
+
+    @property
+    def table(self) -> str | None:
+        """The name of what was read, where it is known."""
+        return self.provenance.table
+
+    @property
+    def note(self) -> str:
+        """Why this noise was chosen."""
+        reason = self.provenance.reason
+        return "" if reason is None else reason.in_words(self.mechanism, self.std)
+
+    @property
+    def id(self) -> str:
+        """Which release it is, or was made from; "" of plain arrays."""
+        return self.provenance.id
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was released."""
+        return self.provenance.created_at
+
+    @property
+    def version(self) -> str:
+        """The leastnoise that released it."""
+        return self.provenance.version
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the noise came from a test's seed and hides nothing."""
+        return self.provenance.seeded
+
+    def promise_in_words(self) -> str:
+        """Whom it protects and how well: the part of `explain` that is true of whatever is computed from it."""
+        lines = [
+            f"The question: {self.query}." if self.query else "",
+            self.note,
+            self.provenance.explain(),
+            self._selection_in_words(),
+            self.provenance.limits_in_words(),
+            SEEDED_WARNING if self.seeded else "",
+        ]
+        return "\n".join(line for line in lines if line)
+
+    def _selection_in_words(self) -> str:
+        """What chose the bins that show, where not all do."""
+        return ""
+
+    @property
+    def _seeded_mark(self) -> str:
+        return ", SEEDED: hides nothing" if self.seeded else ""
+
+    # What is made of it
+
+    def plot(self, **options: Any) -> Any:
+        """The values with their intervals as a picture: `leastnoise.plot.release` (of an estimate: `plot.estimate`).
+
+        `estimate`, `graph` and `ax` are passed on. It needs matplotlib.
+        """
+        return views.plot(self, **options)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        estimate: Estimate | Literal["auto"] | None = "auto",
+        graph: Graph | None = None,
+        title: str | None = None,
+        allow_seeded: bool = False,
+    ) -> Path:
+        """One HTML page for people, with nothing to fetch: what was released, the promise, a map or a chart, a table.
+
+        `estimate` is "auto" to denoise first, an Estimate of your own, or None; `graph` makes it a map; `title` is the
+        page's heading. `allow_seeded` lets a test write what a seed made.
+        """
+        return views.report(path, self, estimate=estimate, graph=graph, title=title, allow_seeded=allow_seeded)
+
+    def _first_columns(self, rows: int) -> dict[str, Any]:
+        return {name: column[:rows] for name, column in self._columns().items()}
+
+    def _repr_html_(self) -> str:
+        return display.as_html(self)
+
+    def __rich__(self) -> Group:
+        return display.as_rich(self)

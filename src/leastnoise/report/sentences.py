@@ -1,0 +1,289 @@
+"""The page's sentences: true for every kind of release, and plain."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from leastnoise._support.number_format import about, rounded
+from leastnoise._support.version import VERSION
+from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
+from leastnoise.releases import labels
+from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.mean import MeanRelease
+from leastnoise.releases.provenance import Provenance
+from leastnoise.releases.published import Published
+from leastnoise.releases.quantile import QuantileRelease
+from leastnoise.releases.release import Release
+from leastnoise.releases.sparse import SparseRelease
+from leastnoise.report.contents import Contents
+
+
+class Headline(NamedTuple):
+    """One number, and what it is."""
+
+    number: str
+    label: str
+
+
+def title(contents: Contents) -> str:
+    """What was released: "Counts by pickup", "Mean age by sex"."""
+    kind, column = _kind(contents), contents.of.column
+    if column is not None:
+        kind = f"Mean {column}" if contents.of.kind == "mean" else f"{kind} of {column}"
+    if contents.domain is not None and contents.domain.axes:
+        return f"{kind} by {labels.title(contents.domain)}"
+    return kind
+
+
+def _kind(contents: Contents) -> str:
+    noun = contents.of.noun
+    return (noun if contents.size == 1 else noun + "s").capitalize()
+
+
+def headline(contents: Contents) -> Headline:
+    """The number that matters most, with how sure it is."""
+    if contents.size == 1 and not isinstance(contents.of, SparseRelease):
+        low, high = contents.number("low"), contents.number("high")
+        sure = "one value" if low is None or high is None else _between(low[0], high[0])
+        return Headline(_number(contents.numbers[0].values[0]), sure)
+    return _headline(contents.of) or Headline(f"{contents.size:,}", _kind(contents).lower())
+
+
+@singledispatch
+def _headline(of: Published) -> Headline | None:
+    """Of many values; None where no one number stands for them."""
+    return None
+
+
+@_headline.register
+def _(of: SparseRelease) -> Headline | None:
+    return Headline(f"{of.bins:,}", f"of {of.domain_size:,} bins show; all others were below the threshold")
+
+
+@_headline.register
+def _(of: QuantileRelease) -> Headline | None:
+    place = int(np.argmin(np.abs(np.array(of.levels) - 0.5)))
+    name = "the median" if of.levels[place] == 0.5 else f"the quantile at {of.levels[place]:g}"
+    low, high = of.interval(0.95)
+    return Headline(_number(of.values[place]), f"{name}, {_between(low[place], high[place])}")
+
+
+@_headline.register
+def _(of: MeanRelease) -> Headline | None:
+    if of.domain is None:
+        return None
+    mean = of.overall()
+    return Headline(_number(mean.value), f"over all bins, {_between(mean.low, mean.high)}")
+
+
+@_headline.register
+def _(of: Release) -> Headline | None:
+    if of.kind not in ("count", "sum") or not of.bins:
+        return None
+    total = of.total()
+    what = "counted in all" if of.kind == "count" else "summed over all bins"
+    among = "" if of.threshold is None else " among the bins that show"
+    return Headline(_number(total.value), f"{what}{among}, {_between(total.low, total.high)}")
+
+
+def _between(low: Any, high: Any) -> str:
+    return f"95 % sure to lie between {_number(low)} and {_number(high)}"
+
+
+def lead(contents: Contents) -> str:
+    """What was released, in a sentence or two."""
+    of = contents.of
+    if isinstance(of, Estimate):
+        what = f"{contents.size:,} noisy values, and an estimate of the truth behind them by {of.method}"
+        if of.guarantee is None:
+            return f"{what}. What was promised to the people in the data is in the release that it was made from."
+        return f"{what}. The noise limits what anybody can learn from them about any one {unit(contents)}."
+    by = "" if contents.size == 1 else f", one for each {_bins(contents)}"
+    what = f"{contents.size:,} {_kind(contents).lower()}{by}, published with {of.mechanism.capitalize()} noise"
+    if of.guarantee is None:
+        return f"{what} that was added elsewhere."
+    return f"{what}, which limits what anybody can learn from them about any one {unit(contents)}."
+
+
+def _bins(contents: Contents) -> str:
+    if isinstance(contents.of, QuantileRelease):
+        return "level"
+    if len(contents.keys) == 1:
+        return contents.keys[0].title
+    return "combination of " + " and ".join(column.title for column in contents.keys)
+
+
+def unit(contents: Contents) -> str:
+    """Whom it protects."""
+    column = contents.of.unit or "person"
+    return column.removesuffix("_id").replace("_", " ") or column
+
+
+def promise(contents: Contents) -> str:
+    """The guarantee as one sentence."""
+    guarantee = contents.of.guarantee
+    if guarantee is None:
+        return "What is promised is known to whoever added the noise, and is not in this file."
+    whom = unit(contents)
+    caught = 100 * (1 - float(guarantee.tradeoff(0.05)))
+    if guarantee.neighbours == "replace":
+        secret, present = f"which of two records a {whom} has", "that have the one"
+    else:
+        secret, present = f"whether a {whom} is in the data", "that are in it"
+    return (
+        f"Whoever tries to tell {secret} from these numbers, whatever else they know, and accepts 5 % false alarms, "
+        f"finds at most {caught:.3g} % of those {present}. Guessing finds 5 %."
+    )
+
+
+def facts(contents: Contents) -> list[tuple[str, str]]:
+    """The guarantee and the noise in numbers."""
+    of = contents.of
+    whom, column = unit(contents), of.unit
+    protects = f"one {whom}" if column in (None, whom) else f"one {whom} (the column {column})"
+    rows = _guarantee(of.provenance)
+    rows += [("protects", protects)] if rows or not isinstance(of, Estimate) else []
+    rows += _noise(of)
+    if of.limits:
+        rows.append(("limits", ", ".join(f"{name} = {value:,}" for name, value in of.limits.items())))
+    return rows
+
+
+def _noise(of: Published) -> list[tuple[str, str]]:
+    rows = [("noise", f"{of.mechanism.capitalize()}, {of.spread_in_words()}")]
+    if isinstance(of, Estimate):
+        return rows
+    norm, hidden = ("L1", of.l1_sensitivity) if of.mechanism == "laplace" else ("L2", of.sensitivity)
+    if hidden is not None:
+        rows.append((f"{norm} sensitivity", f"{hidden:.6g}"))
+    if of.grid and isinstance(of, Release):
+        rows.append(("grid", f"values are multiples of {of.grid:g}"))
+    if of.at_least is not None:
+        rows.append(("threshold", f"only noisy counts of {of.at_least:,} or more show"))
+    return rows
+
+
+def _guarantee(provenance: Provenance) -> list[tuple[str, str]]:
+    promise = provenance.guarantee
+    if promise is None:
+        return []
+    side = (
+        "neighbours",
+        "one more or one fewer" if promise.neighbours == "add-remove" else "one exchanged for another",
+    )
+    if isinstance(promise, GaussianDP):
+        at = promise.to_approx(delta=provenance.delta or 1e-6)
+        return [("mu", f"{promise.mu:.6g}"), ("epsilon", f"{at.epsilon:.6g} at delta {at.delta:g}"), side]
+    if isinstance(promise, ApproxDP):
+        return [("epsilon", f"{promise.epsilon:.6g} at delta {promise.delta:g}"), side]
+    return [("epsilon", f"{promise.epsilon:.6g}, with delta 0"), side] if isinstance(promise, PureDP) else [side]
+
+
+def noise(contents: Contents) -> str:
+    """How far off a number is."""
+    if isinstance(contents.of, Estimate):
+        return ""
+    what = "A mean is a noisy sum over a noisy count. " if contents.of.kind == "mean" else ""
+    return what + contents.of.errors_in_words()
+
+
+def denoising(contents: Contents) -> str:
+    """What was done to the noise, or why nothing was."""
+    estimate = contents.estimate
+    if estimate is None:
+        return contents.why_no_estimate
+    rmse = estimate.rmse
+    if rmse is None:
+        return f"Denoised by {estimate.method}. How much error is left cannot be told without the truth."
+    return (
+        f"Denoising costs no privacy: it reads only what is published. The typical error of a value is estimated at "
+        f"{about(rmse)}; before, it was {rounded(estimate.std, 3)}."
+    )
+
+
+def cite(contents: Contents, name: str) -> str:
+    """How to cite the release."""
+    of = contents.of
+    if isinstance(of, Estimate):
+        source = "" if of.guarantee is None else f" from the differentially private release {of.id}"
+        return f"{name}. Denoised with leastnoise {VERSION}{source}. {_short_promise(of)}".strip()
+    return (
+        f"{name}. Differentially private release {of.id}, made {of.created_at:%Y-%m-%d} with leastnoise "
+        f"{of.version}. {_short_promise(of)}"
+    )
+
+
+ESTIMATORS = {
+    "empirical_bayes": "all bins share one prior, fitted to them",
+    "empirical_bayes_real": "as empirical bayes, and the truth may be below zero",
+    "james_stein": "all bins drawn toward zero by one factor",
+    "james_stein_mean": "all bins drawn toward their mean by one factor",
+    "neighbour_bayes": "bins whose surroundings look alike share a prior; how far to look is learnt",
+    "neighbour_bayes_1": "as neighbour bayes, looking at next neighbours only",
+    "neighbour_bayes_departures": "as neighbour bayes, for how far a bin departs from its surroundings",
+    "fused_lasso": "neighbours are equal, but for few jumps",
+    "laplacian": "every bin drawn toward its neighbours",
+    "trend_filter": "smooth over the graph, but for few bends",
+    "tree_wavelet": "few pieces of the graph differ",
+    "soft_threshold": "small values moved to zero, and all others toward it",
+    "soft_threshold_universal": "as soft threshold, with one that hardly any noise passes",
+}
+
+PAPER = (
+    "B. Balle and Y.-X. Wang. Improving the Gaussian Mechanism for Differential Privacy: Analytical Calibration and "
+    "Optimal Denoising. International Conference on Machine Learning, 2018."
+)
+
+
+def _short_promise(of: Published) -> str:
+    clauses = [f"{name} {value}" for name, value in _guarantee(of.provenance) if name != "neighbours"]
+    return (", ".join(clauses) + ".") if clauses else ""
+
+
+def check(contents: Contents) -> list[tuple[str, str]]:
+    """What to type to check the page: (why, code)."""
+    of, promise = contents.of, contents.of.guarantee
+    steps = [
+        (
+            "The file behind this page says the same, and is read without anybody's data:",
+            'import leastnoise as ln\n\nr = ln.load("release.parquet")\nprint(r.explain())',
+        )
+    ]
+    if isinstance(of, Estimate) and promise is None:
+        return steps
+    if isinstance(promise, GaussianDP) and not isinstance(of, Estimate):
+        steps.append(
+            (
+                "The promise follows from the noise, and is computed anew with proof:",
+                (
+                    f"g = ln.GaussianDP.of(sigma={of.scale!r}, sensitivity={of.sensitivity!r})\n"
+                    f"print(g.to_approx(delta={of.delta or 1e-6!r}))"
+                ),
+            )
+        )
+    elif promise is not None:
+        steps.append(
+            (
+                "What the promise means, and what any attack can find at most at 5 % false alarms:",
+                f"g = ln.{promise!r}\nprint(g.explain())\nprint(1 - g.tradeoff(0.05))",
+            )
+        )
+    steps.append(
+        (
+            f"If it was paid from a budget, the ledger has its entry under {of.id}:",
+            (
+                'budget = ln.Budget.open("city.ledger")\nbudget.verify()\n'
+                f"print([e for e in budget.history() if e.release == {of.id!r}])"
+            ),
+        )
+    )
+    return steps
+
+
+def _number(value: Any) -> str:
+    """A number for people."""
+    value = float(value)
+    return f"{value:,.0f}" if value.is_integer() or abs(value) >= 1000 else f"{value:,.4g}"

@@ -1,0 +1,100 @@
+"""What every kind of release has: noise, provenance, words, frames."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import leastnoise as ln
+from leastnoise import domain as domains
+from leastnoise.domain import Domain
+from saved_releases import save_every_kind
+
+ASK: dict[str, Any] = {"sensitivity": 1, "epsilon": 1, "delta": 1e-6}
+
+
+def made(values: Any = (120, 0, 45), **change: Any) -> ln.Release:
+    return ln.release(np.array(values), **{**ASK, **change})
+
+
+def test_every_kind_has_one_noise_and_one_provenance(tmp_path: Path) -> None:
+    """The flat names are read from the two values, before and after a file."""
+    save_every_kind(tmp_path)
+    for file in tmp_path.iterdir():
+        r = ln.load(file)
+        assert isinstance(r, ln.releases.Published)
+        for value in (r.noise, r.provenance):
+            for field in dataclasses.fields(value):
+                if field.name != "reason":  # `note` says it
+                    assert getattr(r, field.name) == getattr(value, field.name), (file.name, field.name)
+        assert (r.sigma, r.std, r.distribution) == (r.noise.sigma, r.noise.std, r.noise.distribution)
+        assert len(r.to_arrow()) == r.bins
+        assert r.noun
+        assert r.errors_in_words()
+        with pytest.raises((AttributeError, TypeError)):
+            r.sigma = 1.0
+        with pytest.raises(AttributeError, match="created_at"):
+            r.made  # noqa: B018
+        with pytest.raises(AttributeError, match="distribution"):
+            r.law  # noqa: B018
+
+
+def test_arrow_speaks_to_every_frame_directly(tmp_path: Path) -> None:
+    import duckdb
+    import polars as pl
+    import pyarrow as pa
+
+    save_every_kind(tmp_path)
+    for file in tmp_path.iterdir():
+        r = ln.load(file)
+        want = r.to_arrow()
+        assert pa.table(r).equals(want)
+        assert pl.DataFrame(r).columns == want.column_names
+        assert duckdb.sql("SELECT count(*) FROM r").fetchall() == [(len(want),)]
+
+
+def test_frames_carry_the_keys() -> None:
+    r = made(
+        range(6),
+        domain=Domain(("day", "cell"), (domains.Days(date(2024, 1, 1), date(2024, 1, 4)), domains.axis(["x", "y"]))),
+    )
+    for frame in (r.to_pandas(), r.to_polars().to_pandas(), r.to_arrow().to_pandas()):
+        assert list(frame.columns) == ["day", "cell", "value"]
+        assert frame["cell"].tolist() == ["x", "y"] * 3
+        assert frame["value"].tolist() == r.values.tolist()
+        assert str(frame["day"][2])[:10] == "2024-01-02"
+    assert list(made().to_pandas().columns) == ["bin", "value"]
+
+
+def test_rich_rendering_shows_ten_rows_and_counts_the_rest() -> None:
+    from rich.console import Console
+
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(made(range(25)))
+    assert "15 more" in console.export_text()
+
+
+def test_it_explains_itself() -> None:
+    text = made().explain()
+    assert "3 values with Gaussian noise" in text
+    assert "(1, 1e-06)-DP" in text
+    assert repr(made()) == "<Release of 3 values, gaussian noise, std 4.235>"
+    html = made(domain=["<b>", "&", "c"])._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "<b>" not in html
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_the_promise_is_to_the_unit_not_to_the_person_behind_it(mechanism: str) -> None:
+    rows = pd.DataFrame({"trip": [1, 2, 3], "zone": ["a", "a", "b"]})
+    query = ln.table(rows, unit="trip").histogram("zone", keys=["a", "b"], max_rows=1)
+    text = query.release(epsilon=1, delta=1e-6, mechanism=mechanism).explain()
+    assert "any one trip" in text
+    assert "person" not in text
