@@ -23,7 +23,7 @@ from leastnoise._support.number_format import rounded
 from leastnoise.cli.messages import shown
 
 if TYPE_CHECKING:
-    from leastnoise.curator.query import Query
+    from leastnoise.curator.queries.query import Query
 
 Source = Annotated[str, typer.Argument(help="Parquet or CSV: a path, a quoted glob, or a folder.")]
 Unit = Annotated[str, typer.Option(help="The column that names the protected person; several with commas.")]
@@ -220,7 +220,7 @@ def _publish(query: Query, output: str, as_json: bool, quiet: bool, asked: dict[
     from leastnoise.releases.mean import MeanRelease
     from leastnoise.releases.quantile import QuantileRelease
 
-    atomic_files.check_writable(output, sources=query.source.files)
+    atomic_files.check_writable(output, sources=query.files)
     made = query.release(**asked)
     made.save(output)
     if quiet:
