@@ -24,7 +24,7 @@ from leastnoise.releases.wrapping import wrap
 
 if TYPE_CHECKING:
     from leastnoise import denoise, graphs, plot, report
-    from leastnoise.curator.query import Query
+    from leastnoise.curator.queries.query import Query
     from leastnoise.curator.table import Table, lattice, table
     from leastnoise.graphs import Graph
 
@@ -73,7 +73,7 @@ __all__ = [
 # Ibis, DuckDB and SciPy take a moment to import, so the packages that need them are imported when first named.
 _MODULES = {
     "Graph": "leastnoise.graphs",
-    "Query": "leastnoise.curator.query",
+    "Query": "leastnoise.curator.queries.query",
     "Table": "leastnoise.curator.table",
     "denoise": "leastnoise.denoise",
     "graphs": "leastnoise.graphs",

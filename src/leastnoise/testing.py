@@ -17,14 +17,12 @@ from leastnoise.curator.noise import entropy
 
 if TYPE_CHECKING:
     from leastnoise.curator.aggregate.integers import Aggregate
-    from leastnoise.curator.query import Query
+    from leastnoise.curator.queries.query import Query
 
 
 def aggregate(query: Query) -> Aggregate:
     """The exact integers of a query, without noise. PRIVATE: never publish them."""
-    from leastnoise.curator.query import aggregate as run
-
-    return run(query)
+    return query._aggregate()
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def test_no_cell_decides_what_an_object_column_is(cell: Any) -> None:
 def test_a_declared_object_column_is_converted_cell_by_cell(kind: str) -> None:
     def read(cells: list[Any]) -> list[Any]:
         rows = table(objects(cells), unit="who", types={"cell": kind})
-        found = rows.source.engine.fetch(rows.rows.order_by("who").select("cell"))["cell"]
+        found = rows._data.engine.fetch(rows.rows.order_by("who").select("cell"))["cell"]
         return found.to_pylist()
 
     together = read(ODD)
@@ -242,7 +242,7 @@ def test_days_and_times_outside_the_years_1_to_9999_are_null(column: str, source
 def test_nanoseconds_are_cut_and_not_rounded(source: str, tmp_path: Path) -> None:
     given = pa.table({"who": range(9), **TIMES}) if source == "memory" else extremes(tmp_path, apart=source == "apart")
     rows = table(given, unit="who")
-    found = rows.source.engine.fetch(rows.rows.order_by("who").select("ns"))["ns"].cast(pa.int64())
+    found = rows._data.engine.fetch(rows.rows.order_by("who").select("ns"))["ns"].cast(pa.int64())
     assert found.to_pylist() == [None, None, -2, -1, -1, -1, 0, 1, None]
 
 

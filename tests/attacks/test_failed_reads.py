@@ -18,9 +18,9 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator import query as queries
 from leastnoise.curator.budget import ledger
 from leastnoise.curator.noise import entropy
+from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table
 
 ROWS = pd.DataFrame({"person": [1, 2, 3], "ward": ["north", "east", "north"], "age": [31, 42, 53]})
@@ -43,7 +43,7 @@ class Failing:
         self.times, self.problem, self.reads = times, problem, 0
 
     def install(self, table: Table, patch: pytest.MonkeyPatch) -> None:
-        backend = table.source.engine.backend  # type: ignore[attr-defined]
+        backend = table._data.engine.backend  # type: ignore[attr-defined]
         whole = backend.to_pyarrow
 
         def read(expression: Any) -> Any:
@@ -143,7 +143,7 @@ def test_a_mistake_of_ours_on_the_way_from_rows_to_integers_counts_as_a_failed_r
     people: Table, budget: ln.Budget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A row may cause it, and its message may quote one."""
-    monkeypatch.setattr(queries, "aggregate", lambda _: int("secret424242"))
+    monkeypatch.setattr(Query, "_aggregate", lambda _: int("secret424242"))
     with pytest.raises(errors.ReadingFailed) as failed:
         people.count(max_rows=1).release(budget=budget, share=0.25)
     assert "424242" not in str(failed.value)
@@ -174,7 +174,7 @@ def test_binary_search_gets_one_failure_for_each_reopening(
     """An attacker who can make a row fail a query asks: is the secret below this? Every failure says yes exactly.
     Without the brake 20 cheap questions would tell 20 bits."""
     secret, failures, low, high = 424_242, 0, 0, 2**20
-    backend = people.source.engine.backend  # type: ignore[attr-defined]
+    backend = people._data.engine.backend  # type: ignore[attr-defined]
     whole = backend.to_pyarrow
     for _ in range(20):
         middle = (low + high) // 2
@@ -204,7 +204,7 @@ import signal, sys, leastnoise as ln, pandas as pd
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background job would not have
 budget = ln.Budget.open(sys.argv[1])
 people = ln.table(pd.DataFrame({"person": [1]}), unit="person")
-backend = people.source.engine.backend
+backend = people._data.engine.backend
 slow = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
 backend.to_pyarrow = lambda _: (print("reading", flush=True), backend.con.execute(slow).to_arrow_table())
 try:

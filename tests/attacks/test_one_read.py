@@ -30,7 +30,7 @@ def vectors(table: ln.Table) -> Any:
 
 def moved(query: Any) -> float:
     """How many rows of its units a vector mean has added up: its last number."""
-    return float(aggregate(query).values[-1]) / query.ball.radius
+    return float(aggregate(query).values[-1]) / query.clip.radius
 
 
 def after_the_first(monkeypatch: pytest.MonkeyPatch, method: str, change: Callable[[], object]) -> list[int]:
@@ -91,7 +91,7 @@ def test_a_view_with_other_rows_or_units_at_each_look_is_looked_at_once(view: st
     connection = duckdb.connect()
     connection.execute(f"CREATE VIEW rides AS {VIEWS[view]}")
     query = ln.table((connection, "rides"), unit="who").vector_sum(["x", "y"], clip_norm=0.5, max_rows=2)
-    assert max(aggregate(query).values[0] for _ in range(100)) <= 2 * query.ball.radius
+    assert max(aggregate(query).values[0] for _ in range(100)) <= 2 * query.clip.radius
 
 
 def test_a_lazy_frame_is_evaluated_once() -> None:

@@ -39,7 +39,7 @@ def test_a_unit_called_like_a_column_of_ours_is_protected(name: str) -> None:
         query = ask(rows)
         values = aggregate(query).values
         if word == "vectors":
-            values = values[-1:] // query.ball.radius
+            values = values[-1:] // query.clip.radius
         if word == "sums":
             values = values[100:] // query.clip.half
         assert sum(values.tolist()) == (2 if word == "three limits" else 3), (name, word)

@@ -72,14 +72,14 @@ def test_every_step_is_recorded_in_its_order(rows):
     made = rows.where("hour < 9").derive(late=_.hour > 20, cell=ln.lattice("lon", "lat", 0.5)).where(~_.late)
     graph = Graph.from_edges(2, [(0, 1)], coordinates=np.array([[0.0, 0.0], [1.0, 1.0]]))
     made = made.nearest(graph, lon="lon", lat="lat", within=200, name="node")
-    assert made.rules == (
+    assert made._data.steps == (
         "where hour < 9",
         "with late = hour > 20",
         "with cell = cells of 0.5 over lon and lat",
         "where NOT late",
         "with node = nearest of 2 nodes within 200 m of lon, lat",
     )
-    assert ", ".join(made.rules) in made.count(max_rows=1).describe()
+    assert ", ".join(made._data.steps) in made.count(max_rows=1).describe()
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def test_no_row_is_in_the_record(rows):
     with pytest.raises(InvalidParameter):
         rows.where(lambda t: t.zone.isin(ibis.memtable(pa.table({"k": FRAME["zone"]})).k))
     listed = rows.where(_.zone.isin([*FRAME["zone"], *"cdefghijkl"])).where("hour < 3")
-    assert listed.rules == ("where zone IN (14 values)", "where hour < 3")
+    assert listed._data.steps == ("where zone IN (14 values)", "where hour < 3")
     arrays = ln.table(pa.table({"unit": [1], "a": [[1.0] * 20]}), unit="unit")
     with pytest.raises(InvalidParameter):
         arrays.where(lambda t: t.a == [9.5] * 20)
@@ -143,7 +143,7 @@ def test_a_record_means_what_was_asked(rows):
     """What is recorded can be typed again, and is then recorded the same."""
     for text in CONDITIONS.values():
         if "\\" not in text:
-            assert rows.where(text).rules == (f"where {text}",)
+            assert rows.where(text)._data.steps == (f"where {text}",)
 
 
 ODD_NAMES = pa.table({"unit": [1, 2], "true": [True, False], "null": [1, None], "select": [1, 2], "inf": [0.0, 1.0]})
@@ -166,7 +166,7 @@ ODD_NAMES = pa.table({"unit": [1, 2], "true": [True, False], "null": [1, None], 
 def test_what_is_recorded_is_what_ran(condition):
     rows = ln.table(ODD_NAMES.append_column("select_", pa.array([10**15, 3])), unit="unit")
     made = rows.where(condition)
-    again = rows.where(made.rules[0].removeprefix("where ").replace("\\\\", "\\"))
+    again = rows.where(made._data.steps[0].removeprefix("where ").replace("\\\\", "\\"))
     found = [aggregate(asked.count(max_rows=1)).values.tolist() for asked in (made, again)]
     assert found[0] == found[1]
 
@@ -175,7 +175,7 @@ def test_a_shared_part_is_not_written_without_end(rows):
     made = _.hour
     for _again in range(12):
         made = made + made
-    assert rows.derive(x=made).rules == ("with x = an expression of more than 2000 parts",)
+    assert rows.derive(x=made)._data.steps == ("with x = an expression of more than 2000 parts",)
 
 
 @pytest.mark.slow
@@ -195,14 +195,14 @@ def test_the_words_do_not_change_from_process_to_process():
 
 @given(st.lists(st.text(max_size=3000), max_size=5))
 def test_the_record_has_a_greatest_length_and_is_one_line(texts):
-    told = description.told(tuple(f"where {description.one_line(text)}" for text in texts))
+    told = description.all_steps(tuple(f"where {description.one_line(text)}" for text in texts))
     assert len(told) <= description.LONGEST + 80
     assert told.isprintable()
 
 
 def test_records_that_differ_beyond_the_cut_are_told_apart():
     long = "x" * description.LONGEST
-    assert description.told((long + "a",)) != description.told((long + "b",))
+    assert description.all_steps((long + "a",)) != description.all_steps((long + "b",))
 
 
 def test_the_same_rows_are_kept_however_a_condition_is_written():

@@ -17,10 +17,11 @@ from scipy.stats import binom
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator import query as queries
+from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table
 from leastnoise.domain import IntegerRange
 from leastnoise.privacy.guarantee import GaussianDP
+from leastnoise.privacy.sensitivity import Limits
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.release import Release
@@ -72,7 +73,7 @@ KINDS = list(
 def test_what_is_expected_is_what_is_released(kind: str, people: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     question = _questions(people)[kind]
     with monkeypatch.context() as patch:
-        patch.setattr(queries, "aggregate", lambda q: pytest.fail("expect has read rows"))
+        patch.setattr(Query, "_aggregate", lambda q: pytest.fail("expect has read rows"))
         expected = question.expect(**ASK)
     made = question.release(**ASK)
     parts = getattr(made, "components", made)
@@ -250,7 +251,7 @@ def test_a_release_is_a_total_function_of_the_rows(kind: str) -> None:
 def test_public_mistakes_are_found_before_any_row_is_read(
     asked: Any, mistake: type[Exception], people: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "aggregate", lambda q: pytest.fail("rows were read"))
+    monkeypatch.setattr(Query, "_aggregate", lambda q: pytest.fail("rows were read"))
     for kind in ("histogram", "mean", "quantile"):
         with pytest.raises(mistake):
             _questions(people)[kind].release(**asked)
@@ -272,7 +273,7 @@ def test_kernel_weights_never_go_the_sparse_way() -> None:
 
 
 def test_key_columns_with_our_own_names_are_refused_before_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queries, "aggregate", lambda q: pytest.fail("rows were read"))
+    monkeypatch.setattr(Query, "_aggregate", lambda q: pytest.fail("rows were read"))
     t = ln.table(pd.DataFrame({"u": [1], "value": [1]}), unit="u")
     with pytest.raises(errors.BadDomain, match="collides"):
         t.histogram("value", keys=[0, 1], max_rows=1).release(**ASK)
@@ -292,14 +293,14 @@ def test_a_budget_pays_for_queries_before_rows_are_read(tmp_path: Path, people: 
 
     seen = []
     question = people.histogram("ward", keys=WARDS, max_rows=3)
-    real = queries.aggregate
+    real = Query._aggregate
 
     def watched(q: Any) -> Any:
         seen.append(spent())
         return real(q)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(queries, "aggregate", watched)
+        patch.setattr(Query, "_aggregate", watched)
         made = question.release(budget=book, share=0.25)
         mean = people.mean("age", clip=(0, 99), max_rows=3).release(budget=book, share=Decimal("0.25"))
         unknown = people.histogram("ward", max_rows=3).release(budget=book, share=0.25)
@@ -477,7 +478,7 @@ def test_intervals_of_bins_that_showed_hold_given_that_they_do() -> None:
     from leastnoise.privacy import partition_selection
 
     truth = np.tile([1, 10, 15, 20, 25, 60], 4000)
-    one = queries.Limits.of(max_rows=1, bins=None)
+    one = Limits.of(max_rows=1, bins=None)
     cut = partition_selection.choose(epsilon=1, delta=1e-6, limits=one)
     with seeded(6):
         made = publish_unknown(range(truth.size), truth, cut, ln.ApproxDP(1, 1e-6), ["bin"])

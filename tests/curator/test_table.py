@@ -174,7 +174,7 @@ def test_a_column_with_no_value_at_all_is_no_mistake():
 
 def test_an_engine_that_fails_says_nothing_of_the_rows(frame, monkeypatch):
     query = table(frame, unit="taxi").count(max_rows=1)
-    backend = query.source.engine.backend
+    backend = query._data.engine.backend
     monkeypatch.setattr(backend, "to_pyarrow", lambda *_: int("secret424242"))
     with pytest.raises(ReadingFailed) as caught:
         aggregate(query)
@@ -258,7 +258,7 @@ MALFORMED = {
 
 @pytest.mark.parametrize("kind", MALFORMED)
 @pytest.mark.parametrize(
-    "ask", [lambda t: t.check(), lambda t: aggregate(t.histogram("place", keys=["2"], max_rows=1))]
+    "ask", [lambda t: t.private_check(), lambda t: aggregate(t.histogram("place", keys=["2"], max_rows=1))]
 )
 def test_a_malformed_csv_is_an_error_that_names_the_file_and_every_likely_cause(kind, ask, tmp_path):
     """The same words whatever the mistake is, so that they tell nothing of a row."""
@@ -406,7 +406,7 @@ def test_a_dead_spark_master_is_noticed_soon(tmp_path, frame):
 
 def test_the_curator_sees_what_is_missing():
     rows = table(DIRTY["extremes"].assign(unit=pd.array([1, None, 2, 3], "Int64")), unit="unit")
-    found = rows.check()
+    found = rows.private_check()
     assert found["rows"] == 4
     assert found["rows without a unit"] == 1
     assert found["missing in x"] == 1
@@ -421,10 +421,10 @@ def test_importing_the_library_imports_no_engine():
 
 def test_temporary_folders_go_with_their_table(frame):
     rows = table(frame, unit="taxi")
-    folder = Path(rows.source.engine.backend.con.sql("SELECT current_setting('temp_directory')").fetchall()[0][0])
+    folder = Path(rows._data.engine.backend.con.sql("SELECT current_setting('temp_directory')").fetchall()[0][0])
     assert folder.is_dir()
     assert folder.stat().st_mode & 0o077 == 0
-    engine = rows.source.engine
+    engine = rows._data.engine
     del rows, engine
     import gc
 

@@ -41,8 +41,6 @@ def same(a: Aggregate, b: Aggregate) -> bool:
     return (
         a.values.tolist() == b.values.tolist()
         and a.keys == b.keys
-        and (a.units is None) == (b.units is None)
-        and (a.units is None or a.units.tolist() == b.units.tolist())
         and (a.indices is None) == (b.indices is None)
         and (a.indices is None or a.indices.tolist() == b.indices.tolist())
     )

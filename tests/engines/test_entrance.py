@@ -17,7 +17,7 @@ from ibis import _
 
 from extreme_times import TIMES
 from leastnoise.curator.engines.spark import SETTINGS
-from leastnoise.curator.query import Query
+from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table, table
 from leastnoise.errors import EngineUnavailable, UnknownSource
 from leastnoise.testing import aggregate
@@ -129,7 +129,7 @@ def test_extreme_days_and_times_are_null_on_both_engines(column: str, times: tup
         embedded, distributed = (found(rows.histogram("y", max_rows=1, nulls="bin")) for rows in asked)
         assert embedded == distributed, part
         assert embedded[None] == 9 - whole
-    assert times[0].check() == times[1].check()
+    assert times[0].private_check() == times[1].private_check()
 
 
 def test_nanoseconds_are_cut_alike(times: tuple[Table, Table]) -> None:

@@ -12,10 +12,13 @@ import ibis
 import pytest
 
 from fuzzing import MINUTES, add, seeds
-from leastnoise.curator import query
 from leastnoise.curator.aggregate import bounding
-from leastnoise.curator.aggregate.nearest import WEIGHT_BITS, Spread
-from leastnoise.curator.query import Query
+from leastnoise.curator.aggregate.nearest import WEIGHT_BITS, KernelWeights
+from leastnoise.curator.queries import kernel_histogram
+from leastnoise.curator.queries.clipped_values import ClippedValues
+from leastnoise.curator.queries.count import Count
+from leastnoise.curator.queries.query import Query
+from leastnoise.curator.queries.vector import VectorQuery
 from leastnoise.testing import aggregate
 from neighbouring import Search, remembered_sql
 
@@ -47,26 +50,26 @@ def looser(name: str) -> Callable[[Query], Query]:
 
 
 def wider_clip(asked: Query) -> Query:
+    assert isinstance(asked, ClippedValues)
     clip = asked.clip
-    assert clip is not None
     low, high = clip.lowest - 2**20, clip.highest + 2**20
     return replace(asked, clip=replace(clip, low=low * clip.grid, high=high * clip.grid, lowest=low, highest=high))
 
 
-def wider_ball(asked: Query) -> Query:
-    assert asked.ball is not None
-    return replace(asked, ball=replace(asked.ball, radius=2 * asked.ball.radius))
+def wider_norm(asked: Query) -> Query:
+    assert isinstance(asked, VectorQuery)
+    return replace(asked, clip=replace(asked.clip, radius=2 * asked.clip.radius))
 
 
 def units_twice(asked: Query) -> Query:
-    return replace(asked, kind="count", limits=replace(asked.limits, max_rows=2))
+    return Count.of(asked._data, max_rows=2)
 
 
 def nobody_counts() -> Any:
     def with_unit_word(rows: Any, unit: tuple[str, ...], engine: Any) -> Any:
         return rows.mutate(_unit=bounding.word(rows[unit[0]], unit[0], engine).fill_null(0))
 
-    return mock.patch.object(query, "with_unit_word", with_unit_word)
+    return mock.patch.object(bounding, "with_unit_word", with_unit_word)
 
 
 def all_one_unit() -> Any:
@@ -76,7 +79,7 @@ def all_one_unit() -> Any:
     def with_unit_word(rows: Any, unit: tuple[str, ...], engine: Any) -> Any:
         return whole(rows.mutate(**{name: rows[name].isnull().nullif(True) for name in unit}), unit, engine)
 
-    return mock.patch.object(query, "with_unit_word", with_unit_word)
+    return mock.patch.object(bounding, "with_unit_word", with_unit_word)
 
 
 def first_come() -> Any:
@@ -86,15 +89,18 @@ def first_come() -> Any:
         rows = rows.mutate(_rank=ibis.row_number().over(ibis.window(group_by=list(unit))))
         return rows.filter(rows["_rank"] < limits.max_rows).select("code")
 
-    return mock.patch.object(query, "bounded", bounded)
+    return mock.patch.object(bounding, "bounded", bounded)
 
 
 @contextmanager
 def heavy_kernel() -> Iterator[None]:
     """Weights of twice a row, and no second look at them."""
-    whole = Spread.__call__
+    whole = KernelWeights.__call__
     doubled = lambda spread, lon, lat: (made := whole(spread, lon, lat)) + (made & (2**WEIGHT_BITS - 1))  # noqa: E731
-    with mock.patch.object(Spread, "__call__", doubled), mock.patch.object(query, "FULL", 2**40):
+    with (
+        mock.patch.object(KernelWeights, "__call__", doubled),
+        mock.patch.object(kernel_histogram, "ROW_WEIGHT", 2**40),
+    ):
         yield
 
 
@@ -120,7 +126,7 @@ MUTANTS = {
     "max_bins of unknown keys": Mutant(("unknown keys",), looser("max_bins")),
     "once a unit": Mutant(("count_units",), units_twice),
     "clip": Mutant(("sum", "mean"), wider_clip),
-    "norm": Mutant(VECTORS, wider_ball),
+    "norm": Mutant(VECTORS, wider_norm),
     "weights of a kernel": Mutant(("kernel",), patch=heavy_kernel),
     "rows of nobody": Mutant(("count", "histogram", "unknown keys"), patch=nobody_counts),
     "units apart": Mutant(("product", "sparse", "unknown keys"), patch=all_one_unit),

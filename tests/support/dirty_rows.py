@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leastnoise.curator.query import Query
+from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table, lattice
 from leastnoise.domain import Days, Edges, Hours
 

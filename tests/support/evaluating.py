@@ -8,7 +8,7 @@ from typing import Any
 
 from expressions_at_random import COLUMNS, Grammar, Node
 from extreme_rows import extreme_rows
-from leastnoise.curator.query import Query
+from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table
 from leastnoise.errors import LeastnoiseError, ReadingFailed
 from leastnoise.testing import aggregate

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from types import SimpleNamespace
 from typing import Any
 
-from leastnoise.curator.query import Query
+from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table, lattice
 from leastnoise.domain import Days, Edges, Hours
 from tables_at_random import TEXTS, Schema

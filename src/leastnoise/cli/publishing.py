@@ -19,7 +19,7 @@ from leastnoise.cli.options import OutputOptions, PrivacyOptions
 
 if TYPE_CHECKING:
     from leastnoise.curator.preview import Expectation
-    from leastnoise.curator.query import Query
+    from leastnoise.curator.queries.query import Query
     from leastnoise.curator.request import PrivacyRequest
     from leastnoise.releases.published import Published
 
@@ -32,7 +32,7 @@ def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> Non
         show_expected(query.expect(**arguments(privacy.request())), output)
         return
     request = privacy.request()
-    atomic_files.check_writable(output.path, sources=query.source.files)
+    atomic_files.check_writable(output.path, sources=query.files)
     made = query.release(**arguments(request))
     made.save(output.path)
     if output.quiet:

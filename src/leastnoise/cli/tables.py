@@ -23,7 +23,7 @@ from leastnoise.cli.options import (
 from leastnoise.cli.publishing import publish
 
 if TYPE_CHECKING:
-    from leastnoise.curator.query import Query
+    from leastnoise.curator.queries.query import Query
     from leastnoise.curator.table import Table
 
 

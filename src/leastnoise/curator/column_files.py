@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from leastnoise import errors
 from leastnoise._support import parquet
 from leastnoise._support.type_names import type_name
-from leastnoise.curator import cells
+from leastnoise.curator import private_values
 
 Kind = Literal["int", "float"]
 T = TypeVar("T")
-DAMAGE = "as what it seems to be: it may be damaged, cut short or too large to hold. Make it anew"
+DAMAGED = "as what it seems to be: it may be damaged, cut short or too large to hold. Make it anew"
 
 
 def read_column(path: str, *, column: str | None = None, kind: Kind | None = None) -> NDArray[Any]:
@@ -53,7 +53,9 @@ def _content(path: str) -> bytes:
 
 def _named(column: str | None, path: str) -> str:
     if column is None:
-        raise errors.MissingParameter(f"Which column of {path!r} holds the values? Say --column NAME.")
+        raise errors.MissingParameter(
+            f"Which column of {path!r} holds the values?", parameter="column", example={"column": "count"}
+        )
     return column
 
 
@@ -81,8 +83,10 @@ def _csv(content: bytes, path: str, column: str, kind: Kind | None) -> NDArray[A
 
     if kind is None:
         raise errors.MissingParameter(
-            "A CSV file does not say what its numbers are, and guessing from private values would leak. "
-            "Say --type int for counts, or --type float."
+            "A CSV file does not say what its numbers are, and guessing from private values would leak. Declare int "
+            "for counts, or float.",
+            parameter="type",
+            example=[{"type": "int"}, {"type": "float"}],
         )
     first = content[: content.find(b"\n") + 1 or None]
     damage = (
@@ -101,7 +105,11 @@ def _csv(content: bytes, path: str, column: str, kind: Kind | None) -> NDArray[A
     texts = _silently(
         path, lambda: csv.read_csv(source, parse_options=parse, convert_options=options)[column].to_pylist(), damage
     )
-    return cells.whole_texts(texts, len(texts)) if kind == "int" else cells.reals(texts, len(texts))
+    return (
+        private_values.parse_integers(texts, len(texts))
+        if kind == "int"
+        else private_values.as_doubles(texts, len(texts))
+    )
 
 
 def _filled(column: Any) -> NDArray[Any]:
@@ -113,7 +121,7 @@ def _filled(column: Any) -> NDArray[Any]:
     return array
 
 
-def _silently(path: str, work: Callable[[], T], damage: str = DAMAGE) -> T:
+def _silently(path: str, work: Callable[[], T], damage: str = DAMAGED) -> T:
     """`work()`; whatever a library raises becomes our one sentence, and nothing keeps the original: it quotes cells."""
     try:
         with warnings.catch_warnings():
@@ -145,5 +153,9 @@ def _declared(array: NDArray[Any], kind: Kind | None) -> NDArray[Any]:
     if array.dtype.kind not in "iuf":
         raise _no_numbers(array.dtype)
     if kind == "int" and array.dtype.kind == "f":
-        raise errors.WrongType("The column is declared as real numbers in the file, not as int. Say --type float.")
+        raise errors.WrongType(
+            "The column is declared as real numbers in the file, not as int.",
+            parameter="type",
+            example={"type": "float"},
+        )
     return array.astype(np.float64) if kind == "float" else array

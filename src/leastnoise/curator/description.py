@@ -1,4 +1,4 @@
-"""What shaped the rows before the question, in public words: for the page, the file and the ledger.
+"""What shaped the rows before the question, step by step, in public words: for the page, the file and the ledger.
 
 Conditions and derived columns are written by `expressions.record`: columns of the row and literals, and of a long list
 of values only their number.
@@ -9,45 +9,54 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-FEW = 8  # values of a list that are written out
-LONGEST = 2000  # characters of all rules of a query
+MAX_ITEMS_SHOWN = 8  # of a list
+MAX_CHARACTERS = 2000  # of all steps of a query
 
 
 def condition(words: str) -> str:
-    """The rule of `where`."""
+    """The step of `where`."""
     return f"where {escaped(words)}"
 
 
 def column(name: str, words: str) -> str:
-    """The rule of `derive`."""
+    """The step of `derive`."""
     return f"with {one_line(name)} = {escaped(words)}"
 
 
 def cells(name: str, x: str, y: str, step: float) -> str:
-    """The rule of a lattice."""
+    """The step of a lattice."""
     return f"with {one_line(name)} = cells of {step!r} over {one_line(x)} and {one_line(y)}"
 
 
 def nearest(name: str, lon: str, lat: str, nodes: int, within: float, spread: tuple[float, int] | None) -> str:
-    """The rule of the nearest node, or of a kernel over several."""
+    """The step of the nearest node, or of a kernel over several."""
     which = "nearest" if spread is None else f"{spread[1]} nearest (kernel width {spread[0]:g} m)"
     place = f"{one_line(lon)}, {one_line(lat)}"
     return f"with {one_line(name)} = {which} of {nodes} nodes within {within:g} m of {place}"
 
 
-def told(rules: tuple[str, ...]) -> str:
-    """All rules in the order in which they were applied. A text that was cut is told from others by its digest."""
-    text = "".join(f", {rule}" for rule in rules)
-    if len(text) <= LONGEST:
+def all_steps(steps: tuple[str, ...]) -> str:
+    """All steps in the order in which they were applied. A digest distinguishes texts that were cut alike."""
+    text = "".join(f", {step}" for step in steps)
+    if len(text) <= MAX_CHARACTERS:
         return text
     digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
-    return f"{text[:LONGEST]}... (cut: {len(text)} characters, SHA-256 {digest})"
+    return f"{text[:MAX_CHARACTERS]}... (cut: {len(text)} characters, SHA-256 {digest})"
 
 
-def some(words: Sequence[str]) -> str:
-    """The first few of a long list."""
-    more = f" and {len(words) - FEW} more" if len(words) > FEW else ""
-    return ", ".join(words[:FEW]) + more
+def shortened(words: Sequence[str]) -> str:
+    """The first of a long list, and how many more there are."""
+    more = f" and {len(words) - MAX_ITEMS_SHOWN} more" if len(words) > MAX_ITEMS_SHOWN else ""
+    return ", ".join(words[:MAX_ITEMS_SHOWN]) + more
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "row"), counted(5, "row")
+    ('1 row', '5 rows')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def escaped(text: str) -> str:

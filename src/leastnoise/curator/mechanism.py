@@ -1,11 +1,11 @@
-"""The wall's gate: private numbers in, a Release out. Decide from public facts, pay, draw, add, wrap.
+"""Private numbers in, a Release out: decide from public facts, pay, draw, add.
 
-Every line that touches private values is in this file. What is published is a function of (exact values on a grid +
+What is published is a function of (exact values on a grid +
 exact noise on that grid), so a float's low bits never show; and which noise is drawn, how, and how long that takes
 does not depend on the values at all.
 
 With a budget everything public is checked first, then the cost is debited durably, and only then is a value looked
-at. From there on nothing is refused: whatever a value is, it counts as some number (see `cells`).
+at. From there on nothing is refused: whatever a value is, it counts as some number (see `private_values`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from leastnoise import domain as domains
 from leastnoise import errors
 from leastnoise._support import progress, validation
 from leastnoise._support.validation import Number
-from leastnoise.curator import cells
+from leastnoise.curator import private_values
 from leastnoise.curator.budget import Budget, charge
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Domain
@@ -55,10 +55,20 @@ def release(
 ) -> Release:
     """Publish a vector with the least noise that keeps the promise.
 
-    `sensitivity` bounds how far (L2) one person can move the vector *of doubles or integers as computed*. An array
-    of an integer type stays whole; anything else is released as real numbers. Laplace noise is taken where
-    `l1_sensitivity` is given and makes it better, or where delta = 0. With a `budget` the cost is debited first:
-    a `share` of it, or what (epsilon, delta) or sigma cost.
+    Say how private it must be in one of three ways: `epsilon` and `delta`, `sigma`, or a `budget` and a `share`.
+
+    values: the vector of exact numbers. An array of an integer type stays whole; anything else is released as real
+        numbers.
+    sensitivity: how far (L2) one person can move the vector *of doubles or integers as computed*.
+    l1_sensitivity: the same in L1. Given, Laplace noise is taken where it is less. Left out, it is bounded by the L2.
+    epsilon: the privacy loss, above 0; 1 is common. Smaller is more private and noisier.
+    delta: the probability with which epsilon may be exceeded, such as 1e-6; 0 takes Laplace noise.
+    sigma: the standard deviation of Gaussian noise itself, in the unit of the values, instead of the two.
+    mechanism: "gaussian", "laplace", or "auto" (the default): whichever has less noise.
+    domain: the public names of the bins: a list with one key for each value, or a Domain. Left out, they have none.
+    neighbours: "add-remove" (the default) or "replace": between which tables `sensitivity` holds.
+    budget: an open `ln.Budget`, debited on disk before a value is looked at. Left out, nothing is debited.
+    share: how much of the whole budget to spend, such as 0.25, instead of epsilon and delta.
 
     No value is refused, because a refusal would tell about it: NaN, a null and what is no number in a list count as 0,
     infinities as the largest double. That alone protects nobody: `sensitivity` must hold *after* it, and a sum that
@@ -80,7 +90,7 @@ def release(
     )
     bins = _domain(domain, len(given))
     receipt = decided.pay(query=f"a vector of {len(given):,} value{'s' * (len(given) != 1)}")
-    private = given if isinstance(given, np.ndarray) else cells.reals(given, len(given))
+    private = given if isinstance(given, np.ndarray) else private_values.as_doubles(given, len(given))
     return publish(private, decided.noise, domain=bins, id=receipt.id)
 
 
@@ -124,12 +134,18 @@ def release_sparse(
 ) -> SparseRelease:
     """Whole counts in a huge domain: noise on *every* bin, then a threshold, in time that grows with the occupied ones.
 
-    "universal" is sigma sqrt(2 log domain_size), which hardly any empty bin passes. The time and memory taken grow
-    with the number of occupied bins: hide them from whoever must not learn it.
+    The time and memory taken grow with the number of occupied bins: hide them from whoever must not learn it.
 
-    `indices` and `counts` are two columns of one table: arrays of integers, or lists, and as long as each other. An
-    index that is no integer or outside the domain is no bin and is left out, a count that is no integer counts as 0:
-    `sensitivity` must hold after that.
+    indices, counts: the occupied bins and their counts, two columns of one table: arrays of integers, or lists, and as
+        long as each other. An index that is no integer or outside the domain is no bin and is left out, a count that is
+        no integer counts as 0.
+    domain_size: how many bins there are in all.
+    sensitivity: how far (L2) one person can move the counts, after the above.
+    epsilon, delta, sigma, budget, share: how private, as for `release`; the noise is Gaussian.
+    threshold: from which noisy count on a bin shows. "universal" (the default) is sigma sqrt(2 log domain_size), which
+        hardly any empty bin passes.
+    kind: "soft" (the default) moves what shows toward zero by the threshold, "hard" leaves it as it is.
+    neighbours: "add-remove" (the default) or "replace": between which tables `sensitivity` holds.
     """
     from leastnoise.curator.noise.sparse import check_columns
 
@@ -234,7 +250,9 @@ def _declared(values: Any) -> NDArray[Any] | list[Any]:
             "values is a masked array, and what a mask hides would be published. Say values.filled(0)."
         )
     if isinstance(values, (int, float)) and not isinstance(values, bool):
-        number = min(max(values, -cells.MOST), cells.MOST) if isinstance(values, int) else values
+        number = (
+            min(max(values, -private_values.MAX_INT64), private_values.MAX_INT64) if isinstance(values, int) else values
+        )
         values = np.asarray(number)
     given = _array(values) if hasattr(values, "dtype") else _list(values)
     if len(given) == 0:
@@ -322,11 +340,11 @@ def _add_real(exact: NDArray[Any], noise: NDArray[np.int64], grid: float) -> NDA
     From 2^52 grid steps on every double is a multiple of the grid already (and exact/grid might overflow). Noise is
     below 2^53 steps, so grid * noise is exact; as an integer it has no signed zero to leak.
     """
-    x = cells.finite(exact)
+    x = private_values.finite(exact)
     fine = np.abs(x) < 2.0**52 * grid
     x[fine] = np.rint(x[fine] / grid) * grid
     with np.errstate(over="ignore"):
-        total: NDArray[np.float64] = np.clip(x + noise * grid, -cells.LARGEST, cells.LARGEST)
+        total: NDArray[np.float64] = np.clip(x + noise * grid, -private_values.MAX_DOUBLE, private_values.MAX_DOUBLE)
     return total
 
 

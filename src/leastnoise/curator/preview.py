@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
 
 from leastnoise._support.number_format import rounded
-from leastnoise.curator import mechanism, publish
 from leastnoise.privacy.distributions import Distribution, Gaussian
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
-from leastnoise.releases.mean import centred, half_widths
-from leastnoise.releases.quantile import rank_error, ranks_in_words
-
-if TYPE_CHECKING:
-    from leastnoise.curator.query import Query
-    from leastnoise.curator.request import PrivacyRequest
+from leastnoise.privacy.noise_choice import NoiseChoice
+from leastnoise.privacy.partition_selection import Threshold
+from leastnoise.privacy.sensitivity import Limits
+from leastnoise.releases.mean import half_widths
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +52,44 @@ class Expectation:
         return f"{noise} on each number: 95 % are off by at most {self.half_width:.4g}{every}."
 
 
-def expect(query: Query, request: PrivacyRequest) -> Expectation:
-    """What `release` would do with this request; a budget is only looked at."""
-    return _expect_unknown(query, request) if query.size is None else _expect_listed(query, query.size, request)
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """The errors of what is computed from several noisy numbers, by name and in words."""
+
+    half_widths: Mapping[str, float]
+    description: str
 
 
-def _expect_unknown(query: Query, request: PrivacyRequest) -> Expectation:
-    decided = publish.decide_unknown(query, request)
-    cut, distribution = decided.noise, Gaussian(decided.noise.sigma, 1.0)
+def of_listed(
+    chosen: NoiseChoice,
+    *,
+    size: int,
+    limits: Limits,
+    threshold: int | None,
+    computed: Computed | None,
+    note: str,
+) -> Expectation:
+    """Of noise on each of `size` numbers."""
+    distribution = chosen.distribution
+    return Expectation(
+        mechanism=chosen.mechanism,
+        sigma=chosen.scale if chosen.mechanism == "gaussian" else chosen.scale * 2**0.5,
+        std=distribution.std,
+        half_width=distribution.half_width(0.95) if computed is None else None,
+        half_width_all=distribution.half_width(0.95, size) if computed is None else None,
+        threshold=threshold,
+        limits=asdict(limits),
+        bins=size,
+        guarantee=chosen.guarantee,
+        note=note,
+        half_widths={} if computed is None else computed.half_widths,
+        description="" if computed is None else computed.description,
+    )
+
+
+def of_unknown_keys(cut: Threshold, guarantee: PureDP | ApproxDP | GaussianDP, *, limits: Limits) -> Expectation:
+    """Of noise and a threshold on keys that nobody listed."""
+    distribution = Gaussian(cut.sigma, 1.0)
     return Expectation(
         mechanism="gaussian",
         sigma=cut.sigma,
@@ -71,49 +97,21 @@ def _expect_unknown(query: Query, request: PrivacyRequest) -> Expectation:
         half_width=distribution.half_width(0.95),
         half_width_all=None,
         threshold=cut.at_least,
-        limits=publish.limits_of(query),
+        limits=asdict(limits),
         bins=None,
-        guarantee=decided.guarantee,
+        guarantee=guarantee,
         note="Bins that nobody listed: their chance to show is part of delta.",
     )
 
 
-def _expect_listed(query: Query, size: int, request: PrivacyRequest) -> Expectation:
-    chosen = publish.decide(query, size, request).noise
-    at_least = None
-    if query.sparse:
-        at_least = int(mechanism.sparse_cut(chosen, size, "universal", "soft") // 1) + 1
-    widths, words = _computed(query, size, chosen.distribution)
-    return Expectation(
-        mechanism=chosen.mechanism,
-        sigma=chosen.scale if chosen.mechanism == "gaussian" else chosen.scale * 2**0.5,
-        std=chosen.distribution.std,
-        half_width=None if words else chosen.distribution.half_width(0.95),
-        half_width_all=None if words else chosen.distribution.half_width(0.95, size),
-        threshold=at_least,
-        limits=publish.limits_of(query),
-        bins=size,
-        guarantee=chosen.guarantee,
-        note=centred(chosen.reason, chosen.note) if query.kind in ("mean", "vector_mean") else chosen.note,
-        half_widths=widths,
-        description=words,
-    )
-
-
-def _computed(query: Query, size: int, distribution: Distribution) -> tuple[dict[str, float], str]:
-    """The errors of what is computed from several noisy numbers: means and quantiles."""
-    if query.kind == "quantile":
-        found = {f"rank at {q:g}": rank_error(distribution, bins=size, level=q) for q in query.levels}
-        return found, ranks_in_words(distribution, bins=size, levels=query.levels)
-    if query.kind not in ("mean", "vector_mean"):
-        return {}, ""
-    centre, half, _ = publish.middle(query)
-    off = half_widths(distribution, centre=centre, half_range=half)
+def of_means(distribution: Distribution, *, centre: float, half_range: float) -> Computed:
+    """The errors of sums, counts and means."""
+    off = half_widths(distribution, centre=centre, half_range=half_range)
     # From so many rows on that half of the clip's half is left, at most.
-    first = math.ceil(math.log10(max(1.0, 2 * off.mean_times_rows / half)))
+    first = math.ceil(math.log10(max(1.0, 2 * off.mean_times_rows / half_range)))
     some = ", ".join(f"{rounded(off.mean_times_rows / n, 3)} for {n:,}" for n in (10 ** (first + i) for i in range(3)))
-    words = (
+    return Computed(
+        asdict(off),
         f"95 % of the time a sum is off by at most {rounded(off.sum)} and a count by at most {rounded(off.count)}; a "
-        f"mean over n rows is off by at most {rounded(off.mean_times_rows)}/n: {some} rows."
+        f"mean over n rows is off by at most {rounded(off.mean_times_rows)}/n: {some} rows.",
     )
-    return asdict(off), words

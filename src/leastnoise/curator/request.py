@@ -14,6 +14,8 @@ from leastnoise._support.validation import Number
 from leastnoise.curator.budget.budget import Budget
 from leastnoise.privacy.noise_choice import Choice
 
+_BUDGET = {"budget": errors.Code('ln.Budget.open("city.ledger")', "city.ledger")}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyRequest:
@@ -31,8 +33,10 @@ class PrivacyRequest:
         self._check_budget()
         if self.sigma is not None and (self.epsilon is not None or self.delta is not None):
             raise errors.InvalidParameter(
-                "sigma already fixes the noise, so epsilon and delta cannot be given too. "
-                "Give epsilon= and delta=, or sigma=."
+                "sigma already fixes the noise, so epsilon and delta cannot be given too.",
+                parameter="sigma",
+                value=self.sigma,
+                example=[{"epsilon": 1, "delta": 1e-6}, {"sigma": 3}],
             )
 
     def _check_budget(self) -> None:
@@ -40,30 +44,40 @@ class PrivacyRequest:
         if self.budget is None:
             if self.share is not None:
                 raise errors.MissingParameter(
-                    'A share is a part of a budget, and none was given. Say budget=ln.Budget.open("city.ledger").'
+                    "A share is a part of a budget, and none was given.", parameter="budget", example=_BUDGET
                 )
             return
         if not isinstance(self.budget, Budget):
             raise errors.WrongType(
-                f"budget must be an open one. Got {type(self.budget).__name__}. "
-                'Say budget=ln.Budget.open("city.ledger").'
+                f"budget must be an open one. Got {type(self.budget).__name__} instead.",
+                parameter="budget",
+                example=_BUDGET,
             )
         numbers = {"epsilon": self.epsilon, "delta": self.delta, "sigma": self.sigma}
         named = [name for name, value in numbers.items() if value is not None]
         if self.share is not None and named:
             raise errors.InvalidParameter(
-                f"share= already says how much noise, so {' and '.join(named)} cannot be given too. Give share=0.25, "
-                "or epsilon= and delta=, or sigma=."
+                f"A share already fixes the noise, so {' and '.join(named)} cannot be given too.",
+                parameter="share",
+                value=self.share,
+                example=[{"share": 0.25}, {"epsilon": 1, "delta": 1e-6}, {"sigma": 3}],
             )
         if self.share is None and not named:
             raise errors.MissingParameter(
-                "How much of the budget may this take? Say share=0.25, or epsilon= and delta=."
+                "How much of the budget may this take?",
+                parameter="share",
+                example=[{"share": 0.25}, {"epsilon": 1, "delta": 1e-6}],
             )
 
     def with_threshold(self, why: str) -> PrivacyRequest:
         """The same for bins that show from a threshold on: that takes Gaussian noise, and not a sigma of one's own."""
         if self.mechanism == "laplace" or self.sigma is not None:
-            raise errors.InvalidParameter(f"{why}. Say epsilon= and delta=, and leave mechanism= and sigma= out.")
+            raise errors.InvalidParameter(
+                f"{why}, so leave mechanism and sigma out.",
+                parameter="mechanism",
+                value=self.mechanism,
+                example={"epsilon": 1, "delta": 1e-6},
+            )
         return replace(self, mechanism="gaussian")
 
     def for_unknown_keys(self) -> PrivacyRequest:
@@ -71,13 +85,18 @@ class PrivacyRequest:
         asked = self.with_threshold("Unknown keys are released with Gaussian noise and a threshold")
         if validation.is_zero(asked.delta):
             raise errors.InvalidParameter(
-                "Keys that nobody listed show with some small probability, so they need a delta above 0, such as "
-                "delta=1e-6. With delta = 0, list the keys."
+                "Keys that nobody listed show with some small probability, so they need a delta above 0. With a delta "
+                "of 0, list the keys.",
+                parameter="delta",
+                value=self.delta,
+                example={"delta": 1e-6},
             )
         return asked
 
     def promise(self) -> tuple[Number, Number]:
         """(epsilon, delta), where neither a share nor a sigma can stand for them."""
         if self.epsilon is None or self.delta is None:
-            raise errors.MissingParameter("How private should this be? Say epsilon=1, delta=1e-6.")
+            raise errors.MissingParameter(
+                "How private should this be?", parameter="epsilon", example={"epsilon": 1, "delta": 1e-6}
+            )
         return self.epsilon, self.delta

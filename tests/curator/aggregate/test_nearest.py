@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leastnoise.curator.aggregate.nearest import FULL, WEIGHT_BITS, Nearest, Spread
+from leastnoise.curator.aggregate.nearest import ROW_WEIGHT, WEIGHT_BITS, KernelWeights, Nearest
 from leastnoise.curator.table import lattice, table
 from leastnoise.errors import BadDomain, BadExpression, InvalidParameter, MissingParameter, WrongType
 from leastnoise.graphs.places import EARTH
@@ -48,9 +48,9 @@ def test_the_nearest_node_within_reach_is_found():
 )
 def test_the_weights_of_a_row_sum_to_at_most_one(points, width, count):
     lat = np.array([40.7 + (y % 0.2 if np.isfinite(y) else y) for y, _ in points])
-    parts = Spread(nodes=NODES, within=2000.0, width=width, count=count)(np.array([x for _, x in points]), lat)
+    parts = KernelWeights(nodes=NODES, within=2000.0, width=width, count=count)(np.array([x for _, x in points]), lat)
     weights = parts & (2**WEIGHT_BITS - 1)
-    assert (weights.sum(axis=1) <= FULL).all()
+    assert (weights.sum(axis=1) <= ROW_WEIGHT).all()
     assert ((parts == 0) | (weights > 0)).all()
 
 

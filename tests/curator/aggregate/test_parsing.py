@@ -93,7 +93,7 @@ def read_floats(cells: list[str], folder: Path) -> list[float | None]:
     place = folder / "floats.csv"
     place.write_text("u,x\n" + "".join(f'a,"{cell}"\n' for cell in cells))
     rows = table(place, unit="u", types={"x": "float"})
-    return rows.source.engine.fetch(rows.rows.select("x"))["x"].to_pylist()
+    return rows._data.engine.fetch(rows.rows.select("x"))["x"].to_pylist()
 
 
 @settings(max_examples=10, deadline=None)

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leastnoise.curator.aggregate.vectors import Ball
+from leastnoise.curator.aggregate.vectors import NormClip
 from leastnoise.curator.table import table
 from leastnoise.errors import MissingParameter, WrongType
 from leastnoise.testing import aggregate
 
 
-def clip(ball: Ball, rows: np.ndarray) -> np.ndarray:
+def clip(ball: NormClip, rows: np.ndarray) -> np.ndarray:
     """Each row alone, in steps of the grid."""
     return np.array([ball.total([np.array([value]) for value in row])[:-1] for row in rows])
 
 
-def reference(ball: Ball, rows: np.ndarray) -> list[int]:
+def reference(ball: NormClip, rows: np.ndarray) -> list[int]:
     """The rule of the ball in exact arithmetic but for the scale's two roundings, row by row."""
     total = [0] * (ball.length + 1)
     for row in rows:
@@ -46,7 +46,7 @@ NUMBERS = st.floats(allow_nan=False, width=32) | st.floats(-2, 2)
     st.floats(1e-3, 1e3),
 )
 def test_every_clipped_vector_is_inside_the_ball_exactly(rows, norm):
-    ball = Ball.of(norm, len(rows[0]))
+    ball = NormClip.of(norm, len(rows[0]))
     assert Fraction(ball.radius) * Fraction(ball.grid) <= Fraction(norm)
     for row in clip(ball, np.array(rows, np.float64)):
         assert sum(int(step) ** 2 for step in row) <= ball.radius**2
@@ -55,7 +55,7 @@ def test_every_clipped_vector_is_inside_the_ball_exactly(rows, norm):
 @settings(deadline=None)
 @given(st.lists(st.lists(NUMBERS, min_size=3, max_size=3), min_size=2, max_size=40))
 def test_a_vector_is_clipped_alike_in_any_company(rows):
-    ball = Ball.of(1.0, 3)
+    ball = NormClip.of(1.0, 3)
     together = ball.total(list(np.array(rows, np.float64).T.copy()))
     assert together[:-1].tolist() == clip(ball, np.array(rows, np.float64)).sum(axis=0).tolist()
 
@@ -64,7 +64,7 @@ def test_a_vector_is_clipped_alike_in_any_company(rows):
 def test_the_compiled_loops_are_the_rule(kind):
     """With NaN, infinities, halves of a step and vectors on both sides of the ball."""
     random = np.random.default_rng(3)
-    ball = Ball.of(1.0, 5)
+    ball = NormClip.of(1.0, 5)
     rows = (random.normal(size=(1000, 5)) * random.choice([0.1, 0.5, 3.0], (1000, 1))).astype(kind)
     rows[::11] = np.round(rows[::11] / ball.grid * 2) * ball.grid / 2
     rows[::17, 2], rows[::19, 0], rows[::23, 4] = np.nan, np.inf, -np.inf
@@ -72,14 +72,14 @@ def test_the_compiled_loops_are_the_rule(kind):
 
 
 def test_a_vector_inside_the_ball_is_rounded_to_the_nearest_step():
-    ball = Ball.of(1.0, 4)
+    ball = NormClip.of(1.0, 4)
     block = np.random.default_rng(2).uniform(-0.4, 0.4, (100, 4))
     assert np.abs(clip(ball, block) * ball.grid - block).max() <= ball.grid / 2
 
 
 @pytest.mark.parametrize("length", [1, 2, 1000, 2**20])
 def test_squared_norms_stay_below_2_to_the_53(length):
-    ball = Ball.of(1.0, length)
+    ball = NormClip.of(1.0, length)
     assert 4 * ball.radius**2 * length <= 2**53
 
 
@@ -108,7 +108,7 @@ def test_a_unit_keeps_max_rows_vectors_in_any_scan_order(max_rows):
         found.append(aggregate(query).values.tolist())
     complete = np.bincount(units[~np.isnan(vectors).any(axis=1)], minlength=120)
     assert found[0] == found[1]
-    assert found[0][-1] == query.ball.radius * int(np.minimum(complete, max_rows).sum())
+    assert found[0][-1] == query.clip.radius * int(np.minimum(complete, max_rows).sum())
 
 
 def test_vectors_need_numbers_and_a_public_length():
@@ -147,5 +147,5 @@ def test_rows_of_nobody_are_left_out_whether_ranked_or_not(crowd):
     units = pa.array([1] * crowd + [2, None, None, None])
     rows = pa.table({"unit": units, "x": [0.25] * len(units), "y": [0.5] * len(units)})
     made = aggregate(table(rows, unit="unit").vector_mean(["x", "y"], clip_norm=1.0, max_rows=1)).values
-    ball = Ball.of(1.0, 2)
+    ball = NormClip.of(1.0, 2)
     assert made.tolist() == [2 * round(0.25 / ball.grid), 2 * round(0.5 / ball.grid), 2 * ball.radius]

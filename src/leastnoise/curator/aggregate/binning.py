@@ -26,12 +26,12 @@ from leastnoise.domain import (
     OrNull,
     Steps,
 )
-from leastnoise.errors import BadDomain, WrongType
+from leastnoise.errors import BadDomain, Code, Example, WrongType
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-EXACT = 2.0**53  # doubles hold every integer up to here
+MAX_EXACT_INTEGER = 2.0**53  # a double holds every integer up to here
 
 
 def place_rows(rows: ir.Table, domain: Domain, *, name: str) -> ir.Table:
@@ -69,7 +69,7 @@ def _(axis: OrNull, rows: ir.Table, column: str, name: str) -> ir.Table:
 def _(axis: IntegerRange, rows: ir.Table, column: str, name: str) -> ir.Table:
     import ibis
 
-    value = whole(rows[column], column)
+    value = as_integer(rows[column], column)
     inside = value.between(axis.start, axis.stop - 1)
     offset = ibis.ifelse(inside, value, ibis.null("int64")) - axis.start
     if axis.step == 1:
@@ -78,7 +78,7 @@ def _(axis: IntegerRange, rows: ir.Table, column: str, name: str) -> ir.Table:
     remainder = rows[name] % axis.step
     exact = ibis.ifelse(remainder == 0, rows[name], ibis.null("int64"))
     # rows[name] is a multiple of the step and so is its quotient exact; sizes stay below 2^53 or are refused.
-    if axis.stop - axis.start > EXACT:
+    if axis.stop - axis.start > MAX_EXACT_INTEGER:
         raise BadDomain("a range with a step may span 2^53. Use a smaller range.")
     return rows.mutate(**{name: (exact.cast("float64") / float(axis.step)).floor().cast("int64")})
 
@@ -108,23 +108,20 @@ def _comparable(axis: Keys, value: ir.Value, column: str) -> tuple[ir.Value, lis
     if isinstance(first, str) and kind.is_string():
         return value, keys
     if not isinstance(first, int) or isinstance(first, bool):
-        raise WrongType(
-            f'"{column}" holds {type_name(kind)}, and the keys are {type(first).__name__}s such as {first!r}. '
-            f"{fitting(kind)}{cure(kind, column, 'bool')}"
-        )
+        raise wrong_type(column, kind, f"the keys are {type(first).__name__}s such as {first!r}", declare="bool")
     if any(not -(2**63) <= key < 2**63 for key in keys if isinstance(key, int)):
         raise BadDomain("integer keys must fit into 64 bits. Use text keys.")
-    return whole(value, column), keys
+    return as_integer(value, column), keys
 
 
 @place.register(Edges)
 def _(axis: Edges, rows: ir.Table, column: str, name: str) -> ir.Table:
     import ibis
 
-    value = real(rows[column], column)
+    value = as_double(rows[column], column)
     rows = rows.mutate(**{name: value})
     number = rows[name]
-    inside = (number >= exactly(axis.edges[0])) & (number <= exactly(axis.edges[-1]))
+    inside = (number >= double_literal(axis.edges[0])) & (number <= double_literal(axis.edges[-1]))
     found = _search(number, axis.edges, 0, axis.size)
     return rows.mutate(**{name: ibis.ifelse(inside, found, ibis.null("int64"))})
 
@@ -133,8 +130,8 @@ def _(axis: Edges, rows: ir.Table, column: str, name: str) -> ir.Table:
 def _(axis: Steps, rows: ir.Table, column: str, name: str) -> ir.Table:
     import ibis
 
-    rows = rows.mutate(**{name: clipped(real(rows[column], column), axis.low, axis.high)})
-    steps = ((rows[name] - exactly(axis.low)) * exactly(axis.scale)).floor()
+    rows = rows.mutate(**{name: clipped(as_double(rows[column], column), axis.low, axis.high)})
+    steps = ((rows[name] - double_literal(axis.low)) * double_literal(axis.scale)).floor()
     rows = rows.mutate(**{name: steps.cast("int64")})
     # Not least(): engines leave nulls out of it, and a missing value would count in the last bin.
     return rows.mutate(**{name: ibis.ifelse(rows[name] >= axis.bins, axis.bins - 1, rows[name])})
@@ -150,10 +147,7 @@ def _(axis: Days, rows: ir.Table, column: str, name: str) -> ir.Table:
 def _(axis: Hours, rows: ir.Table, column: str, name: str) -> ir.Table:
     kind = rows[column].type()
     if not kind.is_timestamp():
-        raise WrongType(
-            f'"{column}" holds {type_name(kind)}, and hours are found in timestamps. '
-            f"{fitting(kind)}{cure(kind, column, 'timestamp')}"
-        )
+        raise wrong_type(column, kind, "hours are found in timestamps", declare="timestamp")
     hours = epoch_days(rows[column], column) * 24 + rows[column].hour().cast("int64") - axis.first
     rows = rows.mutate(**{name: hours})
     return rows.mutate(**{name: _below(rows[name], axis.size)})
@@ -163,7 +157,7 @@ def _(axis: Hours, rows: ir.Table, column: str, name: str) -> ir.Table:
 def _(axis: Cells, rows: ir.Table, column: str, name: str) -> ir.Table:
     import ibis
 
-    rows = rows.mutate(**{f"{name}_cell": whole(rows[column], column)})
+    rows = rows.mutate(**{f"{name}_cell": as_integer(rows[column], column)})
     cell = rows[f"{name}_cell"]
     rows = rows.mutate(
         **{
@@ -178,19 +172,19 @@ def _(axis: Cells, rows: ir.Table, column: str, name: str) -> ir.Table:
 
 def lattice_cell(rows: ir.Table, lattice: Lattice) -> ir.IntegerValue:
     """The cell of each row; null where a coordinate is missing or beyond 2^30 steps."""
-    column = _floor_within(real(rows[lattice.x], lattice.x) / exactly(lattice.step), 2.0**30)
-    row = _floor_within(real(rows[lattice.y], lattice.y) / exactly(lattice.step), 2.0**30)
+    column = _floor_within(as_double(rows[lattice.x], lattice.x) / double_literal(lattice.step), 2.0**30)
+    row = _floor_within(as_double(rows[lattice.y], lattice.y) / double_literal(lattice.step), 2.0**30)
     return (row + 2**30) * 2**31 + (column + 2**30)
 
 
-def exactly(number: float) -> ir.FloatingScalar:
+def double_literal(number: float) -> ir.FloatingScalar:
     """A double, bit for bit the same in every engine."""
     import ibis
 
     return ibis.literal(repr(float(number))).cast("float64")
 
 
-def whole(value: ir.Value, column: str) -> ir.IntegerValue:
+def as_integer(value: ir.Value, column: str) -> ir.IntegerValue:
     """An integer of 64 bits, null where the value is none."""
     kind = value.type()
     if (kind.is_unsigned_integer() and kind.nbytes == 8) or (kind.is_decimal() and kind.scale == 0):
@@ -198,16 +192,14 @@ def whole(value: ir.Value, column: str) -> ir.IntegerValue:
     if kind.is_integer() or kind.is_boolean():  # true is 1
         return value.cast("int64")
     if kind.is_floating():
-        floor = _floor_within(real(value, column), EXACT)
+        floor = _floor_within(as_double(value, column), MAX_EXACT_INTEGER)
         import ibis
 
         return ibis.ifelse(floor.cast("float64") == value.cast("float64"), floor, ibis.null("int64"))
-    raise WrongType(
-        f'"{column}" holds {type_name(kind)}, and whole numbers are needed. {fitting(kind)}{cure(kind, column, "int")}'
-    )
+    raise wrong_type(column, kind, "whole numbers are needed", declare="int")
 
 
-def real(value: ir.Value, column: str) -> ir.FloatingValue:
+def as_double(value: ir.Value, column: str) -> ir.FloatingValue:
     """A double, null where the value is missing or NaN."""
     import ibis
 
@@ -222,42 +214,42 @@ def real(value: ir.Value, column: str) -> ir.FloatingValue:
         return value.cast("float64")
     if kind.is_boolean():  # true is 1
         return value.cast("int64").cast("float64")
-    raise WrongType(f'"{column}" holds {type_name(kind)}, and numbers are needed.{cure(kind, column, "float")}')
+    raise wrong_type(column, kind, "numbers are needed", declare="float", as_key=False)
 
 
-def fitting(kind: Any) -> str:
-    """Which keys a column of this type takes."""
+def wrong_type(column: str, kind: Any, need: str, *, declare: str, as_key: bool = True) -> WrongType:
+    """The error for a column of another type than is needed: which keys it takes, or what to declare it as."""
+    hint, examples = suggested_keys(kind) if as_key else ("", [])
+    if kind.is_string():
+        hint += " In a CSV, and in the names of folders, all is text until it is declared."
+        examples = [*examples, {"types": {column: declare}}]
+    message = f'"{column}" holds {type_name(kind)}, and {need}. {hint.strip()}'
+    return WrongType(message.strip(), parameter="column", value=column, example=examples)
+
+
+def suggested_keys(kind: Any) -> tuple[str, list[Example]]:
+    """Which keys a column of this type takes, and examples of them."""
     days = 'ln.domain.Days("2013-01-01", "2013-02-01")'
     if kind.is_timestamp():
-        return f'Give days or hours as keys: {days}, or ln.domain.Hours("2013-01-01 00:00", "2013-01-02 00:00").'
+        return f'Give days or hours as keys: {days}, or ln.domain.Hours("2013-01-01 00:00", "2013-01-02 00:00").', []
     if kind.is_date():
-        return f"Give days as keys: {days}, or a list of dates."
+        return f"Give days as keys: {days}, or a list of dates.", []
     if kind.is_boolean():
-        return "Give keys=[True, False]."
+        return "Give truth values as keys.", [{"keys": [True, False]}]
     if kind.is_string():
-        return "Give texts: keys=['a', 'b']."
+        return "Give texts as keys.", [{"keys": ["a", "b"]}]
     if kind.is_integer():
-        return "Give whole numbers: keys=[1, 2, 3], or keys=range(24)."
+        return "Give whole numbers as keys.", [{"keys": [1, 2, 3]}, {"keys": Code("range(24)", "0:24")}]
     if kind.is_numeric():
-        return "Give the ends of bins: ln.domain.Edges((0.0, 10.0, 20.0))."
-    return "No keys are known for that type: derive a column of numbers, text or dates, or prepare one."
-
-
-def cure(kind: Any, column: str, wanted: str) -> str:
-    """What to type where text came out of a CSV."""
-    if not kind.is_string():
-        return ""
-    return (
-        " In a CSV, and in the names of folders, all is text until it is declared: "
-        f'table(..., types={{"{column}": "{wanted}"}}).'
-    )
+        return "Give the ends of bins as keys: ln.domain.Edges((0.0, 10.0, 20.0)).", []
+    return "No keys are known for that type: derive a column of numbers, text or dates, or prepare one.", []
 
 
 def clipped(value: ir.NumericValue, low: float, high: float) -> ir.NumericValue:
     """`value` moved into [low, high]; null stays null. NaN must be gone: it would become an end."""
     import ibis
 
-    ends = (exactly(low), exactly(high)) if value.type().is_floating() else (low, high)
+    ends = (double_literal(low), double_literal(high)) if value.type().is_floating() else (low, high)
     return ibis.ifelse(value < ends[0], ends[0], ibis.ifelse(value > ends[1], ends[1], value))
 
 
@@ -269,9 +261,7 @@ def epoch_days(value: ir.Value, column: str) -> ir.IntegerValue:
     if kind.is_timestamp():
         value = value.date()
     elif not kind.is_date():
-        raise WrongType(
-            f'"{column}" holds {type_name(kind)}, and dates are needed. {fitting(kind)}{cure(kind, column, "date")}'
-        )
+        raise wrong_type(column, kind, "dates are needed", declare="date")
     return value.delta(ibis.date("1970-01-01"), unit="day").cast("int64")
 
 
@@ -290,7 +280,7 @@ def _floor_within(value: ir.FloatingValue, bound: float) -> ir.IntegerValue:
     """floor(value), null unless -bound <= value < bound."""
     import ibis
 
-    inside = (value >= exactly(-bound)) & (value < exactly(bound))
+    inside = (value >= double_literal(-bound)) & (value < double_literal(bound))
     return ibis.ifelse(inside, value, ibis.null("float64")).floor().cast("int64")
 
 
@@ -302,7 +292,7 @@ def _search(value: ir.FloatingValue, edges: tuple[float, ...], low: int, high: i
         return ibis.literal(low, "int64")
     middle = (low + high) // 2
     return ibis.ifelse(
-        value < exactly(edges[middle]),
+        value < double_literal(edges[middle]),
         _search(value, edges, low, middle),
         _search(value, edges, middle, high),
     )

@@ -12,7 +12,9 @@ The limits act in the order max_per_bin, max_bins, max_rows (other orders keep f
 from __future__ import annotations
 
 import hashlib
+import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,10 +27,10 @@ from leastnoise.privacy.sensitivity import Limits
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-WORD = 2**32 - 1
+WORD_MASK = 2**32 - 1  # of a word of 32 bits
 # Odd and below 2^31, so that a product with a 32-bit word stays below 2^63 and no engine overflows.
-FIRST, SECOND, THIRD = 0x7FEB352D, 0x45D9F3B3, 0x2C1B3C6D
-LONGEST_LIST = 1000  # beyond this a sort is quicker than a list of smallest values
+MULTIPLIER_1, MULTIPLIER_2, MULTIPLIER_3 = 0x7FEB352D, 0x45D9F3B3, 0x2C1B3C6D
+MAX_LIST_LENGTH = 1000  # rows of a unit; beyond this a sort is quicker than a list of smallest values
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,10 @@ class Coding:
         return (code & ((1 << self.value_bits) - 1)) + self.lowest
 
 
-def salt(text: str) -> int:
-    """A public 32-bit key from a query's description: engines agree on it, queries differ in it."""
+def salt(facts: Mapping[str, object]) -> int:
+    """A public 32-bit key from the public facts of a question, as canonical JSON: engines agree on it, questions
+    differ in it."""
+    text = json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "little")
 
 
@@ -88,7 +92,7 @@ def word(value: ir.Value, column: str, engine: Engine) -> ir.IntegerValue:
 
 def fold(integer: ir.IntegerValue) -> ir.IntegerValue:
     """The 64 bits of an integer as 32: distinct for integers that share their upper half."""
-    return ((integer >> 32) * FIRST & WORD) ^ (integer & WORD)
+    return ((integer >> 32) * MULTIPLIER_1 & WORD_MASK) ^ (integer & WORD_MASK)
 
 
 def with_hash(rows: ir.Table, key: int, *, code: str, codes: int, name: str) -> ir.Table:
@@ -98,8 +102,8 @@ def with_hash(rows: ir.Table, key: int, *, code: str, codes: int, name: str) -> 
     For one unit the hash is a bijection of codes below 2^32 cut to 31 bits: at most two codes ever tie.
     """
     rows = rows.mutate(**{name: rows["_unit"] ^ key})
-    rows = rows.mutate(**{name: (rows[name] ^ (rows[name] >> 16)) * FIRST & WORD})
-    content = rows[code] if codes <= WORD + 1 else fold(rows[code])
+    rows = rows.mutate(**{name: (rows[name] ^ (rows[name] >> 16)) * MULTIPLIER_1 & WORD_MASK})
+    content = rows[code] if codes <= WORD_MASK + 1 else fold(rows[code])
     rows = rows.mutate(**{name: rows[name] ^ content})
     rows = _mix(rows, name)
     return rows.mutate(**{name: rows[name] >> 1})
@@ -140,7 +144,7 @@ def _fewer_bins(rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: in
     import ibis
 
     rows = rows.mutate(_bin=coding.bin_of(rows["code"]))
-    rows = with_hash(rows, key ^ THIRD, code="_bin", codes=coding.bins, name="_hash")
+    rows = with_hash(rows, key ^ MULTIPLIER_3, code="_bin", codes=coding.bins, name="_hash")
     within = ibis.window(group_by=list(unit), order_by=["_hash", "_bin"])
     rows = rows.mutate(_rank=ibis.dense_rank().over(within))
     return rows.filter(rows["_rank"] < count).drop("_rank", "_hash", "_bin")
@@ -153,10 +157,10 @@ def _fewer_rows(
     import ibis
 
     rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash")
-    if coding.size <= WORD + 1 and count <= LONGEST_LIST:
+    if coding.size <= WORD_MASK + 1 and count <= MAX_LIST_LENGTH:
         rows = rows.mutate(code=(rows["_hash"] << 32) | rows["code"])
         kept = engine.smallest(rows.select(*unit, "code"), unit=list(unit), column="code", count=count)
-        return kept.mutate(code=kept["code"] & WORD)
+        return kept.mutate(code=kept["code"] & WORD_MASK)
     within = ibis.window(group_by=list(unit), order_by=["_hash", "code"])
     rows = rows.mutate(_rank=ibis.row_number().over(within))
     return rows.filter(rows["_rank"] < count)
@@ -164,6 +168,6 @@ def _fewer_rows(
 
 def _mix(rows: ir.Table, name: str) -> ir.Table:
     """A bijection of 32-bit words in which every input bit flips every output bit about half of the time."""
-    rows = rows.mutate(**{name: (rows[name] ^ (rows[name] >> 16)) * SECOND & WORD})
-    rows = rows.mutate(**{name: (rows[name] ^ (rows[name] >> 15)) * THIRD & WORD})
+    rows = rows.mutate(**{name: (rows[name] ^ (rows[name] >> 16)) * MULTIPLIER_2 & WORD_MASK})
+    rows = rows.mutate(**{name: (rows[name] ^ (rows[name] >> 15)) * MULTIPLIER_3 & WORD_MASK})
     return rows.mutate(**{name: rows[name] ^ (rows[name] >> 16)})

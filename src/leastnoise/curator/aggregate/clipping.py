@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from leastnoise.curator.aggregate.binning import clipped, exactly, real, whole
+from leastnoise.curator.aggregate.binning import as_double, as_integer, clipped, double_literal
 from leastnoise.errors import InvalidParameter, WrongType
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 # The clip is cut into about 2^30 steps: a billion rows all rounded the same way shift the sum by half a clip.
-STEPS = 30
-INTEGER_SPAN = 2**40
-INTEGER_END = 2**62
+CLIP_BITS = 30
+MAX_INTEGER_SPAN = 2**40
+MAX_INTEGER_END = 2**62
 # Of what a clip may be: squares of sensitivities, and noise many times as large, are ordinary doubles then.
-SMALLEST, LARGEST = 1e-100, 1e100
+MIN_CLIP_WIDTH, MAX_CLIP_END = 1e-100, 1e100
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Clip:
         """The clip for a column of that type; whole numbers with whole ends are kept as they are."""
         low, high = _ends(clip)
         integral = kind.is_integer() or kind.is_boolean() or (kind.is_decimal() and kind.scale == 0)
-        within = max(-low, high) <= INTEGER_END and high - low < INTEGER_SPAN
+        within = max(-low, high) <= MAX_INTEGER_END and high - low < MAX_INTEGER_SPAN
         if integral and low == int(low) and high == int(high) and within:
             return cls(low=low, high=high, grid=1.0, lowest=int(low), highest=int(high), whole=True)
         grid = _grid(low, high)
@@ -74,39 +74,46 @@ class Clip:
         """The integer of each row; null where the value is null or NaN. Infinities are clipped like any
         number."""
         if self.whole:
-            return clipped(whole(value, column), self.lowest, self.highest)
-        inside = clipped(real(value, column), self.low, self.high)
-        return (inside * exactly(1 / self.grid) + exactly(0.5)).floor().cast("int64")
+            return clipped(as_integer(value, column), self.lowest, self.highest)
+        inside = clipped(as_double(value, column), self.low, self.high)
+        return (inside * double_literal(1 / self.grid) + double_literal(0.5)).floor().cast("int64")
 
 
 def _ends(clip: object) -> tuple[float, float]:
     clip = clip.tolist() if hasattr(clip, "tolist") else clip
     if not (isinstance(clip, tuple | list) and len(clip) == 2):
-        raise WrongType(f"clip must be a pair (low, high). Got {clip!r} instead.")
+        raise WrongType(
+            f"clip must be a pair (low, high). Got {clip!r} instead.",
+            parameter="clip",
+            value=clip,
+            example={"clip": (0, 100)},
+        )
     if any(isinstance(end, bool | str) or not hasattr(end, "__float__") for end in clip):
         raise WrongType(f"clip must be a pair of numbers. Got {clip!r} instead.")
-    low, high = double(clip[0]), double(clip[1])
+    low, high = nearest_double(clip[0]), nearest_double(clip[1])
     if not (math.isfinite(low) and math.isfinite(high)):
         raise InvalidParameter(
             f"clip must be finite doubles, or one value could change the sum without limit. Got {(low, high)} instead."
         )
     if low >= high:
         raise InvalidParameter(f"clip must be (low, high) with low < high. Got {(low, high)} instead.")
-    if max(abs(low), abs(high)) > LARGEST or high - low < SMALLEST:
-        raise out_of_range(f"clip must be between -{LARGEST:g} and {LARGEST:g}, and {SMALLEST:g} wide", (low, high))
+    if max(abs(low), abs(high)) > MAX_CLIP_END or high - low < MIN_CLIP_WIDTH:
+        raise out_of_range(
+            f"clip must be between -{MAX_CLIP_END:g} and {MAX_CLIP_END:g}, and {MIN_CLIP_WIDTH:g} wide", (low, high)
+        )
     return low, high
 
 
-def norm(given: object) -> float:
+def checked_norm(given: object) -> float:
     """`clip_norm` as a double, checked."""
-    if isinstance(given, bool) or not isinstance(given, Real) or not double(given) > 0:
+    if isinstance(given, bool) or not isinstance(given, Real) or not nearest_double(given) > 0:
         raise InvalidParameter(f"clip_norm must be a number above zero. Got {given!r} instead.")
-    if not SMALLEST <= double(given) <= LARGEST:
-        raise out_of_range(f"clip_norm must be between {SMALLEST:g} and {LARGEST:g}", double(given))
-    return double(given)
+    if not MIN_CLIP_WIDTH <= nearest_double(given) <= MAX_CLIP_END:
+        raise out_of_range(f"clip_norm must be between {MIN_CLIP_WIDTH:g} and {MAX_CLIP_END:g}", nearest_double(given))
+    return nearest_double(given)
 
 
-def double(number: Any) -> float:
+def nearest_double(number: Any) -> float:
     """The nearest double, or infinity."""
     try:
         return float(number)
@@ -124,6 +131,6 @@ def out_of_range(rule: str, given: object) -> InvalidParameter:
 
 def _grid(low: float, high: float) -> float:
     """A power of two: the width over about 2^30, but coarse enough that both ends stay exact in a double."""
-    fine = math.frexp(high - low)[1] - STEPS
+    fine = math.frexp(high - low)[1] - CLIP_BITS
     exact = math.frexp(max(abs(low), abs(high)))[1] - 51
     return math.ldexp(1.0, max(fine, exact))

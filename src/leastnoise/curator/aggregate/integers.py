@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_MOST = 2**62  # totals are clamped to this size, which moves no two of them apart
+MAX_TOTAL = 2**62  # totals are clamped to this size, which moves no two of them apart
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """Exact integers. `indices` says which bins where the domain is sparse; `keys` and `units` where
-    unknown."""
+    """Exact integers. `indices` says which bins where the domain is sparse, `keys` where the keys are unknown."""
 
     values: NDArray[Any]
     indices: NDArray[Any] | None = None
     keys: tuple[Any, ...] | None = None
-    units: NDArray[Any] | None = None
 
 
 def narrow(values: NDArray[Any]) -> NDArray[Any]:
@@ -30,8 +28,8 @@ def narrow(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.int64) if fits else values
 
 
-def whole(values: NDArray[Any]) -> NDArray[np.int64]:
+def clamped(values: NDArray[Any]) -> NDArray[np.int64]:
     """Exact totals as int64, clamped: whether one was larger than 64 bits must not show."""
     if values.dtype == np.int64:
-        return np.asarray(np.clip(values, -_MOST, _MOST))
-    return np.array([min(max(int(value), -_MOST), _MOST) for value in values], dtype=np.int64)
+        return np.asarray(np.clip(values, -MAX_TOTAL, MAX_TOTAL))
+    return np.array([min(max(int(value), -MAX_TOTAL), MAX_TOTAL) for value in values], dtype=np.int64)

@@ -18,8 +18,8 @@ from leastnoise.errors import BadDomain, InvalidParameter
 from leastnoise.graphs.places import lookup
 
 WEIGHT_BITS = 21  # a weight is 0 ... 2^20, a node and its weight share one integer
-FULL = 2**20
-NARROWEST, FARTHEST = 1e-3, 1e8  # metres: the squares of both, and their quotient, are doubles
+ROW_WEIGHT = 2**20  # the weight of one row, in steps of a weight
+MIN_KERNEL_WIDTH, MAX_DISTANCE = 1e-3, 1e8  # metres: the squares of both, and their quotient, are ordinary doubles
 Array = np.ndarray[Any, Any]
 
 
@@ -43,7 +43,7 @@ class Nearest:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class KernelWeights:
     """From arrays of longitudes and latitudes to `count` integers a row, each node * 2^21 + weight, 0
     for none."""
 
@@ -59,7 +59,7 @@ class Spread:
         raw = np.exp((nearest**2 - near**2) / (2 * self.width**2))  # the nearest has 1: nothing underflows to all 0
         total = np.maximum(raw.sum(axis=1, keepdims=True), 1.0)
         # Floor of a quotient that rounding may have lifted: one step less keeps the sum at most one.
-        weight = np.maximum(np.floor(raw / total * FULL).astype(np.int64) - 1, 0)
+        weight = np.maximum(np.floor(raw / total * ROW_WEIGHT).astype(np.int64) - 1, 0)
         return np.where((place >= 0) & (weight > 0), (place << WEIGHT_BITS) + weight, 0)
 
 
@@ -73,8 +73,8 @@ def check_nodes(graph: HasCoordinates, within: float) -> Array:
             "graph.coordinates are longitude, then latitude, in degrees; a latitude beyond 90 is no place on Earth. "
             "Are the two swapped?"
         )
-    if not 0 < within <= FARTHEST:
+    if not 0 < within <= MAX_DISTANCE:
         raise InvalidParameter(
-            f"within must be a number of metres above zero, at most {FARTHEST:g}. Got {within!r} instead."
+            f"within must be a number of metres above zero, at most {MAX_DISTANCE:g}. Got {within!r} instead."
         )
     return nodes

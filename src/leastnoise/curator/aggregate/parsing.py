@@ -25,7 +25,7 @@ CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?"
 # Java's and RE2's patterns agree on these; 18 digits fit 64 bits. Engines skip blanks around a float and round
 # its digits to the nearest double, past the largest to infinity, which is clipped like any number.
 FLOAT = r" *[-+]?([0-9]{1,100}([.][0-9]{0,100})?|[.][0-9]{1,100})([eE][-+]?[0-9]{1,3})? *"
-WRITTEN = {
+PATTERNS = {
     "int": ("int64", r"\A[-+]?[0-9]{1,18}\z"),
     "float": ("float64", rf"\A{FLOAT}\z"),
     "bool": ("boolean", r"\A(true|false|True|False|TRUE|FALSE)\z"),
@@ -34,56 +34,61 @@ WRITTEN = {
 }
 
 
-def is_text_file(source: Source) -> bool:
+def is_csv(source: Source) -> bool:
     """Whether the source is CSV files, whose cells are all text."""
     return bool(source.files) and ending(source.files[0]) != ".parquet"
 
 
-def unknown(source: Source, column: str) -> InvalidParameter:
+def unknown_column(source: Source, column: str) -> InvalidParameter:
     """The error for a column that is not there, or whose type nobody has declared."""
     if column in source.undeclared:
-        return undeclared(column)
-    if is_text_file(source):
+        return undeclared_column(column)
+    if is_csv(source):
         return UnknownColumn.in_header(column, source.files[0])
     return UnknownColumn.among_columns(column, (*source.rows.columns, *source.undeclared))
 
 
-def undeclared(column: str) -> WrongType:
+def undeclared_column(column: str) -> WrongType:
     """The error for a column of Python objects."""
     return WrongType(
-        f'"{column}" is a column of Python objects and has no type, and guessing one would look at people\'s rows. Say '
-        f'what it holds, table(..., types={{"{column}": "text"}}) (or {", ".join(WRITTEN)}), or convert the frame '
-        'before: df.convert_dtypes(), or .astype("str").'
+        f'"{column}" is a column of Python objects and has no type, and guessing one would look at people\'s rows. '
+        f"Declare what it holds (text, {', '.join(PATTERNS)}), or convert the frame before: df.convert_dtypes(), or "
+        '.astype("str").',
+        parameter="types",
+        value=column,
+        example={"types": {column: "text"}},
     )
 
 
 def check_types(types: Mapping[str, str]) -> None:
     """Raise unless every type is one that can be declared."""
     for column, kind in types.items():
-        if kind not in (*WRITTEN, "text"):
-            raise InvalidParameter.among(f'the type of "{column}"', kind, [*WRITTEN, "text"])
+        if kind not in (*PATTERNS, "text"):
+            raise InvalidParameter.among(f'the type of "{column}"', kind, [*PATTERNS, "text"])
 
 
 def parsed(source: Source, types: Mapping[str, str]) -> ir.Table:
     """The rows of the source with the declared types; in a CSV an empty cell is null."""
     rows = source.rows
-    texts = rows.columns if is_text_file(source) else source.folders
+    texts = rows.columns if is_csv(source) else source.folders
     for column in types:
         if column not in rows.columns:
             raise UnknownColumn.among_columns(column, rows.columns)
         if column not in (*texts, *source.declared):
             raise InvalidParameter(
-                "types= is for CSV files, for folders named column=value and for columns of Python objects; "
-                f'"{column}" says itself what it holds. Leave it out of types=.'
+                "types are declared for CSV files, for folders that name a column and its value, and for columns of "
+                f'Python objects; "{column}" has a type of its own. Leave it out.',
+                parameter="types",
+                value=column,
             )
-    return rows.mutate(**{column: cell(rows[column], types.get(column, "text")) for column in texts})
+    return rows.mutate(**{column: parse_cell(rows[column], types.get(column, "text")) for column in texts})
 
 
-def cell(text: ir.StringValue, kind: str) -> ir.Value:
+def parse_cell(text: ir.StringValue, kind: str) -> ir.Value:
     """A text as a value of the declared type; null where it is not written like one."""
     import ibis
 
     if kind == "text":
         return text.nullif("")
-    target, pattern = WRITTEN[kind]
+    target, pattern = PATTERNS[kind]
     return ibis.ifelse(text.re_search(pattern), text, ibis.null("string")).try_cast(target)

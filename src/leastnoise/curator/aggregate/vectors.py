@@ -1,4 +1,4 @@
-"""Sums of many vectors, each clipped to a ball: in compiled loops over columns rather than in SQL.
+"""Sums of many vectors, each clipped to a norm: in compiled loops over columns rather than in SQL.
 
 Every element is rounded to the grid first, then the squared norm is taken exactly, and only then is a
 vector that is too long scaled down, element by element and toward zero. So one vector's integers depend
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leastnoise._support.type_names import type_name
-from leastnoise.curator.aggregate.binning import clipped, exactly, real
+from leastnoise.curator.aggregate.binning import as_double, clipped, double_literal
 from leastnoise.curator.aggregate.bounding import fold, with_hash, with_unit_word
 from leastnoise.curator.engines import Engine
 from leastnoise.errors import WrongType
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Integers = np.ndarray[Any, Any]
-BLOCK = 2**20  # numbers of lists that are turned into columns at once: a few megabytes
-ROUNDER = 1.5 * 2.0**52  # added and taken away again, it rounds to the nearest integer, halves to even
-HASHED = 16  # elements that the order of a unit's rows is hashed from
+MAX_BLOCK_ELEMENTS = 2**20  # of lists that are turned into columns at once: a few megabytes
+ROUNDING_SHIFT = 1.5 * 2.0**52  # added and taken away again, it rounds to the nearest integer, halves to even
+HASHED_ELEMENTS = 16  # elements that the order of a unit's rows is hashed from
 
 
 @dataclass(frozen=True, slots=True)
-class Ball:
+class NormClip:
     """Vectors of `length` integers with an L2 norm of at most `radius`, in steps of `grid`."""
 
     length: int
@@ -50,11 +50,16 @@ class Ball:
     grid: float
 
     @classmethod
-    def of(cls, norm: float, length: int) -> Ball:
+    def of(cls, norm: float, length: int) -> NormClip:
         """The finest grid on which squared norms are exact; radius * grid is at most `norm`."""
         bits = (53 - math.ceil(math.log2(length))) // 2 - 1
         grid = math.ldexp(1.0, math.frexp(norm)[1] - bits)
         return cls(length=length, radius=math.floor(norm / grid), grid=grid)
+
+    @property
+    def norm(self) -> float:
+        """The largest norm, in the unit of the columns."""
+        return self.radius * self.grid
 
     def total(self, columns: list[Integers]) -> Integers:
         """The sum of all clipped vectors and, at the end, their number. Vectors with a NaN are dropped."""
@@ -82,7 +87,7 @@ def _kernels() -> tuple[Any, Any]:
 def prepare() -> None:
     """Compile on made-up columns: what can fail does so before anything is paid for, and tells nothing of a row."""
     for kind in (np.float32, np.float64):
-        Ball.of(1.0, 1).total([np.zeros(1, kind)])
+        NormClip.of(1.0, 1).total([np.zeros(1, kind)])
 
 
 def add_squares(column: Integers, step: float, reach: float, squares: Integers) -> None:
@@ -91,7 +96,7 @@ def add_squares(column: Integers, step: float, reach: float, squares: Integers) 
         x: Any = np.float64(column[row]) * step
         # NaN fails every comparison, so it stays NaN here and makes the norm NaN.
         x = reach if x > reach else (-reach if x < -reach else x)
-        x = (x + ROUNDER) - ROUNDER
+        x = (x + ROUNDING_SHIFT) - ROUNDING_SHIFT
         squares[row] += x * x
 
 
@@ -102,7 +107,7 @@ def clipped_sum(column: Integers, step: float, reach: float, scales: Integers) -
         x: Any = np.float64(column[row]) * step
         x = reach if x > reach else (-reach if x < -reach else x)
         x = x if x == x else 0.0
-        total += int(np.int32(((x + ROUNDER) - ROUNDER) * scales[row]))
+        total += int(np.int32(((x + ROUNDING_SHIFT) - ROUNDING_SHIFT) * scales[row]))
     return total
 
 
@@ -110,29 +115,29 @@ def clipped_sum(column: Integers, step: float, reach: float, scales: Integers) -
 class Reducer:
     """What runs where the rows are: record batches in, one vector of integers out."""
 
-    ball: Ball
+    clip: NormClip
     columns: tuple[str, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Integers:
-        total: Integers = np.zeros(self.ball.length + 1, np.int64)
+        total: Integers = np.zeros(self.clip.length + 1, np.int64)
         for batch in batches:
             for columns in self.blocks(batch):
-                total += self.ball.total(columns)
+                total += self.clip.total(columns)
         return total
 
     def blocks(self, batch: pa.RecordBatch) -> Iterator[list[Integers]]:
         """The elements as columns of floats; nulls are NaN."""
-        if len(self.columns) == self.ball.length:
+        if len(self.columns) == self.clip.length:
             yield [_floats(batch.column(name).to_numpy(zero_copy_only=False)) for name in self.columns]
         else:
-            yield from _lists(batch.column(self.columns[0]), self.ball.length)
+            yield from _lists(batch.column(self.columns[0]), self.clip.length)
 
 
 def sums(
     rows: Callable[[bool], ir.Table],
     *,
     units: ir.Table,
-    ball: Ball,
+    clip: NormClip,
     max_rows: int,
     ranked: Callable[[], ir.Table],
     engine: Engine,
@@ -151,13 +156,13 @@ def sums(
     else:
         nameless = functools.reduce(operator.or_, [units[column].isnull() for column in units.columns])
         chosen = rows(any_of(units.filter(nameless)))
-    return added(chosen, ball=ball, engine=engine)
+    return added(chosen, clip=clip, engine=engine)
 
 
-def added(rows: ir.Table, *, ball: Ball, engine: Engine) -> Integers:
+def added(rows: ir.Table, *, clip: NormClip, engine: Engine) -> Integers:
     """Sum and number of all vectors, in one query."""
-    parts = engine.vector_sums(rows, Reducer(ball, tuple(rows.columns)))
-    total: Integers = np.zeros(ball.length + 1, object)
+    parts = engine.vector_sums(rows, Reducer(clip, tuple(rows.columns)))
+    total: Integers = np.zeros(clip.length + 1, object)
     for part in parts:
         total = total + part.astype(object)
     return total
@@ -168,7 +173,7 @@ def kept(
     *,
     unit: tuple[str, ...],
     columns: tuple[str, ...],
-    ball: Ball,
+    clip: NormClip,
     max_rows: int,
     key: int,
     engine: Engine,
@@ -180,11 +185,11 @@ def kept(
     import ibis
 
     rows = with_unit_word(rows.select(*unit, *columns), unit, engine)
-    names = [f"_x{place}" for place in range(ball.length)]
-    rows = rows.mutate(**dict(zip(names, _elements(rows, columns, ball), strict=True)))
+    names = [f"_x{place}" for place in range(clip.length)]
+    rows = rows.mutate(**dict(zip(names, _elements(rows, columns, clip), strict=True)))
     rows = rows.filter([rows[name].notnull() for name in names])
-    first = names[:HASHED]
-    rows = rows.mutate(**{f"{name}_steps": _rounded(rows[name], ball) for name in first})
+    first = names[:HASHED_ELEMENTS]
+    rows = rows.mutate(**{f"{name}_steps": _rounded(rows[name], clip) for name in first})
     # A public linear map of the rounded elements: each has at most 26 bits, its weight 20, and 16 are added.
     weights = np.random.default_rng(key).integers(1, 2**20, len(first)).tolist()
     terms = [rows[f"{name}_steps"] * weight for name, weight in zip(first, weights, strict=True)]
@@ -206,21 +211,21 @@ def check_columns(rows: ir.Table, columns: tuple[str, ...], length: int) -> None
             raise WrongType(f'"{column}" holds {type_name(rows[column].type())}, and a vector is made of numbers.')
 
 
-def _elements(rows: ir.Table, columns: tuple[str, ...], ball: Ball) -> list[ir.FloatingValue]:
+def _elements(rows: ir.Table, columns: tuple[str, ...], clip: NormClip) -> list[ir.FloatingValue]:
     """Each element as a double, null where it is missing or NaN."""
     import ibis
 
-    if len(columns) == ball.length:
-        return [real(rows[column], column) for column in columns]
+    if len(columns) == clip.length:
+        return [as_double(rows[column], column) for column in columns]
     array = rows[columns[0]]
-    right = ibis.ifelse(array.length() == ball.length, array, ibis.null(array.type()))
-    return [real(right[place], columns[0]) for place in range(ball.length)]
+    right = ibis.ifelse(array.length() == clip.length, array, ibis.null(array.type()))
+    return [as_double(right[place], columns[0]) for place in range(clip.length)]
 
 
-def _rounded(value: ir.FloatingValue, ball: Ball) -> ir.IntegerValue:
+def _rounded(value: ir.FloatingValue, clip: NormClip) -> ir.IntegerValue:
     """An element on the grid after a clip at twice the radius."""
-    reach = 2.0 * ball.radius * ball.grid
-    return (clipped(value, -reach, reach) * exactly(1 / ball.grid) + exactly(0.5)).floor().cast("int64")
+    reach = 2.0 * clip.radius * clip.grid
+    return (clipped(value, -reach, reach) * double_literal(1 / clip.grid) + double_literal(0.5)).floor().cast("int64")
 
 
 def _lists(column: pa.Array, length: int) -> Iterator[list[Integers]]:
@@ -228,7 +233,7 @@ def _lists(column: pa.Array, length: int) -> Iterator[list[Integers]]:
 
     right = column.filter(pc.equal(pc.list_value_length(column), length).fill_null(False))
     vectors = _floats(right.flatten().to_numpy(zero_copy_only=False)).reshape(-1, length)
-    rows = max(1, BLOCK // length)
+    rows = max(1, MAX_BLOCK_ELEMENTS // length)
     for begin in range(0, len(vectors), rows):
         yield list(np.ascontiguousarray(vectors[begin : begin + rows].T))
 

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from leastnoise.curator.aggregate.binning import EXACT, exactly, real, whole
-from leastnoise.curator.aggregate.parsing import cell
+from leastnoise.curator.aggregate.binning import MAX_EXACT_INTEGER, as_double, as_integer, double_literal
+from leastnoise.curator.aggregate.parsing import parse_cell
 from leastnoise.curator.engines import unique
 from leastnoise.curator.expressions.tree import Call, Column, Literal, Node, Type, arguments, parts
 from leastnoise.errors import BadExpression
@@ -143,9 +143,9 @@ def _value(node: Node, rows: ir.Table, names: dict[int, str]) -> ir.Value:
 def _column(value: ir.Value, node: Column) -> ir.Value:
     """The column in the one type of its kind."""
     if node.type is Type.INTEGER:
-        return whole(value, node.name)
+        return as_integer(value, node.name)
     if node.type is Type.REAL:
-        return real(value, node.name)
+        return as_double(value, node.name)
     return value if node.type in (Type.OTHER, Type.DATE, Type.TIMESTAMP) else value.cast(IBIS_TYPES[node.type])
 
 
@@ -159,7 +159,7 @@ def constant(node: Literal) -> ir.Scalar:
     if isinstance(value, bool | str):
         return ibis.literal(value)
     if isinstance(value, float):
-        return exactly(value)
+        return double_literal(value)
     if isinstance(value, int) and abs(value) < 2**31:
         return ibis.literal(value, kind)
     assert isinstance(value, int | date)
@@ -169,7 +169,7 @@ def constant(node: Literal) -> ir.Scalar:
 
 def _cast(value: Any, source: Type, target: Type) -> Any:
     if source is Type.TEXT:
-        return cell(value, PARSED_AS[target])
+        return parse_cell(value, PARSED_AS[target])
     return value.cast(IBIS_TYPES[target])
 
 
@@ -188,12 +188,12 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
-    "/": lambda a, b: a / b.nullif(exactly(0.0)),
-    "//": lambda a, b: a / b.nullif(exactly(0.0)),
-    "negate": lambda a: exactly(0.0) - a,
+    "/": lambda a, b: a / b.nullif(double_literal(0.0)),
+    "//": lambda a, b: a / b.nullif(double_literal(0.0)),
+    "negate": lambda a: double_literal(0.0) - a,
     "abs": lambda a: a.abs(),
     "floor": lambda a: a,
-    "ceil": lambda a: exactly(0.0) - a,  # the ceiling is -floor(-a)
+    "ceil": lambda a: double_literal(0.0) - a,  # the ceiling is -floor(-a)
 }
 
 
@@ -225,13 +225,17 @@ def _below(value: Any) -> Any:
     """The double if its floor is exact; null from 2^53 on, and for NaN, which engines take for larger than all."""
     import ibis
 
-    return ibis.ifelse((value > exactly(-EXACT)) & (value < exactly(EXACT)), value, ibis.null("float64"))
+    return ibis.ifelse(
+        (value > double_literal(-MAX_EXACT_INTEGER)) & (value < double_literal(MAX_EXACT_INTEGER)),
+        value,
+        ibis.null("float64"),
+    )
 
 
 def _settled(value: Any, node: Node) -> Any:
     """Where arithmetic ends: null for NaN, which every engine takes for equal to itself."""
     ends = isinstance(node, Call) and node.function in ARITHMETIC and node.type is Type.REAL
-    return value.nullif(exactly(float("nan"))) if ends else value
+    return value.nullif(double_literal(float("nan"))) if ends else value
 
 
 def _enclosed(value: Any, node: Node, parent: Call) -> Any:
@@ -290,7 +294,7 @@ BUILD: dict[str, Callable[..., Any]] = {
     "coalesce": _coalesce,
     "nullif": lambda a, b: a.nullif(b),
     "isnan": _is_nan,
-    "isinf": lambda value: value.cast("float64").isin([exactly(float("inf")), exactly(-float("inf"))]),
+    "isinf": lambda value: value.cast("float64").isin([double_literal(float("inf")), double_literal(-float("inf"))]),
     "length": lambda value: value.length().cast("int64"),
     "substring": lambda value, *places: value.substr(*places),
     "starts_with": lambda value, start: value.startswith(start),

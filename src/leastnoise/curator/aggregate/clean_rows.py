@@ -1,4 +1,4 @@
-"""Where people's rows come in: what happens to a row here depends on that row alone."""
+"""People's rows, cleaned: what happens to a row here depends on that row alone."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-FIRST, LAST = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)
+FIRST_TIME, LAST_TIME = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)
 
 
 @dataclass(frozen=True, eq=False)
-class Door:
-    """The rows as they were given, and behind the door: a thousand columns are built when they are asked for."""
+class CleanRows:
+    """The rows as they were given, and cleaned when they are asked for: a thousand columns take a while to build."""
 
     given: ir.Table
-    passed: bool = False  # whether the given rows have passed already
+    already_clean: bool = False
 
     @cached_property
     def rows(self) -> ir.Table:
-        """Every column behind the door."""
-        return self.given if self.passed else at_the_door(self.given)
+        """All columns, all of them clean."""
+        return self.given if self.already_clean else clean(self.given)
 
-    def behind(self, columns: Iterable[str]) -> ir.Table:
-        """All columns, of which those named have passed."""
-        return self.given if self.passed else at_the_door(self.given, columns)
+    def with_clean(self, columns: Iterable[str]) -> ir.Table:
+        """All columns, of which those named are clean."""
+        return self.given if self.already_clean else clean(self.given, columns)
 
 
-def at_the_door(rows: ir.Table, columns: Iterable[str] | None = None) -> ir.Table:
+def clean(rows: ir.Table, columns: Iterable[str] | None = None) -> ir.Table:
     """`rows` (in all columns, or in those named) with null for NaN and for days and times outside the years 1 to 9999,
     and with times as UTC in whole microseconds.
 
@@ -55,7 +55,7 @@ def at_the_door(rows: ir.Table, columns: Iterable[str] | None = None) -> ir.Tabl
         elif kind.is_date():
             made[name] = _within(hidden, ibis.date(1, 1, 1), ibis.date(9999, 12, 31))
         else:
-            made[name] = _within(_microseconds(hidden), ibis.timestamp(FIRST), ibis.timestamp(LAST))
+            made[name] = _within(_microseconds(hidden), ibis.timestamp(FIRST_TIME), ibis.timestamp(LAST_TIME))
     return rows.mutate(**made) if made else rows
 
 

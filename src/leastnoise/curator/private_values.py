@@ -17,25 +17,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST = 2**63 - 1
-LARGEST = np.finfo(np.float64).max
-_WHOLE = re.compile(rb"\s*[-+]?[0-9]{1,4000}\s*")
+MAX_INT64 = 2**63 - 1
+MAX_DOUBLE = np.finfo(np.float64).max
+_INTEGER = re.compile(rb"\s*[-+]?[0-9]{1,4000}\s*")
 
 
-def reals(cells: Iterable[Any], count: int) -> NDArray[np.float64]:
+def as_doubles(cells: Iterable[Any], count: int) -> NDArray[np.float64]:
     """Doubles, as `float` makes them: NaN for what is no number, infinity for what is larger than any double."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return np.fromiter(map(_real, cells), np.float64, count)
+        return np.fromiter(map(_as_double, cells), np.float64, count)
 
 
 def finite(values: NDArray[Any]) -> NDArray[np.float64]:
     """A copy in doubles where NaN is 0 and an infinity the largest double of its sign."""
     with np.errstate(all="ignore"):  # a warning would tell about a value
-        return np.nan_to_num(values.astype(np.float64), copy=False, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
+        return np.nan_to_num(values.astype(np.float64), copy=False, nan=0.0, posinf=MAX_DOUBLE, neginf=-MAX_DOUBLE)
 
 
-def whole(cell: Any) -> int | None:
+def as_integer(cell: Any) -> int | None:
     """The integer, or None for anything else."""
     try:
         return operator.index(cell)
@@ -43,12 +43,17 @@ def whole(cell: Any) -> int | None:
         return None
 
 
-def whole_texts(cells: Iterable[bytes], count: int) -> NDArray[np.int64]:
+def parse_integers(cells: Iterable[bytes], count: int) -> NDArray[np.int64]:
     """The integers that are written in these cells, clamped to 64 bits; 0 for what is no integer."""
-    return np.fromiter(map(_written, cells), np.int64, count)
+    return np.fromiter(map(_parse_integer, cells), np.int64, count)
 
 
-def _real(cell: Any) -> float:
+def within_int64(integer: int) -> int:
+    """The integer clamped to 64 bits."""
+    return min(max(integer, -MAX_INT64), MAX_INT64)
+
+
+def _as_double(cell: Any) -> float:
     try:
         return float(cell)
     except OverflowError:
@@ -57,5 +62,5 @@ def _real(cell: Any) -> float:
         return math.nan
 
 
-def _written(cell: bytes) -> int:
-    return min(max(int(cell), -MOST), MOST) if _WHOLE.fullmatch(cell) else 0
+def _parse_integer(cell: bytes) -> int:
+    return within_int64(int(cell)) if _INTEGER.fullmatch(cell) else 0

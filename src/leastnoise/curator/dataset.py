@@ -1,0 +1,131 @@
+"""Rows of a source, whom they are about, and what shaped them: what a Table and its questions share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from leastnoise.curator.aggregate.bounding import word
+from leastnoise.curator.aggregate.clean_rows import CleanRows
+from leastnoise.curator.aggregate.parsing import check_types, parsed, undeclared_column, unknown_column
+from leastnoise.curator.engines import Engine, Source
+from leastnoise.curator.engines.sources import open_source
+from leastnoise.errors import BadExpression, Code, InvalidParameter, MissingParameter, UnknownColumn, WrongType
+from leastnoise.privacy.neighbours import Neighbours, check_neighbours
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Dataset:
+    """Lazy rows, their source, and the unit that is protected."""
+
+    source: Source
+    clean: CleanRows
+    unit: tuple[str, ...]
+    neighbours: Neighbours
+    steps: tuple[str, ...] = ()  # what was done to the rows, in public words
+    kernels: Mapping[str, int] = field(default_factory=dict)  # columns of kernel weights -> over how many nodes
+
+    @property
+    def rows(self) -> ir.Table:
+        """The rows, lazily; NaN is null in them."""
+        return self.clean.rows
+
+    @property
+    def engine(self) -> Engine:
+        """Where the rows are read."""
+        return self.source.engine
+
+    @property
+    def unit_name(self) -> str:
+        """The unit in words."""
+        return " + ".join(self.unit)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, with those that have no type and so cannot be used."""
+        here = tuple(self.clean.given.columns)
+        return (*here, *(column for column in self.source.undeclared if column not in here))
+
+    def with_rows(self, rows: ir.Table, *steps: str, kernels: Mapping[str, int] | None = None) -> Dataset:
+        """The same with other rows, made of these in the given steps."""
+        return replace(
+            self,
+            clean=CleanRows(rows, already_clean=True),
+            steps=(*self.steps, *steps),
+            kernels={**self.kernels, **(kernels or {})},
+        )
+
+    def check_exists(self, column: str) -> None:
+        """Raise unless there is such a column."""
+        if not isinstance(column, str):
+            raise WrongType(f"a column is named by text, such as 'fare'. Got {type(column).__name__} instead.")
+        if column not in self.clean.given.schema():
+            missing = column in self.source.undeclared
+            raise undeclared_column(column) if missing else UnknownColumn.among_columns(column, self.columns)
+
+    def check_usable(self, column: str) -> None:
+        """Raise unless a question may be about this column."""
+        self.check_exists(column)
+        if column in self.unit:
+            raise BadExpression(
+                f'"{column}" names the unit itself, and its values must not be released. Use another column.'
+            )
+        if column in self.kernels:
+            raise WrongType(
+                f'"{column}" holds the weights of several nodes, which only a histogram of it alone adds up. For one '
+                "node a row leave out kernel_width.",
+                parameter="column",
+                value=column,
+                example={"keys": Code("range(number_of_nodes)", "0:NUMBER_OF_NODES"), "max_rows": 5},
+            )
+
+
+def check_new_name(name: str, columns: Sequence[str]) -> None:
+    """Refuse a name that an engine does not distinguish from another column: to them Taxi and taxi are one."""
+    twins = [column for column in columns if column != name and column.casefold() == name.casefold()]
+    if twins:
+        raise InvalidParameter(
+            f'"{name}" and the column "{twins[0]}" differ in upper and lower case only, and engines take them for '
+            "one. Use another name."
+        )
+
+
+def open_dataset(
+    source: object,
+    *,
+    unit: str | Sequence[str],
+    neighbours: str,
+    name: str | None,
+    engine: str | None,
+    memory_limit: str | None,
+    types: Mapping[str, str],
+) -> Dataset:
+    """The rows of a source with the declared types. Only schemas are read."""
+    relation = check_neighbours(neighbours)
+    units = (unit,) if isinstance(unit, str) else tuple(unit or ())
+    if not units:
+        raise MissingParameter(
+            "unit is empty: nobody would be protected. Name the column of the person.",
+            parameter="unit",
+            example={"unit": "taxi"},
+        )
+    if len(set(units)) < len(units):
+        raise InvalidParameter(
+            "unit names a column twice. Name each once.",
+            parameter="unit",
+            value=unit,
+            example={"unit": Code('["company", "person"]', "company,person")},
+        )
+    check_types(types)
+    opened = open_source(source, name=name, engine=engine, memory_limit=memory_limit, types=types)
+    for column in units:
+        if column not in opened.rows.columns:
+            raise unknown_column(opened, column)
+    rows = parsed(opened, types)
+    for column in units:
+        word(rows[column], column, opened.engine)
+    return Dataset(source=opened, clean=CleanRows(rows), unit=units, neighbours=relation)

@@ -1,0 +1,140 @@
+"""Questions with a total for each bin of a public domain: which bin, which rows of a unit are kept, their sums.
+
+A row is coded as one integer, its bin in the high bits and its clipped value, if there is one, in the low bits (see
+`aggregate.bounding`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from leastnoise.curator.aggregate import bounding
+from leastnoise.curator.aggregate.binning import place_rows
+from leastnoise.curator.aggregate.bounding import MULTIPLIER_1, WORD_MASK, Coding
+from leastnoise.curator.aggregate.integers import Aggregate, narrow
+from leastnoise.curator.engines import unique
+from leastnoise.curator.queries.listed import ListedQuery
+from leastnoise.curator.queries.query import NamedRows
+from leastnoise.domain import Domain
+from leastnoise.privacy import sensitivity as sensitivities
+from leastnoise.privacy.sensitivity import Sensitivity
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pyarrow as pa
+
+Integers = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class BinnedQuery(ListedQuery):
+    """Rows counted in each bin; what else is added up, subclasses say."""
+
+    _bins: Domain
+
+    def __post_init__(self) -> None:
+        """Build the expression of the bins once, so that a wrong type is found before any row is read."""
+        place_rows(self.rows, self._bins, name=unique("place"))
+
+    @property
+    def domain(self) -> Domain:
+        """The public bins."""
+        return self._bins
+
+    @property
+    def size(self) -> int:
+        """How many integers the answer has."""
+        return self._bins.size
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """Of counts."""
+        return sensitivities.of_sum(self.limits, low=0, high=1, bins=self._bins.size, neighbours=self.neighbours)
+
+    def _subject(self) -> str:
+        return "rows"
+
+    def _coding(self) -> Coding:
+        """How bin and value share one integer."""
+        return Coding(bins=self._bins.size)
+
+    def _coded(self, named: NamedRows) -> ir.Table:
+        """Unit and code of every row that is inside the domain and has a value."""
+        domain = replace(self._bins, names=named.by) if self._bins.names else self._bins
+        rows = self._with_code(place_rows(named.rows, domain, name="_place"), named)
+        return bounding.with_unit_word(rows, named.unit, self._data.engine).select(*named.unit, "_unit", "code")
+
+    def _with_code(self, rows: ir.Table, named: NamedRows) -> ir.Table:
+        return rows.mutate(code=rows["_place"])
+
+    def _expression(self) -> ir.Table:
+        named = self._named()
+        return self._added_up(self._coded(named), named.unit)
+
+    def _added_up(self, rows: ir.Table, unit: tuple[str, ...]) -> ir.Table:
+        """The totals of each bin over the rows that the limits keep."""
+        coding = self._coding()
+        if coding.size == 1:
+            return _capped(rows, unit, self.limits.max_rows)
+        kept = bounding.bounded(
+            rows, unit=unit, coding=coding, limits=self.limits, key=self._salt, engine=self._data.engine
+        )
+        kept = kept.mutate(bin=coding.bin_of(kept["code"]))
+        return self._of_each_bin(kept)
+
+    def _of_each_bin(self, kept: ir.Table) -> ir.Table:
+        return kept.group_by("bin").aggregate(rows=kept.count())
+
+    def _totals(self) -> Aggregate:
+        engine, named = self._data.engine, self._named()
+        rows = self._coded(named)
+        parts = engine.passes(rows, unit=list(named.unit), kept=self.limits.max_rows)
+        if parts == 1:
+            return self._integers([engine.fetch(self._added_up(rows, named.unit))])
+        with self._same_rows(rows) as same:
+            return self._integers([engine.fetch(self._added_up(part, named.unit)) for part in _classes(same, parts)])
+
+    def _integers(self, parts: list[pa.Table]) -> Aggregate:
+        """The integers of the answer from the totals of classes of units."""
+        return Aggregate(values=narrow(scattered(self._bins.size, parts, "rows")))
+
+
+def scattered(size: int, parts: list[pa.Table], column: str) -> Integers:
+    """The totals in a vector of all bins."""
+    values = joined(parts, column)
+    total: Integers = np.zeros(size, dtype=values.dtype)
+    np.add.at(total, joined(parts, "bin").astype(np.int64), values)
+    return total
+
+
+def joined(parts: list[pa.Table], column: str) -> Integers:
+    """The column of all parts."""
+    return np.concatenate([integers(part[column]) for part in parts])
+
+
+def integers(column: pa.ChunkedArray) -> Integers:
+    """int64 from integers; Python integers from the 128-bit decimals of exact sums."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(column.type):
+        return np.asarray(column.to_numpy(), dtype=np.int64)
+    return np.array([int(value or Decimal(0)) for value in column.to_pylist()], dtype=object)
+
+
+def _classes(rows: ir.Table, parts: int) -> list[ir.Table]:
+    """The rows in `parts` classes of units, a power of two; their totals add up to the totals."""
+    mixed = (((rows["_unit"] ^ (rows["_unit"] >> 16)) * MULTIPLIER_1 & WORD_MASK) >> 16) & (parts - 1)
+    return [rows.filter(mixed == part) for part in range(parts)]
+
+
+def _capped(rows: ir.Table, unit: tuple[str, ...], count: int) -> ir.Table:
+    """One bin and no values: all rows of a unit are alike, so their number is enough."""
+    import ibis
+
+    units = rows.group_by(list(unit)).aggregate(rows=rows.count())
+    kept = units.select(rows=ibis.least(units["rows"], count))
+    return kept.aggregate(rows=kept["rows"].sum().coalesce(0)).mutate(bin=0)

@@ -1,0 +1,90 @@
+"""The bins and the limits of a question, from what its asker typed: public facts, checked before any row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from leastnoise.curator.aggregate.bounding import word
+from leastnoise.curator.dataset import Dataset
+from leastnoise.domain import Domain, counts_up, entries, product
+from leastnoise.errors import BadDomain, InvalidParameter, WrongType
+from leastnoise.privacy.sensitivity import Limits
+
+
+def limits_of(
+    data: Dataset,
+    *,
+    bins: int | None,
+    by: Sequence[str] = (),
+    max_rows: int | None,
+    max_per_bin: int | None = None,
+    max_bins: int | None = None,
+) -> Limits:
+    """How much of one unit is kept; `bins` is the size of the domain, None when unknown."""
+    return Limits.of(
+        max_rows=max_rows,
+        max_per_bin=max_per_bin,
+        max_bins=max_bins,
+        bins=bins,
+        unit=data.unit_name,
+        what=f'"{", ".join(by)}"' if by else "the answer",
+    )
+
+
+def column_names(by: str | Sequence[str]) -> tuple[str, ...]:
+    """One column or several, as a tuple of names."""
+    names = (by,) if isinstance(by, str) or not isinstance(by, Iterable) else tuple(by)
+    check_names(names)
+    return names
+
+
+def check_names(by: Sequence[object]) -> None:
+    """Raise unless every bin's column is named by text: a list of keys may have been given instead."""
+    for name in by:
+        if not isinstance(name, str):
+            raise WrongType(
+                f"bins are by columns, and a column is named by text. Got {type(name).__name__} instead. Several "
+                "columns are named one by one, and the public keys have an argument of their own.",
+                parameter="by",
+                example={"keys": ["a", "b"]},
+            )
+
+
+def check_columns(data: Dataset, by: Sequence[str], nulls: str) -> None:
+    """Raise unless bins can be of these columns."""
+    if nulls not in ("drop", "bin"):
+        raise InvalidParameter.among("nulls", nulls, ["drop", "bin"])
+    for column in by:
+        data.check_usable(column)
+    if len(set(by)) < len(by):
+        raise BadDomain("a column is named twice. Name each once.")
+
+
+def listed_domain(data: Dataset, by: Sequence[str], keys: Any, nulls: str) -> Domain:
+    """The bins of public keys."""
+    check_columns(data, by, nulls)
+    given = entries(by, keys)
+    for column, part in zip(by, given, strict=True):
+        if data.rows[column].type().is_floating() and counts_up(part):
+            raise exact_matches(column)
+    return product(by, given[0] if len(by) == 1 else given, nulls=nulls)
+
+
+def check_unknown_keys(data: Dataset, by: Sequence[str], nulls: str) -> None:
+    """Raise unless keys can be found in these columns."""
+    check_columns(data, by, nulls)
+    for column in by:
+        word(data.rows[column], column, data.engine)
+
+
+def exact_matches(column: str) -> WrongType:
+    """The error for whole-number keys of a column of real numbers."""
+    return WrongType(
+        f'"{column}" holds real numbers, and keys that are whole numbers would count only the rows that are exactly '
+        "equal to one. Cut it into bins, ln.domain.Edges((0.0, 10.0, 20.0)), or round it, "
+        f"derive(whole=lambda rows: rows['{column}'].floor()). If it holds whole numbers alone (pandas makes them real "
+        "where one is missing), store them as integers, .astype('Int64').",
+        parameter="keys",
+        value=column,
+    )

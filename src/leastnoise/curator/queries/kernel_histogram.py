@@ -1,0 +1,106 @@
+"""A histogram over the nodes of a graph in which each row's weight of one is spread over several nodes nearby."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from leastnoise.curator.aggregate import bounding
+from leastnoise.curator.aggregate.integers import Aggregate, narrow
+from leastnoise.curator.aggregate.nearest import ROW_WEIGHT, WEIGHT_BITS
+from leastnoise.curator.dataset import Dataset
+from leastnoise.curator.queries.binned import scattered
+from leastnoise.curator.queries.domains import limits_of
+from leastnoise.curator.queries.listed import ListedQuery
+from leastnoise.domain import Domain, IntegerRange
+from leastnoise.errors import BadDomain, Code, MissingParameter
+from leastnoise.privacy import sensitivity as sensitivities
+from leastnoise.privacy.sensitivity import Sensitivity
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+MAX_NODES = 2**26
+WEIGHT_STEP = 1 / ROW_WEIGHT
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class KernelHistogram(ListedQuery):
+    """The weight on each node, in steps of 2^-20."""
+
+    kind: ClassVar[str] = "count"
+    _nodes: Domain
+    nodes_per_row: int  # over how many nodes at most a row is spread
+
+    @classmethod
+    def of(cls, data: Dataset, by: Sequence[str], keys: Any, max_rows: int | None) -> KernelHistogram:
+        """The question, checked."""
+        if len(by) > 1 or not isinstance(keys, range) or keys.start or keys.step != 1 or max_rows is None:
+            raise MissingParameter(
+                "a histogram of kernel weights is by that one column and needs every node and a limit on rows.",
+                parameter="keys",
+                example={"keys": Code("range(number_of_nodes)", "0:NUMBER_OF_NODES"), "max_rows": 5},
+            )
+        if keys.stop > MAX_NODES:
+            raise BadDomain(f"a histogram of kernel weights may have {MAX_NODES} nodes. Got {keys.stop} instead.")
+        limits = limits_of(data, bins=None, by=by, max_rows=max_rows)
+        nodes = Domain(tuple(by), (IntegerRange(0, keys.stop),))
+        asked = cls(_data=data, by=tuple(by), _nodes=nodes, nodes_per_row=data.kernels[by[0]], limits=limits)
+        asked._expression()  # built once, so that what cannot be is found before any row is read
+        return asked
+
+    @property
+    def grid(self) -> float:
+        """A weight's step."""
+        return WEIGHT_STEP
+
+    @property
+    def domain(self) -> Domain:
+        """The nodes."""
+        return self._nodes
+
+    @property
+    def size(self) -> int:
+        """How many nodes."""
+        return self._nodes.size
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """Of weights: a row adds one in all."""
+        return sensitivities.of_kernel(self.limits, neighbours=self.neighbours)
+
+    def _subject(self) -> str:
+        return "rows"
+
+    def _expression(self) -> ir.Table:
+        """Rows are ranked by a hash of all their nodes and weights, then summed node by node.
+
+        Whatever the column holds, a row adds non-negative weights to bins, and they sum to at most one, or it adds
+        none.
+        """
+        import ibis
+
+        named, engine = self._named(), self._data.engine
+        (column,), unit = named.by, list(named.unit)
+        rows = bounding.with_unit_word(named.rows, named.unit, engine)
+        parts = [f"_part{place}" for place in range(self.nodes_per_row)]
+        rows = rows.mutate(**{name: rows[column][place].fill_null(0) for place, name in enumerate(parts)})
+        weights = [rows[name] & (2**WEIGHT_BITS - 1) for name in parts]
+        rows = rows.filter((rows[parts[0]] > 0) & (functools.reduce(operator.add, weights) <= ROW_WEIGHT))
+        rows = rows.mutate(_unit=rows["_unit"] ^ self._salt)
+        for name in parts:
+            rows = bounding.with_hash(rows, 0, code=name, codes=2**62, name="_unit")
+        order = ibis.window(group_by=unit, order_by=["_unit", *parts])
+        rows = rows.mutate(_rank=ibis.row_number().over(order))
+        kept = rows.filter(rows["_rank"] < self.limits.max_rows)
+        kept = kept.select(part=ibis.array([kept[name] for name in parts]).unnest())
+        kept = kept.select(bin=kept["part"] >> WEIGHT_BITS, value=kept["part"] & (2**WEIGHT_BITS - 1))
+        kept = kept.filter(kept["bin"].between(0, self.size - 1))  # a node beyond the keys is no bin
+        return kept.filter(kept["value"] > 0).group_by("bin").aggregate(rows=engine.exact_sum(kept["value"]))
+
+    def _totals(self) -> Aggregate:
+        found = self._data.engine.fetch(self._expression())
+        return Aggregate(values=narrow(scattered(self.size, [found], "rows")))

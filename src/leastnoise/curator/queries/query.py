@@ -1,0 +1,281 @@
+"""What every question about a table has: frozen, lazy, and public, but for the one method that reads the rows.
+
+A Query knows everything a release needs before any row is read: domain, limits, grid and sensitivity. Reading gives
+exact integers, in steps of the grid. It is a total function of the rows: an empty table, no row in the domain, null
+units or NaN give integers like any other.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from leastnoise._support.renamed import RenamedAttribute
+from leastnoise._support.validation import Number
+from leastnoise.curator import description, publish
+from leastnoise.curator.aggregate import bounding
+from leastnoise.curator.aggregate.clean_rows import CleanRows
+from leastnoise.curator.aggregate.integers import Aggregate
+from leastnoise.curator.budget import Budget
+from leastnoise.curator.dataset import Dataset
+from leastnoise.curator.preview import Expectation
+from leastnoise.curator.publish import Answer, Decision
+from leastnoise.curator.request import PrivacyRequest
+from leastnoise.domain import Domain
+from leastnoise.privacy.neighbours import Neighbours
+from leastnoise.privacy.noise_choice import Choice, NoiseChoice
+from leastnoise.privacy.partition_selection import Threshold
+from leastnoise.privacy.sensitivity import Limits, Sensitivity
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+SALT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedRows:
+    """The columns that a question reads, under names of ours: unit0, by0, column0 ...
+
+    A column of the user's called like one of ours (`_place`, `code`) would otherwise be overwritten on the way, and
+    rows ranked within something that is not the unit.
+    """
+
+    rows: ir.Table
+    unit: tuple[str, ...]
+    by: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Query(ABC):
+    """One question about a table: made by the methods of `Table`, asked by `release`.
+
+    `limits` bound how much of one unit is used, and `sensitivity` how far one unit can then move the answer (L1, L2 and
+    Linf). `grid` is the step of the exact integers behind the answer, which is integers * grid. `by` and `domain` name
+    the bins.
+    """
+
+    kind: ClassVar[str]
+    _data: Dataset
+    limits: Limits
+    by: tuple[str, ...] = ()
+
+    @property
+    def unit(self) -> tuple[str, ...]:
+        """The columns that name whom to protect."""
+        return self._data.unit
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Between which tables the answers must not differ much."""
+        return self._data.neighbours
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that will be read, if it is files."""
+        return self._data.source.files
+
+    @property
+    def rows(self) -> ir.Table:
+        """The rows, lazily; NaN is null in them."""
+        return self._data.rows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns whose values are added up; none where rows are counted."""
+        return ()
+
+    @property
+    def grid(self) -> float:
+        """The step of the exact integers: the answer is integers * grid."""
+        return 1.0
+
+    @property
+    def domain(self) -> Domain | None:
+        """The public bins; None where the answer has none, or nobody listed them."""
+        return None
+
+    @property
+    def bins(self) -> int | None:
+        """How many bins; None when the keys are unknown."""
+        return None if self.domain is None else self.domain.size
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the domain is too large for a dense vector, so that the answer is indices and values."""
+        return self.domain is not None and self.domain.sparse
+
+    @property
+    @abstractmethod
+    def size(self) -> int | None:
+        """How many integers the answer has; None when the keys are unknown."""
+
+    @property
+    @abstractmethod
+    def sensitivity(self) -> Sensitivity:
+        """How far one unit can move the answer under these limits, rounded up."""
+
+    def describe(self) -> str:
+        """The question in public words, with what shaped the rows before it: nothing in it depends on a row."""
+        limits, counted = self.limits, description.counted
+        place = f" by {', '.join(self.by)}" if self.by else ""
+        steps = description.all_steps(self._data.steps)
+        return description.one_line(
+            f"{self._subject()}{place} ({self._size_in_words()}){self._clip_in_words()}{steps}; one "
+            f"{self._data.unit_name} keeps at most {counted(limits.max_rows, 'row')}, {limits.max_per_bin} in a bin, "
+            f"{counted(limits.max_bins, 'bin')}; neighbours {self.neighbours}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<Query: {self.describe()}>"
+
+    def sql(self) -> str:
+        """The SQL that will run, as text. Nothing is run."""
+        return self._data.engine.sql(self._expression())
+
+    def expect(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        sigma: Number | None = None,
+        mechanism: Choice = "auto",
+        budget: Budget | None = None,
+        share: Number | None = None,
+    ) -> Expectation:
+        """What `release` with the same arguments would be like: mechanism, noise, half-widths, threshold.
+
+        It is free: no row is read and nothing is debited. The arguments are those of `release`.
+        """
+        request = PrivacyRequest(
+            epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share
+        )
+        return self._expectation(request)
+
+    def release(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        sigma: Number | None = None,
+        mechanism: Choice = "auto",
+        budget: Budget | None = None,
+        share: Number | None = None,
+    ) -> Answer:
+        """The answer with noise. Everything public is checked, and a budget debited, before the first row is read.
+
+        Say how private it must be in one of three ways: `epsilon` and `delta`, `sigma`, or a `budget` and a `share`.
+
+        epsilon: the privacy loss of this release, above 0; 1 is common. Smaller is more private and noisier.
+        delta: the probability with which epsilon may be exceeded, such as 1e-6; 0 takes Laplace noise.
+        sigma: the standard deviation of Gaussian noise itself, in the unit of the answer, instead of the two.
+        mechanism: "gaussian", "laplace", or "auto" (the default): whichever has less noise.
+        budget: an open `ln.Budget`, debited on disk before a row is read. Left out, nothing is debited or limited.
+        share: how much of the whole budget to spend, such as 0.25, instead of epsilon and delta.
+        """
+        self._data.source.check_unchanged()
+        self._prepare()
+        request = PrivacyRequest(
+            epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share
+        )
+        return publish.release(self, request)
+
+    @abstractmethod
+    def _subject(self) -> str:
+        """What is counted or added up, in words."""
+
+    def _size_in_words(self) -> str:
+        return "unknown keys" if self.bins is None else description.counted(self.bins, "bin")
+
+    def _clip_in_words(self) -> str:
+        return ""
+
+    def _clip_facts(self) -> Mapping[str, object]:
+        """What values are clipped to, for the salt."""
+        return {}
+
+    def _salt_facts(self) -> dict[str, object]:
+        """The public facts that salt the order of a unit's rows. Conditions are not among them: a question keeps the
+        same rows on every engine, and however its conditions are written."""
+        limits = self.limits
+        return {
+            "version": SALT_VERSION,
+            "kind": self.kind,
+            "columns": list(self.columns),
+            "by": list(self.by),
+            "bins": None if self.bins is None else int(self.bins),
+            **self._clip_facts(),
+            "limits": [limits.max_rows, limits.max_per_bin, limits.max_bins],
+            "unit": list(self.unit),
+            "neighbours": self.neighbours,
+        }
+
+    @property
+    def _salt(self) -> int:
+        return bounding.salt(self._salt_facts())
+
+    def _prepare(self) -> None:  # noqa: B027
+        """Whatever can fail without looking at a row does so here, before anything is paid for."""
+
+    @abstractmethod
+    def _decide(self, request: PrivacyRequest) -> Decision[NoiseChoice] | Decision[Threshold]:
+        """The noise, from public facts alone. Nothing is paid."""
+
+    @abstractmethod
+    def _expectation(self, request: PrivacyRequest) -> Expectation:
+        """What a release would be like."""
+
+    @abstractmethod
+    def _expression(self) -> ir.Table:
+        """The lazy table of totals: one expression for every engine."""
+
+    @abstractmethod
+    def _totals(self) -> Aggregate:
+        """The exact integers, read from the rows."""
+
+    def _aggregate(self) -> Aggregate:
+        """The exact integers. PRIVATE: for a mechanism that adds noise, and for tests.
+
+        They are of one state of the table: of one query; or of several about files that nobody changed meanwhile, about
+        rows in memory, or about a copy. Else a unit might pass a check in one state and be summed in another.
+        """
+        source = self._data.source
+        source.check_unchanged()
+        try:
+            source.engine.verify(source.files, self._columns_read())
+            return self._totals()
+        finally:
+            source.check_unchanged()
+
+    def _columns_read(self) -> list[str]:
+        """The columns of the files that the query reads."""
+        import ibis.expr.operations as ops
+
+        if not self._data.clean.already_clean and not self.by:
+            return sorted({*self.unit, *self.columns})
+        read = self.rows.select(*dict.fromkeys((*self.unit, *self.by, *self.columns)))
+        fields = read.op().find(ops.Field)
+        return sorted({field.name for field in fields if isinstance(field.rel, ops.PhysicalTable)})
+
+    def _named(self, clean: CleanRows | None = None) -> NamedRows:
+        """The columns that are read, under our names; of the table's rows, or of a copy of them."""
+        rows = self.rows if clean is None else clean.rows
+        given = {"unit": self.unit, "by": self.by, "column": self.columns}
+        names = {side: tuple(f"{side}{place}" for place in range(len(old))) for side, old in given.items()}
+        chosen = {new: rows[old] for side in given for new, old in zip(names[side], given[side], strict=True)}
+        return NamedRows(rows.select(**chosen), names["unit"], names["by"], names["column"])
+
+    def _same_rows(self, rows: ir.Table) -> AbstractContextManager[ir.Table]:
+        """`rows`, for several queries that must see the same."""
+        source = self._data.source
+        return nullcontext(rows) if source.rereadable else source.engine.copied(rows)
+
+    ordering = RenamedAttribute("private: what is public is in describe()")
+    door = RenamedAttribute("private; its rows are in rows")
+    source = RenamedAttribute("private; its files are in files")
+    rules = RenamedAttribute("part of describe()")
+    ball = RenamedAttribute("clip, of a vector's query")

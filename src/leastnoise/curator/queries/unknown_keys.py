@@ -1,0 +1,118 @@
+"""How many rows there are of each key that the rows hold: keys that nobody listed, so a threshold hides rare ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from leastnoise.curator import mechanism, preview
+from leastnoise.curator.aggregate import bounding
+from leastnoise.curator.aggregate.binning import epoch_days, is_missing
+from leastnoise.curator.aggregate.bounding import WORD_MASK
+from leastnoise.curator.aggregate.integers import Aggregate, clamped, narrow
+from leastnoise.curator.budget import charge
+from leastnoise.curator.dataset import Dataset
+from leastnoise.curator.preview import Expectation
+from leastnoise.curator.publish import Answer, Decision, Facts
+from leastnoise.curator.queries.binned import integers
+from leastnoise.curator.queries.domains import check_unknown_keys, limits_of
+from leastnoise.curator.queries.query import NamedRows, Query
+from leastnoise.curator.request import PrivacyRequest
+from leastnoise.privacy import sensitivity as sensitivities
+from leastnoise.privacy.guarantee import ApproxDP
+from leastnoise.privacy.partition_selection import Threshold
+from leastnoise.privacy.sensitivity import Sensitivity
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+FIRST_DAY, LAST_DAY = -719162, 2932896  # of the years 1 and 9999, from 1970-01-01
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class UnknownKeysHistogram(Query):
+    """The number of rows of each key that is found."""
+
+    kind: ClassVar[str] = "count"
+    nulls: str = "drop"
+
+    @classmethod
+    def of(cls, data: Dataset, by: Sequence[str], nulls: str, **limits: int | None) -> UnknownKeysHistogram:
+        """The question, checked."""
+        check_unknown_keys(data, by, nulls)
+        kept = limits_of(data, bins=None, by=by, **limits)
+        return cls(_data=data, by=tuple(by), nulls=nulls, limits=kept)
+
+    @property
+    def size(self) -> None:
+        """How many keys there are is private."""
+        return
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """Of counts."""
+        return sensitivities.of_sum(self.limits, low=0, high=1, bins=None, neighbours=self.neighbours)
+
+    def _subject(self) -> str:
+        return "rows"
+
+    def _decide(self, request: PrivacyRequest) -> Decision[Threshold]:
+        decided = charge.decide_unknown(request, limits=self.limits, neighbours=self.neighbours)
+        assert isinstance(decided.guarantee, ApproxDP)
+        return Decision(decided, partial(self._draw, decided.noise, decided.guarantee))
+
+    def _draw(self, cut: Threshold, guarantee: ApproxDP, exact: Aggregate, facts: Facts) -> Answer:
+        assert exact.keys is not None
+        return mechanism.publish_unknown(exact.keys, clamped(exact.values), cut, guarantee, self.by, **facts)
+
+    def _expectation(self, request: PrivacyRequest) -> Expectation:
+        decided = self._decide(request).charge
+        return preview.of_unknown_keys(decided.noise, decided.guarantee, limits=self.limits)
+
+    def _expression(self) -> ir.Table:
+        """Rows of a unit and key are alike, so they are counted first and the counts are cut.
+
+        In a unit's order of keys, `before` rows come earlier; of the next n rows max_rows - before are kept.
+        """
+        import ibis
+
+        named, limits, engine = self._named(), self.limits, self._data.engine
+        unit, by, rows = list(named.unit), list(named.by), self._with_keys(named)
+        rows = bounding.with_unit_word(rows, named.unit, engine)
+        groups = rows.group_by([*unit, "_unit", *by]).aggregate(_rows=rows.count())
+        groups = groups.mutate(_rows=ibis.least(groups["_rows"], limits.max_per_bin))
+        groups = self._with_key_hash(groups, named)
+        order = ibis.window(group_by=unit, order_by=["_hash", *by])
+        upto = ibis.cumulative_window(group_by=unit, order_by=["_hash", *by])
+        ranked = groups.mutate(_rank=ibis.row_number().over(order), _upto=groups["_rows"].sum().over(upto))
+        ranked = ranked.mutate(_kept=ibis.least(ranked["_rows"], limits.max_rows - ranked["_upto"] + ranked["_rows"]))
+        ranked = ranked.filter((ranked["_rank"] < limits.max_bins) & (ranked["_kept"] > 0))
+        return ranked.group_by(by).aggregate(rows=engine.exact_sum(ranked["_kept"])).order_by(by)
+
+    def _with_keys(self, named: NamedRows) -> ir.Table:
+        """Without days before the year 1 or after 9999: a release could not name them, and an error would."""
+        rows = named.rows
+        if self.nulls == "drop":
+            for column in named.by:
+                rows = rows.filter(~is_missing(rows[column]))
+        for column in named.by:
+            if rows[column].type().is_date():
+                days = epoch_days(rows[column], column)
+                rows = rows.filter(rows[column].isnull() | days.between(FIRST_DAY, LAST_DAY))
+        return rows
+
+    def _with_key_hash(self, groups: ir.Table, named: NamedRows) -> ir.Table:
+        groups = groups.mutate(_unit=groups["_unit"] ^ self._salt)
+        for column in named.by:
+            key = bounding.word(groups[column], column, self._data.engine).fill_null(0)
+            groups = groups.mutate(_key=key)
+            groups = bounding.with_hash(groups, 0, code="_key", codes=WORD_MASK + 1, name="_unit")
+        return groups.rename(_hash="_unit").drop("_key")
+
+    def _totals(self) -> Aggregate:
+        found = self._data.engine.fetch(self._expression())
+        columns = [found[name].to_pylist() for name in found.column_names[: len(self.by)]]
+        keys = tuple(columns[0]) if len(columns) == 1 else tuple(zip(*columns, strict=True))
+        return Aggregate(values=narrow(integers(found["rows"])), keys=keys)
