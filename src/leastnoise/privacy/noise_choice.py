@@ -177,7 +177,7 @@ def _gaussian(facts: _Facts, ask: _Ask, why: str) -> NoiseChoice:
     sigma = ask.gaussian_sigma(charged)
     _check_size(sigma, grid, _WHOLE_STEPS if facts.whole else _GAUSSIAN_STEPS)
     guarantee = GaussianDP.of(sigma=sigma, sensitivity=charged, neighbours=facts.neighbours)
-    # mu was rounded up, by an ulp; sigma grows by as little until the mu that is told keeps the promise too.
+    # mu was rounded up, by an ulp; sigma grows by as little until the mu that is published keeps the promise too.
     while (
         ask.epsilon is not None
         and ask.delta is not None
