@@ -235,7 +235,7 @@ def _l1_or_warning(facts: _Facts) -> float:
     if facts.bins > 1:
         warnings.warn(
             f"Laplace noise is set by the L1 sensitivity, which was not given; sqrt(bins) * sensitivity = {l1:.4g} is "
-            "used, which is always safe and often far too much. Give the L1 sensitivity to have less noise.",
+            "used, which is always safe and often far too much. Give l1_sensitivity to have less noise.",
             errors.Wasteful,
             stacklevel=4,
         )
