@@ -92,7 +92,7 @@ def test_auto_takes_the_least_noise_and_says_so() -> None:
 def test_delta_zero_means_laplace() -> None:
     r = ln.release(np.array([5]), sensitivity=1, epsilon=0.5, delta=0)
     assert (r.mechanism, r.scale, r.sigma) == ("laplace", 2.0, pytest.approx(2 * math.sqrt(2)))
-    with pytest.warns(errors.Wasteful, match="l1_sensitivity="):
+    with pytest.warns(errors.Wasteful, match="Give l1_sensitivity to have less noise"):
         loose = ln.release(np.zeros(4, dtype=int), sensitivity=1, epsilon=0.5, delta=0)
     assert loose.scale == pytest.approx(4.0)
 

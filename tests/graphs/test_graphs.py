@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from leastnoise import errors
 from leastnoise.graphs import Graph
-from leastnoise.graphs.places import EARTH
+from leastnoise.graphs.places import EARTH_RADIUS_METRES
 
 
 @st.composite
@@ -156,7 +156,7 @@ def metres(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Every distance by the haversine formula."""
     (a, b), (c, d) = np.radians(one).T[:, :, None], np.radians(other).T[:, None, :]
     inner = np.sin((b - d) / 2) ** 2 + np.cos(b) * np.cos(d) * np.sin((a - c) / 2) ** 2
-    return 2 * EARTH * np.arcsin(np.sqrt(inner))
+    return 2 * EARTH_RADIUS_METRES * np.arcsin(np.sqrt(inner))
 
 
 def test_the_nearest_node_is_the_nearest():

@@ -148,9 +148,9 @@ def least_risk(size: Any, sigma: float, mechanism: Mechanism, xp: Any) -> float:
 
 
 def held_out(y: Any, sigma: float, mechanism: Mechanism, xp: Any) -> RiskEstimate:
-    """The risk of a threshold chosen by unbiased risk: each half of the bins is judged where the *other* half chose.
+    """The risk of a threshold chosen by unbiased risk: each half of the bins is assessed where the *other* half chose.
 
-    Judged where it was chosen, the figure would be optimistic (and often negative), for it is the least of many.
+    Assessed where it was chosen, the figure would be optimistic (and often negative), for it is the least of many.
     The degrees of freedom are those that make Stein's formula say the same of the threshold that was used.
     """
     flat = xp.abs(xp.reshape(y, (-1,)))

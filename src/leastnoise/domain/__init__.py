@@ -5,13 +5,13 @@ between positions 0, 1, ... and keys; the product counts like an odometer, the l
 Positions are Python integers, so a domain may have as many as 2^64 bins, far more than memory holds.
 """
 
-from leastnoise.domain.axes import LARGEST as LARGEST
+from leastnoise.domain.axes import MAX_BINS as MAX_BINS
 from leastnoise.domain.axes import Axis, Edges, IntegerRange, Keys, Listed, OrNull, Steps
 from leastnoise.domain.axes import is_text as is_text
 from leastnoise.domain.lattice import Cells, Lattice
 from leastnoise.domain.lattice import pack_cell as pack_cell
 from leastnoise.domain.lattice import unpack_cell as unpack_cell
-from leastnoise.domain.product import DENSE as DENSE
+from leastnoise.domain.product import MAX_DENSE_BINS as MAX_DENSE_BINS
 from leastnoise.domain.product import Domain
 from leastnoise.domain.product import axis as axis
 from leastnoise.domain.product import counts_up as counts_up

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from leastnoise.errors import BadDomain, InvalidParameter, WrongType
 
-LARGEST = 2**64
+MAX_BINS = 2**64
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import Any
 
 from leastnoise.domain.axes import (
-    LARGEST,
+    MAX_BINS,
     Axis,
     IntegerRange,
     Keys,
@@ -19,7 +19,7 @@ from leastnoise.domain.axes import (
 )
 from leastnoise.errors import BadDomain, WrongType
 
-DENSE = 2**26  # a vector of this many integers is half a gigabyte; larger domains are kept sparse
+MAX_DENSE_BINS = 2**26  # a vector of this many integers is half a gigabyte; larger domains are kept sparse
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Domain:
     axes: tuple[Axis, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.size > LARGEST:
+        if self.size > MAX_BINS:
             raise BadDomain(
                 f"the domain has {self.size:.3g} bins, and an index holds 2^64. Use fewer, coarser keys, or no keys "
                 "(None), so that only bins which many people fill are published.",
@@ -48,7 +48,7 @@ class Domain:
     @property
     def sparse(self) -> bool:
         """Whether a dense vector of the bins is too large, so that only bins with rows are ever held."""
-        return self.size > DENSE
+        return self.size > MAX_DENSE_BINS
 
     def key(self, index: int) -> Any:
         """The key of a bin: a tuple with several axes, () with none."""

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Path = str | os.PathLike[str]
-PLACES = ("lon", "lat")
+COORDINATE_COLUMNS = ("lon", "lat")
 
 
 def read_nodes(path: Path, name: str, places: tuple[str, str] | None) -> tuple[pa.Array, NDArray[np.float64] | None]:
-    """The names of the nodes, and where they are (None where the file does not tell and nobody said it would)."""
+    """The names of the nodes, and where they are (None where the file does not have them and none were asked for)."""
     import pyarrow.compute as pc
 
     present = _columns(path)
-    if places is None and set(PLACES) <= set(present):
-        places = PLACES
+    if places is None and set(COORDINATE_COLUMNS) <= set(present):
+        places = COORDINATE_COLUMNS
     table = _read(path, [name, *(places or ())])
     names = _names(table, name, path)
     if len(names) == 0:

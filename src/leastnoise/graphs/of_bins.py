@@ -18,12 +18,12 @@ from leastnoise import errors
 from leastnoise.domain import Cells, Domain
 from leastnoise.graphs import Graph, files
 
-WORDS = ("path", "cycle", "grid")
+GRAPH_NAMES = ("path", "cycle", "grid")
 
 
 def bin_graph(given: files.Path, *, domain: Domain | None, bins: int, nodes: files.Path | None = None) -> Graph:
     """The graph that `given` means for so many bins with that domain."""
-    if given in WORDS:
+    if given in GRAPH_NAMES:
         if nodes is not None:
             raise errors.InvalidParameter(f"the graph {given!r} follows the order of the bins, so it takes no nodes.")
         if given == "grid":
@@ -31,7 +31,8 @@ def bin_graph(given: files.Path, *, domain: Domain | None, bins: int, nodes: fil
         return Graph.path(bins) if given == "path" else Graph.cycle(bins)
     if not os.path.exists(given):
         raise errors.UnknownSource(
-            f"There is no file {os.fspath(given)!r} of edges, and it is none of the words {', '.join(WORDS)} either."
+            f"There is no file {os.fspath(given)!r} of edges, and it is none of the words "
+            f"{', '.join(GRAPH_NAMES)} either."
         )
     return _from_files(given, nodes, _keys(domain, bins))
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-EARTH = 6_371_008.8  # mean radius in metres
-CHUNK = 1 << 18  # points that are looked up at a time
+EARTH_RADIUS_METRES = 6_371_008.8  # mean radius in metres
+POINTS_AT_ONCE = 1 << 18  # points that are looked up at a time
 Array = np.ndarray[Any, Any]
 
 
@@ -23,7 +23,7 @@ def lookup(nodes: Array, lon: Array, lat: Array, count: int, within: float) -> t
     points = sphere(np.where(valid, lon, 0.0), np.where(valid, lat, 0.0))
     chord, place = _tree(nodes.tobytes()).query(points, k=count)
     chord, place = np.asarray(chord).reshape(-1, count), np.asarray(place).reshape(-1, count)
-    metres = 2 * EARTH * np.arcsin(np.minimum(chord / 2, 1.0))
+    metres = 2 * EARTH_RADIUS_METRES * np.arcsin(np.minimum(chord / 2, 1.0))
     found = (metres <= within) & valid[:, np.newaxis]
     return np.where(found, place, -1).astype(np.int64), metres
 
@@ -31,9 +31,9 @@ def lookup(nodes: Array, lon: Array, lat: Array, count: int, within: float) -> t
 def nearest(nodes: Array, points: Array, within: float) -> Array:
     """The number of the node nearest to each of the points (n x 2), a chunk at a time."""
     found = np.empty(len(points), dtype=np.int64)
-    for first in range(0, len(points), CHUNK):
-        part = points[first : first + CHUNK]
-        found[first : first + CHUNK] = lookup(nodes, part[:, 0], part[:, 1], 1, within)[0][:, 0]
+    for first in range(0, len(points), POINTS_AT_ONCE):
+        part = points[first : first + POINTS_AT_ONCE]
+        found[first : first + POINTS_AT_ONCE] = lookup(nodes, part[:, 0], part[:, 1], 1, within)[0][:, 0]
     return found
 
 

@@ -183,7 +183,7 @@ def _gaussian(facts: _Facts, ask: _Ask, why: ReasonCode) -> NoiseChoice:
     sigma = ask.gaussian_sigma(charged)
     _check_size(sigma, grid, _WHOLE_STEPS if facts.whole else _GAUSSIAN_STEPS)
     guarantee = GaussianDP.of(sigma=sigma, sensitivity=charged, neighbours=facts.neighbours)
-    # mu was rounded up, by an ulp; sigma grows by as little until the mu that is told keeps the promise too.
+    # mu was rounded up, by an ulp; sigma grows by as little until the mu that is published keeps the promise too.
     while (
         ask.epsilon is not None
         and ask.delta is not None
@@ -235,7 +235,7 @@ def _l1_or_warning(facts: _Facts) -> float:
     if facts.bins > 1:
         warnings.warn(
             f"Laplace noise is set by the L1 sensitivity, which was not given; sqrt(bins) * sensitivity = {l1:.4g} is "
-            "used, which is always safe and often far too much. Give the L1 sensitivity to have less noise.",
+            "used, which is always safe and often far too much. Give l1_sensitivity to have less noise.",
             errors.Wasteful,
             stacklevel=4,
         )

@@ -34,8 +34,8 @@ from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.neighbours import Neighbours, check_neighbours
 from leastnoise.privacy.sensitivity import Limits
 
-_MOST_SPLITS = 1_000
-_ONE_BY_ONE = 256
+_MAX_SPLITS = 1_000
+_MAX_OWN_BINS_ONE_BY_ONE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +128,16 @@ def splits(limits: Limits, *, coarse: bool = False) -> Iterator[Split]:
     own bins it takes numbers in blocks of 2 %, each with at least as many bins and rows as any n of the block.
     """
     m, p, top = limits.max_rows, limits.max_per_bin, min(limits.max_bins, limits.max_rows)
-    coarse = coarse or m * top > _MOST_SPLITS
+    coarse = coarse or m * top > _MAX_SPLITS
     yield Split((), limits.squared_norm)
-    for n in range(1, min(top, _ONE_BY_ONE if coarse else top) + 1):
+    for n in range(1, min(top, _MAX_OWN_BINS_ONE_BY_ONE if coarse else top) + 1):
         most = min(m, n * p)
         for s in range(most if coarse else n, most + 1):
             full, rest = _vertex(n, s, p)
             own = ((p, full), (rest + 1, 1 if rest else 0), (1, n - full - (1 if rest else 0)))
             shared = limits.squared_norm if coarse else _shared(m - s, p, limits.max_bins - n)
             yield Split(tuple((c, k) for c, k in own if k), shared)
-    low = _ONE_BY_ONE + 1
+    low = _MAX_OWN_BINS_ONE_BY_ONE + 1
     while coarse and low <= top:
         high = min(top, low + low // 50)
         # Full bins grow with n while n p <= m and shrink after that; one more stands for the bin in between.

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from leastnoise.curator.aggregate.nearest import ROW_WEIGHT, WEIGHT_BITS, KernelWeights, Nearest
 from leastnoise.curator.table import lattice, table
 from leastnoise.errors import BadDomain, BadExpression, InvalidParameter, MissingParameter, WrongType
-from leastnoise.graphs.places import EARTH
+from leastnoise.graphs.places import EARTH_RADIUS_METRES
 from leastnoise.testing import aggregate
 
 RANDOM = np.random.default_rng(8)
@@ -29,7 +29,7 @@ def haversine(lon: np.ndarray, lat: np.ndarray) -> np.ndarray:
     a, b = np.radians(lat)[:, None], np.radians(NODES[:, 1])[None, :]
     east = np.radians(lon)[:, None] - np.radians(NODES[:, 0])[None, :]
     inner = np.sin((a - b) / 2) ** 2 + np.cos(a) * np.cos(b) * np.sin(east / 2) ** 2
-    return 2 * EARTH * np.arcsin(np.sqrt(inner))
+    return 2 * EARTH_RADIUS_METRES * np.arcsin(np.sqrt(inner))
 
 
 def test_the_nearest_node_within_reach_is_found():

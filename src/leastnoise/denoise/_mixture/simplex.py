@@ -31,11 +31,11 @@ def least_on_simplex(quadratic: Floats, linear: Floats) -> Floats:
         while face:
             way, length = _downhill(q, c, a, face)
             falling = way < 0
-            room = np.where(falling, a[face] / np.where(falling, -way, 1.0), math.inf)
-            a[face] += min(length, room.min()) * way
-            if room.min() >= length:
+            longest = np.where(falling, a[face] / np.where(falling, -way, 1.0), math.inf)
+            a[face] += min(length, longest.min()) * way
+            if longest.min() >= length:
                 break
-            blocked = int(np.argmin(room))
+            blocked = int(np.argmin(longest))
             a[face[blocked]] = 0.0
             del face[blocked]
     return np.asarray(a / a.sum())

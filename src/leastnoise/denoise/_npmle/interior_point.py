@@ -53,8 +53,8 @@ def maximise_likelihood(kernel: Kernel, counts: Floats, tolerance: float) -> Sol
         except np.linalg.LinAlgError:  # no more digits to gain; the certificate tells how good w is already
             break
         dz = mu / w - z - z / w * dw
-        w = w + _room(w, dw) * dw
-        z = z + _room(z, dz) * dz
+        w = w + _longest_step(w, dw) * dw
+        z = z + _longest_step(z, dz) * dz
     if not gap <= max(MAX_GAP, tolerance):
         raise errors.NotProved(
             f"The prior was not found to the accuracy needed: {gap:.1e} nats a value after {MAX_ITERATIONS} steps. "
@@ -72,7 +72,7 @@ def _start(kernel: Kernel, c: Floats) -> Floats:
     return w + 0.01 / w.size
 
 
-def _room(x: Floats, dx: Floats) -> float:
+def _longest_step(x: Floats, dx: Floats) -> float:
     """The longest step up to 1 that keeps x + step dx well inside x > 0."""
     worst = float(np.max(-dx / x))
     return 1.0 if worst <= 0.99 else 0.99 / worst

@@ -59,10 +59,10 @@ def spare(i: int, j: int, e: int, flow: Any, capacity: Any) -> Any:
 @compiled
 def push(i: int, j: int, e: int, excess: Any, flow: Any, capacity: Any) -> None:
     """Send from i to j what i has too much, or what fits. A full edge is full to the last bit."""
-    room = spare(i, j, e, flow, capacity)
+    capacity_left = spare(i, j, e, flow, capacity)
     sign = 1.0 if i < j else -1.0
-    moved = min(room, excess[i])
-    flow[e] = sign * capacity[e] if moved == room else flow[e] + sign * moved
+    moved = min(capacity_left, excess[i])
+    flow[e] = sign * capacity[e] if moved == capacity_left else flow[e] + sign * moved
     excess[i] -= moved
     excess[j] += moved
 
