@@ -90,13 +90,15 @@ class Spark:
         for name, value in SETTINGS.items():
             try:
                 conf.set(name, value)
-                unchanged = conf.get(name) == value
+                is_set = conf.get(name) == value
             except Exception:
-                unchanged = False
-            if not unchanged:
+                is_set = False
+            if not is_set:
                 raise EngineUnavailable(
                     f"this Spark session does not let {name} be {value}, and without that a query may mean something "
-                    "else than was checked. Use another session, or give the master to table(..., engine=...)."
+                    "else than was checked. Use another session, or let us open one: name the master as the engine.",
+                    parameter="engine",
+                    example={"engine": "spark://host:7077"},
                 )
 
     def read_files(self, files: list[str]) -> ir.Table:
