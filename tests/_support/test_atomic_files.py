@@ -61,5 +61,5 @@ def test_facts_that_are_unknown_or_missing_are_refused(tmp_path: Path) -> None:
 
 def test_seeded_noise_is_refused_unless_it_is_allowed() -> None:
     atomic_files.refuse_seeded_noise(True, True)
-    with pytest.raises(errors.SeededRelease, match="never published: Say allow_seeded=True"):
+    with pytest.raises(errors.SeededRelease, match=r"never published\. Say allow_seeded=True"):
         atomic_files.refuse_seeded_noise(True, False)
