@@ -92,7 +92,7 @@ def refuse_seeded_noise(seeded: bool, allowed: bool) -> None:
     if seeded and not allowed:
         raise errors.SeededRelease(
             "This release was made with a test's seed, so its noise can be repeated and hides nobody. Release again "
-            "outside leastnoise.testing.seeded. For a file that is never published:",
+            "outside leastnoise.testing.seeded; or allow it for a file that is never published.",
             parameter="allow_seeded",
             example={"allow_seeded": True},
         )
