@@ -32,7 +32,8 @@ ANSWERS = {
     "rows: a page that claims to unpack": [2],
     "lines: one long line": [0],  # at the end of a file, what is beyond the longest line is no row
     "lines: a line of commas": [0],
-    "load: keys: a long note": "Release",
+    "load: keys: a long question": "Release",
+    "load: estimate: a long question": "Estimate",
 }
 
 

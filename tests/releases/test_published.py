@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import io
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import pytest
 import leastnoise as ln
 from leastnoise import domain as domains
 from leastnoise.domain import Domain
+from leastnoise.releases.published import Published
 from saved_releases import save_every_kind
 
 ASK: dict[str, Any] = {"sensitivity": 1, "epsilon": 1, "delta": 1e-6}
@@ -29,7 +32,7 @@ def test_every_kind_has_one_noise_and_one_provenance(tmp_path: Path) -> None:
     save_every_kind(tmp_path)
     for file in tmp_path.iterdir():
         r = ln.load(file)
-        assert isinstance(r, ln.releases.Published)
+        assert isinstance(r, Published)
         for value in (r.noise, r.provenance):
             for field in dataclasses.fields(value):
                 if field.name != "reason":  # `note` says it
@@ -98,3 +101,20 @@ def test_the_promise_is_to_the_unit_not_to_the_person_behind_it(mechanism: str) 
     text = query.release(epsilon=1, delta=1e-6, mechanism=mechanism).explain()
     assert "any one trip" in text
     assert "person" not in text
+
+
+KINDS = (ln.Release, ln.SparseRelease, ln.MeanRelease, ln.QuantileRelease, ln.Estimate)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_docstring_of_every_method_names_its_parameters(kind: type) -> None:
+    for name, method in inspect.getmembers_static(kind, inspect.isfunction):
+        if not name.startswith("_"):
+            text = inspect.getdoc(method) or ""
+            for each in list(inspect.signature(method).parameters)[1:]:
+                assert re.search(rf"\b{each}\b", text), (name, each)
+
+
+@pytest.mark.parametrize("name", ["mechanism", "sigma", "guarantee", "limits", "id", "created_at", "seeded"])
+def test_no_kind_answers_for_itself_what_all_share(name: str) -> None:
+    assert all(name not in vars(kind) for kind in KINDS)

@@ -17,6 +17,7 @@ from leastnoise import domain as domains
 from leastnoise import errors
 from leastnoise.domain import Domain
 from leastnoise.privacy.distributions import Distribution, Gaussian, Laplace
+from leastnoise.releases.noise import Noise
 from leastnoise.testing import seeded
 
 ASK: dict[str, Any] = {"sensitivity": 1, "epsilon": 1, "delta": 1e-6}
@@ -111,7 +112,7 @@ def test_total_takes_positions_masks_slices_and_keys() -> None:
 def test_a_release_is_frozen_to_the_last_value() -> None:
     r = made()
     with pytest.raises(dataclasses.FrozenInstanceError):
-        r.noise = ln.releases.Noise("gaussian", 1.0)  # type: ignore[misc]
+        r.noise = Noise("gaussian", 1.0)  # type: ignore[misc]
     with pytest.raises(dataclasses.FrozenInstanceError):
         r.noise.scale = 0.0  # type: ignore[misc]
     with pytest.raises((AttributeError, TypeError)):  # which of them, the Python version decides

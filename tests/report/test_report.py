@@ -127,6 +127,17 @@ def test_a_million_bins_are_told_in_a_small_page() -> None:
     np.testing.assert_allclose(np.subtract(chart["high"], chart["low"])[:-1], width, rtol=1e-12)
 
 
+def test_means_of_many_bins_have_no_interval_that_only_sums_have() -> None:
+    """The noise of a centred sum says nothing about the mean of neighbouring means."""
+    bins = contents.MAX_BINS_SHOWN + 1
+    parts = ln.wrap(np.concatenate([np.zeros(bins), np.full(bins, 1_000.0)]), sigma=1.0)
+    domain = product(["bin"], range(bins))
+    made = ln.MeanRelease(components=parts, centre=5.0, half_range=5.0, within=(0.0, 10.0), domain=domain)
+    page = Page(report.page(made))
+    assert "means of 7 neighbouring bins each." in page.text
+    assert "low" not in json.loads(page.data)["pictures"]["chart"]["columns"]
+
+
 def test_a_large_lattice_is_shown_in_blocks() -> None:
     cells = Lattice("x", "y", 1.0).box(x=(0, 200), y=(0, 100))
     values = np.arange(20_000.0)

@@ -22,7 +22,7 @@ _SENTENCES: dict[ReasonCode, str] = {
     "sigma given": "{} noise: its sigma was given.",
     "delta is zero": "{} noise: delta = 0 has no Gaussian.",
     "epsilon is zero": "{} noise: at epsilon = 0 there is no Laplace noise.",
-    "no L1 sensitivity": "{} noise: without an L1 sensitivity Laplace noise cannot compete.",
+    "no L1 sensitivity": "{} noise: without the L1 sensitivity Laplace noise cannot compete.",
     "smaller": "{} noise: less than {} noise.",
     "budget share": "{} noise: a share of a budget.",
     "budget of Laplace noise": "{} noise: this budget is for no other.",

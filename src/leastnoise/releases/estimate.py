@@ -109,7 +109,7 @@ class Estimate(Published):
         return None if risk is None else math.sqrt(risk)
 
     def interval(self, confidence: Number = 0.95) -> Credible:
-        """Where the truth lies under the prior that was given, bin by bin.
+        """Where the truth lies with this `confidence` under the prior that was given, bin by bin.
 
         Only an estimate whose posterior is known has one. Of the others no interval around the denoised value keeps
         its promise for every truth; the release's own does.
@@ -167,7 +167,10 @@ class Estimate(Published):
         return f"{self.bins:,} value" + ("" if self.bins == 1 else "s")
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file: key columns, `value` and `noisy`, with all the rest in its metadata."""
+        """One Parquet file at `path`: key columns, `value` and `noisy`, with all the rest in its metadata.
+
+        `allow_seeded` lets a test write what a seed made.
+        """
         atomic_files.refuse_seeded_noise(self.seeded, allow_seeded)
         estimated = self.estimate_risk()
         facts = {

@@ -25,7 +25,7 @@ _READERS: dict[str, Callable[[pa.Table, Facts], Published]] = {
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """What `save` wrote: a Release, a SparseRelease, a MeanRelease, a QuantileRelease or an Estimate."""
+    """What `save` wrote to `path`: a Release, a SparseRelease, a MeanRelease, a QuantileRelease or an Estimate."""
     table, what, facts = atomic_files.read(path)
     if what not in _READERS:
         raise errors.NotOurs(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")

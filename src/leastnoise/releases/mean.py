@@ -139,7 +139,7 @@ class MeanRelease(Published):
         return np.asarray(np.clip(self.centre + ratio, *self.within))
 
     def interval(self, confidence: Number = 0.95) -> Interval:
-        """Fieller's interval for each mean; the whole clip where the count may be zero."""
+        """Fieller's interval of this `confidence` for each mean; the whole clip where the count may be zero."""
         confidence = validation.number("confidence", confidence)
         counts = np.broadcast_to(self.counts, self.sums.shape)
         normal = self.mechanism == "gaussian" and self.scale >= 32 * self.grid
@@ -148,7 +148,10 @@ class MeanRelease(Published):
         return Interval(np.clip(self.centre + low, *self.within), np.clip(self.centre + high, *self.within))
 
     def overall(self, confidence: Number = 0.95) -> Overall:
-        """The mean over all bins, each row counting alike, with an interval: sum and count enclosed separately."""
+        """The mean over all bins, each row counting alike, and its interval of this `confidence`.
+
+        Sum and count are enclosed separately.
+        """
         if self.domain is None and self.bins > 1:
             raise errors.InvalidParameter("The components of a vector's mean are no bins: there is no mean over them.")
         confidence = validation.number("confidence", confidence)
@@ -161,7 +164,10 @@ class MeanRelease(Published):
         return Overall(*(float(np.clip(self.centre + self.half_range * end, *self.within)) for end in found))
 
     def half_widths(self, confidence: Number = 0.95) -> HalfWidths:
-        """How far off a sum, a count, and a mean times its rows may be; a mean's own interval knows more of it."""
+        """How far off a sum, a count, and a mean times its rows may be, with this `confidence`.
+
+        A mean's own interval knows more of it.
+        """
         confidence = validation.number("confidence", confidence)
         return half_widths(self.distribution, centre=self.centre, half_range=self.half_range, confidence=confidence)
 
@@ -194,9 +200,9 @@ class MeanRelease(Published):
         )
 
     def spread_in_words(self, digits: int = 4) -> str:
-        """How wide the noise of a sum is, and that of a count."""
+        """How wide the noise of a sum is, and that of a count, to so many `digits`."""
         of_sum, of_count = self.std * math.hypot(1.0, self.centre / self.half_range), self.std / self.half_range
-        return f"standard deviation {rounded(of_sum)} of a sum, {rounded(of_count)} of a count"
+        return f"standard deviation {rounded(of_sum, digits)} of a sum, {rounded(of_count, digits)} of a count"
 
     def errors_in_words(self) -> str:
         """How far off what is published is, column by column."""
@@ -227,7 +233,7 @@ class MeanRelease(Published):
         return {**keys, "mean": self.values, "low": low, "high": high, "sum": total, "count": count}
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file, readable by anyone."""
+        """One Parquet file at `path`, readable by anyone. `allow_seeded` lets a test write what a seed made."""
         atomic_files.refuse_seeded_noise(self.seeded, allow_seeded)
         facts = {
             "components": write_release(self.components),

@@ -91,7 +91,7 @@ class Published(Frames, ABC):
 
     @abstractmethod
     def interval(self, confidence: Number = 0.95) -> tuple[Any, Any]:
-        """Where the truth lies, bin by bin: low and high."""
+        """Where the truth lies with this `confidence`, bin by bin: low and high."""
 
     @abstractmethod
     def explain(self) -> str:
@@ -102,15 +102,15 @@ class Published(Frames, ABC):
         """How far off what is published is."""
 
     def spread_in_words(self, digits: int = 6) -> str:
-        """How wide the noise is."""
+        """How wide the noise is, to so many `digits`."""
         return f"standard deviation {self.std:.{digits}g}"
 
     @abstractmethod
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file, readable by anyone."""
+        """One Parquet file at `path`, readable by anyone. `allow_seeded` lets a test write what a seed made."""
 
     def bin_names(self, most: int) -> tuple[str, list[str]]:
-        """What the bins are by, and what the first few are called."""
+        """What the bins are by, and what the first are called, at most `most` of them."""
         return labels.title(self.domain), labels.of(self.domain, range(min(self.bins, most)))
 
     # The noise
@@ -238,7 +238,7 @@ class Published(Frames, ABC):
     def plot(self, **options: Any) -> Any:
         """The values with their intervals as a picture: `leastnoise.plot.release` (of an estimate: `plot.estimate`).
 
-        `estimate`, `graph` and `ax` are passed on. It needs matplotlib.
+        The `options` `estimate`, `graph` and `ax` are passed on. It needs matplotlib.
         """
         return views.plot(self, **options)
 
@@ -253,8 +253,8 @@ class Published(Frames, ABC):
     ) -> Path:
         """One HTML page for people, with nothing to fetch: what was released, the promise, a map or a chart, a table.
 
-        `estimate` is "auto" to denoise first, an Estimate of your own, or None; `graph` makes it a map; `title` is the
-        page's heading. `allow_seeded` lets a test write what a seed made.
+        It is written to `path`. `estimate` is "auto" to denoise first, an Estimate of your own, or None; `graph` makes
+        it a map; `title` is the page's heading. `allow_seeded` lets a test write what a seed made.
         """
         return views.report(path, self, estimate=estimate, graph=graph, title=title, allow_seeded=allow_seeded)
 

@@ -104,7 +104,7 @@ class QuantileRelease(Published):
         return np.asarray(np.interp(np.array(self.levels) * heights[-1], heights, self.edges))
 
     def interval(self, confidence: Number = 0.95) -> Interval:
-        """Where each quantile of the (clipped) data lies, by inverting a test at every edge.
+        """Where each quantile of the (clipped) data lies with this `confidence`, by inverting a test at every edge.
 
         At an edge with j bins below it, C_j - q T has variance ((1-q)^2 j + q^2 (n-j)) std^2. The quantile cannot
         lie where that is clearly on the wrong side; each side may fail with half of 1 - confidence.
@@ -124,8 +124,8 @@ class QuantileRelease(Published):
         return Interval(np.array([low for low, _ in ends]), np.array([high for _, high in ends]))
 
     def bin_names(self, most: int) -> tuple[str, list[str]]:
-        """The levels."""
-        return "level", [f"{level:g}" for level in self.levels]
+        """The levels, at most `most` of them."""
+        return "level", [f"{level:g}" for level in self.levels[:most]]
 
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""
@@ -137,7 +137,7 @@ class QuantileRelease(Published):
         )
 
     def spread_in_words(self, digits: int = 6) -> str:
-        """How wide the noise of a step is."""
+        """How wide the noise of a step is, to so many `digits`."""
         return f"{self.components.spread_in_words(digits)} in each of {self.components.bins:,} steps"
 
     def errors_in_words(self) -> str:
@@ -153,7 +153,7 @@ class QuantileRelease(Published):
         return {"level": list(self.levels), "quantile": self.values, "low": low, "high": high}
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file, readable by anyone."""
+        """One Parquet file at `path`, readable by anyone. `allow_seeded` lets a test write what a seed made."""
         atomic_files.refuse_seeded_noise(self.seeded, allow_seeded)
         facts = {
             "components": {**write_release(self.components), "domain": None},  # its bins are the edges

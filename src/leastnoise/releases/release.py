@@ -72,7 +72,7 @@ class Release(Published):
         return self.threshold
 
     def interval(self, confidence: Number = 0.95, *, simultaneous: bool = False) -> Interval:
-        """Intervals that hold the truth with this confidence, each bin by itself or all bins at once.
+        """Intervals that hold the truth with this `confidence`: each bin by itself, or all at once (`simultaneous`).
 
         By the exact distribution on the grid. Real numbers were rounded to the grid before the noise, by half a step at
         most, which widens their interval by as much. Bins that nobody listed show because their noisy count reached
@@ -103,7 +103,7 @@ class Release(Published):
         """The sum of some bins (all by default) with its standard deviation and interval.
 
         `bins` is a list of keys (or one key) where the release has a domain, positions otherwise; a mask or a slice
-        always means positions.
+        always means positions. `confidence` is that of the interval.
         """
         confidence = validation.number("confidence", confidence)
         chosen = self.values[self._positions(bins)]
@@ -150,7 +150,7 @@ class Release(Published):
         return ", ".join(repr(domain.key(i)) for i in range(min(5, self.bins)))
 
     def denoise(self, method: str = "auto", **options: Any) -> Estimate:
-        """The values with noise taken back out, by `leastnoise.denoise.<method>`; it costs no privacy.
+        """The values with noise taken back out, by `leastnoise.denoise.<method>` with `options`; it costs no privacy.
 
         Counts are known not to be negative, so "auto", "empirical_bayes" and "neighbour_bayes" say so for them unless
         you do (nonnegative=False, support="real"). The noise is taken as it was drawn, rounding to the grid included.
@@ -208,7 +208,8 @@ class Release(Published):
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file: key columns and `value`, readable by anyone, with all the rest in its metadata.
 
-        An earlier file of ours at that path is replaced; anything else there is refused.
+        An earlier file of ours at `path` is replaced; anything else there is refused. `allow_seeded` lets a test write
+        what a seed made.
         """
         atomic_files.refuse_seeded_noise(self.seeded, allow_seeded)
         atomic_files.write(path, self.to_arrow(), what="release", facts=write_release(self))

@@ -80,7 +80,7 @@ class SparseRelease(Published):
         return np.rint(self.values + np.copysign(self.threshold, self.values)).astype(np.int64)
 
     def interval(self, confidence: Number = 0.95) -> Interval:
-        """Intervals that hold all `domain_size` true counts at once, for the bins that show.
+        """Intervals that hold all `domain_size` true counts at once with this `confidence`, for the bins that show.
 
         Only an all-at-once interval stays honest after the threshold has chosen what to show.
         """
@@ -88,14 +88,14 @@ class SparseRelease(Published):
         return Interval(self.noisy - half, self.noisy + half)
 
     def hidden_at_most(self, confidence: Number = 0.95) -> int:
-        """How large (in size) any count that does not show can be, at the same all-at-once confidence."""
+        """How large (in size) any count that does not show can be, at the same all-at-once `confidence`."""
         return self.at_least - 1 + int(self._half_width(confidence))
 
     def _half_width(self, confidence: Number) -> float:
         return self.distribution.half_width(validation.number("confidence", confidence), self.domain_size)
 
     def bin_names(self, most: int) -> tuple[str, list[str]]:
-        """What the bins are by, and what the first few that show are called."""
+        """What the bins are by, and what the first that show are called, at most `most` of them."""
         return labels.title(self.domain), labels.of(self.domain, [int(i) for i in self.indices[:most]])
 
     def explain(self) -> str:
@@ -128,7 +128,10 @@ class SparseRelease(Published):
         return {"index": index, **keys, "value": self.values}
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file: `index` and `value`, with all the rest in its metadata."""
+        """One Parquet file at `path`: `index` and `value`, with all the rest in its metadata.
+
+        `allow_seeded` lets a test write what a seed made.
+        """
         atomic_files.refuse_seeded_noise(self.seeded, allow_seeded)
         facts = {
             "noise": write_noise(self.noise),

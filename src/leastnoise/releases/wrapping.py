@@ -21,7 +21,8 @@ from leastnoise.releases.release import Release
 def wrap(y: ArrayLike, *, sigma: Number, mechanism: Mechanism = "gaussian") -> Release:
     """Another library's noisy vector as a Release, so that intervals and denoisers can work on it.
 
-    `sigma` is the standard deviation of its noise, whatever its distribution.
+    `y` holds its numbers. `sigma` is the standard deviation of its noise, whatever the `mechanism` ("gaussian" or
+    "laplace").
 
     >>> wrap([3.2, -1.1, 8.0], sigma=2.0).interval(0.95).low.round(2)
     array([-0.72, -5.02,  4.08])

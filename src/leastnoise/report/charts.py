@@ -169,6 +169,7 @@ def _steps(contents: Contents) -> tuple[Rows, str]:
             columns[column.name] = (total / lengths).tolist()
     columns.pop("low", None)
     columns.pop("high", None)
+    note = f"The chart shows means of {group:,} neighbouring bins each"
     release = contents.of
     if isinstance(release, Release) and release.threshold is None:
         rounding = 0.0 if release.values.dtype == np.int64 else release.grid / 2
@@ -176,7 +177,8 @@ def _steps(contents: Contents) -> tuple[Rows, str]:
         half = np.array([halves[int(n)] + rounding for n in lengths])
         mean = np.array(columns["value"])
         columns |= {"low": (mean - half).tolist(), "high": (mean + half).tolist()}
-    return columns, f"The chart shows means of {group:,} neighbouring bins each, with the interval of such a mean."
+        note += ", with the interval of such a mean"
+    return columns, f"{note}."
 
 
 def _image(contents: Contents) -> Picture:
