@@ -214,8 +214,8 @@ class Table:
         """
         if not by:
             raise MissingParameter(
-                "histogram needs the column whose values are the bins, such as histogram('junction'). For one number use "
-                "count().",
+                "histogram needs the column whose values are the bins, such as histogram('junction'). For one number "
+                "use count().",
                 parameter="by",
             )
         check_names(by)
