@@ -214,9 +214,9 @@ class Table:
         """
         if not by:
             raise MissingParameter(
-                "histogram needs a column, such as histogram('junction'). For one number use count().",
+                "histogram needs the column whose values are the bins, such as histogram('junction'). For one number "
+                "use count().",
                 parameter="by",
-                example={"keys": ...},
             )
         check_names(by)
         if by[0] in self._data.kernels:

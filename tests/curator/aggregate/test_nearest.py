@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leastnoise.curator.aggregate.nearest import ROW_WEIGHT, WEIGHT_BITS, KernelWeights, Nearest
-from leastnoise.curator.table import lattice, table
+from leastnoise.curator.table import Table, lattice, table
 from leastnoise.errors import BadDomain, BadExpression, InvalidParameter, MissingParameter, WrongType
 from leastnoise.graphs.places import EARTH_RADIUS_METRES
 from leastnoise.testing import aggregate
@@ -138,7 +138,7 @@ INTEGERS = st.integers(-(2**63), 2**63 - 1) | st.integers(0, 2**30) | st.none()
 def test_whatever_a_kernel_column_holds_a_row_weighs_at_most_one(arrays):
     """`derive` does not let anybody write such a column; the sum relies on nobody's word."""
     given_rows = pa.table({"unit": [1] * len(arrays), "node": pa.array(arrays, pa.list_(pa.int64()))})
-    made = replace(table(given_rows, unit="unit"), kernels=(("node", 4),))
+    made = Table(replace(table(given_rows, unit="unit")._data, kernels={"node": 4}))
     query = made.histogram("node", keys=range(200), max_rows=2)
     found = aggregate(query).values * query.grid
     assert (found >= 0).all()
