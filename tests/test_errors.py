@@ -62,7 +62,7 @@ def test_names_of_before_are_refused() -> None:
         wrap(noise="laplace")  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize("module", modules(remaining=False), ids=str)
+@pytest.mark.parametrize("module", modules(), ids=str)
 def test_no_message_spells_out_an_argument(module: Path) -> None:
     """`example` has what to type, and is written as Python or as options where it is read."""
     assert spelt_arguments((SOURCE / module).read_text()) == []

@@ -51,14 +51,6 @@ def test_leftovers_are_removed_when_nobody_writes_them_any_more(tmp_path: Path) 
     assert os.listdir(tmp_path) == [new.name]
 
 
-def test_facts_that_are_unknown_or_missing_are_refused(tmp_path: Path) -> None:
-    atomic_files.refuse_unknown({"a": 1}, {"a"}, "r.parquet")
-    with pytest.raises(errors.NotOurs, match=r"does not know \(b\)"):
-        atomic_files.refuse_unknown({"a": 1, "b": 2}, {"a"}, "r.parquet")
-    with pytest.raises(errors.NotOurs, match="lacks a"):
-        atomic_files.refuse_unknown({}, {"a"}, "r.parquet")
-
-
 def test_seeded_noise_is_refused_unless_it_is_allowed() -> None:
     atomic_files.refuse_seeded_noise(True, True)
     with pytest.raises(errors.SeededRelease, match=r"never published\. Say allow_seeded=True"):

@@ -13,7 +13,6 @@ import pytest
 
 import leastnoise as ln
 from command_line import run
-from error_messages import until_converted
 
 
 @pytest.fixture
@@ -62,7 +61,6 @@ def test_history_for_people(path: Path) -> None:
     assert "Verified" in done.stdout
 
 
-@until_converted
 def test_failures_are_sentences_with_exit_code_1(path: Path, tmp_path: Path) -> None:
     db = sqlite3.connect(path)
     db.execute("DROP TRIGGER entries_stay")
@@ -141,7 +139,6 @@ TABLES = {
 }
 
 
-@until_converted
 @pytest.mark.parametrize("command", TABLES)
 def test_a_budget_about_a_table_pays_for_every_file_of_that_name(command: str, tmp_path: Path) -> None:
     budget = ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6, unit="taxi", table="trips")

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.main import get_command
 
-from error_messages import ARGUMENTS, until_converted
+from error_messages import ARGUMENTS
 from fuzzing import CANARY, run
 from leastnoise import errors
 from leastnoise.cli import messages, tables
@@ -49,7 +49,6 @@ def test_a_path_with_nothing_at_it_is_exit_code_2_in_every_command(rows: Path, c
     assert [path.name for path in rows.iterdir()] == ["rows.parquet"]
 
 
-@until_converted
 @pytest.mark.parametrize(
     ("extra", "words"),
     [

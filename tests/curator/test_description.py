@@ -196,12 +196,12 @@ def test_the_words_do_not_change_from_process_to_process():
 @given(st.lists(st.text(max_size=3000), max_size=5))
 def test_the_record_has_a_greatest_length_and_is_one_line(texts):
     told = description.all_steps(tuple(f"where {description.one_line(text)}" for text in texts))
-    assert len(told) <= description.LONGEST + 80
+    assert len(told) <= description.MAX_CHARACTERS + 80
     assert told.isprintable()
 
 
 def test_records_that_differ_beyond_the_cut_are_told_apart():
-    long = "x" * description.LONGEST
+    long = "x" * description.MAX_CHARACTERS
     assert description.all_steps((long + "a",)) != description.all_steps((long + "b",))
 
 

@@ -478,9 +478,9 @@ def test_a_share_needs_a_budget_and_a_budget_an_open_one() -> None:
         ({}, "How much of the budget"),
         (
             {"share": 0.1, "epsilon": 1, "delta": 1e-6},
-            "share= already says how much noise, so epsilon and delta cannot",
+            "A share already fixes the noise, so epsilon and delta cannot",
         ),
-        ({"share": 0.1, "sigma": 3}, "share= already says how much noise, so sigma cannot"),
+        ({"share": 0.1, "sigma": 3}, "A share already fixes the noise, so sigma cannot"),
         ({"sigma": 3, "epsilon": 1}, "sigma already fixes the noise"),
         ({"sigma": 3, "delta": 1e-6}, "sigma already fixes the noise"),
     ],
@@ -492,7 +492,7 @@ def test_a_request_says_in_one_way_how_private(budget: ln.Budget, asked: dict[st
 
 def test_a_threshold_takes_gaussian_noise_and_a_delta() -> None:
     for other in ({"sigma": 3}, {"epsilon": 1, "delta": 0, "mechanism": "laplace"}):
-        with pytest.raises(errors.InvalidParameter, match="leave mechanism= and sigma= out"):
+        with pytest.raises(errors.InvalidParameter, match="leave mechanism and sigma out"):
             PrivacyRequest(**other).for_unknown_keys()  # type: ignore[arg-type]
     with pytest.raises(errors.InvalidParameter, match="list the keys"):
         PrivacyRequest(epsilon=1, delta=0).for_unknown_keys()

@@ -37,7 +37,7 @@ LOCK_TIMEOUT_SECONDS = 30.0  # for other processes to finish their commit
 _APPLICATION = int.from_bytes(outputs.APPLICATION, "big")
 
 _BEGIN = "or begin a budget at a new path by giving its limits."
-_LIMITS = {"epsilon": 3, "delta": 1e-6}
+_LIMITS = errors.Code("epsilon=3, delta=1e-6", "leastnoise budget create FILE --epsilon 3 --delta 1e-6")
 
 _SCHEMA = """
 CREATE TABLE terms (name TEXT PRIMARY KEY, value TEXT NOT NULL);

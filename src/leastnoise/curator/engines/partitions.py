@@ -55,7 +55,7 @@ def _folders(file: str) -> list[tuple[str, str]]:
     for part in named:
         if re.fullmatch(r"[^=%?\\]+=[^=?\\\n]+", part) is None or "\ufffd" in unquote(part):
             raise UnknownSource(
-                f'the folder "{part}" is not named like column=value, and engines differ about what it means. Write '
-                f"other signs as the %XX of their UTF-8 (= is %3D), and a missing value as column={NULL}."
+                f'the folder "{part}" is not named like day=5, and engines differ about what it means. Write '
+                f"other signs as the %XX of their UTF-8 (= is %3D), and a missing value as {NULL}."
             )
     return [(name, value) for name, _, value in (part.partition("=") for part in named)]
