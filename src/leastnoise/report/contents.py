@@ -88,12 +88,12 @@ def decimals(half: float) -> int:
 
 
 def gather(
-    of: Published, *, estimate: Estimate | Literal["auto"] | None = None, graph: Graph | None = None
+    of: Published, *, estimate: Estimate | None = None, why_no_estimate: str = "", graph: Graph | None = None
 ) -> Contents:
-    """The contents for whatever `of` is. An `estimate` is shown beside a Release, "auto" to make one."""
+    """The contents for whatever `of` is. An `estimate` is shown beside a Release, or why there is none."""
     found = _contents(of)
-    if isinstance(of, Release) and estimate is not None:
-        found = _beside(found, *(_denoised(of, graph) if estimate == "auto" else (estimate, "")))
+    if isinstance(of, Release):
+        found = _beside(found, estimate, why_no_estimate)
     if graph is None or found.shape == "one":
         return found
     if graph.size != found.size:
@@ -103,17 +103,9 @@ def gather(
     return replace(found, graph=graph, shape="map" if graph.coordinates is not None else found.shape)
 
 
-def _denoised(release: Release, graph: Graph | None) -> tuple[Estimate | None, str]:
-    """What `denoise("auto")` makes of it; or why nothing was made."""
-    try:
-        return release.denoise(graph=graph), ""
-    except errors.LeastnoiseError as reason:
-        return None, str(reason)
-
-
-def _beside(contents: Contents, estimate: Estimate | None, why_not: str) -> Contents:
+def _beside(contents: Contents, estimate: Estimate | None, why_no_estimate: str) -> Contents:
     if estimate is None:
-        return replace(contents, why_no_estimate=why_not)
+        return replace(contents, why_no_estimate=why_no_estimate)
     denoised = Column("estimate", "Denoised", estimate.to_arrow()["value"].to_numpy())
     return replace(contents, estimate=estimate, numbers=(*contents.numbers, denoised))
 

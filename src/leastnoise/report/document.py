@@ -15,7 +15,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
 from leastnoise._support import atomic_files
@@ -39,12 +39,16 @@ def write(
     of: Published,
     *,
     graph: Graph | None = None,
-    estimate: Estimate | Literal["auto"] | None = "auto",
+    estimate: Estimate | None = None,
+    why_no_estimate: str = "",
     title: str | None = None,
 ) -> Path:
-    """The page about a release or an estimate, in a file that appears whole or not at all."""
+    """The page about a release or an estimate, in a file that appears whole or not at all.
+
+    An `estimate` is shown beside a release; without one, `why_no_estimate` says why.
+    """
     atomic_files.check_writable(path, "page")
-    made = page(of, graph=graph, estimate=estimate, title=title, name=Path(path).stem)
+    made = page(of, graph=graph, estimate=estimate, why_no_estimate=why_no_estimate, title=title, name=Path(path).stem)
     with atomic_files.replacing(path, "page") as unfinished:
         Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
     return Path(path)
@@ -54,12 +58,13 @@ def page(
     of: Published,
     *,
     graph: Graph | None = None,
-    estimate: Estimate | Literal["auto"] | None = "auto",
+    estimate: Estimate | None = None,
+    why_no_estimate: str = "",
     title: str | None = None,
     name: str = "release",
 ) -> str:
     """The page as text."""
-    contents = gather(of, estimate=estimate, graph=graph)
+    contents = gather(of, estimate=estimate, why_no_estimate=why_no_estimate, graph=graph)
     name_of_page = title or sentences.title(contents)
     headline = sentences.headline(contents)
     pictures = _pictures(contents)
