@@ -72,7 +72,7 @@ def test_eight_processes_three_of_them_killed_make_exactly_a_hundred_entries(pat
 
 def test_threads_share_a_budget(path: Path) -> None:
     budget = ln.Budget.open(path)
-    decided = charge.decide(PrivacyRequest(budget=budget, share=0.05), bins=1, whole=True, sensitivity=1)
+    decided = charge.decide(PrivacyRequest(budget=budget, share=0.05), bins=1, integers=True, sensitivity=1)
 
     def pay(_: int) -> int:
         try:

@@ -113,7 +113,7 @@ def test_wrong_sums_are_found_though_the_chain_holds(
 @pytest.fixture
 def closed(spent: Path) -> Path:
     budget = ln.Budget.open(spent)
-    receipt = charge.decide(PrivacyRequest(budget=budget, share=0.05), bins=1, whole=True, sensitivity=1).pay(
+    receipt = charge.decide(PrivacyRequest(budget=budget, share=0.05), bins=1, integers=True, sensitivity=1).pay(
         query="counts"
     )
     receipt.close(errors.ReadingFailed("the rows could not be read."))

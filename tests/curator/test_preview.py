@@ -48,11 +48,11 @@ def test_a_lazy_frame_stays_lazy_until_the_release() -> None:
 
 
 def test_expect_knows_the_budget(tmp_path: Path, people: Table) -> None:
-    book = ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6)
+    budget = ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6)
     question = people.histogram("ward", keys=WARDS, max_rows=3)
-    expected = question.expect(budget=book, share=0.5)
-    assert book.history() == []
-    assert question.release(budget=book, share=0.5).sigma == expected.sigma
+    expected = question.expect(budget=budget, share=0.5)
+    assert budget.history() == []
+    assert question.release(budget=budget, share=0.5).sigma == expected.sigma
 
 
 def test_a_relation_stays_unread_until_the_release() -> None:

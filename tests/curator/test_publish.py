@@ -96,7 +96,7 @@ def test_numpy_numbers_are_numbers(people: Table) -> None:
 
 
 def test_a_budget_pays_for_queries_before_rows_are_read(tmp_path: Path, people: Table) -> None:
-    book = ln.Budget.open(tmp_path / "b.ledger", epsilon=1, delta=1e-6, threshold_delta=1e-7)
+    budget = ln.Budget.open(tmp_path / "b.ledger", epsilon=1, delta=1e-6, threshold_delta=1e-7)
 
     def spent() -> int:
         return len(ln.Budget.open(tmp_path / "b.ledger").history())
@@ -111,16 +111,16 @@ def test_a_budget_pays_for_queries_before_rows_are_read(tmp_path: Path, people: 
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Query, "_aggregate", watched)
-        made = question.release(budget=book, share=0.25)
-        mean = people.mean("age", clip=(0, 99), max_rows=3).release(budget=book, share=Decimal("0.25"))
-        unknown = people.histogram("ward", max_rows=3).release(budget=book, share=0.25)
+        made = question.release(budget=budget, share=0.25)
+        mean = people.mean("age", clip=(0, 99), max_rows=3).release(budget=budget, share=Decimal("0.25"))
+        unknown = people.histogram("ward", max_rows=3).release(budget=budget, share=0.25)
     assert seen == [1, 2, 3]
-    ids = [entry.release for entry in book.history()]
+    ids = [entry.release for entry in budget.history()]
     assert ids == [made.id, mean.components.id, unknown.id]
-    assert book.remaining.share == pytest.approx(0.25)
+    assert budget.remaining.share == pytest.approx(0.25)
     assert made.mechanism == "gaussian"
     with pytest.raises(ln.BudgetExhausted):
-        question.release(budget=book, share=0.3)
+        question.release(budget=budget, share=0.3)
     assert spent() == 3
 
 

@@ -42,7 +42,7 @@ def path() -> Any:
     return plot.path(SimpleNamespace(penalties=penalties, sure=sure, degrees_of_freedom=3800 / (1 + penalties)))
 
 
-def book() -> Any:
+def small_budget() -> Any:
     """A year of releases; every third with Laplace noise, one of them void."""
     spent = [(Fraction(0), Fraction(1, 4)) if i % 3 == 0 else (Fraction(1, 12), Fraction(0)) for i in range(9)]
     spent.append((-Fraction(1, 12), Fraction(0)))
@@ -91,7 +91,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "map": village,
     "path": path,
     "weights": mixture,
-    "budget": lambda: plot.budget(book()),
+    "budget": lambda: plot.budget(small_budget()),
 }
 
 

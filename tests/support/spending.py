@@ -28,7 +28,7 @@ def spend_on_unknown_keys(budget: ln.Budget, *, people: int, **how: Any) -> Any:
 
 def close(budget: ln.Budget) -> str:
     """As a release whose rows could not be read leaves it."""
-    receipt = charge.decide(PrivacyRequest(budget=budget, share=0.1), bins=1, whole=True, sensitivity=1).pay(
+    receipt = charge.decide(PrivacyRequest(budget=budget, share=0.1), bins=1, integers=True, sensitivity=1).pay(
         query="counts"
     )
     error = receipt.close(errors.ReadingFailed("the rows could not be read."))

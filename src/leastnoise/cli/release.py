@@ -49,7 +49,7 @@ def release(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.Wasteful)  # it is shown once, below
         # Public mistakes first, before anything private is read.
-        charge.decide(request, bins=2, whole=True, **facts)
+        charge.decide(request, bins=2, integers=True, **facts)
     atomic_files.check_writable(output.path, sources=[values])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", errors.Wasteful)
@@ -77,7 +77,7 @@ def _expect(request: PrivacyRequest, kind: str | None, facts: dict[str, Any]) ->
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.Wasteful)  # refused below
-        chosen = charge.decide(request, bins=2, whole=kind == "int", **facts).noise
+        chosen = charge.decide(request, bins=2, integers=kind == "int", **facts).noise
     if chosen.mechanism == "laplace" and facts["l1_sensitivity"] is None:
         raise errors.MissingParameter(
             "Nothing is read to say what to expect, and without an L1 sensitivity Laplace noise depends on how many "

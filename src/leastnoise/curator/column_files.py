@@ -116,8 +116,8 @@ def _filled(column: Any) -> NDArray[Any]:
     """The column as an array of its own type: a null is NaN, or 0 where there is none."""
     import pyarrow as pa
 
-    whole = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-    array: NDArray[Any] = (whole.fill_null(0) if pa.types.is_integer(whole.type) else whole).to_numpy()
+    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    array: NDArray[Any] = (plain.fill_null(0) if pa.types.is_integer(plain.type) else plain).to_numpy()
     return array
 
 

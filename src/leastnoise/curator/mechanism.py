@@ -83,7 +83,7 @@ def release(
     decided = charge.decide(
         PrivacyRequest(epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share),
         bins=len(given),
-        whole=isinstance(given, np.ndarray) and given.dtype.kind in "iu",
+        integers=isinstance(given, np.ndarray) and given.dtype.kind in "iu",
         sensitivity=sensitivity,
         l1_sensitivity=l1_sensitivity,
         neighbours=neighbours,
@@ -149,12 +149,12 @@ def release_sparse(
     """
     from leastnoise.curator.noise.sparse import check_columns
 
-    size = validation.whole("domain_size", domain_size)
+    size = validation.integer("domain_size", domain_size)
     check_columns(indices, counts)
     decided = charge.decide(
         PrivacyRequest(epsilon=epsilon, delta=delta, sigma=sigma, mechanism="gaussian", budget=budget, share=share),
         bins=size,
-        whole=True,
+        integers=True,
         sensitivity=sensitivity,
         neighbours=neighbours,
     )
@@ -221,7 +221,7 @@ def publish_unknown(
     from leastnoise.curator.noise import entropy
     from leastnoise.curator.noise.gaussian import rounded_gaussian
 
-    noisy = _add_whole(np.asarray(counts, dtype=np.int64), rounded_gaussian(cut.sigma, len(keys)))
+    noisy = _add_integers(np.asarray(counts, dtype=np.int64), rounded_gaussian(cut.sigma, len(keys)))
     shown = [(key, value) for key, value in zip(keys, noisy.tolist(), strict=True) if value >= cut.at_least]
     shown.sort(key=lambda pair: _sortable(pair[0]))
     return Release(
@@ -299,15 +299,15 @@ def _list(values: Any) -> list[Any]:
 
 def _noisy(private: NDArray[Any], chosen: NoiseChoice) -> Values:
     """The values with noise, chunk by chunk. Integers count steps of the grid, and stay integers where it is 1."""
-    whole = private.dtype.kind in "iu"
-    out: Any = np.empty(private.size, dtype=np.int64 if whole and chosen.grid == 1 else np.float64)
+    integers = private.dtype.kind in "iu"
+    out: Any = np.empty(private.size, dtype=np.int64 if integers and chosen.grid == 1 else np.float64)
     draw = _drawer(chosen)
     # A caller's numpy.seterr must not make an error of a value.
     with np.errstate(all="ignore"), progress.bar("drawing noise", private.size) as advance:
         for part, place in zip(_parts(private), _parts(out), strict=True):
             noise = draw(part.size)
-            if whole:
-                total = _add_whole(_int64(part), noise)
+            if integers:
+                total = _add_integers(_int64(part), noise)
                 place[:] = total if chosen.grid == 1 else total * chosen.grid
             else:
                 place[:] = _add_real(part, noise, chosen.grid)
@@ -326,12 +326,12 @@ def _drawer(chosen: NoiseChoice) -> Callable[[int], NDArray[np.int64]]:
     return lambda size: laplace.two_sided_geometric(steps, size)
 
 
-def _add_whole(exact: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:
+def _add_integers(exact: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:
     """The sum, stopped at the ends of 64 bits: a function of the exact sum alone."""
     total = exact + noise  # may wrap
     wrapped = ((exact ^ total) & (noise ^ total)) < 0
-    room = np.iinfo(np.int64)
-    return np.where(wrapped, np.where(noise > 0, room.max, room.min), total)
+    limits = np.iinfo(np.int64)
+    return np.where(wrapped, np.where(noise > 0, limits.max, limits.min), total)
 
 
 def _add_real(exact: NDArray[Any], noise: NDArray[np.int64], grid: float) -> NDArray[np.float64]:
@@ -352,8 +352,8 @@ def _int64(part: NDArray[Any]) -> NDArray[np.int64]:
     """Integers of any type as int64; unsigned ones past 2^63 are clamped, which moves no two of them apart."""
     if part.dtype.kind == "u" and part.dtype.itemsize == 8:  # of either byte order
         part = np.minimum(part.astype(np.uint64), np.uint64(2**63 - 1))
-    whole: NDArray[np.int64] = part.astype(np.int64)
-    return whole
+    integers: NDArray[np.int64] = part.astype(np.int64)
+    return integers
 
 
 def _parts(array: NDArray[Any]) -> list[NDArray[Any]]:

@@ -77,7 +77,7 @@ def fused_lasso(
     """
     array, level = given_on_graph(y, sigma, mechanism, graph)
     given = penalty_or_word(penalty)
-    count = validation.whole("orders", orders)
+    count = validation.integer("orders", orders)
     flat = array.ravel()
     rows = chains(graph, count, seed)
     scale = level / math.sqrt(2) if mechanism == "laplace" else None

@@ -37,7 +37,7 @@ def minimax_risk(*, bins: int, sigma: Number, p: Number, radius: Number) -> floa
     >>> minimax_risk(bins=100, sigma=1.0, p=math.inf, radius=1.0)
     50.0
     """
-    d, sigma, p, b = validation.whole("bins", bins), validation.number("sigma", sigma), _power(p), _radius(radius)
+    d, sigma, p, b = validation.integer("bins", bins), validation.number("sigma", sigma), _power(p), _radius(radius)
     if p >= 2:
         tau = _half_side(d, p, b)
         return float(d * sigma**2 * tau**2 / (sigma**2 + tau**2))
@@ -113,7 +113,7 @@ def james_stein_risk(*, bins: int, sigma: Number, prior_std: Number) -> float:
 
 
 def _three(bins: int, sigma: Number, prior_std: Number) -> tuple[int, float, float]:
-    d = validation.whole("bins", bins)
+    d = validation.integer("bins", bins)
     return d, validation.number("sigma", sigma), validation.number("prior_std", prior_std)
 
 

@@ -83,7 +83,7 @@ def neighbour_bayes(
     y, sigma = given_on_graph(y, sigma, mechanism, graph)
     validation.word("support", support, ("real", "nonnegative"))
     validation.word("prior", prior, ("values", "departures"))
-    knots = KNOTS[mechanism][prior] if groups is None else validation.whole("groups", groups, least=1)
+    knots = KNOTS[mechanism][prior] if groups is None else validation.integer("groups", groups, least=1)
     u = y.ravel() / sigma
     if np.abs(u).max() > MAX_SIGMAS:
         raise errors.OutOfRange(
@@ -140,7 +140,7 @@ def expect(t: Floats, graph: Graph, hops: int | None, below: float) -> Expected:
     from leastnoise.denoise._graph.rings import ring_sums
 
     clipped = np.clip(t, -below, max(CLIP_ABOVE, float(np.quantile(t, 0.99))))
-    last = LAST_HOPS if hops is None else (validation.whole("hops", hops, least=1),)
+    last = LAST_HOPS if hops is None else (validation.integer("hops", hops, least=1),)
     sums, counts = ring_sums(graph.start, graph.neighbours, clipped, np.array(last, dtype=np.int64), MAX_NODES_SEEN)
     within, many = sums.sum(axis=0), counts.sum(axis=0)
     ball = np.where(many > 0, within / np.maximum(many, 1), clipped.mean())

@@ -64,7 +64,7 @@ def tree_wavelet(
     """
     array, level = given_on_graph(y, sigma, mechanism, graph)
     validation.word("tree", tree, KINDS)
-    count = 1 if is_forest(graph) else validation.whole("trees", trees)
+    count = 1 if is_forest(graph) else validation.integer("trees", trees)
     if hard and threshold == "sure":
         raise errors.InvalidParameter(
             'The threshold "sure" needs an unbiased risk, which a hard threshold does not have: it jumps.',

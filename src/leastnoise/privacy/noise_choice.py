@@ -39,7 +39,7 @@ Choice = Literal["auto", "gaussian", "laplace"]
 _GAUSSIAN_STEPS = 2.0**47
 _LAPLACE_STEPS = 2.0**43
 # Whole numbers need no double: the samplers' own limit, with which the noise is below 2^62.
-_WHOLE_STEPS = 2.0**52
+_INTEGER_STEPS = 2.0**52
 _L2_CHARGE, _L1_CHARGE = 1e-4, 1e-3
 
 
@@ -71,7 +71,7 @@ class NoiseChoice:
 def choose(
     *,
     bins: int,
-    whole: bool,
+    integers: bool,
     grid: float = 1.0,
     sensitivity: Number,
     l1_sensitivity: Number | None = None,
@@ -84,7 +84,7 @@ def choose(
 ) -> NoiseChoice:
     """The least standard deviation that the public facts allow, or the mechanism that was asked for.
 
-    `whole` values are integers in steps of `grid`, a power of two; others are real numbers, to be rounded.
+    `integers`: the values are integers in steps of `grid`, a power of two; others are real numbers, to be rounded.
 
     Either epsilon and delta are given, or sigma, or `mu_squared`: what a budget allows, exactly, of Gaussian noise.
     """
@@ -95,7 +95,7 @@ def choose(
     validation.word("mechanism", mechanism, ("auto", "gaussian", "laplace"))
     check_neighbours(neighbours)
     ask = _Ask.of(epsilon, delta, sigma) if mu_squared is None else _Ask(None, None, None, mu_squared)
-    facts = _Facts(bins, whole, grid, l2, l1, neighbours)
+    facts = _Facts(bins, integers, grid, l2, l1, neighbours)
     if mechanism == "laplace" or ask.delta == 0:
         if mechanism == "gaussian":
             validation.number("delta", 0)  # raises: no Gaussian gives delta = 0
@@ -164,7 +164,7 @@ class _Ask:
 @dataclass(frozen=True, slots=True)
 class _Facts:
     bins: int
-    whole: bool
+    integers: bool
     grid: float
     l2: float
     l1: float | None
@@ -174,14 +174,14 @@ class _Facts:
 def _gaussian(facts: _Facts, ask: _Ask, why: ReasonCode) -> NoiseChoice:
     rough = ask.gaussian_sigma(facts.l2)
     grid, charged = facts.grid, facts.l2
-    if not facts.whole:
+    if not facts.integers:
         grid = max(
             _power_below(_L2_CHARGE * facts.l2 / math.sqrt(facts.bins)), _power_above(1.01 * rough / _GAUSSIAN_STEPS)
         )
         with proof.precision(128):
             charged = proof.upward(arb(facts.l2) + arb(grid) * arb(facts.bins).sqrt())
     sigma = ask.gaussian_sigma(charged)
-    _check_size(sigma, grid, _WHOLE_STEPS if facts.whole else _GAUSSIAN_STEPS)
+    _check_size(sigma, grid, _INTEGER_STEPS if facts.integers else _GAUSSIAN_STEPS)
     guarantee = GaussianDP.of(sigma=sigma, sensitivity=charged, neighbours=facts.neighbours)
     # mu was rounded up, by an ulp; sigma grows by as little until the mu that is published keeps the promise too.
     while (
@@ -198,7 +198,7 @@ def _laplace(facts: _Facts, ask: _Ask, why: ReasonCode) -> NoiseChoice:
     l1 = _l1_or_warning(facts)
     rough = ask.laplace_scale(l1)
     grid, charged = facts.grid, l1
-    if not facts.whole:
+    if not facts.integers:
         grid = max(_power_below(_L1_CHARGE * l1 / facts.bins), _power_above(1.01 * rough / _LAPLACE_STEPS))
         with proof.precision(128):
             charged = proof.upward(arb(l1) + arb(grid) * facts.bins)
@@ -207,7 +207,7 @@ def _laplace(facts: _Facts, ask: _Ask, why: ReasonCode) -> NoiseChoice:
     if epsilon is None:
         with proof.precision(128):
             epsilon = proof.upward(arb(charged) / arb(scale))
-    _check_size(scale, grid, _WHOLE_STEPS if facts.whole else _LAPLACE_STEPS)
+    _check_size(scale, grid, _INTEGER_STEPS if facts.integers else _LAPLACE_STEPS)
     guarantee = PureDP(epsilon, facts.neighbours)
     return NoiseChoice("laplace", scale, grid, guarantee, 0.0, facts.l2, l1, NoiseReason(why), charged)
 

@@ -86,7 +86,7 @@ def read_provenance(facts: Facts) -> Provenance:
         sensitivity=facts.optional_number("sensitivity"),
         l1_sensitivity=facts.optional_number("l1_sensitivity"),
         unit=facts.optional_text("unit"),
-        limits=facts.whole_by_name("limits"),
+        limits=facts.integers_by_name("limits"),
         query=facts.optional_text("query"),
         table=facts.optional_text("table"),
         reason=_read_reason(facts.optional_facts("reason")),

@@ -234,7 +234,7 @@ def read_release(values: Values, table: pa.Table | None, facts: Facts) -> Releas
         provenance=read_provenance(facts.facts("provenance")),
         domain=read_domain(facts.take("domain"), table),
         kind=facts.text("kind"),
-        threshold=facts.optional_whole("threshold"),
+        threshold=facts.optional_integer("threshold"),
     )
     facts.check("id", found.id != "")
     facts.finish()

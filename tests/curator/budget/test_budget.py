@@ -26,6 +26,8 @@ def test_the_old_names_say_the_new_ones(budget: ln.Budget) -> None:
     spend(budget, share=0.5)
     with pytest.raises(AttributeError, match="created_at"):
         _ = budget.history()[0].made
+    with pytest.raises(TypeError, match="integers="):
+        budget.expect(share=0.5, whole=True)  # type: ignore[call-arg]
 
 
 def test_a_closed_budget_refuses_every_debit_until_it_is_reopened(budget: ln.Budget) -> None:
@@ -56,7 +58,7 @@ def test_a_closed_budget_refuses_every_debit_until_it_is_reopened(budget: ln.Bud
 
 
 def test_a_second_failure_closes_again_and_one_reopening_is_enough(budget: ln.Budget) -> None:
-    waiting = charge.decide(PrivacyRequest(budget=budget, share=0.1), bins=1, whole=True, sensitivity=1)
+    waiting = charge.decide(PrivacyRequest(budget=budget, share=0.1), bins=1, integers=True, sensitivity=1)
     first, second = waiting.pay(query="a"), waiting.pay(query="b")
     third = waiting.pay(query="never begun")
     for receipt in (first, second):
@@ -81,7 +83,7 @@ def test_a_reason_is_one_line_of_words(budget: ln.Budget, reason: Any) -> None:
 
 
 def test_a_budget_is_about_one_unit_one_table_and_one_kind_of_neighbours(budget: ln.Budget) -> None:
-    decided = charge.decide(PrivacyRequest(budget=budget, share=0.1), bins=1, whole=True, sensitivity=1)
+    decided = charge.decide(PrivacyRequest(budget=budget, share=0.1), bins=1, integers=True, sensitivity=1)
     decided.pay(query="a", unit="taxi", table="trips")
     decided.pay(query="b")
     for other in ({"unit": "driver"}, {"table": "rides"}):

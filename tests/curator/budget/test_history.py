@@ -25,7 +25,9 @@ def test_history_tells_when_what_how_much_and_which_release(budget: ln.Budget) -
 
 
 def test_a_void_is_read_and_verified_once(budget: ln.Budget) -> None:
-    receipt = charge.decide(PrivacyRequest(budget=budget, share=0.6), bins=1, whole=True, sensitivity=1).pay(query="q")
+    receipt = charge.decide(PrivacyRequest(budget=budget, share=0.6), bins=1, integers=True, sensitivity=1).pay(
+        query="q"
+    )
     with pytest.raises(ln.BudgetExhausted):
         spend(budget, share=0.6)
     void(budget, receipt)

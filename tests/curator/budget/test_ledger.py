@@ -41,7 +41,7 @@ def test_a_closed_ledger_of_the_first_format_is_refused_by_its_library(budget: l
 def test_a_ledger_that_cannot_be_written_does_not_hide_the_failure(
     budget: ln.Budget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    receipt = charge.decide(PrivacyRequest(budget=budget, share=0.1), bins=1, whole=True, sensitivity=1).pay(
+    receipt = charge.decide(PrivacyRequest(budget=budget, share=0.1), bins=1, integers=True, sensitivity=1).pay(
         query="counts"
     )
     monkeypatch.setattr(ledger, "_connect", lambda *_: (_ for _ in ()).throw(sqlite3.OperationalError("secret")))

@@ -50,20 +50,20 @@ def test_no_release_costs_less_than_a_millionth(tmp_path: Path) -> None:
     share=st.decimals("1e-6", 1, places=12),
     sensitivity=st.floats(1e-3, 1e3),
     bins=st.integers(1, 10**6),
-    whole=st.booleans(),
+    integers=st.booleans(),
 )
 def test_a_share_pays_for_its_noise_and_no_less_noise_would_do(
-    epsilon: float, delta: float, share: Decimal, sensitivity: float, bins: int, whole: bool
+    epsilon: float, delta: float, share: Decimal, sensitivity: float, bins: int, integers: bool
 ) -> None:
     """(charged/sigma)^2 <= share * mu_limit^2 in exact rationals, the grid's charge included; one ulp less fails."""
     terms = terms_of(epsilon=epsilon, delta=delta)
     paid = terms.gaussian_share(privacy_filter.share_of(share))
     squared = terms.mu_squared_for(paid)
     made = noise_choice.choose(
-        bins=bins, whole=whole, sensitivity=sensitivity, mu_squared=squared, mechanism="gaussian"
+        bins=bins, integers=integers, sensitivity=sensitivity, mu_squared=squared, mechanism="gaussian"
     )
     charged, sigma = Fraction(made.charged), Fraction(made.scale)
-    assert charged >= Fraction(sensitivity) + (0 if whole else Fraction(made.grid) * Fraction(int(bins**0.5)))
+    assert charged >= Fraction(sensitivity) + (0 if integers else Fraction(made.grid) * Fraction(int(bins**0.5)))
     assert (charged / sigma) ** 2 <= squared
     assert (charged / Fraction(np.nextafter(made.scale, 0))) ** 2 > squared
     assert terms.gaussian_cost(sensitivity=made.charged, sigma=made.scale).gaussian <= paid.gaussian
@@ -115,7 +115,7 @@ def test_a_cost_is_never_less_than_the_truth(sensitivity: float, scale: float, c
     ratio = Fraction(sensitivity) / Fraction(scale)
     plain = terms_of(epsilon=1, delta=1e-6)
     roomy = terms_of(epsilon=Fraction(5, 7), delta=1e-6, pure_epsilon=Fraction(2, 7), threshold_delta=3e-7)
-    for paid, truth, cap, whole in (
+    for paid, truth, cap, integers in (
         (
             plain.gaussian_cost(sensitivity=sensitivity, sigma=scale).gaussian,
             ratio**2,
@@ -125,7 +125,7 @@ def test_a_cost_is_never_less_than_the_truth(sensitivity: float, scale: float, c
         (roomy.laplace_cost(l1_sensitivity=sensitivity, scale=scale).pure, ratio, Fraction(2, 7), roomy.caps.pure),
         (roomy.threshold_cost(chance).threshold, Fraction(chance), Fraction("3e-7"), roomy.caps.threshold),
     ):
-        assert 0 <= Fraction(paid, whole) - truth / cap <= max(truth / cap, 1) / 10**27
+        assert 0 <= Fraction(paid, integers) - truth / cap <= max(truth / cap, 1) / 10**27
     as_mu = plain.laplace_cost(l1_sensitivity=sensitivity, scale=scale).gaussian
     assert Fraction(as_mu, privacy_filter.ATOMS) * plain.mu**2 >= Fraction(ln.PureDP(ratio).to_gaussian().mu) ** 2  # type: ignore[arg-type]
 

@@ -36,7 +36,7 @@ class Clip:
     grid: float
     lowest: int
     highest: int
-    whole: bool
+    integers: bool
 
     @classmethod
     def of(cls, clip: object, kind: dt.DataType) -> Clip:
@@ -45,7 +45,7 @@ class Clip:
         integral = kind.is_integer() or kind.is_boolean() or (kind.is_decimal() and kind.scale == 0)
         within = max(-low, high) <= MAX_INTEGER_END and high - low < MAX_INTEGER_SPAN
         if integral and low == int(low) and high == int(high) and within:
-            return cls(low=low, high=high, grid=1.0, lowest=int(low), highest=int(high), whole=True)
+            return cls(low=low, high=high, grid=1.0, lowest=int(low), highest=int(high), integers=True)
         grid = _grid(low, high)
         lowest, highest = math.floor(low / grid + 0.5), math.floor(high / grid + 0.5)
         if lowest == highest:
@@ -53,7 +53,7 @@ class Clip:
                 f"clip is narrower than numbers of its size are told apart. Got {(low, high)} instead. Take the centre "
                 f"away first: derive(offset=lambda rows: rows['value'] - {low!r})."
             )
-        return cls(low=low, high=high, grid=grid, lowest=lowest, highest=highest, whole=False)
+        return cls(low=low, high=high, grid=grid, lowest=lowest, highest=highest, integers=False)
 
     @property
     def bits(self) -> int:
@@ -73,7 +73,7 @@ class Clip:
     def apply(self, value: ir.Value, column: str) -> ir.IntegerValue:
         """The integer of each row; null where the value is null or NaN. Infinities are clipped like any
         number."""
-        if self.whole:
+        if self.integers:
             return clipped(as_integer(value, column), self.lowest, self.highest)
         inside = clipped(as_double(value, column), self.low, self.high)
         return (inside * double_literal(1 / self.grid) + double_literal(0.5)).floor().cast("int64")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.renamed import RenamedAttribute
+from leastnoise._support.renamed import RenamedAttribute, renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget.history import Entry, EntryOrder
 from leastnoise.curator.budget.ledger import Head, Ledger, Row
@@ -157,20 +157,21 @@ class Budget:
             caps, previous, spent, order = self.terms.caps, ledger.root, Cost(), EntryOrder()
             for number, (row, stored) in enumerate(ledger.rows(db), start=1):
                 previous, spent = row.hash_after(previous), spent + row.cost
-                whole = row.number == number and stored == previous and row.spent == spent and spent.within(caps)
-                if not whole or not order.accepts(row):
+                intact = row.number == number and stored == previous and row.spent == spent and spent.within(caps)
+                if not intact or not order.accepts(row):
                     raise ledger.broken(f"entry {number} is not as it was written")
             if previous != head.hash:
                 raise ledger.broken("its end was cut off or added to by hand")
         return head.hash
 
+    @renamed_arguments(whole="integers")
     def expect(
         self,
         *,
         sensitivity: Number = 1,
         l1_sensitivity: Number | None = None,
         bins: int = 1,
-        whole: bool = True,
+        integers: bool = True,
         share: Number | None = None,
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -182,7 +183,7 @@ class Budget:
         - `sensitivity`, `l1_sensitivity`: how far one unit moves the published numbers, in L2 and in L1. Laplace noise
           needs the L1 one.
         - `bins`: how many numbers are published.
-        - `whole`: whether they are whole numbers; others are rounded to a grid, which costs a little.
+        - `integers`: whether they are whole numbers; others are rounded to a grid, which costs a little.
         - `share`: how much of mu^2 the release takes, 0 < share <= 1; or `epsilon` and `delta`, what it promises by
           itself; or `sigma`, its noise.
         - `mechanism`: "gaussian", "laplace", or "auto", which is Gaussian wherever the budget has a delta.
@@ -190,11 +191,11 @@ class Budget:
         from leastnoise.curator.budget import charge
         from leastnoise.curator.request import PrivacyRequest
 
-        size = validation.whole("bins", bins)
+        size = validation.integer("bins", bins)
         decided = charge.decide(
             PrivacyRequest(epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=self, share=share),
             bins=size,
-            whole=whole,
+            integers=integers,
             sensitivity=sensitivity,
             l1_sensitivity=l1_sensitivity,
             neighbours=self.terms.neighbours,

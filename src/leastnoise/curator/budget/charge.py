@@ -107,7 +107,7 @@ def decide(
     request: PrivacyRequest,
     *,
     bins: int,
-    whole: bool,
+    integers: bool,
     grid: float = 1.0,
     sensitivity: Number,
     l1_sensitivity: Number | None = None,
@@ -121,7 +121,7 @@ def decide(
     choose = partial(
         noise_choice.choose,
         bins=bins,
-        whole=whole,
+        integers=integers,
         grid=grid,
         sensitivity=sensitivity,
         l1_sensitivity=l1_sensitivity,
@@ -187,7 +187,7 @@ def decide_unknown(
     terms = budget.terms
     cost = terms.unknown_share(privacy_filter.share_of(share))
     l2, squared = _widest(limits, neighbours), terms.mu_squared_for(cost)
-    sigma = noise_choice.choose(bins=1, whole=True, sensitivity=l2, mu_squared=squared, mechanism="gaussian").scale
+    sigma = noise_choice.choose(bins=1, integers=True, sensitivity=l2, mu_squared=squared, mechanism="gaussian").scale
     cut = partition_selection.within_chance(
         limits=limits, sigma=sigma, chance=terms.chance_for(cost), neighbours=neighbours
     )

@@ -186,9 +186,9 @@ class Spark:
         schema = ", ".join(f"{_quoted(name)} STRING" for name in (*names, mark, *folders))
         frame = reader.csv(paths, header=True, schema=schema, mode="PERMISSIVE", enforceSchema=True)
         # Spark does not let a query read the mark and folders alone, so the first cell is read as well.
-        whole = sql.col(mark).isNull() & (sql.coalesce(sql.length(sql.col(_quoted(names[0]))), sql.lit(0)) >= 0)
+        intact = sql.col(mark).isNull() & (sql.coalesce(sql.length(sql.col(_quoted(names[0]))), sql.lit(0)) >= 0)
         failed = sql.raise_error(sql.lit(MALFORMED)).cast("string")
-        cells = [sql.when(whole, sql.col(_quoted(name))).otherwise(failed).alias(name) for name in (*names, *folders)]
+        cells = [sql.when(intact, sql.col(_quoted(name))).otherwise(failed).alias(name) for name in (*names, *folders)]
         return frame.select(*cells)
 
     def _decoded(self, frame: Any, files: list[str], folders: tuple[str, ...]) -> Any:

@@ -141,11 +141,11 @@ def _first(name: str, given: Sequence[Node]) -> Call:
 def _arithmetic(name: str, given: Sequence[Node]) -> Call:
     """Whole numbers stay whole but for `/`; `//` is the floor of the quotient."""
     numbers = tuple(_need(name, node, *NUMBERS) for node in given)
-    whole = name == "//" or (name != "/" and all(node.type is INTEGER for node in numbers))
-    return Call(name, numbers, INTEGER if whole else REAL)
+    integers = name == "//" or (name != "/" and all(node.type is INTEGER for node in numbers))
+    return Call(name, numbers, INTEGER if integers else REAL)
 
 
-def _to_whole(name: str, given: Sequence[Node]) -> Call:
+def _to_integer(name: str, given: Sequence[Node]) -> Call:
     return Call(name, (_need(name, given[0], *NUMBERS),), INTEGER)
 
 
@@ -204,7 +204,7 @@ RULES: dict[str, Callable[[str, Sequence[Node]], Call]] = {
     "case": _choice,
     **dict.fromkeys(("coalesce", "nullif"), _first),
     **dict.fromkeys(("+", "-", "*", "/", "//", "%", "negate", "abs"), _arithmetic),
-    **dict.fromkeys(("floor", "ceil"), _to_whole),
+    **dict.fromkeys(("floor", "ceil"), _to_integer),
     **dict.fromkeys(("isnan", "isinf"), _of_real),
     "length": _length,
     "substring": _substring,

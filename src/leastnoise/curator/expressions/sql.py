@@ -55,10 +55,10 @@ def parse(given: str, column: Callable[[str], Node], columns: Iterable[str]) -> 
         )
     try:
         tree = sqlglot.parse_one(given, dialect="duckdb", into=sql.Condition)
-        whole = _strings(given) == _strings(tree.sql(dialect="duckdb"))  # the parser leaves some arguments out
+        complete = _strings(given) == _strings(tree.sql(dialect="duckdb"))  # the parser leaves some arguments out
     except (SqlglotError, RecursionError):
-        whole = False
-    if not whole:
+        complete = False
+    if not complete:
         raise BadExpression(_not_understood(given, "") + _keyword_hint(given, columns))
     return _Reader(given, column).node(tree, 0)
 
@@ -90,7 +90,7 @@ class _Reader:
         return call(name, *(self.node(part, depth + 1) for part in operands))
 
     def refusal(self, tree: Any) -> BadExpression:
-        return BadExpression(_not_understood(self.given, _shown(tree)))
+        return BadExpression(_not_understood(self.given, _abbreviated(tree)))
 
     def _only(self, tree: Any, *known: str) -> None:
         """Refuse what sqlglot understood and we would leave out, such as SYMMETRIC or a second pattern."""
@@ -220,7 +220,7 @@ class _Reader:
     _tsordstodate = _date
 
 
-def _shown(tree: Any) -> str:
+def _abbreviated(tree: Any) -> str:
     text = tree.sql(dialect="duckdb") if hasattr(tree, "sql") else str(tree)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -33,7 +33,7 @@ class ListedQuery(Query):
         return charge.decide(
             request,
             bins=self.size,
-            whole=True,
+            integers=True,
             grid=self.grid,
             sensitivity=self.sensitivity.l2,
             l1_sensitivity=self.sensitivity.l1,

@@ -106,7 +106,7 @@ class VectorQuery(ListedQuery):
     def _ranked(self, clean: CleanRows | None) -> ir.Table:
         """The vectors that are kept, of the table's rows or of a copy of them."""
         named = self._named(clean)
-        return vectors.kept(
+        return vectors.bounded_rows(
             named.rows,
             unit=named.unit,
             columns=named.columns,
