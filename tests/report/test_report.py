@@ -346,6 +346,13 @@ def test_a_page_denoises_nothing_by_itself() -> None:
         release.report("page.html", estimate="empirical_bayes", allow_seeded=True)
 
 
+@pytest.mark.parametrize("kind", ["few", "lattice", "means"])
+def test_a_page_written_again_is_the_same_page(kind: str) -> None:
+    """No date of today and no counter is in it: it is a function of the release."""
+    release = pages.kind(kind)
+    assert report.page(release) == report.page(release)
+
+
 def test_mistakes_are_sentences(tmp_path: Path) -> None:
     with pytest.raises(errors.FileProblem, match="directory does not exist"):
         pages.write("few", tmp_path / "none")
