@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from leastnoise.curator.aggregate.bounding import Coding
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.queries.binned import BinnedQuery
+from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.domains import column_names, limits_of, listed_domain
 from leastnoise.curator.queries.query import NamedRows
 from leastnoise.domain import Domain

@@ -15,9 +15,9 @@ import numpy as np
 from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.binning import place_rows
 from leastnoise.curator.aggregate.bounding import MULTIPLIER_1, WORD_MASK, Coding
-from leastnoise.curator.aggregate.integers import Aggregate, narrow
+from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
 from leastnoise.curator.engines import unique
-from leastnoise.curator.queries.listed import ListedQuery
+from leastnoise.curator.queries.listed_bins import ListedQuery
 from leastnoise.curator.queries.query import NamedRows
 from leastnoise.domain import Domain
 from leastnoise.privacy import sensitivity as sensitivities
