@@ -85,8 +85,7 @@ class ClippedValues(BinnedQuery):
 
     def _with_code(self, rows: ir.Table, named: NamedRows) -> ir.Table:
         (column,) = named.columns
-        rows = rows.mutate(_value=self.clip.apply(rows[column], column))
-        rows = rows.filter(rows["_value"].notnull())
+        rows = self.clip.rows_with_value(rows, column, name="_value")
         return rows.mutate(code=(rows["_place"] << self.clip.bits) | (rows["_value"] - self.clip.lowest))
 
     def _of_each_bin(self, kept: ir.Table) -> ir.Table:
