@@ -14,7 +14,7 @@ from leastnoise.curator.aggregate.binning import place_rows
 from leastnoise.curator.aggregate.bounding import MULTIPLIER_1, WORD_MASK, Coding
 from leastnoise.curator.aggregate.every_bin import scattered
 from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
-from leastnoise.curator.engines import unique
+from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.queries.listed_bins import ListedQuery
 from leastnoise.curator.queries.query import NamedRows
 from leastnoise.domain import Domain
