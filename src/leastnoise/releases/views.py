@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from leastnoise import errors
-from leastnoise._support import atomic_files, validation
+from leastnoise._support import validation
+from leastnoise.releases import file_format
 
 if TYPE_CHECKING:
     from leastnoise.graphs import Graph
@@ -42,7 +43,7 @@ def report(
     from leastnoise.releases.estimate import Estimate
 
     seeded = published.seeded or (isinstance(estimate, Estimate) and estimate.seeded)
-    atomic_files.refuse_seeded_noise(seeded, allow_seeded)
+    file_format.refuse_seeded_noise(seeded, allow_seeded)
     return report.write(path, published, estimate=estimate, graph=graph, title=title)
 
 
