@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from leastnoise.curator.noise import entropy
 
 if TYPE_CHECKING:
-    from leastnoise.curator.aggregate.integers import Aggregate
+    from leastnoise.curator.aggregate.exact_totals import Aggregate
     from leastnoise.curator.queries.query import Query
 
 

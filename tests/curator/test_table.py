@@ -103,7 +103,7 @@ def test_sums_beyond_64_bits_are_exact():
     values = [2**39] * 5
     rows = table(pd.DataFrame({"unit": range(5), "x": values}), unit="unit")
     assert aggregate(rows.sum("x", clip=(0, 2**39), max_rows=1)).values.tolist() == [5 * 2**39]
-    from leastnoise.curator.aggregate.integers import narrow
+    from leastnoise.curator.aggregate.exact_totals import narrow
 
     assert narrow(np.array([2**70, -1], object)).tolist() == [2**70, -1]
 

@@ -139,16 +139,16 @@ def test_shapes_survive_a_file(tmp_path: Path) -> None:
 
 
 def test_a_file_with_unknown_facts_is_refused(tmp_path: Path) -> None:
-    from leastnoise._support import atomic_files
+    from leastnoise.releases import file_format
 
     made = ln.denoise.james_stein(Y, 2.0)
     made.save(tmp_path / "e.parquet")
-    table, what, facts = atomic_files.read(tmp_path / "e.parquet")
-    atomic_files.write(tmp_path / "f.parquet", table, what=what, facts={**facts, "new": 1})
+    table, what, facts = file_format.read(tmp_path / "e.parquet")
+    file_format.write(tmp_path / "f.parquet", table, what=what, facts={**facts, "new": 1})
     with pytest.raises(errors.NotOurs):
         ln.load(tmp_path / "f.parquet")
     facts.pop("noise")
-    atomic_files.write(tmp_path / "g.parquet", table, what=what, facts=facts)
+    file_format.write(tmp_path / "g.parquet", table, what=what, facts=facts)
     with pytest.raises(errors.NotOurs):
         ln.load(tmp_path / "g.parquet")
 

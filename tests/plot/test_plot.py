@@ -175,7 +175,7 @@ def test_nothing_global_is_touched() -> None:
     assert done.stdout.split() == ["False", "True"]
 
 
-def test_mistakes_are_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mistakes_are_sentences() -> None:
     with pytest.raises(errors.MissingParameter, match="no places"):
         plot.map(Graph.path(6), raw=pages.kind("few"))
     with pytest.raises(errors.InvalidParameter, match="6 values"):
@@ -184,9 +184,22 @@ def test_mistakes_are_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
         plot.map(pages.city()[0])
     with pytest.raises(errors.InvalidParameter, match="not a mixture"):
         plot.weights(pages.kind("few").denoise("james_stein"))
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: pages.kind("few").plot(),
+        lambda: plot.map(pages.city()[0], raw=pages.city()[1]),
+        lambda: plot.profile(ln.PureDP(1.0)),
+    ],
+    ids=["release", "map", "profile"],
+)
+def test_without_matplotlib_a_picture_says_what_to_install(draw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"] + ["matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(errors.MissingPackage, match=r"pip install 'leastnoise\[plot\]'"):
-        pages.kind("few").plot()
+        draw()
 
 
 @pytest.mark.parametrize("size", [3, 15, 300])

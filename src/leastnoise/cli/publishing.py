@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
+from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
 
@@ -38,7 +36,7 @@ def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> Non
     if output.quiet:
         return
     if output.json:
-        typer.echo(json.dumps(_facts(query, made, output.path), default=str))
+        print_json(_facts(query, made, output.path))
         return
     console = Console()
     console.print(_first_rows(made))
@@ -55,7 +53,7 @@ def show_expected(expected: Expectation, output: OutputOptions) -> None:
     if output.quiet:
         return
     if output.json:
-        typer.echo(json.dumps(_plain(expected)))
+        print_json(expected)
         return
     Console().print(printable(expected), markup=False, highlight=False)
     Console().print("Nothing was read, paid or written.", markup=False, highlight=False)
@@ -65,13 +63,6 @@ def show_written(explained: str, path: str) -> None:
     """What a release is, and where."""
     Console().print(printable(explained), markup=False, highlight=False)
     Console().print(f"Written: {path}", markup=False, highlight=False)
-
-
-def _plain(value: Any) -> Any:
-    """A value of JSON: dataclasses and mappings are objects."""
-    if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    return {name: _plain(item) for name, item in value.items()} if isinstance(value, Mapping) else value
 
 
 def _facts(query: Query, made: Published, path: str) -> dict[str, Any]:

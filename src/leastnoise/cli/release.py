@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from typing import Any
 
-import typer
 from rich.console import Console
 
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise._support import atomic_files, validation
 from leastnoise.cli import options
+from leastnoise.cli.json_output import print_json
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
 from leastnoise.cli.publishing import arguments, show_expected, show_written
 from leastnoise.curator import column_files
@@ -61,8 +60,7 @@ def release(
     if output.quiet:
         return
     if output.json:
-        described = {"output": output.path, "bins": made.bins, "sigma": made.sigma, "mechanism": made.mechanism}
-        typer.echo(json.dumps(described))
+        print_json({"output": output.path, "bins": made.bins, "sigma": made.sigma, "mechanism": made.mechanism})
         return
     show_written(made.explain(), output.path)
 

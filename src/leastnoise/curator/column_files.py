@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from leastnoise import errors
 from leastnoise._support import parquet
 from leastnoise._support.type_names import type_name
-from leastnoise.curator import private_values
+from leastnoise.curator import odd_cells
 
 Kind = Literal["int", "float"]
 T = TypeVar("T")
@@ -105,11 +105,7 @@ def _csv(content: bytes, path: str, column: str, kind: Kind | None) -> NDArray[A
     texts = _silently(
         path, lambda: csv.read_csv(source, parse_options=parse, convert_options=options)[column].to_pylist(), damage
     )
-    return (
-        private_values.parse_integers(texts, len(texts))
-        if kind == "int"
-        else private_values.as_doubles(texts, len(texts))
-    )
+    return odd_cells.parse_integers(texts, len(texts)) if kind == "int" else odd_cells.as_doubles(texts, len(texts))
 
 
 def _filled(column: Any) -> NDArray[Any]:

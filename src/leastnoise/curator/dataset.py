@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from leastnoise.curator.aggregate.bounding import word
 from leastnoise.curator.aggregate.clean_rows import CleanRows
 from leastnoise.curator.aggregate.parsing import check_types, parsed, undeclared_column, unknown_column
-from leastnoise.curator.engines import Engine, Source
+from leastnoise.curator.engines.engine import Engine
+from leastnoise.curator.engines.opened_table import Source
 from leastnoise.curator.engines.sources import open_source
 from leastnoise.errors import BadExpression, Code, InvalidParameter, MissingParameter, UnknownColumn, WrongType
 from leastnoise.privacy.neighbours import Neighbours, check_neighbours

@@ -1,7 +1,7 @@
 """What shaped the rows before the question, step by step, in public words: for the page, the file and the ledger.
 
-Conditions and derived columns are written by `expressions.record`: columns of the row and literals, and of a long list
-of values only their number.
+Conditions and derived columns are written by `expressions.recorded_text`: columns of the row and literals, and of
+a long list of values only their number.
 """
 
 from __future__ import annotations

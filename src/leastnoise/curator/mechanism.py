@@ -5,7 +5,7 @@ exact noise on that grid), so a float's low bits never show; and which noise is 
 does not depend on the values at all.
 
 With a budget everything public is checked first, then the cost is debited durably, and only then is a value looked
-at. From there on nothing is refused: whatever a value is, it counts as some number (see `private_values`).
+at. From there on nothing is refused: whatever a value is, it counts as some number (see `odd_cells`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from leastnoise import domain as domains
 from leastnoise import errors
 from leastnoise._support import progress, validation
 from leastnoise._support.validation import Number
-from leastnoise.curator import private_values
+from leastnoise.curator import odd_cells
 from leastnoise.curator.budget import Budget, charge
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Domain
@@ -90,7 +90,7 @@ def release(
     )
     bins = _domain(domain, len(given))
     receipt = decided.pay(query=f"a vector of {len(given):,} value{'s' * (len(given) != 1)}")
-    private = given if isinstance(given, np.ndarray) else private_values.as_doubles(given, len(given))
+    private = given if isinstance(given, np.ndarray) else odd_cells.as_doubles(given, len(given))
     return publish(private, decided.noise, domain=bins, id=receipt.id)
 
 
@@ -250,9 +250,7 @@ def _declared(values: Any) -> NDArray[Any] | list[Any]:
             "values is a masked array, and what a mask hides would be published. Say values.filled(0)."
         )
     if isinstance(values, (int, float)) and not isinstance(values, bool):
-        number = (
-            min(max(values, -private_values.MAX_INT64), private_values.MAX_INT64) if isinstance(values, int) else values
-        )
+        number = min(max(values, -odd_cells.MAX_INT64), odd_cells.MAX_INT64) if isinstance(values, int) else values
         values = np.asarray(number)
     given = _array(values) if hasattr(values, "dtype") else _list(values)
     if len(given) == 0:
@@ -340,11 +338,11 @@ def _add_real(exact: NDArray[Any], noise: NDArray[np.int64], grid: float) -> NDA
     From 2^52 grid steps on every double is a multiple of the grid already (and exact/grid might overflow). Noise is
     below 2^53 steps, so grid * noise is exact; as an integer it has no signed zero to leak.
     """
-    x = private_values.finite(exact)
+    x = odd_cells.finite(exact)
     fine = np.abs(x) < 2.0**52 * grid
     x[fine] = np.rint(x[fine] / grid) * grid
     with np.errstate(over="ignore"):
-        total: NDArray[np.float64] = np.clip(x + noise * grid, -private_values.MAX_DOUBLE, private_values.MAX_DOUBLE)
+        total: NDArray[np.float64] = np.clip(x + noise * grid, -odd_cells.MAX_DOUBLE, odd_cells.MAX_DOUBLE)
     return total
 
 

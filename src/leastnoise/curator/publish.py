@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Generic, TypedDict
 
 from leastnoise import errors
-from leastnoise.curator.aggregate.integers import Aggregate
+from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.budget.charge import Charge, Noise, Receipt
-from leastnoise.curator.engines import reading
+from leastnoise.curator.engines.withheld_errors import reading
 from leastnoise.releases.columns import refuse_reserved
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.quantile import QuantileRelease

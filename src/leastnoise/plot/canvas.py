@@ -21,14 +21,21 @@ INK, QUIET, FAINT = "#222222", "#6b6b6b", "#d9d9d9"
 LETTERS_PER_INCH = 16.5  # of the caption's type
 
 
+def check_installed() -> None:
+    """Raise MissingPackage where there is no matplotlib: before anything is imported from it."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise errors.MissingPackage.named("matplotlib", "A picture", extra="plot") from None
+
+
 def figure(
     width: float = 6.4, height: float = 4.0, layout: Literal["constrained", "compressed"] = "constrained"
 ) -> Any:
     """A new Figure that belongs to nobody else."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise errors.MissingPackage.named("matplotlib", "A picture", extra="plot") from None
+    check_installed()
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width, height), layout=layout, dpi=100, facecolor="white")
 
 

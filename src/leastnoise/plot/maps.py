@@ -84,6 +84,7 @@ def scale(
     values: list[Floats], *, signed: bool | None, noise: float = 0.0, all_values: list[Floats] | None = None
 ) -> Colours:
     """One scale for several panels: from zero by square roots, or both ways from zero."""
+    canvas.check_installed()
     from matplotlib.colors import CenteredNorm, PowerNorm
 
     every = np.concatenate(all_values or values)

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from leastnoise import errors
-from leastnoise._support import atomic_files, validation
+from leastnoise._support import validation
 from leastnoise._support.immutable import Frozen
 from leastnoise._support.number_format import about
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.domain import Domain
+from leastnoise.releases import file_format
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.interval import Credible
@@ -171,7 +172,7 @@ class Estimate(Published):
 
         `allow_seeded` lets a test write what a seed made.
         """
-        atomic_files.refuse_seeded_noise(self.seeded, allow_seeded)
+        file_format.refuse_seeded_noise(self.seeded, allow_seeded)
         estimated = self.estimate_risk()
         facts = {
             "noise": write_noise(self.noise),
@@ -185,7 +186,7 @@ class Estimate(Published):
             "domain": write_domain(self.domain),
             "shape": list(self.values.shape),
         }
-        atomic_files.write(path, self.to_arrow(), what="estimate", facts=facts)
+        file_format.write(path, self.to_arrow(), what="estimate", facts=facts)
 
 
 def from_table(table: pa.Table, facts: Facts) -> Estimate:

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leastnoise import errors
-from leastnoise._support import atomic_files, validation
+from leastnoise._support import validation
 from leastnoise._support.number_format import rounded
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number
 from leastnoise.privacy.distributions import Distribution, normal_reach
 from leastnoise.privacy.noise_reason import NoiseReason
+from leastnoise.releases import file_format
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.interval import Interval, Overall
@@ -234,7 +235,7 @@ class MeanRelease(Published):
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file at `path`, readable by anyone. `allow_seeded` lets a test write what a seed made."""
-        atomic_files.refuse_seeded_noise(self.seeded, allow_seeded)
+        file_format.refuse_seeded_noise(self.seeded, allow_seeded)
         facts = {
             "components": write_release(self.components),
             "values": self.components.values.tolist(),
@@ -244,7 +245,7 @@ class MeanRelease(Published):
             "domain": write_domain(self.domain),
             "column": self.column,
         }
-        atomic_files.write(path, self.to_arrow(), what="mean release", facts=facts)
+        file_format.write(path, self.to_arrow(), what="mean release", facts=facts)
 
 
 def from_table(table: pa.Table, facts: Facts) -> MeanRelease:

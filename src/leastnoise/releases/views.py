@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from leastnoise import errors
 from leastnoise._support import atomic_files, validation
+from leastnoise.releases import file_format
 
 if TYPE_CHECKING:
     from leastnoise.graphs import Graph
@@ -42,7 +43,7 @@ def report(
     from leastnoise.releases.estimate import Estimate
 
     seeded = published.seeded or (isinstance(estimate, Estimate) and estimate.seeded)
-    atomic_files.refuse_seeded_noise(seeded, allow_seeded)
+    file_format.refuse_seeded_noise(seeded, allow_seeded)
     atomic_files.check_writable(path, "page")  # before anything slow
     beside, why_none = _estimate_for_page(published, estimate, graph)
     return report.write(path, published, estimate=beside, why_no_estimate=why_none, graph=graph, title=title)

@@ -70,7 +70,7 @@ def page(
     pictures = _pictures(contents)
     script, vega = _piece("page.js"), _vega()
     number, label = (escape(text) for text in headline)
-    return Template(_piece("page.html")).substitute(
+    return Template(_piece("page_template.html")).substitute(
         policy=_policy(vega, script),
         css=_piece("page.css"),
         title=escape(name_of_page),

@@ -28,7 +28,7 @@ import numpy as np
 from leastnoise._support.type_names import type_name
 from leastnoise.curator.aggregate.binning import as_double, clipped, double_literal
 from leastnoise.curator.aggregate.bounding import fold, with_hash, with_unit_word
-from leastnoise.curator.engines import Engine
+from leastnoise.curator.engines.engine import Engine
 from leastnoise.errors import WrongType
 
 if TYPE_CHECKING:

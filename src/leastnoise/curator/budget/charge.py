@@ -25,6 +25,7 @@ from leastnoise._support.directed_rounding import round_down, sqrt_up
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import privacy_filter
 from leastnoise.curator.budget.budget import Budget
+from leastnoise.curator.budget.debit import Debit
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
 from leastnoise.curator.budget.remaining import Remaining
 from leastnoise.curator.request import PrivacyRequest
@@ -74,13 +75,15 @@ class Charge(Generic[Noise]):
         receipt = Receipt(secrets.token_hex(8), self.budget)
         if self.budget is not None:
             self.budget._debit(
-                self.cost,
-                release=receipt.id,
-                query=query,
-                noise=_described(self.noise),
-                neighbours=self.guarantee.neighbours,
-                unit=unit,
-                table=table,
+                Debit(
+                    cost=self.cost,
+                    release=receipt.id,
+                    query=query,
+                    noise=_described(self.noise),
+                    neighbours=self.guarantee.neighbours,
+                    unit=unit,
+                    table=table,
+                )
             )
         return receipt
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from leastnoise.curator.aggregate.bounding import Coding
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.queries.binned import BinnedQuery
+from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.domains import column_names, limits_of, listed_domain
 from leastnoise.curator.queries.query import NamedRows
 from leastnoise.domain import Domain
@@ -85,8 +85,7 @@ class ClippedValues(BinnedQuery):
 
     def _with_code(self, rows: ir.Table, named: NamedRows) -> ir.Table:
         (column,) = named.columns
-        rows = rows.mutate(_value=self.clip.apply(rows[column], column))
-        rows = rows.filter(rows["_value"].notnull())
+        rows = self.clip.rows_with_value(rows, column, name="_value")
         return rows.mutate(code=(rows["_place"] << self.clip.bits) | (rows["_value"] - self.clip.lowest))
 
     def _of_each_bin(self, kept: ir.Table) -> ir.Table:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from leastnoise.curator.aggregate import bounding
-from leastnoise.curator.aggregate.integers import Aggregate, narrow
+from leastnoise.curator.aggregate.every_bin import scattered
+from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
 from leastnoise.curator.aggregate.nearest import ROW_WEIGHT, WEIGHT_BITS
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.queries.binned import scattered
 from leastnoise.curator.queries.domains import limits_of
-from leastnoise.curator.queries.listed import ListedQuery
+from leastnoise.curator.queries.listed_bins import ListedQuery
 from leastnoise.domain import Domain, IntegerRange
 from leastnoise.errors import BadDomain, Code, MissingParameter
 from leastnoise.privacy import sensitivity as sensitivities

@@ -12,7 +12,7 @@ from leastnoise.curator import description
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.preview import Computed
-from leastnoise.curator.queries.binned import BinnedQuery
+from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.domains import limits_of
 from leastnoise.domain import Domain, Steps
 from leastnoise.errors import BadDomain, InvalidParameter

@@ -18,7 +18,7 @@ from leastnoise._support.validation import Number
 from leastnoise.curator import description, publish
 from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.clean_rows import CleanRows
-from leastnoise.curator.aggregate.integers import Aggregate
+from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.budget import Budget
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.preview import Expectation

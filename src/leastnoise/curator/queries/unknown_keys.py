@@ -11,12 +11,12 @@ from leastnoise.curator import mechanism, preview
 from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.binning import epoch_days, is_missing
 from leastnoise.curator.aggregate.bounding import WORD_MASK
-from leastnoise.curator.aggregate.integers import Aggregate, clamped, narrow
+from leastnoise.curator.aggregate.every_bin import integers
+from leastnoise.curator.aggregate.exact_totals import Aggregate, clamped, narrow
 from leastnoise.curator.budget import charge
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.preview import Expectation
 from leastnoise.curator.publish import Answer, Decision, Facts
-from leastnoise.curator.queries.binned import integers
 from leastnoise.curator.queries.domains import check_unknown_keys, limits_of
 from leastnoise.curator.queries.query import NamedRows, Query
 from leastnoise.curator.request import PrivacyRequest

@@ -13,12 +13,12 @@ import numpy as np
 from leastnoise.curator import description, preview
 from leastnoise.curator.aggregate import clipping, vectors
 from leastnoise.curator.aggregate.clean_rows import CleanRows
-from leastnoise.curator.aggregate.integers import Aggregate, narrow
+from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
 from leastnoise.curator.aggregate.vectors import Integers, NormClip
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.preview import Computed
 from leastnoise.curator.queries.domains import limits_of
-from leastnoise.curator.queries.listed import ListedQuery
+from leastnoise.curator.queries.listed_bins import ListedQuery
 from leastnoise.domain import Domain
 from leastnoise.errors import InvalidParameter, MissingParameter
 from leastnoise.privacy import sensitivity as sensitivities

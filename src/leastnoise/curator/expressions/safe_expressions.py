@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise.curator.aggregate.binning import MAX_EXACT_INTEGER, as_double, as_integer, double_literal
 from leastnoise.curator.aggregate.parsing import parse_cell
-from leastnoise.curator.engines import unique
+from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.expressions.tree import Call, Column, Literal, Node, Type, arguments, parts
 from leastnoise.errors import BadExpression
 

@@ -1,8 +1,8 @@
 """The functions there are, and which types they take: a call that does not fit is refused before any row is read.
 
-Each is a total function of its arguments: `total.py` builds it so that no value makes an engine fail. What could not
-be made so, or differs between engines, is not here: lower and upper case (beyond ASCII every engine has its own),
-rounding, logarithms, joining texts (which may grow beyond any memory).
+Each is a total function of its arguments: `safe_expressions.py` builds it so that no value makes an engine fail. What
+could not be made so, or differs between engines, is not here: lower and upper case (beyond ASCII every engine has its
+own), rounding, logarithms, joining texts (which may grow beyond any memory).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from leastnoise.curator.expressions.literals import recast
-from leastnoise.curator.expressions.record import text
+from leastnoise.curator.expressions.recorded_text import text
 from leastnoise.curator.expressions.tree import Call, Literal, Node, Type
 from leastnoise.errors import BadExpression, WrongType
 

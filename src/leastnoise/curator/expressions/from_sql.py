@@ -16,10 +16,10 @@ import sqlglot
 from sqlglot import expressions as sql
 from sqlglot.errors import SqlglotError
 
-from leastnoise.curator.expressions import functions
-from leastnoise.curator.expressions.functions import call
+from leastnoise.curator.expressions import allowed_functions
+from leastnoise.curator.expressions.allowed_functions import call
 from leastnoise.curator.expressions.literals import integer, number
-from leastnoise.curator.expressions.record import is_plain
+from leastnoise.curator.expressions.recorded_text import is_plain
 from leastnoise.curator.expressions.tree import Literal, Node, Type
 from leastnoise.domain import is_text
 from leastnoise.errors import BadExpression
@@ -166,7 +166,7 @@ class _Reader:
         return call("in", *(self.node(part, depth + 1) for part in (tree.this, *tree.expressions)))
 
     def _between(self, tree: Any, depth: int) -> Node:
-        return functions.between(*self._all(tree, depth, "this", "low", "high"))
+        return allowed_functions.between(*self._all(tree, depth, "this", "low", "high"))
 
     def _if(self, tree: Any, depth: int) -> Node:
         made = self._all(tree, depth, "this", "true", "false")
@@ -209,13 +209,13 @@ class _Reader:
         target = TARGETS.get(tree.to.this.name)
         if target is None or tree.to.expressions:
             raise self.refusal(tree)
-        return functions.cast(self.node(tree.this, depth + 1), target)
+        return allowed_functions.cast(self.node(tree.this, depth + 1), target)
 
     _trycast = _cast
 
     def _date(self, tree: Any, depth: int) -> Node:
         self._only(tree, "this")
-        return functions.cast(self.node(tree.this, depth + 1), Type.DATE)
+        return allowed_functions.cast(self.node(tree.this, depth + 1), Type.DATE)
 
     _tsordstodate = _date
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from leastnoise.curator import mechanism, preview
-from leastnoise.curator.aggregate.integers import Aggregate, clamped
+from leastnoise.curator.aggregate.exact_totals import Aggregate, clamped
 from leastnoise.curator.budget import charge
 from leastnoise.curator.preview import Computed, Expectation
 from leastnoise.curator.publish import Answer, Decision, Facts
