@@ -89,7 +89,8 @@ def _bars(
         known = ~np.isnan(values)
         ax.hlines(places[known], low[known], high[known], color=INK, linewidth=1.1)
         for place in places[~known]:
-            ax.text(low[place], place, TOO_FEW, color=QUIET, fontsize=8.5, va="center", ha="left")
+            at: Any = {"xytext": (4, 0), "textcoords": "offset points"}
+            ax.annotate(TOO_FEW, (low[place], place), **at, color=QUIET, fontsize=8.5, va="center", ha="left")
             ax.update_datalim([(low[place], place), (high[place], place)])
     if better is not None:
         ax.plot(better, places, "D", color=ORANGE, markersize=5, markeredgecolor="white", label="denoised")
