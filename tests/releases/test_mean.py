@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import leastnoise as ln
 from leastnoise import plot, report
 from leastnoise._support.validation import Floats
+from leastnoise.cli import publishing
 from leastnoise.graphs import Graph
 from leastnoise.privacy.distributions import Distribution, Gaussian, Laplace
 from leastnoise.releases import ratio_interval
@@ -156,6 +159,17 @@ def test_every_table_tells_which_means_are_too_few(tmp_path: Path) -> None:
     made.save(tmp_path / "few.parquet")
     assert ln.load(tmp_path / "few.parquet").to_arrow().equals(arrow)
     assert TOO_FEW in made._repr_html_()
+
+
+def test_the_command_line_says_too_few_and_writes_null() -> None:
+    made, query = few([-241.0, 1_000.0]), cast("Any", SimpleNamespace(describe=lambda: "mean age by town"))
+    rows = json.loads(json.dumps(publishing._facts(query, made, "few.parquet"), allow_nan=False))["rows"]
+    assert (rows[0]["mean"], rows[0]["enough"]) == (None, False)
+    assert (rows[1]["mean"], rows[1]["enough"]) == (pytest.approx(50.3), True)
+    console = Console(width=200)
+    with console.capture() as shown:
+        console.print(publishing._first_rows(made))
+    assert TOO_FEW in shown.get()
 
 
 def test_words_pages_and_pictures_say_too_few_and_show_no_number(tmp_path: Path) -> None:
