@@ -1,4 +1,4 @@
-"""Statistics about people with a proved differential-privacy guarantee and the least possible error."""
+"""Statistics about people with a proved differential-privacy guarantee and the least noise that keeps it."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

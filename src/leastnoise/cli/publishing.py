@@ -69,12 +69,15 @@ def _facts(query: Query, made: Published, path: str) -> dict[str, Any]:
     facts = {
         "output": path, "sigma": made.sigma, "std": made.std, "query": query.describe(), "mechanism": made.mechanism
     }  # fmt: skip
-    if made.to_arrow().num_rows <= MAX_ROWS_SHOWN:
-        facts["rows"] = made.to_pandas().to_dict("records")
+    rows = made.to_arrow()
+    if rows.num_rows <= MAX_ROWS_SHOWN:
+        facts["rows"] = rows.to_pylist()  # with nulls, not NaN, which is no JSON
     return facts
 
 
 def _first_rows(made: Published) -> Table:
+    from leastnoise.releases.display import TOO_FEW
+
     found = made.to_arrow()
     more = found.num_rows > MAX_ROWS_SHOWN
     table = Table(caption=f"the first {MAX_ROWS_SHOWN} of {found.num_rows:,} rows" if more else None)
@@ -82,6 +85,8 @@ def _first_rows(made: Published) -> Table:
         confidence = " (95 %)" if name in ("low", "high") else ""
         table.add_column(escape(printable(name)) + confidence, justify="right")
     for row in found.slice(0, MAX_ROWS_SHOWN).to_pylist():
+        if made.kind == "mean" and not row["enough"]:
+            row["mean"] = TOO_FEW
         table.add_row(*(_cell(value) for value in row.values()))
     return table
 

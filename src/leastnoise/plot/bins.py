@@ -12,6 +12,7 @@ from leastnoise._support.validation import Floats, Number
 from leastnoise.plot import canvas, maps
 from leastnoise.plot.canvas import BLUE, FAINT, INK, ORANGE, QUIET, SKY
 from leastnoise.releases import labels
+from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.published import Published
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def release(
     if graph is not None:
         return maps.map(graph, raw=release, estimate=estimate, ax=ax)
     values = np.asarray(release.values, dtype=float)
-    caption = canvas.noise_and_promise(release)
+    caption = canvas.noise_and_promise(release) + canvas.too_few(values)
     plane = labels.plane(release.domain) if release.covers_domain else None
     if plane is not None:
         return _image(values, plane, caption, "Published values", ax, release)
@@ -85,7 +86,12 @@ def _bars(
     behind = FAINT if low is None else SKY
     ax.barh(places, values, height=0.66, color=behind, edgecolor=QUIET, linewidth=0.5, label="published")
     if low is not None and high is not None:
-        ax.hlines(places, low, high, color=INK, linewidth=1.1)
+        known = ~np.isnan(values)
+        ax.hlines(places[known], low[known], high[known], color=INK, linewidth=1.1)
+        for place in places[~known]:
+            at: Any = {"xytext": (4, 0), "textcoords": "offset points"}
+            ax.annotate(TOO_FEW, (low[place], place), **at, color=QUIET, fontsize=8.5, va="center", ha="left")
+            ax.update_datalim([(low[place], place), (high[place], place)])
     if better is not None:
         ax.plot(better, places, "D", color=ORANGE, markersize=5, markeredgecolor="white", label="denoised")
         ax.legend(frameon=False, fontsize=9, loc="best")

@@ -9,8 +9,12 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from leastnoise import errors
+from leastnoise._support.validation import Floats
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Guarantee
+from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.published import Published
 
 if TYPE_CHECKING:
@@ -92,6 +96,11 @@ def noise_and_promise(release: Published) -> str:
     """The noise of a release and its guarantee, for the caption."""
     noise = f"{release.mechanism.capitalize()} noise, {release.spread_in_words(4)}"
     return f"{noise}; {promise(release.guarantee, release.delta)}.{seeded(release)}"
+
+
+def too_few(values: Floats) -> str:
+    """What a caption says of means that cannot be told."""
+    return f" Bins without a mark are {TOO_FEW}." if np.isnan(values).any() else ""
 
 
 def seeded(release: Published) -> str:

@@ -87,9 +87,11 @@ def scale(
     canvas.check_installed()
     from matplotlib.colors import CenteredNorm, PowerNorm
 
-    every = np.concatenate(all_values or values)
-    top = float(max(v.max() for v in values))
-    bottom = float(min(v.min() for v in values))
+    every, calm = (np.concatenate(part) for part in (all_values or values, values))
+    every, calm = (part[~np.isnan(part)] for part in (every, calm))  # means of too few rows have no colour
+    top, bottom = float(calm.max(initial=-np.inf)), float(calm.min(initial=np.inf))
+    if not calm.size:
+        every, top, bottom = np.zeros(1), 0.0, 0.0
     if signed is None:
         signed = bottom < -max(6 * noise, 0.3 * max(top, 0.0))
     if signed or top <= 0:
@@ -163,7 +165,8 @@ def _panel(ax: Axes, graph: Graph, places: Floats, values: Floats, colours: Colo
 
     ax.add_collection(LineCollection(list(places[graph.edges]), colors=STREET, linewidths=0.45, zorder=1))
     height = np.abs(np.asarray(colours.norm(values), dtype=float) - (0.5 if colours.map == "PuOr" else 0.0))
-    order = np.argsort(height, kind="stable")  # the large ones on top
+    order = np.argsort(height, kind="stable")  # the large ones on top; what is not a number is not drawn
+    order = order[~np.isnan(height[order])]
     size = np.clip(34_000 / max(graph.size, 1), 1.5, 80.0)
     dots = ax.scatter(
         places[order, 0],
@@ -201,7 +204,8 @@ def _caption(raw: object, estimate: object) -> str:
     lines = []
     if isinstance(raw, Published):
         promise = canvas.promise(raw.guarantee, raw.delta)
-        lines.append(f"Noise of standard deviation {raw.std:.4g}; {promise}.{canvas.seeded(raw)}")
+        few = "" if isinstance(raw, Estimate) else canvas.too_few(np.asarray(raw.values, dtype=float))
+        lines.append(f"Noise of standard deviation {raw.std:.4g}; {promise}.{canvas.seeded(raw)}{few}")
     if isinstance(estimate, Estimate):
         left = "unknown" if estimate.rmse is None else about(estimate.rmse)
         lines.append(f"Denoised by {estimate.method}: estimated error {left} a node.")

@@ -15,6 +15,7 @@ from leastnoise._support.validation import Floats
 from leastnoise.domain import Cells, Domain
 from leastnoise.releases import labels
 from leastnoise.releases.columns import key_columns
+from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.published import Published
@@ -39,6 +40,7 @@ class Column(NamedTuple):
     title: str
     values: Any
     half_width: float | None = None  # its own, where that is not the intervals'
+    missing: str = ""  # what people read where there is no number
 
 
 Shape = Literal["one", "bars", "dots", "line", "image", "map"]
@@ -75,6 +77,12 @@ class Contents:
         else:
             halves = np.array([math.nan if self.estimate is None else self.estimate.std])
         return decimals(min(halves[np.isfinite(halves) & (halves > 0)], default=1.0))
+
+    @property
+    def too_few(self) -> int:
+        """How many means have too few rows to tell."""
+        values = self.number("value")
+        return 0 if values is None else int(np.isnan(values).sum())
 
     @property
     def counted(self) -> bool:
@@ -138,7 +146,7 @@ def _(means: MeanRelease) -> Contents:
         keys = _keys(means.domain, means.bins)
     off = means.half_widths()
     numbers = (
-        *_with_interval("Mean", means),
+        *_with_interval("Mean", means, missing=TOO_FEW),
         Column("sum", "Sum", means.sums + means.centre * count, off.sum),
         Column("count", "Rows", count, off.count),
     )
@@ -182,9 +190,9 @@ def _(estimate: Estimate) -> Contents:
     )
 
 
-def _with_interval(title: str, of: Published) -> tuple[Column, ...]:
+def _with_interval(title: str, of: Published, missing: str = "") -> tuple[Column, ...]:
     low, high = of.interval(0.95)
-    return Column("value", title, of.values), Column("low", "Low", low), Column("high", "High", high)
+    return Column("value", title, of.values, missing=missing), Column("low", "Low", low), Column("high", "High", high)
 
 
 def _not_denoised(of: Published, why: str, keys: tuple[Column, ...], numbers: tuple[Column, ...]) -> Contents:

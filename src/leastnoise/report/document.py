@@ -21,6 +21,7 @@ from leastnoise import errors
 from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
 from leastnoise._support.version import VERSION
+from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.published import Published
 from leastnoise.report import charts, promise_charts, sentences
@@ -135,7 +136,8 @@ def _table(contents: Contents) -> list[dict[str, Any]]:
         key = column in contents.keys
         text = any(isinstance(value, str) for value in values)
         digits = contents.decimals if column.half_width is None else decimals(column.half_width)
-        made.append({"title": column.title, "key": key, "text": text, "decimals": digits, "values": values})
+        facts = {"title": column.title, "key": key, "text": text, "decimals": digits, "missing": column.missing}
+        made.append({**facts, "values": values})
     return made
 
 
@@ -230,8 +232,9 @@ def _chart_caption(contents: Contents) -> str:
     below = "Values at or below zero are the faintest. " if contents.shape in ("image", "map") else ""
     low = contents.number("low") is not None and contents.shape in ("bars", "dots", "line")
     bars = "Lines and bands are 95 % intervals of what was published. " if low else ""
-    none = contents.estimate is not None and low
-    return below + bars + ("The denoised values have none that holds whatever the truth is." if none else "")
+    none = "The intervals are not of the denoised values. " if contents.estimate is not None and low else ""
+    few = f"Bins without a mark are {TOO_FEW}." if contents.too_few else ""
+    return (below + bars + none + few).strip()
 
 
 def _note(contents: Contents) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import singledispatch
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from leastnoise._support.number_format import about, rounded
 from leastnoise._support.version import VERSION
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.releases import labels
+from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.provenance import Provenance
@@ -46,6 +48,8 @@ def _kind(contents: Contents) -> str:
 def headline(contents: Contents) -> Headline:
     """The number that matters most, with how sure it is."""
     if contents.size == 1 and not isinstance(contents.of, SparseRelease):
+        if contents.too_few:
+            return Headline(TOO_FEW.capitalize(), "the noisy count of rows is within its noise")
         low, high = contents.number("low"), contents.number("high")
         sure = "one value" if low is None or high is None else _between(low[0], high[0])
         return Headline(_number(contents.numbers[0].values[0]), sure)
@@ -76,6 +80,8 @@ def _(of: MeanRelease) -> Headline | None:
     if of.domain is None:
         return None
     mean = of.overall()
+    if math.isnan(mean.value):
+        return Headline(TOO_FEW.capitalize(), "the noisy count of all rows is within its noise")
     return Headline(_number(mean.value), f"over all bins, {_between(mean.low, mean.high)}")
 
 
