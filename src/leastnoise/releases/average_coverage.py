@@ -72,7 +72,7 @@ def half_length(bias: float, noise: float, missed: float, mechanism: Mechanism =
     means of b^2 and t^2 in units of sigma^2.
 
     >>> round(half_length(0.0, 1.0, 0.05), 2), round(half_length(0.25, 0.0, 0.05) / 0.5, 2)
-    (1.96, 4.47)
+    (1.96, 4.48)
     """
     from scipy.optimize import brentq
 
