@@ -40,7 +40,9 @@ def denoise(
     if quiet:
         return
     if json:
-        print_json({"output": str(output), "method": made.method, "rmse": made.rmse, "was": made.std})
+        limit = None if made.rmse is None else made.rmse_at_most(0.95).value
+        facts = {"output": str(output), "method": made.method, "rmse": made.rmse, "rmse_at_most": limit}
+        print_json({**facts, "was": made.std})
         return
     Console().print(printable(made.explain()), highlight=False, markup=False)
     Console().print(f"Written: {output}", highlight=False, markup=False)

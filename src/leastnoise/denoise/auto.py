@@ -35,6 +35,7 @@ from leastnoise._support.validation import Number
 from leastnoise.denoise._mixture.simplex import least_on_simplex
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph, given_on_host
 from leastnoise.denoise.empirical_bayes import empirical_bayes
+from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.fused_lasso import fused_lasso
 from leastnoise.denoise.laplacian import laplacian
 from leastnoise.denoise.neighbour_bayes import neighbour_bayes
@@ -53,7 +54,7 @@ MIN_LEAD, FAVOUR = 1.0, 2.0  # standard errors
 MAX_LAPLACE_NODES = 200_000  # nodes in all orders of the fused lasso under Laplace noise, whose divergence is dear
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def auto(
     y: Any,
     sigma: Number,
@@ -181,6 +182,7 @@ def aggregate(
         noise=Noise.of(mechanism, sigma=level),
         method="auto",
         parameters={"weights": shares, "errors": _errors(estimates, level), "nonnegative": nonnegative},
+        nonnegative=nonnegative,
         estimate_risk=lambda: estimated,
         description=_describe(estimates, shares, level),
         provenance=of_arrays(seeded=any(e.seeded for e in estimates.values())),

@@ -18,9 +18,9 @@ from typing import Any
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Mechanism, given, squares
+from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.denoise.threshold import soft_threshold
 from leastnoise.releases.estimate import Estimate
@@ -45,7 +45,7 @@ def minimax_risk(*, bins: int, sigma: Number, p: Number, radius: Number) -> floa
     return float(min(b**2, b**p * sigma ** (2 - p) * (1 + log_sparsity) ** (1 - p / 2), d * sigma**2))
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def lp_ball(y: Any, sigma: Number, *, p: Number, radius: Number, mechanism: Mechanism = "gaussian") -> Estimate:
     """The rule that knows ||f||_p <= radius: linear shrinkage for p >= 2, a soft threshold for p < 2.
 

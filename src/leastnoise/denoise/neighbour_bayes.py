@@ -34,12 +34,12 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Number
 from leastnoise.denoise._npmle.layout import Bounds
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph
 from leastnoise.denoise.empirical_bayes import Fitted, fit_prior
+from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
@@ -53,7 +53,7 @@ MAX_SIGMAS = 1e50  # beyond, fourth powers are no doubles
 MIN_NODES_PER_KNOT = 50
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def neighbour_bayes(
     y: Any,
     sigma: Number,
@@ -124,6 +124,7 @@ def neighbour_bayes(
         noise=Noise.of(mechanism, sigma=sigma),
         method="neighbour_bayes",
         parameters=facts,
+        nonnegative=bounds[0] >= 0,
         estimate_risk=estimate_risk,
     )
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leastnoise import errors
-from leastnoise._support.number_format import about
 from leastnoise._support.validation import Floats, Number
 from leastnoise.plot import canvas, maps
 from leastnoise.plot.canvas import BLUE, FAINT, INK, ORANGE, QUIET, SKY
@@ -54,8 +53,10 @@ def estimate(estimate: Estimate, *, graph: Graph | None = None, ax: Axes | None 
     if graph is not None:
         return maps.map(graph, estimate=estimate, ax=ax)
     values, noisy = column(estimate, "value"), column(estimate, "noisy")
-    left = "unknown" if estimate.rmse is None else f"{about(estimate.rmse)} a bin (estimated without the truth)"
-    caption = f"{values.size:,} values denoised by {estimate.method}: error {left}, before {estimate.std:.4g}."
+    caption = (
+        f"{values.size:,} values denoised by {estimate.method}: error of a bin, estimated without the truth, "
+        f"{estimate.rmse_in_words()}; before {estimate.std:.4g}."
+    )
     plane = labels.plane(estimate.domain)
     if plane is None and len(estimate.values.shape) == 2:
         rows, columns = estimate.values.shape

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leastnoise import errors
-from leastnoise._support.number_format import about
 from leastnoise._support.validation import Floats
 from leastnoise.plot import canvas
 from leastnoise.plot.canvas import INK, QUIET
@@ -207,6 +206,5 @@ def _caption(raw: object, estimate: object) -> str:
         few = "" if isinstance(raw, Estimate) else canvas.too_few(np.asarray(raw.values, dtype=float))
         lines.append(f"Noise of standard deviation {raw.std:.4g}; {promise}.{canvas.seeded(raw)}{few}")
     if isinstance(estimate, Estimate):
-        left = "unknown" if estimate.rmse is None else about(estimate.rmse)
-        lines.append(f"Denoised by {estimate.method}: estimated error {left} a node.")
+        lines.append(f"Denoised by {estimate.method}: estimated error of a node {estimate.rmse_in_words()}.")
     return " ".join(lines)

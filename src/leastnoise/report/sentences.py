@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leastnoise._support.number_format import about, rounded
+from leastnoise._support.number_format import rounded
 from leastnoise._support.version import VERSION
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.releases import labels
@@ -201,12 +201,12 @@ def denoising(contents: Contents) -> str:
     estimate = contents.estimate
     if estimate is None:
         return contents.why_no_estimate
-    rmse = estimate.rmse
-    if rmse is None:
+    if estimate.rmse is None:
         return f"Denoised by {estimate.method}. How much error is left cannot be told without the truth."
+    advice = "" if estimate.better_than_raw else " That is not better beyond chance: use the published values."
     return (
-        f"Denoising costs no privacy: it reads only what is published. The typical error of a value is estimated at "
-        f"{about(rmse)}; before, it was {rounded(estimate.std, 3)}."
+        f"Denoising costs no privacy: it reads only what is published. The typical error of a value is estimated, "
+        f"without the truth, at {estimate.rmse_in_words()}; before, it was {rounded(estimate.std, 3)}.{advice}"
     )
 
 
