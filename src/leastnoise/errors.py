@@ -27,7 +27,8 @@ LeastnoiseError
 ├── TableChanged (RuntimeError)        the files of a table are not those that were opened
 └── EntropyFailure (OSError)           the operating system gave no randomness
 
-Wasteful (UserWarning) is a warning: valid, but with more noise than is needed.
+Two are warnings (UserWarning). Wasteful: valid, but with more noise than is needed. WeakPromise: the promise of a
+release, or of the whole budget that pays for it, is weak, or protects nobody in practice.
 """
 
 from __future__ import annotations
@@ -251,6 +252,10 @@ class EntropyFailure(LeastnoiseError, OSError):
 
 class Wasteful(UserWarning):
     """Valid, but with more noise than is needed."""
+
+
+class WeakPromise(UserWarning):
+    """A release whose promise, or that of the whole budget, leaves an attacker much to find; said before it is made."""
 
 
 _MERGED = {  # the class that stands for each of these: several mistakes of one kind

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from leastnoise import errors
 from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
 from leastnoise.cli.messages import printable
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from leastnoise.curator.preview import Expectation
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.request import PrivacyRequest
+    from leastnoise.privacy.strength import Strength
     from leastnoise.releases.published import Published
 
 MAX_ROWS_SHOWN = 10
@@ -32,8 +36,10 @@ def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> Non
         show_expected(query.expect(**arguments(privacy.request())), output)
         return
     request = privacy.request()
+    refuse_weak(query.expect(**arguments(request)).strength, privacy)
     atomic_files.check_writable(output.path, sources=query.files)
-    made = query.release(**arguments(request))
+    with notes():
+        made = query.release(**arguments(request))
     made.save(output.path)
     if output.quiet:
         return
@@ -43,6 +49,29 @@ def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> Non
     console = Console()
     console.print(_first_rows(made))
     show_written(made.explain(), output.path)
+
+
+def refuse_weak(strength: Strength | None, privacy: PrivacyOptions) -> None:
+    """Refuse a promise that protects nobody, unless --force was typed: here nobody may read a warning."""
+    if strength is None or privacy.force or not strength.protects_nobody:
+        return
+    raise errors.InvalidParameter(
+        f"{strength.in_words()} Nothing was read or written.",
+        parameter="epsilon",
+        value=privacy.epsilon,
+        example=[{"epsilon": 1, "delta": 1e-6}, {"force": True}],
+    )
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Our warnings as notes on standard error, once what caused them is done."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", errors.Wasteful)
+        warnings.simplefilter("always", errors.WeakPromise)
+        yield
+    for warning in caught:
+        Console(stderr=True).print(f"Note: {warning.message}", markup=False, highlight=False)
 
 
 def arguments(request: PrivacyRequest) -> dict[str, Any]:
@@ -71,7 +100,9 @@ def _plain(value: Any) -> Any:
     """A value of JSON: dataclasses and mappings are objects."""
     if is_dataclass(value):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    return {name: _plain(item) for name, item in value.items()} if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _facts(query: Query, made: Published, path: str) -> dict[str, Any]:

@@ -55,6 +55,7 @@ def estimate(estimate: Estimate, *, graph: Graph | None = None, ax: Axes | None 
     values, noisy = column(estimate, "value"), column(estimate, "noisy")
     left = "unknown" if estimate.rmse is None else f"{about(estimate.rmse)} a bin (estimated without the truth)"
     caption = f"{values.size:,} values denoised by {estimate.method}: error {left}, before {estimate.std:.4g}."
+    caption += canvas.left_out(estimate)
     plane = labels.plane(estimate.domain)
     if plane is None and len(estimate.values.shape) == 2:
         rows, columns = estimate.values.shape

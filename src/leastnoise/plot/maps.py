@@ -200,8 +200,9 @@ def _caption(raw: object, estimate: object) -> str:
     lines = []
     if isinstance(raw, Published):
         promise = canvas.promise(raw.guarantee, raw.delta)
-        lines.append(f"Noise of standard deviation {raw.std:.4g}; {promise}.{canvas.seeded(raw)}")
+        lines.append(f"Noise of standard deviation {raw.std:.4g}; {promise}.{canvas.seeded(raw)}{canvas.left_out(raw)}")
     if isinstance(estimate, Estimate):
         left = "unknown" if estimate.rmse is None else about(estimate.rmse)
         lines.append(f"Denoised by {estimate.method}: estimated error {left} a node.")
-    return " ".join(lines)
+        lines += [] if isinstance(raw, Published) else [canvas.left_out(estimate).strip()]
+    return " ".join(line for line in lines if line)

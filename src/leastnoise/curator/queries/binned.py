@@ -6,6 +6,7 @@ A row is coded as one integer, its bin in the high bits and its clipped value, i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -17,11 +18,13 @@ from leastnoise.curator.aggregate.binning import place_rows
 from leastnoise.curator.aggregate.bounding import MULTIPLIER_1, WORD_MASK, Coding
 from leastnoise.curator.aggregate.integers import Aggregate, narrow
 from leastnoise.curator.engines import unique
+from leastnoise.curator.queries import left_out
 from leastnoise.curator.queries.listed import ListedQuery
 from leastnoise.curator.queries.query import NamedRows
 from leastnoise.domain import Domain
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.sensitivity import Sensitivity
+from leastnoise.releases.left_out import LeftOut
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -54,6 +57,9 @@ class BinnedQuery(ListedQuery):
     def sensitivity(self) -> Sensitivity:
         """Of counts."""
         return sensitivities.of_sum(self.limits, low=0, high=1, bins=self._bins.size, neighbours=self.neighbours)
+
+    def _values_left_out(self) -> Sequence[LeftOut]:
+        return left_out.by_domain(self._bins)
 
     def _subject(self) -> str:
         return "rows"
