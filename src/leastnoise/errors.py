@@ -27,8 +27,8 @@ LeastnoiseError
 ├── TableChanged (RuntimeError)        the files of a table are not those that were opened
 └── EntropyFailure (OSError)           the operating system gave no randomness
 
-Two are warnings (UserWarning). Wasteful: valid, but with more noise than is needed. WeakPromise: the promise of a
-release, or of the whole budget that pays for it, is weak, or protects nobody in practice.
+Wasteful (UserWarning) is a warning: valid, but with more noise than is needed.
+WeakPromise (UserWarning) is another: the promise of a release, or of the whole budget that pays, is weak or worse.
 """
 
 from __future__ import annotations

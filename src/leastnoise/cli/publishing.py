@@ -56,10 +56,9 @@ def refuse_weak(strength: Strength | None, privacy: PrivacyOptions) -> None:
     if strength is None or privacy.force or not strength.protects_nobody:
         return
     raise errors.InvalidParameter(
-        f"{strength.in_words()} Nothing was read or written.",
-        parameter="epsilon",
-        value=privacy.epsilon,
-        example=[{"epsilon": 1, "delta": 1e-6}, {"force": True}],
+        f"{strength.in_words()} Nothing was read, paid or written.",
+        parameter="budget" if strength.of_budget else "epsilon",
+        example=[*([] if strength.of_budget else [{"epsilon": 1, "delta": 1e-6}]), {"force": True}],
     )
 
 
@@ -84,7 +83,10 @@ def show_expected(expected: Expectation, output: OutputOptions) -> None:
     if output.quiet:
         return
     if output.json:
-        typer.echo(json.dumps(_plain(expected)))
+        facts = _plain(expected)
+        if expected.strength is not None:
+            facts["strength"]["band"] = expected.strength.band
+        typer.echo(json.dumps(facts))
         return
     Console().print(printable(expected), markup=False, highlight=False)
     Console().print("Nothing was read, paid or written.", markup=False, highlight=False)

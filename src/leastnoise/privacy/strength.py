@@ -31,7 +31,7 @@ class Strength:
     """How much an attacker finds, and the band of that.
 
     >>> print(judge(ApproxDP(1, 1e-6)))
-    strong: an attacker who accepts 5 % false alarms finds at most 13.6 % of those present
+    strong: an attacker who accepts 5 % false alarms finds up to 13.6 % of those present
     """
 
     found: float  # the part of those present that an attacker with 5 % false alarms finds at most
@@ -60,7 +60,7 @@ class Strength:
 
     def reason(self) -> str:
         """What an attacker finds."""
-        found = f"an attacker who accepts 5 % false alarms finds at most {100 * self.found:.3g} % of those present"
+        found = f"an attacker who accepts 5 % false alarms finds up to {100 * self.found:.3g} % of those present"
         return f"{found}, and with probability {self.failing:.3g} everything may show" if self.failing else found
 
     def in_words(self) -> str:

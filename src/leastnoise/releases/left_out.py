@@ -34,15 +34,15 @@ _PHRASES: dict[Kind, tuple[int, str]] = {
     "max_rows": (1, "rows beyond {0} of one {unit}"),
     "max_per_bin": (1, "rows beyond {0} of one {unit} in one bin"),
     "max_bins": (1, "rows of one {unit} in more than {0} bins"),
-    "unit is null": (0, "rows without {unit}"),
+    "unit is null": (0, "rows with no {unit}"),
     "not a key": (1, "rows whose {columns} is not one of the {0} keys"),
     "not a key or null": (1, "rows whose {columns} is neither missing nor one of the {0} keys"),
     "outside the bins": (1, "rows whose {columns} is outside the {0} bins"),
     "outside the bins or null": (1, "rows whose {columns} is neither missing nor in one of the {0} bins"),
     "no node near": (1, "rows that are near none of the {0} nodes"),
-    "null": (0, "rows without {columns}"),
+    "null": (0, "rows with no {columns}"),
     "not of the length": (1, "rows whose {columns} does not have {0} elements"),
-    "condition": (0, "rows for which this is not true: {text}"),
+    "condition": (0, "rows that fail the condition {text}"),
     "clip": (2, "Values of {columns} outside {0} to {1} count as the nearer end"),
     "clip_norm": (1, "Vectors longer than {0} count as shortened to that"),
 }
@@ -118,8 +118,10 @@ def _read(facts: Facts) -> LeftOut:
 
 
 def _listed(columns: tuple[str, ...]) -> str:
-    shown, more = columns[:MAX_COLUMNS_SHOWN], len(columns) - MAX_COLUMNS_SHOWN
-    return ", ".join(shown) + (f" or {more} more" if more > 0 else "")
+    """Any of them: "delay, fare or tip"."""
+    more = len(columns) - MAX_COLUMNS_SHOWN
+    shown = [*columns[:MAX_COLUMNS_SHOWN], *([f"{more:,} more"] if more > 0 else [])]
+    return " or ".join([", ".join(shown[:-1]), *shown[-1:]] if len(shown) > 1 else shown)
 
 
 def _shortened(text: str) -> str:
