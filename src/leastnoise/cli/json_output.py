@@ -20,4 +20,6 @@ def _plain(value: Any) -> Any:
     """A value of JSON: dataclasses and mappings are objects."""
     if is_dataclass(value):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    return {name: _plain(item) for name, item in value.items()} if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

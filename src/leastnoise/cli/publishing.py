@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from leastnoise import errors
 from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
 from leastnoise.cli.json_output import print_json
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from leastnoise.curator.preview import Expectation
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.request import PrivacyRequest
+    from leastnoise.privacy.strength import Strength
     from leastnoise.releases.published import Published
 
 MAX_ROWS_SHOWN = 10
@@ -30,8 +35,10 @@ def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> Non
         show_expected(query.expect(**arguments(privacy.request())), output)
         return
     request = privacy.request()
+    refuse_weak(query.expect(**arguments(request)).strength, privacy)
     atomic_files.check_writable(output.path, sources=query.files)
-    made = query.release(**arguments(request))
+    with notes():
+        made = query.release(**arguments(request))
     made.save(output.path)
     if output.quiet:
         return
@@ -41,6 +48,28 @@ def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> Non
     console = Console()
     console.print(_first_rows(made))
     show_written(made.explain(), output.path)
+
+
+def refuse_weak(strength: Strength | None, privacy: PrivacyOptions) -> None:
+    """Refuse a promise that protects nobody, unless --force was typed: here nobody may read a warning."""
+    if strength is None or privacy.force or not strength.protects_nobody:
+        return
+    raise errors.InvalidParameter(
+        f"{strength.in_words()} Nothing was read, paid or written.",
+        parameter="budget" if strength.of_budget else "epsilon",
+        example=[*([] if strength.of_budget else [{"epsilon": 1, "delta": 1e-6}]), {"force": True}],
+    )
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Our warnings as notes on standard error, once what caused them is done."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", errors.Wasteful)
+        warnings.simplefilter("always", errors.WeakPromise)
+        yield
+    for warning in caught:
+        Console(stderr=True).print(f"Note: {warning.message}", markup=False, highlight=False)
 
 
 def arguments(request: PrivacyRequest) -> dict[str, Any]:
@@ -53,7 +82,8 @@ def show_expected(expected: Expectation, output: OutputOptions) -> None:
     if output.quiet:
         return
     if output.json:
-        print_json(expected)
+        band = None if expected.strength is None else expected.strength.band
+        print_json({field.name: getattr(expected, field.name) for field in fields(expected)} | {"band": band})
         return
     Console().print(printable(expected), markup=False, highlight=False)
     Console().print("Nothing was read, paid or written.", markup=False, highlight=False)

@@ -55,7 +55,7 @@ def estimate(estimate: Estimate, *, graph: Graph | None = None, ax: Axes | None 
     values, noisy = column(estimate, "value"), column(estimate, "noisy")
     caption = (
         f"{values.size:,} values denoised by {estimate.method}: error of a bin, estimated without the truth, "
-        f"{estimate.rmse_in_words()}; before {estimate.std:.4g}."
+        f"{estimate.rmse_in_words()}; before {estimate.std:.4g}.{canvas.left_out(estimate)}"
     )
     plane = labels.plane(estimate.domain)
     if plane is None and len(estimate.values.shape) == 2:

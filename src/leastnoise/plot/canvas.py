@@ -15,6 +15,7 @@ from leastnoise import errors
 from leastnoise._support.validation import Floats
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Guarantee
 from leastnoise.releases.display import TOO_FEW
+from leastnoise.releases.left_out import left_out_in_short
 from leastnoise.releases.published import Published
 
 if TYPE_CHECKING:
@@ -95,7 +96,13 @@ def promise(guarantee: Guarantee | None, delta: float | None = None) -> str:
 def noise_and_promise(release: Published) -> str:
     """The noise of a release and its guarantee, for the caption."""
     noise = f"{release.mechanism.capitalize()} noise, {release.spread_in_words(4)}"
-    return f"{noise}; {promise(release.guarantee, release.delta)}.{seeded(release)}"
+    return f"{noise}; {promise(release.guarantee, release.delta)}.{seeded(release)}{left_out(release)}"
+
+
+def left_out(release: Published) -> str:
+    """Which rows are not in the numbers, for the caption; nothing where all are."""
+    short = left_out_in_short(release.left_out, release.unit)
+    return f" {short}" if short else ""
 
 
 def too_few(values: Floats) -> str:

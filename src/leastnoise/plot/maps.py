@@ -204,7 +204,9 @@ def _caption(raw: object, estimate: object) -> str:
     if isinstance(raw, Published):
         promise = canvas.promise(raw.guarantee, raw.delta)
         few = "" if isinstance(raw, Estimate) else canvas.too_few(np.asarray(raw.values, dtype=float))
-        lines.append(f"Noise of standard deviation {raw.std:.4g}; {promise}.{canvas.seeded(raw)}{few}")
+        missing = f"{canvas.seeded(raw)}{few}{canvas.left_out(raw)}"
+        lines.append(f"Noise of standard deviation {raw.std:.4g}; {promise}.{missing}")
     if isinstance(estimate, Estimate):
         lines.append(f"Denoised by {estimate.method}: estimated error of a node {estimate.rmse_in_words()}.")
-    return " ".join(lines)
+        lines += [] if isinstance(raw, Published) else [canvas.left_out(estimate).strip()]
+    return " ".join(line for line in lines if line)

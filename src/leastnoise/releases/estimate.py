@@ -224,10 +224,12 @@ class Estimate(Published):
         known = self.guarantee is not None
         lines = [
             f"{self._counted()} denoised by {self.method}" + (f" ({parameters})." if parameters else "."),
+            self.provenance.left_out_in_words(),
             self.description,
             self.errors_in_words(),
             f"It reads only what release {self.id} published, and so keeps its promise." if known else "",
             self.provenance.explain() if known else "",
+            self.provenance.strength_in_words(),
             self.provenance.limits_in_words(),
             SEEDED_WARNING if self.seeded else "",
         ]

@@ -37,6 +37,12 @@ class Facts:
         """An object within this one."""
         return Facts(self.take(name), self._path, name)
 
+    def list_of_facts(self, name: str) -> list[Facts]:
+        """A list of objects within this one."""
+        value = self.take(name)
+        self.check(name, isinstance(value, list))
+        return [Facts(one, self._path, name) for one in value]
+
     def optional_facts(self, name: str) -> Facts | None:
         """An object within this one, or null."""
         return None if self._skip(name) else self.facts(name)
@@ -50,6 +56,12 @@ class Facts:
     def optional_text(self, name: str) -> str | None:
         """A text or null."""
         return None if self._skip(name) else self.text(name)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts."""
+        value = self.take(name)
+        self.check(name, isinstance(value, list) and all(isinstance(one, str) for one in value))
+        return tuple(value)
 
     def word(self, name: str, choices: Sequence[Word]) -> Word:
         """One of these words."""

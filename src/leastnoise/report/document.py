@@ -79,6 +79,7 @@ def page(
         lead=escape(sentences.lead(contents)),
         number=number,
         label=label,
+        left_out=_paragraph("left-out", sentences.left_out(contents)),
         made=_origin(contents),
         promise=escape(sentences.promise(contents)),
         facts="".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in sentences.facts(contents)),
@@ -203,10 +204,14 @@ def _estimator(name: str, error: float, share: float | None, part: float, chosen
 
 
 def _warning(contents: Contents) -> str:
-    if not (contents.of.seeded or (contents.estimate is not None and contents.estimate.seeded)):
-        return ""
-    warning = "The noise came from a test's seed, so it hides nothing. Never publish this."
-    return f'<p class="warning" role="alert">{escape(warning)}</p>'
+    seeded = contents.of.seeded or (contents.estimate is not None and contents.estimate.seeded)
+    hides = "The noise came from a test's seed, so it hides nothing. Never publish this." if seeded else ""
+    loud = [text for text in (hides, sentences.too_weak(contents)) if text]
+    return "".join(f'<p class="warning" role="alert">{escape(text)}</p>' for text in loud)
+
+
+def _paragraph(name: str, text: str) -> str:
+    return f'<p class="{name}">{escape(text)}</p>' if text else ""
 
 
 def _check(contents: Contents) -> str:

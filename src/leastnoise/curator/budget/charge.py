@@ -36,6 +36,7 @@ from leastnoise.privacy.noise_choice import NoiseChoice
 from leastnoise.privacy.noise_reason import NoiseReason, ReasonCode
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits
+from leastnoise.privacy.strength import Strength, judge, warn_if_weak
 
 Noise = TypeVar("Noise", NoiseChoice, Threshold)
 
@@ -66,12 +67,23 @@ class Charge(Generic[Noise]):
     guarantee: GaussianDP | PureDP | ApproxDP
     cost: Cost
     budget: Budget | None
+    own_strength: Strength | None = None  # of the guarantee, where more is known than that says
+
+    @property
+    def strength(self) -> Strength:
+        """How strong the promise is; with a budget that of all of it, since other releases will follow."""
+        if self.budget is not None:
+            return self.budget.terms.strength
+        return self.own_strength or judge(self.guarantee)
 
     def pay(self, *, query: str, unit: str | None = None, table: str | None = None) -> Receipt:
         """Debit the cost. When this returns the entry is on disk; BudgetExhausted leaves the ledger as it was.
 
+        A weak promise is warned of first: from public facts, and before anything is paid.
+
         `query` describes what is released by public facts alone: it is written into the ledger as it is.
         """
+        warn_if_weak(self.strength)
         receipt = Receipt(secrets.token_hex(8), self.budget)
         if self.budget is not None:
             self.budget._debit(
@@ -186,7 +198,8 @@ def decide_unknown(
         epsilon, delta = request.promise()
         cut = partition_selection.choose(epsilon=epsilon, delta=delta, limits=limits, neighbours=neighbours)
         cost = Cost() if budget is None else _threshold_cost(budget.terms, cut, limits, neighbours)
-        return Charge(cut, ApproxDP(epsilon, delta, neighbours), cost, budget)  # type: ignore[arg-type]
+        guarantee = ApproxDP(epsilon, delta, neighbours)  # type: ignore[arg-type]
+        return Charge(cut, guarantee, cost, budget, _strength(guarantee, cut, limits))
     terms = budget.terms
     cost = terms.unknown_share(privacy_filter.share_of(share))
     l2, squared = _widest(limits, neighbours), terms.mu_squared_for(cost)
@@ -207,6 +220,14 @@ def _promise(terms: Terms, cut: Threshold, limits: Limits, neighbours: Neighbour
     left = round_down(Fraction(total) - Fraction(chance))
     least = calibration.epsilon(sigma=cut.sigma, delta=left, sensitivity=_widest(limits, neighbours))
     return ApproxDP(least, total, neighbours)
+
+
+def _strength(guarantee: ApproxDP, cut: Threshold, limits: Limits) -> Strength:
+    """The counts are mu-GDP, but for the chance that a bin of one person's own shows."""
+    side = guarantee.neighbours
+    chance = partition_selection.chance_shown(limits=limits, sigma=cut.sigma, at_least=cut.at_least, neighbours=side)
+    mu = GaussianDP.of(sigma=cut.sigma, sensitivity=_widest(limits, side), neighbours=side).mu
+    return judge(guarantee, mu=mu, chance=chance)
 
 
 def _cost(terms: Terms, made: NoiseChoice) -> Cost:

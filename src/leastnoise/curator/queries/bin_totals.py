@@ -6,6 +6,7 @@ A row is coded as one integer, its bin in the high bits and its clipped value, i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,13 @@ from leastnoise.curator.aggregate.bounding import MULTIPLIER_1, WORD_MASK, Codin
 from leastnoise.curator.aggregate.every_bin import scattered
 from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
 from leastnoise.curator.engines.temporary_names import unique
+from leastnoise.curator.queries import left_out
 from leastnoise.curator.queries.listed_bins import ListedQuery
 from leastnoise.curator.queries.query import NamedRows
 from leastnoise.domain import Domain
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.sensitivity import Sensitivity
+from leastnoise.releases.left_out import LeftOut
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -50,6 +53,9 @@ class BinnedQuery(ListedQuery):
     def sensitivity(self) -> Sensitivity:
         """Of counts."""
         return sensitivities.of_sum(self.limits, low=0, high=1, bins=self._bins.size, neighbours=self.neighbours)
+
+    def _values_left_out(self) -> Sequence[LeftOut]:
+        return left_out.by_domain(self._bins)
 
     def _subject(self) -> str:
         return "rows"

@@ -14,6 +14,7 @@ from leastnoise.curator.queries.domains import column_names, limits_of, listed_d
 from leastnoise.curator.queries.query import NamedRows
 from leastnoise.domain import Domain
 from leastnoise.errors import BadDomain, MissingParameter
+from leastnoise.releases.left_out import LeftOut
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -70,6 +71,11 @@ class ClippedValues(BinnedQuery):
     def grid(self) -> float:
         """The step to which values are rounded."""
         return self.clip.grid
+
+    def _values_left_out(self) -> Sequence[LeftOut]:
+        columns = self.columns
+        clip = LeftOut("clip", columns=columns, numbers=(self.clip.low, self.clip.high))
+        return [*BinnedQuery._values_left_out(self), LeftOut("null", columns=columns), clip]
 
     def _subject(self) -> str:
         return f"{self.kind} of {self.column}"

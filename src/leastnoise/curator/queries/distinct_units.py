@@ -25,6 +25,8 @@ class DistinctUnits(BinnedQuery):
         """The question."""
         return cls(_data=data, _bins=Domain(), limits=limits_of(data, bins=1, max_rows=1))
 
+    _limits_leave_out: ClassVar[bool] = False  # to count a unit once is the question
+
     def _subject(self) -> str:
         return "distinct units"
 

@@ -19,6 +19,7 @@ from leastnoise.domain import Domain, IntegerRange
 from leastnoise.errors import BadDomain, Code, MissingParameter
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.sensitivity import Sensitivity
+from leastnoise.releases.left_out import LeftOut
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -71,6 +72,14 @@ class KernelHistogram(ListedQuery):
     def sensitivity(self) -> Sensitivity:
         """Of weights: a row adds one in all."""
         return sensitivities.of_kernel(self.limits, neighbours=self.neighbours)
+
+    @property
+    def _bins_of_limits(self) -> None:
+        """Rows are limited, not nodes."""
+        return
+
+    def _values_left_out(self) -> Sequence[LeftOut]:
+        return [LeftOut("no node near", columns=self.by, numbers=(self.size,))]
 
     def _subject(self) -> str:
         return "rows"

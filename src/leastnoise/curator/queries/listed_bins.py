@@ -58,10 +58,11 @@ class ListedQuery(Query):
         return noisy
 
     def _expectation(self, request: PrivacyRequest) -> Expectation:
-        chosen = self._decide(request).charge.noise
+        decided = self._decide(request).charge
+        chosen = decided.noise
         computed = self._computed(chosen.distribution)
         return preview.of_listed(
-            chosen,
+            decided,
             size=self.size,
             limits=self.limits,
             threshold=self._threshold(chosen),

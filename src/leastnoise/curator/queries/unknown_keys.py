@@ -24,6 +24,7 @@ from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.guarantee import ApproxDP
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Sensitivity
+from leastnoise.releases.left_out import LeftOut
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -55,6 +56,9 @@ class UnknownKeysHistogram(Query):
         """Of counts."""
         return sensitivities.of_sum(self.limits, low=0, high=1, bins=None, neighbours=self.neighbours)
 
+    def _values_left_out(self) -> Sequence[LeftOut]:
+        return [LeftOut("null", columns=(column,)) for column in self.by] if self.nulls == "drop" else []
+
     def _subject(self) -> str:
         return "rows"
 
@@ -69,7 +73,7 @@ class UnknownKeysHistogram(Query):
 
     def _expectation(self, request: PrivacyRequest) -> Expectation:
         decided = self._decide(request).charge
-        return preview.of_unknown_keys(decided.noise, decided.guarantee, limits=self.limits)
+        return preview.of_unknown_keys(decided, limits=self.limits)
 
     def _expression(self) -> ir.Table:
         """Rows of a unit and key are alike, so they are counted first and the counts are cut.

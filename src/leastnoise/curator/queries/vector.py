@@ -25,6 +25,7 @@ from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.distributions import Distribution
 from leastnoise.privacy.noise_choice import NoiseChoice
 from leastnoise.privacy.sensitivity import Sensitivity
+from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.mean import MeanRelease, centred
 from leastnoise.releases.release import Release
 
@@ -84,6 +85,17 @@ class VectorQuery(ListedQuery):
             counted=counted,
             neighbours=self.neighbours,
         )
+
+    @property
+    def _bins_of_limits(self) -> int:
+        """A vector is one bin."""
+        return 1
+
+    def _values_left_out(self) -> Sequence[LeftOut]:
+        columns, array = self.columns, self._data.clean.given[self.columns[0]].type().is_array()
+        length = [LeftOut("not of the length", columns=columns, numbers=(self.clip.length,))] if array else []
+        norm = LeftOut("clip_norm", columns=columns, numbers=(self.clip.norm,))
+        return [LeftOut("null", columns=columns), *length, norm]
 
     def _subject(self) -> str:
         return f"{self.kind} of {description.shortened(self.columns)}"
