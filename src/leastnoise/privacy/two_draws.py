@@ -50,7 +50,8 @@ def of_gaussian(noise: Gaussian, low: ArrayLike, high: ArrayLike, confidence: fl
     reach = math.sqrt(math.pi / 2) * confidence * OUTWARD
     if confidence > 1e-8:  # below, 1 - confidence would round; the density is flat there
         reach = -NormalDist().inv_cdf((1 - confidence) / 2) * OUTWARD
-    return np.asarray(reach * noise.sigma * np.hypot(1.0, ratio) + (1 + ratio) * noise.grid / 2)
+    with np.errstate(over="ignore"):  # infinite beyond the largest double
+        return np.asarray(reach * noise.sigma * np.hypot(1.0, ratio) + (1 + ratio) * noise.grid / 2)
 
 
 def of_laplace(noise: Laplace, low: ArrayLike, high: ArrayLike, confidence: float) -> Floats:
@@ -60,7 +61,8 @@ def of_laplace(noise: Laplace, low: ArrayLike, high: ArrayLike, confidence: floa
         return _summed(noise, noise.scale, reach, low, high, confidence)
     ratio = _farther(low, high)
     rounding = noise.grid / 2 + noise.scale * math.log(math.cosh(noise.grid / (2 * noise.scale)))
-    return np.asarray(noise.scale * _of_two_laplace(ratio, confidence) + (1 + ratio) * rounding)
+    with np.errstate(over="ignore"):  # infinite beyond the largest double
+        return np.asarray(noise.scale * _of_two_laplace(ratio, confidence) + (1 + ratio) * rounding)
 
 
 def _farther(low: ArrayLike, high: ArrayLike) -> Floats:

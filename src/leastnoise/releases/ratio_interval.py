@@ -35,13 +35,28 @@ def ends(numerator: Floats, denominator: Floats, noise: Distribution, confidence
 
 def _around(s: Floats, m: Floats, noise: Distribution, confidence: float) -> tuple[Floats, Floats]:
     edges = np.linspace(0.0, 1.0, PIECES + 1)
-    halves = noise.pair_half_widths(edges[:-1], edges[1:], confidence)
-    low, high = np.full(s.shape, np.inf), np.full(s.shape, -np.inf)
-    slack = ROUNDING * (np.abs(s) + m)
-    pieces = [*zip(edges[:-1], edges[1:], halves, strict=True), *zip(-edges[1:], -edges[:-1], halves, strict=True)]
-    for start, stop, half in pieces:
-        first, last = np.maximum(start, (s - half - slack) / m), np.minimum(stop, (s + half + slack) / m)
-        here = first <= last
-        low, high = np.where(here & (first < low), first, low), np.where(here & (last > high), last, high)
+    half = noise.pair_half_widths(edges[:-1], edges[1:], confidence)  # h(t) = h(-t)
+    edges, halves = np.concatenate([-edges[:0:-1], edges]), np.concatenate([half[::-1], half])
+    low, high = _least(s, m, edges, halves), -_least(-s, m, edges, halves)
     nearest = np.clip(s / m, -1.0, 1.0)
     return np.where(low <= high, low, nearest), np.where(low <= high, high, nearest)
+
+
+def _least(s: Floats, m: Floats, edges: Floats, halves: Floats) -> Floats:
+    """The least t from -1 to 1 with |s - t m| <= h(t), infinite where there is none.
+
+    Below (s - max h)/m there is none: pieces are tried from there on upward, mostly one or two.
+    """
+    slack = ROUNDING * (np.abs(s) + m)
+    start = np.searchsorted(edges, (s - halves.max() - 2 * slack) / m, side="right") - 1
+    piece, found = np.clip(start, 0, halves.size - 1), np.full(s.shape, np.inf)
+    left = np.arange(s.size)
+    while left.size:
+        at, half = piece[left], halves[piece[left]] + slack[left]
+        first = np.maximum(edges[at], (s[left] - half) / m[left])
+        last = np.minimum(edges[at + 1], (s[left] + half) / m[left])
+        here = first <= last
+        found[left[here]] = first[here]
+        left = left[~here & (at + 1 < halves.size)]
+        piece[left] += 1
+    return found
