@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -20,6 +21,8 @@ def denoise(
     output: options.EstimateFile,
     graph: options.GraphName = None,
     nodes: options.NodesFile = None,
+    along: options.Along = None,
+    loss: options.Loss = None,
     method: options.Method = "auto",
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -35,7 +38,8 @@ def denoise(
         )
     atomic_files.check_writable(output, sources=[str(release)])
     near = _graph(loaded, graph, nodes)
-    made = loaded.denoise(method, **near)
+    chosen: dict[str, Any] = {**near, **({} if loss is None else {"loss": loss})}
+    made = loaded.denoise(method, along=_axes(along), **chosen)
     made.save(output)
     if quiet:
         return
@@ -46,6 +50,13 @@ def denoise(
         return
     Console().print(printable(made.explain()), highlight=False, markup=False)
     Console().print(f"Written: {output}", highlight=False, markup=False)
+
+
+def _axes(along: str | None) -> list[str] | bool | None:
+    """What `Release.denoise` calls it: all by default."""
+    if along is None:
+        return True
+    return None if along == "none" else along.split(",")
 
 
 def _graph(release: ln.Release, graph: str | None, nodes: Path | None) -> dict[str, ln.graphs.Graph]:

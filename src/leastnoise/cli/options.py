@@ -68,6 +68,13 @@ NodesFile = Annotated[
     Path | None, typer.Option("--nodes", help="Of such a graph: a Parquet file with id, lon, lat, which make a map.")
 ]
 Method = Annotated[str, typer.Option(help="auto, james_stein, soft_threshold, empirical_bayes, ...")]
+Loss = Annotated[
+    str | None, typer.Option(help="squared, or absolute for medians, many of them exactly zero. Of auto and *_bayes.")
+]
+Along = Annotated[
+    str | None,
+    typer.Option(help="The axes along which bins are alike, with commas; none for none. All with an order by default."),
+]
 EstimateFile = Annotated[Path, typer.Option("--output", "-o", help="Where the estimate goes (Parquet).")]
 PageFile = Annotated[Path | None, typer.Option("--output", "-o", help="The page; beside the file by default.")]
 Title = Annotated[str | None, typer.Option(help="The page's heading.")]

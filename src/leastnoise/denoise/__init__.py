@@ -6,7 +6,9 @@ or "laplace" its distribution. `auto` is the one to use when in doubt.
 
 from collections.abc import Callable
 
-from leastnoise.denoise.auto import aggregate, auto
+from leastnoise.denoise.aggregate import aggregate
+from leastnoise.denoise.along import with_axes as with_axes
+from leastnoise.denoise.auto import auto
 from leastnoise.denoise.empirical_bayes import empirical_bayes
 from leastnoise.denoise.fused_lasso import fused_lasso
 from leastnoise.denoise.laplacian import laplacian
@@ -40,6 +42,7 @@ METHODS: dict[str, Callable[..., Estimate]] = {
     "trend_filter": trend_filter,
 }
 
+# What is imported under its own name (`X as X`) is for the package itself, and not part of the public face.
 __all__ = [
     "METHODS",
     "aggregate",

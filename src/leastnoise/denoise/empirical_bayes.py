@@ -10,30 +10,36 @@ duality certificate (`_npmle/interior_point.py`).
 **Degrees of freedom** have two parts: that of the posterior mean under a fixed prior (sum_i Var(f_i | y_i)/sigma^2
 under Gaussian noise; the slope of h averaged over y_i + n' under Laplace noise), and what fitting the prior to y
 adds (`_npmle/freedom.py`).
+
+**Absolute error** is least at the posterior *median*, which is exactly zero wherever zero is likelier than everything
+else together; the mean never is (`_npmle/medians.py`). A median has no unbiased estimate of its risk: None.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from leastnoise import errors
+from leastnoise._support import validation
 from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Number
-from leastnoise.denoise._npmle.freedom import fitting_freedom, merged, moving_freedom
+from leastnoise.denoise._npmle.freedom import fitting_freedom, moving_freedom
 from leastnoise.denoise._npmle.interior_point import Solution, maximise_likelihood
 from leastnoise.denoise._npmle.kernels import GaussianBand, LaplaceChain
 from leastnoise.denoise._npmle.layout import Bounds, Layout, lay_out
+from leastnoise.denoise._npmle.medians import atoms_found, posterior_medians
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
 from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 from leastnoise.releases.noise import Noise
 
+Loss = Literal["squared", "absolute"]
 LAPLACE_SCALE = math.sqrt(0.5)  # Laplace's b in units of sigma
 TOLERANCE = 1e-6  # nats an observation
 NARROW_RANGE = 40.0  # sigma, within which finer atoms cost nothing
@@ -47,6 +53,7 @@ def empirical_bayes(
     *,
     support: Literal["real", "nonnegative"] | tuple[float, float] = "real",
     integers: bool = False,
+    loss: Loss = "squared",
     mechanism: Mechanism = "gaussian",
 ) -> Estimate:
     """The posterior mean under the prior that the values themselves make most likely.
@@ -54,6 +61,7 @@ def empirical_bayes(
     y: the noisy values. sigma: the standard deviation of their noise.
     support: where the truth can be: "real", "nonnegative" or (low, high).
     integers: whether the truth is whole numbers.
+    loss: "squared", or "absolute" for posterior medians: their mean absolute error is less, and many are exactly zero.
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> e = empirical_bayes([0.3, -0.8, 1.1, 9.7, -0.2, 10.4], sigma=1.0, support="nonnegative")
@@ -61,24 +69,29 @@ def empirical_bayes(
     array([ 0.12,  0.12,  0.12, 10.06,  0.12, 10.06])
     """
     y, sigma = given_on_host(y, sigma, mechanism)
+    validation.word("loss", loss, ("squared", "absolute"))
     bounds = _bounds(support, integers)
     u = y.ravel() / sigma
     low, high = (bound / sigma for bound in bounds)
     unit = 1 / sigma if integers else 0.0
     with one_thread():
         fitted = fit_prior(u, (low, high), unit=unit, mechanism=mechanism)
-    moved = np.clip(fitted.means, low, high)
+    moved = np.clip(fitted.means if loss == "squared" else fitted.medians(), low, high)
     values = np.where(moved == u, y.ravel(), moved * sigma).reshape(y.shape)  # what did not move keeps its last bit
-    facts = {
+    facts: dict[str, Any] = {
         "support": support if isinstance(support, str) else list(bounds),
         "integers": integers,
         "atoms": fitted.atoms,
         "gap": fitted.gap,
         "iterations": fitted.iterations,
     }
+    if loss == "absolute":
+        facts["loss"] = loss
 
     @cache
     def estimate_risk() -> RiskEstimate:
+        if loss == "absolute":
+            return RiskEstimate(None, None)
         return stein_estimate(float(((y - values) ** 2).sum()), fitted.freedom(), y.size, sigma)
 
     return Estimate(
@@ -93,9 +106,11 @@ def empirical_bayes(
 
 
 class Fitted(NamedTuple):
-    """Posterior means in units of sigma, what they cost in degrees of freedom, and how well the prior was found."""
+    """Posterior means and medians in units of sigma, what the means cost in degrees of freedom, and how well the prior
+    was found."""
 
     means: Floats
+    medians: Callable[[], Floats]
     slopes: Floats | None  # of each mean in its own value under a fixed prior; None under Laplace noise, where it jumps
     fixed: float  # degrees of freedom under a fixed prior
     fitting: Callable[[], float]  # and of fitting it
@@ -156,9 +171,7 @@ def _gaussian(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
     means[~placed.alone] = placed.back(position - back / placed.cell)
 
     def fitting() -> float:
-        step = placed.stride * placed.cell
-        lattice: Floats = np.arange(placed.atoms) * np.float64(step)
-        atoms, weights = merged(lattice, solved.weights, step, 0.01 / u.size)
+        atoms, weights = atoms_found(placed, solved.weights)
         edges = np.array(bounds)[:, None] - placed.origin
         pinned = np.asarray((np.abs(atoms - edges) < 1e-9).any(axis=0))
         x, part = placed.places * np.float64(placed.cell), placed.mean(share[~placed.alone] ** 2)
@@ -167,7 +180,8 @@ def _gaussian(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
     fixed = float(share[placed.alone].sum() + counts @ variance)
     slopes = np.ones(u.size)
     slopes[~placed.alone] = variance[placed.places + kernel.margin][placed.inverse]
-    return Fitted(means, slopes, fixed, fitting, _alive(solved), solved.gap, solved.iterations)
+    medians = partial(posterior_medians, placed, solved.weights, near, mechanism="gaussian")
+    return Fitted(means, medians, slopes, fixed, fitting, _alive(solved), solved.gap, solved.iterations)
 
 
 def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
@@ -201,12 +215,13 @@ def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
             LAPLACE_SCALE / atom,
         )
 
-    return Fitted(means, None, fixed, fitting, _alive(solved), solved.gap, solved.iterations)
+    medians = partial(posterior_medians, placed, solved.weights, near, mechanism="laplace")
+    return Fitted(means, medians, None, fixed, fitting, _alive(solved), solved.gap, solved.iterations)
 
 
 def _untouched(u: Floats, share: Floats) -> Fitted:
     """Every value is so far from the others that each is its own atom."""
-    return Fitted(u.copy(), np.ones(u.size), float(share.sum()), lambda: 0.0, u.size, 0.0, 0)
+    return Fitted(u.copy(), u.copy, np.ones(u.size), float(share.sum()), lambda: 0.0, u.size, 0.0, 0)
 
 
 def _alive(solved: Solution) -> int:

@@ -28,6 +28,7 @@ from leastnoise.denoise.risk import stein_estimate
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 from leastnoise.releases.noise import Noise
 
+GARROTE_SQUARED_ERRORS = 3.0  # squared standard errors by which the garrote draws the mean to zero
 LAGUERRE_RULE = np.polynomial.laguerre.laggauss(12)
 
 
@@ -79,7 +80,7 @@ def james_stein(
         elif mechanism == "gaussian":
             slope = d - to_mean - pull * (d - lost) / total
         else:
-            slope = _laplace_slope(centred, total, pull, sigma, to_mean, positive_part, xp)
+            slope = laplace_slope(centred, total, pull, sigma, 1 - to_mean / d, positive_part, xp)
         return stein_estimate((1 - shrunk) ** 2 * total, slope + to_mean, d, sigma)
 
     chosen = {"toward": toward if isinstance(toward, (str, int, float)) else "array", "positive_part": positive_part}
@@ -93,12 +94,47 @@ def james_stein(
     )
 
 
-def _laplace_slope(x: Any, total: float, pull: float, sigma: float, to_mean: bool, positive: bool, xp: Any) -> float:
+def constant(y: Any, sigma: Number, *, nonnegative: bool = False, mechanism: Mechanism = "gaussian") -> Estimate:
+    """One value for all bins: their mean, drawn toward zero by as much as chance may have moved it.
+
+        h_i = (1 - 3/z^2)^+ m,    m = mean of y,  z = m sqrt(d) / sigma        (Breiman's garrote)
+
+    y: the noisy values, an array of any library. sigma: the standard deviation of their noise.
+    nonnegative: whether the truth is; a negative mean is then zero.
+    mechanism: "gaussian" or "laplace", the distribution of the noise.
+
+    It is exactly zero within sqrt 3 standard errors of zero and all but the mean from six on. Where zero and the mean
+    differ little, one number cannot tell which is nearer: the best factors of this kind that were found err up to 1.5
+    times as much as the better of the two. 3 was chosen for truths that are nearly zero, at the price of a factor of
+    1.7 where the mean is two to three standard errors.
+
+    >>> constant([3.0, 5.0, 4.0, 4.0], sigma=1.0).values
+    array([3.8125, 3.8125, 3.8125, 3.8125])
+    """
+    y, sigma, xp = given(y, sigma, mechanism)
+    d = math.prod(y.shape)
+    mean = float(xp.mean(y))
+    squared = d * (mean / sigma) ** 2
+    kept = squared > GARROTE_SQUARED_ERRORS and not (nonnegative and mean < 0)
+    values = xp.full_like(y, (1 - GARROTE_SQUARED_ERRORS / squared) * mean if kept else 0.0)
+    slope = 1 + GARROTE_SQUARED_ERRORS / squared if kept else 0.0
+    return Estimate(
+        values=values,
+        noisy=y,
+        noise=Noise.of(mechanism, sigma=sigma),
+        method="constant",
+        parameters={"mean": mean, "standard_errors": math.copysign(math.sqrt(squared), mean)},
+        estimate_risk=lambda: stein_estimate(float(squares(y - values, xp)), slope, d, sigma),
+    )
+
+
+def laplace_slope(x: Any, total: float, pull: float, sigma: float, share: float, positive: bool, xp: Any) -> float:
     """sum_i E d_i of (1 - pull/||x||^2) x_i when y_i moves by n' ~ Laplace, by Gauss-Laguerre quadrature.
 
-    Toward the mean, a unit move of y_i moves x_i by the share (d - 1)/d and ||x||^2 by 2 x_i + share.
+    x is y, or a projection of it whose matrix has the same number, `share`, all along its diagonal (y less its mean has
+    (d - 1)/d): a unit move of y_i moves x_i by the share, and ||x||^2, which is `total`, by 2 x_i + share.
     """
-    scale, share = sigma / math.sqrt(2), 1 - to_mean / math.prod(x.shape)
+    scale = sigma / math.sqrt(2)
     slope = 0.0
     for node, weight in zip(*LAGUERRE_RULE, strict=True):
         for move in (scale * float(node), -scale * float(node)):

@@ -149,13 +149,18 @@ class Release(Published):
         domain = self.domain or Domain()
         return ", ".join(repr(domain.key(i)) for i in range(min(5, self.bins)))
 
-    def denoise(self, method: str = "auto", **options: Any) -> Estimate:
+    def denoise(self, method: str = "auto", *, along: views.Along = True, **options: Any) -> Estimate:
         """The values with noise taken back out, by `leastnoise.denoise.<method>` with `options`; it costs no privacy.
+
+        along: the axes along which neighbouring bins are thought to be alike. By default (True) "auto" tries all that
+            have an order (ranges, edges, steps, dates, hours, lattices), and with several axes row and column effects;
+            the name of an axis, or several, says which; None says none. What does not help is not used. Instead of it,
+            `graph` says which bins are near.
 
         Counts are known not to be negative, so "auto", "empirical_bayes" and "neighbour_bayes" say so for them unless
         you do (nonnegative=False, support="real"). The noise is taken as it was drawn, rounding to the grid included.
         """
-        return views.denoise(self, method, options)
+        return views.denoise(self, method, along, options)
 
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""

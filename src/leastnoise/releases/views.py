@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from leastnoise.releases.estimate import Estimate
     from leastnoise.releases.published import Published
     from leastnoise.releases.release import Release
+
+Along = str | Sequence[str] | bool | None
 
 
 def plot(published: Published, **options: Any) -> Any:
@@ -67,7 +70,7 @@ def _estimate_for_page(
         return None, str(reason)
 
 
-def denoise(release: Release, method: str, options: dict[str, Any]) -> Estimate:
+def denoise(release: Release, method: str, along: Along, options: dict[str, Any]) -> Estimate:
     """The values with noise taken back out, by `leastnoise.denoise.<method>`."""
     from leastnoise import denoise
 
@@ -77,9 +80,12 @@ def denoise(release: Release, method: str, options: dict[str, Any]) -> Estimate:
             f"Only bins whose noisy count reached {release.threshold} were published, so what is left of their noise "
             "is not symmetric and no denoiser's law holds. List the keys to denoise; the intervals are right as is."
         )
+    accepted = inspect.signature(denoise.METHODS[method]).parameters
+    _refuse_what_is_not_taken(method, options)
+    options, chained = denoise.with_axes(options, domain=release.domain, along=along, method=method, accepted=accepted)
     needed = [
         name
-        for name, parameter in inspect.signature(denoise.METHODS[method]).parameters.items()
+        for name, parameter in accepted.items()
         if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty and name not in options
     ]
     if needed:
@@ -92,7 +98,22 @@ def denoise(release: Release, method: str, options: dict[str, Any]) -> Estimate:
     if release.kind == "count":
         options = {**NOT_NEGATIVE.get(method, {}), **options}
     made = denoise.METHODS[method](release.values, release.std, mechanism=release.mechanism, **options)
-    return replace(made, domain=release.domain, noise=release.noise, provenance=release.provenance)
+    parameters = {**made.parameters, "along": list(chained)} if chained else made.parameters
+    return replace(
+        made, parameters=parameters, domain=release.domain, noise=release.noise, provenance=release.provenance
+    )
+
+
+def _refuse_what_is_not_taken(method: str, options: dict[str, Any]) -> None:
+    """A graph or a loss given to a method that knows none: the command line offers them for every method."""
+    from leastnoise import denoise
+
+    for option in ("graph", "loss"):
+        takers = [name for name, made in denoise.METHODS.items() if option in inspect.signature(made).parameters]
+        if options.get(option) is not None and method not in takers:
+            raise errors.InvalidParameter(
+                f"{method} takes no {option}. These do: {', '.join(takers)}.", parameter=option
+            )
 
 
 # What is known of counts, unless the caller says otherwise.

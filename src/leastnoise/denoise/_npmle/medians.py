@@ -1,0 +1,71 @@
+"""Posterior medians under a prior that was fitted to the values.
+
+Two rules keep them better than the means in absolute error wherever that was tried:
+
+- An atom within `MAX_ERRORS_FROM_ZERO` of its own standard errors of zero is taken to be zero, since nothing says that
+  it is not. (The standard error of an atom is sigma over the root of how many values it stands for.)
+- Between atoms the distribution function is linear. The likeliest prior has few atoms because the noise tells no more,
+  not because the truth has: a median that jumped between them was up to 14 % worse than the mean on smooth truths.
+  Zero alone is an atom of the truth itself, for empty bins are many.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from leastnoise.denoise._npmle.freedom import merged
+from leastnoise.denoise._npmle.layout import Layout
+from leastnoise.denoise.arrays import Floats, Mechanism
+
+MAX_ERRORS_FROM_ZERO = 2.0  # standard errors of an atom
+ROWS_AT_ONCE = 1 << 14  # values whose posteriors are written out together
+
+
+def atoms_found(placed: Layout, weights: Floats) -> tuple[Floats, Floats]:
+    """Where the atoms that the weights on the lattice stand for lie, in units of sigma, and their weights."""
+    step = placed.stride * placed.cell
+    lattice: Floats = np.arange(placed.atoms) * np.float64(step)
+    return merged(lattice, weights, step, 0.01 / placed.alone.size)
+
+
+def posterior_medians(placed: Layout, lattice_weights: Floats, u: Floats, *, mechanism: Mechanism) -> Floats:
+    """The median of each value's posterior, in units of sigma; a value that is alone is its own."""
+    atoms, weights = atoms_found(placed, lattice_weights)
+    error = 1 / np.sqrt(weights * placed.counts.sum())
+    shift = placed.shift[placed.inverse] * placed.cell + placed.origin
+    seen = placed.positions(u) * placed.cell
+    found = np.empty(seen.size)
+    for start in range(0, seen.size, ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        log_posterior = np.log(weights) + _log_density(seen[rows, None] - atoms, mechanism)
+        posterior = np.exp(log_posterior - log_posterior.max(axis=1, keepdims=True))
+        values = atoms + shift[rows, None]
+        values = np.where(np.abs(values) <= MAX_ERRORS_FROM_ZERO * error, 0.0, values)
+        found[rows] = _median(values, posterior / posterior.sum(axis=1, keepdims=True))
+    medians = u.copy()
+    medians[~placed.alone] = found
+    return medians
+
+
+def _median(values: Floats, posterior: Floats) -> Floats:
+    """Where F reaches one half in each row: F(v) = P(f < v) + P(f = v)/2 at an atom v, linear between atoms.
+
+    At zero, which is an atom of the truth, F jumps from P(f < 0) to P(f <= 0).
+    """
+    below_or_at = posterior.cumsum(axis=1)
+    at_zero = values == 0
+    reached = below_or_at - np.where(at_zero, 0.0, posterior / 2)
+    after = (reached >= 0.5 - 1e-12).argmax(axis=1)[:, None]
+    before = np.maximum(after - 1, 0)
+    low, high = (np.take_along_axis(values, k, 1) for k in (before, after))
+    start, end = (np.take_along_axis(reached, k, 1) for k in (before, after))
+    part = np.where(end > start, (0.5 - start) / np.where(end > start, end - start, 1.0), 1.0)
+    half_at_zero = (at_zero & (below_or_at >= 0.5) & (below_or_at - posterior <= 0.5)).any(axis=1)
+    return np.where(half_at_zero, 0.0, (low + part * (high - low))[:, 0])
+
+
+def _log_density(t: Floats, mechanism: Mechanism) -> Floats:
+    """Of the noise at t sigma, up to a constant."""
+    return np.asarray(-0.5 * t * t if mechanism == "gaussian" else -np.abs(t) * math.sqrt(2))
