@@ -176,9 +176,9 @@ def test_published_noise_has_its_law(sigma: float) -> None:
     assert statistic < chi2.isf(1e-6, int(keep.sum()) - 1)
 
 
-def test_the_recipe_sees_no_values() -> None:
+def test_the_choice_of_noise_sees_no_values() -> None:
     """Grid, type and mechanism come from public facts: no parameter of `choose` could carry data."""
-    facts = "bins whole grid sensitivity l1_sensitivity epsilon delta sigma mu_squared mechanism neighbours"
+    facts = "bins integers grid sensitivity l1_sensitivity epsilon delta sigma mu_squared mechanism neighbours"
     assert set(inspect.signature(noise_choice.choose).parameters) == set(facts.split())
 
 
