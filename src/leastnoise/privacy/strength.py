@@ -97,7 +97,7 @@ def judge(
 def warn_if_weak(strength: Strength) -> None:
     """Warn of a weak promise. It says public facts only, and belongs before anything is paid or read."""
     if strength.is_weak:
-        cure = "Choose a smaller epsilon and delta" + (" for the budget." if strength.of_budget else ".")
+        cure = "Open one with a smaller epsilon." if strength.of_budget else "Take a smaller epsilon, or more noise."
         warnings.warn(f"{strength.in_words()} {cure}", errors.WeakPromise, stacklevel=callers.outside())
 
 
