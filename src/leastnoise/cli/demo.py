@@ -105,7 +105,7 @@ def _city(console: Console) -> None:
         )
     console.print(busiest)
     streets = town.graph
-    alone, cleaner = made.denoise(), made.denoise(graph=streets)
+    alone, cleaner = made.denoise(along=None), made.denoise(graph=streets)
     before, plain, after = (
         float(np.sqrt(np.mean((e - exact) ** 2))) for e in (made.values, alone.values, cleaner.values)
     )

@@ -337,4 +337,6 @@ def _in_words(value: Any) -> str:
         return f"{value:.4g}"
     if isinstance(value, Mapping):
         return ", ".join(f"{_in_words(part)} {name}" for name, part in value.items())
+    if isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value):
+        return ", ".join(value)
     return str(value)

@@ -252,6 +252,8 @@ def cite(contents: Contents, name: str) -> str:
 
 
 ESTIMATORS = {
+    "additive": "effects of every axis, and what is left, each drawn toward zero",
+    "constant": "all bins alike: their mean, or zero",
     "empirical_bayes": "all bins share one prior, fitted to them",
     "empirical_bayes_real": "as empirical bayes, and the truth may be below zero",
     "james_stein": "all bins drawn toward zero by one factor",
