@@ -13,7 +13,7 @@ from leastnoise._support import atomic_files
 from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
-from leastnoise.graphs.of_bins import bin_graph
+from leastnoise.graphs.bin_graph import bin_graph
 
 
 def denoise(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from leastnoise import errors
 from leastnoise.domain import Domain, IntegerRange, Keys, Lattice
 from leastnoise.graphs import Graph
-from leastnoise.graphs.of_bins import bin_graph
+from leastnoise.graphs.bin_graph import bin_graph
 
 
 @pytest.fixture(scope="module")
