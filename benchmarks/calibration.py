@@ -23,7 +23,7 @@ from stopwatch import Contestant, human, race
 
 import leastnoise as ln
 from leastnoise.errors import LeastnoiseError
-from leastnoise.privacy.calibration.algorithm import algorithm_1
+from leastnoise.privacy.calibration.paper_algorithm import algorithm_1
 
 DATA = Path(os.environ.get("LEASTNOISE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 PEERS = ("dp_accounting", "autodp", "diffprivlib", "pydp", "opendp")

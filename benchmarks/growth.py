@@ -82,9 +82,9 @@ def _auto(size: int, folder: Path) -> Contestant:
 
 
 def _verify(size: int, folder: Path) -> Contestant:
-    book = ln.Budget.open(folder / f"{size}.ledger", epsilon=1, delta=1e-6)
-    fill(book, size)
-    return book.verify
+    budget = ln.Budget.open(folder / f"{size}.ledger", epsilon=1, delta=1e-6)
+    fill(budget, size)
+    return budget.verify
 
 
 def _graph(method: str) -> Maker:

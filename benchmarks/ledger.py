@@ -1,4 +1,4 @@
-"""The ledger: what a durable debit costs, beside the disk's own sync, and how fast a long book verifies."""
+"""The ledger: what a durable debit costs, beside the disk's own sync, and how fast a long ledger verifies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(*, toy: bool = False) -> Findings:
 
 
 def _spends(folder: Path, rounds: int) -> Findings:
-    book = ln.Budget.open(folder / "a.ledger", epsilon=1, delta=1e-6)
+    budget = ln.Budget.open(folder / "a.ledger", epsilon=1, delta=1e-6)
     handle = os.open(folder / "plain", os.O_WRONLY | os.O_CREAT)
 
     def sync() -> None:
@@ -38,8 +38,8 @@ def _spends(folder: Path, rounds: int) -> Findings:
         {
             "one write and fsync": sync,
             "release of 10 counts, no budget": lambda: ln.release(COUNTS, sensitivity=1, epsilon=1, delta=1e-6),
-            "the same, debited first": lambda: ln.release(COUNTS, sensitivity=1, budget=book, share=1e-6),
-            "budget.remaining": lambda: book.remaining,
+            "the same, debited first": lambda: ln.release(COUNTS, sensitivity=1, budget=budget, share=1e-6),
+            "budget.remaining": lambda: budget.remaining,
         },
         rounds=rounds,
     )
@@ -53,29 +53,29 @@ def _spends(folder: Path, rounds: int) -> Findings:
 
 
 def _long_book(folder: Path, entries: int) -> Findings:
-    book = ln.Budget.open(folder / "long.ledger", epsilon=1, delta=1e-6)
-    fill(book, entries)
+    budget = ln.Budget.open(folder / "long.ledger", epsilon=1, delta=1e-6)
+    fill(budget, entries)
     taken = []
-    for act in (book.verify, book.history, lambda: ln.release(COUNTS, sensitivity=1, budget=book, share=1e-6)):
+    for act in (budget.verify, budget.history, lambda: ln.release(COUNTS, sensitivity=1, budget=budget, share=1e-6)):
         begin = time.perf_counter()
         act()
         taken.append(human(time.perf_counter() - begin))
     verify, history, release = taken
-    size = book.path.stat().st_size / entries
-    book_of = f"A book of {entries:,} entries ({size:.0f} bytes each)"
-    return [f"{book_of}: `verify()` takes {verify}, `history()` {history}, one more release {release}."]
+    size = budget.path.stat().st_size / entries
+    title = f"A ledger of {entries:,} entries ({size:.0f} bytes each)"
+    return [f"{title}: `verify()` takes {verify}, `history()` {history}, one more release {release}."]
 
 
-def fill(book: ln.Budget, entries: int) -> None:
+def fill(budget: ln.Budget, entries: int) -> None:
     """Entries as the ledger writes them, in one transaction."""
-    book_ledger, cost, spent = book._ledger, Cost(gaussian=10**24), Cost()
-    rows, head = [], Head(0, book_ledger.root)
+    own_ledger, cost, spent = budget._ledger, Cost(gaussian=10**24), Cost()
+    rows, head = [], Head(0, own_ledger.root)
     for number in range(1, entries + 1):
         spent += cost
         row = Row(number, "2026-01-01T00:00:00+00:00", "release", f"{number:016x}", "q", "n", "", "", cost, spent)
         head = Head(number, row.hash_after(head.hash))
         rows.append([*row.to_fields(), head.hash])
-    with closing(ledger._connect(book.path, "rw")) as db:
+    with closing(ledger._connect(budget.path, "rw")) as db:
         db.execute("BEGIN IMMEDIATE")
         db.executemany(f"INSERT INTO entries VALUES ({', '.join('?' * 15)})", rows)
         db.execute("UPDATE head SET number = ?, hash = ?", head)

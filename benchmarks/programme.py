@@ -17,4 +17,5 @@ BENCHMARKS = (
     "instructions",
     "denoising",
     "accuracy",
+    "error_limits",
 )

@@ -64,26 +64,29 @@ def main() -> int:
 
 
 def make(figure: ModuleType, folder: Path, quick: bool) -> None:
-    """Measure and draw, unless the same was done before from the same inputs."""
+    """Measure and draw, unless the same was done before from the same inputs.
+
+    Their fingerprint lies in a file of its own, which git ignores: files that are kept change with the numbers alone.
+    """
     name = figure.__name__
-    table, picture = folder / f"{name}.csv", folder / f"{name}.png"
+    table, picture, stamp = (folder / f"{name}.{ending}" for ending in ("csv", "png", "made_from"))
     numbers, look = fingerprint_of(figure, quick), hashlib.sha256((HERE / "style.py").read_bytes()).hexdigest()[:8]
-    made_from, rows = trials.read(table) if table.exists() else ("", [])
+    made_from = stamp.read_text() if stamp.exists() and table.exists() else ""
     if made_from == f"{numbers} {look}" and picture.exists():
         print("   up to date")
         return
     began = time.perf_counter()
     if made_from.split(" ")[0] != numbers:
-        trials.write(table, figure.measure(quick), f"{numbers} not drawn")
-        rows = trials.read(table)[1]  # as a later run will read them
-    style.save(figure.draw(rows), folder, name, quick=quick)
-    trials.write(table, rows, f"{numbers} {look}")
+        trials.write(table, figure.measure(quick))
+        stamp.write_text(f"{numbers} not drawn")
+    style.save(figure.draw(trials.read(table)), folder, name, quick=quick)
+    stamp.write_text(f"{numbers} {look}")
     print(f"   {time.perf_counter() - began:.0f} s: {name}.csv, .png{'' if quick else ', .pdf'}", flush=True)
 
 
 def judge(names: list[str], folder: Path, quick: bool) -> int:
     """Say which claims came out otherwise than we know, and write the page if everything is there."""
-    found = {name: import_module(name).claims(trials.read(folder / f"{name}.csv")[1]) for name in names}
+    found = {name: import_module(name).claims(trials.read(folder / f"{name}.csv")) for name in names}
     known = [name for name in names if places.REAL or not hasattr(import_module(name), "inputs")]
     surprising = [claim for name in known for claim in found[name] if claim.surprising]
     for claim in surprising:
@@ -96,11 +99,11 @@ def judge(names: list[str], folder: Path, quick: bool) -> int:
 
 
 def fingerprint_of(figure: ModuleType, quick: bool) -> str:
-    """A hash of what the numbers come from: the scripts' measuring part, the data, and the rooms of the library."""
+    """A hash of what the numbers come from: the scripts' measuring part, the data, and parts of the library."""
     package = Path(leastnoise.__file__).parent
     files = [HERE / f"{name}.py" for name in ("methods", "places", "trials")]
-    for room in SOURCES:
-        place = package / room
+    for source in SOURCES:
+        place = package / source
         files += sorted(place.rglob("*.py")) if place.is_dir() else [place]
     files += getattr(figure, "inputs", list)()
     digest = hashlib.sha256(b"quick" if quick else b"full")

@@ -130,5 +130,6 @@ def claims(rows: list[Row]) -> list[Claim]:
             "",
             f"{shown(best)} against {theirs:.2f}",
             verdict(best["mean"] < theirs),
+            "mechanism and denoiser together; on the same Gaussian noise see the taxi maps",
         ),
     ]

@@ -21,7 +21,7 @@ their numbers (`figures/*.csv`); theorem and section numbers are the paper's.
 def write(folder: Path, names: tuple[str, ...], path: Path) -> None:
     """The page, from the CSV files alone."""
     found = {name: import_module(name) for name in names}
-    rows = {name: trials.read(folder / f"{name}.csv")[1] for name in names}
+    rows = {name: trials.read(folder / f"{name}.csv") for name in names}
     claims = [claim for name, figure in found.items() for claim in figure.claims(rows[name])]
     theirs = [claim for claim in claims if claim.place]
     count = {verdict: sum(claim.agrees == verdict for claim in theirs) for verdict in ("yes", "in part", "no")}
@@ -46,8 +46,8 @@ def write(folder: Path, names: tuple[str, ...], path: Path) -> None:
     ]
     beside = folder.relative_to(path.parent) if folder != path.parent else Path()
     for name, figure in found.items():
-        said = (figure.__doc__ or "").strip()
-        lines += [f"### {name.replace('_', ' ').capitalize()}", "", said, "", *_repeated(rows[name])]
+        caption = (figure.__doc__ or "").strip()
+        lines += [f"### {name.replace('_', ' ').capitalize()}", "", caption, "", *_repeated(rows[name])]
         lines += [f"![{name.replace('_', ' ')}]({(beside / name).as_posix()}.png)", ""]
     path.write_text("\n".join(lines))
     print(f"written: {path.name}")

@@ -30,7 +30,7 @@ def steps(items: Iterable[T], what: str) -> Iterator[T]:
     """The items, saying which one is under way and how long it took."""
     for item in items:
         began = time.perf_counter()
-        print(f"   {what} {_told(item)} ...", end="", flush=True)
+        print(f"   {what} {_label(item)} ...", end="", flush=True)
         yield item
         print(f" {time.perf_counter() - began:.1f} s", flush=True)
 
@@ -56,22 +56,20 @@ def shown(row: Row, digits: int = 4) -> str:
     return f"{row['mean']:.{digits}g}" + (f" ± {row['error']:.2g}" if row["repetitions"] > 1 else "")
 
 
-def write(path: Path, rows: list[Row], fingerprint: str) -> None:
-    """Rows as CSV, under a comment with the fingerprint of what made them."""
+def write(path: Path, rows: list[Row]) -> None:
+    """Rows as CSV, and nothing that changes without them."""
     beside = path.with_suffix(".part")
     with beside.open("w", newline="") as file:
-        file.write(f"# {fingerprint}\n")
         writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
         writer.writeheader()
         writer.writerows({name: _text(value) for name, value in row.items()} for row in rows)
     beside.replace(path)
 
 
-def read(path: Path) -> tuple[str, list[Row]]:
-    """The fingerprint and the rows of a file that `write` wrote; numbers as numbers."""
+def read(path: Path) -> list[Row]:
+    """The rows of a file that `write` wrote; numbers as numbers."""
     with path.open(newline="") as file:
-        fingerprint = file.readline()[2:].strip()
-        return fingerprint, [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)]
+        return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)]
 
 
 def _text(value: Any) -> str:
@@ -86,6 +84,6 @@ def _value(text: str) -> Any:
     return int(number) if number.is_integer() and abs(number) < 1e15 and "e" not in text else number
 
 
-def _told(item: Any) -> str:
+def _label(item: Any) -> str:
     item = item[0] if isinstance(item, tuple) else item
     return f"{item:g}" if isinstance(item, (int, float)) and not isinstance(item, bool) else str(item)

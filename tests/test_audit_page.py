@@ -29,7 +29,7 @@ def test_every_function_and_test_that_the_audit_names_exists() -> None:
         assert name in names(path), (file, name)
 
 
-def test_every_room_on_the_private_side_is_in_the_audit() -> None:
+def test_every_module_of_the_curator_is_in_the_audit() -> None:
     parts = {part for file, _ in NAMED if not file.startswith("tests/") for part in file.removesuffix(".py").split("/")}
     folder = ROOT / "src" / "leastnoise" / "curator"
     private = {path.stem for path in [*folder.glob("*"), *(folder / "aggregate").glob("*.py")]}
@@ -40,6 +40,6 @@ def test_the_last_sentence_counts_what_the_tables_say() -> None:
     rows = [line for line in PAGE.splitlines() if line.startswith("| `")]
     broken = [line for line in rows if not line.endswith("|  |")]
     assert all(line.endswith("| ✓ |") for line in broken)
-    told = re.search(r"Of these (\d+) functions (\d+) were broken", PAGE)
-    assert told is not None
-    assert [int(number) for number in told.groups()] == [len(rows), len(broken)]
+    counts = re.search(r"Of these (\d+) functions (\d+) were broken", PAGE)
+    assert counts is not None
+    assert [int(number) for number in counts.groups()] == [len(rows), len(broken)]

@@ -134,3 +134,17 @@ def test_a_notebook_runs_and_says_what_is_stored_in_it(path: Path) -> None:
     now, then = (" ".join(notebooks.texts(made)).split() for made in (notebooks.run(path), stored))
     assert len(now) == len(then), "Renew it: python docs/theme/notebooks.py"
     assert [pair for pair in zip(now, then, strict=True) if not agree(*pair)] == []
+
+
+def test_every_path_in_the_architecture_exists() -> None:
+    """In a row of a table a file named alone lies in the folder that the row begins with. No folder is left out."""
+    package, text = ROOT / "src" / "leastnoise", (ROOT / "docs" / "architecture.md").read_text()
+    seen: set[Path] = set()
+    for line in text.splitlines():
+        paths = re.findall(r"`([\w./]+(?:/|\.py|\.toml))(?:::\w+)?`", line)
+        places = [package / paths[0], package, ROOT] if line.startswith("| `") and paths else [package, ROOT]
+        for name in paths:
+            found = [place / name for place in places if (place / name).exists()]
+            assert found, name
+            seen |= {found[0], found[0].parent}
+    assert {path.parent for path in package.rglob("*.py")} <= seen

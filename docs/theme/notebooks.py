@@ -26,7 +26,7 @@ def texts(notebook: Any) -> list[str]:
     """What its cells say, pictures left out."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     data = [(output, output.get("data", {})) for output in outputs]
-    return [output.get("text") or told.get("text/plain", "") for output, told in data if "image/png" not in told]
+    return [output.get("text") or shown.get("text/plain", "") for output, shown in data if "image/png" not in shown]
 
 
 def store(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Statistics about people with a proved differential-privacy guarantee and the least possible error."""
+"""Statistics about people with a proved differential-privacy guarantee and the least noise that keeps it."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from leastnoise.privacy.composition import compose
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.privacy.planning import Plan, plan
 from leastnoise.releases.estimate import Estimate
-from leastnoise.releases.files import load
+from leastnoise.releases.loading import load
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.release import Release

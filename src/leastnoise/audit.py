@@ -134,9 +134,9 @@ def _bit_events(p: Floats, q: Floats, epsilon: float) -> list[Event]:
 def last_bit(values: Floats) -> Floats:
     """The exponent t of the lowest bit set: each double is an odd multiple of 2^t (infinity for zero)."""
     mantissa, exponent = np.frexp(values)
-    whole = np.abs(mantissa * 2.0**53).astype(np.int64)
-    lowest = np.log2(np.where(whole == 0, 1, whole & -whole).astype(np.float64))
-    return np.where(whole == 0, np.inf, exponent - 53 + lowest)
+    significand = np.abs(mantissa * 2.0**53).astype(np.int64)
+    lowest = np.log2(np.where(significand == 0, 1, significand & -significand).astype(np.float64))
+    return np.where(significand == 0, np.inf, exponent - 53 + lowest)
 
 
 def _at_least(holds: Mask, miss: float) -> float:

@@ -121,7 +121,7 @@ def write_trips(folder: str | os.PathLike[str], *, trips: int, seed: int = 0, ho
 
     Five million rows a file, each drawn from its own seed, so a hundred million need no more memory than one file.
     """
-    trips, hours = validation.whole("trips", trips), validation.whole("hours", hours)
+    trips, hours = validation.integer("trips", trips), validation.integer("hours", hours)
     place = Path(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)

@@ -28,6 +28,7 @@ LeastnoiseError
 └── EntropyFailure (OSError)           the operating system gave no randomness
 
 Wasteful (UserWarning) is a warning: valid, but with more noise than is needed.
+WeakPromise (UserWarning) is another: the promise of a release, or of the whole budget that pays, is weak or worse.
 """
 
 from __future__ import annotations
@@ -251,6 +252,10 @@ class EntropyFailure(LeastnoiseError, OSError):
 
 class Wasteful(UserWarning):
     """Valid, but with more noise than is needed."""
+
+
+class WeakPromise(UserWarning):
+    """A release whose promise, or that of the whole budget, leaves an attacker much to find; said before it is made."""
 
 
 _MERGED = {  # the class that stands for each of these: several mistakes of one kind

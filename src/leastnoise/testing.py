@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from leastnoise.curator.noise import entropy
 
 if TYPE_CHECKING:
-    from leastnoise.curator.aggregate.integers import Aggregate
+    from leastnoise.curator.aggregate.exact_totals import Aggregate
     from leastnoise.curator.queries.query import Query
 
 
@@ -53,7 +53,7 @@ class _Stream:
         return hashlib.shake_256(self._seed + b" " + str(self._block).encode()).digest(size)
 
 
-def neighbouring_vectors(*, sensitivity: int = 1, whole: bool = True, bins: int = 8) -> Any:
+def neighbouring_vectors(*, sensitivity: int = 1, integers: bool = True, bins: int = 8) -> Any:
     """A Hypothesis strategy of pairs (x, x') of vectors, at most `sensitivity` apart in L2 (and in L1)."""
     from hypothesis import strategies as st
 
@@ -61,9 +61,9 @@ def neighbouring_vectors(*, sensitivity: int = 1, whole: bool = True, bins: int 
     def pairs(draw: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         size = draw(st.integers(1, bins))
         cells: Any = st.integers(-(2**61), 2**61) | st.integers(-5, 5)
-        if not whole:
+        if not integers:
             cells = st.floats(-1e300, 1e300) | st.floats(-5, 5) | st.sampled_from([0.0, -0.0, 5e-324, 0.5])
-        x = np.array(draw(st.lists(cells, min_size=size, max_size=size)), dtype=np.int64 if whole else np.float64)
+        x = np.array(draw(st.lists(cells, min_size=size, max_size=size)), dtype=np.int64 if integers else np.float64)
         y = x.copy()
         y[draw(st.integers(0, size - 1))] += draw(st.integers(-sensitivity, sensitivity))
         return x, y

@@ -7,24 +7,19 @@ from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from leastnoise import errors
-from leastnoise._support import atomic_files
+from leastnoise._support import atomic_files, outputs
 
-TABLE = pa.table({"value": [1, 2, 3]})
-
-
-def test_what_is_written_is_read(tmp_path: Path) -> None:
-    atomic_files.write(tmp_path / "r.parquet", TABLE, what="release", facts={"a": 1})
-    table, what, facts = atomic_files.read(tmp_path / "r.parquet")
-    assert (table.to_pydict(), what, facts) == (TABLE.to_pydict(), "release", {"a": 1})
-    assert os.listdir(tmp_path) == ["r.parquet"]
+TABLE = pa.table({"value": [1, 2, 3]}, metadata={outputs.KEY: b'{"format": 2, "what": "release"}'})
 
 
 def test_a_failure_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
-    atomic_files.write(path, TABLE, what="release", facts={})
+    with atomic_files.replacing(path, "release") as unfinished:
+        pq.write_table(TABLE, unfinished)
     before, known = path.read_bytes(), set(atomic_files.temporary)
     with suppress(ZeroDivisionError), atomic_files.replacing(path, "release") as unfinished:
         Path(unfinished).write_bytes(b"half")
@@ -49,9 +44,3 @@ def test_leftovers_are_removed_when_nobody_writes_them_any_more(tmp_path: Path) 
     os.utime(old, (long_ago, long_ago))
     atomic_files.sweep(tmp_path / "other.parquet")
     assert os.listdir(tmp_path) == [new.name]
-
-
-def test_seeded_noise_is_refused_unless_it_is_allowed() -> None:
-    atomic_files.refuse_seeded_noise(True, True)
-    with pytest.raises(errors.SeededRelease, match=r"never published\. Say allow_seeded=True"):
-        atomic_files.refuse_seeded_noise(True, False)

@@ -73,9 +73,9 @@ def test_the_first_bad_element_of_an_array_is_named() -> None:
 
 @pytest.mark.parametrize("value", [True, 1.0, "1", None])
 def test_a_whole_number_is_an_integer(value: Any) -> None:
-    assert validation.whole("bins", np.int64(3)) == 3
+    assert validation.integer("bins", np.int64(3)) == 3
     with pytest.raises(errors.WrongType, match="bins must be a whole number"):
-        validation.whole("bins", value)
+        validation.integer("bins", value)
 
 
 def test_an_l1_sensitivity_below_the_l2_one_is_refused() -> None:

@@ -85,13 +85,13 @@ def test_every_step_is_recorded_in_its_order(rows):
 @pytest.mark.slow
 def test_the_record_is_in_the_release_its_file_its_page_and_the_ledger(rows, tmp_path):
     condition = "zone = '<b>' AND hour < 3"
-    book = ln.Budget.open(tmp_path / "a.ledger", epsilon=1, delta=1e-6)
+    budget = ln.Budget.open(tmp_path / "a.ledger", epsilon=1, delta=1e-6)
     question = rows.where(condition).histogram("hour", keys=range(3), max_rows=1)
-    made = question.release(budget=book, share=0.5)
+    made = question.release(budget=budget, share=0.5)
     made.save(tmp_path / "r.parquet")
     made.report(tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text()
-    assert condition in made.query == ln.load(tmp_path / "r.parquet").query == book.history()[-1].query
+    assert condition in made.query == ln.load(tmp_path / "r.parquet").query == budget.history()[-1].query
     assert condition in made.explain()
     assert "where zone = &#x27;&lt;b&gt;&#x27; AND hour &lt; 3" in page
     assert "zone = '<b>'" not in page

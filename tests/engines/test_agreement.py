@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dirty_rows import QUERIES, write
-from leastnoise.curator.aggregate.integers import Aggregate
+from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.table import Table, table
 from leastnoise.errors import ReadingFailed
 from leastnoise.testing import aggregate

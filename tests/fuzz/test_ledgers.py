@@ -20,9 +20,9 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("ledger") / "city.ledger"
-    book = ln.Budget.open(path, epsilon=1, delta=1e-6, unit="taxi")
+    budget = ln.Budget.open(path, epsilon=1, delta=1e-6, unit="taxi")
     for share in (0.25, 0.125, 0.125):
-        ln.release(np.array([1, 2]), sensitivity=1, budget=book, share=share)
+        ln.release(np.array([1, 2]), sensitivity=1, budget=budget, share=share)
     return path
 
 
@@ -38,11 +38,11 @@ def test_a_damaged_ledger_is_never_richer(folder: Path, ledger: Path, seed: int)
     path.write_bytes(damaged(ledger.read_bytes(), random.Random(seed)))
 
     def look() -> Any:
-        book = ln.Budget.open(path)
-        survives(book.history)
-        survives(book.verify)
-        survives(lambda: str(book))
-        return book.remaining
+        budget = ln.Budget.open(path)
+        survives(budget.history)
+        survives(budget.verify)
+        survives(lambda: str(budget))
+        return budget.remaining
 
     left = survives(look)
     if not isinstance(left, errors.LeastnoiseError):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import leastnoise as ln
 from leastnoise.privacy.calibration import arrays, proof
-from leastnoise.privacy.calibration.algorithm import algorithm_1
+from leastnoise.privacy.calibration.paper_algorithm import algorithm_1
 from oracle import delta_ball
 
 

@@ -61,8 +61,8 @@ def test_a_published_sum_and_count_are_off_by_what_is_told(mechanism: str) -> No
 @pytest.mark.parametrize("value", [16, 53, 60, 90])
 def test_a_mean_over_n_rows_is_off_by_no_more_than_was_expected(mechanism: str, rows: int, value: int) -> None:
     made = means(mechanism, rows, value)
-    off = np.abs(made.values - value)
-    assert float((off <= made.half_widths().mean_times_rows / rows).mean()) > 0.95 - SLACK
+    off = np.abs(made.values[made.enough] - value)  # what is too few to tell is not off
+    assert (off > made.half_widths().mean_times_rows / rows).sum() < (0.05 + SLACK) * BINS
 
 
 @pytest.mark.parametrize("mechanism", LAWS)
@@ -71,13 +71,15 @@ def test_the_mean_over_all_bins_lies_in_its_interval(mechanism: str, rows: int) 
     """At a confidence of 1 - 1e-7, which is the chance of a false alarm; and the interval is as narrow as it can be."""
     made = means(mechanism, rows, 60)
     found, usual = made.overall(1 - 1e-7), made.overall()
-    assert found.low <= usual.low <= usual.value == found.value <= usual.high <= found.high
+    assert found.low <= usual.low <= usual.high <= found.high
     if rows:
+        assert usual.low <= usual.value == found.value <= usual.high
         assert found.low <= 60 <= found.high
         noise = made.components.std * BINS**0.5 / (BINS * rows)  # of the mean of all, at the clip's centre
         assert usual.high - usual.low < 2 * 2.5 * 2 * noise
     else:
         assert (usual.low, usual.high) == made.within
+        assert np.isnan(usual.value)
 
 
 @pytest.mark.parametrize("law", [Gaussian(40.0, 1.0), Laplace(40.0, 1.0), Gaussian(2.0, 1.0), Laplace(2.0, 1.0)])

@@ -42,7 +42,7 @@ def path() -> Any:
     return plot.path(SimpleNamespace(penalties=penalties, sure=sure, degrees_of_freedom=3800 / (1 + penalties)))
 
 
-def book() -> Any:
+def small_budget() -> Any:
     """A year of releases; every third with Laplace noise, one of them void."""
     spent = [(Fraction(0), Fraction(1, 4)) if i % 3 == 0 else (Fraction(1, 12), Fraction(0)) for i in range(9)]
     spent.append((-Fraction(1, 12), Fraction(0)))
@@ -91,7 +91,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "map": village,
     "path": path,
     "weights": mixture,
-    "budget": lambda: plot.budget(book()),
+    "budget": lambda: plot.budget(small_budget()),
 }
 
 
@@ -175,7 +175,7 @@ def test_nothing_global_is_touched() -> None:
     assert done.stdout.split() == ["False", "True"]
 
 
-def test_mistakes_are_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mistakes_are_sentences() -> None:
     with pytest.raises(errors.MissingParameter, match="no places"):
         plot.map(Graph.path(6), raw=pages.kind("few"))
     with pytest.raises(errors.InvalidParameter, match="6 values"):
@@ -184,9 +184,22 @@ def test_mistakes_are_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
         plot.map(pages.city()[0])
     with pytest.raises(errors.InvalidParameter, match="not a mixture"):
         plot.weights(pages.kind("few").denoise("james_stein"))
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: pages.kind("few").plot(),
+        lambda: plot.map(pages.city()[0], raw=pages.city()[1]),
+        lambda: plot.profile(ln.PureDP(1.0)),
+    ],
+    ids=["release", "map", "profile"],
+)
+def test_without_matplotlib_a_picture_says_what_to_install(draw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"] + ["matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(errors.MissingPackage, match=r"pip install 'leastnoise\[plot\]'"):
-        pages.kind("few").plot()
+        draw()
 
 
 @pytest.mark.parametrize("size", [3, 15, 300])

@@ -13,7 +13,7 @@ from scipy.special import ndtr
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.privacy import baselines
-from leastnoise.privacy.calibration.algorithm import delta_0
+from leastnoise.privacy.calibration.paper_algorithm import delta_0
 
 small_deltas = st.floats(-12, -1).map(lambda x: 10.0**x)
 

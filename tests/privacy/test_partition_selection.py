@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
 import pytest
@@ -156,3 +157,33 @@ def test_absurd_thresholds_are_refused() -> None:
     with pytest.raises(errors.InvalidParameter):
         choose(epsilon=1, delta=1e-6, limits=Limits.of(max_rows=1, bins=None), neighbours="swap")  # type: ignore[arg-type]
     assert partition_selection.Threshold(1.0, 2).at_least == 2
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("rows", [(1, 1), (4, 2), (6, 6)])
+def test_the_chance_that_a_lone_bin_shows_is_paid_for(rows: tuple[int, int], neighbours: Any) -> None:
+    """Against a brute force over every way to spread one person's rows over bins of their own."""
+    from scipy.stats import norm
+
+    from leastnoise.privacy import partition_selection
+
+    limits = Limits.of(max_rows=rows[0], max_per_bin=rows[1], bins=None)
+    cut = partition_selection.within_chance(limits=limits, sigma=7.3, chance=1e-4, neighbours=neighbours)
+    worst = {
+        at_least: max(
+            1 - np.prod([norm.cdf((at_least - 0.5 - c) / 7.3) for c in counts]) for counts in partitions(*rows)
+        )
+        * (2 if neighbours == "replace" else 1)
+        for at_least in (cut.at_least, cut.at_least - 1)
+    }
+    assert worst[cut.at_least] <= 1e-4 < worst[cut.at_least - 1]
+    shown = partition_selection.chance_shown(limits=limits, sigma=7.3, at_least=cut.at_least, neighbours=neighbours)
+    assert shown == pytest.approx(worst[cut.at_least], rel=1e-9)
+
+
+def partitions(total: int, largest: int) -> list[tuple[int, ...]]:
+    """Every multiset of at most `total` rows, at most `largest` in a bin."""
+    found: list[tuple[int, ...]] = [()]
+    for part in range(1, min(total, largest) + 1):
+        found += [(part, *rest) for rest in partitions(total - part, part)]
+    return found

@@ -178,7 +178,8 @@ def test_people_are_shown_a_hundredth_of_the_half_width_and_no_digits_of_noise(e
 @pytest.mark.parametrize("name", ["title", "image", "__proto__", "published", "denoised", "95 % low", "95 % high"])
 def test_a_tooltip_obeys_no_name_of_a_column_and_loses_no_line(name: str) -> None:
     release = replace(pages.kind("few"), domain=product([name], pages.TOWNS))
-    spec = json.loads(Page(report.page(release)).data)["pictures"]["chart"]["spec"]
+    text = report.page(release, estimate=release.denoise())
+    spec = json.loads(Page(text).data)["pictures"]["chart"]["spec"]
     titles = [tip["title"] for tip in spec["layer"][0]["encoding"]["tooltip"]]
     assert len(set(titles)) == 5
     assert titles[0] == f"{name} (bin)"
@@ -234,8 +235,8 @@ def test_numbers_beyond_a_double_stay_exact() -> None:
 
 def test_what_the_page_says_to_check_holds(tmp_path: Path) -> None:
     """The code under "How to check" is run, on a release that was paid from a ledger."""
-    book = ln.Budget.open(tmp_path / "city.ledger", epsilon=3, delta=1e-6)
-    release = ln.release(np.array([120, 0, 45]), sensitivity=1, budget=book, share=0.25)
+    budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=3, delta=1e-6)
+    release = ln.release(np.array([120, 0, 45]), sensitivity=1, budget=budget, share=0.25)
     release.save(tmp_path / "release.parquet")
     text = release.report(tmp_path / "page.html").read_text()
     from html import unescape
@@ -335,6 +336,21 @@ def test_the_estimators_are_compared() -> None:
         assert ("as published" if name == "raw" else name.replace("_", " ")) in page.text
         assert number_format.rounded(error, 4 if name == "raw" else 2) in page.text
         assert name == "raw" or sentences.ESTIMATORS[name] in page.text
+
+
+def test_a_page_denoises_nothing_by_itself() -> None:
+    release = pages.kind("few")
+    assert contents.gather(release).estimate is None
+    assert "only so" in Page(report.page(release, why_no_estimate="only so")).text
+    with pytest.raises(errors.InvalidParameter, match="estimate"):
+        release.report("page.html", estimate="empirical_bayes", allow_seeded=True)
+
+
+@pytest.mark.parametrize("kind", ["few", "lattice", "means"])
+def test_a_page_written_again_is_the_same_page(kind: str) -> None:
+    """No date of today and no counter is in it: it is a function of the release."""
+    release = pages.kind(kind)
+    assert report.page(release) == report.page(release)
 
 
 def test_mistakes_are_sentences(tmp_path: Path) -> None:

@@ -53,18 +53,18 @@ def test_a_release_is_saved_whole_or_not_at_all(disk: Path) -> None:
 
 
 def test_a_ledger_on_a_full_disk_releases_nothing(disk: Path) -> None:
-    book = ln.Budget.open(disk / "city.ledger", epsilon=1, delta=1e-6)
+    budget = ln.Budget.open(disk / "city.ledger", epsilon=1, delta=1e-6)
     fill(disk)
-    before = book.remaining
+    before = budget.remaining
     with pytest.raises(errors.FileProblem, match="Nothing was released"):
-        ln.release(np.array([1, 2]), sensitivity=1, budget=book, share=0.5)
+        ln.release(np.array([1, 2]), sensitivity=1, budget=budget, share=0.5)
     with pytest.raises(errors.FileProblem):
         ln.Budget.open(disk / "other.ledger", epsilon=1, delta=1e-6)
     (disk / "ballast").unlink()
-    assert book.remaining == before
-    book.verify()
+    assert budget.remaining == before
+    budget.verify()
     assert {path.name for path in disk.iterdir()} == {"city.ledger"}
-    assert ln.release(np.array([1, 2]), sensitivity=1, budget=book, share=0.5).bins == 2
+    assert ln.release(np.array([1, 2]), sensitivity=1, budget=budget, share=0.5).bins == 2
 
 
 def test_a_full_temporary_disk_is_one_sentence(disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

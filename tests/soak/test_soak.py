@@ -1,4 +1,4 @@
-"""A nightly job that is killed again and again: the book never forgets, and every file is whole.
+"""A nightly job that is killed again and again: the ledger never forgets, and every file is whole.
 
 LEASTNOISE_SOAK_MINUTES says how long; without it some seconds.
 """

@@ -1,4 +1,4 @@
-"""Every bomb at every door, each in a process of its own whose memory is measured.
+"""Every bomb at everything that opens files, each in a process of its own whose memory is measured.
 
 python tests/support/bombing.py FOLDER      prints one JSON object a case
 """
@@ -40,19 +40,19 @@ def count(path: str) -> Any:
     return aggregate(rows.count(max_rows=2)).values.tolist()
 
 
-def book(path: str) -> Any:
+def open_ledger(path: str) -> Any:
     opened = ln.Budget.open(path)
     opened.verify()
     ln.release(np.array([1]), sensitivity=1, budget=opened, share=0.5)
     return len(opened.history())
 
 
-Door = Callable[[str], Any]
-COLUMN: dict[str, Door] = {
+Opener = Callable[[str], Any]
+COLUMN: dict[str, Opener] = {
     "numbers": lambda path: len(column_files.read_column(path, column="n", kind="int")),
     "words": lambda path: len(column_files.read_column(path, column="who", kind="int")),
 }
-PLACES: dict[str, Door] = {
+PLACES: dict[str, Opener] = {
     "nodes by number": lambda path: Graph.from_parquet(path, "edges", node="n").size,
     "nodes by name": lambda path: Graph.from_parquet(path, "edges", node="who").size,
     "edges": lambda path: Graph.from_parquet("nodes", path, ends=("n", "n")).size,
@@ -61,11 +61,11 @@ PLACES: dict[str, Door] = {
 }
 
 
-def cases(folder: Path) -> Iterator[tuple[str, str, bytes, Door]]:
+def cases(folder: Path) -> Iterator[tuple[str, str, bytes, Opener]]:
     """What is in the file, the file's name, its bytes, and who opens it."""
     for name, content in bombs.columns().items():
-        for door, ask in {**COLUMN, **PLACES}.items():
-            yield f"{door}: {name}", "bomb.parquet", content, ask
+        for opener, ask in {**COLUMN, **PLACES}.items():
+            yield f"{opener}: {name}", "bomb.parquet", content, ask
         if name != "many rows":
             yield f"rows: {name}", "bomb.parquet", content, count
     for name, content in bombs.vectors().items():
@@ -76,7 +76,7 @@ def cases(folder: Path) -> Iterator[tuple[str, str, bytes, Door]]:
     for name, content in bombs.releases(folder).items():
         yield f"load: {name}", "bomb.parquet", content, PLACES["load"]
     for name, content in bombs.ledgers(folder).items():
-        yield f"ledger: {name}", "bomb.ledger", content, book
+        yield f"ledger: {name}", "bomb.ledger", content, open_ledger
 
 
 def measured(work: Callable[[], Any]) -> dict[str, Any]:

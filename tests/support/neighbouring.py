@@ -19,7 +19,7 @@ from ibis.backends.sql import SQLBackend
 
 import queries_at_random as queries
 import tables_at_random as tables
-from leastnoise.curator.aggregate.integers import Aggregate
+from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.engines import duckdb as engine
 from leastnoise.curator.queries.count import Count
 from leastnoise.curator.queries.histogram import Histogram

@@ -1,4 +1,4 @@
-"""Table, release, denoise, page, over and over, in children that are killed at any moment; then the books are checked.
+"""Table, release, denoise, page, over and over, in children that are killed at any moment; then the ledger is checked.
 
 python tests/support/soaking.py FOLDER SECONDS SEED      prints one JSON object
 """
@@ -47,12 +47,12 @@ def work(folder: Path, rounds: int, aim: str = "") -> None:
     begin("start")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     begin("table")
-    book = ln.Budget.open(folder / "city.ledger")
+    budget = ln.Budget.open(folder / "city.ledger")
     trips = table(folder / "trips.parquet", unit="taxi", memory_limit="200MB")
     query = trips.histogram("place", keys=range(40), max_rows=5)
     for _ in range(rounds):
         begin("release")
-        made = query.release(budget=book, share=SHARE)
+        made = query.release(budget=budget, share=SHARE)
         begin("save")
         made.save(folder / f"{made.id}.parquet")
         with (folder / "done").open("a") as done:
@@ -88,9 +88,9 @@ def once(folder: Path, chance: random.Random, aim: str) -> str | None:
 
 def check(folder: Path) -> tuple[int, int]:
     """The laws after a crash: how many releases are published, and how many are paid for."""
-    book = ln.Budget.open(folder / "city.ledger")
-    book.verify()
-    paid = {entry.release for entry in book.history()}
+    budget = ln.Budget.open(folder / "city.ledger")
+    budget.verify()
+    paid = {entry.release for entry in budget.history()}
     done = set((folder / "done").read_text().split()) if (folder / "done").exists() else set()
     published = set()
     for path in folder.glob("*.parquet"):

@@ -1,4 +1,4 @@
-"""Names of before: whoever types one is told today's, and nothing else answers to it."""
+"""Old names: each is refused by an error that says the new one."""
 
 from __future__ import annotations
 

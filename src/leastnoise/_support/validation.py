@@ -116,7 +116,7 @@ def broadcast(**named: Floats) -> list[Floats]:
         ) from None
 
 
-def whole(name: str, value: object, *, least: int = 1) -> int:
+def integer(name: str, value: object, *, least: int = 1) -> int:
     """One public whole number >= least."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise _wrong_type(name, value, "must be a whole number")

@@ -19,7 +19,7 @@ from leastnoise.cli.demo import run_demo
 
 app = typer.Typer(
     name="leastnoise",
-    help="Publish statistics about people with a proved differential-privacy guarantee and the least possible error.",
+    help="Statistics about people with a proved differential-privacy guarantee and the least noise that keeps it.",
     no_args_is_help=True,
     add_completion=True,
     rich_markup_mode="rich",
@@ -42,7 +42,7 @@ def root(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
-    """Publish statistics about people with a proved differential-privacy guarantee and the least possible error."""
+    """Statistics about people with a proved differential-privacy guarantee and the least noise that keeps it."""
 
 
 calibration.register(app)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import typer
@@ -12,6 +11,7 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from leastnoise.cli import options
+from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.curator.budget import Budget, Entry
 
@@ -48,7 +48,7 @@ def show(
     budget = Budget.open(file)
     checked = budget.verify() if verify else None
     if json:
-        _print_json(budget, history, checked)
+        print_json(_statement(budget, history, checked))
         return
     console = Console()
     console.print(printable(budget), highlight=False, markup=False, soft_wrap=True)
@@ -87,7 +87,7 @@ def create(
         neighbours=neighbours,  # type: ignore[arg-type]
     )
     if json:
-        _print_json(budget, False, None)
+        print_json(_statement(budget))
     else:
         Console().print(printable(budget), highlight=False, markup=False, soft_wrap=True)
 
@@ -101,7 +101,7 @@ def reopen(file: options.LedgerFile, reason: options.Reason, json: options.Json 
     budget = Budget.open(file)
     budget.reopen(reason=reason)
     if json:
-        _print_json(budget, False, None)
+        print_json(_statement(budget))
     else:
         Console().print(printable(budget), highlight=False, markup=False, soft_wrap=True)
 
@@ -116,7 +116,7 @@ def _table(entries: list[Entry]) -> Table:
     return table
 
 
-def _print_json(budget: Budget, history: bool, checked: str | None) -> None:
+def _statement(budget: Budget, history: bool = False, checked: str | None = None) -> dict[str, Any]:
     terms, left = budget.terms, budget.remaining
     facts: dict[str, Any] = {
         "epsilon": float(terms.epsilon),
@@ -133,7 +133,7 @@ def _print_json(budget: Budget, history: bool, checked: str | None) -> None:
         facts["history"] = [_facts(entry) for entry in budget.history()]
     if checked is not None:
         facts["verified"] = checked
-    typer.echo(json.dumps(facts))
+    return facts
 
 
 def _facts(entry: Entry) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_text
 from typing import Any
 
 import typer
@@ -12,6 +11,7 @@ from rich.table import Table
 
 import leastnoise as ln
 from leastnoise.cli import options
+from leastnoise.cli.json_output import print_json
 
 
 def register(app: typer.Typer) -> None:
@@ -119,7 +119,7 @@ def compare(
     """
     made = ln.compare(sensitivity=sensitivity, l1_sensitivity=l1_sensitivity, epsilon=epsilon, delta=delta, bins=bins)
     if json:
-        typer.echo(json_text.dumps({"rows": made.to_dicts(), "verdict": made.verdict}))
+        print_json({"rows": made.to_dicts(), "verdict": made.verdict})
         return
     console = Console()
     console.print(_table(made, f"Mechanisms at epsilon = {epsilon:g}, delta = {delta:g}", console.width >= 110))
@@ -149,7 +149,7 @@ def _table(made: ln.Comparison, title: str, wide: bool) -> Table:
 def _print_answer(as_json: bool, facts: dict[str, Any], sentence: str) -> None:
     """The first fact is the answer; the rest is what it was asked about."""
     if as_json:
-        typer.echo(json_text.dumps(facts))
+        print_json(facts)
         return
     (name, value), *given = facts.items()
     table = Table(show_header=False, box=None, padding=(0, 2))

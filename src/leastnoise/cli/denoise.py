@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json as json_text
 from pathlib import Path
 from typing import Any
 
-import typer
 from rich.console import Console
 
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise._support import atomic_files
 from leastnoise.cli import options
+from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.graphs.of_bins import bin_graph
 
@@ -45,7 +44,9 @@ def denoise(
     if quiet:
         return
     if json:
-        typer.echo(json_text.dumps({"output": str(output), "method": made.method, "rmse": made.rmse, "was": made.std}))
+        limit = None if made.rmse is None else made.rmse_at_most(0.95).value
+        facts = {"output": str(output), "method": made.method, "rmse": made.rmse, "rmse_at_most": limit}
+        print_json({**facts, "was": made.std})
         return
     Console().print(printable(made.explain()), highlight=False, markup=False)
     Console().print(f"Written: {output}", highlight=False, markup=False)

@@ -21,7 +21,7 @@ from leastnoise import errors
 # The arguments of Python that are options here, by the same name with "-" for "_".
 OPTIONS = {
     "along", "bins", "budget", "by", "clip", "column", "confidence", "delta", "engine", "epsilon", "error", "expect",
-    "graph", "grid", "keys", "l1_sensitivity", "loss", "max_bins", "max_per_bin", "max_rows", "mechanism",
+    "force", "graph", "grid", "keys", "l1_sensitivity", "loss", "max_bins", "max_per_bin", "max_rows", "mechanism",
     "memory_limit", "method", "neighbours", "nodes", "output", "pure_epsilon", "q", "reason", "sensitivity", "share",
     "sigma", "table", "threshold_delta", "title", "type", "types", "unit", "units", "where",
 }  # fmt: skip

@@ -190,6 +190,9 @@ class PrivacyOptions:
     mechanism: Mechanism = "auto"
     budget: Annotated[str | None, typer.Option(help="A ledger to pay from; see leastnoise budget.")] = None
     share: Annotated[str | None, typer.Option(help="The part of it to spend, such as 0.25.")] = None
+    force: Annotated[
+        bool, typer.Option("--force", help="Release although the promise protects nobody in practice.")
+    ] = False
 
     def request(self) -> PrivacyRequest:
         """The same as one checked value; the ledger is opened, and a share stays the decimal that was typed."""

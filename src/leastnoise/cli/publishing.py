@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from leastnoise import errors
 from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
+from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from leastnoise.curator.preview import Expectation
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.request import PrivacyRequest
+    from leastnoise.privacy.strength import Strength
     from leastnoise.releases.published import Published
 
 MAX_ROWS_SHOWN = 10
@@ -32,17 +35,41 @@ def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> Non
         show_expected(query.expect(**arguments(privacy.request())), output)
         return
     request = privacy.request()
+    refuse_weak(query.expect(**arguments(request)).strength, privacy)
     atomic_files.check_writable(output.path, sources=query.files)
-    made = query.release(**arguments(request))
+    with notes():
+        made = query.release(**arguments(request))
     made.save(output.path)
     if output.quiet:
         return
     if output.json:
-        typer.echo(json.dumps(_facts(query, made, output.path), default=str))
+        print_json(_facts(query, made, output.path))
         return
     console = Console()
     console.print(_first_rows(made))
     show_written(made.explain(), output.path)
+
+
+def refuse_weak(strength: Strength | None, privacy: PrivacyOptions) -> None:
+    """Refuse a promise that protects nobody, unless --force was typed: here nobody may read a warning."""
+    if strength is None or privacy.force or not strength.protects_nobody:
+        return
+    raise errors.InvalidParameter(
+        f"{strength.in_words()} Nothing was read, paid or written.",
+        parameter="budget" if strength.of_budget else "epsilon",
+        example=[*([] if strength.of_budget else [{"epsilon": 1, "delta": 1e-6}]), {"force": True}],
+    )
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Our warnings as notes on standard error, once what caused them is done."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", errors.Wasteful)
+        warnings.simplefilter("always", errors.WeakPromise)
+        yield
+    for warning in caught:
+        Console(stderr=True).print(f"Note: {warning.message}", markup=False, highlight=False)
 
 
 def arguments(request: PrivacyRequest) -> dict[str, Any]:
@@ -55,7 +82,8 @@ def show_expected(expected: Expectation, output: OutputOptions) -> None:
     if output.quiet:
         return
     if output.json:
-        typer.echo(json.dumps(_plain(expected)))
+        band = None if expected.strength is None else expected.strength.band
+        print_json({field.name: getattr(expected, field.name) for field in fields(expected)} | {"band": band})
         return
     Console().print(printable(expected), markup=False, highlight=False)
     Console().print("Nothing was read, paid or written.", markup=False, highlight=False)
@@ -67,23 +95,19 @@ def show_written(explained: str, path: str) -> None:
     Console().print(f"Written: {path}", markup=False, highlight=False)
 
 
-def _plain(value: Any) -> Any:
-    """A value of JSON: dataclasses and mappings are objects."""
-    if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    return {name: _plain(item) for name, item in value.items()} if isinstance(value, Mapping) else value
-
-
 def _facts(query: Query, made: Published, path: str) -> dict[str, Any]:
     facts = {
         "output": path, "sigma": made.sigma, "std": made.std, "query": query.describe(), "mechanism": made.mechanism
     }  # fmt: skip
-    if made.to_arrow().num_rows <= MAX_ROWS_SHOWN:
-        facts["rows"] = made.to_pandas().to_dict("records")
+    rows = made.to_arrow()
+    if rows.num_rows <= MAX_ROWS_SHOWN:
+        facts["rows"] = rows.to_pylist()  # with nulls, not NaN, which is no JSON
     return facts
 
 
 def _first_rows(made: Published) -> Table:
+    from leastnoise.releases.display import TOO_FEW
+
     found = made.to_arrow()
     more = found.num_rows > MAX_ROWS_SHOWN
     table = Table(caption=f"the first {MAX_ROWS_SHOWN} of {found.num_rows:,} rows" if more else None)
@@ -91,6 +115,8 @@ def _first_rows(made: Published) -> Table:
         confidence = " (95 %)" if name in ("low", "high") else ""
         table.add_column(escape(printable(name)) + confidence, justify="right")
     for row in found.slice(0, MAX_ROWS_SHOWN).to_pylist():
+        if made.kind == "mean" and not row["enough"]:
+            row["mean"] = TOO_FEW
         table.add_row(*(_cell(value) for value in row.values()))
     return table
 

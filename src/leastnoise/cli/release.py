@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from typing import Any
-
-import typer
-from rich.console import Console
 
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise._support import atomic_files, validation
 from leastnoise.cli import options
+from leastnoise.cli.json_output import print_json
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
-from leastnoise.cli.publishing import arguments, show_expected, show_written
+from leastnoise.cli.publishing import arguments, notes, refuse_weak, show_expected, show_written
 from leastnoise.curator import column_files
 from leastnoise.curator.budget import charge
 from leastnoise.curator.preview import Expectation
@@ -49,20 +46,16 @@ def release(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.Wasteful)  # it is shown once, below
         # Public mistakes first, before anything private is read.
-        charge.decide(request, bins=2, whole=True, **facts)
+        refuse_weak(charge.decide(request, bins=2, integers=True, **facts).strength, privacy)
     atomic_files.check_writable(output.path, sources=[values])
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", errors.Wasteful)
+    with notes():
         private = column_files.read_column(values, column=column, kind=type)  # type: ignore[arg-type]
         made = ln.release(private, **facts, **arguments(request))
     made.save(output.path)
-    for warning in caught:
-        Console(stderr=True).print(f"Note: {warning.message}", markup=False, highlight=False)
     if output.quiet:
         return
     if output.json:
-        described = {"output": output.path, "bins": made.bins, "sigma": made.sigma, "mechanism": made.mechanism}
-        typer.echo(json.dumps(described))
+        print_json({"output": output.path, "bins": made.bins, "sigma": made.sigma, "mechanism": made.mechanism})
         return
     show_written(made.explain(), output.path)
 
@@ -77,7 +70,8 @@ def _expect(request: PrivacyRequest, kind: str | None, facts: dict[str, Any]) ->
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.Wasteful)  # refused below
-        chosen = charge.decide(request, bins=2, whole=kind == "int", **facts).noise
+        decided = charge.decide(request, bins=2, integers=kind == "int", **facts)
+    chosen = decided.noise
     if chosen.mechanism == "laplace" and facts["l1_sensitivity"] is None:
         raise errors.MissingParameter(
             "Nothing is read to say what to expect, and without an L1 sensitivity Laplace noise depends on how many "
@@ -95,5 +89,6 @@ def _expect(request: PrivacyRequest, kind: str | None, facts: dict[str, Any]) ->
         limits={},
         bins=None,
         guarantee=chosen.guarantee,
+        strength=decided.strength,
         note=chosen.note if kind == "int" else f"{chosen.note} {_ABOUT_REALS}",
     )

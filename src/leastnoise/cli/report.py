@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json as json_text
 from pathlib import Path
 
-import typer
 from rich.console import Console
 
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.cli import options
+from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.graphs.of_bins import bin_graph
 from leastnoise.releases.published import Published
@@ -41,7 +40,7 @@ def report(
     if quiet:
         return
     if json:
-        typer.echo(json_text.dumps({"output": str(made), "bytes": made.stat().st_size}))
+        print_json({"output": str(made), "bytes": made.stat().st_size})
         return
     Console().print(f"Written: {made}", highlight=False, markup=False, soft_wrap=True)
 

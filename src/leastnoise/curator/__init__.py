@@ -1,1 +1,1 @@
-"""The only code that sees people's rows, secret randomness or the ledger's pen."""
+"""The only code that sees people's rows, secret randomness or writes to the ledger."""

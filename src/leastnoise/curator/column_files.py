@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from leastnoise import errors
 from leastnoise._support import parquet
 from leastnoise._support.type_names import type_name
-from leastnoise.curator import private_values
+from leastnoise.curator import odd_cells
 
 Kind = Literal["int", "float"]
 T = TypeVar("T")
@@ -105,19 +105,15 @@ def _csv(content: bytes, path: str, column: str, kind: Kind | None) -> NDArray[A
     texts = _silently(
         path, lambda: csv.read_csv(source, parse_options=parse, convert_options=options)[column].to_pylist(), damage
     )
-    return (
-        private_values.parse_integers(texts, len(texts))
-        if kind == "int"
-        else private_values.as_doubles(texts, len(texts))
-    )
+    return odd_cells.parse_integers(texts, len(texts)) if kind == "int" else odd_cells.as_doubles(texts, len(texts))
 
 
 def _filled(column: Any) -> NDArray[Any]:
     """The column as an array of its own type: a null is NaN, or 0 where there is none."""
     import pyarrow as pa
 
-    whole = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-    array: NDArray[Any] = (whole.fill_null(0) if pa.types.is_integer(whole.type) else whole).to_numpy()
+    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    array: NDArray[Any] = (plain.fill_null(0) if pa.types.is_integer(plain.type) else plain).to_numpy()
     return array
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from leastnoise.curator.aggregate.bounding import word
 from leastnoise.curator.aggregate.clean_rows import CleanRows
 from leastnoise.curator.aggregate.parsing import check_types, parsed, undeclared_column, unknown_column
-from leastnoise.curator.engines import Engine, Source
+from leastnoise.curator.engines.engine import Engine
+from leastnoise.curator.engines.opened_table import Source
 from leastnoise.curator.engines.sources import open_source
 from leastnoise.errors import BadExpression, Code, InvalidParameter, MissingParameter, UnknownColumn, WrongType
 from leastnoise.privacy.neighbours import Neighbours, check_neighbours
@@ -27,6 +28,7 @@ class Dataset:
     unit: tuple[str, ...]
     neighbours: Neighbours
     steps: tuple[str, ...] = ()  # what was done to the rows, in public words
+    conditions: tuple[str, ...] = ()  # those of the steps that leave rows out
     kernels: Mapping[str, int] = field(default_factory=dict)  # columns of kernel weights -> over how many nodes
 
     @property
@@ -50,12 +52,15 @@ class Dataset:
         here = tuple(self.clean.given.columns)
         return (*here, *(column for column in self.source.undeclared if column not in here))
 
-    def with_rows(self, rows: ir.Table, *steps: str, kernels: Mapping[str, int] | None = None) -> Dataset:
-        """The same with other rows, made of these in the given steps."""
+    def with_rows(
+        self, rows: ir.Table, *steps: str, conditions: Sequence[str] = (), kernels: Mapping[str, int] | None = None
+    ) -> Dataset:
+        """The same with other rows, made of these in the given steps, and only where the conditions hold."""
         return replace(
             self,
             clean=CleanRows(rows, already_clean=True),
             steps=(*self.steps, *steps),
+            conditions=(*self.conditions, *conditions),
             kernels={**self.kernels, **(kernels or {})},
         )
 

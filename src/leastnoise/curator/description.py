@@ -1,7 +1,7 @@
 """What shaped the rows before the question, step by step, in public words: for the page, the file and the ledger.
 
-Conditions and derived columns are written by `expressions.record`: columns of the row and literals, and of a long list
-of values only their number.
+Conditions and derived columns are written by `expressions.recorded_text`: columns of the row and literals, and of
+a long list of values only their number.
 """
 
 from __future__ import annotations
@@ -36,8 +36,12 @@ def nearest(name: str, lon: str, lat: str, nodes: int, within: float, spread: tu
 
 
 def all_steps(steps: tuple[str, ...]) -> str:
-    """All steps in the order in which they were applied. A digest distinguishes texts that were cut alike."""
-    text = "".join(f", {step}" for step in steps)
+    """All steps in the order in which they were applied."""
+    return cut("".join(f", {step}" for step in steps))
+
+
+def cut(text: str) -> str:
+    """A long text cut short. A digest distinguishes texts that were cut alike."""
     if len(text) <= MAX_CHARACTERS:
         return text
     digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]

@@ -5,7 +5,7 @@ exact noise on that grid), so a float's low bits never show; and which noise is 
 does not depend on the values at all.
 
 With a budget everything public is checked first, then the cost is debited durably, and only then is a value looked
-at. From there on nothing is refused: whatever a value is, it counts as some number (see `private_values`).
+at. From there on nothing is refused: whatever a value is, it counts as some number (see `odd_cells`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from leastnoise import domain as domains
 from leastnoise import errors
 from leastnoise._support import progress, validation
 from leastnoise._support.validation import Number
-from leastnoise.curator import private_values
+from leastnoise.curator import odd_cells
 from leastnoise.curator.budget import Budget, charge
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Domain
@@ -83,15 +83,15 @@ def release(
     decided = charge.decide(
         PrivacyRequest(epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share),
         bins=len(given),
-        whole=isinstance(given, np.ndarray) and given.dtype.kind in "iu",
+        integers=isinstance(given, np.ndarray) and given.dtype.kind in "iu",
         sensitivity=sensitivity,
         l1_sensitivity=l1_sensitivity,
         neighbours=neighbours,
     )
     bins = _domain(domain, len(given))
     receipt = decided.pay(query=f"a vector of {len(given):,} value{'s' * (len(given) != 1)}")
-    private = given if isinstance(given, np.ndarray) else private_values.as_doubles(given, len(given))
-    return publish(private, decided.noise, domain=bins, id=receipt.id)
+    private = given if isinstance(given, np.ndarray) else odd_cells.as_doubles(given, len(given))
+    return publish(private, decided.noise, domain=bins, id=receipt.id, strength=decided.strength)
 
 
 def publish(
@@ -149,18 +149,18 @@ def release_sparse(
     """
     from leastnoise.curator.noise.sparse import check_columns
 
-    size = validation.whole("domain_size", domain_size)
+    size = validation.integer("domain_size", domain_size)
     check_columns(indices, counts)
     decided = charge.decide(
         PrivacyRequest(epsilon=epsilon, delta=delta, sigma=sigma, mechanism="gaussian", budget=budget, share=share),
         bins=size,
-        whole=True,
+        integers=True,
         sensitivity=sensitivity,
         neighbours=neighbours,
     )
     cut = sparse_cut(decided.noise, size, threshold, kind)
     receipt = decided.pay(query=f"occupied bins of {size:,}")
-    return publish_sparse(indices, counts, decided.noise, size, cut, kind, id=receipt.id)
+    return publish_sparse(indices, counts, decided.noise, size, cut, kind, id=receipt.id, strength=decided.strength)
 
 
 def sparse_cut(chosen: NoiseChoice, size: int, threshold: Number | Literal["universal"], kind: str) -> float:
@@ -221,7 +221,7 @@ def publish_unknown(
     from leastnoise.curator.noise import entropy
     from leastnoise.curator.noise.gaussian import rounded_gaussian
 
-    noisy = _add_whole(np.asarray(counts, dtype=np.int64), rounded_gaussian(cut.sigma, len(keys)))
+    noisy = _add_integers(np.asarray(counts, dtype=np.int64), rounded_gaussian(cut.sigma, len(keys)))
     shown = [(key, value) for key, value in zip(keys, noisy.tolist(), strict=True) if value >= cut.at_least]
     shown.sort(key=lambda pair: _sortable(pair[0]))
     return Release(
@@ -250,9 +250,7 @@ def _declared(values: Any) -> NDArray[Any] | list[Any]:
             "values is a masked array, and what a mask hides would be published. Say values.filled(0)."
         )
     if isinstance(values, (int, float)) and not isinstance(values, bool):
-        number = (
-            min(max(values, -private_values.MAX_INT64), private_values.MAX_INT64) if isinstance(values, int) else values
-        )
+        number = min(max(values, -odd_cells.MAX_INT64), odd_cells.MAX_INT64) if isinstance(values, int) else values
         values = np.asarray(number)
     given = _array(values) if hasattr(values, "dtype") else _list(values)
     if len(given) == 0:
@@ -299,15 +297,15 @@ def _list(values: Any) -> list[Any]:
 
 def _noisy(private: NDArray[Any], chosen: NoiseChoice) -> Values:
     """The values with noise, chunk by chunk. Integers count steps of the grid, and stay integers where it is 1."""
-    whole = private.dtype.kind in "iu"
-    out: Any = np.empty(private.size, dtype=np.int64 if whole and chosen.grid == 1 else np.float64)
+    integers = private.dtype.kind in "iu"
+    out: Any = np.empty(private.size, dtype=np.int64 if integers and chosen.grid == 1 else np.float64)
     draw = _drawer(chosen)
     # A caller's numpy.seterr must not make an error of a value.
     with np.errstate(all="ignore"), progress.bar("drawing noise", private.size) as advance:
         for part, place in zip(_parts(private), _parts(out), strict=True):
             noise = draw(part.size)
-            if whole:
-                total = _add_whole(_int64(part), noise)
+            if integers:
+                total = _add_integers(_int64(part), noise)
                 place[:] = total if chosen.grid == 1 else total * chosen.grid
             else:
                 place[:] = _add_real(part, noise, chosen.grid)
@@ -326,12 +324,12 @@ def _drawer(chosen: NoiseChoice) -> Callable[[int], NDArray[np.int64]]:
     return lambda size: laplace.two_sided_geometric(steps, size)
 
 
-def _add_whole(exact: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:
+def _add_integers(exact: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:
     """The sum, stopped at the ends of 64 bits: a function of the exact sum alone."""
     total = exact + noise  # may wrap
     wrapped = ((exact ^ total) & (noise ^ total)) < 0
-    room = np.iinfo(np.int64)
-    return np.where(wrapped, np.where(noise > 0, room.max, room.min), total)
+    limits = np.iinfo(np.int64)
+    return np.where(wrapped, np.where(noise > 0, limits.max, limits.min), total)
 
 
 def _add_real(exact: NDArray[Any], noise: NDArray[np.int64], grid: float) -> NDArray[np.float64]:
@@ -340,11 +338,11 @@ def _add_real(exact: NDArray[Any], noise: NDArray[np.int64], grid: float) -> NDA
     From 2^52 grid steps on every double is a multiple of the grid already (and exact/grid might overflow). Noise is
     below 2^53 steps, so grid * noise is exact; as an integer it has no signed zero to leak.
     """
-    x = private_values.finite(exact)
+    x = odd_cells.finite(exact)
     fine = np.abs(x) < 2.0**52 * grid
     x[fine] = np.rint(x[fine] / grid) * grid
     with np.errstate(over="ignore"):
-        total: NDArray[np.float64] = np.clip(x + noise * grid, -private_values.MAX_DOUBLE, private_values.MAX_DOUBLE)
+        total: NDArray[np.float64] = np.clip(x + noise * grid, -odd_cells.MAX_DOUBLE, odd_cells.MAX_DOUBLE)
     return total
 
 
@@ -352,8 +350,8 @@ def _int64(part: NDArray[Any]) -> NDArray[np.int64]:
     """Integers of any type as int64; unsigned ones past 2^63 are clamped, which moves no two of them apart."""
     if part.dtype.kind == "u" and part.dtype.itemsize == 8:  # of either byte order
         part = np.minimum(part.astype(np.uint64), np.uint64(2**63 - 1))
-    whole: NDArray[np.int64] = part.astype(np.int64)
-    return whole
+    integers: NDArray[np.int64] = part.astype(np.int64)
+    return integers
 
 
 def _parts(array: NDArray[Any]) -> list[NDArray[Any]]:

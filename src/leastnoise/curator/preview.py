@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from leastnoise._support.number_format import rounded
+from leastnoise.curator.budget.charge import Charge
 from leastnoise.privacy.distributions import Distribution, Gaussian
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.privacy.noise_choice import NoiseChoice
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits
+from leastnoise.privacy.strength import Strength
+from leastnoise.releases.left_out import TRUNCATING, LeftOut, left_out_in_words
 from leastnoise.releases.mean import half_widths
 
 
@@ -31,6 +34,9 @@ class Expectation:
     note: str
     half_widths: Mapping[str, float] = field(default_factory=dict)  # of a mean: sum, count, mean_times_rows; of ranks
     description: str = ""  # what they say
+    strength: Strength | None = None  # how strong the promise is; with a budget, of all of it
+    unit: str | None = None  # who is protected
+    left_out: tuple[LeftOut, ...] = ()  # which rows can be missing from the numbers, and which values are changed
 
     def __str__(self) -> str:
         kept = ", ".join(f"{name} = {value:,}" for name, value in self.limits.items())
@@ -38,11 +44,20 @@ class Expectation:
             self._errors()
             if self.half_width is not None
             else f"{self.mechanism.capitalize()} noise. {self.description}",
+            left_out_in_words(self.left_out, self.unit),
+            self._unknown(),
             f"Bins show when their noisy count reaches {self.threshold}." if self.threshold else "",
-            f"Of each unit at most this is used: {kept}." if kept else "",
+            f"Of each unit at most this is used: {kept}." if kept and not self.left_out else "",
             self.note,
+            "" if self.strength is None else self.strength.in_words(),
         ]
         return "\n".join(line for line in lines if line)
+
+    def _unknown(self) -> str:
+        """What nobody knows before a release, and no interval allows for."""
+        if not any(fact.kind in TRUNCATING for fact in self.left_out):
+            return ""
+        return "How many rows the limits leave out is not known, and no error here allows for them."
 
     def _errors(self) -> str:
         noise = f"{self.mechanism.capitalize()} noise of standard deviation {self.std:.4g}"
@@ -61,7 +76,7 @@ class Computed:
 
 
 def of_listed(
-    chosen: NoiseChoice,
+    decided: Charge[NoiseChoice],
     *,
     size: int,
     limits: Limits,
@@ -70,7 +85,7 @@ def of_listed(
     note: str,
 ) -> Expectation:
     """Of noise on each of `size` numbers."""
-    distribution = chosen.distribution
+    chosen, distribution = decided.noise, decided.noise.distribution
     return Expectation(
         mechanism=chosen.mechanism,
         sigma=chosen.scale if chosen.mechanism == "gaussian" else chosen.scale * 2**0.5,
@@ -84,11 +99,13 @@ def of_listed(
         note=note,
         half_widths={} if computed is None else computed.half_widths,
         description="" if computed is None else computed.description,
+        strength=decided.strength,
     )
 
 
-def of_unknown_keys(cut: Threshold, guarantee: PureDP | ApproxDP | GaussianDP, *, limits: Limits) -> Expectation:
+def of_unknown_keys(decided: Charge[Threshold], *, limits: Limits) -> Expectation:
     """Of noise and a threshold on keys that nobody listed."""
+    cut = decided.noise
     distribution = Gaussian(cut.sigma, 1.0)
     return Expectation(
         mechanism="gaussian",
@@ -99,7 +116,8 @@ def of_unknown_keys(cut: Threshold, guarantee: PureDP | ApproxDP | GaussianDP, *
         threshold=cut.at_least,
         limits=asdict(limits),
         bins=None,
-        guarantee=guarantee,
+        guarantee=decided.guarantee,
+        strength=decided.strength,
         note="Bins that nobody listed: their chance to show is part of delta.",
     )
 

@@ -14,10 +14,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Generic, TypedDict
 
 from leastnoise import errors
-from leastnoise.curator.aggregate.integers import Aggregate
+from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.budget.charge import Charge, Noise, Receipt
-from leastnoise.curator.engines import reading
+from leastnoise.curator.engines.withheld_errors import reading
+from leastnoise.privacy.strength import Strength
 from leastnoise.releases.columns import refuse_reserved
+from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.release import Release
@@ -38,8 +40,10 @@ class Facts(TypedDict):
     id: str
     unit: str
     limits: dict[str, int]
+    left_out: tuple[LeftOut, ...]
     query: str
     table: str
+    strength: Strength
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +59,18 @@ def release(query: Query, request: PrivacyRequest) -> Answer:
     refuse_reserved(query.by)
     decided = query._decide(request)
     unit, text, table = " + ".join(query.unit), query.describe(), query._data.source.name
+    left_out, strength = query.left_out, decided.charge.strength
     receipt = decided.charge.pay(query=text, unit=unit, table=table)
     exact = _read(query, receipt)
-    facts = Facts(id=receipt.id, unit=unit, limits=asdict(query.limits), query=text, table=table)
+    facts = Facts(
+        id=receipt.id,
+        unit=unit,
+        limits=asdict(query.limits),
+        left_out=left_out,
+        query=text,
+        table=table,
+        strength=strength,
+    )
     return decided.draw(exact, facts)
 
 

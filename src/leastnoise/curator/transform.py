@@ -32,8 +32,9 @@ def filter_rows(data: Dataset, condition: Any) -> Dataset:
     checked = _expression(data, data.rows, condition, what="where")
     if checked.type is not expressions.Type.BOOLEAN:
         raise WrongType(f"where must be true or false for a row. Got {checked.type.value} instead.")
-    step = description.condition(expressions.text(checked))
-    return data.with_rows(expressions.filtered(data.rows, checked), step)
+    words = expressions.text(checked)
+    kept, recorded = expressions.filtered(data.rows, checked), description.cut(description.escaped(words))
+    return data.with_rows(kept, description.condition(words), conditions=(recorded,))
 
 
 def add_columns(data: Dataset, columns: Mapping[str, Any]) -> Dataset:

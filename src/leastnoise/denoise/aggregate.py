@@ -102,6 +102,7 @@ def aggregate(
         noise=Noise.of(mechanism, sigma=level),
         method="auto",
         parameters={"weights": shares, "errors": _errors(estimates, level), "nonnegative": nonnegative},
+        nonnegative=nonnegative,
         estimate_risk=lambda: estimated,
         description=_describe(estimates, shares, level),
         provenance=of_arrays(seeded=any(e.seeded for e in estimates.values())),

@@ -25,12 +25,12 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise.additive import additive
 from leastnoise.denoise.aggregate import aggregate
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph, given_on_host
 from leastnoise.denoise.empirical_bayes import Loss, empirical_bayes
+from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.fused_lasso import fused_lasso
 from leastnoise.denoise.laplacian import laplacian
 from leastnoise.denoise.neighbour_bayes import neighbour_bayes
@@ -46,7 +46,7 @@ WITH_A_PRIOR = ("empirical_bayes", "neighbour_bayes")  # the methods that have p
 Candidates = dict[str, Callable[..., Estimate]]  # by name, not yet computed
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def auto(
     y: Any,
     sigma: Number,

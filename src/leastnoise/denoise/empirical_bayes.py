@@ -26,7 +26,6 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Number
 from leastnoise.denoise._npmle.freedom import fitting_freedom, moving_freedom
@@ -35,6 +34,7 @@ from leastnoise.denoise._npmle.kernels import GaussianBand, LaplaceChain
 from leastnoise.denoise._npmle.layout import Bounds, Layout, lay_out
 from leastnoise.denoise._npmle.medians import atoms_found, posterior_medians
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
+from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 from leastnoise.releases.noise import Noise
@@ -46,7 +46,7 @@ NARROW_RANGE = 40.0  # sigma, within which finer atoms cost nothing
 MAX_OUTSIDE_SUPPORT = 5.0  # sigma beyond the support, where a Gaussian observation is moved to
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def empirical_bayes(
     y: Any,
     sigma: Number,
@@ -100,6 +100,7 @@ def empirical_bayes(
         noise=Noise.of(mechanism, sigma=sigma),
         method="empirical_bayes",
         parameters=facts,
+        nonnegative=bounds[0] >= 0,
         estimate_risk=estimate_risk,
     )
 

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support import validation
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise._trees.spanning_trees import random_roots
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph, penalty_or_word
+from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate
@@ -52,7 +52,7 @@ class Fit(NamedTuple):
     free: float
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def fused_lasso(
     y: Any,
     sigma: Number,
@@ -77,7 +77,7 @@ def fused_lasso(
     """
     array, level = given_on_graph(y, sigma, mechanism, graph)
     given = penalty_or_word(penalty)
-    count = validation.whole("orders", orders)
+    count = validation.integer("orders", orders)
     flat = array.ravel()
     rows = chains(graph, count, seed)
     scale = level / math.sqrt(2) if mechanism == "laplace" else None

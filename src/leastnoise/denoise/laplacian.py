@@ -18,11 +18,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Number
 from leastnoise.denoise._graph.spectrum import Spectrum, component_means, spectrum
 from leastnoise.denoise.arrays import Mechanism, given_on_graph, penalty_or_word
+from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate
@@ -32,7 +32,7 @@ PENALTIES = 10.0 ** np.arange(-4, 5.01, 0.25)  # over the mean place of the spec
 MAX_TUNING_DEGREES_OF_FREEDOM = 8.0  # degrees of freedom that the choice of one number may cost
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def laplacian(
     y: Any,
     sigma: Number,

@@ -18,9 +18,9 @@ from typing import Any
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Mechanism, given, squares
+from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.denoise.threshold import soft_threshold
 from leastnoise.releases.estimate import Estimate
@@ -37,7 +37,7 @@ def minimax_risk(*, bins: int, sigma: Number, p: Number, radius: Number) -> floa
     >>> minimax_risk(bins=100, sigma=1.0, p=math.inf, radius=1.0)
     50.0
     """
-    d, sigma, p, b = validation.whole("bins", bins), validation.number("sigma", sigma), _power(p), _radius(radius)
+    d, sigma, p, b = validation.integer("bins", bins), validation.number("sigma", sigma), _power(p), _radius(radius)
     if p >= 2:
         tau = _half_side(d, p, b)
         return float(d * sigma**2 * tau**2 / (sigma**2 + tau**2))
@@ -45,7 +45,7 @@ def minimax_risk(*, bins: int, sigma: Number, p: Number, radius: Number) -> floa
     return float(min(b**2, b**p * sigma ** (2 - p) * (1 + log_sparsity) ** (1 - p / 2), d * sigma**2))
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def lp_ball(y: Any, sigma: Number, *, p: Number, radius: Number, mechanism: Mechanism = "gaussian") -> Estimate:
     """The rule that knows ||f||_p <= radius: linear shrinkage for p >= 2, a soft threshold for p < 2.
 
@@ -113,7 +113,7 @@ def james_stein_risk(*, bins: int, sigma: Number, prior_std: Number) -> float:
 
 
 def _three(bins: int, sigma: Number, prior_std: Number) -> tuple[int, float, float]:
-    d = validation.whole("bins", bins)
+    d = validation.integer("bins", bins)
     return d, validation.number("sigma", sigma), validation.number("prior_std", prior_std)
 
 

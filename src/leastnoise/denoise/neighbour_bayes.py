@@ -36,12 +36,12 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Number
 from leastnoise.denoise._npmle.layout import Bounds
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph
 from leastnoise.denoise.empirical_bayes import Fitted, Loss, fit_prior
+from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
@@ -55,7 +55,7 @@ MAX_SIGMAS = 1e50  # beyond, fourth powers are no doubles
 MIN_NODES_PER_KNOT = 50
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def neighbour_bayes(
     y: Any,
     sigma: Number,
@@ -88,7 +88,7 @@ def neighbour_bayes(
     validation.word("support", support, ("real", "nonnegative"))
     validation.word("prior", prior, ("values", "departures"))
     validation.word("loss", loss, ("squared", "absolute"))
-    knots = KNOTS[mechanism][prior] if groups is None else validation.whole("groups", groups, least=1)
+    knots = KNOTS[mechanism][prior] if groups is None else validation.integer("groups", groups, least=1)
     u = y.ravel() / sigma
     if np.abs(u).max() > MAX_SIGMAS:
         raise errors.OutOfRange(
@@ -134,6 +134,7 @@ def neighbour_bayes(
         noise=Noise.of(mechanism, sigma=sigma),
         method="neighbour_bayes",
         parameters=facts,
+        nonnegative=bounds[0] >= 0,
         estimate_risk=estimate_risk,
     )
 
@@ -150,7 +151,7 @@ def expect(t: Floats, graph: Graph, hops: int | None, below: float) -> Expected:
     from leastnoise.denoise._graph.rings import ring_sums
 
     clipped = np.clip(t, -below, max(CLIP_ABOVE, float(np.quantile(t, 0.99))))
-    last = LAST_HOPS if hops is None else (validation.whole("hops", hops, least=1),)
+    last = LAST_HOPS if hops is None else (validation.integer("hops", hops, least=1),)
     sums, counts = ring_sums(graph.start, graph.neighbours, clipped, np.array(last, dtype=np.int64), MAX_NODES_SEEN)
     within, many = sums.sum(axis=0), counts.sum(axis=0)
     ball = np.where(many > 0, within / np.maximum(many, 1), clipped.mean())

@@ -18,10 +18,10 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise._posterior.slice_sampling import sample_posterior
 from leastnoise.denoise.arrays import Floats, Mechanism, companion, given, given_on_host, on_host, squares
+from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 from leastnoise.releases.noise import Noise
@@ -30,7 +30,7 @@ MIN_EFFECTIVE_SAMPLES = 100.0  # effective samples, below which a mean of them i
 _VALUES_AT_ONCE = 128
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def gaussian_prior(
     y: Any, sigma: Number, *, prior_std: Number, centre: Any = 0.0, mechanism: Mechanism = "gaussian"
 ) -> Estimate:
@@ -69,7 +69,7 @@ def gaussian_prior(
     )
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def posterior_mean(
     y: Any,
     sigma: Number,

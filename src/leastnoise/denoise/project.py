@@ -16,18 +16,20 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Mechanism, given, given_on_host, squares
+from leastnoise.denoise.arrays import Floats, Mechanism, given, given_on_host, squares
+from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import beyond, stein_estimate
 from leastnoise.denoise.threshold import shrunk
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 from leastnoise.releases.noise import Noise
 
+MAX_EXACT_BINS = 20_000  # beyond, the standard deviations of known sums would take longer than the sums
+COLUMNS_AT_A_TIME = 512
 Set = Literal["nonnegative", "l1", "l2", "linf", "simplex", "total"]
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def project(
     y: Any,
     sigma: Number,
@@ -68,11 +70,12 @@ def project(
         noise=Noise.of(mechanism, sigma=sigma),
         method="project",
         parameters=chosen,
+        nonnegative=onto in ("nonnegative", "simplex"),
         estimate_risk=estimate_risk,
     )
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def consistent(
     y: Any, sigma: Number, *, matrix: Any, totals: Any = 0.0, variances: Any = 1.0, mechanism: Mechanism = "gaussian"
 ) -> Estimate:
@@ -124,11 +127,28 @@ def consistent(
         noise=Noise.of(mechanism, sigma=sigma),
         method="consistent",
         parameters={"sums": int(a.shape[0])},
+        exact_std=sigma * _stds(a, scaled, v) if y.size <= MAX_EXACT_BINS else None,
         estimate_risk=estimate_risk,
     )
 
 
-@renamed_arguments(noise="mechanism")
+def _stds(a: Any, scaled: Any, v: Floats) -> Floats:
+    """The standard deviations of h in units of sigma: the diagonal of V - V A' (A V A')^-1 A V, exactly.
+
+    h is linear in y and unbiased for every truth with these totals, so no other linear estimate has less variance
+    (Gauss and Markov), and its error has this one whatever the truth is.
+    """
+    from scipy.sparse.linalg import splu
+
+    factor = splu((scaled @ a.T).tocsc())
+    taken = np.empty(v.size)
+    for start in range(0, v.size, COLUMNS_AT_A_TIME):
+        part = scaled[:, start : start + COLUMNS_AT_A_TIME].toarray()
+        taken[start : start + COLUMNS_AT_A_TIME] = np.einsum("ij,ij->j", part, factor.solve(part))
+    return np.sqrt(np.maximum(v - taken, 0.0))
+
+
+@estimator
 def isotonic(y: Any, sigma: Number, *, increasing: bool = True, mechanism: Mechanism = "gaussian") -> Estimate:
     """The nearest monotone sequence, by pooling adjacent violators; its degrees of freedom are its levels.
 

@@ -21,9 +21,9 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Mechanism, companion, given, squares
+from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 from leastnoise.releases.noise import Noise
@@ -32,7 +32,7 @@ GARROTE_SQUARED_ERRORS = 3.0  # squared standard errors by which the garrote dra
 LAGUERRE_RULE = np.polynomial.laguerre.laggauss(12)
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def james_stein(
     y: Any,
     sigma: Number,

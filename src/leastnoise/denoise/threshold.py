@@ -18,15 +18,15 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Mechanism, given
+from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import beyond, stein_estimate, sure
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 from leastnoise.releases.noise import Noise
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def soft_threshold(
     y: Any,
     sigma: Number,
@@ -64,7 +64,7 @@ def soft_threshold(
     )
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def hard_threshold(
     y: Any, sigma: Number, *, threshold: Number | Literal["universal"] = "universal", mechanism: Mechanism = "gaussian"
 ) -> Estimate:

@@ -22,10 +22,10 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise._trees.spanning_trees import KINDS, Kind, is_forest, spanning_tree
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph
+from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import beyond, stein_estimate
 from leastnoise.denoise.threshold import shrunk, universal
 from leastnoise.graphs import Graph
@@ -35,7 +35,7 @@ from leastnoise.releases.noise import Noise
 THRESHOLDS_TRIED = 65  # thresholds, from zero to what noise alone reaches
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def tree_wavelet(
     y: Any,
     sigma: Number,
@@ -64,7 +64,7 @@ def tree_wavelet(
     """
     array, level = given_on_graph(y, sigma, mechanism, graph)
     validation.word("tree", tree, KINDS)
-    count = 1 if is_forest(graph) else validation.whole("trees", trees)
+    count = 1 if is_forest(graph) else validation.integer("trees", trees)
     if hard and threshold == "sure":
         raise errors.InvalidParameter(
             'The threshold "sure" needs an unbiased risk, which a hard threshold does not have: it jumps.',

@@ -34,6 +34,7 @@ from leastnoise.denoise._trend.interior import Interior
 from leastnoise.denoise._trend.path import Fit, TrendPath, follow, search
 from leastnoise.denoise._trend.total_variation import Network
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
+from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import Divergence, stein_estimate
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
@@ -45,7 +46,7 @@ PIECE_TOLERANCE = 1e-12  # of the range of the values: neighbours nearer than th
 GROUPS_WHILE_CHOOSING = 4  # groups of nodes to simulate a divergence by, while a penalty is being chosen
 
 
-@renamed_arguments(noise="mechanism")
+@estimator
 def trend_filter(
     y: Any,
     sigma: Number,

@@ -32,12 +32,12 @@ def read_nodes(path: Path, name: str, places: tuple[str, str] | None) -> tuple[p
     table = _read(path, [name, *(places or ())])
     names = _names(table, name, path)
     if len(names) == 0:
-        raise errors.BadDomain(f"{_shown(path)} holds no nodes.")
+        raise errors.BadDomain(f"{_quoted(path)} holds no nodes.")
     if pc.count_distinct(names).as_py() < len(names):
         counted = pc.value_counts(names).to_pylist()
         twice = next(row["values"] for row in counted if row["counts"] > 1)
         raise errors.BadDomain(
-            f"{_shown(path)} names the node {short(twice)} twice. Give every node a name of its own."
+            f"{_quoted(path)} names the node {short(twice)} twice. Give every node a name of its own."
         )
     return names, None if places is None else np.stack([_floats(table, place, path) for place in places], axis=1)
 
@@ -55,14 +55,14 @@ def read_edges(
         column = _names(table, end, path)
         if pa.types.is_integer(column.type) != pa.types.is_integer(names.type):
             raise errors.WrongType(
-                f'column "{end}" of {_shown(path)} holds {column.type}, and the nodes are named by {names.type}. '
+                f'column "{end}" of {_quoted(path)} holds {column.type}, and the nodes are named by {names.type}. '
                 "Write both as whole numbers or both as strings."
             )
         place = pc.index_in(column, value_set=names)
         if place.null_count:
             lost = column.filter(pc.is_null(place))
             raise errors.BadDomain(
-                f'column "{end}" of {_shown(path)} names {short(lost[0].as_py())}, which is not among the '
+                f'column "{end}" of {_quoted(path)} names {short(lost[0].as_py())}, which is not among the '
                 f"{len(names):,} nodes ({len(lost):,} such edges). Add these nodes, or leave out these edges."
             )
         pairs[:, side] = place.to_numpy(zero_copy_only=False)
@@ -76,7 +76,7 @@ def _columns(path: Path) -> list[str]:
     try:
         return list(pq.read_schema(path).names)
     except (OSError, pa.ArrowException):
-        raise errors.UnknownSource(f"{_shown(path)} is no Parquet file that can be read.") from None
+        raise errors.UnknownSource(f"{_quoted(path)} is no Parquet file that can be read.") from None
 
 
 def _read(path: Path, columns: list[str]) -> pa.Table:
@@ -91,7 +91,7 @@ def _read(path: Path, columns: list[str]) -> pa.Table:
     except errors.NotOurs:
         raise
     except (OSError, pa.ArrowException):
-        raise errors.FileProblem(f"{_shown(path)} could not be read: it may be damaged or cut short.") from None
+        raise errors.FileProblem(f"{_quoted(path)} could not be read: it may be damaged or cut short.") from None
 
 
 def _names(table: pa.Table, column: str, path: Path) -> Any:
@@ -101,18 +101,18 @@ def _names(table: pa.Table, column: str, path: Path) -> Any:
     values = table[column]
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
-    whole = pa.types.is_integer(values.type)
+    integers = pa.types.is_integer(values.type)
     text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
-    if not (whole or text):
+    if not (integers or text):
         raise errors.WrongType(
-            f'column "{column}" of {_shown(path)} holds {values.type}; nodes are named by whole numbers or strings.'
+            f'column "{column}" of {_quoted(path)} holds {values.type}; nodes are named by whole numbers or strings.'
         )
     if values.null_count:
-        raise errors.BadDomain(f'column "{column}" of {_shown(path)} holds nulls, which name no node.')
+        raise errors.BadDomain(f'column "{column}" of {_quoted(path)} holds nulls, which name no node.')
     try:
-        return values.cast(pa.int64() if whole else pa.large_string()).combine_chunks()
+        return values.cast(pa.int64() if integers else pa.large_string()).combine_chunks()
     except pa.ArrowInvalid:
-        raise errors.WrongType(f'column "{column}" of {_shown(path)} holds numbers beyond 2^63.') from None
+        raise errors.WrongType(f'column "{column}" of {_quoted(path)} holds numbers beyond 2^63.') from None
 
 
 def _floats(table: pa.Table, column: str, path: Path) -> NDArray[np.float64]:
@@ -122,8 +122,8 @@ def _floats(table: pa.Table, column: str, path: Path) -> NDArray[np.float64]:
     try:
         return np.asarray(table[column].cast(pa.float64()).to_numpy(), dtype=np.float64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise errors.WrongType(f'column "{column}" of {_shown(path)} does not hold numbers.') from None
+        raise errors.WrongType(f'column "{column}" of {_quoted(path)} does not hold numbers.') from None
 
 
-def _shown(path: Path) -> str:
+def _quoted(path: Path) -> str:
     return repr(os.fspath(path))

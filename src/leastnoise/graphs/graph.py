@@ -140,7 +140,7 @@ class Graph:
         if not np.isfinite(where).all():
             raise errors.InvalidParameter("points hold NaN or infinity.")
         size = len(where)
-        count = min(validation.whole("k", k), size - 1)
+        count = min(validation.integer("k", k), size - 1)
         flat = places.sphere(where[:, 0], where[:, 1]) if on == "earth" else where
         found = np.asarray(cKDTree(flat).query(flat, k=count + 1)[1]).reshape(size, count + 1)
         # Among coincident points a point may not be its own first: drop it where it is, or else the furthest.
@@ -177,8 +177,8 @@ class Graph:
         pairs = []
         for axis, length in enumerate(lengths):
             ahead = np.roll(place, -1, axis)
-            whole = periodic and length > 2
-            keep = np.arange(length if whole else length - 1)
+            closed = periodic and length > 2
+            keep = np.arange(length if closed else length - 1)
             pairs.append(np.stack([place.take(keep, axis).ravel(), ahead.take(keep, axis).ravel()], axis=1))
         edges = np.sort(np.concatenate(pairs), axis=1)
         edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leastnoise import errors
-from leastnoise._support.number_format import about
 from leastnoise._support.validation import Floats, Number
 from leastnoise.plot import canvas, maps
 from leastnoise.plot.canvas import BLUE, FAINT, INK, ORANGE, QUIET, SKY
 from leastnoise.releases import labels
+from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.published import Published
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def release(
     if graph is not None:
         return maps.map(graph, raw=release, estimate=estimate, ax=ax)
     values = np.asarray(release.values, dtype=float)
-    caption = canvas.noise_and_promise(release)
+    caption = canvas.noise_and_promise(release) + canvas.too_few(values)
     plane = labels.plane(release.domain) if release.covers_domain else None
     if plane is not None:
         return _image(values, plane, caption, "Published values", ax, release)
@@ -53,8 +53,10 @@ def estimate(estimate: Estimate, *, graph: Graph | None = None, ax: Axes | None 
     if graph is not None:
         return maps.map(graph, estimate=estimate, ax=ax)
     values, noisy = column(estimate, "value"), column(estimate, "noisy")
-    left = "unknown" if estimate.rmse is None else f"{about(estimate.rmse)} a bin (estimated without the truth)"
-    caption = f"{values.size:,} values denoised by {estimate.method}: error {left}, before {estimate.std:.4g}."
+    caption = (
+        f"{values.size:,} values denoised by {estimate.method}: error of a bin, estimated without the truth, "
+        f"{estimate.rmse_in_words()}; before {estimate.std:.4g}.{canvas.left_out(estimate)}"
+    )
     plane = labels.plane(estimate.domain)
     if plane is None and len(estimate.values.shape) == 2:
         rows, columns = estimate.values.shape
@@ -85,7 +87,12 @@ def _bars(
     behind = FAINT if low is None else SKY
     ax.barh(places, values, height=0.66, color=behind, edgecolor=QUIET, linewidth=0.5, label="published")
     if low is not None and high is not None:
-        ax.hlines(places, low, high, color=INK, linewidth=1.1)
+        known = ~np.isnan(values)
+        ax.hlines(places[known], low[known], high[known], color=INK, linewidth=1.1)
+        for place in places[~known]:
+            at: Any = {"xytext": (4, 0), "textcoords": "offset points"}
+            ax.annotate(TOO_FEW, (low[place], place), **at, color=QUIET, fontsize=8.5, va="center", ha="left")
+            ax.update_datalim([(low[place], place), (high[place], place)])
     if better is not None:
         ax.plot(better, places, "D", color=ORANGE, markersize=5, markeredgecolor="white", label="denoised")
         ax.legend(frameon=False, fontsize=9, loc="best")

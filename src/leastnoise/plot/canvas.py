@@ -9,8 +9,13 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from leastnoise import errors
+from leastnoise._support.validation import Floats
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Guarantee
+from leastnoise.releases.display import TOO_FEW
+from leastnoise.releases.left_out import left_out_in_short
 from leastnoise.releases.published import Published
 
 if TYPE_CHECKING:
@@ -21,14 +26,21 @@ INK, QUIET, FAINT = "#222222", "#6b6b6b", "#d9d9d9"
 LETTERS_PER_INCH = 16.5  # of the caption's type
 
 
+def check_installed() -> None:
+    """Raise MissingPackage where there is no matplotlib: before anything is imported from it."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise errors.MissingPackage.named("matplotlib", "A picture", extra="plot") from None
+
+
 def figure(
     width: float = 6.4, height: float = 4.0, layout: Literal["constrained", "compressed"] = "constrained"
 ) -> Any:
     """A new Figure that belongs to nobody else."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise errors.MissingPackage.named("matplotlib", "A picture", extra="plot") from None
+    check_installed()
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width, height), layout=layout, dpi=100, facecolor="white")
 
 
@@ -84,7 +96,18 @@ def promise(guarantee: Guarantee | None, delta: float | None = None) -> str:
 def noise_and_promise(release: Published) -> str:
     """The noise of a release and its guarantee, for the caption."""
     noise = f"{release.mechanism.capitalize()} noise, {release.spread_in_words(4)}"
-    return f"{noise}; {promise(release.guarantee, release.delta)}.{seeded(release)}"
+    return f"{noise}; {promise(release.guarantee, release.delta)}.{seeded(release)}{left_out(release)}"
+
+
+def left_out(release: Published) -> str:
+    """Which rows are not in the numbers, for the caption; nothing where all are."""
+    short = left_out_in_short(release.left_out, release.unit)
+    return f" {short}" if short else ""
+
+
+def too_few(values: Floats) -> str:
+    """What a caption says of means that cannot be told."""
+    return f" Bins without a mark are {TOO_FEW}." if np.isnan(values).any() else ""
 
 
 def seeded(release: Published) -> str:

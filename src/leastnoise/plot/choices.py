@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from leastnoise import errors
-from leastnoise._support.number_format import about
 from leastnoise.plot import canvas
 from leastnoise.plot.canvas import BLUE, INK, ORANGE, QUIET
 
@@ -97,6 +96,6 @@ def weights(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
     ax.set_xlim(0, 100 * min(1.15, 1.25 * max(shares.values())))
     ax.set_xlabel("weight in the mixture, %")
     canvas.heading(ax, "What the estimate is made of")
-    left = "" if estimate.rmse is None else f" Estimated error {about(estimate.rmse)} a bin; it was {estimate.std:.4g}."
+    left = f" Estimated error of a bin {estimate.rmse_in_words()}; it was {estimate.std:.4g}."
     canvas.caption(ax, f"{estimate.bins:,} values.{left} Chosen for the least risk.")
     return ax

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leastnoise import errors
-from leastnoise._support.number_format import about
 from leastnoise._support.validation import Floats
 from leastnoise.plot import canvas
 from leastnoise.plot.canvas import INK, QUIET
@@ -84,11 +83,14 @@ def scale(
     values: list[Floats], *, signed: bool | None, noise: float = 0.0, all_values: list[Floats] | None = None
 ) -> Colours:
     """One scale for several panels: from zero by square roots, or both ways from zero."""
+    canvas.check_installed()
     from matplotlib.colors import CenteredNorm, PowerNorm
 
-    every = np.concatenate(all_values or values)
-    top = float(max(v.max() for v in values))
-    bottom = float(min(v.min() for v in values))
+    every, calm = (np.concatenate(part) for part in (all_values or values, values))
+    every, calm = (part[~np.isnan(part)] for part in (every, calm))  # means of too few rows have no colour
+    top, bottom = float(calm.max(initial=-np.inf)), float(calm.min(initial=np.inf))
+    if not calm.size:
+        every, top, bottom = np.zeros(1), 0.0, 0.0
     if signed is None:
         signed = bottom < -max(6 * noise, 0.3 * max(top, 0.0))
     if signed or top <= 0:
@@ -162,7 +164,8 @@ def _panel(ax: Axes, graph: Graph, places: Floats, values: Floats, colours: Colo
 
     ax.add_collection(LineCollection(list(places[graph.edges]), colors=STREET, linewidths=0.45, zorder=1))
     height = np.abs(np.asarray(colours.norm(values), dtype=float) - (0.5 if colours.map == "PuOr" else 0.0))
-    order = np.argsort(height, kind="stable")  # the large ones on top
+    order = np.argsort(height, kind="stable")  # the large ones on top; what is not a number is not drawn
+    order = order[~np.isnan(height[order])]
     size = np.clip(34_000 / max(graph.size, 1), 1.5, 80.0)
     dots = ax.scatter(
         places[order, 0],
@@ -200,8 +203,10 @@ def _caption(raw: object, estimate: object) -> str:
     lines = []
     if isinstance(raw, Published):
         promise = canvas.promise(raw.guarantee, raw.delta)
-        lines.append(f"Noise of standard deviation {raw.std:.4g}; {promise}.{canvas.seeded(raw)}")
+        few = "" if isinstance(raw, Estimate) else canvas.too_few(np.asarray(raw.values, dtype=float))
+        missing = f"{canvas.seeded(raw)}{few}{canvas.left_out(raw)}"
+        lines.append(f"Noise of standard deviation {raw.std:.4g}; {promise}.{missing}")
     if isinstance(estimate, Estimate):
-        left = "unknown" if estimate.rmse is None else about(estimate.rmse)
-        lines.append(f"Denoised by {estimate.method}: estimated error {left} a node.")
-    return " ".join(lines)
+        lines.append(f"Denoised by {estimate.method}: estimated error of a node {estimate.rmse_in_words()}.")
+        lines += [] if isinstance(raw, Published) else [canvas.left_out(estimate).strip()]
+    return " ".join(line for line in lines if line)

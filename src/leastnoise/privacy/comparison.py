@@ -122,7 +122,7 @@ def compare(
             example={"sensitivity": 1},
         )
     l2 = validation.number("sensitivity", sensitivity)
-    bins = validation.whole("bins", bins)
+    bins = validation.integer("bins", bins)
     l1 = l1_from_l2(l2, bins) if l1_sensitivity is None else validation.number("l1_sensitivity", l1_sensitivity)
     validation.check_norms(l1, l2)
     epsilon, delta = validation.number("epsilon", epsilon), validation.number("delta", delta)

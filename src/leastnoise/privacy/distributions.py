@@ -17,10 +17,12 @@ from statistics import NormalDist
 
 import numpy as np
 from flint import arb
+from numpy.typing import ArrayLike, NDArray
 
 from leastnoise import errors
 from leastnoise._support.directed_rounding import next_up
 from leastnoise._support.validation import Floats
+from leastnoise.privacy import two_draws
 from leastnoise.privacy.calibration import proof
 
 LARGEST_SCALE = 1e306  # of noise that we draw or wrap: its quantiles are doubles, too
@@ -102,10 +104,18 @@ class Gaussian:
         return math.ceil(half / self.grid + 0.5) * self.grid if self.grid else half
 
     def pair_half_width(self, ratio: float, confidence: float) -> float:
-        """Nearly the h with P(|X + ratio Y| <= h) = confidence for two draws; never less on a coarse grid."""
-        if not ratio or self.sigma < 32 * self.grid:
-            return _box(self, ratio, confidence)
-        return normal_reach(confidence, 1) * self.std * math.hypot(1.0, ratio)
+        """Nearly the h with P(|X + ratio Y| <= h) = confidence for two draws; never less."""
+        return float(self.pair_half_widths([ratio], [ratio], confidence)[0]) if ratio else self.half_width(confidence)
+
+    def pair_half_widths(self, low: ArrayLike, high: ArrayLike, confidence: float) -> Floats:
+        """The same for each pair of ends: an h that holds for every ratio between them."""
+        return two_draws.of_gaussian(self, low, high, confidence)
+
+    def at_or_above(self, k: Floats | NDArray[np.int64]) -> Floats:
+        """P(noise >= k grid), on a grid."""
+        from scipy.special import ndtr
+
+        return np.asarray(ndtr((0.5 - k) * (self.grid / self.sigma)))
 
     def within(self, error: float, bins: int = 1) -> proof.RealBall:
         """P(all `bins` draws lie within +-error) as a ball at the precision in force."""
@@ -162,22 +172,18 @@ class Laplace:
         return _sum_on_grid(Laplace(self.scale, finest), count, confidence) + (finest if finest > self.grid else 0.0)
 
     def pair_half_width(self, ratio: float, confidence: float) -> float:
-        """Nearly the h with P(|X + ratio Y| <= h) = confidence for two draws; never less on a coarse grid.
+        """Nearly the h with P(|X + ratio Y| <= h) = confidence for two draws; never less."""
+        return float(self.pair_half_widths([ratio], [ratio], confidence)[0]) if ratio else self.half_width(confidence)
 
-        P(|b X + c Y| > t) = (b^2 exp(-t/b) - c^2 exp(-t/c)) / (b^2 - c^2), and exp(-t/b) (1 + t/(2 b)) where b = c.
-        """
-        if not ratio or self.scale < 32 * self.grid:
-            return _box(self, ratio, confidence)
-        large, small = max(1.0, abs(ratio)), min(1.0, abs(ratio))
-        share = (small / large) ** 2
-        low, high = 0.0, 2 * laplace_reach(confidence, 1) + 10.0
-        for _ in range(100):
-            t = (low + high) / 2
-            tail = math.exp(-t) * (1 + t / 2)
-            if share < 1 - 1e-6:
-                tail = (math.exp(-t) - share * math.exp(-t / math.sqrt(share))) / (1 - share)
-            low, high = (t, high) if tail > 1 - confidence else (low, t)
-        return self.scale * large * high
+    def pair_half_widths(self, low: ArrayLike, high: ArrayLike, confidence: float) -> Floats:
+        """The same for each pair of ends: an h that holds for every ratio between them."""
+        return two_draws.of_laplace(self, low, high, confidence)
+
+    def at_or_above(self, k: Floats | NDArray[np.int64]) -> Floats:
+        """P(noise >= k grid), on a grid: q^k/(1 + q) from k = 1 on, q = exp(-g/b)."""
+        step = self.grid / self.scale
+        tail = np.exp(-np.where(k > 0, k, 1 - k) * step) / (1 + math.exp(-step))
+        return np.where(k > 0, tail, 1 - tail)
 
     def within(self, error: float, bins: int = 1) -> proof.RealBall:
         """P(all `bins` draws lie within +-error) as a ball at the precision in force."""
@@ -201,13 +207,6 @@ def normal_reach(confidence: float, bins: int) -> float:
 def laplace_reach(confidence: float, bins: int) -> float:
     """The same for Laplace noise of scale 1."""
     return -math.log1p(-confidence) if bins == 1 else -math.log(_miss(confidence, bins))
-
-
-def _box(distribution: Distribution, ratio: float, confidence: float) -> float:
-    """An h that |X + ratio Y| surely stays within: both draws enclosed, each at half of 1 - confidence."""
-    if not ratio:
-        return distribution.half_width(confidence)
-    return (1 + abs(ratio)) * distribution.half_width((1 + confidence) / 2)
 
 
 def _sum_on_grid(distribution: Distribution, count: int, confidence: float) -> float:

@@ -3,10 +3,8 @@
 Nothing here sees data, so nothing here can leak it; `expect` and `release` both decide here, so what is expected is
 what is released.
 
-Whole numbers are published on the grid 1, exactly. Real numbers are first rounded to a grid g, a power of two
-taken from the sensitivity and the number of bins d. Rounding moves each of d coordinates of f(x) - f(x') by at
-most g (half a step at either end), so the sensitivity grows by at most g sqrt(d) in L2 and g d in L1. That is
-charged; g is chosen so that the charge is below 1e-4 (L2) or 1e-3 (L1) of the sensitivity.
+Whole numbers are published on the grid 1, exactly. Real numbers are first rounded to a grid, which is charged
+(`rounding_charge`).
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.directed_rounding import next_up
 from leastnoise._support.validation import Number
-from leastnoise.privacy import baselines, calibration
+from leastnoise.privacy import baselines, calibration, rounding_charge
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.distributions import LARGEST_SCALE, Distribution, Gaussian, Laplace
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
@@ -39,8 +37,7 @@ Choice = Literal["auto", "gaussian", "laplace"]
 _GAUSSIAN_STEPS = 2.0**47
 _LAPLACE_STEPS = 2.0**43
 # Whole numbers need no double: the samplers' own limit, with which the noise is below 2^62.
-_WHOLE_STEPS = 2.0**52
-_L2_CHARGE, _L1_CHARGE = 1e-4, 1e-3
+_INTEGER_STEPS = 2.0**52
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +68,7 @@ class NoiseChoice:
 def choose(
     *,
     bins: int,
-    whole: bool,
+    integers: bool,
     grid: float = 1.0,
     sensitivity: Number,
     l1_sensitivity: Number | None = None,
@@ -84,7 +81,7 @@ def choose(
 ) -> NoiseChoice:
     """The least standard deviation that the public facts allow, or the mechanism that was asked for.
 
-    `whole` values are integers in steps of `grid`, a power of two; others are real numbers, to be rounded.
+    `integers`: the values are integers in steps of `grid`, a power of two; others are real numbers, to be rounded.
 
     Either epsilon and delta are given, or sigma, or `mu_squared`: what a budget allows, exactly, of Gaussian noise.
     """
@@ -95,7 +92,7 @@ def choose(
     validation.word("mechanism", mechanism, ("auto", "gaussian", "laplace"))
     check_neighbours(neighbours)
     ask = _Ask.of(epsilon, delta, sigma) if mu_squared is None else _Ask(None, None, None, mu_squared)
-    facts = _Facts(bins, whole, grid, l2, l1, neighbours)
+    facts = _Facts(bins, integers, grid, l2, l1, neighbours)
     if mechanism == "laplace" or ask.delta == 0:
         if mechanism == "gaussian":
             validation.number("delta", 0)  # raises: no Gaussian gives delta = 0
@@ -164,7 +161,7 @@ class _Ask:
 @dataclass(frozen=True, slots=True)
 class _Facts:
     bins: int
-    whole: bool
+    integers: bool
     grid: float
     l2: float
     l1: float | None
@@ -174,14 +171,11 @@ class _Facts:
 def _gaussian(facts: _Facts, ask: _Ask, why: ReasonCode) -> NoiseChoice:
     rough = ask.gaussian_sigma(facts.l2)
     grid, charged = facts.grid, facts.l2
-    if not facts.whole:
-        grid = max(
-            _power_below(_L2_CHARGE * facts.l2 / math.sqrt(facts.bins)), _power_above(1.01 * rough / _GAUSSIAN_STEPS)
-        )
-        with proof.precision(128):
-            charged = proof.upward(arb(facts.l2) + arb(grid) * arb(facts.bins).sqrt())
+    if not facts.integers:
+        grid = rounding_charge.l2_grid(facts.l2, facts.bins, least=1.01 * rough / _GAUSSIAN_STEPS)
+        charged = rounding_charge.l2_charged(facts.l2, facts.bins, grid)
     sigma = ask.gaussian_sigma(charged)
-    _check_size(sigma, grid, _WHOLE_STEPS if facts.whole else _GAUSSIAN_STEPS)
+    _check_size(sigma, grid, _INTEGER_STEPS if facts.integers else _GAUSSIAN_STEPS)
     guarantee = GaussianDP.of(sigma=sigma, sensitivity=charged, neighbours=facts.neighbours)
     # mu was rounded up, by an ulp; sigma grows by as little until the mu that is published keeps the promise too.
     while (
@@ -198,16 +192,15 @@ def _laplace(facts: _Facts, ask: _Ask, why: ReasonCode) -> NoiseChoice:
     l1 = _l1_or_warning(facts)
     rough = ask.laplace_scale(l1)
     grid, charged = facts.grid, l1
-    if not facts.whole:
-        grid = max(_power_below(_L1_CHARGE * l1 / facts.bins), _power_above(1.01 * rough / _LAPLACE_STEPS))
-        with proof.precision(128):
-            charged = proof.upward(arb(l1) + arb(grid) * facts.bins)
+    if not facts.integers:
+        grid = rounding_charge.l1_grid(l1, facts.bins, least=1.01 * rough / _LAPLACE_STEPS)
+        charged = rounding_charge.l1_charged(l1, facts.bins, grid)
     scale = ask.laplace_scale(charged)
     epsilon = ask.epsilon
     if epsilon is None:
         with proof.precision(128):
             epsilon = proof.upward(arb(charged) / arb(scale))
-    _check_size(scale, grid, _WHOLE_STEPS if facts.whole else _LAPLACE_STEPS)
+    _check_size(scale, grid, _INTEGER_STEPS if facts.integers else _LAPLACE_STEPS)
     guarantee = PureDP(epsilon, facts.neighbours)
     return NoiseChoice("laplace", scale, grid, guarantee, 0.0, facts.l2, l1, NoiseReason(why), charged)
 
@@ -253,13 +246,3 @@ def _check_size(scale: float, grid: float, most: float) -> None:
             f"Noise of scale {scale:.3g} overflows doubles, so what is published could not hold it. "
             "Publish in larger units (a smaller sensitivity)."
         )
-
-
-def _power_below(x: float) -> float:
-    """The largest power of two at or below x."""
-    return math.ldexp(1.0, max(math.frexp(x)[1] - 1, -1000)) if x > 0 else 2.0**-1000
-
-
-def _power_above(x: float) -> float:
-    """The least power of two at or above x."""
-    return math.ldexp(1.0, max(math.frexp(x)[1], -1000)) if x > 0 else 2.0**-1000

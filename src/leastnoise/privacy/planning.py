@@ -84,7 +84,7 @@ def plan(
     """
     error = validation.number("error", error)
     confidence = validation.number("confidence", confidence)
-    bins = validation.whole("bins", bins)
+    bins = validation.integer("bins", bins)
     grid = validation.number("grid", grid)
     sensitivity = validation.number("sensitivity", sensitivity)
     pure = validation.is_zero(delta)

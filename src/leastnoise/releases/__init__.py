@@ -7,7 +7,7 @@ files        `load`
 """
 
 from leastnoise.releases.estimate import Estimate
-from leastnoise.releases.files import load
+from leastnoise.releases.loading import load
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance

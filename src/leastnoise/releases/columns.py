@@ -29,7 +29,7 @@ _TYPES: dict[str, Any] = {
 
 
 # What our own columns are called in frames and files.
-RESERVED = {"value", "index", "mean", "low", "high", "sum", "count", "component"}
+RESERVED = {"value", "index", "mean", "low", "high", "sum", "count", "component", "enough", "noisy", "std"}
 
 
 def refuse_reserved(names: Iterable[str]) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from leastnoise.releases.published import Published
 
 ROWS_SHOWN = 10
+TOO_FEW = "too few to tell"  # what people are shown instead of a mean of too few rows
 
 
 def as_html(published: Published) -> str:
@@ -48,4 +49,6 @@ def _first_rows(published: Published) -> tuple[list[str], list[list[str]]]:
 
 
 def _cell(value: Any) -> str:
+    if value != value:  # not a number: a mean of too few rows
+        return TOO_FEW
     return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)

@@ -17,18 +17,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from leastnoise import errors
-from leastnoise._support import atomic_files, validation
+from leastnoise._support import validation
 from leastnoise._support.immutable import Frozen
-from leastnoise._support.number_format import about
+from leastnoise._support.number_format import about, rounded
 from leastnoise._support.renamed import RenamedAttribute
-from leastnoise._support.validation import Number
+from leastnoise._support.validation import Floats, Number
 from leastnoise.domain import Domain
+from leastnoise.releases import average_coverage, file_format, risk_limits
+from leastnoise.releases.average_coverage import NoiseKept
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
 from leastnoise.releases.facts import Facts
-from leastnoise.releases.interval import Credible
+from leastnoise.releases.interval import BinPromise, EstimateInterval
 from leastnoise.releases.noise import Noise, read_noise, write_noise
 from leastnoise.releases.provenance import SEEDED_WARNING, Provenance, of_arrays, read_provenance, write_provenance
 from leastnoise.releases.published import Published
+from leastnoise.releases.risk_limits import RmseLimit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,6 +58,10 @@ class Estimate(Published):
     parameters: Mapping[str, Any] = field(default_factory=dict)
     estimate_risk: Callable[[], RiskEstimate]  # evaluated when asked: it reads the values once more
     posterior_std: float | None = None  # of every bin, where the posterior is Gaussian
+    exact_std: Any = None  # of every bin, where the estimate is linear and unbiased
+    nonnegative: bool = False  # whether the truth is known not to be negative
+    denoise_again: Callable[[Floats, float], Floats] | None = None  # the same denoiser on values of another sigma
+    noise_kept: NoiseKept = field(default_factory=NoiseKept)
     domain: Domain | None = None
     description: str = ""  # of what was done, where its name does not say it
     provenance: Provenance = field(default_factory=of_arrays)
@@ -70,7 +77,8 @@ class Estimate(Published):
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
         """A copy and a pickle carry the risk itself: what computes it reads the values and may not travel."""
         facts = {f.name: getattr(self, f.name) for f in fields(self)}
-        return _rebuild, (facts | {"estimate_risk": partial(RiskEstimate, *self.estimate_risk())},)
+        risk = partial(RiskEstimate, *self.estimate_risk())
+        return _rebuild, (facts | {"estimate_risk": risk, "denoise_again": None},)
 
     @property
     def bins(self) -> int:
@@ -108,20 +116,98 @@ class Estimate(Published):
         risk = self.risk
         return None if risk is None else math.sqrt(risk)
 
-    def interval(self, confidence: Number = 0.95) -> Credible:
-        """Where the truth lies with this `confidence` under the prior that was given, bin by bin.
+    def rmse_at_most(self, confidence: Number = 0.95, *, proved: bool = False) -> RmseLimit:
+        """An upper limit for the root mean squared error of these values, with this `confidence`.
 
-        Only an estimate whose posterior is known has one. Of the others no interval around the denoised value keeps
-        its promise for every truth; the release's own does.
+        `rmse` is right on average over the noise; for one release it may be far too small. This limit is asymptotic in
+        the number of bins. proved=True has one that holds for every truth and every number of bins, by data fission: it
+        runs the denoiser eight more times, is looser, and exists for Gaussian noise only (see
+        `releases/risk_limits.py`).
         """
         confidence = validation.number("confidence", confidence)
-        if self.posterior_std is None:
+        if proved:
+            return RmseLimit(self._proved_limit(confidence), confidence, True)
+        risk = self.risk
+        if risk is None:
             raise errors.InvalidParameter(
-                f"{self.method} has no interval that holds whatever the truth is: denoising trades a known error for "
-                "an unknown bias. Use the release's own: release.interval(0.95)."
+                f"{self.method} has no estimate of its own error, and so no limit for it. Use auto, which has one; or "
+                "the release as it is, whose error is known."
             )
-        half = NormalDist().inv_cdf((1 + confidence) / 2) * self.posterior_std
-        return Credible(self.values - half, self.values + half)
+        limit = risk_limits.asymptotic_limit(risk, self.std, self.bins, confidence, self.mechanism)
+        return RmseLimit(math.sqrt(limit), confidence, False)
+
+    def _proved_limit(self, confidence: float) -> float:
+        if self.mechanism != "gaussian":
+            raise errors.InvalidParameter(
+                "Laplace noise cannot be split in two independent parts, so there is no proved limit. Leave proved out."
+            )
+        if self.denoise_again is None:
+            raise errors.InvalidParameter(
+                "An estimate that was read from a file cannot be made again, and the proof needs that. Denoise the "
+                "release once more, and ask the new estimate."
+            )
+        noisy, values = (np.asarray(_host(part), dtype=np.float64) for part in (self.noisy, self.values))
+        return risk_limits.fission_limit(self.denoise_again, noisy, self.std, values, confidence, self.grid)
+
+    def interval(self, confidence: Number = 0.95) -> EstimateInterval:
+        """Where the truth lies with this `confidence`, bin by bin; `promise` of what is returned says in which sense.
+
+        "every bin": each by itself, whatever the truth is: estimates that are linear and unbiased, and wherever the raw
+        values' own interval is the shortest. "share of the bins": on average over the bins, whatever the truth is, as
+        nearly as their number is large (see `releases/average_coverage.py`); which bins are missed is not known.
+        "prior": under the prior that was stated. Ends are cut at zero where the truth is known not to be negative.
+        """
+        confidence = validation.number("confidence", confidence)
+        reach = NormalDist().inv_cdf((1 + confidence) / 2)
+        if self.posterior_std is not None:
+            return self._around(self.values, reach * self.posterior_std, "prior")
+        if self.exact_std is not None and self.mechanism == "gaussian":
+            return self._around(self.values, reach * self.exact_std, "every bin")
+        half, raw = self._half_length(confidence), self.distribution.half_width(confidence) + self.grid / 2
+        if half < raw:
+            return self._around(self.values, half, "share of the bins")
+        return self._around(self.noisy, raw, "every bin")
+
+    def _half_length(self, confidence: float) -> float:
+        """Around every value, so that the share of the bins is covered on average."""
+        risk, kept = self.risk, self.noise_kept()
+        if risk is None:
+            raise errors.InvalidParameter(
+                f"{self.method} has no estimate of its own error, so no interval around its values is known to hold. "
+                "Use the release's own: release.interval(0.95)."
+            )
+        if kept is None:
+            raise errors.InvalidParameter(
+                "The intervals of this estimate were not asked for before it was written to its file, and need the "
+                "denoiser to be run again. Denoise the release once more, and ask the new estimate."
+            )
+        missed = 1 - confidence
+        sure = 1 - average_coverage.RISK_OF_LIMIT * missed
+        limit = risk_limits.asymptotic_limit(risk, self.std, self.bins, sure, self.mechanism) / self.std**2
+        bias = max(limit - kept, 0.0)
+        rest = (1 - average_coverage.RISK_OF_LIMIT) * missed
+        return self.std * average_coverage.half_length(bias, kept, rest, self.mechanism)
+
+    def _around(self, values: Any, half: Any, promise: BinPromise) -> EstimateInterval:
+        low, high = values - half, values + half
+        if self.nonnegative:
+            low, high = low * (low > 0), high * (high > 0)
+        return EstimateInterval(low, high, promise)
+
+    @property
+    def better_than_raw(self) -> bool | None:
+        """Whether its estimated error is below that of the raw values by more than chance; None where it has none.
+
+        The two estimated risks are of the same draw, so their difference is known far better than either: its standard
+        error is 2 sigma^2 sqrt(|v - y|^2 / sigma^2 + |d - df|) / d (Bellec and Zhang, 2021).
+        """
+        estimated = self.estimate_risk()
+        if estimated.risk is None or estimated.degrees_of_freedom is None:
+            return None
+        moved = self.compare()["moved"] or 0.0
+        apart = self.bins * (moved / self.std) ** 2 + abs(self.bins - estimated.degrees_of_freedom)
+        error = 2 * self.std**2 * math.sqrt(apart) / self.bins
+        return self.std**2 - estimated.risk > NormalDist().inv_cdf(0.95) * error
 
     def compare(self) -> dict[str, float | None]:
         """Raw and denoised side by side: root mean squared errors, their ratio, and how far the values moved."""
@@ -138,10 +224,12 @@ class Estimate(Published):
         known = self.guarantee is not None
         lines = [
             f"{self._counted()} denoised by {self.method}" + (f" ({parameters})." if parameters else "."),
+            self.provenance.left_out_in_words(),
             self.description,
             self.errors_in_words(),
             f"It reads only what release {self.id} published, and so keeps its promise." if known else "",
             self.provenance.explain() if known else "",
+            self.provenance.strength_in_words(),
             self.provenance.limits_in_words(),
             SEEDED_WARNING if self.seeded else "",
         ]
@@ -152,7 +240,15 @@ class Estimate(Published):
         rmse = self.rmse
         if rmse is None:
             return f"The noise was {self.std:.4g}; what is left of it cannot be told without the truth."
-        return f"The error is estimated at {about(rmse)} a bin; it was {self.std:.4g} before."
+        advice = "" if self.better_than_raw else " That is not better beyond chance: use the noisy values as they are."
+        return f"The error of a value is {self.rmse_in_words()}; it was {self.std:.4g} before.{advice}"
+
+    def rmse_in_words(self) -> str:
+        """The estimated root mean squared error and its upper limit: "about 9, at most 55 (95 %)"."""
+        rmse = self.rmse
+        if rmse is None:
+            return "unknown"
+        return f"{about(rmse)}, at most {rounded(self.rmse_at_most(0.95).value, 2)} (95 %)"
 
     def __repr__(self) -> str:
         rmse = self.rmse
@@ -161,7 +257,8 @@ class Estimate(Published):
 
     def _columns(self) -> dict[str, Any]:
         keys = {"bin": np.arange(self.bins)} if self.domain is None else key_columns(self.domain, self.bins)
-        return {**keys, "value": _host(self.values).ravel(), "noisy": _host(self.noisy).ravel()}
+        columns = {**keys, "value": _host(self.values).ravel(), "noisy": _host(self.noisy).ravel()}
+        return columns if self.exact_std is None else {**columns, "std": self.exact_std}
 
     def _counted(self) -> str:
         return f"{self.bins:,} value" + ("" if self.bins == 1 else "s")
@@ -171,7 +268,7 @@ class Estimate(Published):
 
         `allow_seeded` lets a test write what a seed made.
         """
-        atomic_files.refuse_seeded_noise(self.seeded, allow_seeded)
+        file_format.refuse_seeded_noise(self.seeded, allow_seeded)
         estimated = self.estimate_risk()
         facts = {
             "noise": write_noise(self.noise),
@@ -182,10 +279,12 @@ class Estimate(Published):
             "risk": estimated.risk,
             "degrees_of_freedom": estimated.degrees_of_freedom,
             "posterior_std": self.posterior_std,
+            "nonnegative": self.nonnegative,
+            "noise_kept": self.noise_kept.known,
             "domain": write_domain(self.domain),
             "shape": list(self.values.shape),
         }
-        atomic_files.write(path, self.to_arrow(), what="estimate", facts=facts)
+        file_format.write(path, self.to_arrow(), what="estimate", facts=facts)
 
 
 def from_table(table: pa.Table, facts: Facts) -> Estimate:
@@ -207,9 +306,13 @@ def from_table(table: pa.Table, facts: Facts) -> Estimate:
         description=facts.text("description"),
         estimate_risk=lambda: estimated,
         posterior_std=facts.optional_number("posterior_std"),
+        exact_std=np.array(table["std"]) if "std" in table.column_names[-1:] else None,
+        nonnegative=facts.flag("nonnegative"),
+        noise_kept=NoiseKept(known=facts.optional_number("noise_kept")),
         domain=read_domain(facts.take("domain"), table),
     )
     facts.check("posterior_std", found.posterior_std is None or found.posterior_std >= 0)
+    facts.check("noise_kept", found.noise_kept.known is None or 0 <= found.noise_kept.known <= 1)
     facts.check("domain", found.domain is None or found.domain.size == values.size)
     facts.finish()
     return found

@@ -17,7 +17,7 @@ class Facts:
     """A JSON object of a file. Every mistake in it is a NotOurs that names the file and the fact.
 
     >>> facts = Facts({"bins": 3, "unit": None}, "release.parquet")
-    >>> facts.whole("bins"), facts.optional_text("unit")
+    >>> facts.integer("bins"), facts.optional_text("unit")
     (3, None)
     """
 
@@ -37,6 +37,12 @@ class Facts:
         """An object within this one."""
         return Facts(self.take(name), self._path, name)
 
+    def list_of_facts(self, name: str) -> list[Facts]:
+        """A list of objects within this one."""
+        value = self.take(name)
+        self.check(name, isinstance(value, list))
+        return [Facts(one, self._path, name) for one in value]
+
     def optional_facts(self, name: str) -> Facts | None:
         """An object within this one, or null."""
         return None if self._skip(name) else self.facts(name)
@@ -50,6 +56,12 @@ class Facts:
     def optional_text(self, name: str) -> str | None:
         """A text or null."""
         return None if self._skip(name) else self.text(name)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts."""
+        value = self.take(name)
+        self.check(name, isinstance(value, list) and all(isinstance(one, str) for one in value))
+        return tuple(value)
 
     def word(self, name: str, choices: Sequence[Word]) -> Word:
         """One of these words."""
@@ -83,20 +95,20 @@ class Facts:
         listed: list[int] | list[float] = value
         return listed
 
-    def whole(self, name: str) -> int:
+    def integer(self, name: str) -> int:
         """An integer."""
         value = self.take(name)
-        self.check(name, _is_whole(value))
+        self.check(name, _is_integer(value))
         return int(value)
 
-    def optional_whole(self, name: str) -> int | None:
+    def optional_integer(self, name: str) -> int | None:
         """An integer or null."""
-        return None if self._skip(name) else self.whole(name)
+        return None if self._skip(name) else self.integer(name)
 
-    def whole_by_name(self, name: str) -> dict[str, int]:
+    def integers_by_name(self, name: str) -> dict[str, int]:
         """Integers by name."""
         value = self.take(name)
-        self.check(name, isinstance(value, dict) and all(map(_is_whole, value.values())))
+        self.check(name, isinstance(value, dict) and all(map(_is_integer, value.values())))
         return dict(value)
 
     def flag(self, name: str) -> bool:
@@ -146,5 +158,5 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_whole(value: object) -> bool:
+def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)

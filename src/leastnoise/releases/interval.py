@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+BinPromise = Literal["every bin", "share of the bins", "prior"]
 Values = NDArray[np.int64] | NDArray[np.float64]
 
 
@@ -17,11 +18,27 @@ class Interval(NamedTuple):
     high: Values
 
 
-class Credible(NamedTuple):
-    """Where the truth lies under the stated prior, bin by bin."""
-
+class _Ends(NamedTuple):
     low: Any
     high: Any
+
+
+class EstimateInterval(_Ends):
+    """Where the truth lies after denoising, bin by bin: low and high.
+
+    `promise` says what holds with the confidence: each bin by itself ("every bin"), that share of the bins on average
+    ("share of the bins"), or the belief under the prior that was stated ("prior")."""
+
+    promise: BinPromise
+
+    def __new__(cls, low: Any, high: Any, promise: BinPromise) -> EstimateInterval:
+        """Two ends, and what they promise."""
+        made = super().__new__(cls, low, high)
+        made.promise = promise
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return EstimateInterval, (self.low, self.high, self.promise)
 
 
 class Total(NamedTuple):

@@ -1,12 +1,13 @@
 """Means: sums and counts released together, and their ratio with an honest interval.
 
 Per bin, S is the noisy sum of values centred at the middle of the clip and c N the noisy count times c, half the
-clip's width; both have the same noise. The mean is centre + S/N, and its interval is Fieller's: the theta with
+clip's width; both have the same noise. The mean is centre + S/N, and its interval is Fieller's, with the exact
+distribution of the noise: all theta with |S - theta N| <= h(theta), where X - (theta/c) Y lies within h(theta) with the
+confidence asked for, X and Y being two draws of the noise (`ratio_interval`).
 
-    (S - theta N)^2  <=  z^2 (1 + (theta/c)^2) std^2,
-
-because S - theta N is normal. For Laplace noise, and on a grid coarser than a 32nd of the noise, where that is not
-so, S and N are enclosed separately by their exact distribution.
+A group may be too small for that. Where the 95 % interval of its count reaches down to zero, a ratio says nothing: its
+mean is not a number, its interval the whole clip, and `enough` is False. The rule looks at the noisy count and the
+noise alone, so it tells nothing that is not public. (A group without rows passes it one time in forty.)
 """
 
 from __future__ import annotations
@@ -17,15 +18,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise import errors
-from leastnoise._support import atomic_files, validation
+from leastnoise._support import validation
 from leastnoise._support.number_format import rounded
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number
-from leastnoise.privacy.distributions import Distribution, normal_reach
+from leastnoise.privacy.distributions import Distribution
 from leastnoise.privacy.noise_reason import NoiseReason
+from leastnoise.releases import file_format, ratio_interval
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
+from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.interval import Interval, Overall
 from leastnoise.releases.noise import Noise
@@ -37,6 +41,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from leastnoise.domain import Domain
+
+
+ENOUGH_CONFIDENCE = 0.95  # that a count is above zero, so that its mean is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +62,14 @@ def half_widths(
 
     The sum of the values is S + centre N, off by X + (centre/c) Y. The count is off by Y/c. The mean of n rows, theta
     away from the centre, is more than e too large only if X - ((theta + e)/c) Y > e n; and where |theta + e| > c the
-    clip forbids it. So h/n, with h the half-width of X + Y, holds for every theta; it is the least where theta = c.
+    clip forbids it. So h/n holds for every theta, h being a half-width of X + r Y for every r from 0 to 1; it is the
+    least where theta = c.
     """
+    edges = np.linspace(0.0, 1.0, ratio_interval.PIECES + 1)
     return HalfWidths(
         distribution.pair_half_width(centre / half_range, confidence),
         distribution.half_width(confidence) / half_range,
-        distribution.pair_half_width(1.0, confidence),
+        float(distribution.pair_half_widths(edges[:-1], edges[1:], confidence).max()),
     )
 
 
@@ -131,26 +140,35 @@ class MeanRelease(Published):
         return self.components.values[self.bins :] / self.half_range
 
     @property
+    def enough(self) -> NDArray[np.bool_]:
+        """Whether a mean can be told: its noisy count is larger than 95 % of the noise, so its interval is above zero.
+
+        The rule reads nothing that is not published.
+        """
+        least = self.distribution.half_width(ENOUGH_CONFIDENCE)
+        return np.asarray(np.broadcast_to(self.components.values[self.bins :], self.sums.shape) > least)
+
+    @property
     def values(self) -> Floats:
-        """centre + S/N, kept within the clip; the centre where the noisy count is not above zero."""
-        counts = np.broadcast_to(self.counts, self.sums.shape)
-        safe = np.where(counts > 0, counts, 1.0)
-        ratio = np.where(counts > 0, self.sums / safe, 0.0)
-        return np.asarray(np.clip(self.centre + ratio, *self.within))
+        """centre + S/N, kept within the clip; not a number (NaN) where the rows are too few to tell."""
+        enough = self.enough
+        ratio = self.sums / np.where(enough, self.counts, 1.0)
+        return np.where(enough, np.clip(self.centre + ratio, *self.within), np.nan)
 
     def interval(self, confidence: Number = 0.95) -> Interval:
         """Fieller's interval of this `confidence` for each mean; the whole clip where the count may be zero."""
         confidence = validation.number("confidence", confidence)
-        counts = np.broadcast_to(self.counts, self.sums.shape)
-        normal = self.mechanism == "gaussian" and self.scale >= 32 * self.grid
-        ends = self._fieller if normal else self._boxes
-        low, high = ends(self.sums, counts, confidence)
-        return Interval(np.clip(self.centre + low, *self.within), np.clip(self.centre + high, *self.within))
+        scaled = np.broadcast_to(self.components.values[self.bins :], self.sums.shape).astype(np.float64)
+        low, high = ratio_interval.ends(self.sums, scaled, self.distribution, confidence)
+        low, high = np.nextafter(self.half_range * low, -np.inf), np.nextafter(self.half_range * high, np.inf)
+        least, most = self.within
+        low, high = np.nextafter(self.centre + low, -np.inf), np.nextafter(self.centre + high, np.inf)
+        return Interval(np.clip(low, least, most), np.clip(high, least, most))
 
     def overall(self, confidence: Number = 0.95) -> Overall:
         """The mean over all bins, each row counting alike, and its interval of this `confidence`.
 
-        Sum and count are enclosed separately.
+        Sum and count are enclosed separately. Not a number where the rows are too few to tell.
         """
         if self.domain is None and self.bins > 1:
             raise errors.InvalidParameter("The components of a vector's mean are no bins: there is no mean over them.")
@@ -158,7 +176,7 @@ class MeanRelease(Published):
         each = (1 + confidence) / 2
         top, bottom = (self.components.total(part, each) for part in (slice(0, self.bins), slice(self.bins, None)))
         if bottom.low <= 0:
-            return Overall(float(np.clip(self.centre, *self.within)), *self.within)
+            return Overall(math.nan, *self.within)
         ends = [total / count for total in (top.low, top.high) for count in (bottom.low, bottom.high)]
         found = (top.value / bottom.value, min(ends), max(ends))
         return Overall(*(float(np.clip(self.centre + self.half_range * end, *self.within)) for end in found))
@@ -170,26 +188,6 @@ class MeanRelease(Published):
         """
         confidence = validation.number("confidence", confidence)
         return half_widths(self.distribution, centre=self.centre, half_range=self.half_range, confidence=confidence)
-
-    def _fieller(self, sums: Floats, counts: Floats, confidence: float) -> tuple[Floats, Floats]:
-        reach = normal_reach(confidence, 1) * self.std
-        a = counts**2 - (reach / self.half_range) ** 2
-        known = (a > 0) & (counts > 0)
-        a = np.where(known, a, 1.0)
-        root = np.sqrt(np.maximum((sums * counts) ** 2 - a * (sums**2 - reach**2), 0.0))
-        low, high = (sums * counts - root) / a, (sums * counts + root) / a
-        return np.where(known, low, -self.half_range), np.where(known, high, self.half_range)
-
-    def _boxes(self, sums: Floats, counts: Floats, confidence: float) -> tuple[Floats, Floats]:
-        reach = self.distribution.half_width((1 + confidence) / 2)
-        least, most = counts - reach / self.half_range, counts + reach / self.half_range
-        known = least > 0
-        least = np.where(known, least, 1.0)
-        low, high = sums - reach, sums + reach
-        return (
-            np.where(known, low / np.where(low < 0, least, most), -self.half_range),
-            np.where(known, high / np.where(high > 0, least, most), self.half_range),
-        )
 
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""
@@ -205,36 +203,54 @@ class MeanRelease(Published):
         return f"standard deviation {rounded(of_sum, digits)} of a sum, {rounded(of_count, digits)} of a count"
 
     def errors_in_words(self) -> str:
-        """How far off what is published is, column by column."""
-        off, (low, high) = self.half_widths(), self.interval(0.95)
-        if self.bins == 1:
-            each, where = "the", f"the mean lies between {rounded(low[0], 6)} and {rounded(high[0], 6)}"
-        else:
-            each, where = (
-                "a",
-                f"a mean lies between its low and its high, at most {rounded((high - low).max(), 3)} apart",
-            )
+        """How far off what is published is, column by column, and which means cannot be told."""
+        off, enough = self.half_widths(), self.enough
+        each = "the" if self.bins == 1 else "a"
+        where = f", and {self._where_in_words(enough)}" if enough.any() else ""
         return (
             f"95 % of the time {each} sum is off by at most {rounded(off.sum)} and {each} count by at most "
-            f"{rounded(off.count)}, and {where}."
+            f"{rounded(off.count)}{where}.{self._too_few_in_words(int((~enough).sum()), off.count)}"
         )
+
+    def _where_in_words(self, enough: NDArray[np.bool_]) -> str:
+        low, high = self.interval(0.95)
+        if self.bins == 1:
+            return f"the mean lies between {rounded(low[0], 6)} and {rounded(high[0], 6)}"
+        return f"a mean lies between its low and its high, at most {rounded((high - low)[enough].max(), 3)} apart"
+
+    def _too_few_in_words(self, missing: int, noise: float) -> str:
+        if not missing:
+            return ""
+        rule = f"not above {rounded(noise)}, which the noise alone reaches"
+        if self.bins == 1 or self.counts.size == 1:
+            return f" The rows are {TOO_FEW}: the noisy count is {rule}."
+        are = "is" if missing == 1 else "are"
+        return f" {missing:,} of {self.bins:,} groups {are} {TOO_FEW}: the noisy count is {rule}."
 
     def __repr__(self) -> str:
         return f"<MeanRelease of {self.bins:,} means, {self.mechanism} noise{self._seeded_mark}>"
 
     def _columns(self) -> dict[str, Any]:
-        """Key columns, `mean`, `low` and `high` (95 %), `sum` and `count`."""
+        """Key columns, `mean`, `low` and `high` (95 %), `enough`, `sum` and `count`."""
         keys: dict[str, Any] = {"component": np.arange(self.bins)}
         if self.domain is not None:
             keys = dict(key_columns(self.domain, self.bins))
         low, high = self.interval(0.95)
         count = np.broadcast_to(self.counts, self.sums.shape)
         total = self.sums + self.centre * count  # of the values themselves, not of their distances from the centre
-        return {**keys, "mean": self.values, "low": low, "high": high, "sum": total, "count": count}
+        shown = {"mean": self.values, "low": low, "high": high, "enough": self.enough}
+        return {**keys, **shown, "sum": total, "count": count}
+
+    def to_arrow(self) -> pa.Table:
+        """The columns as an Arrow table; a mean that cannot be told is null, and `enough` is false."""
+        import pyarrow as pa
+
+        columns = self._columns()
+        return pa.table(columns | {"mean": pa.array(columns["mean"], mask=~columns["enough"])})
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file at `path`, readable by anyone. `allow_seeded` lets a test write what a seed made."""
-        atomic_files.refuse_seeded_noise(self.seeded, allow_seeded)
+        file_format.refuse_seeded_noise(self.seeded, allow_seeded)
         facts = {
             "components": write_release(self.components),
             "values": self.components.values.tolist(),
@@ -244,7 +260,7 @@ class MeanRelease(Published):
             "domain": write_domain(self.domain),
             "column": self.column,
         }
-        atomic_files.write(path, self.to_arrow(), what="mean release", facts=facts)
+        file_format.write(path, self.to_arrow(), what="mean release", facts=facts)
 
 
 def from_table(table: pa.Table, facts: Facts) -> MeanRelease:

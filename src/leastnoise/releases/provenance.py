@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +13,9 @@ from leastnoise._support.immutable import Frozen
 from leastnoise._support.version import VERSION
 from leastnoise.privacy.guarantee import Promise, guarantee_facts, promise_in_words, read_guarantee
 from leastnoise.privacy.noise_reason import REASON_CODES, NoiseReason
+from leastnoise.privacy.strength import Strength, judge
 from leastnoise.releases.facts import Facts
+from leastnoise.releases.left_out import LeftOut, left_out_in_words, read_left_out, write_left_out
 
 SEEDED_WARNING = "WARNING: the noise came from a test's seed, so it hides nothing. Never publish this."
 
@@ -23,11 +25,13 @@ class Provenance:
     """Where a release comes from."""
 
     guarantee: Promise | None = None  # None: nothing is known (noise from elsewhere)
+    strength: Strength | None = None  # of the guarantee; where a budget paid, of all that it allows
     delta: float | None = None  # the delta that was asked for
     sensitivity: float | None = None  # in L2, what Gaussian noise hides
     l1_sensitivity: float | None = None  # what Laplace noise hides; None: not known
     unit: str | None = None  # who is protected
     limits: Mapping[str, int] = field(default_factory=Frozen)  # how much of one unit was used
+    left_out: tuple[LeftOut, ...] = ()  # which rows can be missing from the numbers, and which values changed
     query: str | None = None  # the question
     table: str | None = None  # the name of what was read, where it is known
     reason: NoiseReason | None = None  # why this noise was chosen
@@ -38,12 +42,22 @@ class Provenance:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", Frozen(self.limits))
+        if self.strength is None and self.guarantee is not None:
+            object.__setattr__(self, "strength", judge(self.guarantee))
 
     def explain(self) -> str:
         """What is promised to one unit, in words."""
         if self.guarantee is None:
             return "What it promises is known to whoever added the noise, not to us."
         return promise_in_words(self.guarantee, delta=self.delta, unit=self.unit)
+
+    def strength_in_words(self) -> str:
+        """The warning of a weak promise; nothing of others."""
+        return "" if self.strength is None or not self.strength.is_weak else self.strength.in_words()
+
+    def left_out_in_words(self) -> str:
+        """Which rows are not in the numbers, and what intervals are about; nothing where all are in them."""
+        return left_out_in_words(self.left_out, self.unit)
 
     def limits_in_words(self) -> str:
         """How much of one unit was used; nothing where nothing is known."""
@@ -63,11 +77,13 @@ def write_provenance(provenance: Provenance) -> dict[str, Any]:
     reason = provenance.reason
     return {
         "guarantee": guarantee_facts(provenance.guarantee),
+        "strength": None if provenance.strength is None else asdict(provenance.strength),
         "delta": provenance.delta,
         "sensitivity": provenance.sensitivity,
         "l1_sensitivity": provenance.l1_sensitivity,
         "unit": provenance.unit,
         "limits": dict(provenance.limits),
+        "left_out": write_left_out(provenance.left_out),
         "query": provenance.query,
         "table": provenance.table,
         "reason": None if reason is None else {"code": reason.code, "other_std": reason.other_std},
@@ -82,11 +98,13 @@ def read_provenance(facts: Facts) -> Provenance:
     """What `write_provenance` wrote."""
     found = Provenance(
         guarantee=_read_guarantee(facts),
+        strength=_read_strength(facts.optional_facts("strength")),
         delta=facts.optional_number("delta"),
         sensitivity=facts.optional_number("sensitivity"),
         l1_sensitivity=facts.optional_number("l1_sensitivity"),
         unit=facts.optional_text("unit"),
-        limits=facts.whole_by_name("limits"),
+        limits=facts.integers_by_name("limits"),
+        left_out=read_left_out(facts.list_of_facts("left_out")),
         query=facts.optional_text("query"),
         table=facts.optional_text("table"),
         reason=_read_reason(facts.optional_facts("reason")),
@@ -112,6 +130,16 @@ def _read_guarantee(facts: Facts) -> Promise | None:
         facts.check("guarantee", False)
         raise
     return guarantee
+
+
+def _read_strength(facts: Facts | None) -> Strength | None:
+    if facts is None:
+        return None
+    strength = Strength(facts.number("found"), facts.number("failing"), facts.flag("of_budget"))
+    facts.check("found", 0 <= strength.found <= 1)
+    facts.check("failing", 0 <= strength.failing <= 1)
+    facts.finish()
+    return strength
 
 
 def _read_reason(facts: Facts | None) -> NoiseReason | None:

@@ -13,8 +13,10 @@ from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.privacy.distributions import Distribution
 from leastnoise.privacy.guarantee import Promise
+from leastnoise.privacy.strength import Strength
 from leastnoise.releases import display, labels, views
 from leastnoise.releases.frames import Frames
+from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import SEEDED_WARNING, Provenance
 
@@ -178,6 +180,16 @@ class Published(Frames, ABC):
         return self.provenance.limits
 
     @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Why rows can be missing from the numbers, or values changed."""
+        return self.provenance.left_out
+
+    @property
+    def strength(self) -> Strength | None:
+        """How strong the promise is: of the whole budget, where one paid. None: nothing is known of it."""
+        return self.provenance.strength
+
+    @property
     def query(self) -> str | None:
         """The question."""
         return self.provenance.query
@@ -216,9 +228,11 @@ class Published(Frames, ABC):
     def promise_in_words(self) -> str:
         """Whom it protects and how well: the part of `explain` that is true of whatever is computed from it."""
         lines = [
+            self.provenance.left_out_in_words(),
             f"The question: {self.query}." if self.query else "",
             self.note,
             self.provenance.explain(),
+            self.provenance.strength_in_words(),
             self._selection_in_words(),
             self.provenance.limits_in_words(),
             SEEDED_WARNING if self.seeded else "",

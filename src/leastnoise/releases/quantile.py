@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leastnoise._support import atomic_files, validation
+from leastnoise._support import validation
 from leastnoise._support.number_format import rounded
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number
 from leastnoise.privacy.distributions import Distribution, Laplace, normal_reach
+from leastnoise.releases import file_format
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.interval import Interval
 from leastnoise.releases.noise import Noise
@@ -154,7 +155,7 @@ class QuantileRelease(Published):
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file at `path`, readable by anyone. `allow_seeded` lets a test write what a seed made."""
-        atomic_files.refuse_seeded_noise(self.seeded, allow_seeded)
+        file_format.refuse_seeded_noise(self.seeded, allow_seeded)
         facts = {
             "components": {**write_release(self.components), "domain": None},  # its bins are the edges
             "values": self.components.values.tolist(),
@@ -162,7 +163,7 @@ class QuantileRelease(Published):
             "edges": self.edges.tolist(),
             "column": self.column,
         }
-        atomic_files.write(path, self.to_arrow(), what="quantile release", facts=facts)
+        file_format.write(path, self.to_arrow(), what="quantile release", facts=facts)
 
 
 def from_table(table: pa.Table, facts: Facts) -> QuantileRelease:

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leastnoise import errors
-from leastnoise._support import atomic_files, validation
+from leastnoise._support import validation
 from leastnoise._support.directed_rounding import next_up
 from leastnoise._support.validation import Number
 from leastnoise.domain import Domain
 from leastnoise.privacy.distributions import Gaussian
-from leastnoise.releases import views
+from leastnoise.releases import file_format, views
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.facts import Facts
@@ -216,8 +216,8 @@ class Release(Published):
         An earlier file of ours at `path` is replaced; anything else there is refused. `allow_seeded` lets a test write
         what a seed made.
         """
-        atomic_files.refuse_seeded_noise(self.seeded, allow_seeded)
-        atomic_files.write(path, self.to_arrow(), what="release", facts=write_release(self))
+        file_format.refuse_seeded_noise(self.seeded, allow_seeded)
+        file_format.write(path, self.to_arrow(), what="release", facts=write_release(self))
 
 
 def write_release(release: Release) -> dict[str, Any]:
@@ -239,7 +239,7 @@ def read_release(values: Values, table: pa.Table | None, facts: Facts) -> Releas
         provenance=read_provenance(facts.facts("provenance")),
         domain=read_domain(facts.take("domain"), table),
         kind=facts.text("kind"),
-        threshold=facts.optional_whole("threshold"),
+        threshold=facts.optional_integer("threshold"),
     )
     facts.check("id", found.id != "")
     facts.finish()

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise._support import atomic_files, validation
+from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.domain import Domain, listed
-from leastnoise.releases import labels
+from leastnoise.releases import file_format, labels
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.interval import Interval, Values
@@ -132,7 +132,7 @@ class SparseRelease(Published):
 
         `allow_seeded` lets a test write what a seed made.
         """
-        atomic_files.refuse_seeded_noise(self.seeded, allow_seeded)
+        file_format.refuse_seeded_noise(self.seeded, allow_seeded)
         facts = {
             "noise": write_noise(self.noise),
             "provenance": write_provenance(self.provenance),
@@ -140,7 +140,7 @@ class SparseRelease(Published):
             "threshold": self.threshold,
             "thresholding": self.thresholding,
         }
-        atomic_files.write(path, self.to_arrow(), what="sparse release", facts=facts)
+        file_format.write(path, self.to_arrow(), what="sparse release", facts=facts)
 
 
 def from_table(table: pa.Table, facts: Facts) -> SparseRelease:

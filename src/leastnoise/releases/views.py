@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from leastnoise import errors
 from leastnoise._support import atomic_files, validation
+from leastnoise.releases import file_format
 
 if TYPE_CHECKING:
     from leastnoise.graphs import Graph
@@ -45,8 +46,28 @@ def report(
     from leastnoise.releases.estimate import Estimate
 
     seeded = published.seeded or (isinstance(estimate, Estimate) and estimate.seeded)
-    atomic_files.refuse_seeded_noise(seeded, allow_seeded)
-    return report.write(path, published, estimate=estimate, graph=graph, title=title)
+    file_format.refuse_seeded_noise(seeded, allow_seeded)
+    atomic_files.check_writable(path, "page")  # before anything slow
+    beside, why_none = _estimate_for_page(published, estimate, graph)
+    return report.write(path, published, estimate=beside, why_no_estimate=why_none, graph=graph, title=title)
+
+
+def _estimate_for_page(
+    published: Published, estimate: Estimate | Literal["auto"] | None, graph: Graph | None
+) -> tuple[Estimate | None, str]:
+    """What the page shows beside the release, or why nothing: "auto" denoises a Release, and no other kind."""
+    from leastnoise.releases.estimate import Estimate
+    from leastnoise.releases.release import Release
+
+    if estimate is None or isinstance(estimate, Estimate):
+        return estimate, ""
+    validation.word("estimate", estimate, ["auto"])
+    if not isinstance(published, Release):
+        return None, ""
+    try:
+        return published.denoise(graph=graph), ""
+    except errors.LeastnoiseError as reason:
+        return None, str(reason)
 
 
 def denoise(release: Release, method: str, along: Along, options: dict[str, Any]) -> Estimate:

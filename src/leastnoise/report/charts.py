@@ -15,6 +15,7 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support.validation import Floats
 from leastnoise.releases import labels
+from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.release import Release
 from leastnoise.report.contents import (
     MAX_BINS_SHOWN,
@@ -42,7 +43,15 @@ def _columns(contents: Contents, places: Any) -> Rows:
     numbers = {
         c.name: np.asarray(c.values, dtype=float)[places].tolist() for c in contents.numbers if c.half_width is None
     }
-    return {"label": names, **numbers}
+    return _with_words({"label": names, **numbers}, contents)
+
+
+def _with_words(columns: Rows, contents: Contents) -> Rows:
+    """The values as text, where some means cannot be told: a tooltip would write them as 0."""
+    if not contents.too_few:
+        return columns
+    form = f",.{contents.decimals}f" if contents.decimals < MAX_DECIMALS else ",.6g"
+    return columns | {"in_words": [TOO_FEW if math.isnan(v) else format(v, form) for v in columns["value"]]}
 
 
 def _name(key: Any) -> str:
@@ -77,6 +86,8 @@ def _tooltip(alt: Any, contents: Contents) -> list[Any]:
     have = [c.name for c in contents.numbers if c.name in titles]
     form = f",.{contents.decimals}~f" if contents.decimals < MAX_DECIMALS else ",.6~g"
     fields = [alt.Tooltip(f"{name}:Q", title=titles[name], format=form) for name in have]
+    if contents.too_few:
+        fields[0] = alt.Tooltip("in_words:N", title=titles["value"])
     return [alt.Tooltip("label:N", title=by), *fields]
 
 
@@ -141,7 +152,7 @@ def _reach(columns: Rows, *, zero: bool) -> list[float]:
     """From the least to the most of all that can be shown, so that the switch never moves the axis."""
     ends = [np.asarray(columns[name], dtype=float) for name in ("value", "low", "high", "estimate") if name in columns]
     every = np.concatenate([*ends, [0.0] if zero else []])
-    low, high = float(every.min()), float(every.max())
+    low, high = float(np.nanmin(every)), float(np.nanmax(every))
     return [low, high + 0.02 * (high - low)] if low < high else [low - 1, high + 1]
 
 
@@ -165,8 +176,9 @@ def _steps(contents: Contents) -> tuple[Rows, str]:
     columns["label"] = [f"{name} and {n - 1:,} after it" for name, n in zip(columns["label"], lengths, strict=True)]
     for column in contents.numbers:
         if column.name in ("value", "estimate"):
-            total = np.add.reduceat(np.asarray(column.values, dtype=float), starts)
-            columns[column.name] = (total / lengths).tolist()
+            values = np.asarray(column.values, dtype=float)
+            total, known = (np.add.reduceat(part, starts) for part in (np.nan_to_num(values), ~np.isnan(values) + 0))
+            columns[column.name] = np.where(known, total / np.maximum(known, 1), np.nan).tolist()
     columns.pop("low", None)
     columns.pop("high", None)
     note = f"The chart shows means of {group:,} neighbouring bins each"
@@ -178,7 +190,7 @@ def _steps(contents: Contents) -> tuple[Rows, str]:
         mean = np.array(columns["value"])
         columns |= {"low": (mean - half).tolist(), "high": (mean + half).tolist()}
         note += ", with the interval of such a mean"
-    return columns, f"{note}."
+    return _with_words(columns, contents), f"{note}."
 
 
 def _image(contents: Contents) -> Picture:
@@ -237,15 +249,17 @@ def _cells(contents: Contents, plane: labels.Plane) -> tuple[Rows, int, int, str
             columns[name] = _block_means(picture, plane, block)  # type: ignore[arg-type]
     columns.pop("low", None)
     columns.pop("high", None)
-    return columns, rows, across, f"The image shows means of blocks of {block} by {block} cells."
+    return _with_words(columns, contents), rows, across, f"The image shows means of blocks of {block} by {block} cells."
 
 
 def _block_means(values: Floats, plane: labels.Plane, block: int) -> list[float]:
     picture = values.reshape(plane.rows, plane.columns)
     down, over = np.arange(0, plane.rows, block), np.arange(0, plane.columns, block)
-    total = np.add.reduceat(np.add.reduceat(picture, down, axis=0), over, axis=1)
-    count = np.outer(np.diff(np.append(down, plane.rows)), np.diff(np.append(over, plane.columns)))
-    means: list[float] = (total / count).ravel().tolist()
+    total, count = (
+        np.add.reduceat(np.add.reduceat(part, down, axis=0), over, axis=1)
+        for part in (np.nan_to_num(picture), ~np.isnan(picture) + 0)
+    )
+    means: list[float] = np.where(count, total / np.maximum(count, 1), np.nan).ravel().tolist()
     return means
 
 
@@ -323,7 +337,7 @@ def _sizes(count: int) -> list[float]:
 def _colours(alt: Any, contents: Contents, columns: Rows) -> Any:
     """From zero by square roots, where what lies below zero is noise; else both ways from zero."""
     best = np.asarray(columns.get("estimate", columns["value"]), dtype=float)
-    top, bottom = float(best.max()), float(best.min())
+    top, bottom = float(np.nanmax([*best, 0.0])), float(np.nanmin([*best, 0.0]))
     if top <= 0 or (not contents.counted and bottom < -0.3 * top):
         reach = max(abs(top), abs(bottom)) or 1.0
         return alt.Scale(type="linear", domain=[-reach, reach], domainMid=0, clamp=True)
@@ -335,5 +349,8 @@ def _alt(contents: Contents, what: str) -> str:
     if values is None or not values.size:
         return f"{what}."
     by = " and ".join(column.title for column in contents.keys)
-    low, high = (f"{round(float(end), contents.decimals):,.15g}" for end in (values.min(), values.max()))
-    return f"{what} by {by}: {contents.size:,} values from {low} to {high}. The table below has the numbers."
+    few = f", {contents.too_few:,} of them {TOO_FEW}" if contents.too_few else ""
+    if contents.too_few == contents.size:
+        return f"{what} by {by}: {contents.size:,} values, all of them {TOO_FEW}."
+    low, high = (f"{round(float(end), contents.decimals):,.15g}" for end in (np.nanmin(values), np.nanmax(values)))
+    return f"{what} by {by}: {contents.size:,} values from {low} to {high}{few}. The table below has the numbers."

@@ -15,6 +15,7 @@ from leastnoise._support.validation import Floats
 from leastnoise.domain import Cells, Domain
 from leastnoise.releases import labels
 from leastnoise.releases.columns import key_columns
+from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.published import Published
@@ -39,6 +40,7 @@ class Column(NamedTuple):
     title: str
     values: Any
     half_width: float | None = None  # its own, where that is not the intervals'
+    missing: str = ""  # what people read where there is no number
 
 
 Shape = Literal["one", "bars", "dots", "line", "image", "map"]
@@ -77,6 +79,12 @@ class Contents:
         return decimals(min(halves[np.isfinite(halves) & (halves > 0)], default=1.0))
 
     @property
+    def too_few(self) -> int:
+        """How many means have too few rows to tell."""
+        values = self.number("value")
+        return 0 if values is None else int(np.isnan(values).sum())
+
+    @property
     def counted(self) -> bool:
         """Whether values below zero can only be noise."""
         return self.of.kind == "count"
@@ -88,12 +96,12 @@ def decimals(half: float) -> int:
 
 
 def gather(
-    of: Published, *, estimate: Estimate | Literal["auto"] | None = None, graph: Graph | None = None
+    of: Published, *, estimate: Estimate | None = None, why_no_estimate: str = "", graph: Graph | None = None
 ) -> Contents:
-    """The contents for whatever `of` is. An `estimate` is shown beside a Release, "auto" to make one."""
+    """The contents for whatever `of` is. An `estimate` is shown beside a Release, or why there is none."""
     found = _contents(of)
-    if isinstance(of, Release) and estimate is not None:
-        found = _beside(found, *(_denoised(of, graph) if estimate == "auto" else (estimate, "")))
+    if isinstance(of, Release):
+        found = _beside(found, estimate, why_no_estimate)
     if graph is None or found.shape == "one":
         return found
     if graph.size != found.size:
@@ -103,17 +111,9 @@ def gather(
     return replace(found, graph=graph, shape="map" if graph.coordinates is not None else found.shape)
 
 
-def _denoised(release: Release, graph: Graph | None) -> tuple[Estimate | None, str]:
-    """What `denoise("auto")` makes of it; or why nothing was made."""
-    try:
-        return release.denoise(graph=graph), ""
-    except errors.LeastnoiseError as reason:
-        return None, str(reason)
-
-
-def _beside(contents: Contents, estimate: Estimate | None, why_not: str) -> Contents:
+def _beside(contents: Contents, estimate: Estimate | None, why_no_estimate: str) -> Contents:
     if estimate is None:
-        return replace(contents, why_no_estimate=why_not)
+        return replace(contents, why_no_estimate=why_no_estimate)
     denoised = Column("estimate", "Denoised", estimate.to_arrow()["value"].to_numpy())
     return replace(contents, estimate=estimate, numbers=(*contents.numbers, denoised))
 
@@ -146,7 +146,7 @@ def _(means: MeanRelease) -> Contents:
         keys = _keys(means.domain, means.bins)
     off = means.half_widths()
     numbers = (
-        *_with_interval("Mean", means),
+        *_with_interval("Mean", means, missing=TOO_FEW),
         Column("sum", "Sum", means.sums + means.centre * count, off.sum),
         Column("count", "Rows", count, off.count),
     )
@@ -190,9 +190,9 @@ def _(estimate: Estimate) -> Contents:
     )
 
 
-def _with_interval(title: str, of: Published) -> tuple[Column, ...]:
+def _with_interval(title: str, of: Published, missing: str = "") -> tuple[Column, ...]:
     low, high = of.interval(0.95)
-    return Column("value", title, of.values), Column("low", "Low", low), Column("high", "High", high)
+    return Column("value", title, of.values, missing=missing), Column("low", "Low", low), Column("high", "High", high)
 
 
 def _not_denoised(of: Published, why: str, keys: tuple[Column, ...], numbers: tuple[Column, ...]) -> Contents:

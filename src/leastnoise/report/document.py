@@ -15,12 +15,13 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
 from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
 from leastnoise._support.version import VERSION
+from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.published import Published
 from leastnoise.report import charts, promise_charts, sentences
@@ -39,12 +40,16 @@ def write(
     of: Published,
     *,
     graph: Graph | None = None,
-    estimate: Estimate | Literal["auto"] | None = "auto",
+    estimate: Estimate | None = None,
+    why_no_estimate: str = "",
     title: str | None = None,
 ) -> Path:
-    """The page about a release or an estimate, in a file that appears whole or not at all."""
+    """The page about a release or an estimate, in a file that appears whole or not at all.
+
+    An `estimate` is shown beside a release; without one, `why_no_estimate` says why.
+    """
     atomic_files.check_writable(path, "page")
-    made = page(of, graph=graph, estimate=estimate, title=title, name=Path(path).stem)
+    made = page(of, graph=graph, estimate=estimate, why_no_estimate=why_no_estimate, title=title, name=Path(path).stem)
     with atomic_files.replacing(path, "page") as unfinished:
         Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
     return Path(path)
@@ -54,18 +59,19 @@ def page(
     of: Published,
     *,
     graph: Graph | None = None,
-    estimate: Estimate | Literal["auto"] | None = "auto",
+    estimate: Estimate | None = None,
+    why_no_estimate: str = "",
     title: str | None = None,
     name: str = "release",
 ) -> str:
     """The page as text."""
-    contents = gather(of, estimate=estimate, graph=graph)
+    contents = gather(of, estimate=estimate, why_no_estimate=why_no_estimate, graph=graph)
     name_of_page = title or sentences.title(contents)
     headline = sentences.headline(contents)
     pictures = _pictures(contents)
     script, vega = _piece("page.js"), _vega()
     number, label = (escape(text) for text in headline)
-    return Template(_piece("page.html")).substitute(
+    return Template(_piece("page_template.html")).substitute(
         policy=_policy(vega, script),
         css=_piece("page.css"),
         title=escape(name_of_page),
@@ -73,6 +79,7 @@ def page(
         lead=escape(sentences.lead(contents)),
         number=number,
         label=label,
+        left_out=_paragraph("left-out", sentences.left_out(contents)),
         made=_origin(contents),
         promise=escape(sentences.promise(contents)),
         facts="".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in sentences.facts(contents)),
@@ -130,7 +137,8 @@ def _table(contents: Contents) -> list[dict[str, Any]]:
         key = column in contents.keys
         text = any(isinstance(value, str) for value in values)
         digits = contents.decimals if column.half_width is None else decimals(column.half_width)
-        made.append({"title": column.title, "key": key, "text": text, "decimals": digits, "values": values})
+        facts = {"title": column.title, "key": key, "text": text, "decimals": digits, "missing": column.missing}
+        made.append({**facts, "values": values})
     return made
 
 
@@ -196,10 +204,14 @@ def _estimator(name: str, error: float, share: float | None, part: float, chosen
 
 
 def _warning(contents: Contents) -> str:
-    if not (contents.of.seeded or (contents.estimate is not None and contents.estimate.seeded)):
-        return ""
-    warning = "The noise came from a test's seed, so it hides nothing. Never publish this."
-    return f'<p class="warning" role="alert">{escape(warning)}</p>'
+    seeded = contents.of.seeded or (contents.estimate is not None and contents.estimate.seeded)
+    hides = "The noise came from a test's seed, so it hides nothing. Never publish this." if seeded else ""
+    loud = [text for text in (hides, sentences.too_weak(contents)) if text]
+    return "".join(f'<p class="warning" role="alert">{escape(text)}</p>' for text in loud)
+
+
+def _paragraph(name: str, text: str) -> str:
+    return f'<p class="{name}">{escape(text)}</p>' if text else ""
 
 
 def _check(contents: Contents) -> str:
@@ -225,8 +237,9 @@ def _chart_caption(contents: Contents) -> str:
     below = "Values at or below zero are the faintest. " if contents.shape in ("image", "map") else ""
     low = contents.number("low") is not None and contents.shape in ("bars", "dots", "line")
     bars = "Lines and bands are 95 % intervals of what was published. " if low else ""
-    none = contents.estimate is not None and low
-    return below + bars + ("The denoised values have none that holds whatever the truth is." if none else "")
+    none = "The intervals are not of the denoised values. " if contents.estimate is not None and low else ""
+    few = f"Bins without a mark are {TOO_FEW}." if contents.too_few else ""
+    return (below + bars + none + few).strip()
 
 
 def _note(contents: Contents) -> str:

@@ -91,8 +91,8 @@
   const formats = columns.map(({ decimals }) =>
     new Intl.NumberFormat("en", decimals < 20 ? { maximumFractionDigits: decimals } : { maximumSignificantDigits: 5 }));
   const whole = new Intl.NumberFormat("en");
-  const shown = (value, key, format) => {
-    if (value === null) return "";
+  const shown = (value, { key, missing }, format) => {
+    if (value === null) return missing;
     if (typeof value !== "number") return String(value);
     if (key) return String(Number(value.toPrecision(15)));  // 0.30000000000000004 is 0.3 to people
     return Number.isInteger(value) ? whole.format(value) : format.format(value);
@@ -114,7 +114,7 @@
       const row = document.createElement("tr");
       row.append(...columns.map((c, number) => {
         const cell = document.createElement("td");
-        cell.textContent = shown(c.values[i], c.key, formats[number]);
+        cell.textContent = shown(c.values[i], c, formats[number]);
         if (c.text) cell.className = "text";
         return cell;
       }));
@@ -164,11 +164,11 @@
   // Text that a spreadsheet would run as a formula gets an apostrophe before it.
   const quoted = (value) => {
     const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(value) && !/^-?\d+$/.test(value) ? `'${value}` : value;
-    const text = safe === null ? "" : String(safe);
+    const text = String(safe);
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   document.getElementById("download").addEventListener("click", () => {
-    const text = [columns.map((c) => quoted(c.title)), ...every.map((i) => columns.map((c) => quoted(c.values[i])))]
+    const text = [columns.map((c) => quoted(c.title)), ...every.map((i) => columns.map((c) => quoted(c.values[i] ?? c.missing)))]
       .map((cells) => cells.join(",")).join("\r\n") + "\r\n";
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from leastnoise._support.number_format import about, rounded
+from leastnoise._support.number_format import rounded
 from leastnoise._support.version import VERSION
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
+from leastnoise.privacy.strength import Strength
 from leastnoise.releases import labels
+from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.provenance import Provenance
@@ -46,9 +49,12 @@ def _kind(contents: Contents) -> str:
 def headline(contents: Contents) -> Headline:
     """The number that matters most, with how sure it is."""
     if contents.size == 1 and not isinstance(contents.of, SparseRelease):
+        if contents.too_few:
+            return Headline(TOO_FEW.capitalize(), "the noisy count of rows is within its noise")
         low, high = contents.number("low"), contents.number("high")
         sure = "one value" if low is None or high is None else _between(low[0], high[0])
-        return Headline(_number(contents.numbers[0].values[0]), sure)
+        counted = f"counted {_scope(contents.of)}" if contents.of.kind == "count" else _scope(contents.of)
+        return Headline(_number(contents.numbers[0].values[0]), f"{counted}, {sure}" if contents.of.left_out else sure)
     return _headline(contents.of) or Headline(f"{contents.size:,}", _kind(contents).lower())
 
 
@@ -68,7 +74,8 @@ def _(of: QuantileRelease) -> Headline | None:
     place = int(np.argmin(np.abs(np.array(of.levels) - 0.5)))
     name = "the median" if of.levels[place] == 0.5 else f"the quantile at {of.levels[place]:g}"
     low, high = of.interval(0.95)
-    return Headline(_number(of.values[place]), f"{name}, {_between(low[place], high[place])}")
+    among = f" {_scope(of)}" if of.left_out else ""
+    return Headline(_number(of.values[place]), f"{name}{among}, {_between(low[place], high[place])}")
 
 
 @_headline.register
@@ -76,7 +83,10 @@ def _(of: MeanRelease) -> Headline | None:
     if of.domain is None:
         return None
     mean = of.overall()
-    return Headline(_number(mean.value), f"over all bins, {_between(mean.low, mean.high)}")
+    if math.isnan(mean.value):
+        return Headline(TOO_FEW.capitalize(), "the noisy count of all rows is within its noise")
+    among = f" {_scope(of)}" if of.left_out else ""
+    return Headline(_number(mean.value), f"over all bins{among}, {_between(mean.low, mean.high)}")
 
 
 @_headline.register
@@ -84,13 +94,29 @@ def _(of: Release) -> Headline | None:
     if of.kind not in ("count", "sum") or not of.bins:
         return None
     total = of.total()
-    what = "counted in all" if of.kind == "count" else "summed over all bins"
+    what = "counted" if of.kind == "count" else "summed over all bins"
     among = "" if of.threshold is None else " among the bins that show"
-    return Headline(_number(total.value), f"{what}{among}, {_between(total.low, total.high)}")
+    return Headline(_number(total.value), f"{what} {_scope(of)}{among}, {_between(total.low, total.high)}")
+
+
+def _scope(of: Published) -> str:
+    """What a total is of: hardly ever of all rows of the table."""
+    return "within these limits" if of.left_out else "in all"
 
 
 def _between(low: Any, high: Any) -> str:
     return f"95 % sure to lie between {_number(low)} and {_number(high)}"
+
+
+def left_out(contents: Contents) -> str:
+    """Which rows are not in the numbers, to stand beside the headline; nothing where all are."""
+    return contents.of.provenance.left_out_in_words()
+
+
+def too_weak(contents: Contents) -> str:
+    """The loud line about a promise that protects nobody; nothing about others."""
+    strength = contents.of.strength
+    return strength.in_words() if strength is not None and strength.protects_nobody else ""
 
 
 def lead(contents: Contents) -> str:
@@ -100,12 +126,16 @@ def lead(contents: Contents) -> str:
         what = f"{contents.size:,} noisy values, and an estimate of the truth behind them by {of.method}"
         if of.guarantee is None:
             return f"{what}. What was promised to the people in the data is in the release that it was made from."
-        return f"{what}. The noise limits what anybody can learn from them about any one {unit(contents)}."
+        return f"{what}." if too_weak(contents) else f"{what}. The noise {_limits(contents)}."
     by = "" if contents.size == 1 else f", one for each {_bins(contents)}"
     what = f"{contents.size:,} {_kind(contents).lower()}{by}, published with {of.mechanism.capitalize()} noise"
     if of.guarantee is None:
         return f"{what} that was added elsewhere."
-    return f"{what}, which limits what anybody can learn from them about any one {unit(contents)}."
+    return f"{what}." if too_weak(contents) else f"{what}, which {_limits(contents)}."
+
+
+def _limits(contents: Contents) -> str:
+    return f"limits what anybody can learn from them about any one {unit(contents)}"
 
 
 def _bins(contents: Contents) -> str:
@@ -145,11 +175,16 @@ def facts(contents: Contents) -> list[tuple[str, str]]:
     whom, column = unit(contents), of.unit
     protects = f"one {whom}" if column in (None, whom) else f"one {whom} (the column {column})"
     rows = _guarantee(of.provenance)
+    rows += [] if of.strength is None else [("strength", _strength(of.strength))]
     rows += [("protects", protects)] if rows or not isinstance(of, Estimate) else []
     rows += _noise(of)
     if of.limits:
         rows.append(("limits", ", ".join(f"{name} = {value:,}" for name, value in of.limits.items())))
     return rows
+
+
+def _strength(strength: Strength) -> str:
+    return f"{strength.band} (the whole budget)" if strength.of_budget else strength.band
 
 
 def _noise(of: Published) -> list[tuple[str, str]]:
@@ -195,12 +230,12 @@ def denoising(contents: Contents) -> str:
     estimate = contents.estimate
     if estimate is None:
         return contents.why_no_estimate
-    rmse = estimate.rmse
-    if rmse is None:
+    if estimate.rmse is None:
         return f"Denoised by {estimate.method}. How much error is left cannot be told without the truth."
+    advice = "" if estimate.better_than_raw else " That is not better beyond chance: use the published values."
     return (
-        f"Denoising costs no privacy: it reads only what is published. The typical error of a value is estimated at "
-        f"{about(rmse)}; before, it was {rounded(estimate.std, 3)}."
+        f"Denoising costs no privacy: it reads only what is published. The typical error of a value is estimated, "
+        f"without the truth, at {estimate.rmse_in_words()}; before, it was {rounded(estimate.std, 3)}.{advice}"
     )
 
 
@@ -217,6 +252,8 @@ def cite(contents: Contents, name: str) -> str:
 
 
 ESTIMATORS = {
+    "additive": "effects of every axis, and what is left, each drawn toward zero",
+    "constant": "all bins alike: their mean, or zero",
     "empirical_bayes": "all bins share one prior, fitted to them",
     "empirical_bayes_real": "as empirical bayes, and the truth may be below zero",
     "james_stein": "all bins drawn toward zero by one factor",

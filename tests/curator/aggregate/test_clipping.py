@@ -55,7 +55,10 @@ def answered(make: Any, **asked: Any) -> str:
         return "failed on rows"
     except errors.LeastnoiseError as refused:
         return type(refused).__name__
-    return "answered" if np.isfinite(np.asarray(made.values, float)).all() else "not finite"
+    numbers = np.asarray(made.values, float)
+    if isinstance(made, ln.MeanRelease):  # a mean of too few rows is none; its interval is the clip
+        numbers = np.concatenate([numbers[made.enough], *made.interval(0.95)])
+    return "answered" if np.isfinite(numbers).all() else "not finite"
 
 
 EXTREME = [

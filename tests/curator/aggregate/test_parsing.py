@@ -121,14 +121,14 @@ def test_a_row_of_some_megabytes_is_read_and_the_limit_is_public(tmp_path: Path)
 def test_a_longer_row_is_refused_without_a_word_of_it_and_closes_the_budget(tmp_path: Path, size: int) -> None:
     place = tmp_path / "long.csv"
     place.write_text("u,v\na,1\nb," + "Zebra7c4n4ry" * (size * 2**20 // 12) + "\nc,2\n")
-    book = Budget.open(tmp_path / "book.ledger", epsilon=1, delta=1e-6)
+    budget = Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6)
     with pytest.raises(errors.ReadingFailed) as refused:
-        table(place, unit="u").count_units().release(budget=book, share=0.5)
+        table(place, unit="u").count_units().release(budget=budget, share=0.5)
     assert "Zebra" not in str(refused.value)
     assert len(str(refused.value)) < 900
     assert refused.value.__context__ is None
-    assert book.remaining.share == 0.5
-    assert book.closed
+    assert budget.remaining.share == 0.5
+    assert budget.closed
 
 
 def test_text_where_a_number_is_needed_says_what_to_type(path: Path) -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from leastnoise._support.type_names import type_name
 from leastnoise.curator.aggregate.binning import epoch_days
-from leastnoise.curator.engines import Engine
+from leastnoise.curator.engines.engine import Engine
 from leastnoise.errors import WrongType
 from leastnoise.privacy.sensitivity import Limits
 

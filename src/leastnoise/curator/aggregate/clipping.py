@@ -1,8 +1,6 @@
-"""Values clipped to public ends and rounded to a public grid: from here on every number is an integer.
+"""Values clipped to public ends and rounded to a public grid (`grid`): from here on every number is an integer.
 
-The rounding is floor(x / g + 1/2) in doubles with g a power of two. It is monotone, so a clipped value
-lands between the rounded ends, which are computed here by the same double arithmetic; whatever the low
-bits of a row's double, the sum is a sum of integers within those ends.
+Rows whose value is null, or NaN, are dropped here.
 """
 
 from __future__ import annotations
@@ -12,15 +10,14 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from leastnoise.curator.aggregate.binning import as_double, as_integer, clipped, double_literal
+from leastnoise.curator.aggregate.binning import as_double, as_integer, clipped
+from leastnoise.curator.aggregate.grid import grid_step, rounded, rounded_end
 from leastnoise.errors import InvalidParameter, WrongType
 
 if TYPE_CHECKING:
     import ibis.expr.datatypes as dt
     import ibis.expr.types as ir
 
-# The clip is cut into about 2^30 steps: a billion rows all rounded the same way shift the sum by half a clip.
-CLIP_BITS = 30
 MAX_INTEGER_SPAN = 2**40
 MAX_INTEGER_END = 2**62
 # Of what a clip may be: squares of sensitivities, and noise many times as large, are ordinary doubles then.
@@ -36,7 +33,7 @@ class Clip:
     grid: float
     lowest: int
     highest: int
-    whole: bool
+    integers: bool
 
     @classmethod
     def of(cls, clip: object, kind: dt.DataType) -> Clip:
@@ -45,15 +42,15 @@ class Clip:
         integral = kind.is_integer() or kind.is_boolean() or (kind.is_decimal() and kind.scale == 0)
         within = max(-low, high) <= MAX_INTEGER_END and high - low < MAX_INTEGER_SPAN
         if integral and low == int(low) and high == int(high) and within:
-            return cls(low=low, high=high, grid=1.0, lowest=int(low), highest=int(high), whole=True)
-        grid = _grid(low, high)
-        lowest, highest = math.floor(low / grid + 0.5), math.floor(high / grid + 0.5)
+            return cls(low=low, high=high, grid=1.0, lowest=int(low), highest=int(high), integers=True)
+        grid = grid_step(low, high)
+        lowest, highest = rounded_end(low, grid), rounded_end(high, grid)
         if lowest == highest:
             raise InvalidParameter(
                 f"clip is narrower than numbers of its size are told apart. Got {(low, high)} instead. Take the centre "
                 f"away first: derive(offset=lambda rows: rows['value'] - {low!r})."
             )
-        return cls(low=low, high=high, grid=grid, lowest=lowest, highest=highest, whole=False)
+        return cls(low=low, high=high, grid=grid, lowest=lowest, highest=highest, integers=False)
 
     @property
     def bits(self) -> int:
@@ -73,10 +70,15 @@ class Clip:
     def apply(self, value: ir.Value, column: str) -> ir.IntegerValue:
         """The integer of each row; null where the value is null or NaN. Infinities are clipped like any
         number."""
-        if self.whole:
+        if self.integers:
             return clipped(as_integer(value, column), self.lowest, self.highest)
         inside = clipped(as_double(value, column), self.low, self.high)
-        return (inside * double_literal(1 / self.grid) + double_literal(0.5)).floor().cast("int64")
+        return rounded(inside, self.grid)
+
+    def rows_with_value(self, rows: ir.Table, column: str, *, name: str) -> ir.Table:
+        """The rows whose value in `column` is neither null nor NaN, with its integer as the column `name`."""
+        rows = rows.mutate(**{name: self.apply(rows[column], column)})
+        return rows.filter(rows[name].notnull())
 
 
 def _ends(clip: object) -> tuple[float, float]:
@@ -127,10 +129,3 @@ def out_of_range(rule: str, given: object) -> InvalidParameter:
         f"{rule}, or squares of the sensitivity would leave the range of doubles. Got {given} instead. Scale the "
         "column first: derive(scaled=lambda rows: rows['value'] * 1e-50), and clip that."
     )
-
-
-def _grid(low: float, high: float) -> float:
-    """A power of two: the width over about 2^30, but coarse enough that both ends stay exact in a double."""
-    fine = math.frexp(high - low)[1] - CLIP_BITS
-    exact = math.frexp(max(abs(low), abs(high)))[1] - 51
-    return math.ldexp(1.0, max(fine, exact))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from leastnoise.curator.engines import Source
+from leastnoise.curator.engines.opened_table import Source
 from leastnoise.curator.engines.sources import ending
 from leastnoise.errors import InvalidParameter, UnknownColumn, WrongType
 

@@ -28,7 +28,7 @@ import numpy as np
 from leastnoise._support.type_names import type_name
 from leastnoise.curator.aggregate.binning import as_double, clipped, double_literal
 from leastnoise.curator.aggregate.bounding import fold, with_hash, with_unit_word
-from leastnoise.curator.engines import Engine
+from leastnoise.curator.engines.engine import Engine
 from leastnoise.errors import WrongType
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ class NormClip:
             add_squares(column, step, reach, squares)
         # A scale of 1 changes nothing; a vector that is dropped gets 0, and its NaN are never looked at again.
         scales = np.minimum(1.0, self.radius / np.sqrt(np.maximum(squares, 1.0)))
-        whole = ~np.isnan(squares)
-        scales[~whole] = 0.0
+        complete = ~np.isnan(squares)
+        scales[~complete] = 0.0
         sums = [clipped_sum(column, step, reach, scales) for column in columns]
-        return np.array([*sums, np.count_nonzero(whole)], np.int64)
+        return np.array([*sums, np.count_nonzero(complete)], np.int64)
 
 
 @functools.cache
@@ -168,7 +168,7 @@ def added(rows: ir.Table, *, clip: NormClip, engine: Engine) -> Integers:
     return total
 
 
-def kept(
+def bounded_rows(
     rows: ir.Table,
     *,
     unit: tuple[str, ...],

@@ -4,7 +4,8 @@ privacy_filter.py  the arithmetic: caps, shares, costs, and what composes adapti
 ledger.py          the file: SQLite, durability, the chain of hashes
 opening.py         the terms that are asked for, and those of the ledger
 history.py         the entries, and which may follow which
-remaining.py       what is left, and the refusal of what takes more
+remaining.py       what is left
+debit.py           the debit of one release, and the refusal of what would overspend
 budget.py          Budget: open, remaining, history, verify, expect
 charge.py          decide, pay, and only then draw: how releases reach a budget
 statement.py       print(budget)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.renamed import RenamedAttribute
+from leastnoise._support.renamed import RenamedAttribute, renamed_arguments
 from leastnoise._support.validation import Number
+from leastnoise.curator.budget.debit import Debit
 from leastnoise.curator.budget.history import Entry, EntryOrder
 from leastnoise.curator.budget.ledger import Head, Ledger, Row
 from leastnoise.curator.budget.opening import AskedTerms, open_ledger
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
-from leastnoise.curator.budget.remaining import Remaining, exhausted
+from leastnoise.curator.budget.remaining import Remaining
 from leastnoise.privacy.neighbours import Neighbours
 
 if TYPE_CHECKING:
@@ -157,20 +157,21 @@ class Budget:
             caps, previous, spent, order = self.terms.caps, ledger.root, Cost(), EntryOrder()
             for number, (row, stored) in enumerate(ledger.rows(db), start=1):
                 previous, spent = row.hash_after(previous), spent + row.cost
-                whole = row.number == number and stored == previous and row.spent == spent and spent.within(caps)
-                if not whole or not order.accepts(row):
+                intact = row.number == number and stored == previous and row.spent == spent and spent.within(caps)
+                if not intact or not order.accepts(row):
                     raise ledger.broken(f"entry {number} is not as it was written")
             if previous != head.hash:
                 raise ledger.broken("its end was cut off or added to by hand")
         return head.hash
 
+    @renamed_arguments(whole="integers")
     def expect(
         self,
         *,
         sensitivity: Number = 1,
         l1_sensitivity: Number | None = None,
         bins: int = 1,
-        whole: bool = True,
+        integers: bool = True,
         share: Number | None = None,
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -182,7 +183,7 @@ class Budget:
         - `sensitivity`, `l1_sensitivity`: how far one unit moves the published numbers, in L2 and in L1. Laplace noise
           needs the L1 one.
         - `bins`: how many numbers are published.
-        - `whole`: whether they are whole numbers; others are rounded to a grid, which costs a little.
+        - `integers`: whether they are whole numbers; others are rounded to a grid, which costs a little.
         - `share`: how much of mu^2 the release takes, 0 < share <= 1; or `epsilon` and `delta`, what it promises by
           itself; or `sigma`, its noise.
         - `mechanism`: "gaussian", "laplace", or "auto", which is Gaussian wherever the budget has a delta.
@@ -190,11 +191,11 @@ class Budget:
         from leastnoise.curator.budget import charge
         from leastnoise.curator.request import PrivacyRequest
 
-        size = validation.whole("bins", bins)
+        size = validation.integer("bins", bins)
         decided = charge.decide(
             PrivacyRequest(epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=self, share=share),
             bins=size,
-            whole=whole,
+            integers=integers,
             sensitivity=sensitivity,
             l1_sensitivity=l1_sensitivity,
             neighbours=self.terms.neighbours,
@@ -205,31 +206,17 @@ class Budget:
 
     preview = RenamedAttribute("expect")
 
-    def _debit(
-        self,
-        cost: Cost,
-        *,
-        release: str,
-        query: str,
-        noise: str,
-        neighbours: Neighbours,
-        unit: str | None = None,
-        table: str | None = None,
-    ) -> int:
+    def _debit(self, debit: Debit) -> int:
         """Write one release into the ledger; on disk when this returns. Only `charge` calls it."""
-        self._agree("neighbours", neighbours, self.terms.neighbours)
+        debit.check_neighbours(self.terms)
 
         def make(db: sqlite3.Connection, head: Head, last: Row | None) -> Row:
             self._advance(db, head)
             closing = self._closing(db)
             if closing is not None:
                 raise self._is_closed(closing)
-            for name, value in (("unit", unit), ("table", table)):
-                self._agree(name, value, self._label(name, db) if value else None)
-            spent = (last.spent if last else Cost()) + cost
-            if not spent.within(self.terms.caps):
-                raise exhausted(cost, self.terms.caps - spent + cost, self.terms, self.path.name)
-            return Row(head.number + 1, _now(), "release", release, query, noise, unit or "", table or "", cost, spent)
+            debit.check_labels(lambda name: self._label(name, db))
+            return debit.entry(head.number + 1, _now(), last.spent if last else Cost(), self.terms, self.path.name)
 
         row, self._seen = self._ledger.append(make)
         return row.number
@@ -305,28 +292,6 @@ class Budget:
             return own
         first = db.execute(f"""SELECT "{name}" FROM entries WHERE "{name}" <> '' ORDER BY number LIMIT 1""").fetchone()
         return first[0] if first else None
-
-    def _agree(self, name: str, value: object, own: object) -> None:
-        if value is not None and own is not None and value != own:
-            cure, example = _CURES[name]
-            raise errors.BudgetMismatch(
-                f"This budget is about the {name} {own!r} and the release about {value!r}. One sum over both would "
-                f"promise neither. {cure} Otherwise pay from another budget; what two budgets tell about one person "
-                "adds up.",
-                parameter=name,
-                value=value,
-                example=example(str(own)),
-            )
-
-
-_CURES: dict[str, tuple[str, Callable[[str], errors.Example | tuple[()]]]] = {
-    "table": (
-        "If they are one table under two names, give it the budget's.",
-        lambda own: {"table": errors.Code(f'ln.table(..., name="{own}")', own)},
-    ),
-    "unit": ("If they are one unit under two names, rename the column.", lambda own: ()),
-    "neighbours": ("To pay from this budget, release under its neighbours.", lambda own: {"neighbours": own}),
-}
 
 
 def _reason(reason: str) -> str:

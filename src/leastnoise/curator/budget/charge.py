@@ -25,6 +25,7 @@ from leastnoise._support.directed_rounding import round_down, sqrt_up
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import privacy_filter
 from leastnoise.curator.budget.budget import Budget
+from leastnoise.curator.budget.debit import Debit
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
 from leastnoise.curator.budget.remaining import Remaining
 from leastnoise.curator.request import PrivacyRequest
@@ -35,6 +36,7 @@ from leastnoise.privacy.noise_choice import NoiseChoice
 from leastnoise.privacy.noise_reason import NoiseReason, ReasonCode
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits
+from leastnoise.privacy.strength import Strength, judge, warn_if_weak
 
 Noise = TypeVar("Noise", NoiseChoice, Threshold)
 
@@ -65,22 +67,35 @@ class Charge(Generic[Noise]):
     guarantee: GaussianDP | PureDP | ApproxDP
     cost: Cost
     budget: Budget | None
+    own_strength: Strength | None = None  # of the guarantee, where more is known than that says
+
+    @property
+    def strength(self) -> Strength:
+        """How strong the promise is; with a budget that of all of it, since other releases will follow."""
+        if self.budget is not None:
+            return self.budget.terms.strength
+        return self.own_strength or judge(self.guarantee)
 
     def pay(self, *, query: str, unit: str | None = None, table: str | None = None) -> Receipt:
         """Debit the cost. When this returns the entry is on disk; BudgetExhausted leaves the ledger as it was.
 
+        A weak promise is warned of first: from public facts, and before anything is paid.
+
         `query` describes what is released by public facts alone: it is written into the ledger as it is.
         """
+        warn_if_weak(self.strength)
         receipt = Receipt(secrets.token_hex(8), self.budget)
         if self.budget is not None:
             self.budget._debit(
-                self.cost,
-                release=receipt.id,
-                query=query,
-                noise=_described(self.noise),
-                neighbours=self.guarantee.neighbours,
-                unit=unit,
-                table=table,
+                Debit(
+                    cost=self.cost,
+                    release=receipt.id,
+                    query=query,
+                    noise=_described(self.noise),
+                    neighbours=self.guarantee.neighbours,
+                    unit=unit,
+                    table=table,
+                )
             )
         return receipt
 
@@ -107,7 +122,7 @@ def decide(
     request: PrivacyRequest,
     *,
     bins: int,
-    whole: bool,
+    integers: bool,
     grid: float = 1.0,
     sensitivity: Number,
     l1_sensitivity: Number | None = None,
@@ -121,7 +136,7 @@ def decide(
     choose = partial(
         noise_choice.choose,
         bins=bins,
-        whole=whole,
+        integers=integers,
         grid=grid,
         sensitivity=sensitivity,
         l1_sensitivity=l1_sensitivity,
@@ -183,11 +198,12 @@ def decide_unknown(
         epsilon, delta = request.promise()
         cut = partition_selection.choose(epsilon=epsilon, delta=delta, limits=limits, neighbours=neighbours)
         cost = Cost() if budget is None else _threshold_cost(budget.terms, cut, limits, neighbours)
-        return Charge(cut, ApproxDP(epsilon, delta, neighbours), cost, budget)  # type: ignore[arg-type]
+        guarantee = ApproxDP(epsilon, delta, neighbours)  # type: ignore[arg-type]
+        return Charge(cut, guarantee, cost, budget, _strength(guarantee, cut, limits))
     terms = budget.terms
     cost = terms.unknown_share(privacy_filter.share_of(share))
     l2, squared = _widest(limits, neighbours), terms.mu_squared_for(cost)
-    sigma = noise_choice.choose(bins=1, whole=True, sensitivity=l2, mu_squared=squared, mechanism="gaussian").scale
+    sigma = noise_choice.choose(bins=1, integers=True, sensitivity=l2, mu_squared=squared, mechanism="gaussian").scale
     cut = partition_selection.within_chance(
         limits=limits, sigma=sigma, chance=terms.chance_for(cost), neighbours=neighbours
     )
@@ -204,6 +220,14 @@ def _promise(terms: Terms, cut: Threshold, limits: Limits, neighbours: Neighbour
     left = round_down(Fraction(total) - Fraction(chance))
     least = calibration.epsilon(sigma=cut.sigma, delta=left, sensitivity=_widest(limits, neighbours))
     return ApproxDP(least, total, neighbours)
+
+
+def _strength(guarantee: ApproxDP, cut: Threshold, limits: Limits) -> Strength:
+    """The counts are mu-GDP, but for the chance that a bin of one person's own shows."""
+    side = guarantee.neighbours
+    chance = partition_selection.chance_shown(limits=limits, sigma=cut.sigma, at_least=cut.at_least, neighbours=side)
+    mu = GaussianDP.of(sigma=cut.sigma, sensitivity=_widest(limits, side), neighbours=side).mu
+    return judge(guarantee, mu=mu, chance=chance)
 
 
 def _cost(terms: Terms, made: NoiseChoice) -> Cost:

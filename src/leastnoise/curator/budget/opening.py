@@ -70,15 +70,15 @@ class AskedTerms:
 
 def open_ledger(path: str | os.PathLike[str], asked: AskedTerms) -> Ledger:
     """The ledger at this path; with limits, a new one where there is no file yet."""
-    whole = _whole_path(path)
-    if asked.has_limits and not os.path.lexists(whole):
+    absolute = _absolute_path(path)
+    if asked.has_limits and not os.path.lexists(absolute):
         with suppress(FileExistsError):  # another process was faster; what its ledger says is compared afterwards
-            Ledger.create(whole, asked.terms().to_texts())
-    return Ledger(whole)
+            Ledger.create(absolute, asked.terms().to_texts())
+    return Ledger(absolute)
 
 
-def _whole_path(path: str | os.PathLike[str]) -> Path:
-    """The path, whole, so that it still means the same file after a change of directory."""
+def _absolute_path(path: str | os.PathLike[str]) -> Path:
+    """The absolute path, so that it still means the same file after a change of directory."""
     try:
         return Path(path).resolve()
     except TypeError:

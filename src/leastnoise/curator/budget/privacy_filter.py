@@ -33,11 +33,12 @@ from flint import arb, fmpq
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.directed_rounding import next_down, round_down
+from leastnoise._support.directed_rounding import next_down, next_up, round_down, round_up
 from leastnoise._support.validation import Number
 from leastnoise.privacy.calibration import proof
-from leastnoise.privacy.guarantee import PureDP
+from leastnoise.privacy.guarantee import ApproxDP, PureDP
 from leastnoise.privacy.neighbours import NEIGHBOURS, Neighbours
+from leastnoise.privacy.strength import Strength, judge
 
 ATOMS = 10**30
 LEAST_SHARE = Fraction(1, 10**6)
@@ -155,6 +156,16 @@ class Terms:
         epsilon = round_down(self.epsilon - self.pure_epsilon) if self.pure_epsilon else _double(self.epsilon)
         delta = round_down(self.delta - self.threshold_delta) if self.threshold_delta else _double(self.delta)
         return epsilon, delta
+
+    @property
+    def strength(self) -> Strength:
+        """How strong the promise of all releases together is: (epsilon, delta), and, but for threshold_delta, a mu."""
+        if self.laplace_only:
+            return judge(PureDP(self.epsilon, self.neighbours), of_budget=True)  # type: ignore[arg-type]
+        whole = ApproxDP(self.epsilon, self.delta, self.neighbours)  # type: ignore[arg-type]
+        pure = PureDP(self.pure_epsilon).to_gaussian().mu if self.pure_epsilon else 0.0  # type: ignore[arg-type]
+        mu = next_up(math.hypot(round_up(self.mu), pure))
+        return judge(whole, mu=mu, chance=round_up(self.threshold_delta), of_budget=True)
 
     def to_texts(self) -> dict[str, str]:
         """Exact texts, for the ledger."""

@@ -1,11 +1,9 @@
-"""What is left of a budget, rounded down, and the refusal of what would take more."""
+"""What is left of a budget, rounded down."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import NamedTuple
 
-from leastnoise import errors
 from leastnoise._support.directed_rounding import sqrt_down
 from leastnoise.curator.budget import privacy_filter
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
@@ -32,31 +30,9 @@ class Remaining(NamedTuple):
         return cls(gaussian, mu, _epsilon(left, mu, terms), epsilon, chance)
 
 
-def exhausted(cost: Cost, left: Cost, terms: Terms, name: str) -> errors.BudgetExhausted:
-    """The error for a release that costs more than is left in the budget of this name."""
-    caps = terms.caps
-    fits = cost.largest_share(left, caps)
-    largest = privacy_filter.spendable(fits) if fits >= privacy_filter.LEAST_SHARE else 0.0
-    asked, rest = (_percent(part.shares(caps), cost) for part in (cost, left))
-    refusal = errors.BudgetExhausted(
-        f"This release asks for {asked}; the budget {name!r} has {rest} left. "
-        + (f"The largest share that fits is {largest!r}. " if largest else "Nothing more can be released. ")
-        + "Another budget would not undo the losses of this one: what both tell about a person adds up.",
-        parameter="share",
-        example={"share": largest} if largest else (),
-    )
-    refusal.largest_share = largest
-    return refusal
-
-
 def _epsilon(left: Cost, mu: float, terms: Terms) -> float:
     """The epsilon of mu, rounded down: the least proved one is within 1e-12, so 2e-12 less costs less than mu^2."""
     epsilon, delta = terms.gaussian_promise
     if left.gaussian == terms.caps.gaussian:
         return epsilon
     return calibration.epsilon(sigma=1.0, delta=delta, sensitivity=mu) * (1 - 2e-12) if mu > 0 else 0.0
-
-
-def _percent(shares: tuple[Fraction, ...], drawn: Cost) -> str:
-    named = zip(("mu^2", "pure epsilon", "threshold delta"), shares, drawn.parts, strict=True)
-    return " and ".join(f"{100 * float(share):.10g} % of {name}" for name, share, asked in named if asked)

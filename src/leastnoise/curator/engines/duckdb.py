@@ -16,13 +16,15 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from leastnoise._support import atomic_files
-from leastnoise.curator.engines import partitions, reading, unique
+from leastnoise.curator.engines import partitions
 from leastnoise.curator.engines.checksums import verify
 from leastnoise.curator.engines.frames import zoneless
 from leastnoise.curator.engines.headers import header, separator
 from leastnoise.curator.engines.interruption import run_interruptibly
 from leastnoise.curator.engines.query_progress import show_progress
+from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.engines.time_units import has_odd_times
+from leastnoise.curator.engines.withheld_errors import reading
 from leastnoise.errors import InvalidParameter
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from leastnoise.curator.engines import reading
 from leastnoise.curator.engines.column_names import check_names
 from leastnoise.curator.engines.object_columns import convert
+from leastnoise.curator.engines.withheld_errors import reading
 from leastnoise.errors import UnknownSource
 
 

@@ -59,8 +59,8 @@ def _int(cell: Any) -> int | None:
     """The bounds come first: the digits of Decimal("1e999999999") would fill the memory."""
     if not _is_number(cell) or not -(2**63) <= cell < 2**63:
         return None
-    whole = int(cell)
-    return whole if whole == cell else None
+    integer = int(cell)
+    return integer if integer == cell else None
 
 
 def _float(cell: Any) -> float | None:

@@ -11,11 +11,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from leastnoise.curator.engines import Engine, Source, partitions, reading
+from leastnoise.curator.engines import partitions
 from leastnoise.curator.engines.column_names import check_names
+from leastnoise.curator.engines.engine import Engine
 from leastnoise.curator.engines.file_status import statuses
 from leastnoise.curator.engines.frames import Frame, Relation, frame_of
 from leastnoise.curator.engines.headers import header
+from leastnoise.curator.engines.opened_table import Source
+from leastnoise.curator.engines.withheld_errors import reading
 from leastnoise.errors import UnknownSource
 
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")

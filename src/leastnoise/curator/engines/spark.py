@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from leastnoise.curator import engines
-from leastnoise.curator.engines import Source, partitions, unique
+from leastnoise.curator.engines import partitions, withheld_errors
 from leastnoise.curator.engines.column_names import check_names
 from leastnoise.curator.engines.headers import header, separator
+from leastnoise.curator.engines.opened_table import Source
+from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.engines.time_units import units
 from leastnoise.errors import EngineUnavailable, UnknownSource
 
@@ -64,7 +65,7 @@ def reading(work: Callable[[], T], files: Sequence[str] = ()) -> T:
         PySparkLogger.getLogger(name).addFilter(_is_logged)  # a second time changes nothing
     before, _silence.active = getattr(_silence, "active", False), True
     try:
-        return engines.reading(work, files)
+        return withheld_errors.reading(work, files)
     finally:
         _silence.active = before
 
@@ -186,9 +187,9 @@ class Spark:
         schema = ", ".join(f"{_quoted(name)} STRING" for name in (*names, mark, *folders))
         frame = reader.csv(paths, header=True, schema=schema, mode="PERMISSIVE", enforceSchema=True)
         # Spark does not let a query read the mark and folders alone, so the first cell is read as well.
-        whole = sql.col(mark).isNull() & (sql.coalesce(sql.length(sql.col(_quoted(names[0]))), sql.lit(0)) >= 0)
+        intact = sql.col(mark).isNull() & (sql.coalesce(sql.length(sql.col(_quoted(names[0]))), sql.lit(0)) >= 0)
         failed = sql.raise_error(sql.lit(MALFORMED)).cast("string")
-        cells = [sql.when(whole, sql.col(_quoted(name))).otherwise(failed).alias(name) for name in (*names, *folders)]
+        cells = [sql.when(intact, sql.col(_quoted(name))).otherwise(failed).alias(name) for name in (*names, *folders)]
         return frame.select(*cells)
 
     def _decoded(self, frame: Any, files: list[str], folders: tuple[str, ...]) -> Any:

@@ -1,12 +1,12 @@
 """Which expressions may shape the rows: fixed, total functions of one row's own columns, the same on every engine.
 
-tree.py        the expression as a value: columns, typed literals, calls
-functions.py   the functions there are, and the types they take
-literals.py    constants, each written in one way
-sql.py         text -> tree
-values.py      Ibis -> tree
-total.py       tree -> a total Ibis expression: no value makes it fail
-record.py      tree -> text, for the record
+tree.py               the expression as a value: columns, typed literals, calls
+allowed_functions.py  the functions there are, and the types they take
+literals.py           constants, each written in one way
+from_sql.py           text -> tree
+from_ibis.py          Ibis -> tree
+safe_expressions.py   tree -> a total Ibis expression: no value makes it fail
+recorded_text.py      tree -> text, for the record
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from leastnoise.curator.expressions import sql, total, values
-from leastnoise.curator.expressions.record import text
-from leastnoise.curator.expressions.total import filtered, with_column
+from leastnoise.curator.expressions import from_ibis, from_sql, safe_expressions
+from leastnoise.curator.expressions.recorded_text import text
+from leastnoise.curator.expressions.safe_expressions import filtered, with_column
 from leastnoise.curator.expressions.tree import Column, Node, Type
 from leastnoise.errors import BadExpression, UnknownColumn, WrongType
 
@@ -42,10 +42,10 @@ def read(rows: ir.Table, given: Any, *, unit: Iterable[str], what: str) -> Node:
         return Column(name, Type.of(schema[name]))
 
     if isinstance(given, str):
-        made = sql.parse(given, column, schema)
+        made = from_sql.parse(given, column, schema)
     else:
-        made = values.convert(_bound(rows, given, what), rows.op(), column, what)
-    total.check_size(made)
+        made = from_ibis.convert(_bound(rows, given, what), rows.op(), column, what)
+    safe_expressions.check_size(made)
     return made
 
 
@@ -67,7 +67,7 @@ def _bound(rows: ir.Table, given: Any, what: str) -> Any:
 
 def _not_an_expression(given: Any, what: str, missing: str, rows: ir.Table) -> Exception:
     if "rowid" in missing:
-        return BadExpression(values.refusal("a row's place", what))
+        return BadExpression(from_ibis.refusal("a row's place", what))
     named = re.search(r"has no attribute '(\w+)'|Column '?(\w+)'?", missing)
     if named:
         return UnknownColumn.among_columns(named.group(1) or named.group(2), rows.columns)

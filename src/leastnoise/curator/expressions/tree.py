@@ -60,7 +60,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """A function of `functions.py` with arguments of fitting types; "cast" is to `type`."""
+    """A function of `allowed_functions.py` with arguments of fitting types; "cast" is to `type`."""
 
     function: str
     arguments: tuple[Node, ...]

@@ -115,13 +115,13 @@ class _Enclosures:
 
     table: _Table
     scale: float
-    whole: NDArray[np.int64]
+    integer: NDArray[np.int64]
     part: Doubles
 
     @classmethod
     @lru_cache(maxsize=8)  # one entry is 130 kB; distribution and scale are public
     def of(cls, distribution: MagnitudeDistribution, scale: Fraction) -> _Enclosures:
-        """whole + part = scale * centre + offset - 1/2 in each cell, with an error in `part` only."""
+        """integer + part = scale * centre + offset - 1/2 in each cell, with an error in `part` only."""
         table = _table(distribution)
         shift = float(lazy_uniform.within(lambda: distribution.offset(lazy_uniform.ball(scale)) - 0.5, 2**-60))
         # 26 bits of the scale times the 18 of a centre: exact. The rest, and its rounding, is 2^-26 as large.
@@ -129,17 +129,17 @@ class _Enclosures:
         head = math.ldexp(math.floor(mantissa * 2**26), exponent - 26)
         tail = float(scale - Fraction(head))
         a, b = head * table.centre, tail * table.centre
-        whole = np.rint(a).astype(np.int64) + np.rint(b).astype(np.int64)
-        return cls(table, float(scale), whole, (a - np.rint(a)) + (b - np.rint(b)) + shift)
+        integer = np.rint(a).astype(np.int64) + np.rint(b).astype(np.int64)
+        return cls(table, float(scale), integer, (a - np.rint(a)) + (b - np.rint(b)) + shift)
 
     def floors(self, u: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """floor(scale * X + offset) for the prefixes u, and for which of them it is proved."""
-        whole, part, slack = self.enclosures(u)
+        integer, part, slack = self.enclosures(u)
         near = np.rint(part)
-        return whole + near.astype(np.int64), (np.abs(part - near) < 0.5 - slack) & (u >= 1 << FIRST_FAST_BIT)
+        return integer + near.astype(np.int64), (np.abs(part - near) < 0.5 - slack) & (u >= 1 << FIRST_FAST_BIT)
 
     def enclosures(self, u: NDArray[np.int64]) -> tuple[NDArray[np.int64], Doubles, Doubles]:
-        """scale * X + offset - 1/2 = whole + part, within slack, for the prefixes u >= 2^47."""
+        """scale * X + offset - 1/2 = integer + part, within slack, for the prefixes u >= 2^47."""
         # u >> 10 has 53 bits: an exact double, whose leading bits are the cell. Rounding u could carry.
         cell = (u >> 10).astype(np.float64).view(np.int64)
         cell >>= 52 - CELL_BITS
@@ -149,7 +149,7 @@ class _Enclosures:
         c2, c3, c4 = (c.take(cell, mode="clip") for c in self.table.taylor)
         part = self.part.take(cell, mode="clip") + self.scale * (y * (1 + y * (c2 + y * (c3 + y * c4))))
         slack = 2**-48 + self.scale * (2**-50 + 1.1 * slope)
-        return self.whole.take(cell, mode="clip"), part, slack
+        return self.integer.take(cell, mode="clip"), part, slack
 
 
 @cache

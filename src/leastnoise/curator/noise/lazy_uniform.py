@@ -85,5 +85,5 @@ def ball(number: Fraction) -> arb:
 
 def _floor(point: arb) -> int | None:
     """The floor of an exact point, or None for NaN and infinities."""
-    whole = point.floor().unique_fmpz()
-    return None if whole is None else int(whole)
+    floor = point.floor().unique_fmpz()
+    return None if floor is None else int(floor)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from leastnoise.curator.aggregate.bounding import Coding
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.queries.binned import BinnedQuery
+from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.domains import column_names, limits_of, listed_domain
 from leastnoise.curator.queries.query import NamedRows
 from leastnoise.domain import Domain
 from leastnoise.errors import BadDomain, MissingParameter
+from leastnoise.releases.left_out import LeftOut
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -71,6 +72,11 @@ class ClippedValues(BinnedQuery):
         """The step to which values are rounded."""
         return self.clip.grid
 
+    def _values_left_out(self) -> Sequence[LeftOut]:
+        columns = self.columns
+        clip = LeftOut("clip", columns=columns, numbers=(self.clip.low, self.clip.high))
+        return [*BinnedQuery._values_left_out(self), LeftOut("null", columns=columns), clip]
+
     def _subject(self) -> str:
         return f"{self.kind} of {self.column}"
 
@@ -85,8 +91,7 @@ class ClippedValues(BinnedQuery):
 
     def _with_code(self, rows: ir.Table, named: NamedRows) -> ir.Table:
         (column,) = named.columns
-        rows = rows.mutate(_value=self.clip.apply(rows[column], column))
-        rows = rows.filter(rows["_value"].notnull())
+        rows = self.clip.rows_with_value(rows, column, name="_value")
         return rows.mutate(code=(rows["_place"] << self.clip.bits) | (rows["_value"] - self.clip.lowest))
 
     def _of_each_bin(self, kept: ir.Table) -> ir.Table:

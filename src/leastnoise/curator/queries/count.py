@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.queries.binned import BinnedQuery
+from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.domains import limits_of
 from leastnoise.domain import Domain
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.queries.binned import BinnedQuery
+from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.domains import limits_of
 from leastnoise.domain import Domain
 
@@ -24,6 +24,8 @@ class DistinctUnits(BinnedQuery):
     def of(cls, data: Dataset) -> DistinctUnits:
         """The question."""
         return cls(_data=data, _bins=Domain(), limits=limits_of(data, bins=1, max_rows=1))
+
+    _limits_leave_out: ClassVar[bool] = False  # to count a unit once is the question
 
     def _subject(self) -> str:
         return "distinct units"

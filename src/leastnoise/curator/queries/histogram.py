@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from leastnoise.curator import mechanism
-from leastnoise.curator.aggregate.integers import Aggregate
+from leastnoise.curator.aggregate.every_bin import joined
+from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.publish import Answer, Decision, Facts
-from leastnoise.curator.queries.binned import BinnedQuery, joined
+from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.domains import limits_of, listed_domain
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy.noise_choice import NoiseChoice

@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from leastnoise.curator.aggregate import bounding
-from leastnoise.curator.aggregate.integers import Aggregate, narrow
+from leastnoise.curator.aggregate.every_bin import scattered
+from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
 from leastnoise.curator.aggregate.nearest import ROW_WEIGHT, WEIGHT_BITS
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.queries.binned import scattered
 from leastnoise.curator.queries.domains import limits_of
-from leastnoise.curator.queries.listed import ListedQuery
+from leastnoise.curator.queries.listed_bins import ListedQuery
 from leastnoise.domain import Domain, IntegerRange
 from leastnoise.errors import BadDomain, Code, MissingParameter
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.sensitivity import Sensitivity
+from leastnoise.releases.left_out import LeftOut
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -71,6 +72,14 @@ class KernelHistogram(ListedQuery):
     def sensitivity(self) -> Sensitivity:
         """Of weights: a row adds one in all."""
         return sensitivities.of_kernel(self.limits, neighbours=self.neighbours)
+
+    @property
+    def _bins_of_limits(self) -> None:
+        """Rows are limited, not nodes."""
+        return
+
+    def _values_left_out(self) -> Sequence[LeftOut]:
+        return [LeftOut("no node near", columns=self.by, numbers=(self.size,))]
 
     def _subject(self) -> str:
         return "rows"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from leastnoise.curator import preview
-from leastnoise.curator.aggregate.integers import Aggregate, narrow
+from leastnoise.curator.aggregate.every_bin import scattered
+from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
 from leastnoise.curator.preview import Computed
-from leastnoise.curator.queries.binned import scattered
 from leastnoise.curator.queries.clipped_values import ClippedValues
 from leastnoise.domain import Domain
 from leastnoise.privacy import sensitivity as sensitivities

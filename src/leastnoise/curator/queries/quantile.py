@@ -12,11 +12,12 @@ from leastnoise.curator import description
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.preview import Computed
-from leastnoise.curator.queries.binned import BinnedQuery
+from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.domains import limits_of
 from leastnoise.domain import Domain, Steps
 from leastnoise.errors import BadDomain, InvalidParameter
 from leastnoise.privacy.distributions import Distribution
+from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.quantile import QuantileRelease, rank_error, ranks_in_words
 from leastnoise.releases.release import Release
 
@@ -54,6 +55,10 @@ class Quantile(BinnedQuery):
         domain = Domain((column,), (steps,))
         limits = limits_of(data, bins=domain.size, by=(column,), max_rows=max_rows)
         return cls(_data=data, _bins=domain, by=(column,), levels=levels, steps=steps, limits=limits)
+
+    def _values_left_out(self) -> Sequence[LeftOut]:
+        ends = (self.steps.low, self.steps.high)
+        return [LeftOut("null", columns=self.by), LeftOut("clip", columns=self.by, numbers=ends)]
 
     def _subject(self) -> str:
         return f"quantiles {description.shortened([f'{level:g}' for level in self.levels])}"

@@ -8,9 +8,9 @@ units or NaN give integers like any other.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from leastnoise._support.renamed import RenamedAttribute
@@ -18,17 +18,19 @@ from leastnoise._support.validation import Number
 from leastnoise.curator import description, publish
 from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.clean_rows import CleanRows
-from leastnoise.curator.aggregate.integers import Aggregate
+from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.budget import Budget
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.preview import Expectation
 from leastnoise.curator.publish import Answer, Decision
+from leastnoise.curator.queries import left_out
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Domain
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import Choice, NoiseChoice
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits, Sensitivity
+from leastnoise.releases.left_out import LeftOut
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -119,6 +121,25 @@ class Query(ABC):
     def sensitivity(self) -> Sensitivity:
         """How far one unit can move the answer under these limits, rounded up."""
 
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Which rows can be missing from the answer, and which values are changed first: public, no row is read."""
+        data = self._data
+        by_limits = left_out.by_limits(self.limits, bins=self._bins_of_limits) if self._limits_leave_out else []
+        every = [*by_limits, *left_out.by_unit(data), *self._values_left_out()]
+        return (*every, *left_out.by_conditions(data.conditions))
+
+    _limits_leave_out: ClassVar[bool] = True  # False: the limits are part of what is asked
+
+    @property
+    def _bins_of_limits(self) -> int | None:
+        """Over how many bins a unit's rows can be spread; None: any number."""
+        return self.bins
+
+    def _values_left_out(self) -> Sequence[LeftOut]:
+        """What rows must have to be counted, and what becomes of their values."""
+        return ()
+
     def describe(self) -> str:
         """The question in public words, with what shaped the rows before it: nothing in it depends on a row."""
         limits, counted = self.limits, description.counted
@@ -154,7 +175,8 @@ class Query(ABC):
         request = PrivacyRequest(
             epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share
         )
-        return self._expectation(request)
+        expected = self._expectation(request)
+        return replace(expected, unit=self._data.unit_name, left_out=self.left_out)
 
     def release(
         self,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from leastnoise.curator.aggregate.integers import Aggregate, narrow
-from leastnoise.curator.queries.binned import scattered
+from leastnoise.curator.aggregate.every_bin import scattered
+from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
 from leastnoise.curator.queries.clipped_values import ClippedValues
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.sensitivity import Sensitivity

@@ -11,12 +11,12 @@ from leastnoise.curator import mechanism, preview
 from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.binning import epoch_days, is_missing
 from leastnoise.curator.aggregate.bounding import WORD_MASK
-from leastnoise.curator.aggregate.integers import Aggregate, clamped, narrow
+from leastnoise.curator.aggregate.every_bin import integers
+from leastnoise.curator.aggregate.exact_totals import Aggregate, clamped, narrow
 from leastnoise.curator.budget import charge
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.preview import Expectation
 from leastnoise.curator.publish import Answer, Decision, Facts
-from leastnoise.curator.queries.binned import integers
 from leastnoise.curator.queries.domains import check_unknown_keys, limits_of
 from leastnoise.curator.queries.query import NamedRows, Query
 from leastnoise.curator.request import PrivacyRequest
@@ -24,6 +24,7 @@ from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.guarantee import ApproxDP
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Sensitivity
+from leastnoise.releases.left_out import LeftOut
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -55,6 +56,9 @@ class UnknownKeysHistogram(Query):
         """Of counts."""
         return sensitivities.of_sum(self.limits, low=0, high=1, bins=None, neighbours=self.neighbours)
 
+    def _values_left_out(self) -> Sequence[LeftOut]:
+        return [LeftOut("null", columns=(column,)) for column in self.by] if self.nulls == "drop" else []
+
     def _subject(self) -> str:
         return "rows"
 
@@ -69,7 +73,7 @@ class UnknownKeysHistogram(Query):
 
     def _expectation(self, request: PrivacyRequest) -> Expectation:
         decided = self._decide(request).charge
-        return preview.of_unknown_keys(decided.noise, decided.guarantee, limits=self.limits)
+        return preview.of_unknown_keys(decided, limits=self.limits)
 
     def _expression(self) -> ir.Table:
         """Rows of a unit and key are alike, so they are counted first and the counts are cut.

@@ -13,18 +13,19 @@ import numpy as np
 from leastnoise.curator import description, preview
 from leastnoise.curator.aggregate import clipping, vectors
 from leastnoise.curator.aggregate.clean_rows import CleanRows
-from leastnoise.curator.aggregate.integers import Aggregate, narrow
+from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
 from leastnoise.curator.aggregate.vectors import Integers, NormClip
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.preview import Computed
 from leastnoise.curator.queries.domains import limits_of
-from leastnoise.curator.queries.listed import ListedQuery
+from leastnoise.curator.queries.listed_bins import ListedQuery
 from leastnoise.domain import Domain
 from leastnoise.errors import InvalidParameter, MissingParameter
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.distributions import Distribution
 from leastnoise.privacy.noise_choice import NoiseChoice
 from leastnoise.privacy.sensitivity import Sensitivity
+from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.mean import MeanRelease, centred
 from leastnoise.releases.release import Release
 
@@ -85,6 +86,17 @@ class VectorQuery(ListedQuery):
             neighbours=self.neighbours,
         )
 
+    @property
+    def _bins_of_limits(self) -> int:
+        """A vector is one bin."""
+        return 1
+
+    def _values_left_out(self) -> Sequence[LeftOut]:
+        columns, array = self.columns, self._data.clean.given[self.columns[0]].type().is_array()
+        length = [LeftOut("not of the length", columns=columns, numbers=(self.clip.length,))] if array else []
+        norm = LeftOut("clip_norm", columns=columns, numbers=(self.clip.norm,))
+        return [LeftOut("null", columns=columns), *length, norm]
+
     def _subject(self) -> str:
         return f"{self.kind} of {description.shortened(self.columns)}"
 
@@ -106,7 +118,7 @@ class VectorQuery(ListedQuery):
     def _ranked(self, clean: CleanRows | None) -> ir.Table:
         """The vectors that are kept, of the table's rows or of a copy of them."""
         named = self._named(clean)
-        return vectors.kept(
+        return vectors.bounded_rows(
             named.rows,
             unit=named.unit,
             columns=named.columns,

@@ -96,8 +96,8 @@ def _lattice(u: Floats, bounds: Bounds, unit: float, spacing: float) -> tuple[fl
     anchor = low if math.isfinite(low) else high if math.isfinite(high) else (0.0 if unit > 0 else float(u.min()))
     span = high - low if math.isfinite(low) and math.isfinite(high) else 0.0
     if unit > 0:
-        most, whole = max(1, math.floor(spacing / unit)), round(span / unit)
-        return unit * next(n for n in range(most, 0, -1) if whole % n == 0), anchor
+        most, units = max(1, math.floor(spacing / unit)), round(span / unit)
+        return unit * next(n for n in range(most, 0, -1) if units % n == 0), anchor
     return (span / math.ceil(span / spacing) if span > 0 else spacing), anchor
 
 

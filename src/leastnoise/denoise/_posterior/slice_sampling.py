@@ -35,7 +35,7 @@ def sample_posterior(
     seed: int,
 ) -> tuple[Floats, Floats, dict[str, Any]]:
     """Posterior mean and variance of every value, and how well the chains mixed."""
-    chains, draws = validation.whole("chains", chains, least=2), validation.whole("draws", draws, least=20)
+    chains, draws = validation.integer("chains", chains, least=2), validation.integer("draws", draws, least=20)
 
     def level(f: Floats) -> float:
         density = float(log_density(f))

@@ -7,7 +7,7 @@ Balle & Wang 2018)
 
 One number in gives one number out, *proved* in ball arithmetic (`proof`): never below the optimum and
 within 1e-12 of it. Arrays take the vectorised float path (`arrays`), whose margin covers its own error:
-never below, within 1e-11. `algorithm.py` is the paper's Algorithm 1, to read and to compare with.
+never below, within 1e-11. `paper_algorithm.py` is the paper's Algorithm 1, to read and to compare with.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise.curator.aggregate.binning import MAX_EXACT_INTEGER, as_double, as_integer, double_literal
 from leastnoise.curator.aggregate.parsing import parse_cell
-from leastnoise.curator.engines import unique
+from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.expressions.tree import Call, Column, Literal, Node, Type, arguments, parts
 from leastnoise.errors import BadExpression
 
@@ -203,7 +203,7 @@ def _arithmetic(node: Call, given: list[Any]) -> Any:
     The floor of a rounded quotient of whole numbers below 2^53 is the floor of the quotient: one that is not whole is
     at least 1/b below the next integer k, and a step of doubles below k is at most k 2^-53 < 1/b.
     """
-    whole = all(part.type is Type.INTEGER for part in node.arguments)
+    integers = all(part.type is Type.INTEGER for part in node.arguments)
     numbers = [
         _exact(value) if part.type is Type.INTEGER else value for value, part in zip(given, node.arguments, strict=True)
     ]
@@ -212,7 +212,7 @@ def _arithmetic(node: Call, given: list[Any]) -> Any:
         return made
     if node.function not in ("floor", "ceil", "//"):
         return made.try_cast(BELOW_1E15).cast("int64")
-    floor = (made if whole else _below(made)).floor().cast("int64")
+    floor = (made if integers else _below(made)).floor().cast("int64")
     return floor * -1 if node.function == "ceil" else floor
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from leastnoise.curator.expressions import functions
-from leastnoise.curator.expressions.functions import call
+from leastnoise.curator.expressions import allowed_functions
+from leastnoise.curator.expressions.allowed_functions import call
 from leastnoise.curator.expressions.literals import integer, literal
 from leastnoise.curator.expressions.tree import Literal, Node, Type
 from leastnoise.errors import BadExpression
@@ -92,7 +92,7 @@ def _cast(operation: Any, made: dict[Any, Node], what: str) -> Node:
             f"{what} casts to {target}, which rounds or fails differently on each engine. Cast to float64, int64, "
             "string, boolean, date or timestamp, or convert the column before opening the table."
         )
-    return functions.cast(made[operation.arg], Type.of(target))
+    return allowed_functions.cast(made[operation.arg], Type.of(target))
 
 
 def _choice(operation: Any, made: dict[Any, Node], what: str) -> Node:
@@ -141,13 +141,13 @@ SPECIAL: dict[str, Callable[[Any, dict[Any, Node], str], Node]] = {
     "SearchedCase": _choice,
     "SimpleCase": _choice,
     "IfElse": _if,
-    "Between": lambda o, made, what: functions.between(made[o.arg], made[o.lower_bound], made[o.upper_bound]),
+    "Between": lambda o, made, what: allowed_functions.between(made[o.arg], made[o.lower_bound], made[o.upper_bound]),
     "InValues": lambda o, made, what: call("in", made[o.value], *(made[option] for option in o.options)),
     "Clip": _clip,
     "StringSQLLike": _like,
     "Substring": _substring,
     "DayOfWeekIndex": lambda o, made, what: call("-", call("isodow", made[o.arg]), integer(1)),
-    "Date": lambda o, made, what: functions.cast(made[o.arg], Type.DATE),
+    "Date": lambda o, made, what: allowed_functions.cast(made[o.arg], Type.DATE),
     "TimestampTruncate": _truncate,
     "DateTruncate": _truncate,
 }

@@ -1,8 +1,8 @@
 """The functions there are, and which types they take: a call that does not fit is refused before any row is read.
 
-Each is a total function of its arguments: `total.py` builds it so that no value makes an engine fail. What could not
-be made so, or differs between engines, is not here: lower and upper case (beyond ASCII every engine has its own),
-rounding, logarithms, joining texts (which may grow beyond any memory).
+Each is a total function of its arguments: `safe_expressions.py` builds it so that no value makes an engine fail. What
+could not be made so, or differs between engines, is not here: lower and upper case (beyond ASCII every engine has its
+own), rounding, logarithms, joining texts (which may grow beyond any memory).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from leastnoise.curator.expressions.literals import recast
-from leastnoise.curator.expressions.record import text
+from leastnoise.curator.expressions.recorded_text import text
 from leastnoise.curator.expressions.tree import Call, Literal, Node, Type
 from leastnoise.errors import BadExpression, WrongType
 
@@ -141,11 +141,11 @@ def _first(name: str, given: Sequence[Node]) -> Call:
 def _arithmetic(name: str, given: Sequence[Node]) -> Call:
     """Whole numbers stay whole but for `/`; `//` is the floor of the quotient."""
     numbers = tuple(_need(name, node, *NUMBERS) for node in given)
-    whole = name == "//" or (name != "/" and all(node.type is INTEGER for node in numbers))
-    return Call(name, numbers, INTEGER if whole else REAL)
+    integers = name == "//" or (name != "/" and all(node.type is INTEGER for node in numbers))
+    return Call(name, numbers, INTEGER if integers else REAL)
 
 
-def _to_whole(name: str, given: Sequence[Node]) -> Call:
+def _to_integer(name: str, given: Sequence[Node]) -> Call:
     return Call(name, (_need(name, given[0], *NUMBERS),), INTEGER)
 
 
@@ -204,7 +204,7 @@ RULES: dict[str, Callable[[str, Sequence[Node]], Call]] = {
     "case": _choice,
     **dict.fromkeys(("coalesce", "nullif"), _first),
     **dict.fromkeys(("+", "-", "*", "/", "//", "%", "negate", "abs"), _arithmetic),
-    **dict.fromkeys(("floor", "ceil"), _to_whole),
+    **dict.fromkeys(("floor", "ceil"), _to_integer),
     **dict.fromkeys(("isnan", "isinf"), _of_real),
     "length": _length,
     "substring": _substring,

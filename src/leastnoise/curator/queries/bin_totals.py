@@ -6,28 +6,27 @@ A row is coded as one integer, its bin in the high bits and its clipped value, i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.binning import place_rows
 from leastnoise.curator.aggregate.bounding import MULTIPLIER_1, WORD_MASK, Coding
-from leastnoise.curator.aggregate.integers import Aggregate, narrow
-from leastnoise.curator.engines import unique
-from leastnoise.curator.queries.listed import ListedQuery
+from leastnoise.curator.aggregate.every_bin import scattered
+from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
+from leastnoise.curator.engines.temporary_names import unique
+from leastnoise.curator.queries import left_out
+from leastnoise.curator.queries.listed_bins import ListedQuery
 from leastnoise.curator.queries.query import NamedRows
 from leastnoise.domain import Domain
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.sensitivity import Sensitivity
+from leastnoise.releases.left_out import LeftOut
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
-
-Integers = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -54,6 +53,9 @@ class BinnedQuery(ListedQuery):
     def sensitivity(self) -> Sensitivity:
         """Of counts."""
         return sensitivities.of_sum(self.limits, low=0, high=1, bins=self._bins.size, neighbours=self.neighbours)
+
+    def _values_left_out(self) -> Sequence[LeftOut]:
+        return left_out.by_domain(self._bins)
 
     def _subject(self) -> str:
         return "rows"
@@ -101,28 +103,6 @@ class BinnedQuery(ListedQuery):
     def _integers(self, parts: list[pa.Table]) -> Aggregate:
         """The integers of the answer from the totals of classes of units."""
         return Aggregate(values=narrow(scattered(self._bins.size, parts, "rows")))
-
-
-def scattered(size: int, parts: list[pa.Table], column: str) -> Integers:
-    """The totals in a vector of all bins."""
-    values = joined(parts, column)
-    total: Integers = np.zeros(size, dtype=values.dtype)
-    np.add.at(total, joined(parts, "bin").astype(np.int64), values)
-    return total
-
-
-def joined(parts: list[pa.Table], column: str) -> Integers:
-    """The column of all parts."""
-    return np.concatenate([integers(part[column]) for part in parts])
-
-
-def integers(column: pa.ChunkedArray) -> Integers:
-    """int64 from integers; Python integers from the 128-bit decimals of exact sums."""
-    import pyarrow as pa
-
-    if pa.types.is_integer(column.type):
-        return np.asarray(column.to_numpy(), dtype=np.int64)
-    return np.array([int(value or Decimal(0)) for value in column.to_pylist()], dtype=object)
 
 
 def _classes(rows: ir.Table, parts: int) -> list[ir.Table]:

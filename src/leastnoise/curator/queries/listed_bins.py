@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from leastnoise.curator import mechanism, preview
-from leastnoise.curator.aggregate.integers import Aggregate, clamped
+from leastnoise.curator.aggregate.exact_totals import Aggregate, clamped
 from leastnoise.curator.budget import charge
 from leastnoise.curator.preview import Computed, Expectation
 from leastnoise.curator.publish import Answer, Decision, Facts
@@ -33,7 +33,7 @@ class ListedQuery(Query):
         return charge.decide(
             request,
             bins=self.size,
-            whole=True,
+            integers=True,
             grid=self.grid,
             sensitivity=self.sensitivity.l2,
             l1_sensitivity=self.sensitivity.l1,
@@ -58,10 +58,11 @@ class ListedQuery(Query):
         return noisy
 
     def _expectation(self, request: PrivacyRequest) -> Expectation:
-        chosen = self._decide(request).charge.noise
+        decided = self._decide(request).charge
+        chosen = decided.noise
         computed = self._computed(chosen.distribution)
         return preview.of_listed(
-            chosen,
+            decided,
             size=self.size,
             limits=self.limits,
             threshold=self._threshold(chosen),

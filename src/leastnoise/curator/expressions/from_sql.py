@@ -16,10 +16,10 @@ import sqlglot
 from sqlglot import expressions as sql
 from sqlglot.errors import SqlglotError
 
-from leastnoise.curator.expressions import functions
-from leastnoise.curator.expressions.functions import call
+from leastnoise.curator.expressions import allowed_functions
+from leastnoise.curator.expressions.allowed_functions import call
 from leastnoise.curator.expressions.literals import integer, number
-from leastnoise.curator.expressions.record import is_plain
+from leastnoise.curator.expressions.recorded_text import is_plain
 from leastnoise.curator.expressions.tree import Literal, Node, Type
 from leastnoise.domain import is_text
 from leastnoise.errors import BadExpression
@@ -55,10 +55,10 @@ def parse(given: str, column: Callable[[str], Node], columns: Iterable[str]) -> 
         )
     try:
         tree = sqlglot.parse_one(given, dialect="duckdb", into=sql.Condition)
-        whole = _strings(given) == _strings(tree.sql(dialect="duckdb"))  # the parser leaves some arguments out
+        complete = _strings(given) == _strings(tree.sql(dialect="duckdb"))  # the parser leaves some arguments out
     except (SqlglotError, RecursionError):
-        whole = False
-    if not whole:
+        complete = False
+    if not complete:
         raise BadExpression(_not_understood(given, "") + _keyword_hint(given, columns))
     return _Reader(given, column).node(tree, 0)
 
@@ -90,7 +90,7 @@ class _Reader:
         return call(name, *(self.node(part, depth + 1) for part in operands))
 
     def refusal(self, tree: Any) -> BadExpression:
-        return BadExpression(_not_understood(self.given, _shown(tree)))
+        return BadExpression(_not_understood(self.given, _abbreviated(tree)))
 
     def _only(self, tree: Any, *known: str) -> None:
         """Refuse what sqlglot understood and we would leave out, such as SYMMETRIC or a second pattern."""
@@ -166,7 +166,7 @@ class _Reader:
         return call("in", *(self.node(part, depth + 1) for part in (tree.this, *tree.expressions)))
 
     def _between(self, tree: Any, depth: int) -> Node:
-        return functions.between(*self._all(tree, depth, "this", "low", "high"))
+        return allowed_functions.between(*self._all(tree, depth, "this", "low", "high"))
 
     def _if(self, tree: Any, depth: int) -> Node:
         made = self._all(tree, depth, "this", "true", "false")
@@ -209,18 +209,18 @@ class _Reader:
         target = TARGETS.get(tree.to.this.name)
         if target is None or tree.to.expressions:
             raise self.refusal(tree)
-        return functions.cast(self.node(tree.this, depth + 1), target)
+        return allowed_functions.cast(self.node(tree.this, depth + 1), target)
 
     _trycast = _cast
 
     def _date(self, tree: Any, depth: int) -> Node:
         self._only(tree, "this")
-        return functions.cast(self.node(tree.this, depth + 1), Type.DATE)
+        return allowed_functions.cast(self.node(tree.this, depth + 1), Type.DATE)
 
     _tsordstodate = _date
 
 
-def _shown(tree: Any) -> str:
+def _abbreviated(tree: Any) -> str:
     text = tree.sql(dialect="duckdb") if hasattr(tree, "sql") else str(tree)
     return text if len(text) <= 60 else text[:57] + "..."
 

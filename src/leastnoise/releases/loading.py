@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
-from leastnoise._support import atomic_files
-from leastnoise.releases import estimate, mean, quantile, release, sparse
+from leastnoise.releases import estimate, file_format, mean, quantile, release, sparse
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.published import Published
 
@@ -26,7 +25,7 @@ _READERS: dict[str, Callable[[pa.Table, Facts], Published]] = {
 
 def load(path: str | os.PathLike[str]) -> Any:
     """What `save` wrote to `path`: a Release, a SparseRelease, a MeanRelease, a QuantileRelease or an Estimate."""
-    table, what, facts = atomic_files.read(path)
+    table, what, facts = file_format.read(path)
     if what not in _READERS:
         raise errors.NotOurs(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")
     try:

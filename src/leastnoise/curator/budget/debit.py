@@ -1,0 +1,101 @@
+"""The debit of one release, and its refusal where it would overspend the budget or is about other people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from leastnoise import errors
+from leastnoise.curator.budget import privacy_filter
+from leastnoise.curator.budget.ledger import Row
+from leastnoise.curator.budget.privacy_filter import Cost, Terms
+from leastnoise.privacy.neighbours import Neighbours
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Debit:
+    """What one release costs, and what the ledger says about it: public facts alone."""
+
+    cost: Cost
+    release: str
+    query: str
+    noise: str
+    neighbours: Neighbours
+    unit: str | None = None
+    table: str | None = None
+
+    def check_neighbours(self, terms: Terms) -> None:
+        """Refuse a release under other neighbours than the budget's."""
+        _check_same("neighbours", self.neighbours, terms.neighbours)
+
+    def check_labels(self, label: Callable[[str], str | None]) -> None:
+        """Refuse a release about another unit or table; `label` says the budget's, None before its first release."""
+        for name, value in (("unit", self.unit), ("table", self.table)):
+            _check_same(name, value, label(name) if value else None)
+
+    def entry(self, number: int, at: str, before: Cost, terms: Terms, budget: str) -> Row:
+        """The entry that follows those which have spent `before`; BudgetExhausted where both exceed a cap.
+
+        It is made under the writer's lock, so that no other entry comes between.
+        """
+        spent = before + self.cost
+        if not spent.within(terms.caps):
+            raise exhausted(self.cost, terms.caps - before, terms, budget)
+        return Row(
+            number=number,
+            created_at=at,
+            kind="release",
+            release=self.release,
+            query=self.query,
+            noise=self.noise,
+            unit=self.unit or "",
+            table=self.table or "",
+            cost=self.cost,
+            spent=spent,
+        )
+
+
+def exhausted(cost: Cost, left: Cost, terms: Terms, name: str) -> errors.BudgetExhausted:
+    """The error for a release that costs more than is left in the budget of this name."""
+    caps = terms.caps
+    fits = cost.largest_share(left, caps)
+    largest = privacy_filter.spendable(fits) if fits >= privacy_filter.LEAST_SHARE else 0.0
+    asked, rest = (_percent(part.shares(caps), cost) for part in (cost, left))
+    refusal = errors.BudgetExhausted(
+        f"This release asks for {asked}; the budget {name!r} has {rest} left. "
+        + (f"The largest share that fits is {largest!r}. " if largest else "Nothing more can be released. ")
+        + "Another budget would not undo the losses of this one: what both tell about a person adds up.",
+        parameter="share",
+        example={"share": largest} if largest else (),
+    )
+    refusal.largest_share = largest
+    return refusal
+
+
+def _check_same(name: str, value: object, own: object) -> None:
+    if value is not None and own is not None and value != own:
+        cure, example = _CURES[name]
+        raise errors.BudgetMismatch(
+            f"This budget is about the {name} {own!r} and the release about {value!r}. One sum over both would "
+            f"promise neither. {cure} Otherwise pay from another budget; what two budgets tell about one person "
+            "adds up.",
+            parameter=name,
+            value=value,
+            example=example(str(own)),
+        )
+
+
+_CURES: dict[str, tuple[str, Callable[[str], errors.Example | tuple[()]]]] = {
+    "table": (
+        "If they are one table under two names, give it the budget's.",
+        lambda own: {"table": errors.Code(f'ln.table(..., name="{own}")', own)},
+    ),
+    "unit": ("If they are one unit under two names, rename the column.", lambda own: ()),
+    "neighbours": ("To pay from this budget, release under its neighbours.", lambda own: {"neighbours": own}),
+}
+
+
+def _percent(shares: tuple[Fraction, ...], drawn: Cost) -> str:
+    named = zip(("mu^2", "pure epsilon", "threshold delta"), shares, drawn.parts, strict=True)
+    return " and ".join(f"{100 * float(share):.10g} % of {name}" for name, share, asked in named if asked)

@@ -1,0 +1,53 @@
+"""What differs between DuckDB and Spark, behind one small interface; everything else is one Ibis expression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import numpy as np
+    import pyarrow as pa
+
+
+class Engine(Protocol):
+    """Where expressions run. Every method but `fetch`, `copied` and `vector_sums` only builds expressions."""
+
+    name: str
+    copies: bool  # whether it can keep rows aside; without, everything about them is asked in one query
+
+    def read_files(self, files: list[str]) -> ir.Table:
+        """The rows of Parquet or CSV files, lazily."""
+
+    def sql(self, expression: ir.Table) -> str:
+        """The SQL that would run."""
+
+    def fetch(self, expression: ir.Table) -> pa.Table:
+        """Run, and bring the answer here."""
+
+    def copied(self, rows: ir.Table) -> AbstractContextManager[ir.Table]:
+        """The rows, read once and kept aside: all queries about them see the same, whatever happens to the source."""
+
+    def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
+        """Raise where a page of these columns does not match its checksum."""
+
+    def text_hash(self, text: ir.StringValue) -> ir.IntegerValue:
+        """Bytes 8 to 11 of the MD5 of a text, the lowest first, as an integer below 2^32."""
+
+    def exact_sum(self, column: ir.IntegerColumn) -> ir.Value:
+        """A sum that cannot overflow."""
+
+    def smallest(self, rows: ir.Table, *, unit: list[str], column: str, count: int) -> ir.Table:
+        """The `count` smallest values of an integer column in each unit, as a table of that one column."""
+
+    def map_points(self, function: Any, x: ir.Value, y: ir.Value, *, result: str) -> ir.Value:
+        """A NumPy function of two columns of doubles, applied to blocks of rows where the rows are."""
+
+    def passes(self, rows: ir.Table, *, unit: list[str], kept: int) -> int:
+        """In how many passes over classes of units the work fits into memory, a power of two. Of each unit so many
+        integers are `kept`."""
+
+    def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
+        """`reduce` over the rows, once for each part of the table, where the parts are."""

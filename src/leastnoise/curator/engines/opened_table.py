@@ -1,0 +1,36 @@
+"""An opened table: schemas have been read, and no row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from leastnoise.curator.engines.engine import Engine
+from leastnoise.curator.engines.file_status import Status, check_unchanged
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """An opened table: its engine, and its rows as a lazy expression."""
+
+    engine: Engine
+    rows: ir.Table
+    name: str
+    files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()  # columns that the names of folders hold, as text
+    declared: tuple[str, ...] = ()  # columns of Python objects that `types` declared
+    undeclared: tuple[str, ...] = ()  # those that it did not: nothing can be asked of them
+    opened_status: tuple[Status | None, ...] = ()  # of the files, when they were opened
+    fixed: bool = False  # rows in memory that were read already: nobody else can change them
+
+    @property
+    def rereadable(self) -> bool:
+        """Whether a second query sees the same rows as the first, or else `check_unchanged` raises."""
+        return self.fixed or bool(self.files)
+
+    def check_unchanged(self) -> None:
+        """Raise TableChanged if the files are not those that were opened."""
+        check_unchanged(self.files, self.opened_status)

@@ -1,0 +1,105 @@
+"""How strong a promise is, in one word: by what an attacker finds who accepts 5 % false alarms. Guessing finds 5 %.
+
+Gaussian noise is judged by its mu, Laplace noise by its epsilon: there the trade-off is all that is promised, and a
+delta that was typed is only where epsilon is read off. An (epsilon, delta) promise may fail outright with probability
+delta, so it is judged by delta, too: at 1 %, or at one over the number of units, it may publish somebody's rows as they
+are.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from leastnoise import errors
+from leastnoise._support import callers, validation
+from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Promise
+
+Band = Literal["strong", "moderate", "weak", "very weak", "protects nobody in practice"]
+
+FALSE_ALARMS = 0.05
+LAST_BAND: Band = "protects nobody in practice"
+BANDS: tuple[tuple[float, Band], ...] = ((0.15, "strong"), (0.40, "moderate"), (0.75, "weak"), (0.99, "very weak"))
+# (what the attacker finds at most, the band); beyond these the last one.
+MAX_DELTA = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Strength:
+    """How much an attacker finds, and the band of that.
+
+    >>> print(judge(ApproxDP(1, 1e-6)))
+    strong: an attacker who accepts 5 % false alarms finds up to 13.6 % of those present
+    """
+
+    found: float  # the part of those present that an attacker with 5 % false alarms finds at most
+    failing: float = 0.0  # a probability of publishing everything that is too large by itself; 0: it is not
+    of_budget: bool = False  # of all that a budget allows, not of one release
+
+    @property
+    def band(self) -> Band:
+        """From "strong" to "protects nobody in practice"."""
+        if self.failing:
+            return LAST_BAND
+        return next((name for most, name in BANDS if self.found <= most), LAST_BAND)
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether a release warns."""
+        return self.band not in ("strong", "moderate")
+
+    @property
+    def protects_nobody(self) -> bool:
+        """Whether it is in the last band."""
+        return self.band == LAST_BAND
+
+    def __str__(self) -> str:
+        return f"{self.band}: {self.reason()}"
+
+    def reason(self) -> str:
+        """What an attacker finds."""
+        found = f"an attacker who accepts 5 % false alarms finds up to {100 * self.found:.3g} % of those present"
+        return f"{found}, and with probability {self.failing:.3g} everything may show" if self.failing else found
+
+    def in_words(self) -> str:
+        """A sentence."""
+        whose = "The promise of the whole budget" if self.of_budget else "The promise"
+        verb = "" if self.protects_nobody else "is "
+        return f"{whose} {verb}{self}."
+
+
+def judge(
+    guarantee: Promise,
+    *,
+    mu: float | None = None,
+    chance: float = 0.0,
+    units: int | None = None,
+    of_budget: bool = False,
+) -> Strength:
+    """How strong a guarantee is, from public facts.
+
+    mu, chance: where it is also known that, but for events of probability `chance` on either side, it is mu-GDP. Then
+        P[hit] <= 1 - f(P[false alarm] + chance) + chance, f being the trade-off of mu; the smaller bound is taken.
+    units: how many units there are, where that is public; a delta of one over it, or more, is too much.
+    of_budget: whether it is the guarantee of a whole budget.
+    """
+    found, failing = 1 - float(guarantee.tradeoff(FALSE_ALARMS)), chance
+    if mu is not None:
+        missed = float(GaussianDP(mu, guarantee.neighbours).tradeoff(min(1.0, FALSE_ALARMS + chance)))
+        found = min(found, 1 - missed + chance)
+    elif isinstance(guarantee, ApproxDP):
+        failing = guarantee.delta
+    return Strength(found, failing if _is_too_much(failing, units) else 0.0, of_budget)
+
+
+def warn_if_weak(strength: Strength) -> None:
+    """Warn of a weak promise. It says public facts only, and belongs before anything is paid or read."""
+    if strength.is_weak:
+        cure = "Open one with a smaller epsilon." if strength.of_budget else "Take a smaller epsilon, or more noise."
+        warnings.warn(f"{strength.in_words()} {cure}", errors.WeakPromise, stacklevel=callers.outside())
+
+
+def _is_too_much(failing: float, units: int | None) -> bool:
+    return failing >= MAX_DELTA or (units is not None and Fraction(failing) * validation.integer("units", units) >= 1)

@@ -1,0 +1,133 @@
+"""What a release is not about: the rows that limits, keys, conditions and missing values can leave out, and the values
+that a clip changes.
+
+Facts of the question, known before any row is read. How many rows it was is not known: to count them costs privacy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from leastnoise._support.number_format import rounded
+from leastnoise.releases.facts import Facts
+
+Kind = Literal[
+    "max_rows",
+    "max_per_bin",
+    "max_bins",
+    "unit is null",
+    "not a key",
+    "not a key or null",
+    "outside the bins",
+    "outside the bins or null",
+    "no node near",
+    "null",
+    "not of the length",
+    "condition",
+    "clip",
+    "clip_norm",
+]
+# How many numbers each kind has, and its words.
+_PHRASES: dict[Kind, tuple[int, str]] = {
+    "max_rows": (1, "rows beyond {0} of one {unit}"),
+    "max_per_bin": (1, "rows beyond {0} of one {unit} in one bin"),
+    "max_bins": (1, "rows of one {unit} in more than {0} bins"),
+    "unit is null": (0, "rows with no {unit}"),
+    "not a key": (1, "rows whose {columns} is not one of the {0} keys"),
+    "not a key or null": (1, "rows whose {columns} is neither missing nor one of the {0} keys"),
+    "outside the bins": (1, "rows whose {columns} is outside the {0} bins"),
+    "outside the bins or null": (1, "rows whose {columns} is neither missing nor in one of the {0} bins"),
+    "no node near": (1, "rows that are near none of the {0} nodes"),
+    "null": (0, "rows with no {columns}"),
+    "not of the length": (1, "rows whose {columns} does not have {0} elements"),
+    "condition": (0, "rows that fail the condition {text}"),
+    "clip": (2, "Values of {columns} outside {0} to {1} count as the nearer end"),
+    "clip_norm": (1, "Vectors longer than {0} count as shortened to that"),
+}
+_CHANGES: tuple[Kind, ...] = ("clip", "clip_norm")
+KINDS = tuple(_PHRASES)
+TRUNCATING: tuple[Kind, ...] = ("max_rows", "max_per_bin", "max_bins")
+MAX_COLUMNS_SHOWN = 8
+MAX_CHARACTERS_SHOWN = 160  # of a condition, beside a number
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """One reason why rows are left out, or values changed.
+
+    >>> LeftOut("not a key", columns=("month",), numbers=(12,)).in_words("aircraft")
+    'rows whose month is not one of the 12 keys'
+    """
+
+    kind: Kind
+    columns: tuple[str, ...] = ()
+    numbers: tuple[int | float, ...] = ()
+    text: str | None = None  # the condition, as the question records it
+
+    def in_words(self, unit: str | None) -> str:
+        """The rows, or what becomes of the values."""
+        return _one_line(
+            _PHRASES[self.kind][1].format(
+                *(f"{number:,}" if isinstance(number, int) else rounded(number, 6) for number in self.numbers),
+                unit=unit or "unit",
+                columns=_listed(self.columns),
+                text=_shortened(self.text or ""),
+            )
+        )
+
+
+def left_out_in_words(facts: Sequence[LeftOut], unit: str | None) -> str:
+    """Which rows are not in the numbers, what was changed, and what intervals are about; "" where all is in them."""
+    if not facts:
+        return ""
+    return f"{_sentences('Not in these numbers', facts, unit)} Intervals are about what was counted."
+
+
+def left_out_in_short(facts: Sequence[LeftOut], unit: str | None) -> str:
+    """The same for a caption."""
+    return _sentences("Left out", facts, unit)
+
+
+def _sentences(start: str, facts: Sequence[LeftOut], unit: str | None) -> str:
+    rows = [fact.in_words(unit) for fact in facts if fact.kind not in _CHANGES]
+    changed = [fact.in_words(unit) for fact in facts if fact.kind in _CHANGES]
+    return " ".join(f"{sentence}." for sentence in ([f"{start}: {'; '.join(rows)}"] if rows else []) + changed)
+
+
+def write_left_out(facts: Sequence[LeftOut]) -> list[dict[str, Any]]:
+    """As JSON holds them."""
+    return [
+        {"kind": fact.kind, "columns": list(fact.columns), "numbers": list(fact.numbers), "text": fact.text}
+        for fact in facts
+    ]
+
+
+def read_left_out(found: Sequence[Facts]) -> tuple[LeftOut, ...]:
+    """What `write_left_out` wrote."""
+    return tuple(map(_read, found))
+
+
+def _read(facts: Facts) -> LeftOut:
+    kind: Kind = facts.word("kind", KINDS)
+    read = LeftOut(kind, facts.texts("columns"), tuple(facts.numbers("numbers")), facts.optional_text("text"))
+    facts.check("numbers", len(read.numbers) == _PHRASES[kind][0])
+    facts.finish()
+    return read
+
+
+def _listed(columns: tuple[str, ...]) -> str:
+    """Any of them: "delay, fare or tip"."""
+    more = len(columns) - MAX_COLUMNS_SHOWN
+    shown = [*columns[:MAX_COLUMNS_SHOWN], *([f"{more:,} more"] if more > 0 else [])]
+    return " or ".join([", ".join(shown[:-1]), *shown[-1:]] if len(shown) > 1 else shown)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_CHARACTERS_SHOWN else f"{text[:MAX_CHARACTERS_SHOWN]}..."
+
+
+def _one_line(text: str) -> str:
+    """A column's name may hold anything; a line break or a control character is escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

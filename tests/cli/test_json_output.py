@@ -1,0 +1,28 @@
+"""What the commands print for programs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import date
+
+import pytest
+
+from leastnoise.cli.json_output import print_json
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Any value of ours."""
+
+    name: str
+    inner: object
+
+
+def test_one_line_with_dataclasses_as_objects(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"fact": Fact("a\nb", Fact("c", None)), "day": date(2024, 2, 29), "numbers": [1, 0.5]})
+    (line,) = capsys.readouterr().out.splitlines()
+    inner = {"name": "c", "inner": None}
+    assert json.loads(line) == {
+        "fact": {"name": "a\nb", "inner": inner}, "day": "2024-02-29", "numbers": [1, 0.5]
+    }  # fmt: skip

@@ -1,0 +1,98 @@
+"""Queries on the command line: paid for, on real trips, and mistakes that cost nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import leastnoise as ln
+
+
+@pytest.mark.slow
+def test_the_command_line_pays(tmp_path: Path) -> None:
+    pd.DataFrame({"p": range(50), "k": ["a"] * 50}).to_parquet(tmp_path / "t.parquet")
+    ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "leastnoise", *arguments, "--budget", str(tmp_path / "b")],
+            capture_output=True,
+            text=True,
+            env={"PATH": "/usr/bin:/bin", "COLUMNS": "300", "NO_COLOR": "1", "TERM": "dumb"},
+            check=False,
+        )
+
+    out = str(tmp_path / "o.parquet")
+    source = str(tmp_path / "t.parquet")
+    ask = ["histogram", source, "--by", "k", "--keys", "a,b", "--unit", "p", "--max-rows", "1"]
+    assert run(*ask, "--share", "0.7", "-o", out).returncode == 0
+    done = run(*ask, "--share", "0.7", "-o", out)
+    assert done.returncode == 1
+    assert "BudgetExhausted" in done.stderr
+    assert run(*ask, "--share", "much", "-o", out).returncode == 2
+    done = run(*ask, "--share", "0.1", "-o", source)
+    assert "would be replaced" in done.stderr
+    assert len(ln.Budget.open(tmp_path / "b").history()) == 1
+    np.save(tmp_path / "v.npy", np.arange(5))
+    assert run("release", str(tmp_path / "v.npy"), "--sensitivity", "1", "--share", "0.2", "-o", out).returncode == 0
+    assert len(ln.Budget.open(tmp_path / "b").history()) == 2
+
+
+def test_the_command_line_on_real_trips(data: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "map.parquet")
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "leastnoise", "histogram", str(data / "taxi" / "trips_2013-01-01_00h.parquet")),
+            *("--by", "pickup_node", "--keys", f"{data / 'taxi' / 'nodes.parquet'}:id", "--unit", "taxi_id"),
+            *("--where", "pickup_time < '2013-01-01 01:00'", "--max-rows", "5", "--max-per-bin", "1"),
+            *("--epsilon", "0.5", "--delta", "1e-6", "-o", out, "--json"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["mechanism"] == "laplace"
+    assert ln.load(out).to_pandas().shape == (3874, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["histogram", "--by", "warp", "--unit", "person", "--max-rows", "3"], 'Did you mean "ward"'),
+        (["histogram", "--by", "ward", "--keys", "a", "--keys", "b", "--unit", "person"], "one --keys for each"),
+        (["histogram", "--by", "ward", "--keys", "none.parquet:x", "--unit", "person"], "no file 'none.parquet'"),
+        (["histogram", "--by", "ward", "--unit", "nobody", "--max-rows", "3"], "nobody"),
+        (["histogram", "--by", "ward", "--keys", "a,a", "--unit", "person", "--max-rows", "3"], "twice"),
+        (["histogram", "--by", "ward", "--keys", "a,b", "--unit", "person"], "--max-rows 5"),
+        (["sum", "--column", "age", "--clip", "9", "--unit", "person"], "two numbers"),
+        (["sum", "--column", "age", "--clip", "9,1", "--unit", "person", "--max-rows", "3"], "clip"),
+        (["count", "--unit", "person", "--max-rows", "0"], "max_rows"),
+        (["count", "--unit", "person", "--max-rows", "3", "--where", "drop table"], "drop"),
+        (["quantile", "--column", "age", "--q", "1.5", "--clip", "0,9", "--unit", "person"], "between 0 and 1"),
+    ],
+)
+def test_mistakes_on_the_command_line(arguments: list[str], words: str, tmp_path: Path) -> None:
+    source = tmp_path / "t.parquet"
+    pd.DataFrame({"person": [1], "ward": ["a"], "age": [1]}).to_parquet(source)
+    command, *rest = arguments
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "leastnoise", command, str(source), *rest),
+            *("--epsilon", "1", "--delta", "1e-6", "-o", str(tmp_path / "out.parquet")),
+        ],
+        capture_output=True,
+        text=True,
+        env={"PATH": "/usr/bin:/bin", "COLUMNS": "300", "NO_COLOR": "1", "TERM": "dumb"},
+        check=False,
+    )
+    assert done.returncode in (1, 2)
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]

@@ -1,0 +1,68 @@
+"""The command line refuses what protects nobody, unless it is forced; what is only weak it notes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import leastnoise as ln
+from fuzzing import run
+
+COUNT = ["count", "trips.parquet", "--unit", "taxi", "--max-rows", "1", "-o", "out.parquet"]
+VECTOR = ["release", "n.csv", "--column", "n", "--type", "int", "--sensitivity", "1", "-o", "out.parquet"]
+NOBODY = ["--epsilon", "100", "--delta", "1e-6"]
+OUT = Path("out.parquet")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "400")
+    pq.write_table(pa.table({"taxi": [1, 2]}), "trips.parquet")
+    Path("n.csv").write_text("n\n3\n4\n")
+
+
+@pytest.mark.parametrize("command", [COUNT, VECTOR], ids=["table", "vector"])
+def test_what_protects_nobody_is_refused_and_force_passes(command: list[str]) -> None:
+    code, out, err = run(*command, *NOBODY)
+    assert (code, out) == (2, "")
+    assert "protects nobody in practice" in err
+    assert "--epsilon 1 --delta 1e-6, or --force." in err
+    assert not OUT.exists()
+    code, out, err = run(*command, *NOBODY, "--force")
+    assert code == 0
+    assert err.count("Note: The promise protects nobody in practice") == 1
+    assert ln.load(OUT).strength.protects_nobody  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("command", [COUNT, VECTOR], ids=["table", "vector"])
+def test_a_weak_promise_is_noted_and_a_strong_one_is_not(command: list[str]) -> None:
+    code, _, err = run(*command, "--sigma", "0.5")
+    assert code == 0
+    assert err.count("Note: The promise is weak") == 1
+    code, _, err = run(*command, "--epsilon", "1", "--delta", "1e-6")
+    assert (code, err) == (0, "")
+
+
+def test_a_share_of_a_budget_that_protects_nobody_is_refused_and_not_paid() -> None:
+    budget = ln.Budget.open("city.ledger", epsilon=100, delta=1e-6)
+    asked = [*COUNT, "--budget", "city.ledger", "--share", "0.001"]
+    code, _, err = run(*asked)
+    assert code == 2
+    assert "The promise of the whole budget protects nobody" in err
+    assert budget.history() == []
+    assert run(*asked, "--force")[0] == 0
+    assert len(budget.history()) == 1
+
+
+def test_expect_says_the_band_and_is_never_refused() -> None:
+    code, out, _ = run(*COUNT, *NOBODY, "--expect")
+    assert code == 0
+    assert "protects nobody in practice" in out
+    facts = json.loads(run(*COUNT, *NOBODY, "--expect", "--json")[1])
+    assert facts["band"] == "protects nobody in practice"
+    assert facts["left_out"][0] == {"kind": "max_rows", "columns": [], "numbers": [1], "text": None}

@@ -1,0 +1,52 @@
+"""A debit is an entry within every cap, or a refusal that says what fits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import leastnoise as ln
+from leastnoise import errors
+from leastnoise.curator.budget.debit import Debit
+from leastnoise.curator.budget.privacy_filter import Cost
+
+
+@pytest.fixture
+def budget(tmp_path: Path) -> ln.Budget:
+    return ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6)
+
+
+def debit(cost: Cost) -> Debit:
+    return Debit(cost=cost, release="id", query="q", noise="n", neighbours="add-remove", unit="taxi")
+
+
+def test_what_is_left_can_be_spent_to_the_last_and_no_more(budget: ln.Budget) -> None:
+    caps = budget.terms.caps
+    before = Cost(gaussian=caps.gaussian - 7)
+    row = debit(Cost(gaussian=7)).entry(2, "now", before, budget.terms, "city")
+    assert (row.number, row.kind, row.unit, row.table, row.spent) == (2, "release", "taxi", "", caps)
+    with pytest.raises(errors.BudgetExhausted, match="budget 'city' has"):
+        debit(Cost(gaussian=8)).entry(2, "now", before, budget.terms, "city")
+
+
+def test_a_refusal_names_the_largest_share_that_fits(budget: ln.Budget) -> None:
+    caps = budget.terms.caps
+    half = Cost(gaussian=caps.gaussian // 2)
+    with pytest.raises(errors.BudgetExhausted) as caught:
+        debit(caps).entry(2, "now", half, budget.terms, "city")
+    assert caught.value.largest_share == 0.5
+    with pytest.raises(errors.BudgetExhausted, match="Nothing more can be released"):
+        debit(caps).entry(2, "now", caps, budget.terms, "city")
+
+
+def test_other_people_and_other_neighbours_are_refused(budget: ln.Budget) -> None:
+    asked = debit(Cost())
+    asked.check_neighbours(budget.terms)
+    asked.check_labels({"unit": "taxi", "table": "trips"}.get)
+    asked.check_labels(lambda _: None)
+    with pytest.raises(errors.BudgetMismatch, match="about the unit 'rider'"):
+        asked.check_labels({"unit": "rider"}.get)
+    other = Debit(cost=Cost(), release="id", query="q", noise="n", neighbours="replace")
+    with pytest.raises(errors.BudgetMismatch, match="about the neighbours 'add-remove'"):
+        other.check_neighbours(budget.terms)

@@ -1,0 +1,45 @@
+"""DuckDB's temporary folders go with their table, and no sooner."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from pathlib import Path
+
+from leastnoise.curator.engines.duckdb import _leave, _own_folder
+from leastnoise.curator.table import table
+
+
+def test_temporary_folders_go_with_their_table(frame):
+    rows = table(frame, unit="taxi")
+    folder = Path(rows._data.engine.backend.con.sql("SELECT current_setting('temp_directory')").fetchall()[0][0])
+    assert folder.is_dir()
+    assert folder.stat().st_mode & 0o077 == 0
+    engine = rows._data.engine
+    del rows, engine
+    import gc
+
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_a_spill_folder_is_not_removed_before_its_lock_is_held(monkeypatch, tmp_path):
+    """Another process cleans up just before ours holds its lock."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    lock, others = fcntl.flock, []
+
+    def late(file, operation):
+        if operation == fcntl.LOCK_EX and not others:
+            others.append(None)
+            others.append(_own_folder())
+        lock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    folder, held = _own_folder()
+    other, held_by_other = others[1]
+    last, held_last = _own_folder()
+    assert all(os.path.exists(os.path.join(each, "in-use")) for each in (folder, other, last))
+    for each in ((folder, held), (other, held_by_other), (last, held_last)):
+        _leave(*each)
+    assert list(tmp_path.iterdir()) == []

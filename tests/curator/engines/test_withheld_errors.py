@@ -1,0 +1,48 @@
+"""Whatever an engine raises, what is raised instead says the same, and keeps nothing of it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+from leastnoise.curator.engines.withheld_errors import reading
+from leastnoise.errors import BadDomain, LeastnoiseError, ReadingFailed
+
+
+class Panic(BaseException):
+    """As Polars raises them."""
+
+
+def failing(problem: BaseException) -> Any:
+    raise problem
+
+
+def test_every_failure_is_the_same_sentence() -> None:
+    said = set()
+    for problem in (ValueError("secret424242"), MemoryError(), Panic("secret424242"), LookupError(424242)):
+        with pytest.raises(ReadingFailed) as caught:
+            reading(lambda problem=problem: failing(problem), ["/a/trips.csv", "/a/more.csv"])
+        assert caught.value.__cause__ is None
+        assert caught.value.__context__ is None
+        said.add(str(caught.value))
+    (sentence,) = said
+    assert "424242" not in sentence
+    assert '"trips.csv" and 1 more' in sentence
+
+
+def test_errors_of_ours_and_interruptions_pass() -> None:
+    ours: LeastnoiseError = BadDomain("no bins")
+    with pytest.raises(BadDomain) as caught:
+        reading(lambda: failing(ours))
+    assert caught.value is ours
+    for problem in (KeyboardInterrupt(), RuntimeError("Query interrupted")):
+        with pytest.raises(KeyboardInterrupt):
+            reading(lambda problem=problem: failing(problem))
+
+
+def test_a_warning_is_withheld_as_well() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reading(lambda: warnings.warn("secret424242", stacklevel=1))

@@ -1,0 +1,277 @@
+"""What a number is about stands beside it: in explain(), expect(), on the page, in captions and in the file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leastnoise as ln
+from leastnoise import errors
+from leastnoise.curator.queries.left_out import by_limits
+from leastnoise.curator.table import Table
+from leastnoise.privacy.sensitivity import LARGEST_LIMIT, Limits
+from leastnoise.releases.left_out import KINDS, LeftOut, left_out_in_words
+from leastnoise.report.document import page
+from leastnoise.testing import aggregate, seeded
+
+ASK: dict[str, Any] = {"epsilon": 1, "delta": 1e-6}
+UNIT = LeftOut("unit is null", columns=("plane",))
+CLIP = LeftOut("clip", columns=("delay",), numbers=(0.0, 60.0))
+
+
+@pytest.fixture(scope="module")
+def flights() -> Table:
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {
+            "plane": rng.integers(0, 50, 500).astype(str),
+            "month": rng.integers(1, 13, 500),
+            "delay": rng.gamma(2, 10, 500),
+            "carrier": rng.choice(["AA", "UA"], 500),
+        }
+    )
+    return ln.table(frame, unit="plane")
+
+
+def rows(count: int) -> LeftOut:
+    return LeftOut("max_rows", numbers=(count,))
+
+
+def missing(*columns: str) -> LeftOut:
+    return LeftOut("null", columns=columns)
+
+
+def test_a_count_says_its_limit_and_no_keys(flights: Table) -> None:
+    assert flights.count(max_rows=20).left_out == (rows(20), UNIT)
+
+
+def test_a_count_without_a_limit_that_binds_says_none(flights: Table) -> None:
+    assert flights.count(max_rows=LARGEST_LIMIT).left_out == (UNIT,)
+    assert flights.count_units().left_out == (UNIT,)
+
+
+def test_a_vector_of_ones_own_leaves_nothing_out() -> None:
+    release = ln.release(np.arange(5), sensitivity=1, **ASK)
+    assert release.left_out == ()
+    assert "Not in these numbers" not in release.explain()
+
+
+def test_a_histogram_says_its_keys(flights: Table) -> None:
+    keys = LeftOut("not a key", columns=("month",), numbers=(12,))
+    assert flights.histogram("month", keys=range(1, 13), max_rows=20).left_out == (rows(20), UNIT, keys)
+    or_null = LeftOut("not a key or null", columns=("month",), numbers=(12,))
+    asked = flights.histogram("month", keys=range(1, 13), max_rows=20, nulls="bin")
+    assert asked.left_out == (rows(20), UNIT, or_null)
+    edges = ln.domain.Edges((0.0, 10.0, 30.0))
+    outside = LeftOut("outside the bins", columns=("delay",), numbers=(2,))
+    asked = flights.histogram("carrier", "delay", keys=[["AA", "UA"], edges], max_rows=2)
+    assert asked.left_out == (rows(2), UNIT, LeftOut("not a key", columns=("carrier",), numbers=(2,)), outside)
+
+
+def test_a_sparse_histogram_says_its_keys(flights: Table) -> None:
+    asked = flights.histogram("month", keys=range(2**30), max_rows=3)
+    assert asked.sparse
+    assert asked.left_out == (rows(3), UNIT, LeftOut("not a key", columns=("month",), numbers=(2**30,)))
+    assert asked.release(**ASK).left_out == asked.left_out
+
+
+def test_unknown_keys_say_that_rows_need_one(flights: Table) -> None:
+    in_bin = LeftOut("max_per_bin", numbers=(1,))
+    asked = flights.histogram("carrier", max_rows=3, max_per_bin=1)
+    assert asked.left_out == (rows(3), in_bin, UNIT, missing("carrier"))
+    assert asked.release(**ASK).left_out == asked.left_out
+    assert flights.histogram("carrier", max_rows=3, max_per_bin=1, nulls="bin").left_out == (rows(3), in_bin, UNIT)
+
+
+def test_sums_means_and_quantiles_say_their_clip(flights: Table) -> None:
+    for asked in (
+        flights.sum("delay", clip=(0, 60), max_rows=4),
+        flights.mean("delay", clip=(0, 60), max_rows=4),
+        flights.quantile("delay", 0.5, clip=(0, 60), max_rows=4),
+    ):
+        assert asked.left_out == (rows(4), UNIT, missing("delay"), CLIP)
+        assert asked.release(**ASK).left_out == asked.left_out
+    by = flights.mean("delay", clip=(0, 60), by="carrier", keys=["AA", "UA"], max_rows=4, max_per_bin=2)
+    limits = (LeftOut("max_per_bin", numbers=(2,)),)
+    assert by.left_out == (
+        *limits,
+        UNIT,
+        LeftOut("not a key", columns=("carrier",), numbers=(2,)),
+        missing("delay"),
+        CLIP,
+    )
+
+
+def test_vectors_say_their_norm_and_the_length_of_arrays(flights: Table) -> None:
+    pair = ("delay", "month")
+    norm = LeftOut("clip_norm", columns=pair, numbers=(9.0,))
+    for asked in (
+        flights.vector_sum(pair, clip_norm=9, max_rows=2),
+        flights.vector_mean(pair, clip_norm=9, max_rows=2),
+    ):
+        assert asked.left_out == (rows(2), UNIT, missing(*pair), norm)
+    arrays = ln.table(pa.table({"plane": [1, 2], "v": [[1.0, 2.0, 3.0], None]}), unit="plane")
+    asked = arrays.vector_sum("v", clip_norm=1, length=3, max_rows=1)
+    length = LeftOut("not of the length", columns=("v",), numbers=(3,))
+    assert asked.left_out == (rows(1), UNIT, missing("v"), length, LeftOut("clip_norm", columns=("v",), numbers=(1.0,)))
+
+
+def test_many_columns_are_not_all_named() -> None:
+    named = LeftOut("null", columns=("a", "b", "c")).in_words("who")
+    assert named == "rows with no a, b or c"
+    many = LeftOut("null", columns=tuple(f"v{place}" for place in range(1000))).in_words("who")
+    assert many == "rows with no v0, v1, v2, v3, v4, v5, v6, v7 or 992 more"
+
+
+def test_kernel_weights_say_that_rows_need_a_node() -> None:
+    graph = ln.graphs.Graph.from_edges(2, [[0, 1]], coordinates=np.array([[0.0, 0.0], [0.01, 0.0]]))
+    table = ln.table(pd.DataFrame({"plane": [1], "lon": [0.0], "lat": [0.0]}), unit="plane")
+    near = table.nearest(graph, lon="lon", lat="lat", within=100, kernel_width=50.0)
+    nodes = LeftOut("no node near", columns=("node",), numbers=(2,))
+    assert near.histogram("node", keys=range(2), max_rows=3).left_out == (rows(3), UNIT, nodes)
+
+
+def test_conditions_are_said_and_derived_columns_are_not(flights: Table) -> None:
+    asked = flights.derive(late="delay > 15").where("late").where("month < 3").count(max_rows=5)
+    texts = [fact.text for fact in asked.left_out if fact.kind == "condition"]
+    assert texts == ["late", "month < 3"]
+    assert "rows that fail the condition month < 3" in asked.release(**ASK).explain()
+
+
+def test_a_long_condition_is_cut(flights: Table) -> None:
+    asked = flights.where(" AND ".join(f"delay <> {number}.5" for number in range(400))).count(max_rows=5)
+    (text,) = (fact.text for fact in asked.left_out if fact.kind == "condition")
+    assert text is not None
+    assert len(text) < 2100
+    assert len(left_out_in_words(asked.left_out, "plane")) < 500
+
+
+limit = st.none() | st.integers(1, 6)
+
+
+@given(limit, limit, limit, st.none() | st.integers(1, 8), st.lists(st.integers(0, 7), max_size=12))
+def test_rows_of_a_unit_within_the_limits_that_are_said_are_all_counted(
+    max_rows: int | None, max_per_bin: int | None, max_bins: int | None, bins: int | None, places: list[int]
+) -> None:
+    """A limit that is not said must be implied by those that are: else rows would go missing without a word."""
+    try:
+        limits = Limits.of(max_rows=max_rows, max_per_bin=max_per_bin, max_bins=max_bins, bins=bins)
+    except errors.ContributionUnbounded:
+        return
+    said = {fact.kind: fact.numbers[0] for fact in by_limits(limits, bins=bins)}
+    inside = [place for place in places if bins is None or place < bins]
+    per_bin = max((inside.count(place) for place in inside), default=0)
+    fits = (
+        len(inside) <= said.get("max_rows", LARGEST_LIMIT)
+        and per_bin <= said.get("max_per_bin", LARGEST_LIMIT)
+        and len(set(inside)) <= said.get("max_bins", LARGEST_LIMIT)
+    )
+    kept_whole = (
+        len(inside) <= limits.max_rows and per_bin <= limits.max_per_bin and len(set(inside)) <= limits.max_bins
+    )
+    assert fits == kept_whole
+
+
+def test_rows_that_are_said_to_be_left_out_are() -> None:
+    frame = pd.DataFrame(
+        {
+            "plane": ["a", "a", "a", None, "b", "b", "c"],
+            "month": [1, 1, 2, 1, 13, 2, None],
+            "delay": [5.0, 99.0, 7.0, 1.0, 1.0, None, 3.0],
+        }
+    ).astype({"month": "Int64"})
+    table = ln.table(frame, unit="plane")
+    assert aggregate(table.histogram("month", keys=range(1, 13), max_rows=2)).values.sum() == 3
+    assert aggregate(table.sum("delay", clip=(0, 60), max_rows=9)).values.tolist() == [
+        round((5 + 60 + 7 + 1 + 3) / table.sum("delay", clip=(0, 60), max_rows=9).grid)
+    ]
+
+
+def test_every_place_says_what_was_left_out(flights: Table, tmp_path: Path) -> None:
+    asked = flights.histogram("month", keys=range(1, 13), max_rows=20)
+    says = (
+        "Not in these numbers: rows beyond 20 of one plane; rows with no plane; rows whose month is not one of the 12 "
+        "keys. Intervals are about what was counted."
+    )
+    release = asked.release(**ASK)
+    expected = asked.expect(**ASK)
+    assert expected.left_out == release.left_out
+    assert says in str(expected)
+    assert "How many rows the limits leave out is not known" in str(expected)
+    assert release.explain().splitlines()[1] == says
+    release.save(tmp_path / "r.parquet")
+    loaded = ln.load(tmp_path / "r.parquet")
+    assert loaded.left_out == release.left_out
+    assert says in loaded.explain()
+    html = page(loaded, estimate=None)
+    under = html.split('<p class="headline">')[1].split('<p class="made">')[0]
+    assert says in under
+    assert "counted within these limits, 95 % sure" in under
+    assert "counted in all" not in html
+    estimate = release.denoise("james_stein")
+    assert says in estimate.explain()
+    assert says in page(estimate)
+
+
+def test_captions_say_it_shortly(flights: Table) -> None:
+    pytest.importorskip("matplotlib")
+    release = flights.histogram("month", keys=range(1, 13), max_rows=20).release(**ASK)
+    for drawn in (release.plot(), release.denoise("james_stein").plot()):
+        caption = " ".join(" ".join(text.get_text().split()) for text in drawn.texts)
+        assert "Left out: rows beyond 20 of one plane; rows with no plane; rows whose month" in caption
+
+
+def test_a_number_that_leaves_nothing_out_says_nothing(tmp_path: Path) -> None:
+    release = ln.release(np.array([5]), sensitivity=1, domain=["all"], **ASK)
+    release.save(tmp_path / "r.parquet")
+    html = page(ln.load(tmp_path / "r.parquet"), estimate=None)
+    assert "Not in these numbers" not in html
+    assert "within these limits" not in html
+    assert 'class="left-out"' not in html
+
+
+def test_a_bound_that_does_not_bind_is_not_said(flights: Table) -> None:
+    asked = flights.count(max_rows=LARGEST_LIMIT)
+    assert "rows beyond" not in str(asked.expect(epsilon=1, delta=1e-6))
+    assert "How many rows" not in str(asked.expect(epsilon=1, delta=1e-6))
+
+
+def test_the_one_number_of_a_count_is_within_limits(flights: Table) -> None:
+    html = page(flights.count(max_rows=2).release(**ASK), estimate=None)
+    assert "counted within these limits, 95 % sure to lie between" in html
+
+
+def test_facts_in_a_file_are_data_and_checked(flights: Table, tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    flights.sum("delay", clip=(0, 60), max_rows=4).release(**ASK).save(path)
+    table = pq.read_table(path)
+    facts = json.loads(table.schema.metadata[b"leastnoise"])
+    stored = facts["provenance"]["left_out"]
+    assert stored[0] == {"kind": "max_rows", "columns": [], "numbers": [4], "text": None}
+    assert stored[-1] == {"kind": "clip", "columns": ["delay"], "numbers": [0.0, 60.0], "text": None}
+    assert {fact["kind"] for fact in stored} <= set(KINDS)
+    for wrong in ({"kind": "whim"}, {"numbers": []}, {"numbers": ["4"]}, {"columns": [1]}, {"text": 3}, {"more": 1}):
+        stored[0] = {"kind": "max_rows", "columns": [], "numbers": [4], "text": None, **wrong}
+        metadata = {b"leastnoise": json.dumps(facts).encode()}
+        pq.write_table(table.replace_schema_metadata(metadata), path)
+        with pytest.raises(errors.NotOurs):
+            ln.load(path)
+
+
+def test_a_column_cannot_break_the_line_or_the_page() -> None:
+    name = "a\n</script><b>"
+    table = ln.table(pd.DataFrame({"who": [1, 2], name: [1, 2]}), unit="who")
+    with seeded(1):
+        release = table.histogram(name, keys=[1, 2], max_rows=1).release(**ASK)
+    line = next(line for line in release.explain().splitlines() if line.startswith("Not in these"))
+    assert "a\\n</script><b> is not one of the 2 keys" in line
+    assert "</script><b>" not in page(release, estimate=None)

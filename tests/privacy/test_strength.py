@@ -1,0 +1,98 @@
+"""The word for a promise follows from what an attacker finds, and from nothing private."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+import leastnoise as ln
+from leastnoise import errors
+from leastnoise.curator.budget.privacy_filter import Terms
+from leastnoise.privacy.strength import BANDS, LAST_BAND, judge
+
+ORDER = [name for _, name in BANDS] + [LAST_BAND]
+
+
+@pytest.mark.parametrize(("found", "band"), [(0.149, 0), (0.151, 1), (0.399, 1), (0.401, 2), (0.749, 2), (0.751, 3)])
+def test_the_bands_are_by_what_an_attacker_with_five_percent_false_alarms_finds(found: float, band: int) -> None:
+    mu = float(norm.ppf(found) - norm.ppf(0.05))
+    strength = judge(ln.GaussianDP(mu))
+    assert strength.found == pytest.approx(found)
+    assert strength.band == ORDER[band]
+    assert f"{100 * found:.3g} %" in str(strength)
+
+
+@pytest.mark.parametrize(("found", "band"), [(0.989, 3), (0.991, 4)])
+def test_past_99_percent_it_protects_nobody(found: float, band: int) -> None:
+    strength = judge(ln.GaussianDP(float(norm.ppf(found) - norm.ppf(0.05))))
+    assert strength.band == ORDER[band]
+    assert strength.protects_nobody == (band == 4)
+    assert strength.is_weak
+
+
+@given(st.floats(0.01, 30), st.floats(0.01, 30))
+def test_a_larger_epsilon_is_never_stronger(one: float, other: float) -> None:
+    small, large = sorted((one, other))
+    for kind in (ln.PureDP, ln.GaussianDP):
+        assert ORDER.index(judge(kind(small)).band) <= ORDER.index(judge(kind(large)).band)
+
+
+@pytest.mark.parametrize(
+    ("delta", "units", "nobody"),
+    [(1e-6, None, False), (0.0099, None, False), (0.01, None, True), (0.5, None, True), (1e-4, 9_999, False),
+     (1e-4, 10_001, True)],
+)  # fmt: skip
+def test_a_delta_of_one_percent_or_of_one_unit_protects_nobody(delta: float, units: int | None, nobody: bool) -> None:
+    strength = judge(ln.ApproxDP(0.1, delta), units=units)
+    assert strength.protects_nobody == nobody
+    assert ("everything may show" in str(strength)) == nobody
+
+
+def test_gaussian_noise_is_judged_by_its_mu_and_not_by_the_delta_that_was_typed() -> None:
+    release = ln.release(np.zeros(3, int), sensitivity=1, epsilon=0.01, delta=0.01, mechanism="gaussian")
+    assert release.strength is not None
+    assert release.strength.band == "strong"
+    assert release.strength.found < 0.06
+
+
+@pytest.mark.parametrize("units", [0, -1, 2.5, True])
+def test_a_number_of_units_is_a_whole_one(units: object) -> None:
+    with pytest.raises(errors.InvalidParameter):
+        judge(ln.ApproxDP(1, 1e-6), units=units)  # type: ignore[arg-type]
+
+
+@given(st.floats(0.01, 3), st.sampled_from([0, 1e-9, 1e-4, 0.03]))
+def test_what_is_known_beyond_epsilon_and_delta_only_lowers_what_is_found(mu: float, chance: float) -> None:
+    """The bound from mu is met by the worst case: reveal with probability `chance`, else one Gaussian draw."""
+    whole = ln.ApproxDP(60, 0.1)
+    bounded = judge(whole, mu=mu, chance=chance)
+    assert bounded.found <= judge(whole).found
+    revealing = chance + (1 - chance) * norm.cdf(mu + norm.ppf(0.05))
+    assert bounded.found >= min(1, revealing) - 1e-12
+
+
+def terms(**given: object) -> Terms:
+    asked = {"pure_epsilon": 0, "threshold_delta": 0, "unit": None, "table": None, "neighbours": None, "delta": 1e-6}
+    return Terms.of(**{**asked, **given})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("reserve", [{}, {"threshold_delta": 5e-7}, {"pure_epsilon": 0.1}])
+def test_a_budget_is_judged_by_all_that_it_allows_and_reserves_make_it_hardly_weaker(reserve: dict[str, float]) -> None:
+    plain, strength = terms(epsilon=3).strength, terms(epsilon=3, **reserve).strength
+    assert strength.of_budget
+    assert strength.band == plain.band == "moderate"
+    assert strength.found <= plain.found + 0.01
+    assert plain.found == pytest.approx(1 - ln.GaussianDP(float(terms(epsilon=3).mu)).tradeoff(0.05))
+
+
+def test_a_budget_of_laplace_noise_is_judged_by_its_epsilon() -> None:
+    strength = terms(epsilon=3, pure_epsilon=3, delta=None).strength
+    assert strength.found == pytest.approx(1 - ln.PureDP(3).tradeoff(0.05))
+
+
+def test_a_budget_that_may_show_one_in_fifty_protects_nobody() -> None:
+    assert terms(epsilon=0.1, delta=0.04, threshold_delta=0.02).strength.protects_nobody
+    assert not terms(epsilon=0.1, delta=0.04).strength.is_weak

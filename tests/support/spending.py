@@ -1,0 +1,49 @@
+"""How the tests spend from a budget."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import leastnoise as ln
+from leastnoise import errors
+from leastnoise.curator.budget import charge, ledger, privacy_filter
+from leastnoise.curator.request import PrivacyRequest
+
+COUNTS = np.array([120, 0, 45])
+
+
+def spend(budget: ln.Budget, **how: Any) -> ln.Release:
+    return ln.release(COUNTS, sensitivity=1, budget=budget, **how)
+
+
+def spend_on_unknown_keys(budget: ln.Budget, *, people: int, **how: Any) -> Any:
+    """Of so many people, all in one bin that nobody listed."""
+    rows = pa.table({"person": range(people), "ward": ["a"] * people})
+    return ln.table(rows, unit="person", name="people").histogram("ward", max_rows=1).release(budget=budget, **how)
+
+
+def close(budget: ln.Budget) -> str:
+    """As a release whose rows could not be read leaves it."""
+    receipt = charge.decide(PrivacyRequest(budget=budget, share=0.1), bins=1, integers=True, sensitivity=1).pay(
+        query="counts"
+    )
+    error = receipt.close(errors.ReadingFailed("the rows could not be read."))
+    assert isinstance(error, errors.ReadingFailed)
+    assert "reopen" in str(error)
+    return receipt.id
+
+
+def void(budget: ln.Budget, receipt: charge.Receipt) -> None:
+    """Give a debit back, by an entry that no release writes any more and an older ledger may have."""
+
+    def make(db: sqlite3.Connection, head: ledger.Head, last: ledger.Row | None) -> ledger.Row:
+        assert last is not None
+        cost = next(row.cost for row, _ in ledger.Ledger(budget.path).rows(db) if row.release == receipt.id)
+        back, made = privacy_filter.Cost() - cost, "2026-01-01T00:00:00+00:00"
+        return ledger.Row(head.number + 1, made, "void", receipt.id, "unreachable", "", "", "", back, last.spent + back)
+
+    ledger.Ledger(budget.path).append(make)
