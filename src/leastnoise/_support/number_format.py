@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, Context, Decimal
 
 
 def rounded(number: float, digits: int = 4) -> str:
@@ -20,6 +21,16 @@ def rounded(number: float, digits: int = 4) -> str:
     decimals = digits - 1 - exponent
     text = f"{round(number, decimals):,.{max(0, decimals)}f}"
     return text.rstrip("0").rstrip(".") if "." in text and digits > 2 else text  # of two digits a zero says something
+
+
+def percent_at_most(part: float) -> str:
+    """A part of one as a percentage of three digits, rounded up: what "at most" is said of.
+
+    >>> percent_at_most(0.082436), percent_at_most(0.05), percent_at_most(0.99999999), percent_at_most(1.0)
+    ('8.25', '5', '100', '100')
+    """
+    percent = Decimal(repr(round(100 * part, 10)))  # 0.05 is a little more than 5 %
+    return f"{Context(prec=3, rounding=ROUND_CEILING).plus(percent).normalize():f}"
 
 
 def about(number: float) -> str:

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.directed_rounding import next_up
+from leastnoise._support.number_format import percent_at_most
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number, Numbers
 from leastnoise.privacy import calibration
@@ -234,8 +235,8 @@ class GaussianDP:
         return (
             f"mu = {self.mu:.6g} ({self.neighbours}): telling {secret} from the published numbers is "
             f"exactly as hard as telling N(0, 1) from N({self.mu:.4g}, 1) by one draw. An attacker who accepts 5 % "
-            f"false alarms is right about any one {unit} present in at most {100 * caught:.3g} % of cases. It is "
-            f"({at.epsilon:.6g}, {at.delta:g})-DP; the privacy loss itself passes {at.epsilon:.3g} with probability "
+            f"false alarms is right about any one {unit} present in at most {percent_at_most(caught)} % of cases. It "
+            f"is ({at.epsilon:.6g}, {at.delta:g})-DP; the privacy loss itself passes {at.epsilon:.3g} with probability "
             f"{self.loss_at_least(at.epsilon):.2g}, which is not delta."
         )
 

@@ -15,6 +15,7 @@ from typing import Literal
 
 from leastnoise import errors
 from leastnoise._support import callers, validation
+from leastnoise._support.number_format import percent_at_most
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Promise
 
 Band = Literal["strong", "moderate", "weak", "very weak", "protects nobody in practice"]
@@ -60,7 +61,7 @@ class Strength:
 
     def reason(self) -> str:
         """What an attacker finds."""
-        found = f"an attacker who accepts 5 % false alarms finds up to {100 * self.found:.3g} % of those present"
+        found = f"an attacker who accepts 5 % false alarms finds up to {percent_at_most(self.found)} % of those present"
         return f"{found}, and with probability {self.failing:.3g} everything may show" if self.failing else found
 
     def in_words(self) -> str:

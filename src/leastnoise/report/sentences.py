@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leastnoise._support.number_format import rounded
+from leastnoise._support.number_format import percent_at_most, rounded
 from leastnoise._support.version import VERSION
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.privacy.strength import Strength
@@ -158,14 +158,14 @@ def promise(contents: Contents) -> str:
     if guarantee is None:
         return "What is promised is known to whoever added the noise, and is not in this file."
     whom = unit(contents)
-    caught = 100 * (1 - float(guarantee.tradeoff(0.05)))
+    caught = percent_at_most(1 - float(guarantee.tradeoff(0.05)))
     if guarantee.neighbours == "replace":
         secret, present = f"which of two records a {whom} has", "that have the one"
     else:
         secret, present = f"whether a {whom} is in the data", "that are in it"
     return (
         f"Whoever tries to tell {secret} from these numbers, whatever else they know, and accepts 5 % false alarms, "
-        f"finds at most {caught:.3g} % of those {present}. Guessing finds 5 %."
+        f"finds at most {caught} % of those {present}. Guessing finds 5 %."
     )
 
 
@@ -252,8 +252,6 @@ def cite(contents: Contents, name: str) -> str:
 
 
 ESTIMATORS = {
-    "additive": "effects of every axis, and what is left, each drawn toward zero",
-    "constant": "all bins alike: their mean, or zero",
     "empirical_bayes": "all bins share one prior, fitted to them",
     "empirical_bayes_real": "as empirical bayes, and the truth may be below zero",
     "james_stein": "all bins drawn toward zero by one factor",
