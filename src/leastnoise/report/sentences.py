@@ -256,8 +256,6 @@ ESTIMATORS = {
     "empirical_bayes_real": "as empirical bayes, and the truth may be below zero",
     "james_stein": "all bins drawn toward zero by one factor",
     "james_stein_mean": "all bins drawn toward their mean by one factor",
-    "constant": "one value for all bins: their mean, drawn toward zero",
-    "additive": "the effects of rows and columns, and the rest, each drawn toward zero by its own factor",
     "neighbour_bayes": "bins whose surroundings look alike share a prior; how far to look is learnt",
     "neighbour_bayes_1": "as neighbour bayes, looking at next neighbours only",
     "neighbour_bayes_departures": "as neighbour bayes, for how far a bin departs from its surroundings",
