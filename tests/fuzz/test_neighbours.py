@@ -13,7 +13,7 @@ import pytest
 
 from fuzzing import MINUTES, add, seeds
 from leastnoise.curator.aggregate import bounding
-from leastnoise.curator.aggregate.nearest import WEIGHT_BITS, KernelWeights
+from leastnoise.curator.aggregate.nearest_node import WEIGHT_BITS, KernelWeights
 from leastnoise.curator.queries import kernel_histogram
 from leastnoise.curator.queries.clipped_values import ClippedValues
 from leastnoise.curator.queries.count import Count

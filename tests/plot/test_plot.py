@@ -73,7 +73,14 @@ def towns(name: str) -> Any:
 def mixture() -> Any:
     shares = {"empirical_bayes": 0.71, "james_stein": 0.2, "raw": 0.09}
     made = pages.kind("many").denoise()
-    return plot.weights(SimpleNamespace(parameters={"weights": shares}, bins=200, rmse=2.5, std=made.std))  # type: ignore[arg-type]
+    return plot.weights(
+        SimpleNamespace(
+            parameters={"weights": shares},
+            bins=200,
+            rmse_in_words=lambda: "about 2.5, at most 5.1 (95 %)",
+            std=made.std,
+        )
+    )  # type: ignore[arg-type]
 
 
 PICTURES: dict[str, Callable[[], Any]] = {

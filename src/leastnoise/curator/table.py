@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise.curator import transform
 from leastnoise.curator.aggregate.binning import is_missing
-from leastnoise.curator.aggregate.nearest import HasCoordinates
+from leastnoise.curator.aggregate.nearest_node import HasCoordinates
 from leastnoise.curator.dataset import Dataset, open_dataset
 from leastnoise.curator.queries.count import Count
 from leastnoise.curator.queries.distinct_units import DistinctUnits

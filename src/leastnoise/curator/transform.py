@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise.curator import description, expressions
 from leastnoise.curator.aggregate.binning import as_double, double_literal, lattice_cell
-from leastnoise.curator.aggregate.nearest import (
+from leastnoise.curator.aggregate.nearest_node import (
     MAX_DISTANCE,
     MIN_KERNEL_WIDTH,
     HasCoordinates,

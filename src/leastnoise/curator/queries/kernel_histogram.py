@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.every_bin import scattered
 from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
-from leastnoise.curator.aggregate.nearest import ROW_WEIGHT, WEIGHT_BITS
+from leastnoise.curator.aggregate.nearest_node import ROW_WEIGHT, WEIGHT_BITS
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.domains import limits_of
 from leastnoise.curator.queries.listed_bins import ListedQuery

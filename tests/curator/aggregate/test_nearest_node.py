@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leastnoise.curator.aggregate.nearest import ROW_WEIGHT, WEIGHT_BITS, KernelWeights, Nearest
+from leastnoise.curator.aggregate.nearest_node import ROW_WEIGHT, WEIGHT_BITS, KernelWeights, Nearest
 from leastnoise.curator.table import Table, lattice, table
 from leastnoise.errors import BadDomain, BadExpression, InvalidParameter, MissingParameter, WrongType
 from leastnoise.graphs.places import EARTH_RADIUS_METRES
