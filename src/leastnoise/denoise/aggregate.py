@@ -5,12 +5,14 @@
 Divergence is linear, so this is Stein's risk of the mixture; choosing one estimate would throw away what the others
 know, and chooses wrongly when noise is large. But a risk is an estimate: the difference of two has a standard error of
 
-    2 sigma^2 sqrt(||h_k - h_0||^2 / sigma^2 + |df_k - df_0|)        (second-order Stein, Bellec & Zhang 2021)
+    2 sigma^2 sqrt(||h_k - h_0||^2 / sigma^2 + |df_k - df_0|)
 
-in sum over the bins, and a mixture of many candidates fits some of the noise. So there are two gates.
+in sum over the bins (second-order Stein, Bellec & Zhang 2021, with |df_k - df_0| for the trace of the squared
+difference of the derivatives: equal for nested projections, else too small), and a mixture of many candidates fits some
+of the noise. So there are two gates.
 
 **Against the raw values.** A candidate takes part only if it beats them by `MIN_LEAD` standard errors (James-Stein need
-not: it is never worse).
+not: under Gaussian noise it is never worse in expectation, and under Laplace noise no truth was seen where it is).
 
 **Against the simplest**, one value for all bins (`constant` in `shrink.py`; where the noise drowns everything it is
 zero). It is the answer unless at least one candidate beats it by `MIN_LEAD_OVER_SIMPLEST` standard errors; then all

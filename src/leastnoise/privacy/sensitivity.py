@@ -66,7 +66,8 @@ class Limits:
         rows = max_rows if max_rows is not None else (max_per_bin or 1) * allowed_bins
         per_bin = min(max_per_bin or rows, rows)
         allowed_bins = min(allowed_bins, rows)
-        return cls(max_rows=min(rows, per_bin * allowed_bins), max_per_bin=per_bin, max_bins=allowed_bins)
+        rows = min(rows, per_bin * allowed_bins)
+        return cls(max_rows=int(rows), max_per_bin=int(per_bin), max_bins=int(allowed_bins))
 
     @property
     def fullest(self) -> tuple[int, int]:

@@ -48,7 +48,7 @@ def of_gaussian(noise: Gaussian, low: ArrayLike, high: ArrayLike, confidence: fl
         return _summed(noise, noise.sigma, reach, low, high, confidence)
     ratio = _farther(low, high)
     reach = math.sqrt(math.pi / 2) * confidence * OUTWARD
-    if confidence > 1e-8:  # below, 1 - confidence would round; the density is flat there
+    if confidence > 1e-5:  # below, 1 - confidence would round; the density is flat there
         reach = -NormalDist().inv_cdf((1 - confidence) / 2) * OUTWARD
     with np.errstate(over="ignore"):  # infinite beyond the largest double
         return np.asarray(reach * noise.sigma * np.hypot(1.0, ratio) + (1 + ratio) * noise.grid / 2)

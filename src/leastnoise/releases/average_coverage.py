@@ -1,7 +1,8 @@
-"""Intervals around denoised values that hold for a share of the bins, whatever the truth is.
+"""Intervals around denoised values that hold for a share of the bins, for every truth: as nearly as bins are many and
+the estimator is linear over the noise's width.
 
-No interval around a denoised value that is shorter than the raw one holds for every bin and every truth. But one that
-covers 95 % *of the bins* does exist. Write the error of a bin as a bias b plus noise of standard deviation t, with
+No interval that is always shorter than the raw one, by any fixed part, holds for every bin and every truth. But one
+that covers 95 % *of the bins* does exist. Write the error of a bin as a bias b plus noise of standard deviation t, with
 t <= sigma: a smoother keeps only part of the noise. Over the bins, the mean of t^2 is T = sigma^2 |J|^2 / d (J the
 estimator's derivative, seen by moving the noisy values a little), and the mean of b^2 is at most M - T, with M an upper
 limit for the mean squared error. An interval of half-length h misses a bin with probability
@@ -10,8 +11,8 @@ limit for the mean squared error. An interval of half-length h misses a bin with
 
 so the share that it misses is at most the largest mean of r over all distributions of (b^2, t^2) with these two means:
 a linear programme. h is the least for which that is 1 - confidence. At T = sigma^2 and M = T that is the raw interval;
-at T = 0 it is Chebyshev's inequality; in between it is the robust empirical Bayes interval of Armstrong, Kolesar and
-Plagborg-Moller (Econometrica 2022), with the noise's share measured instead of assumed.
+at T = 0 it is Chebyshev's inequality; in between it is akin to the robust empirical Bayes interval of Armstrong,
+Kolesar and Plagborg-Moller (Econometrica 2022), with the noise's share measured instead of assumed.
 
 The share of a confidence's risk that goes to the limit M is a fifth; the rest is missed by h.
 """
@@ -38,7 +39,7 @@ RISK_OF_LIMIT = 0.2  # of 1 - confidence
 def noise_kept(estimate: Callable[[Floats, float], Floats], y: Floats, sigma: float) -> float:
     """|J|^2 / d, at most 1: the mean share of the noise's variance that is still in a value.
 
-    For w standard normal E |J w|^2 = |J|^2; one w is enough for thousands of bins, few bins take several.
+    For w standard normal E |J w|^2 = |J|^2; one w is enough from a few hundred bins on, fewer bins take several.
     """
     generator = np.random.default_rng(SEED)
     draws = [generator.standard_normal(y.shape) for _ in range(max(1, min(16, 800 // y.size)))]

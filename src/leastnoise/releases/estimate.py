@@ -120,13 +120,14 @@ class Estimate(Published):
         """An upper limit for the root mean squared error of these values, with this `confidence`.
 
         `rmse` is right on average over the noise; for one release it may be far too small. This limit is asymptotic in
-        the number of bins. proved=True has one that holds for every truth and every number of bins, by data fission: it
-        runs the denoiser eight more times, is looser, and exists for Gaussian noise only (see
-        `releases/risk_limits.py`).
+        the number of bins, and does not count the choice between estimators. proved=True has one that holds for every
+        truth and every number of bins, by data fission: it runs the denoiser eight more times, is looser, and exists
+        for Gaussian noise only. What is returned is `proved` for noise without a grid; on a grid its allowance for the
+        rounding is computed, not proved (see `releases/risk_limits.py`).
         """
         confidence = validation.number("confidence", confidence)
         if proved:
-            return RmseLimit(self._proved_limit(confidence), confidence, True)
+            return RmseLimit(self._proved_limit(confidence), confidence, self.grid == 0)
         risk = self.risk
         if risk is None:
             raise errors.InvalidParameter(
@@ -153,8 +154,10 @@ class Estimate(Published):
         """Where the truth lies with this `confidence`, bin by bin; `promise` of what is returned says in which sense.
 
         "every bin": each by itself, whatever the truth is: estimates that are linear and unbiased, and wherever the raw
-        values' own interval is the shortest. "share of the bins": on average over the bins, whatever the truth is, as
-        nearly as their number is large (see `releases/average_coverage.py`); which bins are missed is not known.
+        values' own interval is the shorter (the values decide which; the chance that a raw one is given and misses is
+        at most 1 - confidence). "share of the bins": on average over bins and noise, for every truth, as
+        nearly as bins are many and the estimator is linear (see `releases/average_coverage.py`); which are missed is
+        not known.
         "prior": under the prior that was stated. Ends are cut at zero where the truth is known not to be negative.
         """
         confidence = validation.number("confidence", confidence)
@@ -162,7 +165,9 @@ class Estimate(Published):
         if self.posterior_std is not None:
             return self._around(self.values, reach * self.posterior_std, "prior")
         if self.exact_std is not None and self.mechanism == "gaussian":
-            return self._around(self.values, reach * self.exact_std, "every bin")
+            # Half a step for the noise's rounding and half for the value's: a proof for a bin that is left as it is; a
+            # combination of many is nearly normal.
+            return self._around(self.values, reach * self.exact_std + self.grid, "every bin")
         half, raw = self._half_length(confidence), self.distribution.half_width(confidence) + self.grid / 2
         if half < raw:
             return self._around(self.values, half, "share of the bins")
@@ -198,15 +203,17 @@ class Estimate(Published):
     def better_than_raw(self) -> bool | None:
         """Whether its estimated error is below that of the raw values by more than chance; None where it has none.
 
-        The two estimated risks are of the same draw, so their difference is known far better than either: its standard
-        error is 2 sigma^2 sqrt(|v - y|^2 / sigma^2 + |d - df|) / d (Bellec and Zhang, 2021).
+        The difference of the two estimated risks misses that of the two errors in this draw by a standard error of
+        2 sigma^2 sqrt(|v - y|^2 / sigma^2 + tr((I - J)^2)) / d (Bellec and Zhang, 2021, for Gaussian noise). d stands
+        for the trace here, which it is at most where tr(J^2) <= 2 df. The choice among estimators is not counted.
         """
         estimated = self.estimate_risk()
         if estimated.risk is None or estimated.degrees_of_freedom is None:
             return None
         moved = self.compare()["moved"] or 0.0
-        apart = self.bins * (moved / self.std) ** 2 + abs(self.bins - estimated.degrees_of_freedom)
-        error = 2 * self.std**2 * math.sqrt(apart) / self.bins
+        apart = self.bins * (moved / self.std) ** 2 + self.bins
+        spread = risk_limits.SQUARES[self.mechanism].variance / 2
+        error = 2 * self.std**2 * math.sqrt(spread * apart) / self.bins
         return self.std**2 - estimated.risk > NormalDist().inv_cdf(0.95) * error
 
     def compare(self) -> dict[str, float | None]:

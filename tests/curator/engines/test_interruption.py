@@ -7,13 +7,18 @@ import decimal
 import os
 import signal
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import duckdb
 import numpy as np
+import pandas as pd
 import pytest
 
+import leastnoise as ln
+from leastnoise import errors
 from leastnoise.curator.engines import interruption
 from leastnoise.curator.engines.interruption import run_interruptibly
 
@@ -104,3 +109,39 @@ def test_work_that_was_cancelled_before_it_began_never_begins() -> None:
     task.thread.start()
     task.thread.join()
     assert began == []
+
+
+def test_what_a_signal_handler_raises_is_no_failure_to_read(tmp_path: Path) -> None:
+    """A deadline by SIGALRM while a query runs: the caller's interrupt, and the budget stays open."""
+    budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=3, delta=1e-6)
+    people = ln.table(pd.DataFrame({"person": range(10)}), unit="person")
+    engine = people.count(max_rows=1)._data.engine
+    engine.backend.to_pyarrow = lambda _: (signal.setitimer(signal.ITIMER_REAL, 0.1), time.sleep(30))
+
+    def late(*_: object) -> None:
+        raise TimeoutError("deadline")
+
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(interruption, "MAX_SECONDS_TO_STOP", 0.2)
+            with pytest.raises(KeyboardInterrupt) as asked:
+                people.count(max_rows=1).release(budget=budget, share=0.1)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert isinstance(asked.value.__cause__, TimeoutError)
+    assert not budget.closed
+    with pytest.raises(errors.EngineUnavailable, match="still runs"):  # the abandoned query has the connection
+        people.count(max_rows=1).release(budget=budget, share=0.1)
+    assert not budget.closed
+
+
+def test_a_question_with_numpy_integers_is_released(tmp_path: Path) -> None:
+    """The salt is JSON: a NumPy integer in a public domain must not fail after the debit."""
+    budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=3, delta=1e-6)
+    people = ln.table(pd.DataFrame({"person": range(10), "x": np.arange(10.0)}), unit="person")
+    steps = ln.domain.Steps(low=0.0, high=9.0, bins=np.int64(3))  # type: ignore[arg-type]
+    made = people.histogram("x", keys=steps, max_rows=30, max_per_bin=2).release(budget=budget, share=0.1)
+    assert made.bins == 3
+    assert not budget.closed

@@ -10,6 +10,7 @@ import re
 import shutil
 import stat
 import tempfile
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -25,7 +26,7 @@ from leastnoise.curator.engines.query_progress import show_progress
 from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.engines.time_units import has_odd_times
 from leastnoise.curator.engines.withheld_errors import reading
-from leastnoise.errors import InvalidParameter
+from leastnoise.errors import EngineUnavailable, InvalidParameter
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -63,6 +64,7 @@ class DuckDB:
     def __init__(self, backend: Any) -> None:
         self.backend = backend
         self.files: list[str] = []
+        self._running: list[threading.Event] = []  # queries that have begun
 
     def read_files(self, files: list[str]) -> ir.Table:
         """The rows of Parquet or CSV files; folders named column=value are columns."""
@@ -107,6 +109,7 @@ class DuckDB:
 
     def settle(self) -> None:
         """The settings by which our SQL means what it says, also on a connection that somebody else uses."""
+        self._refuse_while_busy()
         reading(lambda: [self.backend.raw_sql(f"SET {name} = '{value}'") for name, value in SETTINGS.items()])
 
     def sql(self, expression: ir.Table) -> str:
@@ -121,9 +124,28 @@ class DuckDB:
 
         return self._read(run)
 
-    def _read(self, work: Callable[[], T]) -> T:
+    def _read(self, work: Callable[[], T], clean_up: Callable[[], object] = lambda: None) -> T:
         """`work()`, which Ctrl-C ends and after which the connection can be used again."""
-        return reading(lambda: run_interruptibly(work, self.backend.con.interrupt), self.files)
+        self._refuse_while_busy()
+
+        def run() -> T:
+            ended = threading.Event()
+            self._running.append(ended)
+            try:
+                return work()
+            finally:
+                ended.set()
+
+        return reading(lambda: run_interruptibly(run, self.backend.con.interrupt, clean_up), self.files)
+
+    def _refuse_while_busy(self) -> None:
+        """An interrupted query that did not stop still has the connection. That is no failure to read rows."""
+        self._running = [ended for ended in self._running if not ended.is_set()]
+        if self._running:
+            raise EngineUnavailable(
+                "an earlier query on this connection still runs: it was interrupted and has not ended yet, or runs in "
+                "another thread. Nothing was released. Wait for it, or open the table again."
+            )
 
     @contextmanager
     def copied(self, rows: ir.Table) -> Iterator[ir.Table]:
@@ -133,11 +155,14 @@ class DuckDB:
         def copy() -> ir.Table:
             return self.backend.create_table(name, rows, temp=True)
 
+        def drop() -> None:
+            self.backend.con.execute(f"DROP TABLE IF EXISTS temp.main.{name}")
+
         try:
-            yield self._read(copy)
+            yield self._read(copy, drop)
         finally:
             with suppress(Exception):  # an interrupted statement may have made none
-                self.backend.con.execute(f"DROP TABLE IF EXISTS temp.main.{name}")
+                drop()
 
     def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
         if files and files[0].lower().endswith(".parquet"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -17,25 +18,32 @@ SECONDS_BETWEEN_INTERRUPTS = 0.05  # one that comes before the engine has begun 
 MAX_SECONDS_TO_STOP = 5.0  # what the engine itself waits for (a relation of another connection) may not stop
 
 
-def run_interruptibly(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
+def run_interruptibly(
+    work: Callable[[], T], interrupt: Callable[[], None], clean_up: Callable[[], object] = lambda: None
+) -> T:
     """`work()`. A KeyboardInterrupt in this thread calls `interrupt`, waits for the work to end, and is raised.
 
-    The work sees this thread's context variables. Starting it takes less than a millisecond.
+    So is whatever else arises in this thread (a signal handler's TimeoutError), as the cause of a KeyboardInterrupt: it
+    is the caller's doing, and no failure to read rows. `clean_up` is called by the work's own thread once it has ended
+    after that. The work sees this thread's context variables. Starting it takes less than a millisecond.
     """
-    task = _Task(work)
+    task = _Task(work, clean_up)
     try:
         task.thread.start()
         task.ended.wait()
-    except BaseException:
+    except BaseException as asked:
         task.cancel(interrupt)
-        raise
+        if isinstance(asked, (KeyboardInterrupt, SystemExit, GeneratorExit)):
+            raise
+        raise KeyboardInterrupt from asked
     return task.result()
 
 
 class _Task(Generic[T]):
     """Work in a thread, what became of it, and whether it may still begin."""
 
-    def __init__(self, work: Callable[[], T]) -> None:
+    def __init__(self, work: Callable[[], T], clean_up: Callable[[], object] = lambda: None) -> None:
+        self._clean_up = clean_up
         self._work, self._context = work, contextvars.copy_context()
         self._values: list[T] = []
         self._problem: BaseException | None = None
@@ -53,6 +61,11 @@ class _Task(Generic[T]):
         except BaseException as problem:  # raised again by `result`, in the thread that asked
             self._problem = problem
         finally:
+            if self._cancelled:  # nobody waits for it: nothing of a row lives on
+                self._values.clear()
+                self._problem = None
+                with suppress(Exception):
+                    self._clean_up()
             self.ended.set()
 
     def cancel(self, interrupt: Callable[[], None]) -> None:

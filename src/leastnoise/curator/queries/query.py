@@ -200,6 +200,7 @@ class Query(ABC):
         share: how much of the whole budget to spend, such as 0.25, instead of epsilon and delta.
         """
         self._data.source.check_unchanged()
+        bounding.salt(self._salt_facts())
         self._prepare()
         request = PrivacyRequest(
             epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share

@@ -54,6 +54,8 @@ def _median(values: Floats, posterior: Floats) -> Floats:
 
     At zero, which is an atom of the truth, F jumps from P(f < 0) to P(f <= 0).
     """
+    order = values.argsort(axis=1, kind="stable")  # an atom that was moved to zero may stand out of order
+    values, posterior = np.take_along_axis(values, order, 1), np.take_along_axis(posterior, order, 1)
     below_or_at = posterior.cumsum(axis=1)
     at_zero = values == 0
     reached = below_or_at - np.where(at_zero, 0.0, posterior / 2)
