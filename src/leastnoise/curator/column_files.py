@@ -93,7 +93,8 @@ def _csv(content: bytes, path: str, column: str, kind: Kind | None) -> NDArray[A
         "as a CSV. Look for a row with more or fewer fields than the header, a quote that is not closed, and another "
         "encoding than UTF-8"
     )
-    names = _silently(path, lambda: csv.read_csv(pa.BufferReader(first)).column_names, damage)
+    alone = csv.ReadOptions(use_threads=False)  # a thread of Arrow's that outlives a failure may abort the process
+    names = _silently(path, lambda: csv.read_csv(pa.BufferReader(first), alone).column_names, damage)
     if column not in names:
         raise errors.UnknownColumn.in_header(column, path)
     # As bytes: whether a cell is a number, or text at all, is decided cell by cell.
