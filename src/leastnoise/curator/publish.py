@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypedDict
 
 from leastnoise import errors
@@ -19,6 +19,7 @@ from leastnoise.curator.budget.charge import Charge, Noise, Receipt
 from leastnoise.curator.engines.withheld_errors import reading
 from leastnoise.privacy.strength import Strength
 from leastnoise.releases.columns import refuse_reserved
+from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.quantile import QuantileRelease
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.request import PrivacyRequest
 
-Answer = Release | SparseRelease | MeanRelease | QuantileRelease
+Answer = Release | SparseRelease | MeanRelease | QuantileRelease | CrosstabsRelease
 
 MAX_ATTEMPTS = 3  # at reading the rows: a lost executor is no attack
 
@@ -65,7 +66,7 @@ def release(query: Query, request: PrivacyRequest) -> Answer:
     facts = Facts(
         id=receipt.id,
         unit=unit,
-        limits=asdict(query.limits),
+        limits=query.limits_used,
         left_out=left_out,
         query=text,
         table=table,

@@ -102,6 +102,27 @@ def read_domain(facts: list[dict[str, Any]] | None, table: pa.Table | None) -> D
     return Domain(tuple(names), tuple(axes))
 
 
+def write_axis(axis: Axis) -> dict[str, Any]:
+    """One axis as JSON, explicit keys included: for files whose rows are not the bins."""
+    if isinstance(axis, OrNull):
+        return {"type": "OrNull", "axis": write_axis(axis.axis)}
+    if isinstance(axis, Keys):
+        return {"type": "Keys", "values": [_write(key) for key in axis.values]}
+    found: dict[str, Any] = _write(axis)
+    return found
+
+
+def read_axis(facts: dict[str, Any]) -> Axis:
+    """The axis that `write_axis` wrote."""
+    if facts["type"] == "OrNull":
+        return OrNull(read_axis(facts["axis"]))
+    if facts["type"] == "Keys":
+        keys: list[Any] = [_read(key) for key in facts["values"]]
+        return Keys(tuple(keys))
+    axis: Axis = _read(facts)
+    return axis
+
+
 def _write(value: Any) -> Any:
     if isinstance(value, Keys):
         return {"type": "Keys", "size": value.size}

@@ -1,0 +1,74 @@
+"""Noise on a set of tables: whole numbers of every block, each with independent exact noise, become a release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise._support import progress
+from leastnoise.curator.mechanism import add_integers
+from leastnoise.domain import Axis
+from leastnoise.releases.crosstabs import CrosstabsRelease
+from leastnoise.releases.provenance import Provenance
+from leastnoise.workload import Workload
+from leastnoise.workload.residuals import integer_residual
+from leastnoise.workload.tables_noise import TablesNoise
+
+Table = tuple[str, ...]
+
+
+def publish(
+    counts: Mapping[Table, NDArray[np.int64]],
+    noise: TablesNoise,
+    *,
+    axes: Mapping[str, Axis],
+    grid: float,
+    **facts: Any,
+) -> CrosstabsRelease:
+    """The blocks with their noise, as a release with this provenance. It must be paid for already.
+
+    counts: the exact tables that no other table contains. grid: what one of their integers is worth.
+
+    Noise is added to N_A C_A m_A, whole numbers whose sensitivity is exactly that of the residual. (To round the sum of
+    m_A and noise, and take the means out afterwards, is another mechanism: it costs 1/y_A a block, not p_A/y_A.)
+    """
+    from leastnoise.curator.noise import entropy
+    from leastnoise.curator.noise.gaussian import rounded_gaussian
+
+    workload, noisy = noise.workload, {}
+    with progress.bar("drawing noise", sum(map(workload.cells_of, workload.blocks))) as advance:
+        for block, exact in block_tables(workload, counts):
+            drawn = rounded_gaussian(noise.scales[block], exact.size).reshape(exact.shape)
+            noisy[block] = add_integers(integer_residual(exact), drawn)
+            advance(exact.size)
+    return CrosstabsRelease(
+        workload=workload,
+        axes=axes,
+        integers=noisy,
+        scales=noise.scales,
+        step=grid,
+        weights=noise.weights,
+        gap=noise.gap,
+        provenance=Provenance(
+            guarantee=noise.guarantee, delta=noise.delta, reason=noise.reason, seeded=entropy.is_seeded(), **facts
+        ),
+    )
+
+
+def block_tables(
+    workload: Workload, counts: Mapping[Table, NDArray[np.int64]]
+) -> Iterator[tuple[Table, NDArray[np.int64]]]:
+    """The exact table of every block, each added up along one axis of the smallest table with one column more."""
+    known = dict(counts)
+    for length in range(max(map(len, known)), 0, -1):
+        tables = sorted((table for table in known if len(table) == length), key=workload.cells_of)
+        for table in tables:
+            for axis in range(length):
+                smaller = (*table[:axis], *table[axis + 1 :])
+                if smaller not in known:
+                    known[smaller] = np.asarray(known[table].sum(axis=axis))
+    for block in workload.blocks:
+        yield block, known[block]

@@ -1,0 +1,83 @@
+"""The file of a set of tables: the noisy integers of every block, and all that is needed to put tables together."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from leastnoise.releases import file_format
+from leastnoise.releases.columns import read_axis, write_axis
+from leastnoise.releases.crosstabs import CrosstabsRelease
+from leastnoise.releases.facts import Facts
+from leastnoise.releases.provenance import read_provenance, write_provenance
+from leastnoise.workload import Workload
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def save(release: CrosstabsRelease, path: str | os.PathLike[str], *, allow_seeded: bool) -> None:
+    """One Parquet file: a row for every integer that was published, with its block and its place in it.
+
+    The blocks stand one after the other, in the order of the workload, each in the order of its cells.
+    """
+    file_format.refuse_seeded_noise(release.seeded, allow_seeded)
+    file_format.write(path, to_arrow(release), what="tables release", facts=_facts(release))
+
+
+def to_arrow(release: CrosstabsRelease) -> pa.Table:
+    """The integers of all blocks as one table."""
+    import pyarrow as pa
+
+    blocks = release.workload.blocks
+    sizes = [release.integers[block].size for block in blocks]
+    names = pa.array([" x ".join(block) for block in blocks], pa.string())
+    which = pa.DictionaryArray.from_arrays(pa.array(np.repeat(np.arange(len(blocks), dtype=np.int32), sizes)), names)
+    cell = np.concatenate([np.arange(size) for size in sizes])
+    values = np.concatenate([release.integers[block].ravel() for block in blocks])
+    return pa.table({"block": which, "cell": cell, "integer": values})
+
+
+def _facts(release: CrosstabsRelease) -> dict[str, Any]:
+    return {
+        "columns": [{"name": name, "axis": write_axis(axis)} for name, axis in release.axes.items()],
+        "tables": [list(table) for table in release.tables],
+        "scales": [release.scales[block] for block in release.workload.blocks],
+        "step": release.step,
+        "weights": release.weights,
+        "gap": release.gap,
+        "provenance": write_provenance(release.provenance),
+    }
+
+
+def from_table(table: pa.Table, facts: Facts) -> CrosstabsRelease:
+    """What `save` wrote."""
+    columns, tables = facts.take("columns"), facts.take("tables")
+    axes = {column["name"]: read_axis(column["axis"]) for column in columns}
+    workload = Workload({name: axis.size for name, axis in axes.items()}, tables=tables)
+    scales = facts.numbers("scales")
+    facts.check("scales", len(scales) == len(workload.blocks) and all(scale > 0 for scale in scales))
+    values = np.asarray(table["integer"], dtype=np.int64)
+    sizes = list(map(workload.cells_of, workload.blocks))
+    facts.check("columns", len(values) == sum(sizes))
+    pieces = np.split(values, np.cumsum(sizes)[:-1])
+    shapes = [tuple(axes[column].size for column in block) for block in workload.blocks]
+    made = CrosstabsRelease(
+        workload=workload,
+        axes=axes,
+        integers={
+            block: piece.reshape(shape).copy()
+            for block, piece, shape in zip(workload.blocks, pieces, shapes, strict=True)
+        },
+        scales={block: float(scale) for block, scale in zip(workload.blocks, scales, strict=True)},
+        step=facts.number("step"),
+        weights=facts.text("weights"),
+        gap=facts.number("gap"),
+        provenance=read_provenance(facts.facts("provenance")),
+    )
+    facts.check("step", made.step > 0)
+    facts.check("gap", made.gap >= 0)
+    facts.finish()
+    return made
