@@ -43,7 +43,7 @@ FIGURES = (
     "real_histograms",
 )
 # Where numbers come from.
-SOURCES = ("privacy/baselines.py", "privacy/calibration", "privacy/comparison.py", "datasets.py", "denoise", "graphs")
+SOURCES = ("privacy/baselines.py", "privacy/calibration", "privacy/comparison.py", "datasets/taxi_city.py", "denoise", "graphs")
 
 
 def main() -> int:

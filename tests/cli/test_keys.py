@@ -62,5 +62,5 @@ def test_keys_that_cannot_be_read_are_refused(table: ln.Table, text: str, mistak
 
 
 def test_one_keys_for_each_by(table: ln.Table) -> None:
-    with pytest.raises(errors.BadDomain, match="one --keys for each --by: 2 of them"):
+    with pytest.raises(errors.BadDomain, match="one --keys for each --by, 2 of them"):
         parse_keys(table, ["zone", "hour"], ["a,b"])

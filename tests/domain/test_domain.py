@@ -15,11 +15,13 @@ from leastnoise.domain import (
     Hours,
     IntegerRange,
     Keys,
+    Labelled,
     Lattice,
     OrNull,
     Steps,
     axis,
     product,
+    with_other,
 )
 from leastnoise.errors import BadDomain, InvalidParameter, WrongType
 
@@ -34,6 +36,8 @@ AXES = [
     Hours(datetime(2013, 1, 1, 22), datetime(2013, 1, 3)),
     Lattice("x", "y", 0.25).box(x=(-1.1, 2), y=(0, 0.6)),
     OrNull(Keys((3, 1))),
+    with_other(Keys(("a", "b"))),
+    Labelled(Keys((3, 1)), ("three", "one")),
 ]
 
 

@@ -7,7 +7,20 @@ from datetime import date, datetime
 import pytest
 
 from leastnoise import errors
-from leastnoise.domain import Days, Domain, Edges, Hours, IntegerRange, Keys, Lattice, Listed, OrNull, Steps
+from leastnoise.domain import (
+    Days,
+    Domain,
+    Edges,
+    Hours,
+    IntegerRange,
+    Keys,
+    Labelled,
+    Lattice,
+    Listed,
+    OrNull,
+    Steps,
+    with_other,
+)
 from leastnoise.graphs import Graph
 from leastnoise.graphs.of_axes import graph_along, ordered_axes
 
@@ -69,6 +82,14 @@ def test_the_bin_of_nulls_has_no_neighbour():
     assert ordered_axes(domain) == ("k",)
     assert graph_along(domain, ["k"]).edges.tolist() == [[0, 1], [1, 2]]
     assert ordered_axes(Domain(("k",), (OrNull(Keys(("a", "b"))),))) == ()
+
+
+def test_others_have_no_neighbour_and_labels_keep_the_order_of_their_keys():
+    labelled = Labelled(Edges((0.0, 18.0, 65.0, 120.0)), ("young", "grown", "old"))
+    for axis in (with_other(IntegerRange(0, 3)), with_other(labelled)):
+        assert ordered_axes(Domain(("k",), (axis,))) == ("k",)
+        assert graph_along(Domain(("k",), (axis,)), ["k"]).edges.tolist() == [[0, 1], [1, 2]]
+    assert ordered_axes(Domain(("k",), (with_other(["a", "b"]),))) == ()
 
 
 def test_an_unknown_axis_is_refused():

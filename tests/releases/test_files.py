@@ -43,6 +43,11 @@ axes = [
     domains.Lattice("lon", "lat", 0.5).box(x=(0, 1), y=(0, 1)),
     domains.OrNull(domains.Keys(("a", "b"))),
     domains.OrNull(domains.IntegerRange(0, 3)),
+    domains.with_other(["a", "b"]),
+    domains.with_other([5, 3]),
+    domains.with_other(domains.Edges((0.0, 0.5, 2.0))),
+    domains.Labelled(domains.Keys((date(2024, 1, 1), date(2024, 5, 1))), ("winter", "spring")),
+    domains.with_other(domains.Labelled(domains.IntegerRange(1, 3), ("men", "women"))),
 ]
 
 

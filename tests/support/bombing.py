@@ -26,8 +26,8 @@ import pyarrow.parquet as pq
 import bombs
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.cli import keys
 from leastnoise.curator import column_files
+from leastnoise.domain import public_columns
 from leastnoise.graphs import Graph
 from leastnoise.testing import aggregate
 
@@ -56,7 +56,7 @@ PLACES: dict[str, Opener] = {
     "nodes by number": lambda path: Graph.from_parquet(path, "edges", node="n").size,
     "nodes by name": lambda path: Graph.from_parquet(path, "edges", node="who").size,
     "edges": lambda path: Graph.from_parquet("nodes", path, ends=("n", "n")).size,
-    "keys": lambda path: len(keys.read_public_column(path, "who")),
+    "keys": lambda path: len(public_columns.read_public_column(path, "who")),
     "load": lambda path: type(ln.load(path)).__name__,
 }
 

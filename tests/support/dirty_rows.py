@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table, lattice
-from leastnoise.domain import Days, Edges, Hours
+from leastnoise.domain import Days, Edges, Hours, Keys, Labelled, with_other
 
 NODES = SimpleNamespace(
     coordinates=np.stack([x.ravel() for x in np.meshgrid(np.linspace(-1, 1, 12), np.linspace(-1, 1, 12))], axis=1)
@@ -86,6 +86,13 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
     "rows, every limit": lambda t: t.histogram("place", keys=range(100), max_rows=7, max_per_bin=3, max_bins=4),
     "range with a step": lambda t: t.histogram("whole", keys=range(1, 900, 7), max_rows=4),
     "text keys": lambda t: t.histogram("zone", keys=ZONES, max_rows=4, nulls="bin"),
+    "others": lambda t: t.histogram(
+        "zone", "place", keys=[with_other(ZONES[:3]), with_other(range(10, 30, 5))], max_rows=4, max_per_bin=2
+    ),
+    "others of numbers": lambda t: t.histogram("value", keys=with_other(Edges((0.0, 10.0, 30.0))), max_rows=4),
+    "others of labelled keys": lambda t: t.histogram(
+        "flag", keys=with_other(Labelled(Keys((True,)), ("yes",))), max_rows=4
+    ),
     "product": lambda t: t.histogram("zone", "flag", keys=[ZONES, [False, True]], max_rows=4, max_bins=2),
     "unknown keys": lambda t: t.histogram("zone", "flag", max_rows=4, max_per_bin=2, max_bins=3),
     "unknown numbers": lambda t: t.histogram("whole", max_rows=2, nulls="bin"),

@@ -10,7 +10,7 @@ from typing import Any
 
 from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table, lattice
-from leastnoise.domain import Days, Edges, Hours
+from leastnoise.domain import Days, Edges, Hours, with_other
 from tables_at_random import TEXTS, Schema
 
 Ask = Callable[[Table], Query]
@@ -49,7 +49,8 @@ def rows_only(chance: random.Random) -> dict[str, int]:
 
 def by(chance: random.Random, columns: list[str] | None = None) -> tuple[str, Any]:
     part = chance.choice(columns or list(KEYS))
-    return part, chance.choice(KEYS[part])
+    keys = chance.choice(KEYS[part])
+    return part, with_other(keys) if chance.random() < 0.2 else keys
 
 
 def count(s: Schema, chance: random.Random) -> Ask:

@@ -58,6 +58,29 @@ def replacing(path: str | os.PathLike[str], kind: outputs.Kind, *, commit: bool 
         temporary.discard(str(unfinished))
 
 
+def create(path: str | os.PathLike[str], text: str) -> Path:
+    """A new file with this text, whole or not at all. What is there already stays: somebody may have written it."""
+    target = Path(os.fsdecode(path))
+    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(6)}.unfinished")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        sync(unfinished)
+        os.link(unfinished, target)  # unlike a rename, it never replaces
+        sync(target.parent)
+    except FileExistsError:
+        raise errors.BadOutput(
+            f"{str(target)!r} is there already, and would be lost. Nothing was written. Give another path, or delete "
+            "what is there yourself."
+        ) from None
+    except OSError as problem:
+        reason, mistake = _reason(problem, target)
+        raise mistake(f"Cannot write {str(target)!r}: {reason}. Nothing was written. Give another path.") from None
+    finally:
+        with suppress(OSError):
+            unfinished.unlink()
+    return target
+
+
 def _reason(problem: OSError, target: Path) -> tuple[str, type[errors.FileProblem]]:
     if isinstance(problem, IsADirectoryError):
         return "it is a directory", errors.BadOutput

@@ -1,27 +1,31 @@
-"""--keys: a column of a public file (nodes.parquet:id), a range (0:24), or a list (port,park,mall)."""
+"""--keys: a file of keys (keys.toml), a column of a public file (nodes.parquet:id), a range (0:24), or a list (a,b)."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from leastnoise import domain as domains
 from leastnoise import errors
-from leastnoise._support import parquet
 
 if TYPE_CHECKING:
     from leastnoise.curator.table import Table
 
 _FILES = (".parquet", ".csv")
+_KEY_FILE = ".toml"
 
 
 def parse_keys(table: Table, by: Sequence[str], texts: Sequence[str] | None) -> Any:
     """The keys of every column of `by`, as the queries take them."""
     if texts is None:
         return None
+    if len(texts) == 1 and texts[0].endswith(_KEY_FILE) and by:
+        return select_keys(domains.read(texts[0]), by, texts[0])
     if len(texts) != len(by):
-        raise errors.BadDomain(f"Give one --keys for each --by: {len(by)} of them. Got {len(texts)} instead.")
+        raise errors.BadDomain(
+            f"Give one --keys for each --by, {len(by)} of them, or one keys.toml for all. Got {len(texts)} instead."
+        )
     keys = [_parse(table, column, text) for column, text in zip(by, texts, strict=True)]
     return keys[0] if len(keys) == 1 else keys
 
@@ -30,9 +34,11 @@ def _parse(table: Table, column: str, text: str) -> Any:
     if re.fullmatch(r"-?\d{1,30}:-?\d{1,30}", text):
         start, stop = (int(part) for part in text.split(":"))
         return range(start, stop)
+    if text.endswith(_KEY_FILE):
+        return select_keys(domains.read(text), [column], text)
     path, colon, name = text.rpartition(":")
     if colon and path.endswith(_FILES):
-        return read_public_column(path, name)
+        return domains.read_public_column(path, name)
     if text.endswith(_FILES):
         raise errors.BadDomain(f"Which column of {text!r} holds the keys? Say --keys {text}:COLUMN.")
     items = text.split(",")
@@ -41,30 +47,11 @@ def _parse(table: Table, column: str, text: str) -> Any:
     return items
 
 
-def read_public_column(path: str, name: str) -> list[Any]:
-    """The column of a file that everybody may see."""
-    if not os.path.isfile(path):
-        raise errors.NoSuchFile(f"There is no file {path!r} for the keys. Check the path.")
-    try:
-        names, keys = _read(path, name)
-    except errors.LeastnoiseError:
-        raise
-    except Exception:
-        names, keys = None, None
-    if names is None:
-        raise errors.FileProblem(f"The keys in {path!r} could not be read. Check that it is a whole file of its kind.")
-    if keys is None:
-        raise errors.UnknownColumn.among_columns(name, names)
-    return keys
-
-
-def _read(path: str, name: str) -> tuple[list[str] | None, list[Any] | None]:
-    """The names of the columns, and the values of this one; None where it is not among them."""
-    import pyarrow.parquet as pq
-    from pyarrow import csv
-
-    rows = None if path.endswith(".parquet") else csv.read_csv(path)
-    names = pq.read_schema(path).names if rows is None else rows.column_names
-    if name not in names:
-        return names, None
-    return names, (parquet.read(path, [name]) if rows is None else rows)[name].to_pylist()
+def select_keys(keys: Mapping[str, Any], by: Sequence[str], path: str) -> Any:
+    """Of the keys in a file those of the columns of `by`, as the queries take them."""
+    missing = [column for column in by if column not in keys]
+    if missing:
+        raise errors.BadDomain(
+            f"{path!r} has no keys for {', '.join(missing)}. It has them for {', '.join(keys)}.", parameter="keys"
+        )
+    return keys[by[0]] if len(by) == 1 else [keys[column] for column in by]

@@ -141,7 +141,9 @@ class BinOptions:
     by: Annotated[list[str] | None, BY] = None
     keys: Annotated[
         list[str] | None,
-        typer.Option(help="The public bins, one option a column: nodes.parquet:id, 0:24 (a range), or a,b,c."),
+        typer.Option(
+            help="The public bins, one option a column: nodes.parquet:id, 0:24 (a range), or a,b,c; or one keys.toml."
+        ),
     ] = None
     max_rows: MaxRows = None
     max_per_bin: Annotated[int | None, typer.Option(help="At most so many of them in one bin.")] = None

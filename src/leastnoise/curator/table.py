@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import operator
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leastnoise._support.renamed import RenamedAttribute
-from leastnoise.curator import transform
+from leastnoise.curator import key_template, transform
 from leastnoise.curator.aggregate.binning import is_missing
 from leastnoise.curator.aggregate.nearest_node import HasCoordinates
 from leastnoise.curator.dataset import Dataset, open_dataset
@@ -169,6 +171,15 @@ class Table:
             self._data, graph, lon=lon, lat=lat, within=within, name=name, kernel_width=kernel_width, spread=spread
         )
         return Table(found)
+
+    def write_keys(self, path: str | os.PathLike[str]) -> Path:
+        """Write a file of keys to be filled in, one line a column, from names and types alone; no row is read.
+
+        Filled in from what is public, `ln.domain.read(path)` makes `keys=` of it. Until then it is refused.
+
+        path: where the file goes, such as "keys.toml". A file that is there already is never replaced.
+        """
+        return key_template.write_template(self._data, path)
 
     def private_check(self) -> dict[str, int]:
         """A look at data quality for the curator's own eyes, OUTSIDE every guarantee: never publish it.

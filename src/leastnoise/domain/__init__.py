@@ -8,6 +8,11 @@ Positions are Python integers, so a domain may have as many as 2^64 bins, far mo
 from leastnoise.domain.axes import MAX_BINS as MAX_BINS
 from leastnoise.domain.axes import Axis, Edges, IntegerRange, Keys, Listed, OrNull, Steps
 from leastnoise.domain.axes import is_text as is_text
+from leastnoise.domain.key_files import parse as parse
+from leastnoise.domain.key_files import read as read
+from leastnoise.domain.key_template import ColumnKind as ColumnKind
+from leastnoise.domain.key_template import template as template
+from leastnoise.domain.key_template import write as write
 from leastnoise.domain.lattice import Cells, Lattice
 from leastnoise.domain.lattice import pack_cell as pack_cell
 from leastnoise.domain.lattice import unpack_cell as unpack_cell
@@ -18,11 +23,18 @@ from leastnoise.domain.product import counts_up as counts_up
 from leastnoise.domain.product import entries as entries
 from leastnoise.domain.product import listed as listed
 from leastnoise.domain.product import product as product
+from leastnoise.domain.product import with_other as with_other
+from leastnoise.domain.public_columns import read_public_column as read_public_column
 from leastnoise.domain.times import Days, Hours
+from leastnoise.domain.wrapped import OTHER as OTHER
+from leastnoise.domain.wrapped import Labelled, OrOther
+from leastnoise.domain.wrapped import innermost as innermost
+from leastnoise.domain.wrapped import key_cell as key_cell
 
 # What is imported under its own name (`X as X`) is for the package itself, and not part of the public face.
 __all__ = [
-    "Axis", "Cells", "Days", "Domain", "Edges", "Hours", "IntegerRange", "Keys", "Lattice", "Listed", "OrNull", "Steps",
+    "Axis", "Cells", "Days", "Domain", "Edges", "Hours", "IntegerRange", "Keys", "Labelled", "Lattice", "Listed",
+    "OrNull", "OrOther", "Steps", "read", "with_other", "write",
 ]  # fmt: skip
 
 

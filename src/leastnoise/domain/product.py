@@ -17,6 +17,7 @@ from leastnoise.domain.axes import (
     OrNull,
     _plain,
 )
+from leastnoise.domain.wrapped import Labelled, OrOther, innermost
 from leastnoise.errors import BadDomain, WrongType
 
 MAX_DENSE_BINS = 2**26  # a vector of this many integers is half a gigabyte; larger domains are kept sparse
@@ -94,11 +95,28 @@ def axis(keys: object) -> Axis:
     return Keys(tuple(_plain(value) for value in keys))
 
 
-def product(names: Sequence[str], keys: object, *, nulls: str = "drop") -> Domain:
-    """The domain of a histogram over the columns `names`: `keys` for one, a mapping or a sequence for
-    several."""
+def with_other(keys: object) -> OrOther:
+    """The keys with one more bin, "other", for every other value and for nulls.
+
+    keys: a range, a list of keys or an axis.
+
+    >>> with_other(["port", "park"]).key(2), with_other(range(18, 100)).index(7)
+    ('other', 82)
+    """
+    return OrOther(axis(keys))
+
+
+def product(names: Sequence[str], keys: object, *, nulls: str = "drop", other: bool = False) -> Domain:
+    """The domain of a histogram over the columns `names`: `keys` for one, a mapping or a sequence for several.
+
+    nulls: "bin" gives every axis a bin for nulls; an axis with a bin for all others has them there already.
+    other: whether every axis gets a bin for all others.
+    """
     axes = [axis(part) for part in entries(names, keys)]
-    return Domain(tuple(names), tuple(OrNull(each) if nulls == "bin" else each for each in axes))
+    if other:
+        axes = [each if isinstance(each, OrOther) else OrOther(each) for each in axes]
+    with_nulls = (each if nulls != "bin" or isinstance(each, OrOther) else OrNull(each) for each in axes)
+    return Domain(tuple(names), tuple(with_nulls))
 
 
 def entries(names: Sequence[str], keys: object) -> list[object]:
@@ -107,9 +125,12 @@ def entries(names: Sequence[str], keys: object) -> list[object]:
     if len(names) == 1 and not isinstance(keys, Mapping):
         parts = [keys]
     elif isinstance(keys, Mapping):
-        if set(keys) != set(names):
+        missing = [name for name in names if name not in keys]
+        if missing:
             raise BadDomain(
-                f"keys name {sorted(keys)} but the histogram is by {sorted(names)}. Give one entry a column."
+                f"there are keys for {', '.join(map(str, keys)) or 'nothing'}, and none for {', '.join(missing)}. Give "
+                "keys for each column of the bins.",
+                parameter="keys",
             )
         parts = [keys[name] for name in names]
     elif isinstance(keys, Sequence) and len(keys) == len(names) and not isinstance(keys, str):
@@ -126,6 +147,9 @@ def entries(names: Sequence[str], keys: object) -> list[object]:
 def counts_up(keys: object) -> bool:
     """Whether keys are whole numbers, and written as such: a range, or integers one by one. (Keys((1, 2)) and
     [1.0, 2.0] are for those who know that a column of real numbers holds exactly these.)"""
+    if isinstance(keys, OrOther | Labelled):
+        inner = innermost(keys)
+        return counts_up(inner.values if isinstance(inner, Keys) else inner)
     if isinstance(keys, (range, IntegerRange)):
         return True
     if isinstance(keys, (str, Axis)) or not isinstance(keys, Iterable):

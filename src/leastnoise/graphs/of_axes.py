@@ -6,7 +6,7 @@
     lists of names (and all other lists)        no edges: nothing says which names are near
 
 With several axes it is the product: by carrier (a list) and month (a range) it is one chain of months for each carrier.
-The bin of null keys has no neighbour along its axis.
+The bins of null keys and of others have no neighbour along their axis.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors
-from leastnoise.domain import Axis, Cells, Days, Domain, Edges, Hours, IntegerRange, Keys, OrNull, Steps
+from leastnoise.domain import Axis, Cells, Days, Domain, Edges, Hours, IntegerRange, Keys, Steps, innermost
 from leastnoise.graphs import Graph
 
 ALWAYS_ORDERED = (IntegerRange, Edges, Steps, Days, Hours, Cells)
@@ -48,8 +48,7 @@ def graph_along(domain: Domain, names: Sequence[str]) -> Graph:
 
 
 def _ordered(axis: Axis) -> bool:
-    if isinstance(axis, OrNull):
-        return _ordered(axis.axis)
+    axis = innermost(axis)
     return isinstance(axis, ALWAYS_ORDERED) or (isinstance(axis, Keys) and _rising(axis.values))
 
 
@@ -65,8 +64,7 @@ def _rising(keys: Sequence[object]) -> bool:
 
 def _neighbours(axis: Axis) -> NDArray[np.int64]:
     """Pairs of positions on one axis that are next to each other."""
-    if isinstance(axis, OrNull):
-        return _neighbours(axis.axis)
+    axis = innermost(axis)
     if isinstance(axis, Cells):
         return Graph.grid((axis.height, axis.width)).edges.astype(np.int64)
     first = np.arange(axis.size - 1, dtype=np.int64)

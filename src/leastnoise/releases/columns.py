@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import domain as domains
 from leastnoise import errors
-from leastnoise.domain import Axis, Domain, Keys, Listed, OrNull
+from leastnoise.domain import Domain, Keys, Labelled, Listed, OrNull, OrOther, key_cell
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,7 +50,7 @@ def key_columns(domain: Domain, count: int) -> dict[str, list[Any]]:
     stride = domain.size
     for name, axis in zip(domain.names, domain.axes, strict=True):
         stride //= axis.size
-        keys = [axis.key(p) for p in range(min(axis.size, (count - 1) // stride + 1))]
+        keys = [key_cell(axis, axis.key(p)) for p in range(min(axis.size, (count - 1) // stride + 1))]
         column = [keys[i // stride % axis.size] for i in range(count)]
         if any(isinstance(key, tuple) for key in keys):
             columns[f"{name}_low"] = [None if key is None else key[0] for key in column]
@@ -91,10 +91,10 @@ def read_domain(facts: list[dict[str, Any]] | None, table: pa.Table | None) -> D
             if not 0 < size <= table.num_rows:
                 raise errors.BadDomain(f"{size} keys cannot stand in {table.num_rows} rows.")
             stride //= size
-            nulls = fact["axis"].get("nulls", False)
-            cells = table[fact["name"]].take([i * stride for i in range(size - nulls)]).to_pylist()
+            nulls, other = (fact["axis"].get(name, False) for name in ("nulls", "other"))
+            cells = table[fact["name"]].take([i * stride for i in range(size - (nulls or other))]).to_pylist()
             axis = Keys(tuple(cells))
-            axis = OrNull(axis) if nulls else axis
+            axis = OrNull(axis) if nulls else OrOther(axis) if other else axis
         else:
             stride //= axis.size
         names.append(fact["name"])
@@ -128,13 +128,15 @@ def _write(value: Any) -> Any:
         return {"type": "Keys", "size": value.size}
     if isinstance(value, Listed):
         return {"type": "Listed", "columns": list(value.columns)}
-    if isinstance(value, OrNull):
-        inner = _write(value.axis)
-        return (
-            {**inner, "size": value.size, "nulls": True}
-            if inner["type"] == "Keys"
-            else {"type": "OrNull", "axis": inner}
-        )
+    if isinstance(value, OrNull | OrOther):
+        inner, more = _write(value.axis), "nulls" if isinstance(value, OrNull) else "other"
+        if inner["type"] == "Keys":
+            return {**inner, "size": value.size, more: True}
+        return {"type": type(value).__name__, "axis": inner}
+    if isinstance(value, Labelled):  # the column holds the labels, so its keys stand here
+        keys = value.axis
+        inner = {"type": "Keys", "values": [_write(v) for v in keys.values]} if isinstance(keys, Keys) else _write(keys)
+        return {"type": "Labelled", "labels": list(value.labels), "axis": inner}
     if type(value).__name__ in _TYPES:
         return {"type": type(value).__name__, **{f.name: _write(getattr(value, f.name)) for f in fields(value)}}
     if isinstance(value, date):  # a datetime is one, too; so is a pandas Timestamp
@@ -142,7 +144,8 @@ def _write(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _read(value: Any) -> Axis | Any:
+def _read(value: Any) -> Any:
+    """An axis, or one of the values that it is made of; None for keys that stand in their column."""
     if isinstance(value, list):
         return tuple(value)
     if not isinstance(value, dict):
@@ -150,9 +153,11 @@ def _read(value: Any) -> Axis | Any:
     facts = dict(value)
     kind = facts.pop("type")
     if kind == "Keys":
-        return None
-    if kind == "OrNull":
-        return OrNull(_read(facts["axis"]))
+        return Keys(tuple(map(_read, facts["values"]))) if "values" in facts else None
+    if kind in ("OrNull", "OrOther"):
+        return (OrNull if kind == "OrNull" else OrOther)(_read(facts["axis"]))
+    if kind == "Labelled":
+        return Labelled(_read(facts["axis"]), tuple(facts["labels"]))
     if kind in ("date", "datetime"):
         return (date if kind == "date" else datetime).fromisoformat(facts["iso"])
     return _TYPES[kind](**{name: _read(item) for name, item in facts.items()})

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from leastnoise.domain import Cells, Domain, Keys, Listed, OrNull
+from leastnoise.domain import Cells, Domain, Keys, Listed, OrNull, OrOther, innermost
 
 MIN_AXIS = 2  # bins; a shorter axis is no side of a picture
 
@@ -86,5 +86,6 @@ def named(domain: Domain | None) -> bool:
     if domain is None or len(domain.axes) != 1:
         return domain is not None and len(domain.axes) > 1
     axis = domain.axes[0]
-    axis = axis.axis if isinstance(axis, OrNull) else axis
-    return isinstance(axis, (Keys, Listed)) and isinstance(axis.key(0) if axis.size else "", str)
+    axis = axis.axis if isinstance(axis, OrNull | OrOther) else axis
+    listed = isinstance(innermost(axis), Keys | Listed)  # labels of ranges and edges have their order
+    return listed and isinstance(axis.key(0) if axis.size else "", str)

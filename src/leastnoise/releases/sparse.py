@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.domain import Domain, listed
+from leastnoise.domain import Domain, key_cell, listed
 from leastnoise.releases import file_format, labels
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.facts import Facts
@@ -123,7 +123,7 @@ class SparseRelease(Published):
         index = [str(i) for i in self.indices] if self.indices.dtype == object else self.indices
         keys: dict[str, Any] = {}
         if self.domain is not None:
-            found = [self.domain.key(int(i)) for i in self.indices]
+            found = [_cells(self.domain, self.domain.key(int(i))) for i in self.indices]
             keys = dict(key_columns(listed(self.domain.names, found), len(found)))
         return {"index": index, **keys, "value": self.values}
 
@@ -141,6 +141,13 @@ class SparseRelease(Published):
             "thresholding": self.thresholding,
         }
         file_format.write(path, self.to_arrow(), what="sparse release", facts=facts)
+
+
+def _cells(domain: Domain, key: Any) -> Any:
+    """A key as cells of columns, each of one type."""
+    if len(domain.axes) == 1:
+        return key_cell(domain.axes[0], key)
+    return tuple(key_cell(axis, part) for axis, part in zip(domain.axes, key, strict=True))
 
 
 def from_table(table: pa.Table, facts: Facts) -> SparseRelease:

@@ -13,7 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leastnoise.curator.table import table
-from leastnoise.domain import Days, Domain, Edges, Hours, IntegerRange, Keys, Lattice, OrNull, Steps
+from leastnoise.domain import (
+    Days,
+    Domain,
+    Edges,
+    Hours,
+    IntegerRange,
+    Keys,
+    Labelled,
+    Lattice,
+    OrNull,
+    OrOther,
+    Steps,
+    with_other,
+)
+from leastnoise.errors import WrongType
 from leastnoise.testing import aggregate
 
 WHOLE = st.one_of(st.none(), st.integers(-20, 20), st.integers(-(2**63), 2**63 - 1))
@@ -50,14 +64,15 @@ AXES = {
 def position(axis, value) -> int | None:
     """Where the axis itself puts a value of the column."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
-        return axis.index(None) if isinstance(axis, OrNull) else None
-    inner = axis.axis if isinstance(axis, OrNull) else axis
+        return axis.index(None) if isinstance(axis, OrNull | OrOther) else None
+    inner = axis.axis if isinstance(axis, OrNull | OrOther) else axis
     if isinstance(value, datetime) and isinstance(inner, Days):
         value = value.date()
-    return inner.index(value)
+    known = inner.index(value)
+    return inner.size if known is None and isinstance(axis, OrOther) else known
 
 
-@pytest.mark.parametrize("nulls", ["drop", "bin"])
+@pytest.mark.parametrize("nulls", ["drop", "bin", "other"])
 @pytest.mark.parametrize("name", AXES)
 @settings(max_examples=5, deadline=None)
 @given(data=st.data())
@@ -65,8 +80,15 @@ def test_rows_fall_where_the_domain_says(name, nulls, data):
     values, kind, axis = AXES[name]
     column = data.draw(st.lists(values, max_size=40))
     rows = table(pa.table({"unit": pa.array(range(len(column)), pa.int64()), "x": pa.array(column, kind)}), unit="unit")
-    query = rows.histogram("x", keys=axis, max_rows=1, nulls=nulls)
-    full = OrNull(axis) if nulls == "bin" else axis
+    full = OrNull(axis) if nulls == "bin" else with_other(axis) if nulls == "other" else axis
+    if nulls == "other" and name == "keys in a double":  # whole numbers alone, and only exact matches would count
+        with pytest.raises(WrongType):
+            rows.histogram("x", keys=full, max_rows=1)
+        return
+    if nulls == "other":
+        query = rows.histogram("x", keys=full, max_rows=1)
+    else:
+        query = rows.histogram("x", keys=axis, max_rows=1, nulls=nulls)
     expected = [0] * (full.size if full.size < 2**26 else 0)
     places = [place for value in column if (place := position(full, value)) is not None]
     found = aggregate(query)
@@ -101,6 +123,29 @@ def test_points_fall_into_their_cell(points, step):
             if place is not None:
                 expected[place] += 1
     assert found.values.tolist() == expected
+
+
+def test_labels_name_the_bins_and_others_lose_no_row():
+    rows = pa.table({"unit": range(6), "sex": [1, 2, 2, 9, None, 1], "zone": ["a", "b", None, "z", "a", ""]})
+    keys = {"sex": with_other(Labelled(Keys((2, 1)), ("women", "men"))), "zone": with_other(["a"])}
+    query = table(rows, unit="unit").histogram("sex", "zone", keys=keys, max_rows=1)
+    assert dict(zip(query.domain.keys(), aggregate(query).values.tolist(), strict=True)) == {
+        ("women", "a"): 0,
+        ("women", "other"): 2,
+        ("men", "a"): 1,
+        ("men", "other"): 1,
+        ("other", "a"): 1,
+        ("other", "other"): 1,
+    }
+    assert not any("not a key" in fact.kind for fact in query.left_out)
+    assert query.release(epsilon=1, delta=1e-6).to_pandas()["sex"].unique().tolist() == ["women", "men", "other"]
+
+
+def test_others_of_a_domain_too_large_for_a_vector():
+    rows = pa.table({"unit": range(2000), "x": [3] * 1000 + [-5] * 1000})
+    query = table(rows, unit="unit").histogram("x", keys=with_other(range(2**40)), max_rows=1)
+    made = query.release(epsilon=1, delta=1e-6)
+    assert {0 if cell is None else cell for cell in made.to_arrow()["x"].to_pylist()} == {3, 0}
 
 
 def test_many_edges_are_searched():

@@ -22,8 +22,10 @@ from leastnoise.domain import (
     Hours,
     IntegerRange,
     Keys,
+    Labelled,
     Lattice,
     OrNull,
+    OrOther,
     Steps,
 )
 from leastnoise.errors import BadDomain, Code, Example, WrongType
@@ -63,6 +65,20 @@ def _(axis: OrNull, rows: ir.Table, column: str, name: str) -> ir.Table:
     rows = place(axis.axis, rows, column, name)
     null = is_missing(rows[column])
     return rows.mutate(**{name: ibis.ifelse(null, ibis.literal(axis.axis.size, "int64"), rows[name])})
+
+
+@place.register(OrOther)
+def _(axis: OrOther, rows: ir.Table, column: str, name: str) -> ir.Table:
+    """Every axis places a value outside it, and a null, at null: those are the others."""
+    import ibis
+
+    rows = place(axis.axis, rows, column, name)
+    return rows.mutate(**{name: ibis.ifelse(rows[name].isnull(), ibis.literal(axis.axis.size, "int64"), rows[name])})
+
+
+@place.register(Labelled)
+def _(axis: Labelled, rows: ir.Table, column: str, name: str) -> ir.Table:
+    return place(axis.axis, rows, column, name)
 
 
 @place.register(IntegerRange)

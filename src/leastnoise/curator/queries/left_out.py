@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from leastnoise.curator.dataset import Dataset
-from leastnoise.domain import Axis, Domain, IntegerRange, Keys, OrNull
+from leastnoise.domain import Axis, Domain, IntegerRange, Keys, OrNull, OrOther, innermost
 from leastnoise.privacy.sensitivity import LARGEST_LIMIT, Limits
 from leastnoise.releases.left_out import LeftOut
 
@@ -38,13 +38,15 @@ def by_conditions(conditions: Sequence[str]) -> list[LeftOut]:
 
 
 def by_domain(domain: Domain) -> list[LeftOut]:
-    """Rows outside the bins; without a key they are outside as well, unless those have a bin of their own."""
-    return [by_axis(column, axis) for column, axis in zip(domain.names, domain.axes, strict=True)]
+    """Rows outside the bins; without a key they are outside as well, unless those have a bin of their own. No row is
+    outside an axis with a bin for all others."""
+    axes = zip(domain.names, domain.axes, strict=True)
+    return [by_axis(column, axis) for column, axis in axes if not isinstance(axis, OrOther)]
 
 
 def by_axis(column: str, axis: Axis) -> LeftOut:
     """Rows whose value is not on the axis."""
-    inner = axis.axis if isinstance(axis, OrNull) else axis
+    inner = innermost(axis)
     if isinstance(inner, Keys | IntegerRange):
         kind = "not a key or null" if isinstance(axis, OrNull) else "not a key"
     else:

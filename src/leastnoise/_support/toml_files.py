@@ -1,0 +1,79 @@
+"""A TOML file that people wrote: what is in it, and on which line, so that an error can name the place."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from leastnoise import errors
+
+MAX_BYTES = 2**26  # larger than any list of keys that somebody typed
+
+
+@dataclass(frozen=True, slots=True)
+class TomlFile:
+    """What a file says, and its lines.
+
+    path: of the file. found: what is in it. text: the file itself.
+    """
+
+    path: str
+    found: dict[str, Any]
+    text: str
+
+    @property
+    def folder(self) -> Path:
+        """Where the file lies; the paths in it begin there."""
+        return Path(self.path).parent
+
+    def place(self, *names: str) -> str:
+        """The file, and the line where the value under these names is set, if it can be found.
+
+        >>> TomlFile("job.toml", {}, "[ask]\\nby = 1\\n[privacy]\\nshare = 0.5").place("privacy", "share")
+        'job.toml, line 4'
+        """
+        line = self.line(*names)
+        return self.path if line is None else f"{self.path}, line {line}"
+
+    def line(self, *names: str) -> int | None:
+        """The line where the value under these names is set; None where it cannot be found."""
+        inside: list[str] = []
+        for number, line in enumerate(self.text.splitlines(), start=1):
+            header = re.match(r"\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$", line)
+            inside = _parts(header[1]) if header else inside
+            assigned = re.match(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*'|\s*\.\s*)+?)\s*=""", line)
+            here = inside + _parts(assigned[1]) if assigned and not header else inside if header else None
+            if here is not None and here[: len(names)] == list(names):
+                return number
+        return None
+
+
+def _parts(dotted: str) -> list[str]:
+    """A dotted key as its names."""
+    found = re.findall(r"""[\w-]+|"((?:[^"\\]|\\.)*)"|'([^']*)'""", dotted)
+    words = re.findall(r"""[\w-]+|"(?:[^"\\]|\\.)*"|'[^']*'""", dotted)
+    return [double or single or word.strip("\"'") for word, (double, single) in zip(words, found, strict=True)]
+
+
+def load(path: str | os.PathLike[str], what: str, *, parse_float: Callable[[str], Any] = float) -> TomlFile:
+    """The file at `path`; `what` says in an error what it should have been, such as "keys"."""
+    name = os.fspath(path)
+    if not os.path.isfile(name):
+        raise errors.NoSuchFile(f"There is no file {name!r} with the {what}. Check the path.")
+    if os.path.getsize(name) > MAX_BYTES:
+        raise errors.FileProblem(f"{name!r} is too large for {what} in TOML. Name a column of a file in it instead.")
+    try:
+        text = Path(name).read_bytes().decode("utf-8-sig")
+        found = tomllib.loads(text.replace("\r\n", "\n"), parse_float=parse_float)
+    except tomllib.TOMLDecodeError as problem:
+        raise errors.InvalidParameter(
+            f"{name!r} cannot be read as TOML: {problem}. Texts stand in quotes, and every line is NAME = VALUE."
+        ) from None
+    except (ValueError, RecursionError, OSError, ArithmeticError):
+        raise errors.FileProblem(f"{name!r} cannot be read as TOML. It must be text in UTF-8.") from None
+    return TomlFile(str(name), found, text)

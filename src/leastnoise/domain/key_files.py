@@ -1,0 +1,183 @@
+"""Keys as a file: TOML, one entry a column, for a table of thirty columns or for a program.
+
+    district = ["Harbour", "Old Town"]                  # a list: texts, whole numbers, true and false, dates
+    age = { range = [18, 100] }                         # 18 to 99; a third number is the step
+    income = { edges = [0, 1000, 2500, 10000] }         # three bins
+    height = { bins = 20, between = [1.0, 2.2] }        # twenty equal ones
+    day = { days = [2026-01-01, 2026-02-01] }           # the second is the day after the last
+    hour = { hours = [2026-01-01T00:00:00, 2026-01-02T00:00:00] }
+    junction = { file = "nodes.parquet", column = "id" }        # a column of a public file, beside this one
+    sex = { keys = [1, 2], labels = ["men", "women"] }  # labels: any of the above under names of their own
+    job = { keys = ["nurse", "cook"], other = true }    # one more bin for every other value, and for none
+
+An empty list is an entry that is still to be filled in (`Table.write_keys` writes such): nothing is read from a file
+that has one.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from leastnoise import errors
+from leastnoise._support import toml_files
+from leastnoise.domain.axes import Edges
+from leastnoise.domain.product import axis, with_other
+from leastnoise.domain.public_columns import FILES, read_public_column
+from leastnoise.domain.times import Days, Hours
+from leastnoise.domain.wrapped import Labelled
+
+WORDS = ("keys", "range", "edges", "bins", "days", "hours", "file")  # one of these says what the bins are
+MORE = {"bins": ("between",), "file": ("column",)}  # what goes with some of them; labels and other go with all
+_FILLED_IN = '["a", "b"], { range = [18, 100] } or { edges = [0, 10, 50] }'
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The keys in a file, by column, as `keys=` of the questions takes them.
+
+    path: a TOML file with one entry a column: a list of keys, or what the bins are, such as { range = [18, 100] },
+        { edges = [0, 10, 50] }, { days = [2026-01-01, 2026-02-01] } or { file = "nodes.parquet", column = "id" }.
+        Paths in it begin at its own folder.
+    """
+    file = toml_files.load(path, "keys")
+    return parse(file.found, place=file.place, folder=file.folder, path=file.path)
+
+
+def parse(found: Mapping[str, Any], *, place: Callable[[str], str], folder: Path, path: str) -> dict[str, Any]:
+    """The keys of each column; `place` says where in the file a column stands."""
+    if not found:
+        raise errors.BadDomain(f"{path!r} has no keys. Give one line a column, such as: age = {{ range = [18, 100] }}")
+    missing = [column for column, entry in found.items() if _is_empty(entry)]
+    if missing:
+        listed = ", ".join(f'"{column}" ({place(column).removeprefix(path).strip(", ")})' for column in missing)
+        raise errors.BadDomain(
+            f"{path!r} has no keys yet for {listed.replace(' ()', '')}. Fill them in, such as {_FILLED_IN}, from what "
+            "is public; or delete the lines of columns that are not asked for."
+        )
+    return {column: _Entry(column, place(column), folder).keys(entry) for column, entry in found.items()}
+
+
+def _is_empty(entry: object) -> bool:
+    return entry == [] or (isinstance(entry, dict) and any(entry.get(word) == [] for word in WORDS))
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One column of the file; every error names it and its line."""
+
+    column: str
+    place: str
+    folder: Path
+
+    def keys(self, entry: object) -> Any:
+        try:
+            return self._keys(entry)
+        except errors.FileProblem as problem:
+            raise type(problem)(f"{self._where}: {problem.message}") from None
+        except errors.InvalidParameter as problem:
+            raise type(problem)(f"{self._where}: {problem}", parameter="keys", value=self.column) from None
+
+    @property
+    def _where(self) -> str:
+        return f'{self.place}, column "{self.column}"'
+
+    def _keys(self, entry: object) -> Any:
+        if isinstance(entry, list):
+            return self._list(entry)
+        if not isinstance(entry, dict):
+            raise errors.WrongType(f"keys are a list, or what the bins are: {_FILLED_IN}. Got {entry!r} instead.")
+        kinds = [word for word in WORDS if word in entry]
+        if len(kinds) != 1:
+            raise errors.BadDomain(
+                f"one of {', '.join(WORDS)} says what the bins are. Got {' and '.join(kinds) or 'none'} instead."
+            )
+        kind = kinds[0]
+        known = (kind, *MORE.get(kind, ()), "labels", "other")
+        for word in entry:
+            if word not in known:
+                raise errors.InvalidParameter.among("what stands beside " + kind, word, known[1:])
+        made = self._bins(kind, entry)
+        if "labels" in entry:
+            made = Labelled(axis(made), tuple(self._labels(entry)))
+        if not isinstance(entry.get("other", False), bool):
+            raise errors.WrongType("other is true or false.")
+        return with_other(made) if entry.get("other") else made
+
+    def _bins(self, kind: str, entry: dict[str, Any]) -> Any:
+        value = entry[kind]
+        if kind == "keys":
+            return self._list(value)
+        if kind == "range":
+            return self._range(value)
+        if kind == "edges":
+            return Edges(tuple(_number(edge, kind) for edge in _list(value, kind)))
+        if kind == "bins":
+            return _equal_bins(value, entry.get("between"))
+        if kind == "file":
+            return self._list(self._column(entry, entry.get("column"), "column"))
+        ends = _list(value, kind, count=(2,))
+        wanted = date if kind == "days" else datetime
+        if not all(type(end) is wanted for end in ends):
+            example = "[2026-01-01, 2026-02-01]" if kind == "days" else "[2026-01-01T00:00:00, 2026-01-02T00:00:00]"
+            raise errors.WrongType(f"{kind} are two {wanted.__name__}s, without quotes: {kind} = {example}")
+        return Days(*ends) if kind == "days" else Hours(*ends)
+
+    def _list(self, value: Any) -> list[Any]:
+        """A list of keys, which stays a list: whole numbers for a column of real numbers are then refused."""
+        keys = [float(key) if isinstance(key, Decimal) else key for key in _list(value, "keys")]
+        axis(keys)
+        return keys
+
+    def _range(self, value: Any) -> range:
+        ends = _list(value, "range", count=(2, 3))
+        if not all(type(end) is int for end in ends):
+            raise errors.WrongType("a range is of whole numbers. Numbers with fractions are cut by edges.")
+        start, stop, step = (*ends, 1)[:3]
+        if step < 1 or stop <= start:
+            raise errors.BadDomain(f"the range from {start} to {stop} by {step} has no member. The first is lower.")
+        counted = range(start, stop, step)
+        axis(counted)
+        return counted
+
+    def _labels(self, entry: dict[str, Any]) -> Sequence[Any]:
+        labels = entry["labels"]
+        return self._column(entry, labels, "labels") if isinstance(labels, str) else _list(labels, "labels")
+
+    def _column(self, entry: dict[str, Any], column: object, word: str) -> list[Any]:
+        file = entry.get("file")
+        if not isinstance(file, str) or not isinstance(column, str):
+            raise errors.BadDomain(
+                f'{word} must name a column of a public file: {{ file = "nodes.parquet", {word} = "id" }}.'
+            )
+        if not file.endswith(FILES):
+            raise errors.BadDomain(f"keys are read from files that end in {' or '.join(FILES)}. Got {file!r} instead.")
+        return read_public_column(str(self.folder / file), column)
+
+
+def _list(value: Any, word: str, count: tuple[int, ...] = ()) -> list[Any]:
+    if not isinstance(value, list) or (count and len(value) not in count):
+        many = f" of {' or '.join(map(str, count))}" if count else ""
+        raise errors.WrongType(f"{word} must be a list{many}. Got {value!r} instead.")
+    return value
+
+
+def _number(value: Any, word: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise errors.WrongType(f"{word} must be numbers. Got {value!r} instead.")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf  # refused where it is used
+
+
+def _equal_bins(count: Any, between: Any) -> Edges:
+    if type(count) is not int or not 1 <= count <= 2**20:
+        raise errors.BadDomain(f"bins must be a whole number from 1 to 2^20. Got {count!r} instead.")
+    low, high = (_number(end, "between") for end in _list(between, "between", count=(2,)))
+    return Edges((*(low + (high - low) * place / count for place in range(count)), high))

@@ -1,0 +1,94 @@
+"""An axis made of another: with one more bin for every other value, or with labels for its keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from leastnoise.domain.axes import Axis, Keys, OrNull, is_text
+from leastnoise.errors import BadDomain, WrongType
+
+OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class OrOther:
+    """An axis with one more bin at its end, "other": for every value that is none of its keys, and for nulls.
+
+    So no row is outside. In frames and files "other" is a text among texts; a column of numbers, days or ends keeps its
+    type and has null there.
+
+    axis: the axis without it.
+    """
+
+    axis: Axis
+
+    def __post_init__(self) -> None:
+        if isinstance(self.axis, OrNull | OrOther):
+            raise BadDomain('the axis already has a bin for nulls or for others. "other" takes nulls as well: once.')
+        if _has_texts(self.axis) and self.axis.index(OTHER) is not None:
+            raise BadDomain(
+                f'"{OTHER}" is one of the keys already, and two bins would have one name. Rename the key, or give it a '
+                "label."
+            )
+
+    @property
+    def size(self) -> int:
+        return self.axis.size + 1
+
+    def key(self, position: int) -> Any:
+        return OTHER if position == self.axis.size else self.axis.key(position)
+
+    def index(self, key: Any) -> int:
+        """The position of a key; the last for whatever is no key of the axis."""
+        known = None if key is None or isinstance(key, str) != _has_texts(self.axis) else self.axis.index(key)
+        return self.axis.size if known is None else known
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """An axis whose keys are published under other names: 1 and 2 in the rows, "men" and "women" in the release.
+
+    axis: how rows are binned. labels: a text for each of its keys, in order, each once.
+    """
+
+    axis: Axis
+    labels: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.axis, OrNull | OrOther | Labelled):
+            raise BadDomain("labels are for keys alone. Give them first, and then a bin for nulls or others.")
+        if not all(isinstance(label, str) and is_text(label) for label in self.labels):
+            raise WrongType("labels must be texts. Put numbers in quotes.")
+        if len(self.labels) != self.axis.size:
+            raise BadDomain(f"there are {self.axis.size:,} keys and {len(self.labels):,} labels. Give each key one.")
+        if len(set(self.labels)) < len(self.labels):
+            raise BadDomain("a label is given twice, and two bins would have one name. Give every label once.")
+
+    @property
+    def size(self) -> int:
+        return self.axis.size
+
+    def key(self, position: int) -> str:
+        if not 0 <= position < self.size:
+            raise IndexError("no bin has that index")
+        return self.labels[position]
+
+    def index(self, key: str) -> int | None:
+        return self.labels.index(key) if key in self.labels else None
+
+
+def innermost(axis: Axis) -> Axis:
+    """The axis by which rows are binned, without labels and without bins for nulls or others."""
+    while isinstance(axis, OrNull | OrOther | Labelled):
+        axis = axis.axis
+    return axis
+
+
+def key_cell(axis: Axis, key: Any) -> Any:
+    """A key as a cell of a column, which has one type: "other" is null where the keys are no texts."""
+    return None if isinstance(axis, OrOther) and key == OTHER and not _has_texts(axis.axis) else key
+
+
+def _has_texts(axis: Axis) -> bool:
+    return isinstance(axis, Labelled) or (isinstance(axis, Keys) and isinstance(axis.values[0], str))
