@@ -11,7 +11,7 @@ from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.aggregate.grid import rounded_end
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.domains import check_columns, exact_matches
-from leastnoise.domain import Axis, OrNull, counts_up
+from leastnoise.domain import Axis, OrNull, OrOther, counts_up
 from leastnoise.errors import BadDomain, InvalidParameter, MissingParameter, WrongType
 from leastnoise.releases.crosstabs import table_name
 from leastnoise.workload import Workload
@@ -76,8 +76,8 @@ def _axis(data: Dataset, column: str, keys: Any, *, other: bool, nulls: str) -> 
         raise exact_matches(column)
     axis = domains.axis(keys)
     if other:
-        return axis.with_other()
-    return OrNull(axis) if nulls == "bin" else axis
+        return axis if isinstance(axis, OrOther) else OrOther(axis)
+    return OrNull(axis) if nulls == "bin" and not isinstance(axis, OrOther) else axis
 
 
 def checked_workload(
