@@ -26,11 +26,13 @@ def publish(
     *,
     axes: Mapping[str, Axis],
     grid: float,
+    weight: str | None = None,
     **facts: Any,
 ) -> CrosstabsRelease:
     """The blocks with their noise, as a release with this provenance. It must be paid for already.
 
     counts: the exact tables that no other table contains. grid: what one of their integers is worth.
+    weight: the column whose sums they are; None: rows are counted.
 
     Noise is added to N_A C_A m_A, whole numbers whose sensitivity is exactly that of the residual. (To round the sum of
     m_A and noise, and take the means out afterwards, is another mechanism: it costs 1/y_A a block, not p_A/y_A.)
@@ -52,6 +54,7 @@ def publish(
         step=grid,
         weights=noise.weights,
         gap=noise.gap,
+        weight=weight,
         provenance=Provenance(
             guarantee=noise.guarantee, delta=noise.delta, reason=noise.reason, seeded=entropy.is_seeded(), **facts
         ),

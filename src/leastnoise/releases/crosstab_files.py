@@ -48,6 +48,7 @@ def _facts(release: CrosstabsRelease) -> dict[str, Any]:
         "step": release.step,
         "weights": release.weights,
         "gap": release.gap,
+        "weight": release.weight,
         "provenance": write_provenance(release.provenance),
     }
 
@@ -75,6 +76,7 @@ def from_table(table: pa.Table, facts: Facts) -> CrosstabsRelease:
         step=facts.number("step"),
         weights=facts.text("weights"),
         gap=facts.number("gap"),
+        weight=facts.optional_text("weight"),
         provenance=read_provenance(facts.facts("provenance")),
     )
     facts.check("step", made.step > 0)

@@ -51,6 +51,7 @@ class CrosstabsRelease(Promised):
     provenance: Provenance
     weights: str = "tables"  # what the noise is optimal for
     gap: float = 0.0  # how far from the optimum it may be
+    weight: str | None = None  # the column whose sums were published instead of counts
 
     def __post_init__(self) -> None:
         for values in self.integers.values():
@@ -101,7 +102,7 @@ class CrosstabsRelease(Promised):
             noise=Noise("gaussian", self.std[table], 0.0),
             provenance=self.provenance,
             domain=Domain(table, tuple(self.axes[column] for column in table)),
-            kind="count",
+            kind="count" if self.weight is None else "sum",
             within=self,
         )
 

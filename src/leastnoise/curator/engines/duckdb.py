@@ -222,7 +222,7 @@ class DuckDB:
         return sum(int(self.fetch(table.aggregate(rows=table.count()))["rows"][0].as_py()) for table in tables)
 
     def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
-        self.settle()
+        self.fetch(rows.limit(0))  # so that Ibis makes the tables of keys known that the text names
         text = self.backend.compile(rows)
         # It reads ahead by itself.
         return self._read(lambda: [reduce(self.backend.con.sql(text).to_arrow_reader(MIN_BLOCK_ROWS))])

@@ -193,7 +193,7 @@ class Crosstabs(Query):
 
     def _draw(self, noise: TablesNoise, exact: Aggregate, facts: Facts) -> Answer:
         tables = dict(zip(self.workload.maximal, self._counter().split(exact.values), strict=True))
-        return tables_mechanism.publish(tables, noise, axes=self.axes, grid=self.grid, **facts)
+        return tables_mechanism.publish(tables, noise, axes=self.axes, grid=self.grid, weight=self.weight, **facts)
 
     def _counter(self) -> CellCounter:
         """How the rows are counted: in the tables that no other table contains. A total alone is counted as well."""
