@@ -222,10 +222,17 @@ class DuckDB:
         return sum(int(self.fetch(table.aggregate(rows=table.count()))["rows"][0].as_py()) for table in tables)
 
     def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
-        self.fetch(rows.limit(0))  # so that Ibis makes the tables of keys known that the text names
+        self.settle()
+        self.backend._run_pre_execute_hooks(rows)  # it makes the tables of keys known that the text names
         text = self.backend.compile(rows)
         # It reads ahead by itself.
         return self._read(lambda: [reduce(self.backend.con.sql(text).to_arrow_reader(MIN_BLOCK_ROWS))])
+
+    def summed_cells(
+        self, rows: ir.Table, count: Callable[[Iterator[pa.RecordBatch]], np.ndarray], cells: int
+    ) -> np.ndarray:
+        (total,) = self.vector_sums(rows, count)
+        return total
 
 
 def connect(*, memory_limit: str | None = None) -> DuckDB:

@@ -226,20 +226,17 @@ class Crosstabs(Query):
     def _totals(self) -> Aggregate:
         """Where no unit has more rows than are kept, all are: the ranking is left out. Only time depends on that."""
         engine, counter, named = self._data.engine, self._counter(), self._named()
+        cells = int(counter.starts[-1])
+        if not engine.copies:  # everything in one query
+            return Aggregate(values=engine.summed_cells(self._expression(), counter, cells))
         with self._same_rows(named.rows) as rows:
             placed, unit = self._placed(replace(named, rows=rows)), named.unit
-            if self.row_weight == "whole" and self._all_kept(rows, unit):
+            crowded = crosstab_rows.crowded_units(rows, unit=unit, max_rows=self.limits.max_rows)
+            if self.row_weight == "whole" and not engine.fetch(crowded).num_rows:
                 chosen = crosstab_rows.all_rows(placed, unit=unit, columns=len(self.axes))
             else:
                 chosen = self._kept(placed, unit)
-            parts = engine.vector_sums(chosen, counter)
-        return Aggregate(values=cell_counts.added(parts, int(counter.starts[-1])))
-
-    def _all_kept(self, rows: ir.Table, unit: tuple[str, ...]) -> bool:
-        if not self._data.engine.copies:
-            return False
-        crowded = crosstab_rows.crowded_units(rows, unit=unit, max_rows=self.limits.max_rows)
-        return not self._data.engine.fetch(crowded).num_rows
+            return Aggregate(values=engine.summed_cells(chosen, counter, cells))
 
 
 def _limits(data: Dataset, by: tuple[str, ...], max_rows: int | None, *, shared: bool) -> Limits:
