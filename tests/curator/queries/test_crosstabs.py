@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from leastnoise import errors, testing
 from leastnoise.curator.aggregate.crosstab_rows import SHARED_PARTS
 from leastnoise.curator.queries.crosstabs import Crosstabs
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.curator.tables_mechanism import block_tables
+from leastnoise.curator.tables_mechanism import tables_below
+from leastnoise.privacy.guarantee import PureDP
 from leastnoise.workload.residuals import integer_residual
 
 KEYS = {"age": range(4), "sex": ["f", "m"], "job": ["a", "b", "c"]}
@@ -44,20 +46,20 @@ def asked(frame: pd.DataFrame, *tables: Any, neighbours: str = "add-remove", **o
 
 def exact(query: Crosstabs) -> dict[tuple[str, ...], np.ndarray[Any, Any]]:
     """The exact tables that are counted, and all below them."""
-    counted = dict(zip(query.workload.maximal, query._counter().split(testing.aggregate(query).values), strict=True))
-    return {**dict(block_tables(query.workload, counted)), **counted}
+    counted = dict(zip(query.counted, query._counter().split(testing.aggregate(query).values), strict=True))
+    return {**dict(tables_below(counted, query.workload.blocks)), **counted}
 
 
 def moved(
     query: Crosstabs, one: Mapping[Any, np.ndarray[Any, Any]], other: Mapping[Any, np.ndarray[Any, Any]]
 ) -> tuple[float, float]:
     """The squared distance of two answers in units of the noise, and what the noise allows for."""
-    noise = query._charge(PrivacyRequest(epsilon=1, delta=1e-6)).noise
+    noise = query._charge(PrivacyRequest(epsilon=1, delta=1e-6, mechanism="gaussian")).noise
     square = 0.0
     for block, scale in noise.scales.items():
         change = (integer_residual(one[block]) - integer_residual(other[block])).astype(float)
         square += float((change**2).sum()) / scale**2
-    return square, float(noise.mu_squared)
+    return square, float(noise.cost)
 
 
 def test_tables_are_counted_exactly() -> None:
@@ -180,6 +182,40 @@ def test_no_replaced_unit_moves_the_answer_by_more_than_the_noise_allows_for(cas
         largest = max(largest, square / allowed)
     if case in ("one row", "shared"):
         assert largest > 1 - 1e-9
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("case", CASES)
+def test_laplace_noise_allows_for_what_one_unit_moves(case: str, neighbours: str) -> None:
+    options = {**CASES[case], "neighbours": neighbours}
+    query = asked(people(5), "age", ("age", "sex"), "job", **options)
+    noise = query._charge(PrivacyRequest(epsilon=1, delta=0)).noise
+    assert noise.cost <= 1
+    unit = pd.DataFrame({"who": [1, 1], "age": 0, "sex": "f", "job": "a", "w": 2.0})
+    other = unit.assign(age=1, sex="m", job="b") if neighbours == "replace" else unit.iloc[:0]
+    read = replace(query, counted=tuple(noise.scales))
+    answers = [
+        dict(zip(read.counted, read._counter().split(testing.aggregate(one).values), strict=True))
+        for one in (
+            replace(asked(frame, "age", ("age", "sex"), "job", **options), counted=read.counted)
+            for frame in (unit, other)
+        )
+    ]
+    moved = sum(
+        float(np.abs(answers[0][table] - answers[1][table]).sum()) / scale for table, scale in noise.scales.items()
+    )
+    rows = {"one row": 1.0, "three rows": 2 / 3, "shared": 1.0, "weights": 1.0}[case]  # the unit has two rows
+    assert moved == pytest.approx(rows * float(noise.cost), rel=1e-9)
+
+
+def test_the_noise_of_less_error_is_taken() -> None:
+    few, many = asked(people(), "age", "sex"), asked(people(), ways=3)
+    assert few.release(epsilon=1, delta=1e-6).mechanism == "laplace"
+    assert "of that of Gaussian noise" in few.expect(epsilon=1, delta=1e-6).note
+    pair = [many.expect(epsilon=1, delta=1e-6, mechanism=name) for name in ("gaussian", "laplace")]
+    chosen = many.expect(epsilon=1, delta=1e-6)
+    assert chosen.std == min(pair, key=lambda one: sum(std**2 for std in one.std.values())).std  # type: ignore[union-attr]
+    assert few.release(epsilon=1, delta=0).guarantee == PureDP(few.release(epsilon=1, delta=0).guarantee.epsilon)
 
 
 def test_an_empty_table_is_released_like_any_other() -> None:
