@@ -108,6 +108,11 @@ class Workload:
         """The tables and blocks as integer arrays; its tables are sorted by their number of columns."""
         return self._lattice
 
+    @property
+    def as_in_lattice(self) -> bool:
+        """Whether `tables` has the order of the lattice."""
+        return self._order is None
+
     def in_order(self, by_table: Any) -> Any:
         """An array of one entry a table of the lattice, in the order of `tables`."""
         return by_table if self._order is None else by_table[self._order]
