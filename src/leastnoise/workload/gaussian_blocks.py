@@ -15,7 +15,7 @@ from leastnoise.workload import rectangles
 from leastnoise.workload.rectangles import Sum
 from leastnoise.workload.residuals import project
 from leastnoise.workload.table_errors import NoisyTables, TableErrors
-from leastnoise.workload.workload import Table, Workload
+from leastnoise.workload.tables import Table, Workload
 
 
 class GaussianBlocks(NoisyTables):

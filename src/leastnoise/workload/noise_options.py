@@ -23,7 +23,7 @@ from leastnoise.workload.integer_noise import scales_within
 from leastnoise.workload.plain_tables import gaussian_tables, laplace_tables
 from leastnoise.workload.strategy import Weights, optimal, table_weights
 from leastnoise.workload.table_errors import NoisyTables, TableErrors
-from leastnoise.workload.workload import Table, Workload
+from leastnoise.workload.tables import Table, Workload
 
 Method = Literal["gaussian", "laplace", "gaussian tables"]
 MOST_PLAIN = 1000  # tables: beyond, noise on each of them alone has several times the error, and is not computed

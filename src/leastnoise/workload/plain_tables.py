@@ -27,7 +27,7 @@ from leastnoise.workload.rectangles import Rectangle, Sum
 from leastnoise.workload.residuals import project
 from leastnoise.workload.strategy import Weights, table_weights
 from leastnoise.workload.table_errors import NoisyTables
-from leastnoise.workload.workload import Table, Workload
+from leastnoise.workload.tables import Table, Workload
 
 
 class PlainTables(NoisyTables):

@@ -20,7 +20,7 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise.workload.incidence import Floats
-from leastnoise.workload.workload import Table, Workload
+from leastnoise.workload.tables import Table, Workload
 
 Positions: TypeAlias = int | Iterable[int]  # of keys on an axis
 Sum: TypeAlias = tuple[str | Iterable[str], Mapping[str, Positions]]  # a table, and the keys summed by column

@@ -16,7 +16,7 @@ import numpy as np
 
 from leastnoise.workload.incidence import Floats
 from leastnoise.workload.shares import Division, Spread, divide, without_the_small
-from leastnoise.workload.workload import Table, Workload
+from leastnoise.workload.tables import Table, Workload
 
 FEW = 40  # tables asked for: up to here subsets are candidates
 MERGED = 10  # tables that no other contains: up to here unions are candidates

@@ -13,7 +13,7 @@ from leastnoise._support.validation import Number
 from leastnoise.workload.incidence import Floats
 from leastnoise.workload.optimum import least_largest, weighted_sum
 from leastnoise.workload.table_errors import ByBlock, TableErrors
-from leastnoise.workload.workload import Table, Workload
+from leastnoise.workload.tables import Table, Workload
 
 Weights = Literal["tables", "cells", "worst"] | Mapping[Any, Number]
 WORDS = ("tables", "cells", "worst")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from leastnoise.workload import rectangles
 from leastnoise.workload.incidence import Floats
 from leastnoise.workload.rectangles import Positions, Sum
-from leastnoise.workload.workload import Table, Workload
+from leastnoise.workload.tables import Table, Workload
 
 
 class TableErrors:
