@@ -3,8 +3,8 @@
 Let W be the most that the rows of a unit weigh together. With Laplace noise of scales b_R the epsilons of the tables
 add up. One unit adds W times a convex combination of zero and of single rows, and the sum of L1 distances over b_R is
 convex, so it is largest at the ends: a row that comes or goes, W sum_R 1/b_R; and with "replace" also a row against one
-that differs everywhere, 2 W times the sum of 1/b_R over the tables with more than one cell. With Gaussian noise likewise
-W^2 times the sum of 1/sigma_R^2, and 2 W^2 times that over the tables with more than one cell.
+that differs everywhere, 2 W times the sum of 1/b_R over the tables with more than one cell. With Gaussian noise
+likewise W^2 times the sum of 1/sigma_R^2, and 2 W^2 times that over the tables with more than one cell.
 """
 
 from __future__ import annotations
