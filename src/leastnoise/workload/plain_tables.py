@@ -190,10 +190,8 @@ def laplace_tables(
     larger: whether tables that were not asked for may be released, to sum those asked for from.
     unit_limits: neighbours, max_rows, row_weight, parts, always_counted, as for `squared_cost`.
     """
-    limit = Fraction(validation.number("epsilon", epsilon))
-    if limit == 0:
-        raise errors.InvalidParameter("No Laplace noise gives epsilon = 0.", parameter="epsilon", value=epsilon)
-    return _within(workload, "laplace", limit, weights, unit, larger, unit_limits)
+    spend = Fraction(validation.number("epsilon", epsilon))
+    return _within(workload, "laplace", spend, weights, unit, larger, unit_limits)
 
 
 def gaussian_tables(
@@ -224,6 +222,8 @@ def _within(
     larger: bool,
     unit_limits: Mapping[str, Any],
 ) -> PlainTables:
+    if not limit > 0:
+        raise errors.InvalidParameter("No noise costs nothing: the limit must be above 0.", value=limit)
     wanted = None if isinstance(weights, str) and weights == "worst" else table_weights(workload, weights)
     power = 2 if mechanism == "laplace" else 1
     shares = released_tables.choose(workload, power=power, weights=wanted, larger=larger)

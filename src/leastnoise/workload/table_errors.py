@@ -169,10 +169,13 @@ class ByTable(Mapping[Table, float]):
     def __getitem__(self, columns: str | Iterable[str]) -> float:
         workload = self._errors.workload
         table = workload.table(columns)
+        place = workload.place(table)
+        if place is not None:
+            return math.sqrt(float(self._errors.table_variances[place]))
         return math.sqrt(self._errors.rectangle_variance(table, dict.fromkeys(table, 1)))
 
     def __contains__(self, columns: object) -> bool:
-        return columns in set(self._errors.workload.tables)
+        return isinstance(columns, tuple) and self._errors.workload.place(columns) is not None
 
     def __iter__(self) -> Iterator[Table]:
         return iter(self._errors.workload.tables)
