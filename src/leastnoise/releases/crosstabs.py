@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.domain import Axis, Domain
-from leastnoise.releases.crosstab_errors import CrosstabErrors, crosstab_errors
+from leastnoise.releases.crosstab_errors import cell_half_width, largest, noisy_tables
 from leastnoise.releases.crosstab_table import CrosstabTable
 from leastnoise.releases.interval import Total
 from leastnoise.releases.noise import Noise
@@ -26,6 +26,7 @@ from leastnoise.releases.promised import Promised
 from leastnoise.releases.provenance import Provenance
 from leastnoise.workload import Workload
 from leastnoise.workload.residuals import table_of_blocks
+from leastnoise.workload.table_errors import NoisyTables
 from leastnoise.workload.tables_noise import noise_in_words
 
 if TYPE_CHECKING:
@@ -81,9 +82,9 @@ class CrosstabsRelease(Promised):
         return self.errors.std
 
     @cached_property
-    def errors(self) -> CrosstabErrors:
+    def errors(self) -> NoisyTables:
         """The errors of the tables, the rounding of the noise included."""
-        return crosstab_errors(self.mechanism, self.workload, self.scales, self.step)
+        return noisy_tables(self.mechanism, self.workload, self.scales, self.step)
 
     @cached_property
     def blocks(self) -> Mapping[Table, NDArray[np.float64]]:
@@ -119,7 +120,7 @@ class CrosstabsRelease(Promised):
         confidence = validation.number("confidence", confidence)
         found = {}
         for table in self.tables:
-            half = self.errors.cell_half_width(table, confidence, self.bins)
+            half = cell_half_width(self.errors, table, confidence, self.bins)
             values: Any = self[table].values
             found[table] = (values - half, values + half)
         return found
@@ -130,9 +131,9 @@ class CrosstabsRelease(Promised):
 
     def errors_in_words(self) -> str:
         """How far off what is published is."""
-        total = self.errors.cell_half_width((), 0.95)
-        worst = self.tables[int(np.argmax(self.errors.table_variances))]
-        half, every = (self.errors.cell_half_width(worst, 0.95, bins) for bins in (1, self.bins))
+        total = cell_half_width(self.errors, (), 0.95)
+        worst = largest(self.errors)
+        half, every = (cell_half_width(self.errors, worst, 0.95, bins) for bins in (1, self.bins))
         return (
             f"95 % of the time the total is off by at most {total:,.4g}, and a cell of {table_name(worst)}, the least "
             f"accurate table, by at most {half:,.4g}. All {self.bins:,} cells together are within {every:,.4g}, with "
@@ -150,7 +151,7 @@ class CrosstabsRelease(Promised):
                 "table": list(table),
                 "cells": self.workload.cells_of(table),
                 "std": self.std[table],
-                "half_width": self.errors.cell_half_width(table, 0.95),
+                "half_width": cell_half_width(self.errors, table, 0.95),
             }
             for table in self.tables
         ]
