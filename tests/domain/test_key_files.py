@@ -193,8 +193,8 @@ def test_a_template_is_refused_until_it_is_filled_in(tmp_path: Path) -> None:
     assert "low" not in text.replace("below", "")
     filled = text.replace("{ range = [] }", "{ range = [0, 3] }").replace("{ edges = [] }", "{ edges = [0, 1] }")
     filled = filled.replace("{ days = [] }", "{ days = [2000-01-01, 2000-02-01] }")
-    filled = filled.replace('"sex" = []', '"sex" = ["m", "f"]')
-    filled = filled.replace('"level" = []', '"level" = ["low", "high"]')
+    filled = filled.replace("sex = []", 'sex = ["m", "f"]')
+    filled = filled.replace("level = []", 'level = ["low", "high"]')
     (tmp_path / "filled.toml").write_text(filled)
     keys = ln.domain.read(tmp_path / "filled.toml")
     usable = [column for column in ROWS if column not in ("who", "parts")]

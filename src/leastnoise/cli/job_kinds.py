@@ -1,0 +1,64 @@
+"""The kinds of questions that a job can ask: what each needs in [ask], and how it is asked of a table.
+
+A new kind is one more entry of KINDS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from leastnoise.curator.queries.query import Query
+    from leastnoise.curator.table import Table
+
+_LIMITS = ("max_rows", "max_per_bin", "max_bins", "nulls")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of question.
+
+    ask: the question, of a table and the arguments that [ask] gives, with `keys` among them where it has any.
+    needs, takes: the names that must and that may stand in [ask], beside `kind`.
+    keys: which of the keys it gets: those of the columns in `by`, all of them, or none.
+    denoises: whether its release can be denoised into an estimate.
+    """
+
+    ask: Callable[[Table, dict[str, Any]], Query]
+    needs: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    keys: Literal["by", "all", "none"] = "none"
+    denoises: bool = False
+
+
+KINDS: dict[str, Kind] = {
+    "count": Kind(ask=lambda table, given: table.count(**given), takes=("max_rows",)),
+    "count_units": Kind(ask=lambda table, given: table.count_units(**given)),
+    "histogram": Kind(
+        ask=lambda table, given: table.histogram(*given.pop("by"), **given),
+        needs=("by",),
+        takes=_LIMITS,
+        keys="by",
+        denoises=True,
+    ),
+    "sum": Kind(
+        ask=lambda table, given: table.sum(given.pop("column"), **given),
+        needs=("column", "clip"),
+        takes=("by", *_LIMITS),
+        keys="by",
+        denoises=True,
+    ),
+    "mean": Kind(
+        ask=lambda table, given: table.mean(given.pop("column"), **given),
+        needs=("column", "clip"),
+        takes=("by", *_LIMITS),
+        keys="by",
+    ),
+    "quantile": Kind(
+        ask=lambda table, given: table.quantile(given.pop("column"), given.pop("q"), **given),
+        needs=("column", "q", "clip"),
+        takes=("bins", "max_rows"),
+    ),
+}
