@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import json
+import random
+import subprocess
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import leastnoise as ln
-from fuzzing import run
+from command_line import ENVIRONMENT
+from fuzzing import damaged, run, told
 from leastnoise import datasets
 from leastnoise.cli.job_record import Record
 from leastnoise.releases.published import Published
@@ -397,3 +401,29 @@ def test_a_job_that_is_not_there_and_a_day_that_is_none(desk: Path) -> None:
     code, _, err = run("run", "job.toml", "--date", "31.10.2026")
     assert code == 2
     assert "2026-10-31" in err
+
+
+def test_a_damaged_job_ends_in_a_documented_code(desk: Path) -> None:
+    chance = random.Random(6)
+    for _ in range(80):
+        Path("job.toml").write_bytes(damaged(JOB.encode(), chance))
+        told("run", "job.toml", *DAY, "--expect")
+    assert debits() == 0
+
+
+def test_a_process_that_is_killed_after_its_debit(desk: Path) -> None:
+    """Nothing is unwound: no finally, no exception, the process is gone."""
+    killed = f"""
+import os, sys
+from leastnoise.cli import main
+from leastnoise.releases.release import Release
+Release.save = lambda *_, **__: os._exit(9)
+sys.argv = ["leastnoise", "run", "job.toml", *{DAY!r}]
+main()
+"""
+    done_with = subprocess.run([sys.executable, "-c", killed], env=ENVIRONMENT, capture_output=True, check=False)
+    assert done_with.returncode == 9
+    assert debits() == 1
+    refused(1, "what it paid stays paid")
+    done("--again")
+    assert debits() == 2
