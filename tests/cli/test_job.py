@@ -342,8 +342,21 @@ def test_an_estimate_is_written_too_and_only_where_there_is_one(desk: Path) -> N
     assert "Written: e.parquet" in done()
     assert isinstance(ln.load("e.parquet"), ln.Estimate)
     assert ln.load("e.parquet").id == ln.load(OUT).id
+    text = Path("job.toml").read_text()
     edit('kind = "histogram"\nby = ["district", "sex"]\n', 'kind = "count"\n')
     refused(2, "line 17: this kind of release cannot be denoised")
+    Path("job.toml").write_text(text.replace('keys = "keys.toml"\n', ""))  # keys that nobody listed
+    refused(2, "cannot be denoised")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("fingerprints", None), ("entries", "3"), ("release", 7), ("replaced", ["x"]), ("new", 1)]
+)
+def test_a_record_that_was_edited_is_refused(desk: Path, name: str, value: object) -> None:
+    done()
+    path = Path(f"{OUT}.run")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
+    refused(1, "none that this version can read")
 
 
 def test_keys_may_stand_in_the_job_itself(desk: Path) -> None:

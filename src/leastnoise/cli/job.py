@@ -101,6 +101,9 @@ class _Run:
     def _check_files(self) -> None:
         """Everything that will be written can be, before anything is paid."""
         paths = list(self.files.values())
+        if "estimate" in self.files and not self.job.kind.denoises(self.query):
+            place = self.job.file.place("output", "estimate")
+            raise errors.InvalidParameter(f"{place}: this kind of release cannot be denoised. Leave estimate out.")
         if len({os.path.realpath(path) for path in paths}) < len(paths):
             raise errors.InvalidParameter(f"{self.job.file.place('output')}: two outputs have one path. Give each one.")
         for name, path in self.files.items():
@@ -167,11 +170,10 @@ class _Run:
         replace(record, release=made.id).write(path)
         return made
 
-    def _write_others(self, made: Published) -> None:
-        from leastnoise.releases.release import Release
-
+    def _write_others(self, made: Any) -> None:
+        """What is made of the release alone, for free."""
         estimate: Any = "auto"
-        if "estimate" in self.files and isinstance(made, Release):
+        if "estimate" in self.files:
             estimate = made.denoise()
             estimate.save(self.files["estimate"])
         if "page" in self.files:

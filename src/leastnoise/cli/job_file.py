@@ -148,10 +148,7 @@ def read_job(path: str | os.PathLike[str], day: date) -> Job:
             raise _mistake(file, (name,), errors.InvalidParameter.among("a section", name, [*NAMES, "keys"]).message)
     sections = {name: _section(file, name, day) for name in NAMES}
     _check_kind(file, sections["ask"])
-    keys = _keys(file, day)
-    if "estimate" in sections["output"] and not KINDS[sections["ask"]["kind"]].denoises:
-        raise _mistake(file, ("output", "estimate"), "this kind of release cannot be denoised. Leave estimate out.")
-    return Job(file=file, keys=keys, **sections)
+    return Job(file=file, keys=_keys(file, day), **sections)
 
 
 def _section(file: TomlFile, name: str, day: date) -> dict[str, Any]:

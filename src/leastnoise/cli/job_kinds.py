@@ -1,6 +1,6 @@
 """The kinds of questions that a job can ask: what each needs in [ask], and how it is asked of a table.
 
-A new kind is one more entry of KINDS.
+A new kind is one more entry of KINDS; what may stand behind a new name, `job_file.NAMES` says.
 """
 
 from __future__ import annotations
@@ -23,14 +23,19 @@ class Kind:
     ask: the question, of a table and the arguments that [ask] gives, with `keys` among them where it has any.
     needs, takes: the names that must and that may stand in [ask], beside `kind`.
     keys: which of the keys it gets: those of the columns in `by`, all of them, or none.
-    denoises: whether its release can be denoised into an estimate.
+    denoises: whether the release of such a question can be denoised into an estimate.
     """
 
     ask: Callable[[Table, dict[str, Any]], Query]
     needs: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
     keys: Literal["by", "all", "none"] = "none"
-    denoises: bool = False
+    denoises: Callable[[Query], bool] = lambda query: False
+
+
+def _has_every_bin(query: Query) -> bool:
+    """Whether its release has a value for each of its bins: neither unknown keys nor a sparse domain."""
+    return query.bins is not None and not query.sparse
 
 
 KINDS: dict[str, Kind] = {
@@ -41,14 +46,14 @@ KINDS: dict[str, Kind] = {
         needs=("by",),
         takes=_LIMITS,
         keys="by",
-        denoises=True,
+        denoises=_has_every_bin,
     ),
     "sum": Kind(
         ask=lambda table, given: table.sum(given.pop("column"), **given),
         needs=("column", "clip"),
         takes=("by", *_LIMITS),
         keys="by",
-        denoises=True,
+        denoises=_has_every_bin,
     ),
     "mean": Kind(
         ask=lambda table, given: table.mean(given.pop("column"), **given),

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -49,12 +50,13 @@ class Record:
 
     def withdraw(self, release_path: str, earlier: Record | None, budget: Budget | None) -> None:
         """Put back what was known earlier, after a failure before anything was paid."""
-        if self.debit(budget) is not None:
-            return
-        if earlier is not None:
-            earlier.write(release_path)
-        else:
-            os.unlink(release_path + SUFFIX)
+        with suppress(OSError):  # what went wrong before is worth more than this; the ledger will tell the next run
+            if self.debit(budget) is not None:
+                return
+            if earlier is not None:
+                earlier.write(release_path)
+            else:
+                os.unlink(release_path + SUFFIX)
 
     def changed(self, fingerprints: Mapping[str, str]) -> list[str]:
         """The parts of the job that are not as in this run."""
@@ -81,6 +83,25 @@ class Record:
         return next((entry.release for entry in since if entry.query == self.query), None)
 
 
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_hashes(value: object) -> bool:
+    return isinstance(value, dict) and all(map(_is_text, value.values()))
+
+
+_TYPES: dict[str, Callable[[object], bool]] = {
+    "fingerprints": _is_hashes,
+    "query": _is_text,
+    "entries": lambda value: value is None or type(value) is int,
+    "replaces": lambda value: value is None or _is_text(value),
+    "replaced": lambda value: value is None or _is_hashes(value),
+    "release": lambda value: value is None or _is_text(value),
+    "begun": _is_text,
+}
+
+
 def read_record(release_path: str) -> Record | None:
     """The record beside a release; None where there is none."""
     path = release_path + SUFFIX
@@ -89,7 +110,7 @@ def read_record(release_path: str) -> Record | None:
     try:
         with open(path, encoding="utf-8") as file:
             found: dict[str, Any] = json.load(file)
-        known = found.pop("leastnoise run") == FORMAT and {each.name for each in fields(Record)} == found.keys()
+        known = found.pop("leastnoise run") == FORMAT and all(_TYPES[name](value) for name, value in found.items())
         record = Record(**found) if known else None
     except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
         record = None
