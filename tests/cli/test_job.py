@@ -440,3 +440,37 @@ main()
     refused(1, "what it paid stays paid")
     done("--again")
     assert debits() == 2
+
+
+def test_a_table_of_several_files_with_types_derived_columns_and_a_condition(
+    desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for month in ("2026-10", "2026-11"):
+        Path(f"trips-{month}-a.csv").write_text("person,hour,place\n1,5,x\n2,30,y\n")
+        Path(f"trips-{month}-b.csv").write_text("person,hour,place\n3,6,x\n")
+    tail = JOB.split("[ask]\n")[1]
+    table = """[table]
+source = "trips-{date:%Y-%m}-*.csv"
+unit = "person"
+name = "register"
+types = { hour = "int" }
+derive = { early = "CASE WHEN hour < 6 THEN 'yes' ELSE 'no' END" }
+where = "hour < 24"
+
+[keys]
+early = ["yes", "no"]
+
+[ask]
+"""
+    Path("job.toml").write_text(table + tail.replace('["district", "sex"]', '"early"'))
+    monkeypatch.chdir(desk / "..")
+    code, out, err = run("run", f"{desk.name}/job.toml", *DAY)
+    assert (code, err) == (0, "")
+    assert "where hour < 24" in out
+    assert "with early = CASE WHEN hour < 6 THEN 'yes' ELSE 'no' END" in out
+    monkeypatch.chdir(desk)
+    edit('"trips-{date:%Y-%m}-*.csv"', '["trips-{date:%Y-%m}-a.csv", "trips-{date:%Y-%m}-b.csv"]')
+    refused(2, "[table] of the job is not what it was then")
+    code, _, err = run("run", "job.toml", "--date", "2026-11-30")
+    assert (code, err) == (0, "")
+    assert debits() == 2
