@@ -250,8 +250,8 @@ def _show(done: _Done, as_json: bool) -> None:
     if done.new:
         console.print(printable(made.explain()), markup=False, highlight=False)
     else:
-        said = f"{path} was released on {_day_of(made)} (release {made.id}). Nothing was read, paid or drawn again."
-        console.print(printable(said), markup=False, highlight=False)
+        line = f"{path} was released on {_day_of(made)} (release {made.id}). Nothing was read, paid or drawn again."
+        console.print(printable(line), markup=False, highlight=False)
     for name, file in done.files.items():
         if done.new or name != "release":
             console.print(printable(f"Written: {file}"), markup=False, highlight=False)
