@@ -23,7 +23,7 @@ from leastnoise.releases.sparse import SparseRelease
 from leastnoise.releases.wrapping import wrap
 
 if TYPE_CHECKING:
-    from leastnoise import datasets, denoise, graphs, plot, report
+    from leastnoise import datasets, denoise, graphs, plot, report, workload
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.table import Table, lattice, table
     from leastnoise.graphs import Graph
@@ -67,6 +67,7 @@ __all__ = [
     "report",
     "sigma",
     "table",
+    "workload",
     "wrap",
 ]
 
@@ -83,6 +84,7 @@ _MODULES = {
     "plot": "leastnoise.plot",
     "report": "leastnoise.report",
     "table": "leastnoise.curator.table",
+    "workload": "leastnoise.workload",
 }
 
 

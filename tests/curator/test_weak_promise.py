@@ -54,6 +54,21 @@ def test_a_strong_release_does_not(table: Table, kind: str) -> None:
     assert "The promise" not in release.explain()
 
 
+def test_a_new_budget_that_is_weak_warns_before_it_is_made(tmp_path: Path) -> None:
+    file = tmp_path / "weak.ledger"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", WeakPromise)
+        with pytest.raises(WeakPromise, match="whole budget protects nobody in practice"):
+            ln.Budget.open(file, epsilon=100, delta=1e-6)
+        assert not file.exists()
+        ln.Budget.open(tmp_path / "strong.ledger", epsilon=1, delta=1e-6)
+    with pytest.warns(WeakPromise):
+        ln.Budget.open(file, epsilon=100, delta=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", WeakPromise)
+        ln.Budget.open(file, epsilon=100, delta=1e-6)  # it was warned of when it was made
+
+
 def test_a_small_share_of_a_weak_budget_warns(table: Table, tmp_path: Path) -> None:
     weak = ln.Budget.open(tmp_path / "weak.ledger", epsilon=100, delta=1e-6)
     with pytest.warns(WeakPromise, match="The promise of the whole budget protects nobody in practice"):

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
+from leastnoise.cli.publishing import notes
 from leastnoise.curator.budget import Budget, Entry
 
 
@@ -76,16 +77,17 @@ def create(
 
     Example: [bold]leastnoise budget create city.ledger --epsilon 3 --delta 1e-6[/bold]
     """
-    budget = Budget.open(
-        file,
-        epsilon=epsilon,
-        delta=delta,
-        pure_epsilon=pure_epsilon,
-        threshold_delta=threshold_delta,
-        unit=None if unit is None else " + ".join(unit.split(",")),  # as the releases of several columns say it
-        table=table,
-        neighbours=neighbours,  # type: ignore[arg-type]
-    )
+    with notes():
+        budget = Budget.open(
+            file,
+            epsilon=epsilon,
+            delta=delta,
+            pure_epsilon=pure_epsilon,
+            threshold_delta=threshold_delta,
+            unit=None if unit is None else " + ".join(unit.split(",")),  # as the releases of several columns say it
+            table=table,
+            neighbours=neighbours,  # type: ignore[arg-type]
+        )
     if json:
         print_json(_statement(budget))
     else:

@@ -18,11 +18,14 @@ from leastnoise._support.number_format import rounded
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
+from leastnoise.releases.crosstabs import CrosstabsRelease, table_name
 
 if TYPE_CHECKING:
     from leastnoise.curator.preview import Expectation
+    from leastnoise.curator.publish import Answer
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.request import PrivacyRequest
+    from leastnoise.curator.tables_preview import TablesExpectation
     from leastnoise.privacy.strength import Strength
     from leastnoise.releases.published import Published
 
@@ -46,7 +49,7 @@ def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> Non
         print_json(_facts(query, made, output.path))
         return
     console = Console()
-    console.print(_first_rows(made))
+    console.print(_overview(made) if isinstance(made, CrosstabsRelease) else _first_rows(made))
     show_written(made.explain(), output.path)
 
 
@@ -77,7 +80,7 @@ def arguments(request: PrivacyRequest) -> dict[str, Any]:
     return {field.name: getattr(request, field.name) for field in fields(request)}
 
 
-def show_expected(expected: Expectation, output: OutputOptions) -> None:
+def show_expected(expected: Expectation | TablesExpectation, output: OutputOptions) -> None:
     """What to expect, in sentences or as one JSON object."""
     if output.quiet:
         return
@@ -95,7 +98,10 @@ def show_written(explained: str, path: str) -> None:
     Console().print(f"Written: {path}", markup=False, highlight=False)
 
 
-def _facts(query: Query, made: Published, path: str) -> dict[str, Any]:
+def _facts(query: Query, made: Answer, path: str) -> dict[str, Any]:
+    if isinstance(made, CrosstabsRelease):
+        asked: dict[str, Any] = {"output": path, "query": query.describe(), "mechanism": made.mechanism}
+        return {**asked, "total": made.total().value, "tables": made.overview()}
     facts = {
         "output": path, "sigma": made.sigma, "std": made.std, "query": query.describe(), "mechanism": made.mechanism
     }  # fmt: skip
@@ -103,6 +109,20 @@ def _facts(query: Query, made: Published, path: str) -> dict[str, Any]:
     if rows.num_rows <= MAX_ROWS_SHOWN:
         facts["rows"] = rows.to_pylist()  # with nulls, not NaN, which is no JSON
     return facts
+
+
+def _overview(made: CrosstabsRelease) -> Table:
+    """A line a table."""
+    lines = made.overview()
+    more = len(lines) > MAX_ROWS_SHOWN
+    table = Table(caption=f"the first {MAX_ROWS_SHOWN} of {len(lines):,} tables" if more else None)
+    table.add_column("table")
+    for name in ("cells", "std", "off by (95 %)"):
+        table.add_column(name, justify="right")
+    for line in lines[:MAX_ROWS_SHOWN]:
+        name = escape(printable(table_name(tuple(line["table"]))))
+        table.add_row(name, f"{line['cells']:,}", rounded(line["std"]), rounded(line["half_width"]))
+    return table
 
 
 def _first_rows(made: Published) -> Table:

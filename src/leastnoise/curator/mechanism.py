@@ -221,7 +221,7 @@ def publish_unknown(
     from leastnoise.curator.noise import entropy
     from leastnoise.curator.noise.gaussian import rounded_gaussian
 
-    noisy = _add_integers(np.asarray(counts, dtype=np.int64), rounded_gaussian(cut.sigma, len(keys)))
+    noisy = add_integers(np.asarray(counts, dtype=np.int64), rounded_gaussian(cut.sigma, len(keys)))
     shown = [(key, value) for key, value in zip(keys, noisy.tolist(), strict=True) if value >= cut.at_least]
     shown.sort(key=lambda pair: _sortable(pair[0]))
     return Release(
@@ -305,7 +305,7 @@ def _noisy(private: NDArray[Any], chosen: NoiseChoice) -> Values:
         for part, place in zip(_parts(private), _parts(out), strict=True):
             noise = draw(part.size)
             if integers:
-                total = _add_integers(_int64(part), noise)
+                total = add_integers(_int64(part), noise)
                 place[:] = total if chosen.grid == 1 else total * chosen.grid
             else:
                 place[:] = _add_real(part, noise, chosen.grid)
@@ -324,7 +324,7 @@ def _drawer(chosen: NoiseChoice) -> Callable[[int], NDArray[np.int64]]:
     return lambda size: laplace.two_sided_geometric(steps, size)
 
 
-def _add_integers(exact: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:
+def add_integers(exact: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:
     """The sum, stopped at the ends of 64 bits: a function of the exact sum alone."""
     total = exact + noise  # may wrap
     wrapped = ((exact ^ total) & (noise ^ total)) < 0

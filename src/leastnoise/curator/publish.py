@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypedDict
 
 from leastnoise import errors
@@ -19,6 +19,7 @@ from leastnoise.curator.budget.charge import Charge, Noise, Receipt
 from leastnoise.curator.engines.withheld_errors import reading
 from leastnoise.privacy.strength import Strength
 from leastnoise.releases.columns import refuse_reserved
+from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.quantile import QuantileRelease
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.request import PrivacyRequest
 
-Answer = Release | SparseRelease | MeanRelease | QuantileRelease
+Answer = Release | SparseRelease | MeanRelease | QuantileRelease | CrosstabsRelease
 
 MAX_ATTEMPTS = 3  # at reading the rows: a lost executor is no attack
 
@@ -52,6 +53,7 @@ class Decision(Generic[Noise]):
 
     charge: Charge[Noise]
     draw: Callable[[Aggregate, Facts], Answer]
+    reads: Query | None = None  # what is read for it, where the noise decides that; None: the question itself
 
 
 def release(query: Query, request: PrivacyRequest) -> Answer:
@@ -61,11 +63,11 @@ def release(query: Query, request: PrivacyRequest) -> Answer:
     unit, text, table = " + ".join(query.unit), query.describe(), query._data.source.name
     left_out, strength = query.left_out, decided.charge.strength
     receipt = decided.charge.pay(query=text, unit=unit, table=table)
-    exact = _read(query, receipt)
+    exact = _read(decided.reads or query, receipt)
     facts = Facts(
         id=receipt.id,
         unit=unit,
-        limits=asdict(query.limits),
+        limits=query.limits_used,
         left_out=left_out,
         query=text,
         table=table,

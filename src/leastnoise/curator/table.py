@@ -16,6 +16,7 @@ from leastnoise.curator.aggregate.binning import is_missing
 from leastnoise.curator.aggregate.nearest_node import HasCoordinates
 from leastnoise.curator.dataset import Dataset, open_dataset
 from leastnoise.curator.queries.count import Count
+from leastnoise.curator.queries.crosstabs import Crosstabs, RowWeight
 from leastnoise.curator.queries.distinct_units import DistinctUnits
 from leastnoise.curator.queries.domains import check_names
 from leastnoise.curator.queries.histogram import Histogram
@@ -29,6 +30,7 @@ from leastnoise.curator.queries.vector import VectorMean, VectorSum
 from leastnoise.domain import Lattice
 from leastnoise.errors import InvalidParameter, MissingParameter
 from leastnoise.privacy.neighbours import Neighbours
+from leastnoise.workload.strategy import Weights
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -242,6 +244,50 @@ class Table:
         if keys is None:
             return UnknownKeysHistogram.of(self._data, by, nulls, **limits)
         return Histogram.of(self._data, by, keys, nulls, **limits)
+
+    def crosstabs(
+        self,
+        *tables: str | Sequence[str],
+        keys: Mapping[str, Any] | None = None,
+        ways: int | Sequence[int] | None = None,
+        weights: Weights = "tables",
+        max_rows: int | None = None,
+        row_weight: RowWeight = "whole",
+        weight: str | None = None,
+        weight_clip: tuple[float, float] | None = None,
+        other: bool = False,
+        nulls: str = "drop",
+    ) -> Query:
+        """Several tables of counts over the same columns, released together with the least noise.
+
+        tables: the tables, each a column or a tuple of columns; () is the total. Or none, and `ways`.
+        keys: the public keys of every column, by name: a range, a list, `ln.domain.Edges(...)`. A row that is outside
+            the keys of any column leaves all tables.
+        ways: instead of tables, 2 for every table of at most two of the columns of `keys`, the total included; (2,) for
+            the tables of two columns alone.
+        weights: what the noise is best for: "tables" (the default: every table counts the same), "cells" (every cell
+            does), "worst" (the least accurate table), or a mapping of tables to numbers, such as {("age", "sex"): 10}.
+        max_rows: how many rows of one unit are used at most. Noise grows with it: with one row a unit it is the least.
+        row_weight: "whole" (the default), or "shared": the rows of one unit that are kept share the weight of one row,
+            so a unit may have any number of rows at the noise of one.
+        weight: a column of survey weights: their sums are published instead of counts of rows.
+        weight_clip: the least and the largest weight, public; others count as the nearer end.
+        other: whether every column has one more key, for values that are no key (missing ones, too).
+        nulls: "drop" (the default) leaves out rows with a missing key; "bin" gives them a key of their own.
+        """
+        return Crosstabs.of(
+            self._data,
+            tables,
+            keys=keys,
+            ways=ways,
+            weights=weights,
+            max_rows=max_rows,
+            row_weight=row_weight,
+            weight=weight,
+            weight_clip=weight_clip,
+            other=other,
+            nulls=nulls,
+        )
 
     def quantile(
         self,

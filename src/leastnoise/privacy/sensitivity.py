@@ -147,6 +147,14 @@ def of_kernel(limits: Limits, *, neighbours: Neighbours) -> Sensitivity:
     return _norms(2 * rows, 2 * rows**2, rows)
 
 
+def of_copies(*, copies: int, steps: Fraction | int, neighbours: Neighbours) -> Sensitivity:
+    """The rows of one unit, `steps` in all, counted in each of several tables: (of_sum of one row) sqrt(copies) in L2.
+
+    Replace: old and new rows may lie in different cells of every table."""
+    size, sides = Fraction(steps), 1 if neighbours == "add-remove" else 2
+    return _norms(sides * size * copies, sides * size**2 * copies, size)
+
+
 def l1_from_l2(l2: float, bins: int) -> float:
     """The L1 sensitivity is at most sqrt(bins) times the L2 one: that, rounded up (inf past the double range)."""
     with proof.precision(128):

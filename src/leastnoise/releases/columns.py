@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import domain as domains
 from leastnoise import errors
-from leastnoise.domain import Domain, Keys, Labelled, Listed, OrNull, OrOther, key_cell
+from leastnoise.domain import Axis, Domain, Keys, Labelled, Listed, OrNull, OrOther, key_cell
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,6 +104,22 @@ def read_domain(facts: list[dict[str, Any]] | None, table: pa.Table | None) -> D
         names.append(fact["name"])
         axes.append(axis)
     return Domain(tuple(names), tuple(axes))
+
+
+def write_axis(axis: Axis) -> dict[str, Any]:
+    """One axis as JSON, explicit keys included: for files whose rows are not the bins."""
+    if isinstance(axis, OrNull | OrOther):
+        return {"type": type(axis).__name__, "axis": write_axis(axis.axis)}
+    if isinstance(axis, Keys):
+        return {"type": "Keys", "values": [_write(key) for key in axis.values]}
+    found: dict[str, Any] = _write(axis)
+    return found
+
+
+def read_axis(facts: dict[str, Any]) -> Axis:
+    """The axis that `write_axis` wrote."""
+    axis: Axis = _read(facts)
+    return axis
 
 
 def _write(value: Any) -> Any:

@@ -7,24 +7,26 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
-from leastnoise.releases import estimate, file_format, mean, quantile, release, sparse
+from leastnoise.releases import crosstab_files, estimate, file_format, mean, quantile, release, sparse
 from leastnoise.releases.facts import Facts
-from leastnoise.releases.published import Published
+from leastnoise.releases.promised import Promised
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_READERS: dict[str, Callable[[pa.Table, Facts], Published]] = {
+_READERS: dict[str, Callable[[pa.Table, Facts], Promised]] = {
     "release": release.from_table,
     "sparse release": sparse.from_table,
     "mean release": mean.from_table,
     "quantile release": quantile.from_table,
+    "tables release": crosstab_files.from_table,
     "estimate": estimate.from_table,
 }
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """What `save` wrote to `path`: a Release, a SparseRelease, a MeanRelease, a QuantileRelease or an Estimate."""
+    """What `save` wrote to `path`: a Release, a SparseRelease, a MeanRelease, a QuantileRelease, a
+    CrosstabsRelease or an Estimate."""
     table, what, facts = file_format.read(path)
     if what not in _READERS:
         raise errors.NotOurs(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")

@@ -67,7 +67,7 @@ def with_unit_word(rows: ir.Table, unit: tuple[str, ...], engine: Engine) -> ir.
         rows = rows.filter(rows[column].notnull())
     rows = rows.mutate(_unit=word(rows[unit[0]], unit[0], engine))
     for column in unit[1:]:
-        rows = _mix(rows, "_unit")
+        rows = mixed(rows, "_unit")
         rows = rows.mutate(_unit=rows["_unit"] ^ word(rows[column], column, engine))
     return rows
 
@@ -105,7 +105,7 @@ def with_hash(rows: ir.Table, key: int, *, code: str, codes: int, name: str) -> 
     rows = rows.mutate(**{name: (rows[name] ^ (rows[name] >> 16)) * MULTIPLIER_1 & WORD_MASK})
     content = rows[code] if codes <= WORD_MASK + 1 else fold(rows[code])
     rows = rows.mutate(**{name: rows[name] ^ content})
-    rows = _mix(rows, name)
+    rows = mixed(rows, name)
     return rows.mutate(**{name: rows[name] >> 1})
 
 
@@ -166,7 +166,7 @@ def _fewer_rows(
     return rows.filter(rows["_rank"] < count)
 
 
-def _mix(rows: ir.Table, name: str) -> ir.Table:
+def mixed(rows: ir.Table, name: str) -> ir.Table:
     """A bijection of 32-bit words in which every input bit flips every output bit about half of the time."""
     rows = rows.mutate(**{name: (rows[name] ^ (rows[name] >> 16)) * MULTIPLIER_2 & WORD_MASK})
     rows = rows.mutate(**{name: (rows[name] ^ (rows[name] >> 15)) * MULTIPLIER_3 & WORD_MASK})

@@ -63,7 +63,8 @@ class Budget:
     ) -> Budget:
         """The budget in this ledger; with limits, a new one where there is no file yet.
 
-        An existing budget needs no limits, and refuses different ones.
+        An existing budget needs no limits, and refuses different ones. A new one that promises little is warned
+        of (`errors.WeakPromise`).
 
         - `path`: the ledger, one file. It holds limits, times, costs and descriptions of queries, and no data.
         - `epsilon`, `delta`: the most that all releases together may promise away about one unit. A budget for Laplace

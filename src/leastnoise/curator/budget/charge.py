@@ -37,8 +37,9 @@ from leastnoise.privacy.noise_reason import NoiseReason, ReasonCode
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.privacy.strength import Strength, judge, warn_if_weak
+from leastnoise.workload.tables_noise import TablesNoise
 
-Noise = TypeVar("Noise", NoiseChoice, Threshold)
+Noise = TypeVar("Noise", NoiseChoice, Threshold, TablesNoise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +260,9 @@ def _why(terms: Terms, made: NoiseChoice, sigma: Number | None) -> ReasonCode:
     return "budget with a delta"
 
 
-def _described(noise: NoiseChoice | Threshold) -> str:
+def _described(noise: NoiseChoice | Threshold | TablesNoise) -> str:
+    if isinstance(noise, TablesNoise):
+        return f"{noise.mechanism} noise on {len(noise.workload.tables):,} tables"
     if isinstance(noise, Threshold):
         return f"gaussian noise of sigma {noise.sigma:.6g}, shown from {noise.at_least} on"
     word = "sigma" if noise.mechanism == "gaussian" else "scale"

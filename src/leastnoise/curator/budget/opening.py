@@ -17,6 +17,7 @@ from leastnoise.curator.budget import privacy_filter
 from leastnoise.curator.budget.ledger import Ledger
 from leastnoise.curator.budget.privacy_filter import Terms
 from leastnoise.privacy.neighbours import Neighbours
+from leastnoise.privacy.strength import warn_if_weak
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +73,10 @@ def open_ledger(path: str | os.PathLike[str], asked: AskedTerms) -> Ledger:
     """The ledger at this path; with limits, a new one where there is no file yet."""
     absolute = _absolute_path(path)
     if asked.has_limits and not os.path.lexists(absolute):
+        terms = asked.terms()
+        warn_if_weak(terms.strength)
         with suppress(FileExistsError):  # another process was faster; what its ledger says is compared afterwards
-            Ledger.create(absolute, asked.terms().to_texts())
+            Ledger.create(absolute, terms.to_texts())
     return Ledger(absolute)
 
 

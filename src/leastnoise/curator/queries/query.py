@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from leastnoise._support.renamed import RenamedAttribute
@@ -25,12 +25,14 @@ from leastnoise.curator.preview import Expectation
 from leastnoise.curator.publish import Answer, Decision
 from leastnoise.curator.queries import left_out
 from leastnoise.curator.request import PrivacyRequest
+from leastnoise.curator.tables_preview import TablesExpectation
 from leastnoise.domain import Domain
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import Choice, NoiseChoice
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits, Sensitivity
 from leastnoise.releases.left_out import LeftOut
+from leastnoise.workload.tables_noise import TablesNoise
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -122,6 +124,11 @@ class Query(ABC):
         """How far one unit can move the answer under these limits, rounded up."""
 
     @property
+    def limits_used(self) -> dict[str, int]:
+        """How much of one unit is used, as a release records it."""
+        return asdict(self.limits)
+
+    @property
     def left_out(self) -> tuple[LeftOut, ...]:
         """Which rows can be missing from the answer, and which values are changed first: public, no row is read."""
         data = self._data
@@ -167,7 +174,7 @@ class Query(ABC):
         mechanism: Choice = "auto",
         budget: Budget | None = None,
         share: Number | None = None,
-    ) -> Expectation:
+    ) -> Expectation | TablesExpectation:
         """What `release` with the same arguments would be like: mechanism, noise, half-widths, threshold.
 
         It is free: no row is read and nothing is debited. The arguments are those of `release`.
@@ -245,11 +252,11 @@ class Query(ABC):
         """Whatever can fail without looking at a row does so here, before anything is paid for."""
 
     @abstractmethod
-    def _decide(self, request: PrivacyRequest) -> Decision[NoiseChoice] | Decision[Threshold]:
+    def _decide(self, request: PrivacyRequest) -> Decision[NoiseChoice] | Decision[Threshold] | Decision[TablesNoise]:
         """The noise, from public facts alone. Nothing is paid."""
 
     @abstractmethod
-    def _expectation(self, request: PrivacyRequest) -> Expectation:
+    def _expectation(self, request: PrivacyRequest) -> Expectation | TablesExpectation:
         """What a release would be like."""
 
     @abstractmethod

@@ -1,0 +1,162 @@
+"""What the asker of several tables typed, checked before any row is read: columns, keys, tables, weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from leastnoise import domain as domains
+from leastnoise.curator.aggregate.clipping import Clip
+from leastnoise.curator.aggregate.grid import rounded_end
+from leastnoise.curator.dataset import Dataset
+from leastnoise.curator.queries.domains import check_columns, exact_matches
+from leastnoise.domain import Axis, OrNull, OrOther, counts_up
+from leastnoise.errors import BadDomain, InvalidParameter, MissingParameter, WrongType
+from leastnoise.releases.crosstabs import table_name
+from leastnoise.workload import Workload
+
+MAX_CELLS = 2**28  # of all tables that are counted: two gigabytes of integers
+WEIGHT_BITS = 30  # of the largest weight times the cells of the largest table, so that 2^32 rows stay below 2^62
+MIN_WEIGHT_BITS = 8
+
+
+def checked_axes(
+    data: Dataset,
+    tables: Sequence[str | Iterable[str]],
+    *,
+    keys: Any,
+    ways: int | Sequence[int] | None,
+    other: bool,
+    nulls: str,
+) -> dict[str, Axis]:
+    """The keys of every column that is in a table, in the order of the columns in `keys`."""
+    if not isinstance(keys, Mapping):
+        raise MissingParameter(
+            "Tables need the public keys of their columns, by name. Keys that nobody listed would tell who is there: "
+            "list them, or read them from a file by ln.domain.read.",
+            parameter="keys",
+            example={"keys": {"sex": ["F", "M"]}},
+        )
+    wanted = _named(tables)
+    missing = [column for column in wanted if column not in keys]
+    if missing:
+        raise MissingParameter(
+            f'There are no keys for "{missing[0]}", which is in a table. Give the keys of every column.',
+            parameter="keys",
+            value=missing[0],
+            example={"keys": {missing[0]: ["a", "b"]}},
+        )
+    used = [column for column in keys if ways is not None or column in wanted]
+    check_columns(data, used, nulls)
+    return {column: _axis(data, column, keys[column], other=other, nulls=nulls) for column in used}
+
+
+def _named(tables: Sequence[str | Iterable[str]]) -> dict[str, None]:
+    """The columns of the tables, in order. A table is a name or several."""
+    found: dict[str, None] = {}
+    for table in tables:
+        names = _tuple(table) if isinstance(table, Iterable) else (table,)
+        if not all(isinstance(name, str) for name in names):
+            raise WrongType(
+                f"A table is a column's name, or a tuple of names. Got {table!r} instead.", parameter="tables"
+            )
+        found.update(dict.fromkeys(names))
+    return found
+
+
+def _axis(data: Dataset, column: str, keys: Any, *, other: bool, nulls: str) -> Axis:
+    if keys is None:
+        raise BadDomain(
+            f'The keys of "{column}" must be listed: tables over keys that nobody listed are not known.',
+            parameter="keys",
+            value=column,
+        )
+    if data.rows[column].type().is_floating() and counts_up(keys):
+        raise exact_matches(column)
+    axis = domains.axis(keys)
+    if other:
+        axis = axis if isinstance(axis, OrOther) else OrOther(axis)
+    elif nulls == "bin" and not isinstance(axis, OrOther):
+        axis = OrNull(axis)
+    if axis.size == 1:
+        raise BadDomain(
+            f'"{column}" has one key, so a table by it is the same as one without. Leave it out, or list more keys; to '
+            "count the rows of that key alone, filter them first.",
+            parameter="keys",
+            value=column,
+        )
+    return axis
+
+
+def checked_workload(
+    sizes: Mapping[str, int], tables: Sequence[str | Iterable[str]], ways: int | Sequence[int] | None
+) -> Workload:
+    """The tables, not too large to be counted."""
+    if not tables and ways is None:
+        raise MissingParameter(
+            "Which tables? Name their columns one table after the other, or say how many columns they may have.",
+            parameter="ways",
+            example={"ways": 2},
+        )
+    workload = (
+        Workload(sizes, ways=ways)
+        if not tables
+        else Workload(sizes, tables=[_tuple(table) for table in tables], ways=ways)
+    )
+    if workload.maximal == ((),):
+        raise InvalidParameter("A total alone is no set of tables: ask for it by count.", parameter="tables")
+    cells = {table: workload.cells_of(table) for table in workload.maximal}
+    total = sum(cells.values())
+    if total > MAX_CELLS:
+        largest = max(cells, key=cells.__getitem__)
+        raise BadDomain(
+            f"The tables have {total:,} cells, of which {table_name(largest)} has {cells[largest]:,}, and at most "
+            f"{MAX_CELLS:,} can be counted. Use coarser keys, or tables of fewer columns.",
+            parameter="keys",
+            value=largest,
+        )
+    return workload
+
+
+def _tuple(table: str | Iterable[str]) -> tuple[str, ...]:
+    return (table,) if isinstance(table, str) else tuple(table)
+
+
+def checked_weight(data: Dataset, weight: str | None, clip: object, *, shared: bool, workload: Workload) -> Clip | None:
+    """The clip of a column of weights, on a grid as fine as the size of the tables allows.
+
+    A weight is rounded by half a step at most, so a million rows that are all rounded the same way are off by as much
+    as a million half steps: the larger the tables, the coarser the grid must be for their integers to fit 64 bits.
+    """
+    if weight is None:
+        if clip is not None:
+            raise MissingParameter("weight_clip is of a column of weights: name it.", parameter="weight")
+        return None
+    data.check_usable(weight)
+    if shared:
+        raise InvalidParameter(
+            "Rows that share one weight have no weights of their own. Take one of the two.", parameter="row_weight"
+        )
+    if clip is None:
+        raise MissingParameter(
+            "Weights need the largest that one row may have, a public number, or one row could change the tables "
+            "without limit.",
+            parameter="weight_clip",
+            example={"weight_clip": (0, 500)},
+        )
+    ends = Clip.of(clip, data.rows[weight].type())
+    if ends.low < 0:
+        raise InvalidParameter(
+            f"Weights are never negative, so the clip begins at 0 or above. Got {ends.low!r} instead.",
+            parameter="weight_clip",
+            value=clip,
+            example={"weight_clip": (0, 500)},
+        )
+    reach = max(abs(ends.low), abs(ends.high))
+    bits = max(MIN_WEIGHT_BITS, WEIGHT_BITS - math.ceil(math.log2(max(map(workload.cells_of, workload.maximal)))))
+    step = math.ldexp(1.0, math.frexp(reach)[1] - bits)
+    if ends.integers and step <= 1:
+        return ends
+    lowest, highest = rounded_end(ends.low, step), rounded_end(ends.high, step)
+    return Clip(low=ends.low, high=ends.high, grid=step, lowest=lowest, highest=highest, integers=False)

@@ -1,0 +1,265 @@
+"""Several tables of counts about the same people, released together with the least noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from leastnoise._support import validation
+from leastnoise.curator import description, tables_mechanism, tables_preview
+from leastnoise.curator.aggregate import cell_counts, crosstab_rows
+from leastnoise.curator.aggregate.cell_counts import CellCounter
+from leastnoise.curator.aggregate.clipping import Clip
+from leastnoise.curator.aggregate.crosstab_rows import SHARED_PARTS
+from leastnoise.curator.aggregate.exact_totals import Aggregate
+from leastnoise.curator.budget import tables_charge
+from leastnoise.curator.dataset import Dataset
+from leastnoise.curator.publish import Answer, Decision, Facts
+from leastnoise.curator.queries.crosstab_options import checked_axes, checked_weight, checked_workload
+from leastnoise.curator.queries.query import NamedRows, Query
+from leastnoise.curator.request import PrivacyRequest
+from leastnoise.curator.tables_preview import TablesExpectation
+from leastnoise.domain import Axis
+from leastnoise.privacy import sensitivity as sensitivities
+from leastnoise.privacy.sensitivity import LARGEST_LIMIT, Limits, Sensitivity
+from leastnoise.releases.left_out import LeftOut
+from leastnoise.workload import Workload
+from leastnoise.workload.strategy import Weights
+from leastnoise.workload.tables_noise import TablesNoise
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+RowWeight = Literal["whole", "shared"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Crosstabs(Query):
+    """Tables of counts over several columns, each with its public keys.
+
+    Noise is added to the integers of the tables' blocks (see `workload.residuals`), and all tables are put together
+    from these: unbiased, and consistent with each other.
+    """
+
+    kind: ClassVar[str] = "crosstabs"
+    workload: Workload
+    axes: Mapping[str, Axis]
+    weights: Weights = "tables"
+    row_weight: RowWeight = "whole"
+    weight: str | None = None
+    clip: Clip | None = None  # of the weights
+    counted: tuple[tuple[str, ...], ...] = ()  # the tables that are counted: none contains another
+
+    @classmethod
+    def of(
+        cls,
+        data: Dataset,
+        tables: Sequence[str | Iterable[str]],
+        *,
+        keys: Any,
+        ways: int | Sequence[int] | None,
+        weights: Weights,
+        max_rows: int | None,
+        row_weight: RowWeight,
+        weight: str | None,
+        weight_clip: object,
+        other: bool,
+        nulls: str,
+    ) -> Crosstabs:
+        """The question, checked."""
+        validation.word("row_weight", row_weight, ("whole", "shared"))
+        axes = checked_axes(data, tables, keys=keys, ways=ways, other=other, nulls=nulls)
+        workload = checked_workload({name: axis.size for name, axis in axes.items()}, tables, ways)
+        clip = checked_weight(data, weight, weight_clip, shared=row_weight == "shared", workload=workload)
+        return cls(
+            _data=data,
+            by=tuple(axes),
+            limits=_limits(data, tuple(axes), max_rows, shared=row_weight == "shared"),
+            workload=workload,
+            axes=axes,
+            weights=weights,
+            row_weight=row_weight,
+            weight=weight,
+            clip=clip,
+            counted=workload.maximal,
+        )
+
+    def __post_init__(self) -> None:
+        """Build the expression and the strategy once, so that what is wrong is found before any row is read."""
+        self.workload.optimize(weights=self.weights)
+        self._placed(self._named())
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column of weights, if there is one."""
+        return () if self.weight is None else (self.weight,)
+
+    @property
+    def tables(self) -> tuple[tuple[str, ...], ...]:
+        """The tables that are asked for, each by its columns; () is the total."""
+        return self.workload.tables
+
+    @property
+    def bins(self) -> int:
+        """How many cells all tables have."""
+        return self.workload.cells
+
+    @property
+    def size(self) -> int:
+        """How many integers get noise: the cells of all blocks."""
+        return sum(map(self.workload.cells_of, self.workload.blocks))
+
+    @property
+    def grid(self) -> float:
+        """What one of the integers that are counted is worth."""
+        if self.row_weight == "shared":
+            return 1 / SHARED_PARTS
+        return 1.0 if self.clip is None else self.clip.grid
+
+    @property
+    def row_size(self) -> int:
+        """The most that the rows of one unit add up to, in steps of the grid."""
+        if self.row_weight == "shared":
+            return SHARED_PARTS
+        return self.limits.max_rows * (1 if self.clip is None else max(abs(self.clip.lowest), abs(self.clip.highest)))
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """Of all tables asked for, as one long vector of counts."""
+        steps = Fraction(self.grid) * self.row_size
+        return sensitivities.of_copies(copies=len(self.tables), steps=steps, neighbours=self.neighbours)
+
+    @property
+    def _bins_of_limits(self) -> None:
+        """A unit's rows may lie anywhere."""
+        return
+
+    def _values_left_out(self) -> Sequence[LeftOut]:
+        outside = [LeftOut("outside its keys", columns=self.by)]
+        if self.weight is None or self.clip is None:
+            return outside
+        clip = LeftOut("clip", columns=self.columns, numbers=(self.clip.low, self.clip.high))
+        return [*outside, LeftOut("null", columns=self.columns), clip]
+
+    def _subject(self) -> str:
+        many = description.counted(len(self.tables), "table")
+        return f"{many} of {'rows' if self.weight is None else f'the sums of {self.weight}'}"
+
+    def _size_in_words(self) -> str:
+        return description.counted(self.bins, "cell")
+
+    def describe(self) -> str:
+        """The question in public words, with what shaped the rows before it: nothing in it depends on a row."""
+        unit, rows = self._data.unit_name, self.limits.max_rows
+        kept = "all its rows" if rows == LARGEST_LIMIT else f"at most {description.counted(rows, 'row')}"
+        shared = ", which share one weight" if self.row_weight == "shared" else ""
+        steps = description.all_steps(self._data.steps)
+        columns = description.shortened(self.by)
+        return description.one_line(
+            f"{self._subject()} by {columns} ({self._size_in_words()}){self._clip_in_words()}{steps}; one {unit} keeps "
+            f"{kept}{shared}; neighbours {self.neighbours}"
+        )
+
+    def _clip_in_words(self) -> str:
+        return "" if self.clip is None else f", clipped to [{self.clip.low!r}, {self.clip.high!r}]"
+
+    def _clip_facts(self) -> dict[str, object]:
+        clip = None if self.clip is None else [self.clip.low, self.clip.high]
+        sizes = [axis.size for axis in self.axes.values()]
+        return {"sizes": sizes, "tables": len(self.tables), "row_weight": self.row_weight, "clip": clip}
+
+    @property
+    def limits_used(self) -> dict[str, int]:
+        """How much of one unit is used: rows alone."""
+        rows = self.limits.max_rows
+        return {} if rows == LARGEST_LIMIT else {"max_rows": rows}
+
+    def _prepare(self) -> None:
+        cell_counts.prepare()
+
+    def _expectation(self, request: PrivacyRequest) -> TablesExpectation:
+        decided = self._charge(request)
+        return tables_preview.of_tables(decided, grid=self.grid, limits=self.limits_used)
+
+    def _charge(self, request: PrivacyRequest) -> tables_charge.TablesCharge:
+        return tables_charge.decide(
+            request, self.workload, weights=self.weights, row_size=self.row_size, neighbours=self.neighbours
+        )
+
+    def _decide(self, request: PrivacyRequest) -> Decision[TablesNoise]:
+        decided = self._charge(request)
+        reads = replace(self, counted=_maximal(self.workload, decided.noise))
+        return Decision(decided, partial(reads._draw, decided.noise), reads)
+
+    def _draw(self, noise: TablesNoise, exact: Aggregate, facts: Facts) -> Answer:
+        tables = dict(zip(self.counted, self._counter().split(exact.values), strict=True))
+        return tables_mechanism.publish(tables, noise, axes=self.axes, grid=self.grid, weight=self.weight, **facts)
+
+    def _counter(self) -> CellCounter:
+        """How the rows are counted."""
+        place = {column: number for number, column in enumerate(self.axes)}
+        tables = tuple(tuple(place[column] for column in table) for table in self.counted)
+        sizes = tuple(axis.size for axis in self.axes.values())
+        return CellCounter(sizes, tables, weighted=self.weight is not None or self.row_weight == "shared")
+
+    def _placed(self, named: NamedRows) -> ir.Table:
+        """Unit, positions and weight of every row that is inside all keys."""
+        rows = crosstab_rows.place_rows(named.rows, named.by, list(self.axes.values()))
+        return rows if self.clip is None else crosstab_rows.with_weight(rows, named.columns[0], self.clip)
+
+    def _kept(self, placed: ir.Table, unit: tuple[str, ...]) -> ir.Table:
+        return crosstab_rows.bounded_rows(
+            placed,
+            unit=unit,
+            sizes=[axis.size for axis in self.axes.values()],
+            max_rows=self.limits.max_rows,
+            shared=self.row_weight == "shared",
+            key=self._salt,
+            engine=self._data.engine,
+        )
+
+    def _expression(self) -> ir.Table:
+        """The rows that are kept: they are counted outside SQL."""
+        named = self._named()
+        return self._kept(self._placed(named), named.unit)
+
+    def _totals(self) -> Aggregate:
+        """Where no unit has more rows than are kept, all are: the ranking is left out. Only time depends on that."""
+        engine, counter, named = self._data.engine, self._counter(), self._named()
+        cells = int(counter.starts[-1])
+        if not engine.copies:  # everything in one query
+            return Aggregate(values=engine.summed_cells(self._expression(), counter, cells))
+        with self._same_rows(named.rows) as rows:
+            placed, unit = self._placed(replace(named, rows=rows)), named.unit
+            crowded = crosstab_rows.crowded_units(rows, unit=unit, max_rows=self.limits.max_rows)
+            if self.row_weight == "whole" and not engine.fetch(crowded).num_rows:
+                chosen = crosstab_rows.all_rows(placed, unit=unit, columns=len(self.axes))
+            else:
+                chosen = self._kept(placed, unit)
+            return Aggregate(values=engine.summed_cells(chosen, counter, cells))
+
+
+def _maximal(workload: Workload, noise: TablesNoise) -> tuple[tuple[str, ...], ...]:
+    """Of the tables that get noise those that no other contains. Laplace noise may be on larger ones than were asked
+    for."""
+    if noise.mechanism == "gaussian":
+        return workload.maximal
+    released = [set(table) for table in noise.scales]
+    return tuple(table for table in noise.scales if not any(set(table) < other for other in released))
+
+
+def _limits(data: Dataset, by: tuple[str, ...], max_rows: int | None, *, shared: bool) -> Limits:
+    """How much of one unit is kept. Rows that share one weight need no limit."""
+    if shared and max_rows is None:
+        return Limits(max_rows=LARGEST_LIMIT, max_per_bin=LARGEST_LIMIT, max_bins=LARGEST_LIMIT)
+    return Limits.of(
+        max_rows=max_rows,
+        max_per_bin=None,
+        max_bins=None,
+        bins=None,
+        unit=data.unit_name,
+        what=f'"{", ".join(by)}"',
+    )

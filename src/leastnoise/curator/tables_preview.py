@@ -1,0 +1,118 @@
+"""What to expect of a set of tables: free, from public facts alone. No row is read and nothing is debited."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leastnoise._support.number_format import rounded
+from leastnoise.curator.budget.charge import Charge
+from leastnoise.privacy.guarantee import GaussianDP, PureDP
+from leastnoise.privacy.strength import Strength
+from leastnoise.releases.crosstab_errors import crosstab_errors
+from leastnoise.releases.crosstabs import table_name
+from leastnoise.releases.left_out import TRUNCATING, LeftOut, left_out_in_words
+from leastnoise.workload.tables_noise import TablesNoise
+
+MAX_TABLES_SHOWN = 24
+
+
+@dataclass(frozen=True, slots=True)
+class TableExpectation:
+    """What one table will be like."""
+
+    table: tuple[str, ...]
+    cells: int
+    std: float  # of one cell
+    half_width: float  # 95 % of the cells are off by at most this
+    half_width_all: float  # all cells of the table together are, with 95 % confidence
+
+
+@dataclass(frozen=True, slots=True)
+class TablesExpectation:
+    """What a release of several tables will be like. It costs nothing and reads no row.
+
+    `std["age", "sex"]` is the standard deviation of one cell of a table; `total` the line of the total, whether or not
+    it was asked for.
+    """
+
+    mechanism: str
+    tables: tuple[TableExpectation, ...]
+    total: TableExpectation
+    rmse: float
+    guarantee: GaussianDP | PureDP
+    strength: Strength
+    note: str
+    limits: dict[str, int]
+    unit: str | None = None
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def std(self) -> dict[tuple[str, ...], float]:
+        """The standard deviation of one cell of each table."""
+        return {line.table: line.std for line in self.tables}
+
+    @property
+    def bins(self) -> int:
+        """How many cells all tables have."""
+        return sum(line.cells for line in self.tables)
+
+    def __str__(self) -> str:
+        many = f"{len(self.tables):,} tables" if len(self.tables) != 1 else "1 table"
+        lines = [
+            f"{self.mechanism.capitalize()} noise on {many} of {self.bins:,} cells, released together.",
+            *self._lines(),
+            left_out_in_words(self.left_out, self.unit),
+            self._unknown(),
+            self.note,
+            self.strength.in_words(),
+        ]
+        return "\n".join(line for line in lines if line)
+
+    def _lines(self) -> list[str]:
+        """A line a table; of many, the most and the least accurate."""
+        every = [*([] if any(not line.table for line in self.tables) else [self.total]), *self.tables]
+        if len(every) > MAX_TABLES_SHOWN:
+            half = MAX_TABLES_SHOWN // 2
+            ranked = sorted(every, key=lambda line: line.std)
+            shown, left = [*ranked[:half], *ranked[-half:]], len(every) - 2 * half
+        else:
+            shown, left = every, 0
+        names = [table_name(line.table) for line in shown]
+        wide = max(map(len, ["table", *names]))
+        rows = [f"  {'table':<{wide}}  {'cells':>9}  {'std':>8}  {'95 % within':>11}  {'all within':>10}"]
+        rows += [
+            f"  {name:<{wide}}  {line.cells:>9,}  {rounded(line.std):>8}  {rounded(line.half_width):>11}  "
+            f"{rounded(line.half_width_all):>10}"
+            for name, line in zip(names, shown, strict=True)
+        ]
+        if left:
+            rows.insert(1 + MAX_TABLES_SHOWN // 2, f"  ... {left:,} tables in between ...")
+        return rows
+
+    def _unknown(self) -> str:
+        """What nobody knows before a release, and no interval allows for."""
+        if not any(fact.kind in TRUNCATING for fact in self.left_out):
+            return ""
+        return "How many rows the limits leave out is not known, and no error here allows for them."
+
+
+def of_tables(decided: Charge[TablesNoise], *, grid: float, limits: dict[str, int]) -> TablesExpectation:
+    """Of noise on every block. grid: what one of the integers that are counted is worth."""
+    noise = decided.noise
+    errors = crosstab_errors(noise.mechanism, noise.workload, noise.scales, grid)
+
+    def line(table: tuple[str, ...]) -> TableExpectation:
+        cells = noise.workload.cells_of(table)
+        half, every = (errors.cell_half_width(table, 0.95, bins) for bins in (1, cells))
+        return TableExpectation(table, cells, errors.std[table], half, every)
+
+    return TablesExpectation(
+        mechanism=noise.mechanism,
+        tables=tuple(map(line, noise.workload.tables)),
+        total=line(()),
+        rmse=errors.rmse,
+        guarantee=noise.guarantee,
+        strength=decided.strength,
+        note=noise.note,
+        limits=limits,
+    )

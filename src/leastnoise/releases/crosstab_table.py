@@ -1,0 +1,172 @@
+"""One table of a set that was released together: unbiased, and consistent with every other table of the set."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
+from leastnoise.releases.interval import Interval, Overall, Total
+from leastnoise.releases.release import Release
+
+if TYPE_CHECKING:
+    from leastnoise.domain import Axis
+    from leastnoise.releases.crosstabs import CrosstabsRelease
+
+Where = Mapping[str, Any]  # keys by column; a column that is not named is summed whole
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CrosstabTable(Release):
+    """A table of a `CrosstabsRelease`: what any release has, with sums whose errors know that cells are correlated.
+
+    `where` names cells by column: {"age": range(18, 30), "sex": "F"}; a column that is not named is summed whole.
+    """
+
+    within: CrosstabsRelease
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table; none of the total."""
+        return () if self.domain is None else self.domain.names
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many keys each column has."""
+        return () if self.domain is None else tuple(axis.size for axis in self.domain.axes)
+
+    def to_numpy(self) -> Any:
+        """The values as an array with an axis a column."""
+        return self.values.reshape(self.shape).copy()
+
+    def interval(self, confidence: Number = 0.95, *, simultaneous: bool = False) -> Interval:
+        """Intervals that hold the truth with this `confidence`: each cell by itself, or all of the table at once
+        (`simultaneous`).
+
+        Cells share their noise with each other and with other tables; the intervals of all at once allow for that.
+        """
+        confidence = validation.number("confidence", confidence)
+        half = self.within.errors.cell_half_width(self.columns, confidence, self.bins if simultaneous else 1)
+        values: Any = self.values
+        return Interval(values - half, values + half)
+
+    def total(self, bins: Where | ArrayLike | slice | None = None, confidence: Number = 0.95) -> Total:
+        """The sum of some cells (all by default) with its standard deviation and interval.
+
+        bins: keys by column, such as {"age": range(18, 30)}; a column that is not named is summed whole.
+        confidence: that of the interval.
+        """
+        confidence = validation.number("confidence", confidence)
+        positions = self._rectangle(bins)
+        value = self._sum(positions)
+        counts = {column: len(chosen) for column, chosen in positions.items()}
+        if not all(counts.values()):
+            return Total(0.0, 0.0, 0.0, 0.0)
+        std = math.sqrt(self.within.errors.rectangle_variance(self.columns, counts))
+        half = self.within.errors.half_width(self.columns, counts, confidence)
+        return Total(value, std, value - half, value + half)
+
+    def difference(self, where: Where, minus: Where, confidence: Number = 0.95) -> Total:
+        """The sum of some cells minus that of others, with its standard deviation and interval.
+
+        where, minus: keys by column; a column that is not named is summed whole.
+        confidence: that of the interval.
+        """
+        confidence = validation.number("confidence", confidence)
+        one, other = self._rectangle(where), self._rectangle(minus)
+        value = self._sum(one) - self._sum(other)
+        std = math.sqrt(self.within.errors.difference_variance(self.columns, one, self.columns, other))
+        half = self.within.errors.difference_half_width(self.columns, one, other, confidence)
+        return Total(value, std, value - half, value + half)
+
+    def ratio(self, where: Where, over: Where | None = None, confidence: Number = 0.95) -> Overall:
+        """The sum of some cells over that of others (by default of the whole table), and its interval.
+
+        where, over: keys by column; a column that is not named is summed whole.
+        confidence: that of the interval. Where the sum below may be zero nothing is known: not a number, from minus to
+        plus infinity.
+        """
+        confidence = validation.number("confidence", confidence)
+        top, bottom = self._rectangle(where), self._rectangle(over)
+        sums = self._sum(top), self._sum(bottom)
+        low, high = self.within.errors.ratio_interval(self.columns, sums, top, bottom, confidence)
+        return Overall(sums[0] / sums[1] if math.isfinite(low) else math.nan, low, high)
+
+    def denoise(self, *_: Any, **__: Any) -> NoReturn:
+        """Refused: the noise of cells is correlated, and the whole set is denoised together."""
+        raise errors.InvalidParameter(
+            f"The cells of one table share their noise with the other tables, so the set is denoised together: "
+            f"release.denoise()[{', '.join(map(repr, self.columns)) or '()'}]."
+        )
+
+    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> NoReturn:
+        """Refused: a file of one table could not say how its cells are correlated. The set is saved whole."""
+        raise errors.InvalidParameter(
+            f"One table of a set is not saved by itself, because its file could not tell how its errors hang together "
+            f"with the others': save the set, release.save({os.fspath(path)!r}), or write this table by to_pandas()."
+        )
+
+    @property
+    def note(self) -> str:
+        """What the noise of the set is best for."""
+        return self.within.note
+
+    def __repr__(self) -> str:
+        name = " x ".join(self.columns) or "the total"
+        return f"<CrosstabTable {name}: {self.bins:,} cells, std {self.std:.4g}{self._seeded_mark}>"
+
+    def _rectangle(self, where: Any) -> dict[str, list[int]]:
+        """The positions of the keys named; all positions of a column that is not."""
+        if where is None:
+            where = {}
+        if not isinstance(where, Mapping):
+            raise errors.WrongType(
+                'Cells are named by column: {"age": range(18, 30)}; a column that is not named is summed whole. '
+                f"Got {type(where).__name__} instead."
+            )
+        for column in where:
+            if column not in self.columns:
+                raise errors.UnknownColumn.among_columns(column, self.columns)
+        axes = {} if self.domain is None else dict(zip(self.domain.names, self.domain.axes, strict=True))
+        return {
+            column: _positions(column, axis, where[column]) if column in where else list(range(axis.size))
+            for column, axis in axes.items()
+        }
+
+    def _sum(self, positions: Mapping[str, list[int]]) -> float:
+        array = self.values.reshape(self.shape)
+        return math.fsum(array[np.ix_(*positions.values())].ravel().tolist())
+
+    def _first_columns(self, rows: int) -> dict[str, Any]:
+        low, high = self.interval(0.95)
+        count = min(rows, self.bins)
+        return {**Release._first_columns(self, rows), "low": low[:count], "high": high[:count]}
+
+
+def _positions(column: str, axis: Axis, keys: Any) -> list[int]:
+    """The positions of one key or of several, each once."""
+    if isinstance(keys, str) or not isinstance(keys, Iterable):
+        keys = [keys]
+    found = {}
+    for key in keys:
+        try:
+            position = axis.index(key)
+        except (TypeError, ValueError):
+            position = None
+        if position is None:
+            raise errors.BadDomain(
+                f'"{column}" has no key {key!r}. The first few are '
+                f"{', '.join(repr(axis.key(p)) for p in range(min(5, axis.size)))}.",
+                parameter="keys",
+                value=key,
+            )
+        found[position] = key
+    return sorted(found)

@@ -1,0 +1,176 @@
+"""A set of tables about the same people, released together: noisy whole numbers, and the tables put together from them.
+
+What was published are the integers of the blocks (`workload.residuals`), each with independent noise. All tables are
+computed from these, so they agree with each other to rounding, and every one is unbiased.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
+from leastnoise.domain import Axis, Domain
+from leastnoise.releases.crosstab_errors import CrosstabErrors, crosstab_errors
+from leastnoise.releases.crosstab_table import CrosstabTable
+from leastnoise.releases.interval import Total
+from leastnoise.releases.noise import Noise
+from leastnoise.releases.promised import Promised
+from leastnoise.releases.provenance import Provenance
+from leastnoise.workload import Workload
+from leastnoise.workload.residuals import table_of_blocks
+from leastnoise.workload.tables_noise import noise_in_words
+
+if TYPE_CHECKING:
+    from leastnoise.privacy.noise_choice import Mechanism
+
+Table = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CrosstabsRelease(Promised):
+    """Several tables about the same people. `release["age", "sex"]` is one of them, `release.total()` their total.
+
+    workload: which tables. axes: the keys of each column.
+    integers: what was published: whole numbers with noise, of each block (Gaussian) or of whole tables (Laplace).
+    scales: the scale of the noise on each of them.
+    step: what one of the integers that are counted is worth: 1, or the grid of weights.
+    """
+
+    workload: Workload
+    axes: Mapping[str, Axis]
+    integers: Mapping[Table, NDArray[np.int64]]
+    scales: Mapping[Table, float]
+    step: float
+    mechanism: Mechanism
+    provenance: Provenance
+    weights: str = "tables"  # what the noise is optimal for
+    gap: float = 0.0  # how far from the optimum it may be
+    compared: float | None = None  # its error over that of the other mechanism; None: they were not compared
+    weight: str | None = None  # the column whose sums were published instead of counts
+
+    def __post_init__(self) -> None:
+        for values in self.integers.values():
+            values.flags.writeable = False
+
+    @property
+    def kind(self) -> str:
+        """Tables."""
+        return "tables"
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables that were asked for, each by its columns; () is the total."""
+        return self.workload.tables
+
+    @property
+    def bins(self) -> int:
+        """How many cells all tables have."""
+        return self.workload.cells
+
+    @property
+    def std(self) -> Mapping[Table, float]:
+        """The standard deviation of one cell of each table."""
+        return self.errors.std
+
+    @cached_property
+    def errors(self) -> CrosstabErrors:
+        """The errors of the tables, the rounding of the noise included."""
+        return crosstab_errors(self.mechanism, self.workload, self.scales, self.step)
+
+    @cached_property
+    def blocks(self) -> Mapping[Table, NDArray[np.float64]]:
+        """The noisy residual of each block, in the unit of the tables."""
+        return self.errors.residuals(self.integers)
+
+    def __getitem__(self, columns: str | Iterable[str]) -> CrosstabTable:
+        """The table over these columns, in any order; () is the total."""
+        table = self.workload.table(columns)
+        self.workload.block_place(tuple(column for column in table if self.workload.sizes[column] > 1))
+        values = table_of_blocks(self.blocks, table, self.workload.sizes)
+        return CrosstabTable(
+            values=values.ravel(),
+            noise=Noise.of(self.mechanism, sigma=self.std[table]),
+            provenance=self.provenance,
+            domain=Domain(table, tuple(self.axes[column] for column in table)),
+            kind="count" if self.weight is None else "sum",
+            within=self,
+        )
+
+    def __iter__(self) -> Iterator[Table]:
+        return iter(self.tables)
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def total(self, confidence: Number = 0.95) -> Total:
+        """All rows that were counted, with standard deviation and interval of this `confidence`."""
+        return self[()].total(confidence=confidence)
+
+    def intervals(self, confidence: Number = 0.95) -> dict[Table, tuple[Any, Any]]:
+        """Intervals for every cell of every table that hold all at once with this `confidence`."""
+        confidence = validation.number("confidence", confidence)
+        found = {}
+        for table in self.tables:
+            half = self.errors.cell_half_width(table, confidence, self.bins)
+            values: Any = self[table].values
+            found[table] = (values - half, values + half)
+        return found
+
+    def explain(self) -> str:
+        """What was published, what it promises and how far off it is, in plain words."""
+        return f"{self._counted()}\n{self.errors_in_words()}\n{self.promise_in_words()}"
+
+    def errors_in_words(self) -> str:
+        """How far off what is published is."""
+        total = self.errors.cell_half_width((), 0.95)
+        worst = self.tables[int(np.argmax(self.errors.table_variances))]
+        half, every = (self.errors.cell_half_width(worst, 0.95, bins) for bins in (1, self.bins))
+        return (
+            f"95 % of the time the total is off by at most {total:,.4g}, and a cell of {table_name(worst)}, the least "
+            f"accurate table, by at most {half:,.4g}. All {self.bins:,} cells together are within {every:,.4g}, with "
+            "95 % confidence. Tables agree with each other: what one adds up to is in the other."
+        )
+
+    def _counted(self) -> str:
+        many = f"{len(self.tables):,} tables" if len(self.tables) != 1 else "1 table"
+        return f"{many} over {', '.join(self.axes)} ({self.bins:,} cells), released together."
+
+    def overview(self) -> list[dict[str, Any]]:
+        """Every table: its columns, how many cells, the standard deviation of one, and its half-width at 95 %."""
+        return [
+            {
+                "table": list(table),
+                "cells": self.workload.cells_of(table),
+                "std": self.std[table],
+                "half_width": self.errors.cell_half_width(table, 0.95),
+            }
+            for table in self.tables
+        ]
+
+    @property
+    def note(self) -> str:
+        """What the noise is best for."""
+        return noise_in_words(self.mechanism, self.weights, self.guarantee, self.compared)
+
+    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
+        """One Parquet file at `path` with the whole set. `allow_seeded` lets a test write what a seed made."""
+        from leastnoise.releases import crosstab_files
+
+        crosstab_files.save(self, path, allow_seeded=allow_seeded)
+
+    def __repr__(self) -> str:
+        many = "table" if len(self.tables) == 1 else "tables"
+        return f"<CrosstabsRelease of {len(self.tables):,} {many}, {self.bins:,} cells{self._seeded_mark}>"
+
+
+def table_name(table: Table) -> str:
+    """What people call a table: "age x sex", "the total"."""
+    return " x ".join(table) or "the total"

@@ -1,0 +1,122 @@
+"""The errors of sums over rectangles of cells, in closed form.
+
+A rectangle of table B takes s_i keys on each axis i. Its indicator splits on axis i into 1_S - s_i/n_i, which the block
+with i sees, and the even part s_i/n_i, which the block without i sees. So with independent blocks
+
+    Cov(S in B, T in B') = sum over A in B and B' of  y_A  prod over A of (|S_i and T_i| - s_i t_i/n_i)
+                                                          prod over B without A of s_j/n_j
+                                                          prod over B' without A of t_j/n_j.
+
+A column that is summed whole has s_i = n_i: the first factor is zero and the others are one, so it drops out.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from leastnoise import errors
+from leastnoise.workload.incidence import Floats
+from leastnoise.workload.workload import Table, Workload
+
+Positions: TypeAlias = int | Iterable[int]  # of keys on an axis
+Rectangle = dict[str, frozenset[int]]  # only columns that are not summed whole
+
+
+def covariances(
+    workload: Workload, y: Floats, sums: Sequence[tuple[str | Iterable[str], Mapping[str, Positions]]]
+) -> Floats:
+    """`TableErrors.covariances`."""
+    chosen = [_checked(workload, table, rectangle) for table, rectangle in sums]
+    made = np.empty((len(chosen), len(chosen)))
+    for i, j in itertools.combinations_with_replacement(range(len(chosen)), 2):
+        made[i, j] = made[j, i] = _covariance(workload, y, chosen[i], chosen[j])
+    return made
+
+
+def variance(workload: Workload, y: Floats, table: str | Iterable[str], keys: Mapping[str, int]) -> float:
+    """`TableErrors.rectangle_variance`."""
+    first = {column: range(count) for column, count in _counts(workload, table, keys).items()}
+    return float(covariances(workload, y, [(workload.table(table), first)])[0, 0])
+
+
+def rounding_reach(workload: Workload, table: str | Iterable[str], keys: Mapping[str, int]) -> float:
+    """`TableErrors.rounding_reach`.
+
+    The noise on the integers of a block is off by at most 1/2 a cell. In a sum over a rectangle a cell of block A
+    counts 1/N_A times prod over A of (1[t in S] - s/n) times prod over the others of s_j/n_j. The absolute values of
+    1[t in S] - s/n sum to 2 s (1 - s/n), so with f = s/n the whole sum over all blocks is at most
+    1/2 prod over B of (2 f (1 - f) + f) = 1/2 prod f (3 - 2 f): 1/2 for a total, far less for a cell.
+    """
+    reach = 0.5
+    for column, count in _counts(workload, table, keys).items():
+        part = count / workload.sizes[column]
+        reach *= part * (3 - 2 * part)
+    return reach
+
+
+def _covariance(workload: Workload, y: Floats, one: Rectangle, other: Rectangle) -> float:
+    sizes = workload.sizes
+    shared = [column for column in workload.columns if column in one and column in other]
+    apart = 1.0
+    for rectangle, opposite in ((one, other), (other, one)):
+        for column in rectangle.keys() - opposite.keys():
+            apart *= len(rectangle[column]) / sizes[column]
+    within, without = {}, {}
+    for column in shared:
+        s, t, n = len(one[column]), len(other[column]), sizes[column]
+        within[column] = len(one[column] & other[column]) - s * t / n
+        without[column] = s * t / n**2
+    total = 0.0
+    for k in range(len(shared) + 1):
+        for block in itertools.combinations(shared, k):
+            factor = apart
+            for column in shared:
+                factor *= within[column] if column in block else without[column]
+            if factor:  # zero for a column with one key, which is in no block
+                total += factor * float(y[workload.block_place(block)])
+    return total
+
+
+def _counts(workload: Workload, table: str | Iterable[str], keys: Mapping[str, int]) -> dict[str, int]:
+    names = _asked(workload, table, keys)
+    counts = {column: keys.get(column, workload.sizes[column]) for column in names}
+    for column, count in counts.items():
+        if not 0 <= count <= workload.sizes[column]:
+            raise errors.InvalidParameter(
+                f'"{column}" has {workload.sizes[column]} keys, of which {count} cannot be summed.',
+                parameter="keys",
+                value=count,
+            )
+    return counts
+
+
+def _checked(workload: Workload, table: str | Iterable[str], rectangle: Mapping[str, Positions]) -> Rectangle:
+    names = _asked(workload, table, rectangle)
+    made: Rectangle = {}
+    for column in names:
+        if column not in rectangle:
+            continue
+        given = rectangle[column]
+        positions = frozenset([int(given)] if isinstance(given, int | np.integer) else map(int, given))
+        size = workload.sizes[column]
+        if positions and not (min(positions) >= 0 and max(positions) < size):
+            raise errors.InvalidParameter(
+                f'"{column}" has {size} keys, at the positions 0 to {size - 1}.', parameter="rectangle", value=given
+            )
+        if len(positions) < size:
+            made[column] = positions
+    return made
+
+
+def _asked(workload: Workload, table: str | Iterable[str], named: Iterable[str]) -> Table:
+    """The table, which must be within one that was asked for, and hold every column named."""
+    names = workload.table(table)
+    workload.block_place(tuple(column for column in names if workload.sizes[column] > 1))
+    for column in named:
+        if column not in names:
+            raise errors.UnknownColumn.among_columns(column, names)
+    return names

@@ -1,0 +1,163 @@
+"""How accurate every table of a workload is, given the variance of the noise of each of its blocks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from leastnoise.workload import rectangles
+from leastnoise.workload.incidence import Floats
+from leastnoise.workload.rectangles import Positions
+from leastnoise.workload.workload import Table, Workload
+
+
+class TableErrors:
+    """The errors of the tables put together from blocks that have independent noise.
+
+    workload: the tables.
+    block_variances: y_A of each block of `workload.blocks`, in that order: the noise on one cell of C_A m_A.
+    """
+
+    def __init__(self, workload: Workload, block_variances: Floats) -> None:
+        self._workload = workload
+        self._block_variances = np.array(block_variances, dtype=np.float64)
+        self._block_variances.setflags(write=False)
+
+    @property
+    def workload(self) -> Workload:
+        """The tables."""
+        return self._workload
+
+    @property
+    def block_variances(self) -> Floats:
+        """y_A of each block, in the order of `workload.blocks`."""
+        return self._block_variances
+
+    @property
+    def std(self) -> ByTable:
+        """The standard deviation of one cell of each table, by its columns in any order; () is the total. Tables that
+        were not asked for, but are sums of one that was, can be looked up, too."""
+        return ByTable(self)
+
+    @cached_property
+    def table_variances(self) -> Floats:
+        """The variance of one cell of each table asked for, in order."""
+        made = np.asarray(self._workload.in_order(self._workload.lattice.variances(self._block_variances)))
+        made.setflags(write=False)
+        return made
+
+    @property
+    def rmse(self) -> float:
+        """The root of the mean squared error over all cells of all tables asked for."""
+        cells = np.asarray(self._workload.in_order(self._workload.lattice.cells))
+        return math.sqrt(float(cells @ self.table_variances) / float(cells.sum()))
+
+    @property
+    def largest_std(self) -> float:
+        """The largest standard deviation of a cell of any table asked for."""
+        return math.sqrt(float(self.table_variances.max()))
+
+    def covariance(
+        self,
+        table1: str | Iterable[str],
+        cell1: int | Sequence[int],
+        table2: str | Iterable[str],
+        cell2: int | Sequence[int],
+    ) -> float:
+        """The covariance of the errors of two cells.
+
+        table1, table2: the columns of the two tables, each in any order.
+        cell1, cell2: the positions of the keys of the two cells, in the order in which the columns are given.
+        """
+        return float(self.covariances([(table1, _cell(table1, cell1)), (table2, _cell(table2, cell2))])[0, 1])
+
+    def covariances(self, sums: Sequence[tuple[str | Iterable[str], Mapping[str, Positions]]]) -> Floats:
+        """The covariance matrix of the errors of several sums over rectangles of cells, of one table or of several.
+
+        sums: pairs of a table and a rectangle: the positions of the keys that are summed, by column; a column that is
+        not named is summed whole. A cell is a rectangle of one key a column, the total one without a column.
+
+        The variance of a difference is 1, -1 from both sides; Fieller's interval for a ratio needs the 2 x 2 matrix.
+        """
+        return rectangles.covariances(self._workload, self._block_variances, sums)
+
+    def rectangle_variance(self, table: str | Iterable[str], keys: Mapping[str, int]) -> float:
+        """The variance of a sum over a rectangle of cells; every rectangle with so many keys has the same.
+
+        table: the columns. keys: how many keys are summed, by column; a column that is not named is summed whole.
+        """
+        return rectangles.variance(self._workload, self._block_variances, table, keys)
+
+    def difference_variance(
+        self,
+        table1: str | Iterable[str],
+        rectangle1: Mapping[str, Positions],
+        table2: str | Iterable[str],
+        rectangle2: Mapping[str, Positions],
+    ) -> float:
+        """The variance of the sum over one rectangle minus that over another.
+
+        table1, table2: the columns of the tables the rectangles are in.
+        rectangle1, rectangle2: the positions of the keys summed, by column; a column that is not named, whole.
+        """
+        matrix = self.covariances([(table1, rectangle1), (table2, rectangle2)])
+        return max(0.0, float(matrix[0, 0] + matrix[1, 1] - 2 * matrix[0, 1]))
+
+    def rounding_reach(self, table: str | Iterable[str], keys: Mapping[str, int]) -> float:
+        """How far the rounding of the noise to whole numbers can move a sum over a rectangle, at the very most.
+
+        table: the columns. keys: how many keys are summed, by column; a column that is not named is summed whole.
+        """
+        return rectangles.rounding_reach(self._workload, table, keys)
+
+
+class ByTable(Mapping[Table, float]):
+    """Standard deviations by table; the tables asked for are listed."""
+
+    def __init__(self, table_errors: TableErrors) -> None:
+        self._errors = table_errors
+
+    def __getitem__(self, columns: str | Iterable[str]) -> float:
+        workload = self._errors.workload
+        table = workload.table(columns)
+        return math.sqrt(self._errors.rectangle_variance(table, dict.fromkeys(table, 1)))
+
+    def __contains__(self, columns: object) -> bool:
+        return columns in set(self._errors.workload.tables)
+
+    def __iter__(self) -> Iterator[Table]:
+        return iter(self._errors.workload.tables)
+
+    def __len__(self) -> int:
+        return len(self._errors.workload.lattice.cells)
+
+    def __repr__(self) -> str:
+        return f"<standard deviations of {len(self):,} tables>"
+
+
+class ByBlock(Mapping[Table, float]):
+    """Numbers by block."""
+
+    def __init__(self, workload: Workload, values: Floats) -> None:
+        self._workload, self._values = workload, values
+
+    def __getitem__(self, columns: str | Iterable[str]) -> float:
+        return float(self._values[self._workload.block_place(columns)])
+
+    def __iter__(self) -> Iterator[Table]:
+        return iter(self._workload.blocks)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"<numbers of {len(self):,} blocks>"
+
+
+def _cell(table: str | Iterable[str], cell: int | Sequence[int]) -> dict[str, list[int]]:
+    names = (table,) if isinstance(table, str) else tuple(table)
+    places = [cell] if isinstance(cell, int | np.integer) else list(cell)
+    return {name: [int(place)] for name, place in zip(names, places, strict=True)}
