@@ -322,6 +322,8 @@ ASKS = {
     "histogram": 'by = "sex"\nmax_rows = 2\nmax_per_bin = 1',
     "sum": 'column = "income"\nclip = [0, 100000]\nmax_rows = 1',
     "mean": 'column = "income"\nclip = [0.0, 1e5]\nby = ["sex"]\nmax_rows = 1',
+    "crosstabs": 'tables = [[], "age", ["sex", "district"]]\nmax_rows = 1\n'
+    'weights = { "sex, district" = 3, "age" = 1.5, "" = 1 }',
     "quantile": 'column = "income"\nclip = [0, 100000]\nq = [0.25, 0.5]\nbins = 200\nmax_rows = 1',
 }
 
@@ -334,7 +336,19 @@ def test_every_kind_of_question(desk: Path, kind: str) -> None:
     done()
     assert "Nothing was read" in done()
     assert debits() == 1
-    assert isinstance(ln.load(OUT), Published)
+    assert ln.load(OUT).query is not None
+
+
+def test_tables_of_two_columns_as_in_python(desk: Path) -> None:
+    edit('kind = "histogram"\nby = ["district", "sex"]\n', 'kind = "crosstabs"\nways = [2]\nother = true\n')
+    edit('keys = "keys.toml"', 'keys = "few.toml"')
+    Path("few.toml").write_text('sex = ["female"]\nage = { edges = [0, 18, 67] }\njob = ["care", "health"]\n')
+    done()
+    table = ln.table("register.parquet", unit="person", name="register")
+    query = table.crosstabs(keys=ln.domain.read("few.toml"), ways=(2,), other=True, max_rows=1)
+    assert ln.load(OUT).query == query.describe()
+    edit("[output]\n", '[output]\npage = "page.html"\n')
+    refused(2, "there is no page for this kind of release yet")
 
 
 def test_an_estimate_is_written_too_and_only_where_there_is_one(desk: Path) -> None:

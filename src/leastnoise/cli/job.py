@@ -31,10 +31,10 @@ from leastnoise.cli.publishing import arguments, notes, refuse_weak, show_expect
 
 if TYPE_CHECKING:
     from leastnoise.curator.budget import Budget
+    from leastnoise.curator.publish import Answer
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.request import PrivacyRequest
     from leastnoise.curator.table import Table
-    from leastnoise.releases.published import Published
 
 
 def run(
@@ -68,7 +68,7 @@ def run(
 class _Done:
     """What became of a run."""
 
-    release: Published
+    release: Answer
     new: bool
     files: Mapping[str, str]  # release, and where asked for estimate and page
 
@@ -104,12 +104,15 @@ class _Run:
         if "estimate" in self.files and not self.job.kind.denoises(self.query):
             place = self.job.file.place("output", "estimate")
             raise errors.InvalidParameter(f"{place}: this kind of release cannot be denoised. Leave estimate out.")
+        if "page" in self.files and not self.job.kind.reports:
+            place = self.job.file.place("output", "page")
+            raise errors.InvalidParameter(f"{place}: there is no page for this kind of release yet. Leave page out.")
         if len({os.path.realpath(path) for path in paths}) < len(paths):
             raise errors.InvalidParameter(f"{self.job.file.place('output')}: two outputs have one path. Give each one.")
         for name, path in self.files.items():
             atomic_files.check_writable(path, "page" if name == "page" else "release", sources=self.query.files)
 
-    def _settled(self, before: Published | None, budget: Budget | None) -> Record | None:
+    def _settled(self, before: Answer | None, budget: Budget | None) -> Record | None:
         """What is known of earlier runs. Refuses to go on where one has paid for a release and lost it."""
         path = self.files["release"]
         found = read_record(path)
@@ -122,7 +125,7 @@ class _Run:
             )
         return record
 
-    def _made_before(self, record: Record | None, before: Published | None) -> Published | None:
+    def _made_before(self, record: Record | None, before: Answer | None) -> Answer | None:
         """The release that an earlier run of this job wrote; None where there is none."""
         path = self.files["release"]
         if before is None:
@@ -148,7 +151,7 @@ class _Run:
             )
         return before
 
-    def _release(self, request: PrivacyRequest, known: Record | None, before: Published | None) -> Published:
+    def _release(self, request: PrivacyRequest, known: Record | None, before: Answer | None) -> Answer:
         """Pay, read, draw and write, between two states of the record."""
         path, asked = self.files["release"], arguments(request)
         refuse_weak(self.query.expect(**asked).strength, self.privacy)
@@ -204,13 +207,13 @@ def _privacy(job: Job) -> PrivacyOptions:
     return PrivacyOptions(**given)
 
 
-def _release_at(path: str) -> Published | None:
+def _release_at(path: str) -> Answer | None:
     """The release at the path; None where nothing is there."""
     from leastnoise.releases.loading import load
 
     if not os.path.exists(path) or not os.path.getsize(path):
         return None
-    found: Published = load(path)
+    found: Answer = load(path)
     if found.kind == "estimate":
         raise errors.BadOutput(
             f"{path!r} is an estimate, and the release of this job belongs there. Give another path."
@@ -236,14 +239,14 @@ def _day(text: str | None) -> date:
         raise errors.InvalidParameter(f"--date takes a day such as 2026-10-31. Got {text!r} instead.") from None
 
 
-def _day_of(made: Published) -> str:
+def _day_of(made: Answer) -> str:
     return f"{made.created_at:%Y-%m-%d}"
 
 
 def _show(done: _Done, as_json: bool) -> None:
     made = done.release
     if as_json:
-        facts = {"new": done.new, "release": made.id, "created_at": made.created_at.isoformat(), "std": made.std}
+        facts = {"new": done.new, "release": made.id, "created_at": made.created_at.isoformat(), "query": made.query}
         print_json({**facts, "files": dict(done.files)})
         return
     console, path = Console(), done.files["release"]

@@ -72,6 +72,22 @@ _PAIR = _Type(
     "two numbers, [low, high]",
     lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)),
 )
+_INTEGERS = _Type(
+    "a whole number, or a list of them",
+    lambda value: type(value) is int or (isinstance(value, list) and all(type(each) is int for each in value)),
+)
+_TABLES = _Type(
+    'a list of columns, and of lists of columns: ["age", ["age", "sex"]]',
+    lambda value: (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(each, str) or each == [] or _is_texts(each) for each in value)
+    ),
+)
+_WEIGHTS = _Type(
+    'a text in quotes, or numbers by table, { "age,sex" = 10 }',
+    lambda value: isinstance(value, str) or (isinstance(value, dict) and all(map(_is_number, value.values()))),
+)
 _FLAG = _Type("true or false", lambda value: isinstance(value, bool))
 _TEXT_BY_NAME = _Type(
     'texts by name, { hour = "int" }',
@@ -85,7 +101,9 @@ NAMES: dict[str, dict[str, _Type]] = {
     },
     "ask": {
         "kind": _TEXT, "by": _TEXTS, "column": _TEXT, "clip": _PAIR, "q": _NUMBERS, "bins": _INTEGER,
-        "max_rows": _INTEGER, "max_per_bin": _INTEGER, "max_bins": _INTEGER, "nulls": _TEXT,
+        "max_rows": _INTEGER, "max_per_bin": _INTEGER, "max_bins": _INTEGER, "nulls": _TEXT, "tables": _TABLES,
+        "ways": _INTEGERS, "weights": _WEIGHTS, "row_weight": _TEXT, "weight": _TEXT, "weight_clip": _PAIR,
+        "other": _FLAG,
     },
     "privacy": {
         "epsilon": _NUMBER, "delta": _NUMBER, "sigma": _NUMBER, "mechanism": _TEXT, "budget": _TEXT, "share": _NUMBER,
@@ -212,6 +230,8 @@ def _plain(value: Any, *, exact: bool) -> Any:
     """Numbers as Python's own; those of [privacy] stay the decimals that were typed."""
     if isinstance(value, list):
         return [_plain(each, exact=exact) for each in value]
+    if isinstance(value, dict):
+        return {name: _plain(each, exact=exact) for name, each in value.items()}
     return float(value) if isinstance(value, Decimal) and not exact else value
 
 

@@ -24,6 +24,7 @@ class Kind:
     needs, takes: the names that must and that may stand in [ask], beside `kind`.
     keys: which of the keys it gets: those of the columns in `by`, all of them, or none.
     denoises: whether the release of such a question can be denoised into an estimate.
+    reports: whether there is a page for its release.
     """
 
     ask: Callable[[Table, dict[str, Any]], Query]
@@ -31,11 +32,21 @@ class Kind:
     takes: tuple[str, ...] = ()
     keys: Literal["by", "all", "none"] = "none"
     denoises: Callable[[Query], bool] = lambda query: False
+    reports: bool = True
 
 
 def _has_every_bin(query: Query) -> bool:
     """Whether its release has a value for each of its bins: neither unknown keys nor a sparse domain."""
     return query.bins is not None and not query.sparse
+
+
+def _ask_crosstabs(table: Table, given: dict[str, Any]) -> Query:
+    """Tables as a list of columns, or of lists of columns; weights by table as { "age,sex" = 10 }."""
+    tables = [name if isinstance(name, str) else tuple(name) for name in given.pop("tables", [])]
+    weights = given.pop("weights", "tables")
+    if isinstance(weights, dict):
+        weights = {tuple(filter(None, map(str.strip, name.split(",")))): size for name, size in weights.items()}
+    return table.crosstabs(*tables, weights=weights, **given)
 
 
 KINDS: dict[str, Kind] = {
@@ -65,5 +76,11 @@ KINDS: dict[str, Kind] = {
         ask=lambda table, given: table.quantile(given.pop("column"), given.pop("q"), **given),
         needs=("column", "q", "clip"),
         takes=("bins", "max_rows"),
+    ),
+    "crosstabs": Kind(
+        ask=_ask_crosstabs,
+        takes=("tables", "ways", "weights", "max_rows", "row_weight", "weight", "weight_clip", "other", "nulls"),
+        keys="all",
+        reports=False,
     ),
 }
