@@ -228,7 +228,8 @@ def _keys(domain: Domain | None, size: int) -> tuple[Column, ...]:
         step = cells.lattice.step
         across, along = (cells.column + column + 0.5) * step, (cells.row + row + 0.5) * step
         return (Column("key0", cells.lattice.x, across), Column("key1", cells.lattice.y, along))
-    return tuple(Column(f"key{i}", name, values) for i, (name, values) in enumerate(key_columns(domain, size).items()))
+    columns = key_columns(domain, size, for_people=True)
+    return tuple(Column(f"key{i}", name, values) for i, (name, values) in enumerate(columns.items()))
 
 
 def thinned(contents: Contents) -> Contents:
