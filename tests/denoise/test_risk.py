@@ -69,7 +69,7 @@ def excess(rule: Callable[[Any], Estimate], truth: Any, noise: str, draws: int, 
         y = truth + draw(rng, truth.size, noise)
         made = rule(y)
         loss[k] = np.mean((made.values - truth) ** 2)
-        risk, free = made.estimate_risk()
+        risk, free, _ = made.estimate_risk()
         assert free is not None
         assert risk is not None
         off[k] = sure(float(((y - made.values) ** 2).sum()), free, truth.size, 1.0) - loss[k]
