@@ -18,7 +18,9 @@ from leastnoise.denoise.estimates import Estimates
 from leastnoise.denoise.fused_lasso import fused_lasso
 from leastnoise.denoise.laplacian import laplacian
 from leastnoise.denoise.minimax import bayes_risk, james_stein_risk, lp_ball, minimax_risk
+from leastnoise.denoise.mixture import Mixture
 from leastnoise.denoise.neighbour_bayes import neighbour_bayes
+from leastnoise.denoise.posterior import Posterior
 from leastnoise.denoise.prior import gaussian_prior, posterior_mean
 from leastnoise.denoise.project import consistent, isotonic, project
 from leastnoise.denoise.risk import monte_carlo_divergence
@@ -51,6 +53,8 @@ METHODS: dict[str, Callable[..., Estimate]] = {
 __all__ = [
     "METHODS",
     "Estimates",
+    "Mixture",
+    "Posterior",
     "aggregate",
     "auto",
     "bayes_risk",

@@ -62,7 +62,7 @@ def trend_filter(
     y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
     graph: which values are near one another.
     order: 0 for piecewise constant values, 1 for piecewise linear, 2 for piecewise quadratic ones.
-    penalty: a number, several to choose from, or "sure", by unbiased risk along a path.
+    penalty: a number, several to choose from, or "sure", by unbiased risk along a path, which is then `details`.
     tolerance: the relative duality gap at which orders 1 and 2 stop; order 0 is exact whatever it is.
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
@@ -75,6 +75,7 @@ def trend_filter(
     array, level = given_on_host(y, sigma, mechanism)
     problem = Problem(array.ravel(), level, graph, order, validation.number("tolerance", tolerance), mechanism)
     facts: dict[str, Any] = {"order": order}
+    path = None
     if isinstance(penalty, str) or _several(penalty):
         path = problem.path(penalty)
         made, tuning = problem.fit(float(path.penalties[path.chosen])), TUNING_DEGREES_OF_FREEDOM
@@ -106,6 +107,7 @@ def trend_filter(
         method="trend_filter",
         parameters=facts,
         estimate_risk=estimate_risk,
+        details=path,
     )
 
 
