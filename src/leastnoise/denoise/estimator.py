@@ -97,9 +97,10 @@ def _with_axis(text: str) -> str:
 
 
 def _says_it_is_one(shape: tuple[int, ...], options: dict[str, Any]) -> bool:
-    """Whether a graph has a node for every value, or a table a cell."""
-    size, cells = math.prod(shape), options.get("shape")
-    return getattr(options.get("graph"), "size", None) == size or (cells is not None and math.prod(cells) == size)
+    """Whether a graph is given that has not a node for each of a row, or the shape of a table with these cells."""
+    graph, cells = options.get("graph"), options.get("shape")
+    one_row = getattr(graph, "size", None) == shape[-1] and math.prod(shape) != shape[-1]
+    return (graph is not None and not one_row) or (cells is not None and math.prod(cells) == math.prod(shape))
 
 
 def _many_or_one(name: str, shape: tuple[int, ...]) -> errors.InvalidParameter:
