@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise.graphs import Graph
+from leastnoise.graphs.graph import Graph, check_graph
 
 Mechanism = Literal["gaussian", "laplace"]
 Floats = NDArray[np.float64]
@@ -144,12 +144,7 @@ def given_on_graph(y: Any, sigma: Any, mechanism: Mechanism, graph: Graph) -> tu
     Values on a lattice may keep its shape; they are read as NumPy flattens them, which is how `Graph.grid` numbers.
     """
     array, level = given_on_host(y, sigma, mechanism)
-    if not isinstance(graph, Graph):
-        raise errors.WrongType(
-            f"graph must be a leastnoise Graph. Got {type(graph).__name__} instead. Make one with "
-            "Graph.path(n), Graph.grid(shape), Graph.from_edges, from_networkx or from_parquet."
-        )
-    if graph.size != array.size:
+    if check_graph(graph).size != array.size:
         raise errors.InvalidParameter(
             f"the graph has {graph.size:,} nodes, and there are {array.size:,} values. Give one value for each node, "
             "in the order of the nodes."

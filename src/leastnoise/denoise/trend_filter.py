@@ -36,7 +36,7 @@ from leastnoise.denoise._trend.total_variation import Network
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
 from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import Divergence, stein_estimate
-from leastnoise.graphs import Graph
+from leastnoise.graphs.graph import Graph, check_graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 from leastnoise.releases.noise import Noise
 
@@ -138,8 +138,7 @@ class Problem:
     def __init__(
         self, y: Floats, sigma: float, graph: Graph, order: int, tolerance: float, mechanism: Mechanism
     ) -> None:
-        if not isinstance(graph, Graph):
-            raise errors.WrongType(f"graph must be a Graph, such as Graph.path({y.size}). Got {type(graph).__name__}.")
+        check_graph(graph)
         if order not in (0, 1, 2) or isinstance(order, bool):
             raise errors.InvalidParameter(f"order must be 0, 1 or 2. Got {order!r} instead.")
         if y.size != graph.size:
