@@ -19,6 +19,7 @@ by least risk is a parameter like any other: in the figure that is shown it coun
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Literal
 
@@ -62,7 +63,8 @@ def trend_filter(
     y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
     graph: which values are near one another.
     order: 0 for piecewise constant values, 1 for piecewise linear, 2 for piecewise quadratic ones.
-    penalty: a number, several to choose from, or "sure", by unbiased risk along a path, which is then `details`.
+    penalty: a number, several to choose from, or "sure", by unbiased risk along a path, which is then `details`
+        (without the values at each penalty: `trend_filter_path` has those).
     tolerance: the relative duality gap at which orders 1 and 2 stop; order 0 is exact whatever it is.
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
@@ -107,7 +109,7 @@ def trend_filter(
         method="trend_filter",
         parameters=facts,
         estimate_risk=estimate_risk,
-        details=path,
+        details=None if path is None else replace(path, values=()),
     )
 
 
