@@ -143,7 +143,7 @@ def test_the_chosen_multiple_has_the_least_unbiased_risk(noise: Any) -> None:
 
     reach = math.sqrt(2 * math.log(120)) if noise == "gaussian" else math.sqrt(0.5) * (math.log(120) + 3)
     least = min(figure(u) for u in np.abs(y) / sigma if u <= reach)
-    assert figure(chosen.parameters["sigmas"]) == pytest.approx(least, rel=1e-12)
+    assert figure(chosen.parameters["threshold_in_sigmas"]) == pytest.approx(least, rel=1e-12)
     assert chosen.sure == pytest.approx((least - (sigma**2).sum()) / 120, rel=1e-9)
 
 

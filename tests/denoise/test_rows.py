@@ -12,6 +12,7 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.denoise import (
     Estimates,
+    aggregate,
     auto,
     consistent,
     empirical_bayes,
@@ -135,6 +136,13 @@ def test_a_graph_or_a_shape_of_that_size_says_that_it_is_one() -> None:
     assert auto(y, 1.0, shape=(4, 6)).values.shape == (4, 6)
     with pytest.raises(errors.InvalidParameter, match="axis=-1"):
         laplacian(Y[0], 1.0, graph=GRAPH)
+
+
+def test_estimates_of_many_vectors_are_not_mixed_as_one() -> None:
+    many = james_stein(Y[0], 1.0, axis=-1)
+    with pytest.raises(errors.WrongType, match="one vector"):
+        aggregate(Y[0], 1.0, {"james_stein": many})  # type: ignore[dict-item]
+    assert aggregate(Y[0, 1], 1.0, {"james_stein": many[1]}).values.shape == (SIZE,)
 
 
 def test_a_release_is_one_vector() -> None:

@@ -79,6 +79,10 @@ def aggregate(
     nonnegative: clip the mixture at zero. mechanism: "gaussian" or "laplace", the distribution of the noise.
     """
     array, level = given_on_host(y, sigma, mechanism)
+    if many := [name for name, e in estimates.items() if not isinstance(e, Estimate)]:
+        raise errors.WrongType(
+            f"{many[0]} is no Estimate of one vector. Mix the estimates of each vector by themselves: e[0], e[1] ..."
+        )
     tried = dict(estimates) | {"raw": raw(array, level, mechanism)}
     compared = {"raw": raw(array, level, mechanism)} | {name: e for name, e in estimates.items() if e.risk is not None}
     for name, e in compared.items():

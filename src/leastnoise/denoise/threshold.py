@@ -161,7 +161,7 @@ def _facts(t: Any, sigma: float | Floats, threshold: Any) -> dict[str, Any]:
         return {"threshold": t, "chosen": chosen}
     if len(t.shape) > 1:  # rows, each with facts of its own
         return {"chosen": chosen}
-    return {"sigmas": float(t[0]) / float(np.ravel(sigma)[0]), "chosen": chosen}
+    return {"threshold_in_sigmas": float(t[0]) / float(np.ravel(sigma)[0]), "chosen": chosen}
 
 
 def _if_different(sigma: float | Floats) -> Floats | None:
