@@ -60,7 +60,7 @@ def soft_threshold(
 
     def estimate_risk() -> RiskEstimate:
         if threshold == "sure":
-            return _held_out_rows(y, level, mechanism, xp)
+            return held_out(y, level, mechanism, xp)
         return _threshold_risk(xp.abs(y), t, level, mechanism, xp)
 
     return Estimate(
@@ -179,74 +179,62 @@ def least_risk(size: Any, sigma: float, mechanism: Mechanism, xp: Any, weights: 
     d = size.shape[-1]
     b = sigma / math.sqrt(2)
     reach = universal(d, sigma) if mechanism == "gaussian" else b * (math.log(d) + 3)
-    order = None if weights is None else xp.argsort(size, axis=-1)
-    whole = xp.sort(size, axis=-1) if order is None else xp.take_along_axis(size, order, axis=-1)
-    w = xp.ones_like(whole) if order is None else _rowwise_take(weights, order, xp)
+    if weights is None:
+        whole, w = xp.sort(size, axis=-1), None
+    else:
+        order = xp.argsort(size, axis=-1)
+        whole, w = (xp.take_along_axis(xp.broadcast_to(x, size.shape), order, axis=-1) for x in (size, weights))
     inside = xp.clip(whole, None, reach)
     t = xp.concat((xp.zeros_like(inside[..., :1]), inside), axis=-1)
-    below = _running(w * inside * inside, xp)
-    above = xp.sum(w, axis=-1, keepdims=True) - _running(w, xp)
+    rank = xp.astype(xp.arange(d, -1, -1, device=_device(t)), t.dtype)
+    below = _running(inside * inside, w, xp)
+    above = rank if w is None else xp.sum(w, axis=-1, keepdims=True) - _running(w, None, xp)
     if mechanism == "gaussian":
         free = above
     else:
-        near = _running(w * (xp.exp((inside - reach) / b) + xp.exp(-(inside + reach) / b)), xp)
-        decay = w * xp.exp(-whole / b)
-        far = xp.sum(decay, axis=-1, keepdims=True) - _running(decay, xp)
+        near = _running(xp.exp((inside - reach) / b) + xp.exp(-(inside + reach) / b), w, xp)
+        decay = xp.exp(-whole / b)
+        every = xp.sum(decay if w is None else w * decay, axis=-1, keepdims=True)
         growth = xp.exp((reach - t) / b)
-        free = growth * near / 2 + above - (xp.exp(t / b) - xp.exp(-t / b)) / 2 * xp.clip(far, 0.0, None)
+        far = xp.clip(every - _running(decay, w, xp), 0.0, None)
+        free = growth * near / 2 + above - (xp.exp(t / b) - xp.exp(-t / b)) / 2 * far
     score = below + t * t * above + 2 * sigma**2 * free
-    rank = xp.astype(xp.arange(d, -1, -1, device=_device(t)), t.dtype)
-    beyond_reach = xp.sum(xp.astype(whole > reach, t.dtype), axis=-1, keepdims=True)
-    tried = rank >= beyond_reach  # the others stand at reach only because they were cut
+    # The others stand at reach only because they were cut.
+    tried = rank >= xp.sum(xp.astype(whole > reach, t.dtype), axis=-1, keepdims=True)
     score = xp.where(tried, score, xp.full_like(score, math.inf))
     least = xp.min(score, axis=-1, keepdims=True)
     return xp.min(xp.where(score == least, t, xp.full_like(t, math.inf)), axis=-1)  # the first of equals
 
 
-def _running(x: Any, xp: Any) -> Any:
-    return xp.cumulative_sum(x, axis=-1, include_initial=True)
-
-
-def _rowwise_take(weights: Any, order: Any, xp: Any) -> Any:
-    """The weights in the order of each row."""
-    return xp.take_along_axis(xp.broadcast_to(weights, order.shape), order, axis=-1)
-
-
-def _held_out_rows(y: Any, sigma: float | Floats, mechanism: Mechanism, xp: Any) -> RiskEstimate:
-    """`held_out` of a vector, or of every row."""
-    if len(y.shape) == 1:
-        return held_out(y, sigma, mechanism, xp)
-    rows = range(y.shape[0])
-    own = [sigma if isinstance(sigma, float) else float(sigma[i, 0]) if sigma.shape[1] == 1 else sigma[i] for i in rows]
-    columns = zip(*(held_out(y[i, ...], own[i], mechanism, xp) for i in rows), strict=True)
-    found: Any = map(np.array, columns)
-    return RiskEstimate(*found)
+def _running(x: Any, weights: Any, xp: Any) -> Any:
+    """Sums of the first 0, 1, 2, ... of each row."""
+    return xp.cumulative_sum(x if weights is None else weights * x, axis=-1, include_initial=True)
 
 
 def held_out(y: Any, sigma: float | Floats, mechanism: Mechanism, xp: Any) -> RiskEstimate:
     """The risk of a threshold chosen by unbiased risk: each half of the bins is assessed where the *other* half chose.
 
     Assessed where it was chosen, the figure would be optimistic (and often negative), for it is the least of many.
-    The degrees of freedom are those that make Stein's formula say the same of the threshold that was used.
+    The degrees of freedom are those that make Stein's formula say the same of the threshold that was used. Of each row.
     """
-    d, s = y.shape[0], math.sqrt(mean_square(sigma))
+    d, s = y.shape[-1], np.sqrt(mean_square(sigma))
     best = _times(_least(y, sigma, mechanism, xp), sigma, y, xp)
     plain = _threshold_risk(xp.abs(y), best, sigma, mechanism, xp)
     if d < 4:
         return plain
     order = np.random.default_rng(0).permutation(d)
     halves = order[: d // 2], order[d // 2 :]
-    values = [xp.take(y, xp.asarray(half, device=_device(y))) for half in halves]
-    levels = [sigma if isinstance(sigma, float) else sigma[half] for half in halves]
+    values = [xp.take(y, xp.asarray(half, device=_device(y)), axis=-1) for half in halves]
+    levels = [sigma if isinstance(sigma, float) or sigma.shape[-1] == 1 else sigma[..., half] for half in halves]
     chosen = [_least(*half, mechanism, xp) for half in zip(values, levels, strict=True)]
     moved = spent = 0.0
     for half, level, least in zip(values, levels, reversed(chosen), strict=True):
         part = _parts(xp.abs(half), _times(least, level, half, xp), level, mechanism, xp)
         moved, spent = moved + part[0], spent + part[1]
     free = spent / s**2
-    risk = max(sure(moved, free, d, s), (s * free / d) ** 2)
-    free += (moved - _parts(xp.abs(y), best, sigma, mechanism, xp)[0]) / (2 * s**2)  # so that it fits what best moved
-    return RiskEstimate(risk, free, plain.sure)
+    risk = np.maximum(sure(moved, free, d, s), (s * free / d) ** 2)
+    free = free + (moved - _parts(xp.abs(y), best, sigma, mechanism, xp)[0]) / (2 * s**2)  # fits what best moved
+    return RiskEstimate(host_numbers(risk), host_numbers(free), plain.sure)
 
 
 def _parts(size: Any, t: Any, sigma: float | Floats, mechanism: Mechanism, xp: Any) -> tuple[Any, Any]:
