@@ -238,8 +238,8 @@ def test_shapes_and_orders_are_checked() -> None:
     y = np.arange(12.0).reshape(3, 4)
     made = trend_filter(y, 1.0, graph=Graph.grid((3, 4)), penalty=0.2)
     assert made.values.shape == (3, 4)
-    with pytest.raises(errors.InvalidParameter, match="12 values and the graph 4 nodes"):
-        trend_filter(y, 1.0, graph=Graph.path(4))
+    with pytest.raises(errors.InvalidParameter, match="12 values and the graph 5 nodes"):
+        trend_filter(y, 1.0, graph=Graph.path(5))
     with pytest.raises(errors.InvalidParameter, match="order"):
         trend_filter(y, 1.0, graph=Graph.path(12), order=3)
     with pytest.raises(errors.WrongType, match=r"Graph\.path"):

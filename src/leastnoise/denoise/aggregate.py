@@ -45,6 +45,7 @@ from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise._mixture.simplex import least_on_simplex
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
+from leastnoise.denoise.mixture import Mixture
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 from leastnoise.releases.noise import Noise
@@ -78,6 +79,11 @@ def aggregate(
     nonnegative: clip the mixture at zero. mechanism: "gaussian" or "laplace", the distribution of the noise.
     """
     array, level = given_on_host(y, sigma, mechanism)
+    if many := [name for name, e in estimates.items() if not isinstance(e, Estimate)]:
+        raise errors.WrongType(
+            f"{many[0]} is no Estimate of one vector. Mix the estimates of each vector by themselves: e[0], e[1] ..."
+        )
+    tried = dict(estimates) | {"raw": raw(array, level, mechanism)}
     compared = {"raw": raw(array, level, mechanism)} | {name: e for name, e in estimates.items() if e.risk is not None}
     for name, e in compared.items():
         if tuple(e.values.shape) != array.shape:
@@ -108,6 +114,7 @@ def aggregate(
         estimate_risk=lambda: estimated,
         description=_describe(estimates, shares, level),
         provenance=of_arrays(seeded=any(e.seeded for e in estimates.values())),
+        details=Mixture.of(tried, dict(zip(compared, weights.tolist(), strict=True))),
     )
 
 
@@ -118,7 +125,7 @@ def raw(y: Floats, sigma: float, mechanism: Mechanism) -> Estimate:
         noisy=y,
         noise=Noise.of(mechanism, sigma=sigma),
         method="raw",
-        estimate_risk=lambda: RiskEstimate(sigma**2, y.size),
+        estimate_risk=lambda: RiskEstimate(sigma**2, y.size, sigma**2),
     )
 
 

@@ -68,6 +68,8 @@ def auto(
     loss: "squared", or "absolute" to make the mean absolute error small: medians, many of them exactly zero.
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
+    `details` of what is returned, a `Mixture`, has every candidate with its risk, and its weight.
+
     >>> e = auto([0.3, -0.8, 1.1, 9.7, -0.2, 10.4, 0.5, 0.1], sigma=1.0, nonnegative=True)
     >>> e.values.round(1)
     array([ 0.1,  0.1,  0.1, 10.1,  0.1, 10.1,  0.1,  0.1])

@@ -19,6 +19,7 @@ by least risk is a parameter like any other: in the figure that is shown it coun
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Literal
 
@@ -36,7 +37,7 @@ from leastnoise.denoise._trend.total_variation import Network
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
 from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import Divergence, stein_estimate
-from leastnoise.graphs import Graph
+from leastnoise.graphs.graph import Graph, check_graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 from leastnoise.releases.noise import Noise
 
@@ -62,7 +63,8 @@ def trend_filter(
     y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
     graph: which values are near one another.
     order: 0 for piecewise constant values, 1 for piecewise linear, 2 for piecewise quadratic ones.
-    penalty: a number, several to choose from, or "sure", by unbiased risk along a path.
+    penalty: a number, several to choose from, or "sure", by unbiased risk along a path, which is then `details`
+        (without the values at each penalty: `trend_filter_path` has those).
     tolerance: the relative duality gap at which orders 1 and 2 stop; order 0 is exact whatever it is.
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
@@ -75,6 +77,7 @@ def trend_filter(
     array, level = given_on_host(y, sigma, mechanism)
     problem = Problem(array.ravel(), level, graph, order, validation.number("tolerance", tolerance), mechanism)
     facts: dict[str, Any] = {"order": order}
+    path = None
     if isinstance(penalty, str) or _several(penalty):
         path = problem.path(penalty)
         made, tuning = problem.fit(float(path.penalties[path.chosen])), TUNING_DEGREES_OF_FREEDOM
@@ -106,6 +109,7 @@ def trend_filter(
         method="trend_filter",
         parameters=facts,
         estimate_risk=estimate_risk,
+        details=None if path is None else replace(path, values=()),
     )
 
 
@@ -136,8 +140,7 @@ class Problem:
     def __init__(
         self, y: Floats, sigma: float, graph: Graph, order: int, tolerance: float, mechanism: Mechanism
     ) -> None:
-        if not isinstance(graph, Graph):
-            raise errors.WrongType(f"graph must be a Graph, such as Graph.path({y.size}). Got {type(graph).__name__}.")
+        check_graph(graph)
         if order not in (0, 1, 2) or isinstance(order, bool):
             raise errors.InvalidParameter(f"order must be 0, 1 or 2. Got {order!r} instead.")
         if y.size != graph.size:

@@ -12,7 +12,9 @@ far above its estimate as such a loss would be: the root of a quadratic equation
 standard normal; a squared Laplace draw of variance one has 5 in its place, and a longer tail, so the quantile is that
 of a gamma distribution of the sum's skewness (for Gaussian noise: of chi-square with d degrees of freedom). The 5 is
 exact for v = 0 and v = y, an upper bound for linear v, and else by analogy. This limit is asymptotic: no proof covers a
-d of ten, or the choice between estimators; `benchmarks/error_limits.py` has how often it held.
+d of ten, or the choice between estimators; `benchmarks/error_limits.py` has how often it held. Where every bin has a
+sigma of its own, the largest of them in place of sigma makes it larger: the first term is then at most 4 sigma^2
+|y - v|^2, and 4 sigma^2 sigma_i^2 - 2 sigma_i^4 <= 2 sigma^4 in every bin.
 
 A proof needs data that the estimate has not seen. `fission_limit` makes some.
 """

@@ -97,7 +97,7 @@ def denoise(release: Release, method: str, along: Along, options: dict[str, Any]
         )
     if release.kind == "count":
         options = {**NOT_NEGATIVE.get(method, {}), **options}
-    made = denoise.METHODS[method](release.values, release.std, mechanism=release.mechanism, **options)
+    made = denoise.METHODS[method](release.values, release.std, mechanism=release.mechanism, axis=None, **options)
     parameters = {**made.parameters, "along": list(chained)} if chained else made.parameters
     return replace(
         made, parameters=parameters, domain=release.domain, noise=release.noise, provenance=release.provenance
@@ -108,6 +108,11 @@ def _refuse_what_is_not_taken(method: str, options: dict[str, Any]) -> None:
     """A graph or a loss given to a method that knows none: the command line offers them for every method."""
     from leastnoise import denoise
 
+    if "axis" in options:
+        raise errors.InvalidParameter(
+            "A release is one vector, so there is no axis to name. Denoise the rows of an array by leastnoise.denoise.",
+            parameter="axis",
+        )
     for option in ("graph", "loss"):
         takers = [name for name, made in denoise.METHODS.items() if option in inspect.signature(made).parameters]
         if options.get(option) is not None and method not in takers:

@@ -13,6 +13,7 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support.validation import Floats
 from leastnoise.domain import Cells, Domain
+from leastnoise.graphs.graph import check_graph
 from leastnoise.releases import labels
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.display import TOO_FEW
@@ -104,7 +105,7 @@ def gather(
         found = _beside(found, estimate, why_no_estimate)
     if graph is None or found.shape == "one":
         return found
-    if graph.size != found.size:
+    if check_graph(graph).size != found.size:
         raise errors.InvalidParameter(
             f"The graph has {graph.size:,} nodes and the release {found.size:,} bins. Give one node a bin, in order."
         )

@@ -79,7 +79,7 @@ def search(fit: Callable[[float], Fit], y: Floats, sigma: float, order: int, top
 
 
 def _risk(made: Fit, y: Floats, sigma: float) -> float:
-    return sure(float(((y - made.values) ** 2).sum()), made.degrees_of_freedom, y.size, sigma)
+    return float(sure(float(((y - made.values) ** 2).sum()), made.degrees_of_freedom, y.size, sigma))
 
 
 def _path(made: list[Fit], y: Floats, sigma: float, order: int) -> TrendPath:
