@@ -28,22 +28,9 @@ import places
 import sources
 import style
 import trials
+from page import PARTS
 
 HERE = Path(__file__).parent
-FIGURES = (
-    "privacy_theorems",
-    "calibration",
-    "denoising_theorems",
-    "errata",
-    "mean_estimation",
-    "histograms",
-    "histogram_bound",
-    "taxi_data",
-    "taxi_maps",
-    "taxi_risk",
-    "left_on_the_table",
-    "real_histograms",
-)
 
 
 def main() -> int:
@@ -52,15 +39,15 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     chosen = [name for name in os.environ.get("ONLY", "").split(",") if name]
     for name in chosen:
-        if name not in FIGURES:
-            print(f"There is no figure {name!r}. Say ONLY= one of: {', '.join(FIGURES)}.", file=sys.stderr)
+        if name not in PARTS:
+            print(f"There is no figure {name!r}. Say ONLY= one of: {', '.join(PARTS)}.", file=sys.stderr)
             return 2
     began = time.perf_counter()
-    for number, name in enumerate(chosen or FIGURES, start=1):
-        print(f"── {number}/{len(chosen or FIGURES)} {name} ──", flush=True)
+    for number, name in enumerate(chosen or PARTS, start=1):
+        print(f"── {number}/{len(chosen or PARTS)} {name} ──", flush=True)
         make(import_module(name), folder, quick)
     print(f"{time.perf_counter() - began:.0f} s")
-    return judge(chosen or list(FIGURES), folder, quick)
+    return judge(chosen or list(PARTS), folder, quick)
 
 
 def make(figure: ModuleType, folder: Path, quick: bool) -> None:
@@ -97,8 +84,8 @@ def judge(names: list[str], folder: Path, quick: bool) -> int:
         print(f"UNEXPECTED ({claim.agrees}, known: {claim.expected}): {claim.text} -- {claim.measured}")
     count = sum(len(found[name]) for name in known)
     print(f"{count - len(surprising)} of {count} claims came out as we know them. {places.NOTE}")
-    if not quick and all((folder / f"{name}.csv").exists() for name in FIGURES):
-        page.write(folder, FIGURES, HERE / "results.md" if folder == HERE / "figures" else folder / "results.md")
+    if not quick and all((folder / f"{name}.csv").exists() for name in PARTS):
+        page.write(folder, HERE / "results.md" if folder == HERE / "figures" else folder / "results.md")
     return 1 if surprising else 0
 
 

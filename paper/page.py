@@ -9,6 +9,20 @@ import trials
 from claims import HEAD, Claim
 from places import NOTE
 
+PARTS = (  # modules, in the order of the paper
+    "privacy_theorems",
+    "calibration",
+    "denoising_theorems",
+    "errata",
+    "mean_estimation",
+    "histograms",
+    "histogram_bound",
+    "taxi_data",
+    "taxi_maps",
+    "taxi_risk",
+    "left_on_the_table",
+    "real_histograms",
+)
 INTRODUCTION = """\
 # The paper, reproduced
 
@@ -32,7 +46,7 @@ open. A sentence is counted once, where it is said first or most exactly.
 """
 SECTIONS = (
     *("abstract", "§2", "§2.1", "§2.2", "§2.3", "§3", "§4", "§5.1", "§5.2", "§5.3", "§6"),
-    *("appendix A", "appendix B", "appendix B.1", "appendix B.2"),
+    *("appendix A", "appendix B.1", "appendix B.2"),
 )
 
 
@@ -41,10 +55,10 @@ def in_order(claim: Claim) -> int:
     return SECTIONS.index(claim.place.partition(",")[0])
 
 
-def write(folder: Path, names: tuple[str, ...], path: Path) -> None:
+def write(folder: Path, path: Path) -> None:
     """The page, from the CSV files."""
-    found = {name: import_module(name) for name in names}
-    rows = {name: trials.read(folder / f"{name}.csv") for name in names}
+    found = {name: import_module(name) for name in PARTS}
+    rows = {name: trials.read(folder / f"{name}.csv") for name in PARTS}
     claims = [claim for name, figure in found.items() for claim in figure.claims(rows[name])]
     theirs = sorted((claim for claim in claims if claim.place), key=in_order)
     count = {verdict: sum(claim.agrees == verdict for claim in theirs) for verdict in ("yes", "in part", "no")}

@@ -93,7 +93,7 @@ def claims(rows: list[Row]) -> list[Claim]:
         ),
         Claim(
             "By day the map is structurally different: more activity around midtown and the upper west side",
-            "appendix B, Figure 5",
+            "appendix B.2, Figure 5",
             f"of our pick-ups {night:.0%} at midnight, {day:.0%} by day",
             verdict(day > night),
             "other days than the paper's, which are not public",

@@ -78,7 +78,7 @@ def claims(rows: list[Row]) -> list[Claim]:
             Claim(
                 f"Wavelets {PRINTED[name]['wavelet']}, trend filtering {PRINTED[name]['trend']} "
                 + ("(midnight)" if number == 0 else "(daytime)"),
-                "§5.3, Figure 2" if number == 0 else "appendix B, Figure 5",
+                "§5.3, Figure 2" if number == 0 else "appendix B.2, Figure 5",
                 f"wavelets {shown(seen['wavelet'])}, trend filtering {shown(seen['trend'])}, auto "
                 f"{shown(seen['auto'])}; "
                 f"the mean of all {shown(seen['constant'])}",
