@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -40,8 +41,13 @@ def look(figure: ModuleType) -> str:
 
 def code(path: Path) -> str:
     """A file's code without comments, docstrings and layout; of a script without its drawing and its claims."""
-    tree = ast.parse(path.read_text())
-    if path.parent == HERE:
+    return _code(path.read_text(), path.parent == HERE)
+
+
+@cache
+def _code(text: str, script: bool) -> str:
+    tree = ast.parse(text)
+    if script:
         tree.body = [part for part in tree.body if getattr(part, "name", "") not in WORDS]
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
@@ -63,8 +69,7 @@ def reached(script: Path) -> set[Path]:
 
 
 def _imported(path: Path) -> Iterator[Path]:
-    tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
+    for node in _statements(path.read_text()):
         if isinstance(node, ast.Import):
             yield from (HERE / f"{name.name}.py" for name in node.names if (HERE / f"{name.name}.py").exists())
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -74,6 +79,12 @@ def _imported(path: Path) -> Iterator[Path]:
                 yield from (_file(node.module, name.name) for name in node.names)
         elif isinstance(node, ast.Attribute) and path.parent == HERE:
             yield from _used(node)
+
+
+@cache
+def _statements(text: str) -> list[ast.AST]:
+    """The nodes that may name a file."""
+    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.Import, ast.ImportFrom, ast.Attribute))]
 
 
 def _file(module: str, name: str) -> Path:
