@@ -32,7 +32,7 @@ def measure(quick: bool) -> list[Row]:
     d = 10_000
     for s in steps((10, 1000, d) if quick else (1, 3, 10, 30, 100, 300, 1000, 3000, d), "sparse, occupied"):
         rows += _risks("occupied", s, _sparse(d, s), repetitions)
-    for k in steps((1.25, 3) if quick else (1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4), "power law, exponent"):
+    for k in steps((1.25, 2, 3) if quick else (1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4), "power law, exponent"):
         rows += _risks("exponent", k, POWER_PEOPLE * np.arange(1, d + 1) ** -float(k), repetitions)
     for d in steps((100, 10_000) if quick else (10, 30, 100, 300, 1000, 3000, 10_000), "L1 ball, bins"):
         rows += max(
