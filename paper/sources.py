@@ -48,7 +48,12 @@ def code(path: Path) -> str:
 def _code(text: str, script: bool) -> str:
     tree = ast.parse(text)
     if script:
-        tree.body = [part for part in tree.body if getattr(part, "name", "") not in WORDS]
+        # Imports are followed; which names they bring in shows where the names are used.
+        tree.body = [
+            part
+            for part in tree.body
+            if getattr(part, "name", "") not in WORDS and not isinstance(part, (ast.Import, ast.ImportFrom))
+        ]
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and _is_text(body[0]):

@@ -73,7 +73,8 @@ def claims(rows: list[Row]) -> list[Claim]:
     for number, name in enumerate(MAPS):
         seen = found[name]
         same = all(abs(seen[m]["mean"] - printed) < 3 * seen[m]["error"] for m, printed in PRINTED[name].items())
-        close = all(seen[m]["mean"] < 1.25 * printed for m, printed in PRINTED[name].items())
+        ordered = seen["trend"]["mean"] < seen["wavelet"]["mean"] < seen["aGM"]["mean"]
+        close = ordered and all(2 / 3 < seen[m]["mean"] / printed < 3 / 2 for m, printed in PRINTED[name].items())
         told.append(
             Claim(
                 f"Wavelets {PRINTED[name]['wavelet']}, trend filtering {PRINTED[name]['trend']} "

@@ -78,9 +78,9 @@ def claims(rows: list[Row]) -> list[Claim]:
     every = [(n, e) for n in maps for e in epsilons]
     exact = [_constant(e) for e in epsilons]
     always = [mean(n, e, "aGM") < mean(n, e, "cGM") for n, e in every if e < 1]
-    tiny = [mean(n, epsilons[0], "aGM") / mean(n, epsilons[0], "trend") for n in maps]
+    tiny = [_gain([mean(n, epsilons[0], m) for m in METHODS[1:6]]) for n in maps]
     middle = min(epsilons, key=lambda e: abs(e - 1))
-    moderate = [mean(n, middle, "aGM") / mean(n, middle, "trend") for n in maps]
+    moderate = [_gain([mean(n, middle, m) for m in METHODS[1:6]]) for n in maps]
     worse = {(n, e): mean(n, e, "TH") / mean(n, e, "aGM") for n, e in every if e > 5}
     waves = {(n, e): mean(n, e, "wavelet") / mean(n, e, "aGM") for n, e in every if e > 5}
     beats = {at: mean(*at, "trend") <= mean(*at, "wavelet") for at in every}
@@ -111,10 +111,12 @@ def claims(rows: list[Row]) -> list[Claim]:
         Claim(
             "Denoising helps by orders of magnitude at tiny ε, by a small constant factor at moderate ε",
             "appendix B.2, Figure 6",
-            f"plain over trend filtering in MSE: {min(tiny):.0f} to {max(tiny):.0f} at ε = {epsilons[0]:g}, "
-            f"{min(moderate):.1f} to {max(moderate):.1f} at ε = {middle:g}",
-            verdict(min(tiny) > 30 and max(moderate) < 30),
-            "one to three orders of magnitude; the least on the daily density",
+            "plain over the best of their denoisers in MSE, map by map: "
+            f"{', '.join(f'{t:,.0f}' for t in tiny)} at ε = {epsilons[0]:g}, "
+            f"{', '.join(f'{t:.1f}' for t in moderate)} at ε = {middle:g}",
+            verdict(min(tiny) >= 100 and max(moderate) < 30, 2 * sum(t >= 100 for t in tiny) >= len(tiny)),
+            "on the density of a whole day, where more stands above the noise, less than two orders of magnitude",
+            "in part",
         ),
         Claim(
             "At ε > 5 soft-thresholding is a little worse than nothing",
@@ -177,6 +179,11 @@ def claims(rows: list[Row]) -> list[Claim]:
             "in part",
         ),
     ]
+
+
+def _gain(errors: list[float]) -> float:
+    """The plain release's error, which comes first, over the least of the others."""
+    return errors[0] / min(errors[1:])
 
 
 def _constant(epsilon: float) -> float:
