@@ -191,7 +191,7 @@ def claims(rows: list[Row]) -> list[Claim]:
         ),
         Claim(
             "(ε, δ)-private if and only if P[L ≥ ε] - e^ε P[L' ≤ -ε] ≤ δ",
-            "§3, Theorem 5",
+            "§3, Theorem 5, equation (3)",
             f"for {five.size} promises the left side is the largest difference over all events, integrated from the "
             f"densities, to {five.max():.0e}",
             verdict(five.max() < 1e-6),
