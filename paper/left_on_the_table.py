@@ -106,7 +106,7 @@ def claims(rows: list[Row]) -> list[Claim]:
     last = found["trip: the same, auto on the streets"]
     return [
         Claim(
-            "At most 5 trips a cab: an L2 sensitivity of 5, σ = 40.29",
+            "At most 5 trips a cab give an L2 sensitivity of 5",
             "§5.3",
             f"RMSE {shown(raw)}. With one trip a junction at most the sensitivity is √5 and the RMSE {shown(apart)}; "
             "the "
