@@ -55,7 +55,7 @@ def names(place: str) -> set[str]:
     return found
 
 
-def told(label: str) -> str:
+def summary(label: str) -> str:
     """The verdicts of the claims that name this, as the index writes them."""
     counts = Counter(claim[3].strip("*") for claim in CLAIMS if label in names(claim[1]))
     if len(counts) <= 1:
@@ -100,7 +100,7 @@ def test_every_target_exists(row: list[str]) -> None:
 
 
 def test_verdicts_are_those_of_the_results() -> None:
-    assert {row[0]: row[1] for row in ROWS} == {label: told(label) or "—" for label in LABELS}
+    assert {row[0]: row[1] for row in ROWS} == {label: summary(label) or "—" for label in LABELS}
 
 
 def test_every_claim_of_the_results_is_reached_from_the_index() -> None:
@@ -110,7 +110,7 @@ def test_every_claim_of_the_results_is_reached_from_the_index() -> None:
 
 def test_the_results_count_their_claims() -> None:
     counts = Counter(claim[3].strip("*") for claim in CLAIMS)
-    said = re.search(r"^(\d+) claims: (\d+) agree, (\d+) in part, (\d+) do not\.$", PAGE, re.MULTILINE)
-    assert said is not None
-    assert [int(number) for number in said.groups()] == [len(CLAIMS), *(counts[verdict] for verdict in VERDICTS)]
+    header = re.search(r"^(\d+) claims: (\d+) agree, (\d+) in part, (\d+) do not\.$", PAGE, re.MULTILINE)
+    assert header is not None
+    assert [int(number) for number in header.groups()] == [len(CLAIMS), *(counts[verdict] for verdict in VERDICTS)]
     assert len({claim[0] for claim in CLAIMS}) == len(CLAIMS) > 60  # none twice

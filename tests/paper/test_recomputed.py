@@ -60,40 +60,40 @@ def least_sigma(epsilon: float, delta: str) -> float:
 
 
 def test_the_variance_gains_near_epsilon_1() -> None:
-    told = numbers(r"\| ([\d.]+) \(δ = 0\.01\), ([\d.]+) \(δ = 0\.0001\), ([\d.]+) \(δ = 1e-06\)", row("Near ε = 1"))
-    for value, delta in zip(told, ("0.01", "0.0001", "0.000001"), strict=True):
+    stated = numbers(r"\| ([\d.]+) \(δ = 0\.01\), ([\d.]+) \(δ = 0\.0001\), ([\d.]+) \(δ = 1e-06\)", row("Near ε = 1"))
+    for value, delta in zip(stated, ("0.01", "0.0001", "0.000001"), strict=True):
         classical = math.sqrt(2 * math.log(1.25 / float(delta))) / 0.99
         assert value == pytest.approx((classical / least_sigma(0.99, delta)) ** 2, abs=0.006)
 
 
 def test_the_noise_of_the_maps() -> None:
-    (told,) = numbers(r"σ = ([\d.]+) at \(0\.5, 1e-6\)", row("Raw RMSE 40.29"))
-    assert told == pytest.approx(5 * least_sigma(0.5, "0.000001"), abs=6e-4)
+    (stated,) = numbers(r"σ = ([\d.]+) at \(0\.5, 1e-6\)", row("Raw RMSE 40.29"))
+    assert stated == pytest.approx(5 * least_sigma(0.5, "0.000001"), abs=6e-4)
 
 
 def test_the_loss_passes_epsilon_twenty_times_as_often_as_delta() -> None:
-    told, times = numbers(r"P\[L ≥ 1\] = ([\d.e-]+), (\d+) times", row("P[L ≥ ε] ≤ δ is sufficient"))
+    stated, times = numbers(r"P\[L ≥ 1\] = ([\d.e-]+), (\d+) times", row("P[L ≥ ε] ≤ δ is sufficient"))
     sigma = least_sigma(1.0, "0.000001")
-    assert told == pytest.approx(float(phi(1 / (2 * sigma) - sigma)), rel=3e-3)
-    assert times == round(told / 1e-6)
+    assert stated == pytest.approx(float(phi(1 / (2 * sigma) - sigma)), rel=3e-3)
+    assert times == round(stated / 1e-6)
 
 
 def test_the_counter_example_to_theorem_4() -> None:
-    told, bound = numbers(r"σ = ([\d.]+) < ([\d.]+) is proved", row("(ε, δ) with δ < 1/2"))
-    assert told == pytest.approx(least_sigma(1.0, "0.4"), abs=6e-6)
+    stated, bound = numbers(r"σ = ([\d.]+) < ([\d.]+) is proved", row("(ε, δ) with δ < 1/2"))
+    assert stated == pytest.approx(least_sigma(1.0, "0.4"), abs=6e-6)
     assert bound == pytest.approx(1 / math.sqrt(2), abs=6e-5)
 
 
 def test_where_the_classical_formula_fails() -> None:
-    (told,) = numbers(r"at ε = ([\d.]+) \(δ = 1e-6\)", row("For large ε, σ must scale"))
+    (stated,) = numbers(r"at ε = ([\d.]+) \(δ = 1e-6\)", row("For large ε, σ must scale"))
     scale = math.sqrt(2 * math.log(1.25e6))
-    assert delta_at(told - 0.01, scale / (told - 0.01)) <= 1e-6 < delta_at(told + 0.01, scale / (told + 0.01))
+    assert delta_at(stated - 0.01, scale / (stated - 0.01)) <= 1e-6 < delta_at(stated + 0.01, scale / (stated + 0.01))
 
 
 def test_the_two_rules_of_theorem_11() -> None:
     """d = 5, w = sigma = 1: given y the truth is y/2 + N(0, 1/2), so a factor 1 - c/s errs 5/2 + E (1/2 - c/s)^2 s."""
     text = row("w² replaced by its maximum-likelihood estimate")
-    told, exact, james_stein = numbers(r"risks ([\d.]+) ± [\d.]+ \(([\d.]+) exactly\).*James-Stein ([\d.]+) ±", text)
+    stated, exact, james_stein = numbers(r"risks ([\d.]+) ± [\d.]+ \(([\d.]+) exactly\).*James-Stein ([\d.]+) ±", text)
 
     def risk(c: float) -> float:
         def moved(s: float) -> float:
@@ -102,22 +102,22 @@ def test_the_two_rules_of_theorem_11() -> None:
         return 2.5 + float(integrate.quad(moved, 0, np.inf)[0])
 
     assert exact == pytest.approx(risk(5), abs=6e-4)
-    assert told == pytest.approx(risk(5), abs=5 * 0.009)
+    assert stated == pytest.approx(risk(5), abs=5 * 0.009)
     assert james_stein == pytest.approx(risk(3), abs=5 * 0.004)
 
 
 def test_james_stein_improves_least_far_away() -> None:
     """d = 3, truth of length 10: the gain is E[1/||y||^2], ||y||^2 noncentral chi-squared."""
-    (told,) = numbers(r"gain ([\d.]+)σ² at d = 3", row("James-Stein always improves"))
+    (stated,) = numbers(r"gain ([\d.]+)σ² at d = 3", row("James-Stein always improves"))
     inverse = integrate.quad(lambda s: float(stats.ncx2.pdf(s, 3, 100)) / s, 1e-9, 400, limit=400)[0]
-    assert told == pytest.approx(inverse, abs=6e-5)
+    assert stated == pytest.approx(inverse, abs=6e-5)
 
 
 def test_the_least_worst_error_over_the_cube() -> None:
     """Half on each of -1 and 1: the posterior mean is tanh y, and from 1 it errs (1 - tanh y)^2."""
-    (told,) = numbers(r"the truth is ([\d.]+), printed", row("For p ≥ 2"))
+    (stated,) = numbers(r"the truth is ([\d.]+), printed", row("For p ≥ 2"))
     one = mpmath.quad(lambda y: (1 - mpmath.tanh(y)) ** 2 * mpmath.npdf(y, 1, 1), [-10, 0, 1, 2, 12])
-    assert told == pytest.approx(100 * float(one), abs=0.006)
+    assert stated == pytest.approx(100 * float(one), abs=0.006)
 
 
 def threshold_risk(t: float, truth: float) -> float:
@@ -134,22 +134,22 @@ def threshold_risk(t: float, truth: float) -> float:
 
 def test_the_ball_that_the_threshold_fails() -> None:
     text = row("So it is within 4.44 log d")
-    told, claimed = numbers(r"at least (\d+) times R\(S\) \(([\d.]+) claimed", text)
+    stated, claimed = numbers(r"at least (\d+) times R\(S\) \(([\d.]+) claimed", text)
     t = math.sqrt(2 * math.log(1000))
     ratio = (999 * threshold_risk(t, 0.0) + threshold_risk(t, 0.01)) / 0.01**2  # one spike; answering zero errs 0.01^2
-    assert told == math.floor(ratio)
+    assert stated == math.floor(ratio)
     assert claimed == pytest.approx(4.44 * math.log(1000), abs=0.06)
 
 
 def test_the_threshold_on_a_dense_histogram() -> None:
     """Every count far above the noise of 10 moves by t, so errs 1 + t^2; near the bottom a little less."""
-    (told,) = numbers(r"d = s = 10,000: ([\d.]+) times", row("As s ≤ d"))
+    (stated,) = numbers(r"d = s = 10,000: ([\d.]+) times", row("As s ≤ d"))
     t = math.sqrt(2 * math.log(10_000))
     share = np.arange(1, 10_001)
     counts = 1e7 * share / share.sum() / 10
     near = [threshold_risk(t, float(x)) for x in counts[counts < 12]]
     exact = (sum(near) + (1 + t * t) * (10_000 - len(near))) / 10_000
-    assert told == pytest.approx(exact, abs=0.06)  # 50 draws of 10,000: a standard error of 0.01, and one digit
+    assert stated == pytest.approx(exact, abs=0.06)  # 50 draws of 10,000: a standard error of 0.01, and one digit
 
 
 def test_the_errors_of_plain_mechanisms_on_histograms() -> None:
@@ -166,7 +166,7 @@ def test_the_errors_of_plain_mechanisms_on_histograms() -> None:
 def test_the_errors_of_the_private_mean() -> None:
     """d = 10,000, epsilon = 0.01: the length of a Gaussian vector, exactly; denoisers by another generator."""
     text = row("At ε = 0.01 denoising improves")
-    told = numbers(
+    stated = numbers(
         r"classical Gaussian ([\d.]+) ± ([\d.]+), analytic Gaussian ([\d.]+) ± ([\d.]+), "
         r"aGM \+ James-Stein ([\d.]+) ± ([\d.]+), aGM \+ soft threshold ([\d.]+) ± ([\d.]+)",
         text,
@@ -175,8 +175,8 @@ def test_the_errors_of_the_private_mean() -> None:
     length = math.sqrt(2) * math.exp(math.lgamma((d + 1) / 2) - math.lgamma(d / 2))
     unit = math.sqrt(d) / 500
     sigma = unit * least_sigma(0.01, "0.0001")
-    assert told[0] == pytest.approx(unit * math.sqrt(2 * math.log(12_500)) / 0.01 * length, abs=5 * told[1])
-    assert told[2] == pytest.approx(sigma * length, abs=5 * told[3])
+    assert stated[0] == pytest.approx(unit * math.sqrt(2 * math.log(12_500)) / 0.01 * length, abs=5 * stated[1])
+    assert stated[2] == pytest.approx(sigma * length, abs=5 * stated[3])
     random = np.random.RandomState(20)
     errors: list[tuple[float, float]] = []
     for _ in range(100):
@@ -185,7 +185,7 @@ def test_the_errors_of_the_private_mean() -> None:
         shrunk = y - (d - 2) * sigma**2 / (y @ y) * y
         cut = np.sign(y) * np.maximum(np.abs(y) - sigma * math.sqrt(2 * math.log(d)), 0)
         errors.append((math.dist(shrunk, truth), math.dist(cut, truth)))
-    for found, mean, error in zip(np.transpose(errors), told[4::2], told[5::2], strict=True):
+    for found, mean, error in zip(np.transpose(errors), stated[4::2], stated[5::2], strict=True):
         assert found.mean() == pytest.approx(mean, abs=5 * math.hypot(error, found.std() / 10) + 0.5)
 
 
@@ -241,7 +241,7 @@ def test_the_sections_and_the_trips(data: Path) -> None:
 def test_the_paper_s_denoisers_on_real_histograms(data: Path) -> None:
     """Six draws of each: the geometric mean over thirteen histograms varies by less than half a per cent."""
     text = row("A relatively small price")
-    told = numbers(r"James-Stein ([\d.]+) \(worst [\d.]+\); aGM \+ soft threshold ([\d.]+) \(worst ([\d.]+)\)", text)
+    stated = numbers(r"James-Stein ([\d.]+) \(worst [\d.]+\); aGM \+ soft threshold ([\d.]+) \(worst ([\d.]+)\)", text)
     sigma = least_sigma(0.1, "0.000001")
 
     def james_stein(y: Any) -> Any:
@@ -254,9 +254,9 @@ def test_the_paper_s_denoisers_on_real_histograms(data: Path) -> None:
     for rule in (james_stein, threshold):
         over = _errors_over_plain(rule, data / "dpbench" / "histograms.npz", sigma)
         means += [math.exp(np.log(over).mean()), max(over)]
-    assert told[0] == pytest.approx(means[0], rel=0.005)
-    assert told[1] == pytest.approx(means[2], rel=0.01)
-    assert told[2] == pytest.approx(means[3], rel=0.01)
+    assert stated[0] == pytest.approx(means[0], rel=0.005)
+    assert stated[1] == pytest.approx(means[2], rel=0.01)
+    assert stated[2] == pytest.approx(means[3], rel=0.01)
 
 
 def _errors_over_plain(rule: Callable[[Any], Any], path: Path, sigma: float) -> list[float]:
