@@ -90,7 +90,7 @@ def lp_ball(y: Any, sigma: Number, *, p: Number, radius: Number, mechanism: Mech
 
 @over_arrays("bins", "sigma", "prior_std")
 def bayes_risk(*, bins: int, sigma: Number, prior_std: Number) -> float:
-    """Theorem 10: d w^2 sigma^2/(w^2 + sigma^2), the error of the posterior mean under f ~ N(0, w^2 I).
+    """After Theorem 10: d w^2 sigma^2/(w^2 + sigma^2), the error of the posterior mean under f ~ N(0, w^2 I).
 
     bins: d. sigma: the standard deviation of the noise. prior_std: w.
 
@@ -113,7 +113,11 @@ def james_stein_risk(*, bins: int, sigma: Number, prior_std: Number) -> float:
     d, s, w = _three(bins, sigma, prior_std)
     if d < 3:
         raise errors.InvalidParameter(
-            f"James-Stein needs 3 bins or more; there are {d}. Below that its risk is infinite."
+            f"James-Stein needs 3 bins or more; there are {d}. With two it leaves the raw values as they are, and "
+            "with one its risk is infinite.",
+            parameter="bins",
+            value=d,
+            example={"bins": 3},
         )
     return d * s**2 * (1 - (d - 2) / d * s**2 / (w**2 + s**2))
 

@@ -3,8 +3,12 @@
     soft   h_i = sign(y_i) max(|y_i| - t, 0)         argmin_h  1/2 ||y - h||^2 + t ||h||_1
     hard   h_i = y_i where |y_i| > t, else 0
 
-Theorem 12: t = sigma sqrt(2 log d) is within a factor of 2 log d of the best over every Lp ball at once. On real
-histograms that is often worse than no denoising, and t chosen by unbiased risk (Donoho & Johnstone 1995) is far
+Theorem 12 (Donoho 1995): with t = sigma sqrt(2 log d) the soft threshold's worst squared error over any Lp ball S is
+at most (2 log d + 1)(sigma^2 + 2.22 R(S)), R(S) the least worst error of any rule. That is no constant times R(S): a
+ball smaller than the noise has R(S) far below sigma^2, and there this threshold is any number of times worse than
+answering zero (d = 1,000, radius 0.01 sigma: 221 times and more). The proof is in docs/theory-denoising.md.
+
+On real histograms it is often worse than no denoising, and t chosen by unbiased risk (Donoho & Johnstone 1995) is far
 better. The hard threshold jumps, so it has no unbiased risk: None.
 
 Where every bin has a sigma of its own, t_i = sigma_i sqrt(2 log d), or t_i = sigma_i u with one u whose unbiased risk,

@@ -75,7 +75,7 @@ def classical_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0
 
 @over_arrays("delta", "sensitivity")
 def zero_epsilon_sigma(*, delta: Number, sensitivity: Number = 1.0) -> float:
-    """Theorem 2: sigma = sensitivity/(2 delta) is (0, delta)-DP. Sufficient; the exact one is 20 % less."""
+    """Theorem 2: sigma = sensitivity/(2 delta) is (0, delta)-DP. Sufficient; the exact one is 20 % less or more."""
     _, delta, sensitivity = _three(0, delta, sensitivity)
     return sensitivity / (2 * delta)
 
