@@ -17,7 +17,7 @@ from types import ModuleType
 import leastnoise
 
 HERE, PACKAGE = Path(__file__).parent, Path(leastnoise.__file__).parent
-PARTS = ("privacy", "denoise", "graphs", "domain", "datasets.py")
+PARTS = ("privacy", "denoise", "graphs", "domain", "datasets")
 WORDS = ("draw", "claims")  # functions of a script that make no number
 LOOKS = ("style.py", "claims.py")  # scripts that make none
 
