@@ -168,29 +168,33 @@ class Estimate(Published):
             # Half a step for the noise's rounding and half for the value's: a proof for a bin that is left as it is; a
             # combination of many is nearly normal.
             return self._around(self.values, reach * self.exact_std + self.grid, "every bin")
-        half, raw = self._half_length(confidence), self.distribution.half_width(confidence) + self.grid / 2
+        raw = self.distribution.half_width(confidence) + self.grid / 2
+        half = self._half_length(confidence, raw)
         if half < raw:
             return self._around(self.values, half, "share of the bins")
         return self._around(self.noisy, raw, "every bin")
 
-    def _half_length(self, confidence: float) -> float:
-        """Around every value, so that the share of the bins is covered on average."""
-        risk, kept = self.risk, self.noise_kept()
+    def _half_length(self, confidence: float, raw: float) -> float:
+        """Around every value, so that the share of the bins is covered on average; `raw` if it cannot be less."""
+        risk = self.risk
         if risk is None:
             raise errors.InvalidParameter(
                 f"{self.method} has no estimate of its own error, so no interval around its values is known to hold. "
                 "Use the release's own: release.interval(0.95)."
             )
+        missed = 1 - confidence
+        sure = 1 - average_coverage.RISK_OF_LIMIT * missed
+        limit = risk_limits.asymptotic_limit(risk, self.std, self.bins, sure, self.mechanism) / self.std**2
+        rest = (1 - average_coverage.RISK_OF_LIMIT) * missed
+        if limit - 1 >= rest * (raw / self.std) ** 2:  # Chebyshev: too long even if all of the noise were kept
+            return raw
+        kept = self.noise_kept()
         if kept is None:
             raise errors.InvalidParameter(
                 "The intervals of this estimate were not asked for before it was written to its file, and need the "
                 "denoiser to be run again. Denoise the release once more, and ask the new estimate."
             )
-        missed = 1 - confidence
-        sure = 1 - average_coverage.RISK_OF_LIMIT * missed
-        limit = risk_limits.asymptotic_limit(risk, self.std, self.bins, sure, self.mechanism) / self.std**2
         bias = max(limit - kept, 0.0)
-        rest = (1 - average_coverage.RISK_OF_LIMIT) * missed
         return self.std * average_coverage.half_length(bias, kept, rest, self.mechanism)
 
     def _around(self, values: Any, half: Any, promise: BinPromise) -> EstimateInterval:
