@@ -96,7 +96,7 @@ def aggregate(
     rival = compared.get(favoured or "")
     price = np.array([FAVOUR * _error(e, rival) if rival else 0.0 for e in compared.values()])
     weights = least_on_simplex(products, level**2 * (free + price))
-    cost = float(weights @ free) + np.count_nonzero(weights > 0) - 1
+    cost = float(weights @ free) + int(np.count_nonzero(weights > 0)) - 1
     estimated = stein_estimate(float(weights @ products @ weights), min(cost, array.size), array.size, level)
     if (estimated.risk or 0.0) >= level**2:  # no better than the values as they are, by its own estimate
         compared, weights, estimated = {"raw": unchanged}, np.ones(1), unchanged.estimate_risk()

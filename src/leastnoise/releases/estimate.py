@@ -157,7 +157,7 @@ class Estimate(Published):
         values' own interval is the shorter (the values decide which; the chance that a raw one is given and misses is
         at most 1 - confidence). "share of the bins": on average over bins and noise, for every truth, as
         nearly as bins are many and the estimator is linear (see `releases/average_coverage.py`); which are missed is
-        not known.
+        not known. Where nearly all bins are empty, they go from zero to one height.
         "prior": under the prior that was stated. Ends are cut at zero where the truth is known not to be negative.
         """
         confidence = validation.number("confidence", confidence)
@@ -170,9 +170,10 @@ class Estimate(Published):
             return self._around(self.values, reach * self.exact_std + self.grid, "every bin")
         raw = self.distribution.half_width(confidence) + self.grid / 2
         half = self._half_length(confidence, raw)
-        if half < raw:
-            return self._around(self.values, half, "share of the bins")
-        return self._around(self.noisy, raw, "every bin")
+        around = self._around(self.values, half, "share of the bins")
+        if half >= raw:
+            around = self._around(self.noisy, raw, "every bin")
+        return self._from_zero(confidence, raw, around) if self.nonnegative else around
 
     def _half_length(self, confidence: float, raw: float) -> float:
         """Around every value, so that the share of the bins is covered on average; `raw` if it cannot be less."""
@@ -196,6 +197,20 @@ class Estimate(Published):
             )
         bias = max(limit - kept, 0.0)
         return self.std * average_coverage.half_length(bias, kept, rest, self.mechanism)
+
+    def _from_zero(self, confidence: float, raw: float, other: EstimateInterval) -> EstimateInterval:
+        """From zero to one height for all bins but those estimated above it, if that is shorter than `other`."""
+        noisy, values = _host(self.noisy), _host(self.values)
+        spent = average_coverage.RISK_OF_LIMIT * (1 - confidence)
+        highest = partial(average_coverage.highest, noisy, self.std, missed=1 - confidence - spent, sure=1 - spent)
+        height = highest(above=int((values > highest(above=0)).sum()))
+        if height == math.inf:
+            return other
+        above = values > height
+        low = np.where(above, np.maximum(np.minimum(noisy - raw, values), 0.0), 0.0)
+        high = np.where(above, np.maximum(noisy + raw, values), height)
+        shorter = float((high - low).mean()) < float((other.high - other.low).mean())
+        return EstimateInterval(low, high, "share of the bins") if shorter else other
 
     def _around(self, values: Any, half: Any, promise: BinPromise) -> EstimateInterval:
         low, high = values - half, values + half
