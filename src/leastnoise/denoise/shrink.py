@@ -44,20 +44,17 @@ from leastnoise.denoise.arrays import (
     Floats,
     Mechanism,
     companion,
-    given,
     given_with_sigmas,
     host_numbers,
     like,
     mean_square,
     root_mean_square,
-    squares,
 )
 from leastnoise.denoise.estimator import rowwise_estimator
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 from leastnoise.releases.noise import Noise
 
-GARROTE_SQUARED_ERRORS = 3.0  # squared standard errors by which the garrote draws the mean to zero
 LAGUERRE_RULE = np.polynomial.laguerre.laggauss(12)
 
 
@@ -188,41 +185,6 @@ def _slopes(x: Any, norm: Any, factor: Any, by: Shrinkage, positive: bool, mecha
 
 def _number(sigma: float | Floats) -> Any:
     return sigma if isinstance(sigma, float) else sigma[..., 0]
-
-
-def constant(y: Any, sigma: Number, *, nonnegative: bool = False, mechanism: Mechanism = "gaussian") -> Estimate:
-    """One value for all bins: their mean, drawn toward zero by as much as chance may have moved it.
-
-        h_i = (1 - 3/z^2)^+ m,    m = mean of y,  z = m sqrt(d) / sigma        (Breiman's garrote)
-
-    y: the noisy values, an array of any library. sigma: the standard deviation of their noise.
-    nonnegative: whether the truth is; a negative mean is then zero.
-    mechanism: "gaussian" or "laplace", the distribution of the noise.
-
-    It is exactly zero within sqrt 3 standard errors of zero and within half a standard error of the mean from six on.
-    Under Laplace noise its degrees of freedom are those of Gaussian noise, which is right for many bins. Where zero and
-    the mean differ little, one number cannot tell which is nearer: the best factors of this kind that were found err up
-    to 1.5 times as much as the better of the two. 3 was chosen for truths that are nearly zero, at the price of a
-    factor of 1.7 in RMSE where the mean is two to three standard errors.
-
-    >>> constant([3.0, 5.0, 4.0, 4.0], sigma=1.0).values
-    array([3.8125, 3.8125, 3.8125, 3.8125])
-    """
-    y, sigma, xp = given(y, sigma, mechanism)
-    d = math.prod(y.shape)
-    mean = float(xp.mean(y))
-    squared = d * (mean / sigma) ** 2
-    kept = squared > GARROTE_SQUARED_ERRORS and not (nonnegative and mean < 0)
-    values = xp.full_like(y, (1 - GARROTE_SQUARED_ERRORS / squared) * mean if kept else 0.0)
-    slope = 1 + GARROTE_SQUARED_ERRORS / squared if kept else 0.0
-    return Estimate(
-        values=values,
-        noisy=y,
-        noise=Noise.of(mechanism, sigma=sigma),
-        method="constant",
-        parameters={"mean": mean, "standard_errors": math.copysign(math.sqrt(squared), mean)},
-        estimate_risk=lambda: stein_estimate(float(squares(y - values, xp)), slope, d, sigma),
-    )
 
 
 def laplace_slope(

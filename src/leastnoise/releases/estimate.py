@@ -182,7 +182,7 @@ class Estimate(Published):
         values' own interval is the shorter (the values decide which; the chance that a raw one is given and misses is
         at most 1 - confidence). "share of the bins": on average over bins and noise, for every truth, as
         nearly as bins are many and the estimator is linear (see `releases/average_coverage.py`); which are missed is
-        not known.
+        not known. Where nearly all bins are empty, they go from zero to one height.
         "prior": under the prior that was stated. Ends are cut at zero where the truth is known not to be negative.
         """
         confidence = validation.number("confidence", confidence)
@@ -198,30 +198,49 @@ class Estimate(Published):
             # Half a step for the noise's rounding and half for the value's: a proof for a bin that is left as it is; a
             # combination of many is nearly normal.
             return self._around(self.values, reach * self.exact_std + self.grid, "every bin")
-        half, raw = self._half_length(confidence), self.distribution.half_width(confidence) + self.grid / 2
-        if half < raw:
-            return self._around(self.values, half, "share of the bins")
-        return self._around(self.noisy, raw, "every bin")
+        raw = self.distribution.half_width(confidence) + self.grid / 2
+        half = self._half_length(confidence, raw)
+        around = self._around(self.values, half, "share of the bins")
+        if half >= raw:
+            around = self._around(self.noisy, raw, "every bin")
+        return self._from_zero(confidence, raw, around) if self.nonnegative else around
 
-    def _half_length(self, confidence: float) -> float:
-        """Around every value, so that the share of the bins is covered on average."""
-        risk, kept = self.risk, self.noise_kept()
+    def _half_length(self, confidence: float, raw: float) -> float:
+        """Around every value, so that the share of the bins is covered on average; `raw` if it cannot be less."""
+        risk = self.risk
         if risk is None:
             raise errors.InvalidParameter(
                 f"{self.method} has no estimate of its own error, so no interval around its values is known to hold. "
                 "Use the release's own: release.interval(0.95)."
             )
+        missed = 1 - confidence
+        sure = 1 - average_coverage.RISK_OF_LIMIT * missed
+        limit = risk_limits.asymptotic_limit(risk, self.std, self.bins, sure, self.mechanism) / self.std**2
+        rest = (1 - average_coverage.RISK_OF_LIMIT) * missed
+        if limit - 1 >= rest * (raw / self.std) ** 2:  # Chebyshev: too long even if all of the noise were kept
+            return raw
+        kept = self.noise_kept()
         if kept is None:
             raise errors.InvalidParameter(
                 "The intervals of this estimate were not asked for before it was written to its file, and need the "
                 "denoiser to be run again. Denoise the release once more, and ask the new estimate."
             )
-        missed = 1 - confidence
-        sure = 1 - average_coverage.RISK_OF_LIMIT * missed
-        limit = risk_limits.asymptotic_limit(risk, self.std, self.bins, sure, self.mechanism) / self.std**2
         bias = max(limit - kept, 0.0)
-        rest = (1 - average_coverage.RISK_OF_LIMIT) * missed
         return self.std * average_coverage.half_length(bias, kept, rest, self.mechanism)
+
+    def _from_zero(self, confidence: float, raw: float, other: EstimateInterval) -> EstimateInterval:
+        """From zero to one height for all bins but those estimated above it, if that is shorter than `other`."""
+        noisy, values = _host(self.noisy), _host(self.values)
+        spent = average_coverage.RISK_OF_LIMIT * (1 - confidence)
+        highest = partial(average_coverage.highest, noisy, self.std, missed=1 - confidence - spent, sure=1 - spent)
+        height = highest(above=int((values > highest(above=0)).sum()))
+        if height == math.inf:
+            return other
+        above = values > height
+        low = np.where(above, np.maximum(np.minimum(noisy - raw, values), 0.0), 0.0)
+        high = np.where(above, np.maximum(noisy + raw, values), height)
+        shorter = float((high - low).mean()) < float((other.high - other.low).mean())
+        return EstimateInterval(low, high, "share of the bins") if shorter else other
 
     def _around(self, values: Any, half: Any, promise: BinPromise) -> EstimateInterval:
         low, high = values - half, values + half
