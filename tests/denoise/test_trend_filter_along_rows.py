@@ -168,8 +168,8 @@ def test_every_path_is_filtered_by_itself(order: int) -> None:
 
 @pytest.mark.parametrize(("order", "noise", "draws"), [(1, "gaussian", 600), (3, "gaussian", 600), (1, "laplace", 150)])
 def test_the_risk_of_a_given_penalty_is_unbiased(order: int, noise: Any, draws: int) -> None:
-    """Degrees of freedom less what was spent, noise'(h - f): zero within six standard errors. Under Laplace noise the
-    simulated divergence may be above by one of about ten (groups of bins move together)."""
+    """Degrees of freedom less what was spent, noise'(h - f): zero within six standard errors, of which each is
+    less than a twentieth of the ten or so that are spent."""
     rng = np.random.default_rng(7)
     truth = np.concatenate([np.linspace(0, 6, 30), np.linspace(6, -3, 20)])
     off = []
@@ -180,7 +180,7 @@ def test_the_risk_of_a_given_penalty_is_unbiased(order: int, noise: Any, draws: 
         off.append(made.degrees_of_freedom - z @ (made.values - truth))
     error = np.std(off) / math.sqrt(draws)
     assert error < 0.5
-    assert -6 * error < np.mean(off) < 6 * error + (1.0 if noise == "laplace" else 0.0)
+    assert abs(np.mean(off)) < 6 * error
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -53,7 +53,9 @@ Boundary = Literal["reflect", "free"]
 Penalty = Number | Sequence[Number] | Literal["sure"]
 TUNING_DEGREES_OF_FREEDOM = 4.0
 PIECE_TOLERANCE = 1e-12  # of the range of the values: neighbours nearer than this are one piece
-GROUPS_WHILE_CHOOSING = 4  # groups of nodes to simulate a divergence by, while a penalty is being chosen
+SHARE_WHILE_CHOOSING = 0.25  # of the groups of nodes that simulate a divergence, while a penalty is being chosen
+ROW_GROUPS = 64  # groups along short rows, where a solution is cheap
+MAX_NODES_OF_SHORT_ROWS = 2000
 
 
 @estimator
@@ -192,7 +194,7 @@ class Problem:
             )
 
     def path(self, penalties: Penalty) -> TrendPath:
-        fit = partial(self.fit, groups=GROUPS_WHILE_CHOOSING)
+        fit = partial(self.fit, share=SHARE_WHILE_CHOOSING)
         if isinstance(penalties, str):
             validation.word("penalty", penalties, ("sure",))
             steps = self.order + 1 if self.boundary == "free" else 1  # a penalty is a length to about this power
@@ -206,20 +208,20 @@ class Problem:
         """The least penalty that leaves only constants on the components, or polynomials on the rows."""
         return (self.iterative.top if self.iterative else self.network.least_capacity)(self.y)
 
-    def fit(self, penalty: float, groups: int | None = None) -> Fit:
-        """At one penalty; under Laplace noise degrees of freedom are simulated only where `groups` says how well."""
+    def fit(self, penalty: float, share: float = 0.0) -> Fit:
+        """At one penalty; under Laplace noise degrees of freedom are simulated by this share of the groups of nodes."""
         if penalty == 0:
             return Fit(0.0, self.y.copy(), float(self.y.size), 0.0, 0)
         made = self._solve(self.y, penalty)
-        if self.mechanism == "gaussian" or groups is None:
+        if self.mechanism == "gaussian" or share == 0:
             return made
-        free = self._simulated(made, groups).value
+        free = self._simulated(made, share).value
         return Fit(made.penalty, made.values, free, made.gap, made.iterations)
 
     def divergence(self, made: Fit) -> Divergence:
         if self.mechanism == "gaussian" or made.penalty == 0:
             return Divergence(made.degrees_of_freedom, 0.0)
-        return self._simulated(made, NODE_GROUPS)
+        return self._simulated(made, 1.0)
 
     def _solve(self, y: Floats, penalty: float) -> Fit:
         if self.iterative:
@@ -229,11 +231,14 @@ class Problem:
         values, count = averaged_on_pieces(solved.values, self.graph, PIECE_TOLERANCE * float(np.ptp(y)))
         return Fit(penalty, values, float(count), solved.gap, solved.rounds)
 
-    def _simulated(self, made: Fit, groups: int) -> Divergence:
+    def _simulated(self, made: Fit, share: float) -> Divergence:
+        short = self.boundary == "free" and self.y.size <= MAX_NODES_OF_SHORT_ROWS
+        groups = ROW_GROUPS if short else NODE_GROUPS
+
         def rule(y: Floats) -> Floats:
             return self._solve(y, made.penalty).values
 
-        return smoothed_divergence(rule, self.y, self.sigma, used=groups)
+        return smoothed_divergence(rule, self.y, self.sigma, used=round(share * groups), groups=groups)
 
 
 def _several(penalty: object) -> bool:
