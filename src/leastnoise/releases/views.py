@@ -86,7 +86,9 @@ def denoise(release: Release, method: str, along: Along, options: dict[str, Any]
     needed = [
         name
         for name, parameter in accepted.items()
-        if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty and name not in options
+        if parameter.kind is parameter.KEYWORD_ONLY and name not in options
+        # An array's own axes say what is near; a release's bins are named, and only its axes can say it.
+        if parameter.default is parameter.empty or (name == "graph" and method != "auto")
     ]
     if needed:
         example = ", ".join(f"{name}=..." for name in needed)
