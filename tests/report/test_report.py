@@ -25,7 +25,7 @@ from leastnoise import errors, report
 from leastnoise._support import number_format
 from leastnoise.domain import Domain, Lattice, listed, product
 from leastnoise.graphs import Graph
-from leastnoise.report import contents, document, sentences
+from leastnoise.report import contents, document, promise_sentences, sentences
 from leastnoise.testing import seeded
 
 
@@ -289,7 +289,7 @@ def test_the_page_of_an_estimate_tells_the_promise_of_its_release(tmp_path: Path
     release = ln.release(np.arange(9), sensitivity=1, epsilon=0.5, delta=1e-6)
     release = replace(release, provenance=replace(release.provenance, unit="taxi_id", limits={"max_rows": 3}))
     made, plain = (Page(report.page(of, estimate=None)).text for of in (release.denoise(), release))
-    sentence = sentences.promise(contents.gather(release, estimate=None, graph=None))
+    sentence = promise_sentences.promise(release)
     for told in (sentence, release.id, "one taxi (the column taxi_id)", "max_rows = 3", "one more or one fewer"):
         assert told in made
         assert told in plain
