@@ -26,10 +26,13 @@ Along = str | Sequence[str] | bool | None
 def plot(published: Published, **options: Any) -> Any:
     """Its picture, by `leastnoise.plot`."""
     from leastnoise import plot
+    from leastnoise.releases.crosstab_table import CrosstabTable
     from leastnoise.releases.estimate import Estimate
 
     if isinstance(published, Estimate):
         return plot.estimate(published, **options)
+    if isinstance(published, CrosstabTable):
+        return plot.table(published, **options)
     return plot.release(published, **options)
 
 
