@@ -119,6 +119,25 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
     "kernel": lambda t: t.nearest(NODES, lon="lon", lat="lat", within=30_000, kernel_width=8_000).histogram(
         "node", keys=range(144), max_rows=2
     ),
+    "crosstabs": lambda t: t.crosstabs(
+        "place",
+        ("zone", "flag"),
+        ("flag", "day"),
+        keys={
+            "place": range(100),
+            "zone": ZONES,
+            "flag": [False, True],
+            "day": Days(date(1969, 1, 1), date(2011, 1, 1)),
+        },
+        max_rows=3,
+        other=True,
+    ),
+    "crosstabs of shared weights": lambda t: t.crosstabs(
+        ways=2, keys={"place": range(100), "zone": ZONES, "flag": [False, True]}, row_weight="shared"
+    ),
+    "crosstabs of weights": lambda t: t.crosstabs(
+        ("place", "zone"), keys={"place": range(100), "zone": ZONES}, max_rows=2, weight="value", weight_clip=(0, 40)
+    ),
     "derived": lambda t: (
         t.derive(
             hour=ibis._.when.hour(),

@@ -22,8 +22,10 @@ from leastnoise import errors
 OPTIONS = {
     "along", "bins", "budget", "by", "clip", "column", "confidence", "delta", "engine", "epsilon", "error", "expect",
     "force", "graph", "grid", "keys", "l1_sensitivity", "loss", "max_bins", "max_per_bin", "max_rows", "mechanism",
-    "memory_limit", "method", "neighbours", "nodes", "output", "pure_epsilon", "q", "reason", "sensitivity", "share",
-    "sigma", "table", "threshold_delta", "title", "type", "types", "unit", "units", "where",
+    "memory_limit", "method", "neighbours", "nodes", "other", "output", "pure_epsilon", "q", "reason", "row_weight",
+    "sensitivity",
+    "share", "sigma", "table", "threshold_delta", "title", "type", "types", "unit", "units", "ways", "weight",
+    "weight_clip", "weights", "where",
 }  # fmt: skip
 _ALIASES = {"name": "table"}  # ln.table(..., name="trips") is --table trips
 

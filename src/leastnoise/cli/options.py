@@ -21,6 +21,7 @@ import typer
 from typer.models import OptionInfo
 
 from leastnoise import errors
+from leastnoise.errors import Code
 
 if TYPE_CHECKING:
     from leastnoise.curator.request import PrivacyRequest
@@ -158,6 +159,47 @@ class HistogramOptions(BinOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CrosstabOptions:
+    """Which tables, over which keys, and how much of one person counts in them."""
+
+    panel: ClassVar[str] = "Tables and limits"
+
+    keys: Annotated[str, typer.Option(help="The public keys of all columns: a file, keys.toml.")]
+    tables: Annotated[
+        list[str] | None, typer.Option("--table-by", help="A table by these columns, age,sex; repeat for several.")
+    ] = None
+    ways: Annotated[
+        str | None, typer.Option(help="Instead: 2 for every table of at most two columns, 2-2 of two columns alone.")
+    ] = None
+    weights: Annotated[str, typer.Option(help="What the noise is best for: tables, cells or worst.")] = "tables"
+    max_rows: MaxRows = None
+    row_weight: Annotated[str, typer.Option(help="whole, or shared: all rows of a person weigh one.")] = "whole"
+    weight: Annotated[str | None, typer.Option(help="A column of survey weights to add up.")] = None
+    weight_clip: Annotated[str | None, typer.Option(help="low,high: weights are clipped to this first.")] = None
+    other: Annotated[bool, typer.Option("--other", help="One more key a column, for all other values.")] = False
+
+    def orders(self) -> int | range | None:
+        """--ways 2, or --ways 1-2."""
+        if self.ways is None:
+            return None
+        first, dash, last = self.ways.partition("-")
+        try:
+            return range(int(first), int(last) + 1) if dash else int(first)
+        except ValueError:
+            raise errors.InvalidParameter(
+                f"--ways takes the most columns that a table may have, or from how many to how many. Got {self.ways!r} "
+                "instead.",
+                parameter="ways",
+                value=self.ways,
+                example=[{"ways": 2}, {"ways": Code("(1, 2)", "1-2")}],
+            ) from None
+
+    def ends(self) -> tuple[float, float] | None:
+        """--weight-clip 0,500 as two numbers."""
+        return None if self.weight_clip is None else _ends("weight_clip", self.weight_clip)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ValueOptions:
     """Which values, and between which ends."""
 
@@ -168,16 +210,7 @@ class ValueOptions:
 
     def ends(self) -> tuple[float, float]:
         """--clip 0,100 as two numbers."""
-        try:
-            low, high = (float(part) for part in self.clip.split(","))
-        except ValueError:
-            raise errors.InvalidParameter(
-                f"--clip takes two numbers with a comma. Got {self.clip!r} instead.",
-                parameter="clip",
-                value=self.clip,
-                example={"clip": (0, 100)},
-            ) from None
-        return low, high
+        return _ends("clip", self.clip)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,6 +321,20 @@ def _in_panel(annotation: Any, panel: str) -> Any:
     option = copy.copy(declared)
     option.rich_help_panel = panel
     return Annotated[kind, option]
+
+
+def _ends(name: str, text: str) -> tuple[float, float]:
+    """0,100 as two numbers."""
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise errors.InvalidParameter(
+            f"--{name.replace('_', '-')} takes two numbers with a comma. Got {text!r} instead.",
+            parameter=name,
+            value=text,
+            example={name: (0, 100)},
+        ) from None
+    return low, high
 
 
 def _types(pairs: list[str]) -> dict[str, str] | None:

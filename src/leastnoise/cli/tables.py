@@ -1,4 +1,4 @@
-"""`leastnoise count | histogram | sum | mean | quantile`: from a table of people to a release file.
+"""`leastnoise count | histogram | sum | mean | quantile | crosstabs`: from a table of people to a release file.
 
 Everything public (parameters, columns, the output path) is checked before any row is read.
 """
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from leastnoise import domain as domains
 from leastnoise.cli import options
 from leastnoise.cli.keys import parse_keys
 from leastnoise.cli.options import (
     BinOptions,
+    CrosstabOptions,
     HistogramOptions,
     OutputOptions,
     PrivacyOptions,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    for command in (count, histogram, sum, mean, quantile):
+    for command in (count, histogram, sum, mean, quantile, crosstabs):
         app.command()(options.grouped(command))
 
 
@@ -97,6 +99,26 @@ def quantile(
     --epsilon 1 --delta 1e-6 -o median.parquet[/bold]
     """
     query = table.open().quantile(values.column, q, clip=values.ends(), bins=bins, max_rows=max_rows)
+    publish(query, privacy, output)
+
+
+def crosstabs(table: TableOptions, tables: CrosstabOptions, privacy: PrivacyOptions, output: OutputOptions) -> None:
+    """Many tables about the same people, released together with the least noise.
+
+    Example: [bold]leastnoise crosstabs people.parquet --unit person --keys keys.toml --ways 2 --max-rows 1 --epsilon 1
+    --delta 1e-6 -o tables.parquet[/bold]
+    """
+    query = table.open().crosstabs(
+        *(tuple(filter(None, text.split(","))) for text in tables.tables or []),
+        keys=domains.read(tables.keys),
+        ways=tables.orders(),
+        weights=tables.weights,  # type: ignore[arg-type]
+        max_rows=tables.max_rows,
+        row_weight=tables.row_weight,  # type: ignore[arg-type]
+        weight=tables.weight,
+        weight_clip=tables.ends(),
+        other=tables.other,
+    )
     publish(query, privacy, output)
 
 

@@ -53,6 +53,7 @@ class Decision(Generic[Noise]):
 
     charge: Charge[Noise]
     draw: Callable[[Aggregate, Facts], Answer]
+    reads: Query | None = None  # what is read for it, where the noise decides that; None: the question itself
 
 
 def release(query: Query, request: PrivacyRequest) -> Answer:
@@ -62,7 +63,7 @@ def release(query: Query, request: PrivacyRequest) -> Answer:
     unit, text, table = " + ".join(query.unit), query.describe(), query._data.source.name
     left_out, strength = query.left_out, decided.charge.strength
     receipt = decided.charge.pay(query=text, unit=unit, table=table)
-    exact = _read(query, receipt)
+    exact = _read(decided.reads or query, receipt)
     facts = Facts(
         id=receipt.id,
         unit=unit,

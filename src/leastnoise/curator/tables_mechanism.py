@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from leastnoise.curator.mechanism import add_integers
 from leastnoise.domain import Axis
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.provenance import Provenance
-from leastnoise.workload import Workload
 from leastnoise.workload.residuals import integer_residual
 from leastnoise.workload.tables_noise import TablesNoise
 
@@ -26,49 +25,60 @@ def publish(
     *,
     axes: Mapping[str, Axis],
     grid: float,
+    weight: str | None = None,
     **facts: Any,
 ) -> CrosstabsRelease:
     """The blocks with their noise, as a release with this provenance. It must be paid for already.
 
     counts: the exact tables that no other table contains. grid: what one of their integers is worth.
+    weight: the column whose sums they are; None: rows are counted.
 
-    Noise is added to N_A C_A m_A, whole numbers whose sensitivity is exactly that of the residual. (To round the sum of
-    m_A and noise, and take the means out afterwards, is another mechanism: it costs 1/y_A a block, not p_A/y_A.)
+    Gaussian noise is added to N_A C_A m_A, whole numbers whose sensitivity is exactly that of the residual. (To round
+    m_A with noise and take the means out afterwards is another mechanism: it costs 1/y_A a block, not p_A/y_A.)
+    Laplace noise is added to plain tables.
     """
     from leastnoise.curator.noise import entropy
     from leastnoise.curator.noise.gaussian import rounded_gaussian
+    from leastnoise.curator.noise.laplace import two_sided_geometric
 
-    workload, noisy = noise.workload, {}
-    with progress.bar("drawing noise", sum(map(workload.cells_of, workload.blocks))) as advance:
-        for block, exact in block_tables(workload, counts):
-            drawn = rounded_gaussian(noise.scales[block], exact.size).reshape(exact.shape)
-            noisy[block] = add_integers(integer_residual(exact), drawn)
+    workload, noisy, gaussian = noise.workload, {}, noise.mechanism == "gaussian"
+    draw = rounded_gaussian if gaussian else two_sided_geometric
+    with progress.bar("drawing noise", sum(map(workload.cells_of, noise.scales))) as advance:
+        for name, exact in tables_below(counts, noise.scales):
+            drawn = draw(noise.scales[name], exact.size).reshape(exact.shape)
+            noisy[name] = add_integers(integer_residual(exact) if gaussian else exact, drawn)
             advance(exact.size)
     return CrosstabsRelease(
         workload=workload,
         axes=axes,
         integers=noisy,
         scales=noise.scales,
+        mechanism=noise.mechanism,
         step=grid,
+        compared=None if noise.other_error is None else noise.error / noise.other_error,
         weights=noise.weights,
         gap=noise.gap,
+        weight=weight,
         provenance=Provenance(
             guarantee=noise.guarantee, delta=noise.delta, reason=noise.reason, seeded=entropy.is_seeded(), **facts
         ),
     )
 
 
-def block_tables(
-    workload: Workload, counts: Mapping[Table, NDArray[np.int64]]
+def tables_below(
+    counts: Mapping[Table, NDArray[np.int64]], wanted: Iterable[Table]
 ) -> Iterator[tuple[Table, NDArray[np.int64]]]:
-    """The exact table of every block, each added up along one axis of the smallest table with one column more."""
+    """The exact tables that are wanted, each added up along one axis of the smallest table with one column more.
+
+    counts: tables that contain all of those.
+    """
     known = dict(counts)
     for length in range(max(map(len, known)), 0, -1):
-        tables = sorted((table for table in known if len(table) == length), key=workload.cells_of)
+        tables = sorted((table for table in known if len(table) == length), key=lambda table: known[table].size)
         for table in tables:
             for axis in range(length):
                 smaller = (*table[:axis], *table[axis + 1 :])
                 if smaller not in known:
                     known[smaller] = np.asarray(known[table].sum(axis=axis))
-    for block in workload.blocks:
-        yield block, known[block]
+    for table in wanted:
+        yield table, known[table]

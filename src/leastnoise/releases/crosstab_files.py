@@ -11,6 +11,7 @@ from leastnoise.releases import file_format
 from leastnoise.releases.columns import read_axis, write_axis
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.facts import Facts
+from leastnoise.releases.noise import MECHANISMS
 from leastnoise.releases.provenance import read_provenance, write_provenance
 from leastnoise.workload import Workload
 
@@ -19,10 +20,7 @@ if TYPE_CHECKING:
 
 
 def save(release: CrosstabsRelease, path: str | os.PathLike[str], *, allow_seeded: bool) -> None:
-    """One Parquet file: a row for every integer that was published, with its block and its place in it.
-
-    The blocks stand one after the other, in the order of the workload, each in the order of its cells.
-    """
+    """One Parquet file: a row for every integer that was published, with the block or table it is of, and its cell."""
     file_format.refuse_seeded_noise(release.seeded, allow_seeded)
     file_format.write(path, to_arrow(release), what="tables release", facts=_facts(release))
 
@@ -31,7 +29,7 @@ def to_arrow(release: CrosstabsRelease) -> pa.Table:
     """The integers of all blocks as one table."""
     import pyarrow as pa
 
-    blocks = release.workload.blocks
+    blocks = list(release.integers)
     sizes = [release.integers[block].size for block in blocks]
     names = pa.array([" x ".join(block) for block in blocks], pa.string())
     which = pa.DictionaryArray.from_arrays(pa.array(np.repeat(np.arange(len(blocks), dtype=np.int32), sizes)), names)
@@ -44,10 +42,13 @@ def _facts(release: CrosstabsRelease) -> dict[str, Any]:
     return {
         "columns": [{"name": name, "axis": write_axis(axis)} for name, axis in release.axes.items()],
         "tables": [list(table) for table in release.tables],
-        "scales": [release.scales[block] for block in release.workload.blocks],
+        "mechanism": release.mechanism,
+        "released": [{"columns": list(block), "scale": release.scales[block]} for block in release.integers],
         "step": release.step,
+        "compared": release.compared,
         "weights": release.weights,
         "gap": release.gap,
+        "weight": release.weight,
         "provenance": write_provenance(release.provenance),
     }
 
@@ -57,24 +58,30 @@ def from_table(table: pa.Table, facts: Facts) -> CrosstabsRelease:
     columns, tables = facts.take("columns"), facts.take("tables")
     axes = {column["name"]: read_axis(column["axis"]) for column in columns}
     workload = Workload({name: axis.size for name, axis in axes.items()}, tables=tables)
-    scales = facts.numbers("scales")
-    facts.check("scales", len(scales) == len(workload.blocks) and all(scale > 0 for scale in scales))
+    scales = {}
+    for part in facts.list_of_facts("released"):
+        name = workload.table(part.texts("columns"))
+        scales[name] = part.number("scale")
+        part.check("scale", scales[name] > 0)
+        part.finish()
+    mechanism = facts.word("mechanism", MECHANISMS)
+    facts.check("released", mechanism == "laplace" or set(scales) == set(workload.blocks))
     values = np.asarray(table["integer"], dtype=np.int64)
-    sizes = list(map(workload.cells_of, workload.blocks))
+    sizes = list(map(workload.cells_of, scales))
     facts.check("columns", len(values) == sum(sizes))
     pieces = np.split(values, np.cumsum(sizes)[:-1])
-    shapes = [tuple(axes[column].size for column in block) for block in workload.blocks]
+    shapes = [tuple(axes[column].size for column in name) for name in scales]
     made = CrosstabsRelease(
         workload=workload,
         axes=axes,
-        integers={
-            block: piece.reshape(shape).copy()
-            for block, piece, shape in zip(workload.blocks, pieces, shapes, strict=True)
-        },
-        scales={block: float(scale) for block, scale in zip(workload.blocks, scales, strict=True)},
+        integers={name: piece.reshape(shape).copy() for name, piece, shape in zip(scales, pieces, shapes, strict=True)},
+        scales=scales,
+        mechanism=mechanism,
+        compared=facts.optional_number("compared"),
         step=facts.number("step"),
         weights=facts.text("weights"),
         gap=facts.number("gap"),
+        weight=facts.optional_text("weight"),
         provenance=read_provenance(facts.facts("provenance")),
     )
     facts.check("step", made.step > 0)

@@ -13,9 +13,7 @@ from numpy.typing import ArrayLike
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.directed_rounding import next_up
 from leastnoise._support.validation import Number
-from leastnoise.releases import fieller
 from leastnoise.releases.interval import Interval, Overall, Total
 from leastnoise.releases.release import Release
 
@@ -53,9 +51,7 @@ class CrosstabTable(Release):
         """Intervals that hold the truth with this `confidence`: each cell by itself, or all of the table at once
         (`simultaneous`).
 
-        The noise of a cell is a sum of many, normal but for its rounding to whole numbers, which widens the interval by
-        the most that it can be. Cells are correlated; all at once they are within their intervals at least as often
-        as independent ones would be (Sidak 1967).
+        Cells share their noise with each other and with other tables; the intervals of all at once allow for that.
         """
         confidence = validation.number("confidence", confidence)
         half = self.within.errors.cell_half_width(self.columns, confidence, self.bins if simultaneous else 1)
@@ -88,12 +84,11 @@ class CrosstabTable(Release):
         one, other = self._rectangle(where), self._rectangle(minus)
         value = self._sum(one) - self._sum(other)
         std = math.sqrt(self.within.errors.difference_variance(self.columns, one, self.columns, other))
-        reach = self._reach(one) + self._reach(other)
-        half = next_up(self.within.errors.normal_half_width(std, confidence) + reach)
+        half = self.within.errors.difference_half_width(self.columns, one, other, confidence)
         return Total(value, std, value - half, value + half)
 
     def ratio(self, where: Where, over: Where | None = None, confidence: Number = 0.95) -> Overall:
-        """The sum of some cells over that of others (by default of the whole table), and Fieller's interval for it.
+        """The sum of some cells over that of others (by default of the whole table), and its interval.
 
         where, over: keys by column; a column that is not named is summed whole.
         confidence: that of the interval. Where the sum below may be zero nothing is known: not a number, from minus to
@@ -101,15 +96,9 @@ class CrosstabTable(Release):
         """
         confidence = validation.number("confidence", confidence)
         top, bottom = self._rectangle(where), self._rectangle(over)
-        matrix = self.within.errors.covariances([(self.columns, top), (self.columns, bottom)])
-        low, high = fieller.interval(
-            (self._sum(top), self._sum(bottom)),
-            matrix,
-            reach=(self._reach(top), self._reach(bottom)),
-            half_width=lambda std: self.within.errors.normal_half_width(std, confidence),
-        )
-        known = math.isfinite(low)
-        return Overall(self._sum(top) / self._sum(bottom) if known else math.nan, low, high)
+        sums = self._sum(top), self._sum(bottom)
+        low, high = self.within.errors.ratio_interval(self.columns, sums, top, bottom, confidence)
+        return Overall(sums[0] / sums[1] if math.isfinite(low) else math.nan, low, high)
 
     def denoise(self, *_: Any, **__: Any) -> NoReturn:
         """Refused: the noise of cells is correlated, and the whole set is denoised together."""
@@ -155,10 +144,6 @@ class CrosstabTable(Release):
     def _sum(self, positions: Mapping[str, list[int]]) -> float:
         array = self.values.reshape(self.shape)
         return math.fsum(array[np.ix_(*positions.values())].ravel().tolist())
-
-    def _reach(self, positions: Mapping[str, list[int]]) -> float:
-        counts = {column: len(chosen) for column, chosen in positions.items()}
-        return self.within.step * self.within.errors.rounding_reach(self.columns, counts)
 
     def _first_columns(self, rows: int) -> dict[str, Any]:
         low, high = self.interval(0.95)

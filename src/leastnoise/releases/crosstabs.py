@@ -20,14 +20,14 @@ from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.domain import Axis, Domain
 from leastnoise.releases import views
-from leastnoise.releases.crosstab_errors import CrosstabErrors
+from leastnoise.releases.crosstab_errors import CrosstabErrors, crosstab_errors
 from leastnoise.releases.crosstab_table import CrosstabTable
 from leastnoise.releases.interval import Total
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.promised import Promised
 from leastnoise.releases.provenance import Provenance
 from leastnoise.workload import Workload
-from leastnoise.workload.residuals import project, table_of_blocks
+from leastnoise.workload.residuals import table_of_blocks
 from leastnoise.workload.tables_noise import noise_in_words
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ class CrosstabsRelease(Promised):
     """Several tables about the same people. `release["age", "sex"]` is one of them, `release.total()` their total.
 
     workload: which tables. axes: the keys of each column.
-    integers: what was published: of each block whole numbers with noise. scales: the noise's scale of each of them.
+    integers: what was published: whole numbers with noise, of each block (Gaussian) or of whole tables (Laplace).
+    scales: the scale of the noise on each of them.
     step: what one of the integers that are counted is worth: 1, or the grid of weights.
     """
 
@@ -50,9 +51,12 @@ class CrosstabsRelease(Promised):
     integers: Mapping[Table, NDArray[np.int64]]
     scales: Mapping[Table, float]
     step: float
+    mechanism: Mechanism
     provenance: Provenance
     weights: str = "tables"  # what the noise is optimal for
     gap: float = 0.0  # how far from the optimum it may be
+    compared: float | None = None  # its error over that of the other mechanism; None: they were not compared
+    weight: str | None = None  # the column whose sums were published instead of counts
 
     def __post_init__(self) -> None:
         for values in self.integers.values():
@@ -62,11 +66,6 @@ class CrosstabsRelease(Promised):
     def kind(self) -> str:
         """Tables."""
         return "tables"
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """gaussian."""
-        return "gaussian"
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -86,12 +85,12 @@ class CrosstabsRelease(Promised):
     @cached_property
     def errors(self) -> CrosstabErrors:
         """The errors of the tables, the rounding of the noise included."""
-        return CrosstabErrors(self.workload, self.scales, self.step)
+        return crosstab_errors(self.mechanism, self.workload, self.scales, self.step)
 
     @cached_property
     def blocks(self) -> Mapping[Table, NDArray[np.float64]]:
         """The noisy residual of each block, in the unit of the tables."""
-        return {block: self.step * project(values / values.size) for block, values in self.integers.items()}
+        return self.errors.residuals(self.integers)
 
     def __getitem__(self, columns: str | Iterable[str]) -> CrosstabTable:
         """The table over these columns, in any order; () is the total."""
@@ -100,10 +99,10 @@ class CrosstabsRelease(Promised):
         values = table_of_blocks(self.blocks, table, self.workload.sizes)
         return CrosstabTable(
             values=values.ravel(),
-            noise=Noise("gaussian", self.std[table], 0.0),
+            noise=Noise.of(self.mechanism, sigma=self.std[table]),
             provenance=self.provenance,
             domain=Domain(table, tuple(self.axes[column] for column in table)),
-            kind="count",
+            kind="count" if self.weight is None else "sum",
             within=self,
         )
 
@@ -161,7 +160,7 @@ class CrosstabsRelease(Promised):
     @property
     def note(self) -> str:
         """What the noise is best for."""
-        return noise_in_words(self.weights, self.guarantee)
+        return noise_in_words(self.mechanism, self.weights, self.guarantee, self.compared)
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file at `path` with the whole set. `allow_seeded` lets a test write what a seed made."""

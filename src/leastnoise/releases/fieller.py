@@ -51,6 +51,18 @@ def interval(
     return -next_up(-low), next_up(high)
 
 
+def enclosed(sums: tuple[float, float], halves: tuple[float, float]) -> tuple[float, float]:
+    """The same where the two sums are known to lie within these half-widths, whatever their errors are.
+
+    sums, halves: of the one above and of the one below.
+    """
+    (top, bottom), (up, down) = sums, halves
+    if not bottom > down:
+        return -math.inf, math.inf
+    ends = [above / below for above in (top - up, top + up) for below in (bottom - down, bottom + down)]
+    return -next_up(-min(ends)), next_up(max(ends))
+
+
 def _crossing(start: float, outside: Callable[[float], bool]) -> float:
     """The least t that is outside, from `start` upward, or a double above it."""
     step = max(abs(start), 1.0) * 2.0**-40

@@ -76,7 +76,8 @@ def _covariance(workload: Workload, y: Floats, one: Rectangle, other: Rectangle)
             factor = apart
             for column in shared:
                 factor *= within[column] if column in block else without[column]
-            total += factor * float(y[workload.block_place(block)])
+            if factor:  # zero for a column with one key, which is in no block
+                total += factor * float(y[workload.block_place(block)])
     return total
 
 

@@ -98,10 +98,14 @@ def _one_row(products: RowProducts, neighbours: Neighbours, always_counted: bool
 def _distinct(products: RowProducts, rows: int, neighbours: Neighbours) -> proof.RealBall:
     with proof.precision(256):
         same, greatest, least = arb(products.same), arb(products.greatest), arb(products.least)
-        # S_j = j a + j (j - 1) max g. Where max g < 0 it may be largest for fewer rows: it is at most its vertex.
-        most = rows * same + rows * (rows - 1) * greatest
+        # S_j = j a + j (j - 1) max g. Where max g < 0 it is concave, and largest beside its vertex.
+        counts = {rows}
         if products.greatest < 0:
-            most = most.max((same - greatest) ** 2 / (-4 * greatest))
+            vertex = int((products.same - products.greatest) / (-2 * products.greatest))
+            counts = {min(rows, max(1, vertex + i)) for i in (-1, 0, 1, 2)}
+        most = arb(0)
+        for count in counts:
+            most = most.max(count * same + count * (count - 1) * greatest)
         if neighbours == "add-remove":
             return most
         # S_k + S_l - 2 k l min g. With min g <= 0 it grows with k and l; else max g >= min g > 0, so it is convex in

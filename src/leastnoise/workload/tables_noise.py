@@ -1,4 +1,7 @@
-"""The noise of a set of tables, decided from public facts alone: of every block, and the promise that comes of it."""
+"""The noise of a set of tables, decided from public facts alone, and the promise that comes of it.
+
+Gaussian noise is added to the integers of residual blocks, Laplace noise to plain tables.
+"""
 
 from __future__ import annotations
 
@@ -8,56 +11,51 @@ from fractions import Fraction
 
 from leastnoise import errors
 from leastnoise._support.directed_rounding import sqrt_up
-from leastnoise.privacy.guarantee import GaussianDP, Promise
+from leastnoise._support.validation import Number
+from leastnoise.privacy.guarantee import GaussianDP, Promise, PureDP
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import Mechanism
 from leastnoise.privacy.noise_reason import NoiseReason
 from leastnoise.workload.integer_noise import scales_within
+from leastnoise.workload.noise_options import block_errors, weighted_error
+from leastnoise.workload.plain_tables import laplace_tables, plain_cost
 from leastnoise.workload.sensitivity import squared_cost
-from leastnoise.workload.strategy import Strategy, Weights
+from leastnoise.workload.strategy import Weights
 from leastnoise.workload.workload import Workload
 
-MAX_SCALE = 2.0**52  # of noise on whole numbers: the samplers' own limit, with which the noise is below 2^62
+MAX_SCALE = 2.0**52  # of Gaussian noise on whole numbers: the sampler's own limit, with which it is below 2^62
+MAX_LAPLACE_SCALE = 2.0**43
 Table = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TablesNoise:
     """The noise of one release of several tables."""
 
     mechanism: Mechanism
-    strategy: Strategy
-    scales: Mapping[Table, float]  # of the noise on the integers of each block
-    mu_squared: Fraction  # what one unit costs, at most
-    guarantee: GaussianDP
-    delta: float | None
-    reason: NoiseReason | None
-
-    @property
-    def workload(self) -> Workload:
-        """The tables."""
-        return self.strategy.workload
-
-    @property
-    def weights(self) -> str:
-        """What the noise is optimal for."""
-        return str(self.strategy.certificate["weights"])
-
-    @property
-    def gap(self) -> float:
-        """How far the error may be above the least of any Gaussian linear mechanism under add-remove."""
-        return self.strategy.gap
+    workload: Workload
+    weights: str  # what is least: "tables", "cells", "worst" or "given"
+    scales: Mapping[Table, float]  # of the noise on whole numbers: of each block (Gaussian), or each table (Laplace)
+    cost: Fraction  # what one unit costs at most: mu^2, or epsilon of Laplace noise
+    error: float  # what was to be least, in whole steps: a root of a weighted mean of variances, or the largest std
+    guarantee: GaussianDP | PureDP
+    delta: float | None = None
+    gap: float = 0.0  # how far the error may be above the least of any Gaussian linear mechanism under add-remove
+    other_error: float | None = None  # of the noise that lost, where two were compared
+    reason: NoiseReason | None = None
 
     @property
     def note(self) -> str:
         """Why this noise was chosen, and how good it is, in words."""
-        return noise_in_words(self.weights, self.guarantee)
+        ratio = None if self.other_error is None else self.error / self.other_error
+        return noise_in_words(self.mechanism, self.weights, self.guarantee, ratio)
 
 
-def noise_in_words(weights: str, guarantee: Promise | None) -> str:
+def noise_in_words(mechanism: Mechanism, weights: str, guarantee: Promise | None, ratio: float | None) -> str:
     """What the noise of a set of tables is best for.
 
-    weights: as the strategy's certificate says them. guarantee: what is promised.
+    mechanism: "gaussian" or "laplace". weights: what is least. guarantee: what is promised.
+    ratio: its error over that of the other mechanism; None where they were not compared.
     """
     aims = {
         "tables": "every table counting the same",
@@ -65,10 +63,14 @@ def noise_in_words(weights: str, guarantee: Promise | None) -> str:
         "worst": "the least accurate table counting alone",
     }
     aim = aims.get(weights, "the tables weighted as was said")
+    other = "Gaussian" if mechanism == "laplace" else "Laplace"
+    compared = "" if ratio is None else f" Its error is {ratio:.3g} of that of {other} noise for the same promise."
+    if mechanism == "laplace":
+        return f"Laplace noise on whole tables, divided among them for the least error, {aim}.{compared}"
     of_replace = guarantee is not None and guarantee.neighbours == "replace"
     return (
         f"Gaussian noise divided among the tables so that, {aim}, no other Gaussian noise on linear sums has less error"
-        f"{' (under add-remove, which it was divided for)' if of_replace else ''}."
+        f"{' (under add-remove, which it was divided for)' if of_replace else ''}.{compared}"
     )
 
 
@@ -83,18 +85,51 @@ def gaussian_noise(
     """
     strategy = workload.optimize(weights=weights)
     scales = scales_within(strategy, mu_squared, unit=row_size, parts=row_size, neighbours=neighbours)
-    if max(scales.values()) > MAX_SCALE:
-        raise errors.OutOfRange(
-            f"The noise would be wider than {MAX_SCALE:.3g} steps of the integers that are counted. Use coarser keys, "
-            "a larger epsilon, or fewer rows of a unit."
-        )
+    _check_scale(max(scales.values()), MAX_SCALE)
     cost = Fraction(squared_cost(scales, workload.sizes, parts=row_size, neighbours=neighbours))
     return TablesNoise(
         mechanism="gaussian",
-        strategy=strategy,
+        workload=workload,
+        weights=_word(weights),
         scales=scales,
-        mu_squared=cost,
+        cost=cost,
+        error=weighted_error(block_errors(workload, scales), weights),
         guarantee=GaussianDP(sqrt_up(cost), neighbours),
-        delta=None,
-        reason=None,
+        gap=strategy.gap,
     )
+
+
+def laplace_noise(
+    workload: Workload, weights: Weights, *, epsilon: Number, row_size: int, neighbours: Neighbours
+) -> TablesNoise:
+    """As little Laplace noise as epsilon allows, on the tables and in the shares that are best for these weights.
+
+    workload: the tables. weights: what is to be least, as in `Workload.optimize`.
+    epsilon: what one unit may cost. row_size: the most that its rows add up to, in whole steps.
+    neighbours: "add-remove" or "replace".
+    """
+    made = laplace_tables(workload, epsilon=epsilon, weights=weights, parts=row_size, neighbours=neighbours)
+    _check_scale(max(made.scales.values()), MAX_LAPLACE_SCALE)
+    cost = plain_cost(made.scales, workload.sizes, mechanism="laplace", parts=row_size, neighbours=neighbours)
+    return TablesNoise(
+        mechanism="laplace",
+        workload=workload,
+        weights=_word(weights),
+        scales=made.scales,
+        cost=Fraction(cost),
+        error=weighted_error(made, weights),
+        guarantee=PureDP(cost, neighbours),
+        delta=0.0,
+    )
+
+
+def _word(weights: Weights) -> str:
+    return weights if isinstance(weights, str) else "given"
+
+
+def _check_scale(scale: float, most: float) -> None:
+    if scale > most:
+        raise errors.OutOfRange(
+            f"The noise would be wider than {most:.3g} steps of the integers that are counted. Use coarser keys, "
+            "a larger epsilon, or fewer rows of a unit."
+        )

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,9 +75,9 @@ class Workload:
         return tuple(self._sizes)
 
     @property
-    def sizes(self) -> dict[str, int]:
-        """How many keys each column has (a copy)."""
-        return dict(self._sizes)
+    def sizes(self) -> Mapping[str, int]:
+        """How many keys each column has."""
+        return MappingProxyType(self._sizes)
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
@@ -106,6 +107,11 @@ class Workload:
     def lattice(self) -> Incidence:
         """The tables and blocks as integer arrays; its tables are sorted by their number of columns."""
         return self._lattice
+
+    @property
+    def as_in_lattice(self) -> bool:
+        """Whether `tables` has the order of the lattice."""
+        return self._order is None
 
     def in_order(self, by_table: Any) -> Any:
         """An array of one entry a table of the lattice, in the order of `tables`."""
@@ -152,7 +158,7 @@ class Workload:
 
     def block_place(self, columns: str | Iterable[str]) -> int:
         """The place among `blocks` of a block."""
-        table = self.table(columns)
+        table = columns if isinstance(columns, tuple) and columns in self._block_places else self.table(columns)
         if table not in self._block_places:
             raise errors.InvalidParameter(
                 f"{_shown(table)} is within no table that was asked for, or holds a column with one key.",

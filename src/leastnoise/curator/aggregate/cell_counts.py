@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -67,14 +67,6 @@ def prepare() -> None:
     made_up = pa.record_batch({f"{POSITION}0": pa.array([0], pa.int32()), WEIGHT: pa.array([1], pa.int64())})
     for weighted in (False, True):
         CellCounter((1,), ((0,),), weighted)(iter([made_up]))
-
-
-def added(parts: Sequence[NDArray[Any]], size: int) -> NDArray[Any]:
-    """The counts of all parts of a table. (Spark has several.)"""
-    total = np.zeros(size, np.int64)
-    for part in parts:
-        total += part.astype(np.int64)
-    return total
 
 
 def _column(batch: pa.RecordBatch, name: str, kind: Any) -> NDArray[Any]:

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.directed_rounding import sqrt_up
+from leastnoise._support.directed_rounding import round_up, sqrt_up
+from leastnoise._support.validation import Number
 from leastnoise.curator.budget import privacy_filter
 from leastnoise.curator.budget.charge import Charge
 from leastnoise.curator.budget.privacy_filter import Cost
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy import calibration
 from leastnoise.privacy.neighbours import Neighbours
-from leastnoise.privacy.noise_reason import NoiseReason
 from leastnoise.workload import Workload
-from leastnoise.workload.tables_noise import TablesNoise, gaussian_noise
+from leastnoise.workload.tables_noise import TablesNoise, gaussian_noise, laplace_noise
 
 if TYPE_CHECKING:
     from leastnoise.workload.strategy import Weights
 
 TablesCharge = Charge[TablesNoise]
+MAX_PLAIN_TABLES = 200  # beyond, Laplace noise on each has several times the error, and is not tried
 
 
 def decide(
@@ -30,30 +33,69 @@ def decide(
 ) -> TablesCharge:
     """The noise of all tables together, and its cost: one debit for the set.
 
+    Without a budget "auto" takes whichever of Gaussian noise on blocks and Laplace noise on plain tables has the lesser
+    error by these weights; with a budget Gaussian noise, as `charge.decide` does.
+
     row_size: the most that the rows of one unit add up to, in whole numbers.
     """
     _refuse_sigma(request)
-    budget, share = request.budget, request.share
 
-    def at(mu_squared: Fraction) -> TablesNoise:
-        return gaussian_noise(workload, weights, mu_squared=mu_squared, row_size=row_size, neighbours=neighbours)
+    def gaussian(mu_squared: Fraction, delta: float) -> TablesNoise:
+        made = gaussian_noise(workload, weights, mu_squared=mu_squared, row_size=row_size, neighbours=neighbours)
+        return replace(made, delta=delta)
 
-    if share is not None and budget is not None:
-        terms = budget.terms
-        cost = terms.gaussian_share(privacy_filter.share_of(share))
-        made = replace(
-            at(terms.mu_squared_for(cost)), delta=terms.gaussian_promise[1], reason=NoiseReason("budget share")
-        )
-        return Charge(made, made.guarantee, cost, budget)
-    epsilon, delta = request.promise()
-    sigma = calibration.sigma(epsilon=epsilon, delta=delta)
-    made = replace(at(1 / Fraction(sigma) ** 2), delta=validation.number("delta", delta))
-    if budget is None:
+    laplace = partial(laplace_noise, workload, weights, row_size=row_size, neighbours=neighbours)
+    if request.budget is None:
+        made = _without_budget(request, gaussian, laplace, many=len(workload.tables) > MAX_PLAIN_TABLES)
         return Charge(made, made.guarantee, Cost(), None)
-    made = replace(made, reason=NoiseReason("budget with a delta"))
-    terms = budget.terms
-    cost = terms.gaussian_cost(sensitivity=sqrt_up(made.mu_squared), sigma=1.0)
-    return Charge(made, made.guarantee, cost.at_least(privacy_filter.LEAST_SHARE, terms.caps), budget)
+    terms = request.budget.terms
+    zero = validation.is_zero(request.delta)
+    pure = request.mechanism == "laplace" or (request.mechanism == "auto" and (terms.laplace_only or zero))
+    if not pure and terms.laplace_only:
+        raise errors.BudgetMismatch(
+            "All of this budget's epsilon is set aside for Laplace releases, so Gaussian noise has no limit to spend "
+            "from. Take Laplace noise, or open a budget with a pure_epsilon below its epsilon.",
+            parameter="mechanism",
+            value=request.mechanism,
+            example={"mechanism": "laplace"},
+        )
+    if request.share is not None:
+        part = privacy_filter.share_of(request.share)
+        cost = terms.laplace_share(part) if pure else terms.gaussian_share(part)
+        made = (
+            laplace(epsilon=terms.epsilon_for(cost))
+            if pure
+            else gaussian(terms.mu_squared_for(cost), terms.gaussian_promise[1])
+        )
+        return Charge(made, made.guarantee, cost, request.budget)
+    epsilon, delta = request.promise()
+    made = laplace(epsilon=epsilon) if pure else gaussian(*_mu_squared(epsilon, delta))
+    cost = (
+        terms.laplace_cost(l1_sensitivity=round_up(made.cost), scale=1.0)
+        if pure
+        else terms.gaussian_cost(sensitivity=sqrt_up(made.cost), sigma=1.0)
+    )
+    return Charge(made, made.guarantee, cost.at_least(privacy_filter.LEAST_SHARE, terms.caps), request.budget)
+
+
+def _without_budget(
+    request: PrivacyRequest, gaussian: Callable[..., TablesNoise], laplace: Callable[..., TablesNoise], *, many: bool
+) -> TablesNoise:
+    epsilon, delta = request.promise()
+    if request.mechanism == "laplace" or (request.mechanism == "auto" and validation.is_zero(delta)):
+        return laplace(epsilon=epsilon)
+    normal = gaussian(*_mu_squared(epsilon, delta))
+    if request.mechanism == "gaussian" or validation.is_zero(epsilon) or many:
+        return normal
+    pure = laplace(epsilon=epsilon)
+    if pure.error < normal.error:
+        return replace(pure, other_error=normal.error)
+    return replace(normal, other_error=pure.error)
+
+
+def _mu_squared(epsilon: Number, delta: Number) -> tuple[Fraction, float]:
+    """What one unit may cost in mu^2 under (epsilon, delta), (1/sigma)^2 of the proved sigma; and delta as a double."""
+    return 1 / Fraction(calibration.sigma(epsilon=epsilon, delta=delta)) ** 2, validation.number("delta", delta)
 
 
 def _refuse_sigma(request: PrivacyRequest) -> None:

@@ -223,9 +223,16 @@ class DuckDB:
 
     def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
         self.settle()
+        self.backend._run_pre_execute_hooks(rows)  # it makes the tables of keys known that the text names
         text = self.backend.compile(rows)
         # It reads ahead by itself.
         return self._read(lambda: [reduce(self.backend.con.sql(text).to_arrow_reader(MIN_BLOCK_ROWS))])
+
+    def summed_cells(
+        self, rows: ir.Table, count: Callable[[Iterator[pa.RecordBatch]], np.ndarray], cells: int
+    ) -> np.ndarray:
+        (total,) = self.vector_sums(rows, count)
+        return total
 
 
 def connect(*, memory_limit: str | None = None) -> DuckDB:

@@ -51,3 +51,8 @@ class Engine(Protocol):
 
     def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
         """`reduce` over the rows, once for each part of the table, where the parts are."""
+
+    def summed_cells(
+        self, rows: ir.Table, count: Callable[[Iterator[pa.RecordBatch]], np.ndarray], cells: int
+    ) -> np.ndarray:
+        """The sum of `count` over all parts of the rows: a vector of so many integers, most of which may be zero."""

@@ -76,8 +76,17 @@ def _axis(data: Dataset, column: str, keys: Any, *, other: bool, nulls: str) -> 
         raise exact_matches(column)
     axis = domains.axis(keys)
     if other:
-        return axis if isinstance(axis, OrOther) else OrOther(axis)
-    return OrNull(axis) if nulls == "bin" and not isinstance(axis, OrOther) else axis
+        axis = axis if isinstance(axis, OrOther) else OrOther(axis)
+    elif nulls == "bin" and not isinstance(axis, OrOther):
+        axis = OrNull(axis)
+    if axis.size == 1:
+        raise BadDomain(
+            f'"{column}" has one key, so a table by it is the same as one without. Leave it out, or list more keys; to '
+            "count the rows of that key alone, filter them first.",
+            parameter="keys",
+            value=column,
+        )
+    return axis
 
 
 def checked_workload(
@@ -101,10 +110,9 @@ def checked_workload(
     total = sum(cells.values())
     if total > MAX_CELLS:
         largest = max(cells, key=cells.__getitem__)
-        of_it = f", of which {table_name(largest)} alone has {cells[largest]:,}" if len(cells) > 1 else ""
         raise BadDomain(
-            f"The tables have {total:,} cells{of_it}, and at most {MAX_CELLS:,} can be counted. Use coarser keys, or "
-            "tables of fewer columns.",
+            f"The tables have {total:,} cells, of which {table_name(largest)} has {cells[largest]:,}, and at most "
+            f"{MAX_CELLS:,} can be counted. Use coarser keys, or tables of fewer columns.",
             parameter="keys",
             value=largest,
         )

@@ -51,6 +51,7 @@ class Crosstabs(Query):
     row_weight: RowWeight = "whole"
     weight: str | None = None
     clip: Clip | None = None  # of the weights
+    counted: tuple[tuple[str, ...], ...] = ()  # the tables that are counted: none contains another
 
     @classmethod
     def of(
@@ -83,6 +84,7 @@ class Crosstabs(Query):
             row_weight=row_weight,
             weight=weight,
             clip=clip,
+            counted=workload.maximal,
         )
 
     def __post_init__(self) -> None:
@@ -189,16 +191,17 @@ class Crosstabs(Query):
 
     def _decide(self, request: PrivacyRequest) -> Decision[TablesNoise]:
         decided = self._charge(request)
-        return Decision(decided, partial(self._draw, decided.noise))
+        reads = replace(self, counted=_maximal(self.workload, decided.noise))
+        return Decision(decided, partial(reads._draw, decided.noise), reads)
 
     def _draw(self, noise: TablesNoise, exact: Aggregate, facts: Facts) -> Answer:
-        tables = dict(zip(self.workload.maximal, self._counter().split(exact.values), strict=True))
-        return tables_mechanism.publish(tables, noise, axes=self.axes, grid=self.grid, **facts)
+        tables = dict(zip(self.counted, self._counter().split(exact.values), strict=True))
+        return tables_mechanism.publish(tables, noise, axes=self.axes, grid=self.grid, weight=self.weight, **facts)
 
     def _counter(self) -> CellCounter:
-        """How the rows are counted: in the tables that no other table contains. A total alone is counted as well."""
+        """How the rows are counted."""
         place = {column: number for number, column in enumerate(self.axes)}
-        tables = tuple(tuple(place[column] for column in table) for table in self.workload.maximal)
+        tables = tuple(tuple(place[column] for column in table) for table in self.counted)
         sizes = tuple(axis.size for axis in self.axes.values())
         return CellCounter(sizes, tables, weighted=self.weight is not None or self.row_weight == "shared")
 
@@ -226,20 +229,26 @@ class Crosstabs(Query):
     def _totals(self) -> Aggregate:
         """Where no unit has more rows than are kept, all are: the ranking is left out. Only time depends on that."""
         engine, counter, named = self._data.engine, self._counter(), self._named()
+        cells = int(counter.starts[-1])
+        if not engine.copies:  # everything in one query
+            return Aggregate(values=engine.summed_cells(self._expression(), counter, cells))
         with self._same_rows(named.rows) as rows:
             placed, unit = self._placed(replace(named, rows=rows)), named.unit
-            if self.row_weight == "whole" and self._all_kept(rows, unit):
+            crowded = crosstab_rows.crowded_units(rows, unit=unit, max_rows=self.limits.max_rows)
+            if self.row_weight == "whole" and not engine.fetch(crowded).num_rows:
                 chosen = crosstab_rows.all_rows(placed, unit=unit, columns=len(self.axes))
             else:
                 chosen = self._kept(placed, unit)
-            parts = engine.vector_sums(chosen, counter)
-        return Aggregate(values=cell_counts.added(parts, int(counter.starts[-1])))
+            return Aggregate(values=engine.summed_cells(chosen, counter, cells))
 
-    def _all_kept(self, rows: ir.Table, unit: tuple[str, ...]) -> bool:
-        if not self._data.engine.copies:
-            return False
-        crowded = crosstab_rows.crowded_units(rows, unit=unit, max_rows=self.limits.max_rows)
-        return not self._data.engine.fetch(crowded).num_rows
+
+def _maximal(workload: Workload, noise: TablesNoise) -> tuple[tuple[str, ...], ...]:
+    """Of the tables that get noise those that no other contains. Laplace noise may be on larger ones than were asked
+    for."""
+    if noise.mechanism == "gaussian":
+        return workload.maximal
+    released = [set(table) for table in noise.scales]
+    return tuple(table for table in noise.scales if not any(set(table) < other for other in released))
 
 
 def _limits(data: Dataset, by: tuple[str, ...], max_rows: int | None, *, shared: bool) -> Limits:

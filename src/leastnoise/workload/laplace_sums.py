@@ -1,0 +1,109 @@
+"""How far a sum of Laplace draws lies from zero: a half-width whose coverage is at least what is stated.
+
+X = sum of step_k K, over independent whole numbers K with P(K) proportional to exp(-|K|/scale_k), count_k of each kind.
+One K has the characteristic function 1/(1 + sin^2(u/2)/sinh^2(1/(2 scale))), which is never negative, so that of X is
+the product phi(u) of their powers.
+
+*Inversion that cannot say too much.* Let U be a sum of p uniform draws on [-w/2, w/2], so |U| <= r = p w/2 and
+P(|X| <= h + r) >= P(|X + U| <= h). X + U has a density; wrapped around a circle of circumference P it has the Fourier
+coefficients phi(v) psi(v) at v = 2 pi k/P, psi(v) = (sin(v w/2)/(v w/2))^p. So
+
+    P(|X + U| <= h) >= 2 h/P + sum over k = 1 .. m of 4 phi psi sin(v h)/(P v) - what the circle brings in - the rest,
+
+    what the circle brings in <= P(|X + U| >= P - h) <= 2 M(theta) exp(-theta (P - h - r)) for every theta (Chernoff),
+    the rest <= sum over k > m of 4/(P v) (2/(v w))^p <= 2/(pi p) (P/(pi m w))^p.
+
+P, w and m are chosen so that both are 1e-4 of the chance to miss, and r is 1/500 of the standard deviation: what is
+returned is that much too wide. Doubles round by far less than 1e-11, which is added. Below a chance of 1e-8, where that
+would matter, and for very many kinds of draws, Chernoff's bound itself is the half-width. One draw alone has an exact
+one (`privacy.distributions`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from leastnoise._support.directed_rounding import next_up
+from leastnoise.privacy.distributions import Laplace
+from leastnoise.workload.incidence import Floats
+
+_POWER = 6  # p
+_SMOOTH = 1 / 500  # r, in standard deviations
+_NEGLECTED = 1e-4  # of the chance to miss
+_ROUNDING = 1e-11
+_LEAST_CHANCE = 1e-8
+_SILENT = 1 / 600  # a scale below: the draw is zero but for e^-600
+_MOST_WORK = 2**27  # frequencies times kinds
+
+
+@dataclass(frozen=True)
+class Term:
+    """`count` independent draws: step times a whole number K with P(K) proportional to exp(-|K|/scale)."""
+
+    step: float
+    count: int
+    scale: float
+
+
+class LaplaceSum:
+    """The sum of such terms: its characteristic function, its moments, its tail."""
+
+    def __init__(self, terms: Sequence[Term]) -> None:
+        self.steps = np.array([term.step for term in terms])
+        self.counts = np.array([float(term.count) for term in terms])
+        self.sinh = np.sinh(0.5 / np.array([term.scale for term in terms]))
+        self.farthest = float((1 / (self.steps * np.array([term.scale for term in terms]))).min())
+
+    @property
+    def std(self) -> float:
+        """The standard deviation: K has the variance 1/(2 sinh^2(1/(2 scale)))."""
+        return math.sqrt(float((self.counts * self.steps**2 / (2 * self.sinh**2)).sum()))
+
+    def characteristic(self, u: Floats) -> Floats:
+        """phi(u)."""
+        logarithm = np.zeros(u.shape)
+        for step, count, sinh in zip(self.steps, self.counts, self.sinh, strict=True):
+            logarithm -= count * np.log1p((np.sin(u * (step / 2)) / sinh) ** 2)
+        return np.asarray(np.exp(logarithm))
+
+    def reach(self, chance: float) -> float:
+        """An x with P(|X| >= x) <= chance: (log M(theta) + log(2/chance))/theta, nearly at the best theta."""
+        theta = self.farthest * (1 - np.geomspace(1e-6, 0.999999, 400))
+        theta = np.concatenate([theta, self.farthest * np.geomspace(1e-6, 1, 200, endpoint=False)])
+        inside = (np.sinh(np.outer(theta, self.steps / 2)) / self.sinh) ** 2
+        ratio = np.where(inside < 1, inside, np.nan)
+        moments = -(np.log1p(-ratio) @ self.counts)
+        return float(np.nanmin((moments + math.log(2 / chance)) / theta)) * (1 + 1e-12)
+
+
+def half_width(terms: Sequence[Term], confidence: float) -> float:
+    """An h with P(|X| <= h) >= confidence, hardly wider than needed."""
+    terms = [term for term in terms if term.scale > _SILENT]
+    if not terms:
+        return 0.0
+    if len(terms) == 1 and terms[0].count == 1:
+        return next_up(Laplace(terms[0].scale, 1.0).half_width(confidence) * terms[0].step)
+    made, miss = LaplaceSum(terms), 1 - confidence
+    widest = made.reach(miss)
+    smooth = _SMOOTH * made.std
+    width = 2 * smooth / _POWER
+    circle = widest + smooth + made.reach(_NEGLECTED * miss)
+    ratio = (2 / (math.pi * _POWER * _NEGLECTED * miss)) ** (1 / _POWER) if miss > 0 else math.inf
+    terms_needed = ratio * circle / (math.pi * width)
+    if miss < _LEAST_CHANCE or terms_needed * len(terms) > _MOST_WORK:
+        return widest
+    v = 2 * math.pi / circle * np.arange(1, math.ceil(terms_needed) + 1)
+    factors = made.characteristic(v) * np.sinc(v * (width / (2 * math.pi))) ** _POWER * (4 / (circle * v))
+    kept = factors > 1e-18 / len(v)  # the others sum to less than the rounding
+    v, factors = v[kept], factors[kept]
+    needed = confidence + 2 * _NEGLECTED * miss + _ROUNDING
+    below, above = 0.0, widest
+    for _ in range(60):
+        h = (below + above) / 2
+        enough = 2 * h / circle + float(factors @ np.sin(v * h)) >= needed
+        below, above = (below, h) if enough else (h, above)
+    return min(above + smooth, widest)

@@ -1,0 +1,125 @@
+"""Which plain tables to release, so that those asked for can be summed from them with the least error.
+
+Candidates are the tables asked for and their subsets; and, where larger ones are allowed, unions of tables. Unions are
+tried greedily: of the tables that no other contains, the pair whose union lowers the error most is merged, until none
+does; and all of them at once. Every candidate set gets its best shares from several starts (`shares`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from leastnoise.workload.incidence import Floats
+from leastnoise.workload.shares import Division, Spread, divide, without_the_small
+from leastnoise.workload.workload import Table, Workload
+
+FEW = 40  # tables asked for: up to here subsets are candidates
+MERGED = 10  # tables that no other contains: up to here unions are candidates
+LARGEST_UNION = 2**20  # cells of a table that nobody asked for
+
+
+def told(workload: Workload, tables: Sequence[Table]) -> Any:
+    """t_RA = prod over R without A of 1/n_j for each table R (a row) and block A in it (a column): a SciPy array."""
+    from scipy.sparse import csr_array
+
+    if workload.as_in_lattice and tuple(tables) == workload.tables:
+        matrix = workload.lattice.shrink.copy()
+        matrix.data = np.sqrt(matrix.data)
+        return matrix
+    rows, columns, factors = [], [], []
+    known = {block: i for i, block in enumerate(workload.blocks)}
+    for row, table in enumerate(tables):
+        cells = workload.cells_of(table)
+        within: Iterable[Table] = (
+            itertools.chain.from_iterable(itertools.combinations(table, k) for k in range(len(table) + 1))
+            if 2 ** len(table) <= len(known)
+            else (block for block in known if set(block) <= set(table))
+        )
+        for block in within:
+            if block in known:
+                rows.append(row)
+                columns.append(known[block])
+                factors.append(workload.cells_of(block) / cells)
+    return csr_array((factors, (rows, columns)), shape=(len(tables), len(known)))
+
+
+def choose(workload: Workload, *, power: int, weights: Floats | None, larger: bool) -> dict[Table, float]:
+    """The tables to release, each with its share: of epsilon with power 2, of mu^2 with power 1.
+
+    weights: c_B of each table asked for; None makes the largest variance least.
+    """
+    search = _Search(workload, power, weights)
+    asked = len(workload.lattice.cells)
+    if asked > FEW:
+        return search.best([(list(workload.tables), workload.maximal)])
+    subsets = {subset for table in workload.tables for k in range(len(table)) for subset in _within(table, k)}
+    every = [*workload.tables, *sorted(subsets - set(workload.tables), key=lambda t: (len(t), t))]
+    search.best([(list(workload.tables), workload.maximal), (every, workload.maximal)])
+    if larger:
+        search.merge(list(workload.maximal))
+    return search.found
+
+
+class _Search:
+    """The best division that was found so far."""
+
+    def __init__(self, workload: Workload, power: int, weights: Floats | None) -> None:
+        self.workload, self.power = workload, power
+        self.weights = None if weights is None else np.asarray(workload.in_lattice(weights))
+        self.value = math.inf
+        self.found: dict[Table, float] = {}
+
+    def best(self, candidates: list[tuple[list[Table], Sequence[Table]]]) -> dict[Table, float]:
+        """The best of these candidates, each the tables that may be released, and those that suffice."""
+        for tables, enough in candidates:
+            self.attempt(tables, enough)
+        return self.found
+
+    def attempt(self, tables: list[Table], enough: Sequence[Table]) -> float:
+        """The least error of releasing any of these tables; kept where it is the least so far."""
+        lattice = self.workload.lattice
+        spread = Spread(told(self.workload, tables), lattice.shrink, lattice.probability, self.power)
+        sufficient = set(enough)
+        alone = np.array([table in sufficient for table in tables])
+        starts = [np.ones(len(tables)), np.where(alone, 1.0, 0.0), np.where(alone, 1.0, 0.1)]
+        divisions = [divide(spread, start.astype(np.float64), weights=self.weights) for start in starts]
+        chosen: Division = min(divisions, key=lambda made: made.value)
+        chosen = without_the_small(spread, chosen, weights=self.weights)
+        if chosen.value < self.value:
+            self.value = chosen.value
+            shares = zip(tables, chosen.shares.tolist(), strict=True)
+            self.found = {table: share for table, share in shares if share > 0}
+        return chosen.value
+
+    def merge(self, tops: list[Table]) -> None:
+        """Pairs of tables become their unions as long as that helps; and all at once."""
+        if len(tops) > MERGED:
+            return
+        self._with_tops([self.workload.table(set().union(*tops))])
+        reached = math.inf
+        while len(tops) > 1:
+            unions = [self._merged(tops, one, other) for one, other in itertools.combinations(tops, 2)]
+            errors = [self._with_tops(made) for made in unions]
+            least = int(np.argmin(errors))
+            if errors[least] >= min(reached, self.value * 1.5):  # a merge may open the way to a better one
+                return
+            reached, tops = errors[least], unions[least]
+
+    def _merged(self, tops: list[Table], one: Table, other: Table) -> list[Table]:
+        union = self.workload.table({*one, *other})
+        return [union, *(table for table in tops if not set(table) <= set(union))]
+
+    def _with_tops(self, tops: list[Table]) -> float:
+        if max(map(self.workload.cells_of, tops)) > LARGEST_UNION:
+            return math.inf
+        others = [table for table in self.workload.tables if table not in tops]
+        return self.attempt([*tops, *others], tops)
+
+
+def _within(table: Table, count: int) -> Iterable[Table]:
+    return itertools.combinations(table, count)
