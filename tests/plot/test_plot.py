@@ -27,10 +27,12 @@ from matplotlib.testing.compare import compare_images
 
 import leastnoise as ln
 import pages
-from leastnoise import errors, plot
+import table_pages
+from leastnoise import datasets, errors, plot
 from leastnoise.domain import product
 from leastnoise.graphs import Graph
 from leastnoise.testing import seeded
+from table_pages import NotNegative
 
 IMAGES = Path(__file__).parent / "images"
 SEVERAL: Any = {
@@ -71,6 +73,18 @@ def village() -> Any:
     return plot.map(graph, raw=release, estimate=release.denoise(nonnegative=True), truth=truth)[0]
 
 
+def heat_maps() -> Any:
+    """A table of two columns as published, denoised and in truth."""
+    release = table_pages.people()
+    columns = ("district", "income")
+    people = datasets.people(2_000)
+    district, income = (people[name].to_pylist() for name in ("district", "income"))
+    truth = np.zeros(release[columns].shape)
+    for row, column in zip(district, income, strict=True):
+        truth[release.axes["district"].index(row), release.axes["income"].index(column)] += 1
+    return release[columns].plot(estimate=NotNegative(release)[columns], truth=truth)[0]
+
+
 def towns(name: str) -> Any:
     """A release by town, its towns in letters that DejaVu has."""
     return replace(pages.kind(name), domain=product(["town"], ["Aš", "Berlin $1$", "Cork", "d", "Ōtsu", "new\nline"]))
@@ -104,6 +118,8 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "means": lambda: towns("means").plot(),
     "estimate": lambda: pages.kind("many").denoise().plot(),
     "map": village,
+    "table": heat_maps,
+    "slices": lambda: table_pages.hostile()["age", "sex", "__proto__"].plot()[0],
     "path": path,
     "weights": mixture,
     "budget": lambda: plot.budget(small_budget()),
@@ -143,6 +159,34 @@ def test_an_axes_that_is_given_is_the_one_that_is_drawn_on() -> None:
 def test_every_kind_of_release_draws_itself() -> None:
     for name in (*pages.KINDS, "estimate"):
         assert pages.kind(name).plot().figure is not None
+
+
+@pytest.mark.parametrize("columns", [(), ("job",), ("age",), ("age", "sex"), ("district", "job")])
+def test_every_table_of_a_set_draws_itself(columns: tuple[str, ...]) -> None:
+    release = table_pages.people()
+    estimate = NotNegative(release)[columns]
+    for options in ({}, {"estimate": estimate}, {"estimate": estimate, "truth": release[columns].values}):
+        drawn = release[columns].plot(**options)
+        assert len(drawn) == 1 + len(options) if isinstance(drawn, tuple) else drawn.figure is not None
+    with pytest.raises(errors.InvalidParameter, match="there are 3 values"):
+        release[columns].plot(truth=[1, 2, 3])
+
+
+def test_a_heat_map_has_names_beside_and_hatches_what_could_be_zero() -> None:
+    release = table_pages.people()
+    table = release["age", "sex"]
+    drawn = table.plot()
+    assert [label.get_text() for label in drawn.get_yticklabels()] == ["female", "male"]
+    np.testing.assert_array_equal(drawn.images[0].get_array(), table.to_numpy().T)
+    low = table.interval(0.95).low.reshape(table.shape)
+    marked = {(round(patch.get_y() + 0.5), round(patch.get_x() + 0.5)) for patch in drawn.patches}
+    assert marked == {(sex, age) for age, sex in zip(*np.nonzero(low <= 0), strict=True)}
+    three = table_pages.hostile()["age", "sex", "__proto__"]
+    panels = three.plot(estimate=np.zeros(three.bins))
+    assert [panel.get_title(loc="left") for panel in panels] == ["denoised, sex: f", "denoised, sex: m"]
+    assert not any(panel.patches for panel in panels)
+    with pytest.raises(errors.InvalidParameter, match="2 panels need as many Axes"):
+        three.plot(ax=panels[0])
 
 
 def test_a_budget_draws_itself(tmp_path: Path) -> None:

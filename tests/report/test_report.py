@@ -8,7 +8,6 @@ import sys
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
-from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,35 +24,9 @@ from leastnoise import errors, report
 from leastnoise._support import number_format
 from leastnoise.domain import Domain, Lattice, listed, product
 from leastnoise.graphs import Graph
-from leastnoise.report import contents, document, sentences
+from leastnoise.report import contents, document, promise_sentences, sentences
 from leastnoise.testing import seeded
-
-
-class Page(HTMLParser):
-    """Elements in order, the text outside scripts, and the data inside."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.text, self.data, self._inside = "", "", ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attributes: Any) -> None:
-        self.tags.append(tag)
-        self._inside = dict(attributes).get("id") or tag if tag == "script" else ""
-
-    def handle_endtag(self, tag: str) -> None:
-        self._inside = ""
-
-    def handle_data(self, data: str) -> None:
-        if self._inside == "data":
-            self.data += data
-        elif self._inside != "script":
-            self.text += data
-
-    @property
-    def columns(self) -> dict[str, list[Any]]:
-        return {column["title"]: column["values"] for column in json.loads(self.data)["table"]}
+from page_parser import Page
 
 
 @pytest.mark.parametrize("name", [*pages.KINDS, "estimate"])
@@ -289,7 +262,7 @@ def test_the_page_of_an_estimate_tells_the_promise_of_its_release(tmp_path: Path
     release = ln.release(np.arange(9), sensitivity=1, epsilon=0.5, delta=1e-6)
     release = replace(release, provenance=replace(release.provenance, unit="taxi_id", limits={"max_rows": 3}))
     made, plain = (Page(report.page(of, estimate=None)).text for of in (release.denoise(), release))
-    sentence = sentences.promise(contents.gather(release, estimate=None, graph=None))
+    sentence = promise_sentences.promise(release)
     for told in (sentence, release.id, "one taxi (the column taxi_id)", "max_rows = 3", "one more or one fewer"):
         assert told in made
         assert told in plain

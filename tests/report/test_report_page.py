@@ -6,12 +6,7 @@ Needs Chromium and its driver (Debian: chromium, chromium-driver); without them 
 from __future__ import annotations
 
 import csv
-import json
-import os
-import re
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +14,7 @@ import numpy as np
 import pytest
 
 import pages
+from chromium import luminance, requests, screen
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.common.by import By  # noqa: E402
@@ -27,47 +23,7 @@ from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
 pytestmark = pytest.mark.browser
 
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 EVERY = (*pages.KINDS, "estimate")
-
-
-@pytest.fixture(scope="module")
-def downloads() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as folder:
-        yield Path(folder)
-
-
-@pytest.fixture(scope="module")
-def browser(downloads: Path) -> Iterator[Any]:
-    found = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
-    if not all(found.values()):
-        reason = f"no browser: {', '.join(name for name, path in found.items() if not path)} not found"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    options = webdriver.ChromeOptions()
-    options.binary_location = found["chromium"]
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        for flag in (*FLAGS, f"--user-data-dir={profile}"):
-            options.add_argument(flag)
-        service = webdriver.ChromeService(found["chromedriver"])
-        driver = webdriver.Chrome(options=options, service=service)
-        place = {"behavior": "allow", "downloadPath": str(downloads)}
-        driver.execute_cdp_cmd("Browser.setDownloadBehavior", place)
-        try:
-            yield driver
-        finally:
-            driver.quit()
 
 
 @pytest.fixture(scope="module")
@@ -99,21 +55,6 @@ def opened(browser: Any, written: Callable[[str], Path]) -> Callable[..., Any]:
 
 
 READY = "return [...document.querySelectorAll('.chart')].map(chart => chart.dataset.ready)"
-
-
-def screen(browser: Any, width: int, mode: str) -> None:
-    """Its width in pixels, and day or night."""
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    media = {"features": [{"name": "prefers-color-scheme", "value": mode}]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-
-
-def requests(browser: Any, page: str) -> list[str]:
-    """What this page asked for; the browser's own first tab asks for things of its own."""
-    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    sent = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
-    return [event["request"]["url"] for event in sent if event["documentURL"] == page]
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -242,12 +183,6 @@ def test_tab_goes_through_the_page_from_top_to_bottom(opened: Callable[..., Any]
     assert seen[5].startswith("town")
     assert seen[6:11] == ["town", "Published", "Low", "High", "Denoised"]
     assert tops[1:] == sorted(tops[1:])
-
-
-def luminance(colour: str) -> float:
-    parts = np.array([int(part) for part in re.findall(r"\d+", colour)[:3]]) / 255
-    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

@@ -3,6 +3,7 @@
     profile tradeoff        what a guarantee promises
     comparison              `ln.compare`, drawn
     release estimate        values and their intervals: bars, steps, or an image of a lattice
+    table                   a table of a set: bars, or heat maps side by side
     map                     values on the coordinates of a graph
     path weights            how a denoiser chose
     budget                  what was spent, and when
@@ -16,5 +17,6 @@ from leastnoise.plot.comparison import comparison
 from leastnoise.plot.guarantees import profile, tradeoff
 from leastnoise.plot.maps import map  # noqa: A004
 from leastnoise.plot.spending import budget
+from leastnoise.plot.tables import table
 
-__all__ = ["budget", "comparison", "estimate", "map", "path", "profile", "release", "tradeoff", "weights"]
+__all__ = ["budget", "comparison", "estimate", "map", "path", "profile", "release", "table", "tradeoff", "weights"]

@@ -44,7 +44,7 @@ def release(
     low, high = (np.asarray(end, dtype=float) for end in release.interval(confidence))
     better = None if estimate is None else column(estimate, "value")
     caption = f"{caption} Lines are {100 * float(confidence):g} % intervals."
-    draw = _bars if values.size <= MAX_BARS else _steps
+    draw = bars if values.size <= MAX_BARS else steps
     return draw(values, low, high, better, release.bin_names(MAX_BARS), caption, ax)
 
 
@@ -63,7 +63,7 @@ def estimate(estimate: Estimate, *, graph: Graph | None = None, ax: Axes | None 
         plane = labels.Plane(rows, columns, "column", "row", None)
     if plane is not None:
         return _image(values, plane, caption, "Denoised values", ax, estimate)
-    draw = _bars if values.size <= MAX_BARS else _steps
+    draw = bars if values.size <= MAX_BARS else steps
     return draw(noisy, None, None, values, estimate.bin_names(MAX_BARS), caption, ax)
 
 
@@ -72,7 +72,7 @@ def column(estimate: Estimate, name: str) -> Floats:
     return np.asarray(estimate.to_arrow()[name].to_numpy(), dtype=float)
 
 
-def _bars(
+def bars(
     values: Floats,
     low: Floats | None,
     high: Floats | None,
@@ -80,7 +80,9 @@ def _bars(
     names: tuple[str, list[str]],
     caption: str,
     ax: Axes | None,
+    better_name: str = "denoised",
 ) -> Axes:
+    """A bar for each bin, with its interval, and a mark where the better value is."""
     ax = canvas.axes(ax, 6.4, 1.8 + 0.27 * max(3, values.size))
     title, ticks = names
     places = np.arange(values.size)
@@ -94,7 +96,7 @@ def _bars(
             ax.annotate(TOO_FEW, (low[place], place), **at, color=QUIET, fontsize=8.5, va="center", ha="left")
             ax.update_datalim([(low[place], place), (high[place], place)])
     if better is not None:
-        ax.plot(better, places, "D", color=ORANGE, markersize=5, markeredgecolor="white", label="denoised")
+        ax.plot(better, places, "D", color=ORANGE, markersize=5, markeredgecolor="white", label=better_name)
         ax.legend(frameon=False, fontsize=9, loc="best")
     ax.axvline(0, color=QUIET, linewidth=0.8)
     ax.set_yticks(places, [_short(tick) for tick in ticks], parse_math=False)
@@ -107,7 +109,7 @@ def _bars(
     return ax
 
 
-def _steps(
+def steps(
     values: Floats,
     low: Floats | None,
     high: Floats | None,
@@ -115,7 +117,9 @@ def _steps(
     names: tuple[str, list[str]],
     caption: str,
     ax: Axes | None,
+    better_name: str = "denoised",
 ) -> Axes:
+    """A line of steps, with a band of intervals, and a line of better values."""
     ax = canvas.axes(ax)
     edges = np.arange(values.size + 1) - 0.5
     if low is not None and high is not None:
@@ -123,7 +127,7 @@ def _steps(
         ax.fill_between(edges, *ends, step="post", color=SKY, alpha=0.35, linewidth=0, label="interval")
     ax.stairs(values, edges, color=BLUE if better is None else QUIET, linewidth=0.9, baseline=None, label="published")
     if better is not None:
-        ax.stairs(better, edges, color=ORANGE, linewidth=1.5, baseline=None, label="denoised")
+        ax.stairs(better, edges, color=ORANGE, linewidth=1.5, baseline=None, label=better_name)
     ax.legend(frameon=False, fontsize=9, loc="best")
     ax.axhline(0, color=QUIET, linewidth=0.8)
     ax.set_xlim(edges[0], edges[-1])
@@ -149,7 +153,7 @@ def _image(values: Floats, plane: labels.Plane, caption: str, title: str, ax: Ax
         aspect="equal" if plane.extent else "auto",
     )
     maps.colour_bar(picture, ax, colours, of)
-    below = _name_cells(ax, plane)
+    below = name_cells(ax, plane)
     ax.set_xlabel(plane.across, parse_math=False)
     ax.set_ylabel(plane.along, parse_math=False)
     canvas.heading(ax, title)
@@ -157,10 +161,10 @@ def _image(values: Floats, plane: labels.Plane, caption: str, title: str, ax: Ax
     return ax
 
 
-def _name_cells(ax: Axes, plane: labels.Plane) -> float:
-    """The keys beside the cells, in their order; one in several where there are many. Returns the points that long
-    names reach below a line."""
-    if plane.down is not None:
+def name_cells(ax: Axes, plane: labels.Plane, *, beside: bool = True) -> float:
+    """The keys below the cells and `beside` them, in their order; one in several where there are many. Returns the
+    points that long names reach below a line."""
+    if plane.down is not None and beside:
         places = _spread(plane.rows, MAX_NAMES_BESIDE)
         ax.set_yticks(places, _keys(plane.down, places), parse_math=False)
     if plane.over is None:

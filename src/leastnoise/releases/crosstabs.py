@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.domain import Axis, Domain
+from leastnoise.releases import views
 from leastnoise.releases.crosstab_errors import cell_half_width, largest, noisy_tables
 from leastnoise.releases.crosstab_table import CrosstabTable
 from leastnoise.releases.interval import Total
@@ -166,6 +168,21 @@ class CrosstabsRelease(Promised):
         from leastnoise.releases import crosstab_files
 
         crosstab_files.save(self, path, allow_seeded=allow_seeded)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        estimate: Any = None,
+        title: str | None = None,
+        allow_seeded: bool = False,
+    ) -> Path:
+        """One HTML page for people, with nothing to fetch: what was promised, and every table to choose from.
+
+        path: where it is written. estimate: what `denoise` made of this release, shown beside it; None: nothing.
+        title: the page's heading. allow_seeded: lets a test write what a seed made.
+        """
+        return views.report_tables(path, self, estimate=estimate, title=title, allow_seeded=allow_seeded)
 
     def __repr__(self) -> str:
         many = "table" if len(self.tables) == 1 else "tables"

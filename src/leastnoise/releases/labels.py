@@ -27,14 +27,14 @@ class Plane(NamedTuple):
 def text(key: Any) -> str:
     """One key in words.
 
-    >>> text((0.0, 0.5)), text(None), text(("a", 3))
-    ('0 to 0.5', 'none', 'a, 3')
+    >>> text((0.0, 1_000_000.0)), text(None), text(("a", 3))
+    ('0 to 1000000', 'none', 'a, 3')
     """
     if key is None:
         return "none"
     if isinstance(key, tuple):
         if len(key) == 2 and all(isinstance(end, float) for end in key):
-            return f"{key[0]:g} to {key[1]:g}"
+            return f"{key[0]:.12g} to {key[1]:.12g}"
         return ", ".join(text(part) for part in key)
     if isinstance(key, datetime):
         return moment(key)

@@ -15,6 +15,7 @@ from leastnoise.releases import file_format
 
 if TYPE_CHECKING:
     from leastnoise.graphs import Graph
+    from leastnoise.releases.crosstabs import CrosstabsRelease
     from leastnoise.releases.estimate import Estimate
     from leastnoise.releases.published import Published
     from leastnoise.releases.release import Release
@@ -25,10 +26,13 @@ Along = str | Sequence[str] | bool | None
 def plot(published: Published, **options: Any) -> Any:
     """Its picture, by `leastnoise.plot`."""
     from leastnoise import plot
+    from leastnoise.releases.crosstab_table import CrosstabTable
     from leastnoise.releases.estimate import Estimate
 
     if isinstance(published, Estimate):
         return plot.estimate(published, **options)
+    if isinstance(published, CrosstabTable):
+        return plot.table(published, **options)
     return plot.release(published, **options)
 
 
@@ -50,6 +54,22 @@ def report(
     atomic_files.check_writable(path, "page")  # before anything slow
     beside, why_none = _estimate_for_page(published, estimate, graph)
     return report.write(path, published, estimate=beside, why_no_estimate=why_none, graph=graph, title=title)
+
+
+def report_tables(
+    path: str | os.PathLike[str],
+    release: CrosstabsRelease,
+    *,
+    estimate: Any,
+    title: str | None,
+    allow_seeded: bool,
+) -> Path:
+    """The page of a set of tables, by `leastnoise.report`."""
+    from leastnoise import report
+
+    seeded = release.seeded or bool(getattr(estimate, "seeded", False))  # what it is, is checked by the page
+    file_format.refuse_seeded_noise(seeded, allow_seeded)
+    return report.write_tables(path, release, estimate=estimate, title=title)
 
 
 def _estimate_for_page(

@@ -1,18 +1,10 @@
-"""All of it in one file. Every value is escaped where it enters, and the page's policy allows no request at all.
-
-Text goes through `html.escape`; data through JSON whose <, > and & are written as escapes, so that no key, not even
-one that reads </script>, ends the element it is in. Scripts run by their hash only: the policy names our two.
-"""
+"""The page about one release, all of it in one file."""
 
 from __future__ import annotations
 
-import json
 import os
-from base64 import b64encode
 from functools import lru_cache
-from hashlib import sha256
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -24,8 +16,9 @@ from leastnoise._support.version import VERSION
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.published import Published
-from leastnoise.report import charts, promise_charts, sentences
+from leastnoise.report import charts, markup, promise_charts, promise_sentences, sentences
 from leastnoise.report.contents import MAX_BINS_SHOWN, Contents, decimals, gather, plain, thinned
+from leastnoise.report.markup import json_text, piece, policy
 from leastnoise.report.picture import Picture
 
 if TYPE_CHECKING:
@@ -69,22 +62,22 @@ def page(
     name_of_page = title or sentences.title(contents)
     headline = sentences.headline(contents)
     pictures = _pictures(contents)
-    script, vega = _piece("page.js"), _vega()
+    script, vega = piece("numbers_table.js") + piece("page.js"), _vega()
     number, label = (escape(text) for text in headline)
-    return Template(_piece("page_template.html")).substitute(
-        policy=_policy(vega, script),
-        css=_piece("page.css"),
+    return Template(piece("page_template.html")).substitute(
+        policy=policy(vega, script),
+        css=piece("page.css"),
         title=escape(name_of_page),
-        warning=_warning(contents),
+        warning=markup.warnings(of, seeded=_seeded(contents)),
         lead=escape(sentences.lead(contents)),
         number=number,
         label=label,
-        left_out=_paragraph("left-out", sentences.left_out(contents)),
+        left_out=markup.paragraph("left-out", promise_sentences.left_out(of)),
         made=_origin(contents),
-        promise=escape(sentences.promise(contents)),
-        facts="".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in sentences.facts(contents)),
+        promise=escape(promise_sentences.promise(of)),
+        facts=markup.definitions(sentences.facts(contents)),
         tradeoff=_figure("tradeoff", pictures, "What any attack can find at most, against guessing (dashed)."),
-        explained=_explained(contents),
+        explained=markup.in_full(of.explain()),
         noise=escape(sentences.noise(contents)),
         switch=_switch(contents, pictures),
         chart=_figure("chart", pictures, _chart_caption(contents)),
@@ -94,10 +87,10 @@ def page(
         note=_note(contents),
         caption=escape(_table_caption(contents)),
         cite=escape(sentences.cite(contents, name_of_page)),
-        paper=escape(sentences.PAPER),
-        check=_check(contents),
+        paper=escape(promise_sentences.PAPER),
+        check=markup.steps(sentences.check(contents)),
         version=escape(VERSION),
-        data=_json({"name": name, "first": _first(pictures),
+        data=json_text({"name": name, "first": _first(pictures),
                     "table": _table(thinned(contents)),
                     "pictures": {key: _drawn(picture) for key, picture in pictures.items()}}),
         vega=vega,
@@ -203,34 +196,15 @@ def _estimator(name: str, error: float, share: float | None, part: float, chosen
     )
 
 
-def _warning(contents: Contents) -> str:
-    seeded = contents.of.seeded or (contents.estimate is not None and contents.estimate.seeded)
-    hides = "The noise came from a test's seed, so it hides nothing. Never publish this." if seeded else ""
-    loud = [text for text in (hides, sentences.too_weak(contents)) if text]
-    return "".join(f'<p class="warning" role="alert">{escape(text)}</p>' for text in loud)
-
-
-def _paragraph(name: str, text: str) -> str:
-    return f'<p class="{name}">{escape(text)}</p>' if text else ""
-
-
-def _check(contents: Contents) -> str:
-    steps = sentences.check(contents)
-    return "".join(f"<p>{escape(why)}</p><pre tabindex=0><code>{escape(code)}</code></pre>" for why, code in steps)
+def _seeded(contents: Contents) -> bool:
+    return contents.of.seeded or (contents.estimate is not None and contents.estimate.seeded)
 
 
 def _origin(contents: Contents) -> str:
     of = contents.of
     if isinstance(of, Estimate):
         return f"Made from release {escape(of.id)}." if of.id else ""
-    query = f"{escape(of.query)}. " if of.query else ""
-    day = f"{of.created_at:%Y-%m-%d}"
-    return f'{query}Made <time datetime="{day}">{day}</time>, release {escape(of.id)}.'
-
-
-def _explained(contents: Contents) -> str:
-    text = escape(contents.of.explain()).replace("\n", "</p><p>")
-    return f"<details><summary>In full</summary><p>{text}</p></details>"
+    return markup.origin(of)
 
 
 def _chart_caption(contents: Contents) -> str:
@@ -263,19 +237,3 @@ def _vega() -> str:
         raise errors.MissingPackage.named("vl-convert-python", "A report", extra="plot") from None
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-
-
-@lru_cache(maxsize=8)
-def _piece(name: str) -> str:
-    return files("leastnoise.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _policy(*scripts: str) -> str:
-    allowed = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
-    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
-
-
-def _json(data: Any) -> str:
-    """JSON that is safe inside a script element."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -4,31 +4,38 @@ from __future__ import annotations
 
 import math
 from functools import singledispatch
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from leastnoise._support.number_format import percent_at_most, rounded
+from leastnoise._support.number_format import rounded
 from leastnoise._support.version import VERSION
-from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
-from leastnoise.privacy.strength import Strength
+from leastnoise.privacy.guarantee import GaussianDP
 from leastnoise.releases import labels
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.mean import MeanRelease
-from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.published import Published
 from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.release import Release
 from leastnoise.releases.sparse import SparseRelease
+from leastnoise.report import promise_sentences
 from leastnoise.report.contents import Contents
-
-
-class Headline(NamedTuple):
-    """One number, and what it is."""
-
-    number: str
-    label: str
+from leastnoise.report.promise_sentences import (
+    Headline,
+    Step,
+    between,
+    check_file,
+    check_ledger,
+    check_promise,
+    guarantee_facts,
+    limits,
+    number,
+    protects,
+    scope,
+    short_promise,
+    too_weak,
+    unit,
+)
 
 
 def title(contents: Contents) -> str:
@@ -52,9 +59,9 @@ def headline(contents: Contents) -> Headline:
         if contents.too_few:
             return Headline(TOO_FEW.capitalize(), "the noisy count of rows is within its noise")
         low, high = contents.number("low"), contents.number("high")
-        sure = "one value" if low is None or high is None else _between(low[0], high[0])
-        counted = f"counted {_scope(contents.of)}" if contents.of.kind == "count" else _scope(contents.of)
-        return Headline(_number(contents.numbers[0].values[0]), f"{counted}, {sure}" if contents.of.left_out else sure)
+        sure = "one value" if low is None or high is None else between(low[0], high[0])
+        counted = f"counted {scope(contents.of)}" if contents.of.kind == "count" else scope(contents.of)
+        return Headline(number(contents.numbers[0].values[0]), f"{counted}, {sure}" if contents.of.left_out else sure)
     return _headline(contents.of) or Headline(f"{contents.size:,}", _kind(contents).lower())
 
 
@@ -74,8 +81,8 @@ def _(of: QuantileRelease) -> Headline | None:
     place = int(np.argmin(np.abs(np.array(of.levels) - 0.5)))
     name = "the median" if of.levels[place] == 0.5 else f"the quantile at {of.levels[place]:g}"
     low, high = of.interval(0.95)
-    among = f" {_scope(of)}" if of.left_out else ""
-    return Headline(_number(of.values[place]), f"{name}{among}, {_between(low[place], high[place])}")
+    among = f" {scope(of)}" if of.left_out else ""
+    return Headline(number(of.values[place]), f"{name}{among}, {between(low[place], high[place])}")
 
 
 @_headline.register
@@ -85,8 +92,8 @@ def _(of: MeanRelease) -> Headline | None:
     mean = of.overall()
     if math.isnan(mean.value):
         return Headline(TOO_FEW.capitalize(), "the noisy count of all rows is within its noise")
-    among = f" {_scope(of)}" if of.left_out else ""
-    return Headline(_number(mean.value), f"over all bins{among}, {_between(mean.low, mean.high)}")
+    among = f" {scope(of)}" if of.left_out else ""
+    return Headline(number(mean.value), f"over all bins{among}, {between(mean.low, mean.high)}")
 
 
 @_headline.register
@@ -96,27 +103,7 @@ def _(of: Release) -> Headline | None:
     total = of.total()
     what = "counted" if of.kind == "count" else "summed over all bins"
     among = "" if of.threshold is None else " among the bins that show"
-    return Headline(_number(total.value), f"{what} {_scope(of)}{among}, {_between(total.low, total.high)}")
-
-
-def _scope(of: Published) -> str:
-    """What a total is of: hardly ever of all rows of the table."""
-    return "within these limits" if of.left_out else "in all"
-
-
-def _between(low: Any, high: Any) -> str:
-    return f"95 % sure to lie between {_number(low)} and {_number(high)}"
-
-
-def left_out(contents: Contents) -> str:
-    """Which rows are not in the numbers, to stand beside the headline; nothing where all are."""
-    return contents.of.provenance.left_out_in_words()
-
-
-def too_weak(contents: Contents) -> str:
-    """The loud line about a promise that protects nobody; nothing about others."""
-    strength = contents.of.strength
-    return strength.in_words() if strength is not None and strength.protects_nobody else ""
+    return Headline(number(total.value), f"{what} {scope(of)}{among}, {between(total.low, total.high)}")
 
 
 def lead(contents: Contents) -> str:
@@ -126,16 +113,16 @@ def lead(contents: Contents) -> str:
         what = f"{contents.size:,} noisy values, and an estimate of the truth behind them by {of.method}"
         if of.guarantee is None:
             return f"{what}. What was promised to the people in the data is in the release that it was made from."
-        return f"{what}." if too_weak(contents) else f"{what}. The noise {_limits(contents)}."
+        return f"{what}." if too_weak(contents.of) else f"{what}. The noise {_limits(contents)}."
     by = "" if contents.size == 1 else f", one for each {_bins(contents)}"
     what = f"{contents.size:,} {_kind(contents).lower()}{by}, published with {of.mechanism.capitalize()} noise"
     if of.guarantee is None:
         return f"{what} that was added elsewhere."
-    return f"{what}." if too_weak(contents) else f"{what}, which {_limits(contents)}."
+    return f"{what}." if too_weak(contents.of) else f"{what}, which {_limits(contents)}."
 
 
 def _limits(contents: Contents) -> str:
-    return f"limits what anybody can learn from them about any one {unit(contents)}"
+    return f"limits what anybody can learn from them about any one {unit(contents.of)}"
 
 
 def _bins(contents: Contents) -> str:
@@ -146,45 +133,13 @@ def _bins(contents: Contents) -> str:
     return "combination of " + " and ".join(column.title for column in contents.keys)
 
 
-def unit(contents: Contents) -> str:
-    """Whom it protects."""
-    column = contents.of.unit or "person"
-    return column.removesuffix("_id").replace("_", " ") or column
-
-
-def promise(contents: Contents) -> str:
-    """The guarantee as one sentence."""
-    guarantee = contents.of.guarantee
-    if guarantee is None:
-        return "What is promised is known to whoever added the noise, and is not in this file."
-    whom = unit(contents)
-    caught = percent_at_most(1 - float(guarantee.tradeoff(0.05)))
-    if guarantee.neighbours == "replace":
-        secret, present = f"which of two records a {whom} has", "that have the one"
-    else:
-        secret, present = f"whether a {whom} is in the data", "that are in it"
-    return (
-        f"Whoever tries to tell {secret} from these numbers, whatever else they know, and accepts 5 % false alarms, "
-        f"finds at most {caught} % of those {present}. Guessing finds 5 %."
-    )
-
-
 def facts(contents: Contents) -> list[tuple[str, str]]:
     """The guarantee and the noise in numbers."""
     of = contents.of
-    whom, column = unit(contents), of.unit
-    protects = f"one {whom}" if column in (None, whom) else f"one {whom} (the column {column})"
-    rows = _guarantee(of.provenance)
-    rows += [] if of.strength is None else [("strength", _strength(of.strength))]
-    rows += [("protects", protects)] if rows or not isinstance(of, Estimate) else []
+    rows = guarantee_facts(of)
+    rows += [("protects", protects(of))] if rows or not isinstance(of, Estimate) else []
     rows += _noise(of)
-    if of.limits:
-        rows.append(("limits", ", ".join(f"{name} = {value:,}" for name, value in of.limits.items())))
-    return rows
-
-
-def _strength(strength: Strength) -> str:
-    return f"{strength.band} (the whole budget)" if strength.of_budget else strength.band
+    return [*rows, ("limits", limits(of))] if of.limits else rows
 
 
 def _noise(of: Published) -> list[tuple[str, str]]:
@@ -199,22 +154,6 @@ def _noise(of: Published) -> list[tuple[str, str]]:
     if of.at_least is not None:
         rows.append(("threshold", f"only noisy counts of {of.at_least:,} or more show"))
     return rows
-
-
-def _guarantee(provenance: Provenance) -> list[tuple[str, str]]:
-    promise = provenance.guarantee
-    if promise is None:
-        return []
-    side = (
-        "neighbours",
-        "one more or one fewer" if promise.neighbours == "add-remove" else "one exchanged for another",
-    )
-    if isinstance(promise, GaussianDP):
-        at = promise.to_approx(delta=provenance.delta or 1e-6)
-        return [("mu", f"{promise.mu:.6g}"), ("epsilon", f"{at.epsilon:.6g} at delta {at.delta:g}"), side]
-    if isinstance(promise, ApproxDP):
-        return [("epsilon", f"{promise.epsilon:.6g} at delta {promise.delta:g}"), side]
-    return [("epsilon", f"{promise.epsilon:.6g}, with delta 0"), side] if isinstance(promise, PureDP) else [side]
 
 
 def noise(contents: Contents) -> str:
@@ -244,11 +183,8 @@ def cite(contents: Contents, name: str) -> str:
     of = contents.of
     if isinstance(of, Estimate):
         source = "" if of.guarantee is None else f" from the differentially private release {of.id}"
-        return f"{name}. Denoised with leastnoise {VERSION}{source}. {_short_promise(of)}".strip()
-    return (
-        f"{name}. Differentially private release {of.id}, made {of.created_at:%Y-%m-%d} with leastnoise "
-        f"{of.version}. {_short_promise(of)}"
-    )
+        return f"{name}. Denoised with leastnoise {VERSION}{source}. {short_promise(of)}".strip()
+    return promise_sentences.cite(of, name)
 
 
 ESTIMATORS = {
@@ -269,58 +205,21 @@ ESTIMATORS = {
     "soft_threshold_universal": "as soft threshold, with one that hardly any noise passes",
 }
 
-PAPER = (
-    "B. Balle and Y.-X. Wang. Improving the Gaussian Mechanism for Differential Privacy: Analytical Calibration and "
-    "Optimal Denoising. International Conference on Machine Learning, 2018."
-)
 
-
-def _short_promise(of: Published) -> str:
-    clauses = [f"{name} {value}" for name, value in _guarantee(of.provenance) if name != "neighbours"]
-    return (", ".join(clauses) + ".") if clauses else ""
-
-
-def check(contents: Contents) -> list[tuple[str, str]]:
-    """What to type to check the page: (why, code)."""
+def check(contents: Contents) -> list[Step]:
+    """What to type to check the page."""
     of, promise = contents.of, contents.of.guarantee
-    steps = [
-        (
-            "The file behind this page says the same, and is read without anybody's data:",
-            'import leastnoise as ln\n\nr = ln.load("release.parquet")\nprint(r.explain())',
-        )
-    ]
+    steps = [check_file("release.parquet")]
     if isinstance(of, Estimate) and promise is None:
         return steps
     if isinstance(promise, GaussianDP) and not isinstance(of, Estimate):
         steps.append(
-            (
+            Step(
                 "The promise follows from the noise, and is computed anew with proof:",
-                (
-                    f"g = ln.GaussianDP.of(sigma={of.scale!r}, sensitivity={of.sensitivity!r})\n"
-                    f"print(g.to_approx(delta={of.delta or 1e-6!r}))"
-                ),
+                f"g = ln.GaussianDP.of(sigma={of.scale!r}, sensitivity={of.sensitivity!r})\n"
+                f"print(g.to_approx(delta={of.delta or 1e-6!r}))",
             )
         )
     elif promise is not None:
-        steps.append(
-            (
-                "What the promise means, and what any attack can find at most at 5 % false alarms:",
-                f"g = ln.{promise!r}\nprint(g.explain())\nprint(1 - g.tradeoff(0.05))",
-            )
-        )
-    steps.append(
-        (
-            f"If it was paid from a budget, the ledger has its entry under {of.id}:",
-            (
-                'budget = ln.Budget.open("city.ledger")\nbudget.verify()\n'
-                f"print([e for e in budget.history() if e.release == {of.id!r}])"
-            ),
-        )
-    )
-    return steps
-
-
-def _number(value: Any) -> str:
-    """A number for people."""
-    value = float(value)
-    return f"{value:,.0f}" if value.is_integer() or abs(value) >= 1000 else f"{value:,.4g}"
+        steps.append(check_promise(promise))
+    return [*steps, check_ledger(of)]

@@ -103,7 +103,7 @@ class TableRisks:
         spread = square.variance * float((a**2 * dimension).sum())
         skewness = square.skewness * square.variance**1.5 * float((a**3 * dimension).sum()) / spread**1.5
         shape = 4 / skewness**2
-        k = ((float(gamma.ppf(confidence, shape)) - shape) / math.sqrt(shape)) ** 2
+        k = float(((float(gamma.ppf(confidence, shape)) - shape) / math.sqrt(shape)) ** 2)
         seen, largest = self.estimate(tables), float(a.max())
         # The root L of (L - seen)^2 = k (spread + drawn + 4 largest L).
         return seen + 2 * k * largest + math.sqrt(4 * (k * largest) ** 2 + k * (spread + drawn + 4 * largest * seen))

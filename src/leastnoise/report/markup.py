@@ -1,0 +1,73 @@
+"""What every page is put together from. Every value is escaped where it enters, and a page may request nothing.
+
+Text goes through `html.escape`; data through JSON whose <, > and & are written as escapes, so that no key, not even
+one that reads </script>, ends the element it is in. Scripts run by their hash only: the policy names ours.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from leastnoise.releases.promised import Promised
+from leastnoise.report import promise_sentences
+from leastnoise.report.promise_sentences import Step
+
+
+@lru_cache(maxsize=16)
+def piece(name: str) -> str:
+    """A file of this package: a template, a style, a script."""
+    return files("leastnoise.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def policy(*scripts: str) -> str:
+    """What the page may do: run these scripts, and nothing else."""
+    allowed = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
+
+
+def json_text(data: Any) -> str:
+    """JSON that is safe inside a script element."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def paragraph(name: str, text: str) -> str:
+    """A paragraph of this class; nothing where there is no text."""
+    return f'<p class="{name}">{escape(text)}</p>' if text else ""
+
+
+def definitions(facts: Iterable[tuple[str, str]]) -> str:
+    """The entries of a list of terms."""
+    return "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts)
+
+
+def warnings(of: Promised, *, seeded: bool) -> str:
+    """What must not be overlooked: noise from a seed, a promise that protects nobody."""
+    hides = "The noise came from a test's seed, so it hides nothing. Never publish this." if seeded else ""
+    loud = [text for text in (hides, promise_sentences.too_weak(of)) if text]
+    return "".join(f'<p class="warning" role="alert">{escape(text)}</p>' for text in loud)
+
+
+def origin(of: Promised) -> str:
+    """The question, when it was answered, and the release's id."""
+    query = f"{escape(of.query)}. " if of.query else ""
+    day = f"{of.created_at:%Y-%m-%d}"
+    return f'{query}Made <time datetime="{day}">{day}</time>, release {escape(of.id)}.'
+
+
+def in_full(explanation: str) -> str:
+    """The whole explanation, folded away."""
+    text = escape(explanation).replace("\n", "</p><p>")
+    return f"<details><summary>In full</summary><p>{text}</p></details>"
+
+
+def steps(to_check: Iterable[Step]) -> str:
+    """What to type to check the page."""
+    return "".join(f"<p>{escape(why)}</p><pre tabindex=0><code>{escape(code)}</code></pre>" for why, code in to_check)

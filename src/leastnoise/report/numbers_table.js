@@ -1,0 +1,102 @@
+"use strict";
+// The table of numbers: a page of rows at a time, sorted by any column, found by its keys, text only.
+const numbersTable = () => {
+  const PAGE = 20, whole = new Intl.NumberFormat("en");
+  const table = document.getElementById("table"), head = table.tHead.rows[0], body = table.tBodies[0];
+  let columns = [], formats = [], every = [], order = [], page = 0, sorted = null, file = "";
+
+  const shown = (value, { key, missing }, format) => {
+    if (value === null) return missing;
+    if (typeof value !== "number") return String(value);
+    if (key) return String(Number(value.toPrecision(15)));  // 0.30000000000000004 is 0.3 to people
+    return Number.isInteger(value) ? whole.format(value) : format.format(value);
+  };
+  const compare = (values) => (i, j) => {
+    const a = values[i], b = values[j];
+    if (a === null || b === null) return (a === null) - (b === null);
+    if (typeof a === "number" && typeof b === "number") return a - b;
+    return String(a).localeCompare(String(b), "en", { numeric: true });
+  };
+  const row = (i) => {
+    const made = document.createElement("tr");
+    made.append(...columns.map((c, number) => {
+      const cell = document.createElement("td");
+      cell.textContent = shown(c.values[i], c, formats[number]);
+      if (c.text) cell.className = "text";
+      return cell;
+    }));
+    return made;
+  };
+  const draw = () => {
+    const last = Math.max(0, Math.ceil(order.length / PAGE) - 1);
+    page = Math.min(Math.max(page, 0), last);
+    const here = order.slice(page * PAGE, (page + 1) * PAGE);
+    body.replaceChildren(...here.map(row));
+    const from = order.length ? page * PAGE + 1 : 0;
+    document.getElementById("where").textContent =
+      `${whole.format(from)} to ${whole.format(page * PAGE + here.length)} of ${whole.format(order.length)}`;
+    document.getElementById("previous").disabled = page === 0;
+    document.getElementById("next").disabled = page === last;
+  };
+  const arrange = () => {
+    const wanted = document.getElementById("find").value.trim().toLowerCase();
+    const keys = columns.filter((c) => c.key);
+    order = wanted
+      ? every.filter((i) => keys.some((c) => String(c.values[i] ?? "").toLowerCase().includes(wanted)))
+      : every.slice();
+    if (sorted) {
+      const by = compare(columns[sorted.column].values);
+      order.sort((i, j) => sorted.sign * by(i, j) || i - j);
+    }
+    page = 0;
+    draw();
+  };
+  const heading = (c, number) => {
+    const cell = document.createElement("th"), button = document.createElement("button");
+    cell.scope = "col";
+    cell.setAttribute("aria-sort", "none");
+    if (c.text) cell.className = "text";
+    button.type = "button";
+    button.textContent = c.title;
+    button.addEventListener("click", () => {
+      const down = sorted && sorted.column === number ? sorted.sign < 0 : Boolean(c.key);
+      sorted = { column: number, sign: down ? 1 : -1 };
+      [...head.cells].forEach((other) => other.setAttribute("aria-sort", "none"));
+      cell.setAttribute("aria-sort", down ? "ascending" : "descending");
+      arrange();
+    });
+    cell.append(button);
+    return cell;
+  };
+  // Text that a spreadsheet would run as a formula gets an apostrophe before it.
+  const quoted = (value) => {
+    const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(value) && !/^-?\d+$/.test(value) ? `'${value}` : value;
+    const text = String(safe);
+    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const download = () => {
+    const text = [columns.map((c) => quoted(c.title)), ...every.map((i) => columns.map((c) => quoted(c.values[i] ?? c.missing)))]
+      .map((cells) => cells.join(",")).join("\r\n") + "\r\n";
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+    link.download = file + ".csv";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  };
+  document.getElementById("previous").addEventListener("click", () => { page -= 1; draw(); });
+  document.getElementById("next").addEventListener("click", () => { page += 1; draw(); });
+  document.getElementById("find").addEventListener("input", arrange);
+  document.getElementById("download").addEventListener("click", download);
+
+  const show = (given, name) => {
+    columns = given;
+    file = name;
+    sorted = null;
+    formats = columns.map(({ decimals }) =>
+      new Intl.NumberFormat("en", decimals < 20 ? { maximumFractionDigits: decimals } : { maximumSignificantDigits: 5 }));
+    every = Array.from({ length: columns.length ? columns[0].values.length : 0 }, (_, i) => i);
+    head.replaceChildren(...columns.map(heading));
+    arrange();
+  };
+  return { show };
+};

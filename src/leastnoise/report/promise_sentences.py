@@ -1,0 +1,153 @@
+"""The sentences that are true of one release and of a set of tables alike: the promise, and whom it protects."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from leastnoise._support.number_format import percent_at_most
+from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Promise, PureDP
+from leastnoise.releases.promised import Promised
+
+PAPER = (
+    "B. Balle and Y.-X. Wang. Improving the Gaussian Mechanism for Differential Privacy: Analytical Calibration and "
+    "Optimal Denoising. International Conference on Machine Learning, 2018."
+)
+
+
+class Step(NamedTuple):
+    """One thing to check: why, and what to type."""
+
+    why: str
+    code: str
+
+
+class Headline(NamedTuple):
+    """One number, and what it is."""
+
+    number: str
+    label: str
+
+
+def left_out(of: Promised) -> str:
+    """Which rows are not in the numbers, to stand beside the headline; nothing where all are."""
+    return of.provenance.left_out_in_words()
+
+
+def too_weak(of: Promised) -> str:
+    """The loud line about a promise that protects nobody; nothing about others."""
+    strength = of.strength
+    return strength.in_words() if strength is not None and strength.protects_nobody else ""
+
+
+def unit(of: Promised) -> str:
+    """Whom it protects."""
+    column = of.unit or "person"
+    return column.removesuffix("_id").replace("_", " ") or column
+
+
+def promise(of: Promised) -> str:
+    """The guarantee as one sentence."""
+    guarantee = of.guarantee
+    if guarantee is None:
+        return "What is promised is known to whoever added the noise, and is not in this file."
+    whom = unit(of)
+    caught = percent_at_most(1 - float(guarantee.tradeoff(0.05)))
+    if guarantee.neighbours == "replace":
+        secret, present = f"which of two records a {whom} has", "that have the one"
+    else:
+        secret, present = f"whether a {whom} is in the data", "that are in it"
+    return (
+        f"Whoever tries to tell {secret} from these numbers, whatever else they know, and accepts 5 % false alarms, "
+        f"finds at most {caught} % of those {present}. Guessing finds 5 %."
+    )
+
+
+def protects(of: Promised) -> str:
+    """Whom the promise is about, and which column names them."""
+    whom, column = unit(of), of.unit
+    return f"one {whom}" if column in (None, whom) else f"one {whom} (the column {column})"
+
+
+def limits(of: Promised) -> str:
+    """How much of one unit was used; nothing where no limit is known."""
+    return ", ".join(f"{name} = {value:,}" for name, value in of.limits.items())
+
+
+def guarantee_facts(of: Promised) -> list[tuple[str, str]]:
+    """The guarantee in numbers, and how strong it is."""
+    rows = _guarantee(of)
+    strength = of.strength
+    if strength is None:
+        return rows
+    return [*rows, ("strength", f"{strength.band} (the whole budget)" if strength.of_budget else strength.band)]
+
+
+def _guarantee(of: Promised) -> list[tuple[str, str]]:
+    promise = of.guarantee
+    if promise is None:
+        return []
+    side = (
+        "neighbours",
+        "one more or one fewer" if promise.neighbours == "add-remove" else "one exchanged for another",
+    )
+    if isinstance(promise, GaussianDP):
+        at = promise.to_approx(delta=of.delta or 1e-6)
+        return [("mu", f"{promise.mu:.6g}"), ("epsilon", f"{at.epsilon:.6g} at delta {at.delta:g}"), side]
+    if isinstance(promise, ApproxDP):
+        return [("epsilon", f"{promise.epsilon:.6g} at delta {promise.delta:g}"), side]
+    return [("epsilon", f"{promise.epsilon:.6g}, with delta 0"), side] if isinstance(promise, PureDP) else [side]
+
+
+def cite(of: Promised, name: str) -> str:
+    """How to cite a release of this name."""
+    return (
+        f"{name}. Differentially private release {of.id}, made {of.created_at:%Y-%m-%d} with leastnoise "
+        f"{of.version}. {short_promise(of)}"
+    )
+
+
+def check_file(name: str) -> Step:
+    """What to type to read the file of this name."""
+    return Step(
+        "The file behind this page says the same, and is read without anybody's data:",
+        f'import leastnoise as ln\n\nr = ln.load("{name}")\nprint(r.explain())',
+    )
+
+
+def check_promise(promise: Promise) -> Step:
+    """What to type to see what the promise means."""
+    return Step(
+        "What the promise means, and what any attack can find at most at 5 % false alarms:",
+        f"g = ln.{promise!r}\nprint(g.explain())\nprint(1 - g.tradeoff(0.05))",
+    )
+
+
+def check_ledger(of: Promised) -> Step:
+    """What to type to find what was paid."""
+    return Step(
+        f"If it was paid from a budget, the ledger has its entry under {of.id}:",
+        'budget = ln.Budget.open("city.ledger")\nbudget.verify()\n'
+        f"print([e for e in budget.history() if e.release == {of.id!r}])",
+    )
+
+
+def short_promise(of: Promised) -> str:
+    """The guarantee in a clause."""
+    clauses = [f"{name} {value}" for name, value in _guarantee(of) if name != "neighbours"]
+    return (", ".join(clauses) + ".") if clauses else ""
+
+
+def scope(of: Promised) -> str:
+    """What a total is of: hardly ever of all rows of the table."""
+    return "within these limits" if of.left_out else "in all"
+
+
+def between(low: Any, high: Any) -> str:
+    """An interval of 95 %."""
+    return f"95 % sure to lie between {number(low)} and {number(high)}"
+
+
+def number(value: Any) -> str:
+    """A number for people."""
+    value = float(value)
+    return f"{value:,.0f}" if value.is_integer() or abs(value) >= 1000 else f"{value:,.4g}"

@@ -1,0 +1,111 @@
+"""The page about a set of tables, all of it in one file: the promise, and every table to choose from."""
+
+from __future__ import annotations
+
+import os
+from html import escape
+from pathlib import Path
+from string import Template
+
+from leastnoise._support import atomic_files
+from leastnoise._support.number_format import rounded
+from leastnoise._support.version import VERSION
+from leastnoise.releases.crosstabs import CrosstabsRelease
+from leastnoise.report import markup, promise_sentences, tables_data, tables_sentences
+from leastnoise.report.markup import json_text, piece, policy
+from leastnoise.report.tables_contents import ShownTable, TablesContents, TablesEstimate, gather
+from leastnoise.report.tradeoff_picture import tradeoff
+
+SCRIPTS = (
+    "numbers_table.js",
+    "table_drawings.js",
+    "table_heat_map.js",
+    "table_pointer.js",
+    "table_list.js",
+    "tables_page.js",
+)
+MAX_TABLES_IN_ERRORS = 1_000
+
+
+def write(
+    path: str | os.PathLike[str],
+    of: CrosstabsRelease,
+    *,
+    estimate: TablesEstimate | None = None,
+    title: str | None = None,
+) -> Path:
+    """The page about a set of tables, in a file that appears whole or not at all. An `estimate` is shown beside it."""
+    atomic_files.check_writable(path, "page")
+    made = page(of, estimate=estimate, title=title, name=Path(path).stem)
+    with atomic_files.replacing(path, "page") as unfinished:
+        Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
+    return Path(path)
+
+
+def page(
+    of: CrosstabsRelease, *, estimate: TablesEstimate | None = None, title: str | None = None, name: str = "tables"
+) -> str:
+    """The page as text."""
+    contents = gather(of, estimate)
+    name_of_page = title or tables_sentences.title(contents)
+    headline = tables_sentences.headline(contents)
+    script = "".join(map(piece, SCRIPTS))
+    return Template(piece("tables_template.html")).substitute(
+        policy=policy(script),
+        css=piece("page.css") + piece("tables.css"),
+        title=escape(name_of_page),
+        warning=markup.warnings(of, seeded=contents.seeded),
+        lead=escape(tables_sentences.lead(contents)),
+        number=escape(headline.number),
+        label=escape(headline.label),
+        left_out=markup.paragraph("left-out", promise_sentences.left_out(of)),
+        made=markup.origin(of),
+        promise=escape(promise_sentences.promise(of)),
+        facts=markup.definitions(tables_sentences.facts(contents)),
+        tradeoff=_tradeoff(of),
+        explained=markup.in_full(of.explain()),
+        noise=escape(of.errors_in_words()),
+        zero=escape(tables_sentences.zero(contents)),
+        not_held=markup.paragraph("not-held", tables_sentences.not_held(contents)),
+        denoising=escape(tables_sentences.denoising(contents)),
+        errors=_errors(contents),
+        cite=escape(promise_sentences.cite(of, name_of_page)),
+        paper=escape(promise_sentences.PAPER),
+        check=markup.steps(tables_sentences.check(contents)),
+        version=escape(VERSION),
+        data=json_text(tables_data.data(contents, name)),
+        script=script,
+    )
+
+
+def _tradeoff(of: CrosstabsRelease) -> str:
+    if of.guarantee is None:
+        return ""
+    caption = "What any attack can find at most, against guessing (dashed)."
+    return f"<figure>{tradeoff(of.guarantee)}<figcaption>{caption}</figcaption></figure>"
+
+
+def _errors(contents: TablesContents) -> str:
+    """Every table's errors, for whoever has no script, prints, or compares."""
+    shown = contents.listed[:MAX_TABLES_IN_ERRORS]
+    denoised = any(table.rmse is not None for table in shown)
+    names = ["cells", "standard deviation", "95 % within", "could be zero", *(["denoised, about"] if denoised else [])]
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
+    body = "".join(_error_row(table, denoised=denoised) for table in shown)
+    more = len(contents.of.tables) - len(shown)
+    rest = f"<p>{more:,} more tables are in the file of the release.</p>" if more else ""
+    return (
+        f"<details><summary>How far off every table is</summary>"
+        '<div class="scroll" tabindex="0" role="region" aria-label="Errors of every table"><table class="errors">'
+        "<caption>The error of one cell of each table, and how many of its cells cannot be told from zero</caption>"
+        f'<thead><tr><th scope="col" class="text">table</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        f"{rest}</details>"
+    )
+
+
+def _error_row(table: ShownTable, *, denoised: bool) -> str:
+    zero = "" if table.maybe_zero is None else f"{table.maybe_zero:,}"
+    numbers = [f"{table.cells:,}", rounded(table.std), f"± {rounded(table.half_width)}", zero]
+    numbers += [("" if table.rmse is None else rounded(table.rmse, 2))] if denoised else []
+    cells = "".join(f"<td>{number}</td>" for number in numbers)
+    return f'<tr><th scope="row" class="text">{escape(" × ".join(table.columns) or "the total")}</th>{cells}</tr>'

@@ -1,0 +1,151 @@
+"""The sentences of the page of a set of tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from leastnoise._support.number_format import about, rounded
+from leastnoise.privacy.guarantee import GaussianDP
+from leastnoise.releases.crosstabs import table_name
+from leastnoise.report.promise_sentences import (
+    Headline,
+    Step,
+    between,
+    check_file,
+    check_ledger,
+    check_promise,
+    guarantee_facts,
+    limits,
+    number,
+    protects,
+    scope,
+    too_weak,
+    unit,
+)
+from leastnoise.report.tables_contents import MAX_CELLS_SHOWN, TablesContents
+
+MAX_COLUMNS_IN_TITLE = 6
+
+
+def title(contents: TablesContents) -> str:
+    """What was released: "Tables of counts by district, age and sex"."""
+    names = list(contents.of.axes)
+    more = len(names) - MAX_COLUMNS_IN_TITLE
+    shown = names if more <= 1 else [*names[:MAX_COLUMNS_IN_TITLE], f"{more:,} more columns"]
+    return f"Tables of {_noun(contents)}s by {_listed(shown)}"
+
+
+def lead(contents: TablesContents) -> str:
+    """What was released, in a sentence."""
+    of = contents.of
+    many = f"{len(of.tables):,} tables" if len(of.tables) != 1 else "One table"
+    noise = f"{of.mechanism.capitalize()} noise"
+    what = f"{many}, {of.bins:,} cells in all, published together with {noise}"
+    if of.guarantee is None or too_weak(of):
+        return f"{what}."
+    return f"{what}, which limits what anybody can learn from them about any one {unit(of)}."
+
+
+def headline(contents: TablesContents) -> Headline:
+    """The total, with how sure it is."""
+    of, total = contents.of, contents.of.total()
+    what = "counted" if contents.counted else "summed"
+    return Headline(number(round(total.value)), f"{what} {scope(of)}, {between(total.low, total.high)}")
+
+
+def facts(contents: TablesContents) -> list[tuple[str, str]]:
+    """The guarantee and the noise in numbers."""
+    of = contents.of
+    stds = [table.std for table in contents.listed]
+    least, most = min(stds), max(stds)
+    spread = rounded(least) if rounded(least) == rounded(most) else f"{rounded(least)} to {rounded(most)}"
+    rows = [*guarantee_facts(of), ("protects", protects(of))]
+    rows.append(("noise", f"{of.mechanism.capitalize()}, standard deviation of a cell {spread}"))
+    return [*rows, ("limits", limits(of))] if of.limits else rows
+
+
+def zero(contents: TablesContents) -> str:
+    """What is marked. Beyond its interval lies at most one in twenty cells, on one side of it one in forty."""
+    reaches, missed = ("reaches down to zero", "forty") if contents.counted else ("includes zero", "twenty")
+    return (
+        f"A cell whose 95 % interval {reaches} cannot be told from zero, and is marked. Of the cells that are zero in "
+        f"truth, at most about one in {missed} is not marked."
+    )
+
+
+def not_held(contents: TablesContents) -> str:
+    """Which tables the page does not hold; nothing where it has all."""
+    of = contents.of
+    missing = len(of.tables) - len(contents.held)
+    if not missing:
+        return ""
+    cells = of.bins - sum(table.cells for table in contents.held)
+    unlisted = len(of.tables) - len(contents.listed)
+    names = f" {unlisted:,} of them are not in the list below either." if unlisted else ""
+    return (
+        f"This page has at most {MAX_CELLS_SHOWN:,} cells. {missing:,} of the {len(of.tables):,} tables, with "
+        f"{cells:,} cells, are in the file of the release only.{names}"
+    )
+
+
+def denoising(contents: TablesContents) -> str:
+    """What was done to the noise."""
+    estimate = contents.estimate
+    if estimate is None:
+        return "These are the tables as published: unbiased, and with their noise."
+    costs = "Denoising costs no privacy: it reads only what is published."
+    if estimate.rmse is None:
+        return f"{costs} How much error is left cannot be told without the truth."
+    cells = [contents.of.workload.cells_of(table) for table in contents.of.tables]
+    before = math.sqrt(sum(c * contents.of.std[t] ** 2 for t, c in zip(contents.of.tables, cells, strict=True)))
+    return (
+        f"{costs} The typical error of a cell, over all tables, is estimated, without the truth, at "
+        f"{error_in_words(estimate.rmse, estimate.rmse_at_most(0.95))}; before, it was "
+        f"{rounded(before / math.sqrt(sum(cells)), 3)}. Intervals are of what was published."
+    )
+
+
+def error_in_words(rmse: float, at_most: object) -> str:
+    """An estimated error and its upper limit: "about 9.1, at most 12 (95 %)"."""
+    limit = "" if at_most is None else f", at most {rounded(float(at_most), 2)} (95 %)"  # type: ignore[arg-type]
+    return f"{about(rmse)}{limit}"
+
+
+def check(contents: TablesContents) -> list[Step]:
+    """What to type to check the page."""
+    of, promise = contents.of, contents.of.guarantee
+    steps = [check_file("tables.parquet")]
+    largest = max((table.columns for table in contents.listed), key=len)
+    steps.append(
+        Step(
+            f"Every table is in it with every digit, {table_name(largest)} for example:",
+            f"table = r[{', '.join(map(repr, largest)) or '()'}]\n"
+            "print(table.interval(0.95))\nprint(table.to_pandas())",
+        )
+    )
+    if isinstance(promise, GaussianDP) and of.step == 1 and _counts_rows(contents) and "max_rows" in of.limits:
+        steps.append(
+            Step(
+                "The promise follows from the noise of all tables together, and is computed anew with proof:",
+                "from leastnoise.workload.sensitivity import squared_cost\n\n"
+                f"cost = squared_cost(r.scales, r.workload.sizes, parts={of.limits['max_rows']}, "
+                f"neighbours={promise.neighbours!r})\nprint(cost**0.5, r.guarantee)",
+            )
+        )
+    elif promise is not None:
+        steps.append(check_promise(promise))
+    return [*steps, check_ledger(of)]
+
+
+def _counts_rows(contents: TablesContents) -> bool:
+    """Whether a row adds one to a cell, and not a weight."""
+    return contents.counted and not any(fact.kind == "clip" for fact in contents.of.left_out)
+
+
+def _noun(contents: TablesContents) -> str:
+    return "count" if contents.counted else "sum"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,0 +1,48 @@
+"""What a promise leaves an attacker, as a drawing that needs no script: its colours are those of the page's style."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+
+from leastnoise.privacy.guarantee import Guarantee
+
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 340.0, 272.0, 46.0, 44.0, 8.0, 10.0
+TICKS = (0, 20, 40, 60, 80, 100)
+
+
+def tradeoff(guarantee: Guarantee) -> str:
+    """How many people an attack finds at most against its false alarms, and what mere guessing finds (dashed)."""
+    rates = np.concatenate([np.linspace(0, 0.04, 21), np.linspace(0.04, 1, 49)[1:]])
+    found = 1 - guarantee.tradeoff(rates)
+    at = float(1 - guarantee.tradeoff(0.05))
+    name = f"The most that any attack can find, against its false alarms: {100 * at:.3g} % at 5 % false alarms."
+    promise = " ".join(f"{_x(rate):.2f},{_y(part):.2f}" for rate, part in zip(rates, found, strict=True))
+    return (
+        f'<svg class="tradeoff" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" aria-label="{escape(name, quote=True)}">'
+        f"{''.join(map(_tick, TICKS))}"
+        f'<line class="guess" x1="{_x(0):g}" y1="{_y(0):g}" x2="{_x(1):g}" y2="{_y(1):g}"/>'
+        f'<polyline class="drawn" points="{promise}"/>'
+        f'<text class="name" x="{(LEFT + WIDTH - RIGHT) / 2:g}" y="{HEIGHT - 6:g}">false alarms of an attack, %</text>'
+        f'<text class="name" transform="translate(12 {(TOP + HEIGHT - BOTTOM) / 2:g}) rotate(-90)">'
+        "people it finds, %</text></svg>"
+    )
+
+
+def _tick(percent: int) -> str:
+    x, y = _x(percent / 100), _y(percent / 100)
+    return (
+        f'<line class="grid" x1="{x:g}" y1="{_y(0):g}" x2="{x:g}" y2="{_y(1):g}"/>'
+        f'<line class="grid" x1="{_x(0):g}" y1="{y:g}" x2="{_x(1):g}" y2="{y:g}"/>'
+        f'<text class="tick" x="{x:g}" y="{HEIGHT - BOTTOM + 17:g}">{percent}</text>'
+        f'<text class="tick side" x="{LEFT - 7:g}" y="{y + 4:g}">{percent}</text>'
+    )
+
+
+def _x(part: float) -> float:
+    return LEFT + float(part) * (WIDTH - LEFT - RIGHT)
+
+
+def _y(part: float) -> float:
+    return HEIGHT - BOTTOM - float(part) * (HEIGHT - BOTTOM - TOP)
