@@ -25,6 +25,7 @@ from leastnoise.denoise.prior import gaussian_prior, posterior_mean
 from leastnoise.denoise.project import consistent, isotonic, project
 from leastnoise.denoise.risk import monte_carlo_divergence
 from leastnoise.denoise.shrink import james_stein
+from leastnoise.denoise.tables import denoise_tables as denoise_tables
 from leastnoise.denoise.threshold import hard_threshold, soft_threshold
 from leastnoise.denoise.tree_wavelet import tree_wavelet
 from leastnoise.denoise.trend_filter import trend_filter, trend_filter_path

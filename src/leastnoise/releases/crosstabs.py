@@ -33,6 +33,7 @@ from leastnoise.workload.tables_noise import noise_in_words
 
 if TYPE_CHECKING:
     from leastnoise.privacy.noise_choice import Mechanism
+    from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 
 Table = tuple[str, ...]
 
@@ -126,6 +127,16 @@ class CrosstabsRelease(Promised):
             values: Any = self[table].values
             found[table] = (values - half, values + half)
         return found
+
+    def denoise(self, *, known: Mapping[Any, Any] | None = None) -> CrosstabsEstimate:
+        """The tables with noise taken back out, together; it costs no privacy.
+
+        known: public tables, without noise, which are held exactly: {"district": totals}. The values are in the order
+            of the keys, or by key; several columns make an array with an axis each.
+
+        No cell is below zero, and the tables agree with each other.
+        """
+        return views.denoise_tables(self, known or {})
 
     def explain(self) -> str:
         """What was published, what it promises and how far off it is, in plain words."""
