@@ -164,6 +164,16 @@ def test_bounds_and_integers_hold_with_different_sigmas() -> None:
         empirical_bayes(np.arange(20_000) * 1e3, 1 + np.arange(20_000) % 2)
 
 
+@laws
+def test_whole_numbers_far_apart_beside_the_noise_are_rounded_to(noise: Any) -> None:
+    """With a lattice fine enough for sigma = 1e-7 between whole numbers this would not end."""
+    y = np.array([3.0, 3.0, -2.0, 7.0]) + 1e-7 * np.arange(4)
+    made = empirical_bayes(y, 1e-7, integers=True, support=(0, 5), mechanism=noise)
+    assert made.values == pytest.approx([3, 3, 0, 5])
+    assert made.details.atoms == pytest.approx([0, 3, 5])
+    assert made.details.weights.tolist() == [0.25, 0.5, 0.25]
+
+
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
 def test_a_mixture_shows_every_candidate_and_its_weight(loss: Any) -> None:
     y = sample(7)

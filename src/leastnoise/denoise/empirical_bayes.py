@@ -51,6 +51,7 @@ Loss = Literal["squared", "absolute"]
 LAPLACE_SCALE = math.sqrt(0.5)  # Laplace's b in units of sigma
 TOLERANCE = 1e-6  # nats an observation
 NARROW_RANGE = 40.0  # sigma, within which finer atoms cost nothing
+MAX_UNIT = 100.0  # sigma between whole numbers: exp(-70) of Laplace noise passes the middle
 MAX_OUTSIDE_SUPPORT = 5.0  # sigma beyond the support, where a Gaussian observation is moved to
 
 
@@ -203,6 +204,8 @@ def fit_prior(
     of an estimate of which they are the part `weights`.
     """
     counted = np.ones(u.size) if weights is None else weights
+    if unit > MAX_UNIT:
+        return _rounded(u, bounds, unit)
     return (_gaussian if mechanism == "gaussian" else _laplace)(u, bounds, unit, counted)
 
 
@@ -274,6 +277,14 @@ def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
     medians = partial(posterior_medians, placed, solved.weights, near, mechanism="laplace")
     prior = partial(whole_prior, placed, solved.weights, near)
     return Fitted(means, medians, None, fixed, fitting, _alive(solved), solved.gap, solved.iterations, prior)
+
+
+def _rounded(u: Floats, bounds: Bounds, unit: float) -> Fitted:
+    """Whole numbers so far apart, in sigmas, that the nearest one is the only one that noise can have come from."""
+    means = np.clip(np.rint(u / unit) * unit, *bounds)
+    atoms, counts = np.unique(means, return_counts=True)
+    shares = counts / u.size
+    return Fitted(means, means.copy, np.zeros(u.size), 0.0, lambda: 0.0, atoms.size, 0.0, 0, lambda: (atoms, shares))
 
 
 def _untouched(u: Floats, share: Floats) -> Fitted:

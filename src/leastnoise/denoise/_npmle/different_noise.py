@@ -25,11 +25,13 @@ from scipy.optimize import nnls
 from leastnoise import errors
 from leastnoise.denoise._npmle.interior_point import MAX_GAP, Solution
 from leastnoise.denoise._npmle.layout import Bounds
+from leastnoise.denoise._npmle.medians import nearest
 from leastnoise.denoise.arrays import Floats, Mechanism
 
 PARTS_OF_SIGMA = (8, 4)  # atoms to a sigma, at least
 REACH_IN_SIGMAS = 4  # on either side of an observation, where it has atoms
 MAX_ENTRIES = 5e7  # of A: 400 megabytes
+LEAST_DENSITY = 1e-4  # at the start, of an observation beside that at the atom nearest to it
 MAX_ROUNDS = 200
 
 
@@ -72,6 +74,9 @@ def maximise_likelihood(y: Floats, sigma: Floats, atoms: Floats, mechanism: Mech
     dense = log_density(y, sigma, atoms, mechanism)
     np.exp(dense - dense.max(axis=1, keepdims=True), out=dense)
     w = _start(y, sigma, atoms)
+    unseen = dense @ w < LEAST_DENSITY * w.max()  # where atoms are few, the nearest may be one of the others
+    w[np.unique(dense[unseen].argmax(axis=1))] = w.max()
+    w /= w.sum()
     rounds = 0
     while True:
         f = np.maximum(dense @ w, np.finfo(float).tiny)
@@ -105,9 +110,7 @@ def _start(y: Floats, sigma: Floats, atoms: Floats) -> Floats:
         if y[i] - 2 * sigma[i] > last:
             last = float(ends[i])
             points.append(last)
-    places = np.clip(np.searchsorted(atoms, points), 1, max(atoms.size - 1, 1))
-    places = places - (np.array(points) - atoms[places - 1] < atoms[np.minimum(places, atoms.size - 1)] - points)
-    w = np.bincount(places, minlength=atoms.size).astype(np.float64)
+    w = np.bincount(nearest(np.array(points), atoms), minlength=atoms.size).astype(np.float64)
     return np.asarray(w / w.sum())
 
 
@@ -121,29 +124,33 @@ def _peaks(gradient: Floats, support: NDArray[np.intp]) -> NDArray[np.intp]:
 def _newton(ratio: Floats) -> Floats:
     """argmin over w >= 0, sum w = 1 of |ratio w - 2|^2: the second-order expansion of the likelihood at sum w = 1.
 
-    The sum is an equation of the least squares, heavy enough to hold to nine digits.
+    With sum w = 1 that is |P w|^2 for P = ratio - 2, and the answer is a multiple of the w >= 0 that makes
+    |P w|^2 + (sum w - 1)^2 least (Dax 1990).
     """
-    n = ratio.shape[0]
-    triangle = np.asarray(np.linalg.qr(np.concatenate([ratio, np.full((n, 1), 2.0)], axis=1), mode="r"))
-    heavy = 1e4 * math.sqrt(n)
-    rows = np.concatenate([np.full((1, triangle.shape[1]), heavy), triangle])
-    found, _ = nnls(rows[:, :-1], rows[:, -1], maxiter=10 * triangle.shape[1] + 100)
+    triangle = np.asarray(np.linalg.qr(ratio - 2.0, mode="r")) / math.sqrt(ratio.shape[0])
+    rows = np.concatenate([triangle, np.ones((1, triangle.shape[1]))])
+    goal = np.zeros(rows.shape[0])
+    goal[-1] = 1.0
+    found, _ = nnls(rows, goal, maxiter=10 * triangle.shape[1] + 100)
     return np.asarray(found / found.sum())
 
 
 def _gain(dense: Floats, w: Floats, support: NDArray[np.intp], target: Floats) -> tuple[Floats, bool]:
-    """The weights after the longest of the steps 1, 1/2, 1/4, ... that gains, and whether any did."""
+    """The weights after the longest of the steps 1, 1/2, 1/4, ... that gains, and whether any did.
+
+    No density may fall below a tenth of what it was: where one all but vanishes, the expansion of its logarithm is worth
+    nothing, and the way back is long.
+    """
     old = w[support]
-    before, direction = np.log(dense @ old).sum(), dense @ (target - old)
-    f = dense @ old
+    f, direction = dense @ old, dense @ (target - old)
     rise = float((direction / f).sum())
     for power in range(40):
         step = 0.5**power
-        after = np.log(np.maximum(f + step * direction, np.finfo(float).tiny)).sum()
-        if after >= before + 1e-4 * step * rise and rise > 0:
+        part = 1 + step * direction / f
+        if rise > 0 and part.min() > 0.1 and np.log(part).sum() >= 1e-4 * step * rise:
             new = np.zeros(w.size)
             new[support] = np.maximum(old + step * (target - old), 0.0)
-            new[new < 1e-12] = 0.0
+            new[new < 1e-14] = 0.0
             return new / new.sum(), True
     return w, False
 
