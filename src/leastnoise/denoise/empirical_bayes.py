@@ -35,7 +35,7 @@ from leastnoise._support import validation
 from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Number
 from leastnoise.denoise._npmle import different_noise
-from leastnoise.denoise._npmle.freedom import fitting_freedom, merged, moving_freedom
+from leastnoise.denoise._npmle.freedom import fitting_freedom, moving_freedom
 from leastnoise.denoise._npmle.interior_point import Solution, maximise_likelihood
 from leastnoise.denoise._npmle.kernels import GaussianBand, LaplaceChain
 from leastnoise.denoise._npmle.layout import Bounds, Layout, lay_out
@@ -104,20 +104,22 @@ def empirical_bayes(
         noisy=y,
         noise=Noise.of(mechanism, sigma=sigma),
         method="empirical_bayes",
-        parameters=_facts(support, bounds, integers, loss, fitted),
+        parameters=_facts(support, bounds, integers, loss, fitted.atoms, fitted.gap, fitted.iterations),
         nonnegative=bounds[0] >= 0,
         estimate_risk=estimate_risk,
         details=Posterior(atoms * sigma, weights, y, sigma, mechanism),
     )
 
 
-def _facts(support: Any, bounds: Bounds, integers: bool, loss: Loss, fitted: Fitted | Solution) -> dict[str, Any]:
+def _facts(
+    support: Any, bounds: Bounds, integers: bool, loss: Loss, atoms: int, gap: float, iterations: int
+) -> dict[str, Any]:
     facts = {
         "support": support if isinstance(support, str) else list(bounds),
         "integers": integers,
-        "atoms": fitted.atoms if isinstance(fitted, Fitted) else _alive(fitted),
-        "gap": fitted.gap,
-        "iterations": fitted.iterations,
+        "atoms": atoms,
+        "gap": gap,
+        "iterations": iterations,
     }
     return facts | ({"loss": loss} if loss == "absolute" else {})
 
@@ -128,13 +130,8 @@ def _different_sigmas(
     """The same where every bin has a sigma of its own."""
     y, _ = given_on_host(y, 1.0, mechanism)
     with one_thread():
-        lattice = different_noise.atoms_near(y, sigma, bounds, 1.0 if integers else 0.0)
-        solved = different_noise.maximise_likelihood(y, sigma, lattice, mechanism, TOLERANCE)
-    alive = np.flatnonzero(solved.weights)
-    atoms, weights = merged(np.arange(lattice.size, dtype=float), solved.weights, 1.0, 0.0)
-    atoms = np.interp(atoms, np.arange(lattice.size), lattice) if not integers else lattice[alive]
-    weights = weights if not integers else solved.weights[alive]
-    found = Posterior(atoms, weights, y, sigma, mechanism)
+        fitted = different_noise.fit(y, sigma, bounds, 1.0 if integers else 0.0, mechanism, TOLERANCE)
+    found = Posterior(fitted.atoms, fitted.weights, y, sigma, mechanism)
     values = found.mean if loss == "squared" else found.median
 
     @cache
@@ -142,9 +139,8 @@ def _different_sigmas(
         if loss == "absolute" or mechanism == "laplace":
             return RiskEstimate(None, None)
         s = root_mean_square(sigma)
-        pinned = np.isin(atoms, bounds) | integers
         with one_thread():
-            spent = float((found.std**2).sum()) + different_noise.fitting_spent(y, sigma, atoms, weights, pinned)
+            spent = float((found.std**2).sum()) + fitted.spent()
         return stein_estimate(float(((y - values) ** 2).sum()), min(spent / s**2, y.size), y.size, s)
 
     return Estimate(
@@ -153,7 +149,7 @@ def _different_sigmas(
         noise=Noise.of(mechanism, sigma=root_mean_square(sigma)),
         sigmas=sigma,
         method="empirical_bayes",
-        parameters=_facts(support, bounds, integers, loss, solved),
+        parameters=_facts(support, bounds, integers, loss, fitted.atoms.size, fitted.gap, fitted.rounds),
         nonnegative=bounds[0] >= 0,
         estimate_risk=estimate_risk,
         details=found,

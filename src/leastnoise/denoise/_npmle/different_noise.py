@@ -10,19 +10,24 @@ same certificate as the interior point: no mixture of these atoms is likelier by
 observation.
 
 Atoms stand on dyadic lattices: near an observation of noise sigma they are at most an eighth of it apart (a quarter
-where that would make A too large).
+where that would make A too large). Groups of observations that no atom can both explain are fitted by themselves, which
+is exact: the prior is then a mixture of theirs, by their sizes. One that is alone is its own atom.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from leastnoise import errors
+from leastnoise.denoise._npmle.freedom import merged
 from leastnoise.denoise._npmle.interior_point import MAX_GAP, Solution
 from leastnoise.denoise._npmle.layout import Bounds
 from leastnoise.denoise._npmle.medians import nearest
@@ -33,6 +38,63 @@ REACH_IN_SIGMAS = 4  # on either side of an observation, where it has atoms
 MAX_ENTRIES = 5e7  # of A: 400 megabytes
 LEAST_DENSITY = 1e-4  # at the start, of an observation beside that at the atom nearest to it
 MAX_ROUNDS = 200
+
+
+class Fit(NamedTuple):
+    """A prior, how well it was found, and what fitting it cost."""
+
+    atoms: Floats  # in increasing order, neighbours on the lattice taken together
+    weights: Floats
+    gap: float  # nats an observation that any other prior on the lattice could gain, at most
+    rounds: int
+    spent: Callable[[], float]  # sum_i sigma_i^2 d h_i/d y_i through the fit, under Gaussian noise
+
+
+def fit(y: Floats, sigma: Floats, bounds: Bounds, unit: float, mechanism: Mechanism, tolerance: float) -> Fit:
+    """The likeliest prior within the bounds, on multiples of `unit` where it is above 0."""
+    order, first = groups(np.clip(y, *bounds), sigma, mechanism)
+    many = np.diff(first)
+    alone = order[first[:-1][many == 1]]
+    own = np.clip(y[alone] if unit == 0 else np.rint(y[alone] / unit) * unit, *bounds)
+    free = sigma[alone] ** 2 @ ((own == y[alone]) & (unit == 0))  # the atom of a value that is alone follows it
+    together = [order[start : start + size] for start, size in zip(first[:-1], many, strict=True) if size > 1]
+    fits = [_fit_group(y[rows], sigma[rows], bounds, unit, mechanism, tolerance) for rows in together]
+    atoms = np.concatenate([own, *(made.atoms for made in fits)])
+    shares = [made.weights * rows.size / y.size for made, rows in zip(fits, together, strict=True)]
+    weights = np.concatenate([np.full(alone.size, 1 / y.size), *shares])
+    places, where = np.unique(atoms, return_inverse=True)
+    return Fit(
+        places,
+        np.asarray(np.bincount(where, weights), dtype=np.float64),
+        max((made.gap for made in fits), default=0.0),
+        max((made.rounds for made in fits), default=0),
+        lambda: float(free) + sum(made.spent() for made in fits),
+    )
+
+
+def groups(y: Floats, sigma: Floats, mechanism: Mechanism) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Observations in order, and where each group of them begins (and the last ends): beyond `reach` on either side of
+    an observation an atom means nothing to it, and no atom is within that of two groups."""
+    reach = 8.0 if mechanism == "gaussian" else math.sqrt(0.5) * (math.log(y.size) + 20)
+    low, high = y - reach * sigma, y + reach * sigma
+    order = low.argsort(kind="stable")
+    apart = low[order][1:] > np.maximum.accumulate(high[order])[:-1]
+    return order, np.concatenate([[0], np.flatnonzero(apart) + 1, [y.size]])
+
+
+def _fit_group(y: Floats, sigma: Floats, bounds: Bounds, unit: float, mechanism: Mechanism, tolerance: float) -> Fit:
+    lattice = atoms_near(y, sigma, bounds, unit)
+    solved = maximise_likelihood(y, sigma, lattice, mechanism, tolerance)
+    place = np.arange(lattice.size, dtype=np.float64)
+    if unit > 0:
+        alive = solved.weights > 0
+        atoms, weights = lattice[alive], solved.weights[alive]
+    else:
+        found, weights = merged(place, solved.weights, 1.0, 0.0)
+        atoms = np.interp(found, place, lattice)
+    pinned = np.isin(atoms, bounds) | (unit > 0)
+    spent = partial(fitting_spent, y, sigma, atoms, weights, pinned)
+    return Fit(atoms, weights, solved.gap, solved.iterations, spent)
 
 
 def atoms_near(y: Floats, sigma: Floats, bounds: Bounds, unit: float) -> Floats:
@@ -138,8 +200,8 @@ def _newton(ratio: Floats) -> Floats:
 def _gain(dense: Floats, w: Floats, support: NDArray[np.intp], target: Floats) -> tuple[Floats, bool]:
     """The weights after the longest of the steps 1, 1/2, 1/4, ... that gains, and whether any did.
 
-    No density may fall below a tenth of what it was: where one all but vanishes, the expansion of its logarithm is worth
-    nothing, and the way back is long.
+    No density may fall below a tenth of what it was: where one all but vanishes, the expansion of its logarithm is
+    worth nothing, and the way back is long.
     """
     old = w[support]
     f, direction = dense @ old, dense @ (target - old)
