@@ -18,4 +18,5 @@ BENCHMARKS = (
     "denoising",
     "accuracy",
     "error_limits",
+    "crosstabs_denoising",
 )
