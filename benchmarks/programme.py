@@ -19,4 +19,5 @@ BENCHMARKS = (
     "accuracy",
     "heavy_noise",
     "error_limits",
+    "crosstabs_denoising",
 )
