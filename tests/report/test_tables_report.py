@@ -206,17 +206,17 @@ def test_many_tables_make_a_page_of_bounded_size(monkeypatch: pytest.MonkeyPatch
     assert "111 of them are not in the list below either" in Page(few).text
 
 
-def test_sums_may_be_negative_so_that_only_an_interval_around_zero_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    release = table_pages.people()
-    monkeypatch.setattr(tables_contents, "counts", lambda of: False)
-    text = report.page_of_tables(release)
-    data = held(text)
-    assert not data["counted"]
-    assert "Tables of sums by" in Page(text).text
-    assert "interval includes zero" in Page(text).text
-    for table in data["tables"]:
-        low, high = release[tuple(data["columns"][place]["name"] for place in table["columns"])].interval(0.95)
-        assert table["zero"] == int(((low <= 0) & (high >= 0)).sum())
+def test_sums_of_weights_are_called_by_their_column() -> None:
+    rows = pa.table({"who": np.arange(400), "age": np.arange(400) % 5, "weight": np.arange(400) % 7 + 0.5})
+    query = ln.table(rows, unit="who").crosstabs(
+        "age", (), keys={"age": range(5)}, max_rows=1, weight="weight", weight_clip=(0, 6)
+    )
+    with seeded(2):
+        release = query.release(epsilon=2, delta=1e-6)
+    page = Page(report.page_of_tables(release)).text
+    assert "Tables of the sums of weight by age" in page
+    assert "summed within these limits" in page
+    assert "squared_cost" not in page
 
 
 def test_what_the_page_says_to_check_holds(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 // Drawings of one column's table: bars with their intervals, or a line of steps where there are many keys.
-const SVG = "http://www.w3.org/2000/svg", MAX_BARS = 40, ROW = 26, BAR = 14, THIN = 6;
+const SVG = "http://www.w3.org/2000/svg", MAX_BARS = 40, MAX_NAMED_BARS = 120, ROW = 26, BAR = 14, THIN = 6;
 const drawn = (tag, attributes = {}, text = null) => {
   const made = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);

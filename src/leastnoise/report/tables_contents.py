@@ -55,8 +55,8 @@ class TablesEstimate(Protocol):
 class ShownTable:
     """One table. half_width: of the 95 % interval of a cell.
 
-    maybe_zero: how many cells cannot be told from zero. It, values and denoised are None where the page does not hold
-    the cells. rmse, rmse_at_most: of the denoised values.
+    maybe_zero: how many cells have an interval that reaches down to zero; no cell is negative in truth. It, values and
+    denoised are None where the page does not hold the cells. rmse, rmse_at_most: of the denoised values.
     """
 
     columns: Columns
@@ -77,7 +77,6 @@ class TablesContents:
     of: CrosstabsRelease
     estimate: TablesEstimate | None
     listed: Sequence[ShownTable]
-    counted: bool  # whether values below zero can only be noise
 
     @property
     def seeded(self) -> bool:
@@ -98,22 +97,15 @@ def gather(of: CrosstabsRelease, estimate: TablesEstimate | None = None) -> Tabl
             "instead.",
             parameter="estimate",
         )
-    room, listed, counted = MAX_CELLS_SHOWN, [], counts(of)
+    room, listed = MAX_CELLS_SHOWN, []
     for columns in sorted(of.tables, key=len)[:MAX_TABLES_SHOWN]:
         held = of.workload.cells_of(columns) <= room
-        listed.append(_table(of, columns, estimate, held=held, counted=counted))
+        listed.append(_table(of, columns, estimate, held=held))
         room -= listed[-1].cells if held else 0
-    return TablesContents(of=of, estimate=estimate, listed=tuple(listed), counted=counted)
+    return TablesContents(of=of, estimate=estimate, listed=tuple(listed))
 
 
-def counts(of: CrosstabsRelease) -> bool:
-    """Whether rows are counted; else weights are added up, which may be negative."""
-    return of[()].kind == "count"
-
-
-def _table(
-    of: CrosstabsRelease, columns: Columns, estimate: TablesEstimate | None, *, held: bool, counted: bool
-) -> ShownTable:
+def _table(of: CrosstabsRelease, columns: Columns, estimate: TablesEstimate | None, *, held: bool) -> ShownTable:
     better = None if estimate is None else estimate[columns]
     limit = None if better is None else better.rmse_at_most(0.95)
     cells, half = of.workload.cells_of(columns), of.errors.cell_half_width(columns, 0.95)
@@ -123,17 +115,12 @@ def _table(
         cells=cells,
         std=of.std[columns],
         half_width=half,
-        maybe_zero=None if values is None else _maybe_zero(values, half, counted=counted),
+        maybe_zero=None if values is None else int((values <= half).sum()),
         values=values,
         denoised=_denoised(better, columns, cells) if held and better is not None else None,
         rmse=None if better is None or better.rmse is None else float(better.rmse),
         rmse_at_most=None if limit is None else float(limit),
     )
-
-
-def _maybe_zero(values: Floats, half: float, *, counted: bool) -> int:
-    """How many cells cannot be told from zero. A count is not negative, so an interval below zero speaks for zero."""
-    return int(((values if counted else np.abs(values)) <= half).sum())
 
 
 def _denoised(better: TableEstimate, columns: Columns, cells: int) -> Floats:

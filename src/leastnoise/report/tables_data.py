@@ -24,7 +24,6 @@ def data(contents: TablesContents, name: str) -> dict[str, Any]:
     begins = dict(zip((table.columns for table in contents.held), starts, strict=False))
     return {
         "name": name,
-        "counted": contents.counted,
         "columns": [
             {"name": column, "size": axis.size, **(_keys(axis) if column in used else {"keys": [], "text": True})}
             for column, axis in contents.of.axes.items()

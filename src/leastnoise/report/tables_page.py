@@ -65,7 +65,7 @@ def page(
         tradeoff=_tradeoff(of),
         explained=markup.in_full(of.explain()),
         noise=escape(of.errors_in_words()),
-        zero=escape(tables_sentences.zero(contents)),
+        zero=escape(tables_sentences.ZERO),
         not_held=markup.paragraph("not-held", tables_sentences.not_held(contents)),
         denoising=escape(tables_sentences.denoising(contents)),
         errors=_errors(contents),
