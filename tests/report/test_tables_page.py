@@ -173,6 +173,34 @@ def test_a_heat_map_tells_every_cell_that_is_pointed_at(opened: Callable[..., An
     assert plots[1].find_elements(By.CSS_SELECTOR, ".cursor") == []
 
 
+def test_a_finger_reads_a_cell_on_a_phone(opened: Callable[..., Any]) -> None:
+    table = ("district", "job")
+    b = opened("people", table, width=400)
+    release = table_pages.people()
+    for number, (row, column) in enumerate(((2, 3), (5, 9), (7, 0))):
+        plot = b.find_elements(By.CSS_SELECTOR, ".plot")[number % 2]
+        b.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
+        place = b.execute_script(
+            """const [plot, row, column, columns] = arguments;
+            const side = plot.querySelectorAll('.key')[row].getBoundingClientRect();
+            const cells = [...plot.querySelectorAll('path[fill]')].map(path => path.getBoundingClientRect());
+            const left = Math.min(...cells.map(box => box.left)), right = Math.max(...cells.map(box => box.right));
+            return [left + (column + 0.5) * (right - left) / columns, side.top + side.height / 2]""",
+            plot,
+            row,
+            column,
+            release[table].shape[1],
+        )
+        touch = [{"x": place[0], "y": place[1]}]
+        b.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": touch})
+        b.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        cell = row * release[table].shape[1] + column
+        assert told(release, table, cell) in tip(b)
+        shown = plot.find_element(By.CSS_SELECTOR, ".tip").rect
+        assert shown["x"] >= 0
+        assert shown["x"] + shown["width"] <= 400
+
+
 @pytest.mark.parametrize("table", [("district", "job"), ("age", "income"), ("district", "age")])
 def test_cells_that_could_be_zero_are_marked_in_what_was_published_only(
     table: tuple[str, ...], opened: Callable[..., Any]

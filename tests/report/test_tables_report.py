@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import leastnoise as ln
 import table_pages
+from command_line import run
 from leastnoise import errors, report
 from leastnoise.domain import product
 from leastnoise.report import promise_sentences, tables_contents, tables_data, tables_page, tables_sentences
@@ -253,6 +254,20 @@ def test_seeded_noise_is_refused_unless_told(tmp_path: Path) -> None:
         real.report(tmp_path / "page.html", estimate=NotNegative(release))
     assert list(tmp_path.iterdir()) == []
     assert 'class="warning"' not in real.report(tmp_path / "page.html").read_text()
+
+
+def test_the_command_writes_the_page(tmp_path: Path) -> None:
+    release = table_pages.people()
+    real = replace(release, provenance=replace(release.provenance, seeded=False))
+    real.save(tmp_path / "tables.parquet")
+    done = run("report", str(tmp_path / "tables.parquet"), "--title", "The people")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "tables.html").read_text()
+    assert "<h1>The people</h1>" in text
+    assert doubles(held(text)["values"]).size == release.bins
+    refused = run("report", str(tmp_path / "tables.parquet"), "--graph", "path")
+    assert refused.returncode != 0
+    assert "Leave out --graph" in " ".join(refused.stderr.split())
 
 
 def test_mistakes_are_sentences(tmp_path: Path) -> None:

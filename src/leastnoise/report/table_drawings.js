@@ -11,10 +11,13 @@ const canvasOf = (width, height, ...parts) => {
   svg.append(...parts);
   return svg;
 };
-const ruler = document.createElement("canvas").getContext("2d");
+const rulers = new Map();
 const widthOf = (text, weight = "") => {
-  ruler.font = `${weight} 12px ${getComputedStyle(document.body).fontFamily}`;
-  return ruler.measureText(text).width;
+  if (!rulers.has(weight)) {
+    rulers.set(weight, document.createElement("canvas").getContext("2d"));
+    rulers.get(weight).font = `${weight} 12px ${getComputedStyle(document.body).fontFamily}`;
+  }
+  return rulers.get(weight).measureText(text).width;
 };
 const widest = (texts) => texts.reduce((most, text) => Math.max(most, widthOf(text)), 0);
 const fitted = (text, room) => {

@@ -44,8 +44,9 @@ const heatMap = (width, view, values, shades, marked) => {
   const high = Math.max(3, Math.min(ROW, 640 / rows.length)), top = labels.top + 20, bottom = top + high * rows.length;
   const gap = Math.min(wide, high) > 8 ? 1 : 0, parts = [], paths = new Map();
   let empty = "", hatch = "";
-  const texts = rows.flatMap((_, i) => columns.map((_, j) => view.short(values[view.at(i, j)])));
-  const written = high >= 18 && wide >= 30 && widest(texts) + 8 <= wide;
+  const roomy = high >= 18 && wide >= 30;
+  const texts = roomy ? rows.flatMap((_, i) => columns.map((_, j) => view.short(values[view.at(i, j)]))) : [];
+  const written = roomy && widest(texts) + 8 <= wide;
   for (let i = 0; i < rows.length; i += 1) {
     for (let j = 0; j < columns.length; j += 1) {
       const k = view.at(i, j), x = left + wide * j, y = top + high * i, w = wide - gap, h = high - gap;
