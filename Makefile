@@ -34,7 +34,8 @@ docs: install
 	$(BIN)/mkdocs build --strict
 	$(BIN)/python -m pytest docs README.md tests/test_docs.py
 
-# Every figure of the paper, its numbers, and results.md; ONLY=taxi_maps makes one, QUICK=1 checks every claim in a minute.
+# Every figure of the paper, its numbers, and results.md, where their sources changed (about a quarter of an hour for all
+# on two quiet cores); ONLY=taxi_maps makes one, QUICK=1 checks every claim in a minute.
 paper: install
 	$(BIN)/python paper
 

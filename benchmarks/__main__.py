@@ -75,7 +75,8 @@ def _page() -> list[str]:
     lines = ["# Benchmarks", "", *_machine(), ""]
     if heads:
         lines += [*Table("ratios", "The ratios that matter:", heads).markdown(), ""]
-    for name, told in (("ratios", "The ratios"), ("growth", "How cost grows")):
+    shown = {"ratios": "The ratios", "growth": "How cost grows", "error_limits": "Limits of errors, and intervals"}
+    for name, told in shown.items():
         if (RESULTS / f"{name}.png").is_file():
             lines += [f"![{told}](results/{name}.png)", ""]
     for name, part in parts.items():

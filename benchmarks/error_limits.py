@@ -25,7 +25,7 @@ from leastnoise.graphs import Graph
 
 SIGMAS = (4.2247, 36.3, 362.0, 3630.0)
 FEW = (6, 20, 50, 1000)
-DRAWS = {"map": 10, "path": 50, "grid": 5, "few": 200}
+DRAWS = {"map": 10, "path": 50, "grid": 10, "few": 50}
 Row = dict[str, Any]
 
 

@@ -1,9 +1,10 @@
-"""The two figures of results.md, drawn from the CSV files beside them."""
+"""The figures of results.md, drawn from the CSV files beside them."""
 
 from __future__ import annotations
 
 import csv
 import json
+from functools import partial
 from pathlib import Path
 
 from programme import BENCHMARKS
@@ -11,6 +12,7 @@ from programme import BENCHMARKS
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"  # Okabe & Ito: told apart by every eye
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
 MARKERS = "osD^vP*X"
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "img"
 
 
 def draw(folder: Path) -> None:
@@ -19,6 +21,7 @@ def draw(folder: Path) -> None:
     with mpl.rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "0"}):
         _ratios(folder)
         _growth(folder)
+        _error_limits(folder, DOCS)
 
 
 def _ratios(folder: Path) -> None:
@@ -68,3 +71,54 @@ def _growth(folder: Path) -> None:
     figure.legend(loc="outside right upper", frameon=False, fontsize=7)
     figure.savefig(folder / "growth.png", dpi=110, metadata={"Software": ""})
     plt.close(figure)
+
+
+KINDS = {
+    "path": ("o", "8 histograms, 4,096 bins"),
+    "grid": ("s", "5 histograms, 65,536 bins"),
+    "map": ("^", "5 maps, 3,744 or 3,874 bins"),
+    "few": ("x", "6 made-up truths, 6 to 1,000 bins"),
+}
+LAWS = {"gaussian": (BLUE, "Gaussian noise"), "laplace": (ORANGE, "Laplace noise")}
+
+
+def _error_limits(folder: Path, docs: Path) -> None:
+    """Every truth and noise level: the limit of the error beside the error, and how many bins intervals cover."""
+    import matplotlib.pyplot as plt
+
+    path = folder / "error_limits.csv"
+    if not path.is_file():
+        return
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    draws = sum(int(row["draws"]) for row in rows)
+    held = sum(float(row["limit held"]) * int(row["draws"]) for row in rows) / draws
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.6), layout="constrained")
+    for kind, (marker, _) in KINDS.items():
+        for law, (colour, _) in LAWS.items():
+            mine = [row for row in rows if (row["kind"], row["noise"]) == (kind, law)]
+            look = {"marker": marker, "s": 26, "linewidths": 1.1, "alpha": 0.85}
+            look |= {"color": colour} if marker == "x" else {"facecolors": "none", "edgecolors": colour}
+            column = partial(_column, mine)
+            left.scatter([max(x, 1e-3) for x in column("RMSE / sigma")], column("limit / sigma"), **look)
+            right.scatter(column("length / raw"), [100 * share for share in column("covered")], **look)
+    left.plot([1e-3, 1.2], [1e-3, 1.2], color=GREY, lw=0.8)
+    left.set(xscale="log", yscale="log", xlim=(8e-4, 1.5), ylim=(0.04, 4))
+    left.set_xlabel("true error / noise (RMSE, mean of the draws)")
+    left.set_ylabel("95 % limit of the error / noise")
+    left.set_title(f"The limit held in {100 * held:.1f} % of {draws:,} draws", loc="left", fontsize=11)
+    right.axhline(95, color=GREY, lw=0.8)
+    right.set_xlabel("length of the intervals / that of the raw ones")
+    right.set_ylabel("bins covered, %")
+    least = min(float(row["covered"]) for row in rows)
+    right.set_title(f"95 % intervals covered {100 * least:.1f} % of the bins or more", loc="left", fontsize=11)
+    marks = [plt.Line2D([], [], ls="", marker=m, mfc="none", color=GREY, label=label) for m, label in KINDS.values()]
+    marks += [plt.Line2D([], [], ls="", marker="o", color=colour, label=label) for colour, label in LAWS.values()]
+    figure.legend(handles=marks, loc="outside lower center", ncols=3, frameon=False)
+    for place in (folder, docs):
+        figure.savefig(place / "error_limits.png", dpi=130, metadata={"Software": ""})
+    plt.close(figure)
+
+
+def _column(rows: list[dict[str, str]], name: str) -> list[float]:
+    return [float(row[name]) for row in rows]

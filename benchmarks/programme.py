@@ -17,5 +17,6 @@ BENCHMARKS = (
     "instructions",
     "denoising",
     "accuracy",
+    "heavy_noise",
     "error_limits",
 )

@@ -41,6 +41,11 @@ def inputs() -> list[Path]:
     return [TAXI / f"{name}.parquet" for name in names] if REAL else []
 
 
+def sections() -> int:
+    """Road sections, parallels and loops among them."""
+    return pq.read_metadata(TAXI / "edges_multi.parquet").num_rows if REAL else len(place().graph.edges)
+
+
 @cache
 def place() -> Place:
     """Manhattan, or the synthetic city."""

@@ -1,4 +1,4 @@
-"""Figure 8: the paper's denoisers, empirical Bayes and auto on thirteen real histograms (DPBench) at (0.1, 1e-6).
+"""Beyond the paper: its denoisers, empirical Bayes and auto on thirteen real histograms (DPBench) at (0.1, 1e-6).
 
 One row a person, so sensitivity 1: Gaussian noise of 36.3, Laplace of 14.1. RMSE in counts; the upper eight have 4,096
 bins in a row, the lower five 256 x 256 on a lattice. Where the data folder is absent: the synthetic city's hours.
@@ -102,16 +102,26 @@ def claims(rows: list[Row]) -> list[Claim]:
     over = {m: [a / b for a, b in zip(mean[m], mean["aGM"], strict=True)] for m in METHODS}
     middle = {m: math.exp(sum(map(math.log, ratios)) / len(ratios)) for m, ratios in over.items()}
     worst = {m: max(ratios) for m, ratios in over.items()}
+    factor = [math.sqrt(2 * math.log(the(rows, histogram=n, method="TH")["bins"]) + 1) for n in names]
     told = "; ".join(f"{LOOKS[m].label} {middle[m]:.3f} (worst {worst[m]:.2f})" for m in METHODS[1:])
     return [
         Claim(
             "A relatively small price to pay for adaptivity: a constant or a log d factor",
-            "§4",
+            "§4, after Theorem 12",
             f"RMSE over the plain release's on {len(names)} real histograms, geometric mean (worst): {told}",
-            verdict(worst["TH"] < 1.5, worst["TH"] < math.sqrt(2 * math.log(max(row["bins"] for row in rows)) + 1)),
-            f"the factor is as they say, and not small: the threshold is up to {worst['TH']:.1f} times worse than "
-            "doing "
-            "nothing",
+            verdict(all(lost <= most for lost, most in zip(over["TH"], factor, strict=True))),
+            f"the factor that they announce: √(2 log d + 1) = {min(factor):.2f} for 4,096 bins, and the threshold is "
+            f"up to {worst['TH']:.2f} times worse than doing nothing",
+        ),
+        Claim(
+            "The release and its denoising are optimal in both components",
+            "§6",
+            f"the noise: proved. The denoising: on {len(names)} real histograms empirical Bayes, without parameters "
+            f"too, errs {middle['EB']:.3f} of the plain release, James-Stein {middle['JS']:.3f}, the threshold "
+            f"{middle['TH']:.3f}",
+            verdict(middle["EB"] >= min(middle["JS"], middle["TH"]), True),
+            "the least Gaussian noise, yes. Of the denoisers one is within a factor in the worst case, the other best "
+            "for one prior, and real data reward a rule that learns more of the truth",
             "in part",
         ),
         Claim(

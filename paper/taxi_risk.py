@@ -12,7 +12,7 @@ import methods
 import numpy as np
 import places
 import style
-from claims import Claim, verdict
+from claims import Claim, settings, verdict
 from matplotlib.figure import Figure
 from trials import Row, column, steps, summary, the, where
 
@@ -78,13 +78,16 @@ def claims(rows: list[Row]) -> list[Claim]:
     every = [(n, e) for n in maps for e in epsilons]
     exact = [_constant(e) for e in epsilons]
     always = [mean(n, e, "aGM") < mean(n, e, "cGM") for n, e in every if e < 1]
-    tiny = [mean(n, epsilons[0], "aGM") / mean(n, epsilons[0], "trend") for n in maps]
+    tiny = [_gain([mean(n, epsilons[0], m) for m in METHODS[1:6]]) for n in maps]
     middle = min(epsilons, key=lambda e: abs(e - 1))
-    moderate = [mean(n, middle, "aGM") / mean(n, middle, "trend") for n in maps]
+    moderate = [_gain([mean(n, middle, m) for m in METHODS[1:6]]) for n in maps]
     worse = {(n, e): mean(n, e, "TH") / mean(n, e, "aGM") for n, e in every if e > 5}
     waves = {(n, e): mean(n, e, "wavelet") / mean(n, e, "aGM") for n, e in every if e > 5}
     beats = {at: mean(*at, "trend") <= mean(*at, "wavelet") for at in every}
     clear, tiny_ones = [beats[at] for at in every if at[1] >= 0.5], [beats[at] for at in every if at[1] < 0.1]
+    factor = 2 * np.log(places.place().graph.size) + 1
+    over_basis = [mean(n, e, "TH") / mean(n, e, "wavelet") for n, e in every]
+    basis = [gain >= 1 for gain in over_basis]
     ratio = {(n, e): mean(n, e, "auto") / min(mean(n, e, m) for m in METHODS[:6]) for n, e in every}
     behind = max(ratio, key=lambda at: ratio[at])
     ours = [r <= 1.02 for (_, e), r in ratio.items() if e >= 0.1]
@@ -96,7 +99,7 @@ def claims(rows: list[Row]) -> list[Claim]:
     return [
         Claim(
             "aGM always improves over cGM by a constant factor",
-            "appendix B.2, figure 6",
+            "appendix B.2, Figure 6",
             f"better in {sum(always)} of {len(always)} settings with ε < 1; in variance the factor is "
             + ", ".join(f"{g:.2f} (ε = {e:.2g})" for e, g in zip(epsilons, exact, strict=True) if e < 1),
             verdict(all(always) and max(exact) / min(exact) < 1.5, all(always)),
@@ -107,15 +110,17 @@ def claims(rows: list[Row]) -> list[Claim]:
         ),
         Claim(
             "Denoising helps by orders of magnitude at tiny ε, by a small constant factor at moderate ε",
-            "appendix B.2, figure 6",
-            f"plain over trend filtering in MSE: {min(tiny):.0f} to {max(tiny):.0f} at ε = {epsilons[0]:g}, "
-            f"{min(moderate):.1f} to {max(moderate):.1f} at ε = {middle:g}",
-            verdict(min(tiny) > 30 and max(moderate) < 30),
-            "one to three orders of magnitude; the least on the daily density",
+            "appendix B.2, Figure 6",
+            "plain over the best of their denoisers in MSE, map by map: "
+            f"{', '.join(f'{t:,.0f}' for t in tiny)} at ε = {epsilons[0]:g}, "
+            f"{', '.join(f'{t:.1f}' for t in moderate)} at ε = {middle:g}",
+            verdict(min(tiny) >= 100 and max(moderate) < 30, 2 * sum(t >= 100 for t in tiny) >= len(tiny)),
+            "on the density of a whole day, where more stands above the noise, less than two orders of magnitude",
+            "in part",
         ),
         Claim(
             "At ε > 5 soft-thresholding is a little worse than nothing",
-            "appendix B.2, figure 6",
+            "appendix B.2, Figure 6",
             f"{min(worse.values()):.1f} to {max(worse.values()):.1f} times the MSE of the plain release (on the "
             "junctions "
             f"themselves); wavelet coefficients {min(waves.values()):.1f} to {max(waves.values()):.1f} times",
@@ -124,15 +129,30 @@ def claims(rows: list[Row]) -> list[Claim]:
             "in part",
         ),
         Claim(
-            "Trend filtering beats wavelets",
-            "§5.3",
+            "That cost of adaptivity appears in its error bound",
+            "appendix B.2, Figure 6",
+            f"at most {max(worse.values()):.1f} times, where 2 log d + 1 is {factor:.1f}",
+            verdict(max(worse.values()) <= factor),
+        ),
+        Claim(
+            "Trend filtering performs significantly better than wavelet smoothing",
+            "§5.3, Figure 6",
             f"in {sum(clear)} of {len(clear)} settings with ε ≥ 0.5, in {sum(beats.values())} of {len(beats)} over "
             "all ε",
-            "no" if sum(clear) <= 0.9 * len(clear) else verdict(all(beats.values()), True),
+            "no" if sum(clear) <= 0.9 * len(clear) else settings(list(beats.values())),
             f"below ε = 0.1 ({sum(tiny_ones)} of {len(tiny_ones)}) the penalty chosen by unbiased risk fits some of "
             "the noise, "
             "and a threshold that leaves only the mean is safer",
-            verdict(all(beats.values()), True),  # few settings may all agree; what must hold is ε ≥ 0.5
+            settings(list(beats.values())),  # few settings may all agree; what must hold is ε ≥ 0.5
+        ),
+        Claim(
+            "The change of basis matters: the threshold does better on wavelet coefficients than on the junctions",
+            "§5.3, Figure 6",
+            f"in {sum(basis)} of {len(basis)} settings, up to {max(over_basis):.1f} times in MSE; at worst "
+            f"{min(over_basis):.2f}",
+            settings(basis),
+            "not on every map where the noise is small, or so large that both leave next to nothing",
+            settings(basis),  # a few settings may all agree
         ),
         Claim(
             "auto on the same noise is below all of them",
@@ -159,6 +179,11 @@ def claims(rows: list[Row]) -> list[Claim]:
             "in part",
         ),
     ]
+
+
+def _gain(errors: list[float]) -> float:
+    """The plain release's error, which comes first, over the least of the others."""
+    return errors[0] / min(errors[1:])
 
 
 def _constant(epsilon: float) -> float:

@@ -15,6 +15,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = (
     | {f"baselines.{name}": getattr(ln.baselines, name) for name in ln.baselines.__all__}
     | {f"domain.{name}": getattr(ln.domain, name) for name in ln.domain.__all__ if name != "Axis"}
     | {f"Graph.{name}": getattr(ln.Graph, name) for name in dir(ln.Graph) if inspect.ismethod(getattr(ln.Graph, name))}
+    | {f"workload.{name}": getattr(ln.workload, name) for name in ln.workload.__all__ if name.islower()}
+    | {f"Workload.{name}": getattr(ln.workload.Workload, name) for name in ("optimize", "from_matrix", "table")}
+    | {f"Strategy.{name}": getattr(ln.workload.Strategy, name) for name in ("covariance", "covariances", "at")}
     | {"Graph.nearest": ln.Graph.nearest, "audit.lower_bound": ln.audit.lower_bound}
 )
 
@@ -26,7 +29,7 @@ def test_the_docstring_names_every_parameter(name: str) -> None:
     assert not [each for each in parameters if not re.search(rf"\b{each}\b", text)]
 
 
-@pytest.mark.parametrize("module", [ln, ln.denoise, ln.domain, ln.graphs, ln.baselines, ln.audit])
+@pytest.mark.parametrize("module", [ln, ln.denoise, ln.domain, ln.graphs, ln.workload, ln.baselines, ln.audit])
 def test_a_listing_shows_what_is_public_and_nothing_that_was_imported(module: Any) -> None:
     assert sorted(dir(module)) == sorted(module.__all__)
     assert not {"annotations", "np", "math", "Callable", "validation", "Any"} & set(dir(module))

@@ -23,7 +23,7 @@ from leastnoise.releases.sparse import SparseRelease
 from leastnoise.releases.wrapping import wrap
 
 if TYPE_CHECKING:
-    from leastnoise import denoise, graphs, plot, report, workload
+    from leastnoise import datasets, denoise, graphs, plot, report, workload
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.table import Table, lattice, table
     from leastnoise.graphs import Graph
@@ -51,6 +51,7 @@ __all__ = [
     "baselines",
     "compare",
     "compose",
+    "datasets",
     "delta",
     "denoise",
     "domain",
@@ -76,6 +77,7 @@ _MODULES = {
     "Graph": "leastnoise.graphs",
     "Query": "leastnoise.curator.queries.query",
     "Table": "leastnoise.curator.table",
+    "datasets": "leastnoise.datasets",
     "denoise": "leastnoise.denoise",
     "graphs": "leastnoise.graphs",
     "lattice": "leastnoise.curator.table",

@@ -44,3 +44,34 @@ def test_leftovers_are_removed_when_nobody_writes_them_any_more(tmp_path: Path) 
     os.utime(old, (long_ago, long_ago))
     atomic_files.sweep(tmp_path / "other.parquet")
     assert os.listdir(tmp_path) == [new.name]
+
+
+def test_a_new_text_is_whole_and_never_in_place_of_another(tmp_path: Path) -> None:
+    path = atomic_files.create(tmp_path / "keys.toml", "é = 1\n")
+    assert path.read_text(encoding="utf-8") == "é = 1\n"
+    with pytest.raises(errors.BadOutput, match="is there already"):
+        atomic_files.create(path, "other")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(errors.BadOutput, match="is there already"):
+        atomic_files.create(tmp_path / "link", "other")
+    with pytest.raises(errors.BadOutput, match="directory does not exist"):
+        atomic_files.create(tmp_path / "no" / "keys.toml", "a")
+    assert path.read_text(encoding="utf-8") == "é = 1\n"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["keys.toml", "link"]
+
+
+def test_a_rewritten_text_is_the_old_one_or_the_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "record"
+    for text in ("one", "two"):
+        atomic_files.rewrite(path, text)
+        assert path.read_text() == text
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(atomic_files, "sync", full)
+    with pytest.raises(errors.FileProblem, match="No space left"):
+        atomic_files.rewrite(path, "three")
+    assert path.read_text() == "two"
+    assert [each.name for each in tmp_path.iterdir()] == ["record"]
+    assert not atomic_files.temporary

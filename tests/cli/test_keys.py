@@ -64,3 +64,17 @@ def test_keys_that_cannot_be_read_are_refused(table: ln.Table, text: str, mistak
 def test_one_keys_for_each_by(table: ln.Table) -> None:
     with pytest.raises(errors.BadDomain, match="one --keys for each --by, 2 of them"):
         parse_keys(table, ["zone", "hour"], ["a,b"])
+
+
+def test_a_file_of_keys_serves_all_columns(table: ln.Table) -> None:
+    Path("keys.toml").write_text('zone = ["port", "park"]\nhour = { range = [0, 24] }\nother = [1]\n')
+    assert parse_keys(table, ["hour"], ["keys.toml"]) == range(24)
+    assert parse_keys(table, ["hour", "zone"], ["keys.toml"]) == [range(24), ["port", "park"]]
+    assert parse_keys(table, ["hour", "zone"], ["keys.toml", "a,b"]) == [range(24), ["a", "b"]]
+    with pytest.raises(errors.BadDomain, match=r"has no keys for taxi\. It has them for zone, hour, other"):
+        parse_keys(table, ["hour", "taxi"], ["keys.toml"])
+    with pytest.raises(errors.BadDomain, match="one --keys for each --by"):
+        parse_keys(table, [], ["keys.toml"])
+    Path("keys.toml").write_text("zone = []\n")
+    with pytest.raises(errors.BadDomain, match=r'no keys yet for "zone" \(line 1\)'):
+        parse_keys(table, ["zone"], ["keys.toml"])

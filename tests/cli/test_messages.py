@@ -175,7 +175,7 @@ def test_the_options_of_messages_are_those_of_the_commands() -> None:
         commands += getattr(command, "commands", {}).values()
     found = {option.name for command in commands for option in command.params if option.param_type_name == "option"}
     assert found - messages.OPTIONS == {
-        *("version", "install_completion", "show_completion", "json", "quiet", "history", "verify")
+        *("version", "install_completion", "show_completion", "json", "quiet", "history", "verify", "again", "day")
     }
     assert messages.OPTIONS - found == set()
     assert set(ARGUMENTS) <= messages.OPTIONS

@@ -60,11 +60,11 @@ def check(made: Estimate, expected: Estimate, values: Any, tolerance: float) -> 
 def test_array_api_strict(name: str, noise: str, dtype: str) -> None:
     xp = library("array_api_strict")
     y = xp.asarray(Y, dtype=getattr(xp, dtype))
-    made = RULES[name](y, 1.0, mechanism=noise)
+    made = RULES[name](y, 1.0, axis=None, mechanism=noise)
     assert type(made.values) is type(y)
     assert made.values.dtype == y.dtype
     assert made.values.shape == y.shape
-    check(made, RULES[name](Y, 1.0, mechanism=noise), np.asarray(made.values), 1e-5)
+    check(made, RULES[name](Y, 1.0, axis=None, mechanism=noise), np.asarray(made.values), 1e-5)
 
 
 @rules
@@ -73,19 +73,19 @@ def test_array_api_strict(name: str, noise: str, dtype: str) -> None:
 def test_torch(name: str, noise: str, dtype: str) -> None:
     torch = library("torch")
     y = torch.tensor(Y, dtype=getattr(torch, dtype))
-    made = RULES[name](y, 1.0, mechanism=noise)
+    made = RULES[name](y, 1.0, axis=None, mechanism=noise)
     assert isinstance(made.values, torch.Tensor)
     assert made.values.dtype == y.dtype
     assert made.values.device == y.device
     assert made.noisy is y
-    check(made, RULES[name](Y, 1.0, mechanism=noise), made.values.numpy(), 1e-5)
+    check(made, RULES[name](Y, 1.0, axis=None, mechanism=noise), made.values.numpy(), 1e-5)
 
 
 @rules
 def test_numpy_keeps_single_precision(name: str) -> None:
-    made = RULES[name](Y.astype(np.float32), 1.0)
+    made = RULES[name](Y.astype(np.float32), 1.0, axis=None)
     assert made.values.dtype == np.float32
-    assert np.allclose(made.values, RULES[name](Y, 1.0).values, atol=1e-5)
+    assert np.allclose(made.values, RULES[name](Y, 1.0, axis=None).values, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["james_stein", "soft_universal", "gaussian_prior", "linf", "nonnegative"])
@@ -93,7 +93,7 @@ def test_values_never_leave_a_device(name: str) -> None:
     """The meta device has shapes and no values: whatever reads one on the host fails."""
     torch = library("torch")
     y = torch.empty(1000, device="meta")
-    assert RULES[name](y, 1.0).values.device.type == "meta"
+    assert RULES[name](y, 1.0, axis=None).values.device.type == "meta"
 
 
 def test_gradients_pass_through() -> None:
@@ -113,7 +113,7 @@ def test_a_saved_tensor_is_read_back(tmp_path: Any) -> None:
     import leastnoise as ln
 
     torch = library("torch")
-    made = james_stein(torch.tensor(Y), 1.0)
+    made = james_stein(torch.tensor(Y), 1.0, axis=None)
     made.save(tmp_path / "e.parquet")
     back = ln.load(tmp_path / "e.parquet")
     assert isinstance(back, ln.Estimate)

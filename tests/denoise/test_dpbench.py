@@ -34,7 +34,7 @@ def measured(histograms: dict[str, Any], sigma: float, noise: Any, draws: int) -
             y = x + sigma * z
             made = candidates(y, sigma, nonnegative=True, effort="cheap", mechanism=noise)
             mixed = aggregate(
-                y, sigma, made, favoured="empirical_bayes", simplest="constant", nonnegative=True, mechanism=noise
+                y, sigma, made, favoured="empirical_bayes", simplest="flat", nonnegative=True, mechanism=noise
             )
             all_three = (y, made["empirical_bayes"].values, mixed.values)
             seen.append([math.sqrt(np.mean((v - x) ** 2)) / sigma for v in all_three])

@@ -154,7 +154,7 @@ def test_posterior_means_rise_with_the_values(noise: Any) -> None:
 
 def test_any_shape_is_welcome() -> None:
     y = np.random.default_rng(10).normal(0, 2, (7, 9))
-    assert np.allclose(empirical_bayes(y, 1.0).values, empirical_bayes(y.ravel(), 1.0).values.reshape(7, 9))
+    assert np.allclose(empirical_bayes(y, 1.0, axis=None).values, empirical_bayes(y.ravel(), 1.0).values.reshape(7, 9))
 
 
 @pytest.mark.parametrize("support", [(3.0, 1.0), (1.0, 1.0)])

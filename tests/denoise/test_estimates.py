@@ -129,7 +129,7 @@ def test_an_estimate_of_plain_arrays_promises_nothing(tmp_path: Path) -> None:
 
 
 def test_shapes_survive_a_file(tmp_path: Path) -> None:
-    made = ln.denoise.james_stein(Y.reshape(2, 4), 2.0)
+    made = ln.denoise.james_stein(Y.reshape(2, 4), 2.0, axis=None)
     made.save(tmp_path / "e.parquet")
     back = ln.load(tmp_path / "e.parquet")
     assert isinstance(back, ln.Estimate)

@@ -216,12 +216,14 @@ def test_degrees_of_freedom_of_higher_orders_are_nullities(graph: Graph, seed: i
     assert averaged_on_pieces(z, graph, 0.0)[1] == nullity(difference(graph, 2)[same], graph.size)
 
 
-def test_a_line_is_left_alone_by_order_one_and_a_parabola_by_order_two() -> None:
-    """On a long path, away from its ends, any penalty leaves them as they are."""
+def test_a_line_is_left_alone_by_order_one_and_a_parabola_by_order_two_but_for_the_ends() -> None:
+    """On a long path, away from its ends, a small penalty leaves them as they are; the ends are drawn level."""
     t = np.linspace(-1, 1, 101)
     for order, curve in ((1, 5 * t), (2, 5 * t + 3 * t**2)):
         made = trend_filter(curve, 1.0, graph=Graph.path(101), order=order, penalty=1e-3)
         assert np.abs(made.values - curve)[5:-5].max() < 1e-3
+        level = trend_filter(curve, 1.0, graph=Graph.path(101), order=order, penalty=50.0)
+        assert abs(level.values[0] - curve[0]) > 0.05
     kinked = trend_filter(np.abs(t) * 10, 1.0, graph=Graph.path(101), order=1, penalty=0.01)
     assert kinked.degrees_of_freedom is not None
     assert kinked.degrees_of_freedom <= 6
@@ -238,10 +240,15 @@ def test_shapes_and_orders_are_checked() -> None:
     y = np.arange(12.0).reshape(3, 4)
     made = trend_filter(y, 1.0, graph=Graph.grid((3, 4)), penalty=0.2)
     assert made.values.shape == (3, 4)
-    with pytest.raises(errors.InvalidParameter, match="12 values and the graph 4 nodes"):
-        trend_filter(y, 1.0, graph=Graph.path(4))
-    with pytest.raises(errors.InvalidParameter, match="order"):
+    with pytest.raises(errors.InvalidParameter, match="5 nodes, and there are 12 values"):
+        trend_filter(y, 1.0, graph=Graph.path(5))
+    with pytest.raises(errors.InvalidParameter, match='Order 3 needs the boundary "free"'):
         trend_filter(y, 1.0, graph=Graph.path(12), order=3)
+    with pytest.raises(errors.InvalidParameter, match="0, 1, 2 or 3"):
+        trend_filter(y, 1.0, graph=Graph.path(12), order=4, boundary="free")
+    with pytest.raises(errors.InvalidParameter, match="boundary"):
+        trend_filter(y, 1.0, graph=Graph.path(12), boundary="open")  # type: ignore[arg-type]
+    assert (trend_filter(y, 1.0, penalty=0.2).values == made.values).all()
     with pytest.raises(errors.WrongType, match=r"Graph\.path"):
         trend_filter(y, 1.0, graph=[(0, 1)])  # type: ignore[arg-type]
     with pytest.raises(errors.InvalidParameter):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import leastnoise as ln
+from fuzzing import damaged, survives
 from leastnoise import errors
-from leastnoise.domain import Days, Edges, Hours, Keys, Labelled, OrOther, Steps, axis, with_other
+from leastnoise.domain import Days, Edges, Hours, Keys, Labelled, OrOther, Steps, axis, parse, with_other
 
 EVERY = """
 district = ["Harbour", "Old Town"]
@@ -193,8 +195,8 @@ def test_a_template_is_refused_until_it_is_filled_in(tmp_path: Path) -> None:
     assert "low" not in text.replace("below", "")
     filled = text.replace("{ range = [] }", "{ range = [0, 3] }").replace("{ edges = [] }", "{ edges = [0, 1] }")
     filled = filled.replace("{ days = [] }", "{ days = [2000-01-01, 2000-02-01] }")
-    filled = filled.replace('"sex" = []', '"sex" = ["m", "f"]')
-    filled = filled.replace('"level" = []', '"level" = ["low", "high"]')
+    filled = filled.replace("sex = []", 'sex = ["m", "f"]')
+    filled = filled.replace("level = []", 'level = ["low", "high"]')
     (tmp_path / "filled.toml").write_text(filled)
     keys = ln.domain.read(tmp_path / "filled.toml")
     usable = [column for column in ROWS if column not in ("who", "parts")]
@@ -243,3 +245,32 @@ def test_lines_are_found_in_every_way_of_writing() -> None:
         2, 5, 6, 9, None
     ]  # fmt: skip
     assert (file.place("no"), file.place("age")) == ("f", "f, line 2")
+
+
+def test_a_damaged_file_is_read_or_refused_and_nothing_else(folder: Path) -> None:
+    path, chance, refusals = folder / "keys.toml", random.Random(4), 0
+    for _ in range(400):
+        path.write_bytes(damaged(EVERY.encode(), chance))
+        found = survives(lambda: ln.domain.read(path))
+        refusals += not isinstance(found, dict)
+    assert 50 < refusals < 400  # some damage leaves keys, most does not
+
+
+LEAF = st.one_of(st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.dates(), st.datetimes())
+
+
+@given(
+    st.recursive(
+        LEAF,
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=3),
+            st.dictionaries(st.sampled_from(["keys", "range", "edges", "bins", "between", "days", "hours", "file",
+                                             "column", "labels", "other"]), inner, max_size=3),
+        ),
+        max_leaves=8,
+    )
+)  # fmt: skip
+def test_any_entry_is_keys_or_refused(entry: Any) -> None:
+    found = survives(lambda: parse({"a": entry}, place=lambda _: "f, line 1", folder=Path("/nowhere"), path="f"))
+    if isinstance(found, dict):
+        assert axis(found["a"]).size > 0

@@ -106,3 +106,9 @@ def test_a_column_of_numbers_has_null_for_others() -> None:
     assert key_cell(with_other(["a"]), "other") == "other"
     assert key_cell(with_other([1]), "other") is None
     assert key_cell(Keys(("other",)), "other") == "other"
+
+
+def test_a_path_is_no_list_of_keys_and_the_error_says_what_to_type():
+    for names in (["a"], ["a", "b"]):
+        with pytest.raises(WrongType, match=r'keys=ln\.domain\.read\("keys\.toml"\)'):
+            product(names, "keys.toml")

@@ -234,3 +234,117 @@ def test_a_graph_leaves_the_caller_s_arrays_as_they_were() -> None:
         Graph(2, edges)
     with pytest.raises(errors.InvalidParameter):
         Graph(3, edges, np.ones(3))
+
+
+class Attributes(dict):
+    """As igraph's sequences of edges and vertices: columns by name."""
+
+    def attributes(self):
+        return list(self)
+
+
+class LikeIgraph:
+    """What is used of an igraph graph."""
+
+    def __init__(self, network):
+        names = list(network.nodes)
+        self.size, self.pairs = len(names), [(names.index(u), names.index(v)) for u, v in network.edges]
+        self.es = Attributes(weight=[network.edges[edge]["weight"] for edge in network.edges])
+        self.vs = Attributes(x=[float(name) for name in names], y=[0.5 * name for name in names])
+
+    def vcount(self):
+        return self.size
+
+    def get_edgelist(self):
+        return self.pairs
+
+
+LikeIgraph.__module__ = "igraph"
+
+
+def real_igraph(network):
+    """The same in igraph itself, where it is installed."""
+    igraph = pytest.importorskip("igraph")
+    like = LikeIgraph(network)
+    return igraph.Graph(n=like.size, edges=like.pairs, edge_attrs=dict(like.es), vertex_attrs=dict(like.vs))
+
+
+def same_graph(one, other):
+    assert one.size == other.size
+    assert one.edges.tolist() == other.edges.tolist()
+    assert (one.weights is None) == (other.weights is None)
+    assert one.weights is None or np.allclose(one.weights, other.weights)
+
+
+@pytest.mark.parametrize("make", [LikeIgraph, real_igraph])
+@given(network=networks())
+def test_igraph_agrees_with_networkx(make, network):
+    made = Graph.from_igraph(make(network), weight="weight", coordinates=("x", "y"))
+    same_graph(made, Graph.from_networkx(network, weight="weight"))
+    assert made.coordinates.tolist() == [[name, name / 2] for name in network.nodes]
+    same_graph(Graph.from_igraph(make(network)), Graph.from_networkx(network))
+    with pytest.raises(errors.UnknownColumn, match="length"):
+        Graph.from_igraph(make(network), weight="length")
+
+
+@given(networks(), st.sampled_from(["csr_array", "csc_matrix", "coo_array", "dok_array", "lil_matrix"]), st.booleans())
+def test_sparse_matrices_agree_with_networkx(network, kind, once):
+    from scipy import sparse
+
+    matrix = nx.to_scipy_sparse_array(network, weight="weight")
+    matrix = getattr(sparse, kind)(sparse.triu(matrix) if once else matrix)
+    same_graph(Graph.from_scipy(matrix), Graph.from_networkx(network, weight="weight" if network.edges else None))
+    same_graph(Graph.from_scipy(matrix, weighted=False), Graph.from_networkx(network))
+
+
+def test_sparse_matrices_that_are_no_graph_are_refused():
+    from scipy.sparse import csr_array
+
+    ones = csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
+    assert Graph.from_scipy(ones).weights is None
+    stored = ones.copy().astype(float)
+    stored.data[:] = [0.0, 0.0, 1.0, 1.0]  # zeros that are stored
+    assert Graph.from_scipy(stored).edges.tolist() == [[1, 2]]
+    with pytest.raises(errors.InvalidParameter, match="two different weights"):
+        Graph.from_scipy(csr_array(np.array([[0.0, 1.0], [2.0, 0.0]])))
+    with pytest.raises(errors.InvalidParameter, match="above zero"):
+        Graph.from_scipy(csr_array(np.array([[0.0, -1.0], [-1.0, 0.0]])))
+    with pytest.raises(errors.InvalidParameter, match="row and a column"):
+        Graph.from_scipy(csr_array((2, 3)))
+    with pytest.warns(errors.Wasteful, match="loops"):
+        assert len(Graph.from_scipy(csr_array(np.eye(3) + ones.toarray())).edges) == 2
+
+
+def test_the_error_says_whose_graph_it_got():
+    from scipy.sparse import csr_array
+
+    from leastnoise import denoise, plot
+
+    network = nx.path_graph(4)
+    for use in (
+        lambda graph: denoise.laplacian(np.zeros(4), 1.0, graph=graph),
+        lambda graph: denoise.trend_filter(np.zeros(4), 1.0, graph=graph),
+        lambda graph: denoise.auto(np.zeros(4), 1.0, graph=graph),
+        lambda graph: plot.map(graph, truth=np.zeros(4)),
+    ):
+        with pytest.raises(errors.WrongType, match=r"networkx's Graph instead\. Graph\.from_networkx\(graph\)"):
+            use(network)
+        with pytest.raises(errors.WrongType, match=r"scipy's csr_array instead\. Graph\.from_scipy\(graph\)"):
+            use(csr_array((4, 4)))
+        with pytest.raises(errors.WrongType, match=r"a list instead\. Make one with Graph\.path"):
+            use([(0, 1)])
+    with pytest.raises(errors.WrongType, match=r"networkx's Graph instead\. Graph\.from_networkx takes it"):
+        Graph.from_igraph(network)
+    with pytest.raises(errors.WrongType, match=r"scipy's csr_array instead\. Graph\.from_scipy takes it"):
+        Graph.from_networkx(csr_array((4, 4)))
+    with pytest.raises(errors.WrongType, match=r"numpy's ndarray instead\. Graph\.from_edges takes pairs"):
+        Graph.from_scipy(np.zeros((2, 2)))
+
+
+def test_other_libraries_are_not_imported():
+    import subprocess
+    import sys
+
+    code = "import sys, leastnoise.graphs; print({'networkx', 'igraph', 'scipy.sparse'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -35,6 +35,12 @@ from leastnoise.testing import seeded
 from table_pages import NotNegative
 
 IMAGES = Path(__file__).parent / "images"
+SEVERAL: Any = {
+    "Gaussian, 0.5": ln.GaussianDP(0.5),
+    "Gaussian, 1": ln.GaussianDP(1.0),
+    "Laplace": ln.PureDP(1.0),
+    "(1, 0.01)": ln.ApproxDP(1.0, 0.01),
+}
 TOLERANCE = 2.0  # root mean square over 256 levels; moving one label by a pixel is more
 
 
@@ -101,6 +107,8 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "profile": lambda: plot.profile(ln.GaussianDP(0.5)),
     "tradeoff": lambda: plot.tradeoff(ln.GaussianDP(0.5)),
     "tradeoff_pure": lambda: plot.tradeoff(ln.PureDP(1.0)),
+    "tradeoff_several": lambda: plot.tradeoff(SEVERAL, colours={"Laplace": "#000000"}),
+    "profile_several": lambda: plot.profile(SEVERAL),
     "comparison": lambda: ln.plot.comparison(
         ln.compare(sensitivity=5**0.5, l1_sensitivity=5, epsilon=0.5, delta=1e-6, bins=4000)
     ),
@@ -281,3 +289,21 @@ def test_no_caption_is_cut_off(name: str) -> None:
         captions = [text for text in (*ax.texts, figure._supxlabel) if text is not None and text.get_fontsize() == 8]
         for text in captions:
             assert text.get_window_extent().x1 <= figure.bbox.x1, text.get_text()
+
+
+def test_several_guarantees_are_named_and_alike() -> None:
+    ax = plot.tradeoff(SEVERAL)
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert [label.split(":")[0] for label in labels] == list(SEVERAL)
+    lines = ax.get_lines()[1:]  # the first is guessing
+    assert len({(line.get_color(), str(line.get_linestyle())) for line in lines}) == len(SEVERAL)
+    for line, guarantee in zip(lines, SEVERAL.values(), strict=True):
+        assert np.allclose(line.get_ydata(), guarantee.tradeoff(line.get_xdata()))
+    own = plot.profile({"a": ln.PureDP(1)}, colours={"a": "red"}).get_lines()[0]
+    assert own.get_color() == "red"
+    with pytest.raises(errors.InvalidParameter, match="by name"):
+        plot.tradeoff({})
+    with pytest.raises(errors.InvalidParameter, match="different neighbours"):
+        plot.profile({"a": ln.PureDP(1), "b": ln.PureDP(1, "replace")})
+    with pytest.raises(errors.InvalidParameter, match="colours"):
+        plot.tradeoff(SEVERAL, colours={"b": "red"})

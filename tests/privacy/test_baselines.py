@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import numpy as np
 import pytest
 from dp_accounting.rdp import rdp_privacy_accountant as rdp
 from hypothesis import given
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 import leastnoise as ln
-from leastnoise import errors
+from leastnoise import denoise, errors
 from leastnoise.privacy import baselines
 from leastnoise.privacy.calibration.paper_algorithm import delta_0
 
@@ -106,3 +108,43 @@ def test_laplace() -> None:
         baselines.laplace_scale(epsilon=0)
     with pytest.raises(errors.OutOfRange):
         baselines.laplace_scale(epsilon=1e-300, l1_sensitivity=1e100)
+
+
+EPSILONS, DELTAS = [0.01, 0.3, 0.9], [[1e-4], [1e-8]]
+OVER_ARRAYS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "classical": (baselines.classical_sigma, {"epsilon": EPSILONS, "delta": DELTAS, "sensitivity": 2.0}),
+    "zero": (baselines.zero_epsilon_sigma, {"delta": DELTAS, "sensitivity": [1.0, 5.0]}),
+    "exact_zero": (baselines.exact_zero_epsilon_sigma, {"delta": DELTAS, "sensitivity": [1.0, 5.0]}),
+    "lower": (baselines.lower_bound_sigma, {"epsilon": EPSILONS, "delta": [[1e-4], [0.4]]}),
+    "lower_delta": (baselines.lower_bound_delta, {"epsilon": EPSILONS}),
+    "zcdp": (baselines.zcdp_sigma, {"epsilon": EPSILONS, "delta": DELTAS}),
+    "renyi": (baselines.renyi_sigma, {"epsilon": EPSILONS, "delta": DELTAS}),
+    "laplace": (baselines.laplace_scale, {"epsilon": EPSILONS, "l1_sensitivity": [[1], [3]]}),
+    "minimax": (denoise.minimax_risk, {"bins": [10, 1000], "sigma": 1.0, "p": [[1.0], [2.0], [math.inf]], "radius": 2}),
+    "bayes": (denoise.bayes_risk, {"bins": 5, "sigma": [0.5, 1.0], "prior_std": [[1.0], [2.0]]}),
+    "james_stein": (denoise.james_stein_risk, {"bins": [3, 50], "sigma": 1.0, "prior_std": [[1.0], [2.0]]}),
+}
+
+
+@pytest.mark.parametrize("name", OVER_ARRAYS)
+def test_arrays_are_broadcast_and_every_element_is_what_it_is_alone(name: str) -> None:
+    function, given = OVER_ARRAYS[name]
+    found = function(**given)
+    full = np.broadcast_arrays(*map(np.asarray, given.values()))
+    assert found.shape == full[0].shape
+    assert found.dtype == np.float64
+    for place in np.ndindex(found.shape):
+        alone = function(**{key: array[place].item() for key, array in zip(given, full, strict=True)})
+        assert isinstance(alone, float)
+        assert found[place] == alone
+
+
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(errors.InvalidParameter, match="broadcast"):
+        baselines.zcdp_sigma(epsilon=[0.1, 0.2], delta=[1e-6, 1e-6, 1e-6])
+    for wrong in ([], [[0.1], [0.1, 0.2]], ["a"]):
+        with pytest.raises(errors.WrongType):
+            baselines.zcdp_sigma(epsilon=wrong, delta=1e-6)
+    with pytest.raises(errors.InvalidParameter, match="epsilon < 1"):
+        baselines.classical_sigma(epsilon=[0.5, 2.0], delta=1e-6)
+    assert baselines.lower_bound_delta(np.array([0.5, 2.0])).shape == (2,)  # by position too

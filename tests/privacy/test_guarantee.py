@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
@@ -258,3 +259,20 @@ def test_tradeoff_needs_a_rate() -> None:
 def test_helpers_of_the_paper_are_refused_with_what_to_write(name: str) -> None:
     with pytest.raises(AttributeError, match=f"GaussianDP.{name} is now .*(mu|loss_at_least)"):
         getattr(GaussianDP(1), name)
+
+
+def test_several_deltas_and_epsilons_at_once() -> None:
+    gaussian, deltas = GaussianDP(0.7), [1e-3, 1e-6, 1e-9]
+    for guarantee in (gaussian, PureDP(1.0), ApproxDP(1.0, 1e-10)):
+        assert guarantee.to_approx(delta=deltas) == [guarantee.to_approx(delta=delta) for delta in deltas]
+    with pytest.raises(errors.InvalidParameter, match="one row"):
+        gaussian.to_approx(delta=[[1e-6]])
+    with pytest.raises(errors.InvalidParameter, match="smaller delta"):
+        ApproxDP(1.0, 1e-8).to_approx(delta=deltas)
+    asked = np.array([[0.0, 0.3], [2.0, 30.0]])
+    found = gaussian.loss_at_least(asked)
+    assert found.shape == (2, 2)
+    for place in np.ndindex(asked.shape):
+        assert found[place] == pytest.approx(gaussian.loss_at_least(float(asked[place])), rel=1e-12)
+        exact = mpmath.ncdf(mpmath.mpf(0.7) / 2 - mpmath.mpf(float(asked[place])) / mpmath.mpf(0.7))
+        assert found[place] == pytest.approx(float(exact), rel=1e-11)

@@ -22,6 +22,7 @@ from leastnoise import domain as domains
 from leastnoise import errors
 from leastnoise._support import atomic_files
 from leastnoise.domain import Domain
+from leastnoise.releases.columns import key_columns
 from leastnoise.testing import seeded
 from saved_releases import save_every_kind
 
@@ -64,6 +65,17 @@ def test_files_bring_everything_back(first: Any, second: Any, tmp_path: Path) ->
         mine, theirs = getattr(r, field.name), getattr(back, field.name)
         assert np.array_equal(mine, theirs) if field.name == "values" else mine == theirs, field.name
     assert back.values.dtype == r.values.dtype
+
+
+def test_others_are_null_among_numbers_and_named_for_people() -> None:
+    numbers = Domain(("n",), (domains.with_other([5, 3]),))
+    assert key_columns(numbers, 3) == {"n": [5, 3, None]}
+    assert key_columns(numbers, 3, for_people=True) == {"n": [5, 3, "other"]}
+    ends = Domain(("x",), (domains.with_other(domains.Edges((0.0, 1.0))),))
+    assert key_columns(ends, 2) == {"x_low": [0.0, None], "x_high": [1.0, None]}
+    assert key_columns(ends, 2, for_people=True) == {"x_low": [0.0, "other"], "x_high": [1.0, "other"]}
+    texts = Domain(("t",), (domains.with_other(["a"]),))
+    assert key_columns(texts, 2) == key_columns(texts, 2, for_people=True) == {"t": ["a", "other"]}
 
 
 def test_real_and_laplace_and_wrapped_releases_come_back(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_names_are_taken_in_any_order_and_alone() -> None:
     assert made.std["race", "age"] == made.std["age", "race"]
     assert made.std[()] > 0
     assert made.std["age"] > 0  # not asked for, but a sum of what was
-    assert "age" not in made.std
+    assert ("age",) not in made.std
 
 
 def test_a_table_within_no_other_cannot_be_looked_up() -> None:

@@ -61,24 +61,43 @@ def replacing(path: str | os.PathLike[str], kind: outputs.Kind, *, commit: bool 
 def create(path: str | os.PathLike[str], text: str) -> Path:
     """A new file with this text, whole or not at all. What is there already stays: somebody may have written it."""
     target = Path(os.fsdecode(path))
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(6)}.unfinished")
     try:
-        unfinished.write_text(text, encoding="utf-8")
-        sync(unfinished)
-        os.link(unfinished, target)  # unlike a rename, it never replaces
-        sync(target.parent)
+        with _written(target, text) as unfinished:
+            os.link(unfinished, target)  # unlike a rename, it never replaces
     except FileExistsError:
         raise errors.BadOutput(
             f"{str(target)!r} is there already, and would be lost. Nothing was written. Give another path, or delete "
             "what is there yourself."
         ) from None
+    return target
+
+
+def rewrite(path: str | os.PathLike[str], text: str) -> None:
+    """The file with this text instead of what was in it, whole or not at all; on disk when this returns."""
+    target = Path(os.fsdecode(path))
+    with _written(target, text) as unfinished:
+        unfinished.replace(target)
+
+
+@contextmanager
+def _written(target: Path, text: str) -> Iterator[Path]:
+    """A file beside the target, synced, to take its place in the block; then its new name is synced, too."""
+    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(6)}.unfinished")
+    temporary.add(str(unfinished))
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        sync(unfinished)
+        yield unfinished
+        sync(target.parent)
+    except FileExistsError:
+        raise
     except OSError as problem:
         reason, mistake = _reason(problem, target)
         raise mistake(f"Cannot write {str(target)!r}: {reason}. Nothing was written. Give another path.") from None
     finally:
         with suppress(OSError):
             unfinished.unlink()
-    return target
+        temporary.discard(str(unfinished))
 
 
 def _reason(problem: OSError, target: Path) -> tuple[str, type[errors.FileProblem]]:

@@ -96,6 +96,17 @@ LedgerTable = Annotated[
 LedgerNeighbours = Annotated[str | None, NEIGHBOURS]
 Reason = Annotated[str, typer.Option(help="Why the rows could not be read, and what was mended. The ledger keeps it.")]
 
+JobFile = Annotated[Path, typer.Argument(help="The job, in TOML: [table] [keys] [ask] [privacy] [output].")]
+JobDate = Annotated[
+    str | None, typer.Option("--date", help="The day that {date:...} in the job stands for, as 2026-10-31; else today.")
+]
+Again = Annotated[
+    bool, typer.Option("--again", help="Release although it was done or begun before: pay again, and draw again.")
+]
+Expect = Annotated[
+    bool, typer.Option("--expect", help="Only say what to expect: free, no row is read, nothing is paid.")
+]
+
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing when all went well.")]
 
@@ -254,9 +265,7 @@ class OutputOptions:
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="The Parquet file to write; needed without --expect.")
     ] = None
-    expect: Annotated[
-        bool, typer.Option("--expect", help="Only say what to expect: free, no row is read, nothing is paid.")
-    ] = False
+    expect: Expect = False
     json: Json = False
     quiet: Quiet = False
 

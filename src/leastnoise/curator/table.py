@@ -218,8 +218,9 @@ class Table:
 
         by: the column, or columns, whose values are the bins.
         keys: the public bins: a list, a range, or an axis of `ln.domain` (Edges, Days, Hours ...); for several columns
-            a list or a mapping with one entry for each. Rows outside are left out. Left out, the keys are found in the
-            rows, and only bins whose noisy count passes a threshold show (this needs a delta).
+            a list or a mapping with one entry for each, such as `ln.domain.read` makes of a file. Rows outside are left
+            out, unless `ln.domain.with_other` gives them a bin. Left out, the keys are found in the rows, and only bins
+            whose noisy count passes a threshold show (this needs a delta).
         max_rows: how many rows of one unit count at most.
         max_per_bin: how many of them in one bin. Left out, as many as max_rows.
         max_bins: in how many bins. Left out, as many as max_rows. Of the three, enough must be given to limit a unit.

@@ -8,7 +8,7 @@ from leastnoise._support.number_format import rounded
 from leastnoise.curator.budget.charge import Charge
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
 from leastnoise.privacy.strength import Strength
-from leastnoise.releases.crosstab_errors import crosstab_errors
+from leastnoise.releases.crosstab_errors import cell_half_width, noisy_tables
 from leastnoise.releases.crosstabs import table_name
 from leastnoise.releases.left_out import TRUNCATING, LeftOut, left_out_in_words
 from leastnoise.workload.tables_noise import TablesNoise
@@ -99,11 +99,11 @@ class TablesExpectation:
 def of_tables(decided: Charge[TablesNoise], *, grid: float, limits: dict[str, int]) -> TablesExpectation:
     """Of noise on every block. grid: what one of the integers that are counted is worth."""
     noise = decided.noise
-    errors = crosstab_errors(noise.mechanism, noise.workload, noise.scales, grid)
+    errors = noisy_tables(noise.mechanism, noise.workload, noise.scales, grid)
 
     def line(table: tuple[str, ...]) -> TableExpectation:
         cells = noise.workload.cells_of(table)
-        half, every = (errors.cell_half_width(table, 0.95, bins) for bins in (1, cells))
+        half, every = (cell_half_width(errors, table, 0.95, bins) for bins in (1, cells))
         return TableExpectation(table, cells, errors.std[table], half, every)
 
     return TablesExpectation(

@@ -102,10 +102,10 @@ def people(rows: int = 50_000, *, seed: int = 0) -> pa.Table:
     return pa.table(
         {
             "person": rng.permutation(rows).astype(np.int64),
-            "district": np.array([each.name for each in DISTRICTS], dtype=object)[district],
+            "district": pa.array([each.name for each in DISTRICTS]).take(pa.array(district)),
             "age": age.astype(np.int32),
-            "sex": np.array(SEXES, dtype=object)[np.where(female, 0, 1)],
-            "job": np.array(_job_names(), dtype=object)[job],
+            "sex": pa.array(SEXES).take(pa.array(np.where(female, 0, 1))),
+            "job": pa.array(_job_names()).take(pa.array(job)),
             "income": _incomes(rng, district, age, female, job),
         }
     )

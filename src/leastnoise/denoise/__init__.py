@@ -2,6 +2,10 @@
 
 Every denoiser is called as NAME(y, sigma, ...), with sigma the standard deviation of the noise and mechanism="gaussian"
 or "laplace" its distribution. `auto` is the one to use when in doubt.
+
+All of them take `axis` where y is an array of two dimensions or more. axis=-1 denoises every row along the last axis by
+itself, axis=(1, 2) every table of those axes, and the answer is `Estimates`; axis=None takes the whole array for one
+vector. Without it such an array is refused, unless a graph has a node for every value.
 """
 
 from collections.abc import Callable
@@ -10,14 +14,18 @@ from leastnoise.denoise.aggregate import aggregate
 from leastnoise.denoise.along import with_axes as with_axes
 from leastnoise.denoise.auto import auto
 from leastnoise.denoise.empirical_bayes import empirical_bayes
+from leastnoise.denoise.estimates import Estimates
 from leastnoise.denoise.fused_lasso import fused_lasso
 from leastnoise.denoise.laplacian import laplacian
 from leastnoise.denoise.minimax import bayes_risk, james_stein_risk, lp_ball, minimax_risk
+from leastnoise.denoise.mixture import Mixture
 from leastnoise.denoise.neighbour_bayes import neighbour_bayes
+from leastnoise.denoise.posterior import Posterior
 from leastnoise.denoise.prior import gaussian_prior, posterior_mean
 from leastnoise.denoise.project import consistent, isotonic, project
 from leastnoise.denoise.risk import monte_carlo_divergence
 from leastnoise.denoise.shrink import james_stein
+from leastnoise.denoise.tables import denoise_tables as denoise_tables
 from leastnoise.denoise.threshold import hard_threshold, soft_threshold
 from leastnoise.denoise.tree_wavelet import tree_wavelet
 from leastnoise.denoise.trend_filter import trend_filter, trend_filter_path
@@ -45,6 +53,9 @@ METHODS: dict[str, Callable[..., Estimate]] = {
 # What is imported under its own name (`X as X`) is for the package itself, and not part of the public face.
 __all__ = [
     "METHODS",
+    "Estimates",
+    "Mixture",
+    "Posterior",
     "aggregate",
     "auto",
     "bayes_risk",

@@ -118,4 +118,4 @@ def _freedom(part: Part, sigma: float, mechanism: Mechanism) -> float:
     if mechanism == "gaussian":
         return part.dimensions - part.pull * (part.dimensions - 2) / part.total if part.factor > 0 else 0.0
     share = part.dimensions / part.projected.size
-    return laplace_slope(part.projected, part.total, part.pull, sigma, share, True, np)
+    return float(laplace_slope(part.projected.ravel(), part.total, part.pull, sigma, share, True, np))

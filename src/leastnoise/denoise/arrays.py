@@ -1,5 +1,7 @@
 """What every denoiser is given: an array of numbers from any library, sigma, and the distribution of the noise.
 
+sigma is one number, or where a denoiser knows what to do with it one for every bin (`sigmas_of`).
+
 Arrays of PyTorch, JAX, CuPy or any other array-API library keep their library, dtype and device. Looking for NaN
 would read a device array once more and stop until it is done, so only arrays in this machine's memory are searched.
 """
@@ -15,46 +17,134 @@ from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise.graphs import Graph
+from leastnoise.graphs.graph import Graph, check_graph
 
 Mechanism = Literal["gaussian", "laplace"]
 Floats = NDArray[np.float64]
 
 
-def given(y: Any, sigma: validation.Number, mechanism: Mechanism) -> tuple[Any, float, Any]:
+def given(y: Any, sigma: Any, mechanism: Mechanism) -> tuple[Any, float, Any]:
     """The array (of its own library, or NumPy for lists), sigma as a double, and the library's namespace."""
-    level = validation.number("sigma", sigma)
-    validation.word("mechanism", mechanism, ("gaussian", "laplace"))
-    if not array_api_compat.is_array_api_obj(y) or isinstance(y, (np.ndarray, np.generic)):
-        array = on_host(y)
-        return array, level, array_api_compat.array_namespace(array)
-    xp = array_api_compat.array_namespace(y)
-    if not xp.isdtype(y.dtype, "real floating"):
-        raise errors.WrongType(f"y must hold real floating numbers. Got {y.dtype} instead: convert it first.")
-    if math.prod(y.shape) == 0:
-        raise errors.InvalidParameter(_EMPTY)
-    return y, level, xp
+    level = _one_sigma(sigma)
+    array, xp = _checked(y, mechanism)
+    return array, level, xp
 
 
-def given_on_host(y: Any, sigma: validation.Number, mechanism: Mechanism) -> tuple[Floats, float]:
-    """The same for the denoisers that work in this machine's memory."""
-    level = validation.number("sigma", sigma)
+def given_with_sigmas(y: Any, sigma: Any, mechanism: Mechanism) -> tuple[Any, float | Floats, Any]:
+    """The same for a denoiser of arrays whose last axis is the vector, and that takes a sigma for every bin.
+
+    An array of sigmas has the shape of y, or 1 in place of its last length where a row has one sigma.
+    """
+    level = sigma if isinstance(sigma, np.ndarray) else validation.number("sigma", sigma)
+    array, xp = _checked(y, mechanism)
+    return array, level, xp
+
+
+def given_on_host(y: Any, sigma: Any, mechanism: Mechanism) -> tuple[Floats, float]:
+    """The same as `given` for the denoisers that work in this machine's memory."""
+    level = _one_sigma(sigma)
     validation.word("mechanism", mechanism, ("gaussian", "laplace"))
     return on_host(y).astype(np.float64), level
 
 
-def given_on_graph(y: Any, sigma: validation.Number, mechanism: Mechanism, graph: Graph) -> tuple[Floats, float]:
+def sigmas_of(sigma: Any, shape: tuple[int, ...], *, broadcast: bool = False) -> float | Floats:
+    """sigma as a double; or doubles of this shape, where an array of different ones was given.
+
+    broadcast: whether NumPy's rules may bring it to the shape.
+    """
+    if not array_api_compat.is_array_api_obj(sigma) and not isinstance(sigma, (list, tuple)):
+        return validation.number("sigma", sigma)
+    level = validation.numbers("sigma", as_host(sigma))
+    try:
+        fits = broadcast or level.shape in ((), shape)
+        full = np.broadcast_to(level, shape) if fits else None
+    except ValueError:
+        full = None
+    if full is None:
+        raise errors.InvalidParameter(
+            f"sigma must be a number or one for each of the values, whose shape is {shape}. Got the shape "
+            f"{level.shape} instead.",
+            parameter="sigma",
+        )
+    return float(level.flat[0]) if (level == level.flat[0]).all() else np.array(full)
+
+
+def mean_square(sigma: float | Floats) -> Any:
+    """sigma^2; of an array, its mean along the last axis."""
+    return sigma**2 if isinstance(sigma, float) else np.mean(sigma**2, axis=-1)
+
+
+def root_mean_square(sigma: float | Floats) -> float:
+    """The error of the raw values."""
+    return sigma if isinstance(sigma, float) else float(np.sqrt(np.mean(sigma**2)))
+
+
+def like(sigma: float | Floats, y: Any, xp: Any) -> Any:
+    """sigma as an array of the library, type and device of y; a number as it is."""
+    return sigma if isinstance(sigma, float) else xp.asarray(sigma, dtype=y.dtype, device=array_api_compat.device(y))
+
+
+def _one_sigma(sigma: Any) -> float:
+    if isinstance(sigma, np.ndarray) and sigma.size > 1:
+        raise errors.WrongType(
+            "This denoiser needs one sigma for all values, and was given different ones. james_stein, soft_threshold, "
+            "hard_threshold and empirical_bayes take one for each value.",
+            parameter="sigma",
+        )
+    return validation.number("sigma", sigma)
+
+
+def _checked(y: Any, mechanism: Mechanism) -> tuple[Any, Any]:
+    validation.word("mechanism", mechanism, ("gaussian", "laplace"))
+    if not array_api_compat.is_array_api_obj(y) or isinstance(y, (np.ndarray, np.generic)):
+        array = on_host(y)
+        return array, namespace(array)
+    xp = namespace(y)
+    if not xp.isdtype(y.dtype, "real floating"):
+        raise errors.WrongType(f"y must hold real floating numbers. Got {y.dtype} instead: convert it first.")
+    if math.prod(y.shape) == 0:
+        raise errors.InvalidParameter(_EMPTY)
+    return y, xp
+
+
+def namespace(array: Any) -> Any:
+    """The functions of the array's library."""
+    return array_api_compat.array_namespace(array)
+
+
+def as_array(y: Any) -> Any:
+    """y where it is an array of any library, else what NumPy makes of it."""
+    if array_api_compat.is_array_api_obj(y) and not isinstance(y, np.generic):
+        return y
+    try:
+        return np.asarray(y)
+    except (TypeError, ValueError, RuntimeError):
+        raise errors.WrongType(_NOT_HERE) from None
+
+
+def as_host(array: Any) -> Any:
+    """The array in this machine's memory, without what its library remembers of its making."""
+    if not array_api_compat.is_array_api_obj(array) or isinstance(array, (np.ndarray, np.generic)):
+        return array
+    detached = array.detach() if hasattr(array, "detach") else array
+    return np.asarray(array_api_compat.to_device(detached, "cpu") if hasattr(detached, "detach") else detached)
+
+
+def host_numbers(figure: Any) -> Any:
+    """A number as a float and several as a NumPy array; None as it is."""
+    if figure is None or isinstance(figure, float):
+        return None if figure is None else float(figure)
+    array = np.asarray(as_host(figure), dtype=np.float64)
+    return array if array.ndim else float(array)
+
+
+def given_on_graph(y: Any, sigma: Any, mechanism: Mechanism, graph: Graph) -> tuple[Floats, float]:
     """The values in their shape, and sigma, after checking that the graph has as many nodes.
 
     Values on a lattice may keep its shape; they are read as NumPy flattens them, which is how `Graph.grid` numbers.
     """
     array, level = given_on_host(y, sigma, mechanism)
-    if not isinstance(graph, Graph):
-        raise errors.WrongType(
-            f"graph must be a leastnoise Graph. Got {type(graph).__name__} instead. Make one with "
-            "Graph.path(n), Graph.grid(shape), Graph.from_edges, from_networkx or from_parquet."
-        )
-    if graph.size != array.size:
+    if check_graph(graph).size != array.size:
         raise errors.InvalidParameter(
             f"the graph has {graph.size:,} nodes, and there are {array.size:,} values. Give one value for each node, "
             "in the order of the nodes."
@@ -67,9 +157,7 @@ def on_host(y: Any) -> NDArray[Any]:
     try:
         array = np.asarray(y)
     except (TypeError, ValueError, RuntimeError):
-        raise errors.WrongType(
-            "y must be a rectangular array of numbers in this machine's memory. Copy it here first (y.cpu().numpy())."
-        ) from None
+        raise errors.WrongType(_NOT_HERE) from None
     if array.dtype.kind not in "iuf":
         raise errors.WrongType(f"y must be an array of numbers. Got an array of {array.dtype} instead.")
     if array.size == 0:
@@ -84,14 +172,18 @@ def on_host(y: Any) -> NDArray[Any]:
 
 
 def companion(name: str, value: Any, y: Any, xp: Any) -> Any:
-    """A public number, or an array of the shape of y, to be combined with y."""
+    """A public number, or an array of one number for each of y's last axis, to be combined with y."""
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
         if not math.isfinite(value):
             raise errors.InvalidParameter(f"{name} must be finite. Got {value} instead.")
         return float(value)
-    array = on_host(value).astype(y.dtype) if array_api_compat.is_numpy_namespace(xp) else value
-    if getattr(array, "shape", None) != y.shape:
-        raise errors.InvalidParameter(f"{name} must be a number or have the shape of y, {tuple(y.shape)}.")
+    array = value
+    if array_api_compat.is_numpy_namespace(xp) or not array_api_compat.is_array_api_obj(value):
+        array = like(on_host(value).astype(np.float64), y, xp)
+    elif isinstance(value, np.ndarray):
+        array = like(on_host(value), y, xp)
+    if getattr(array, "shape", None) != tuple(y.shape[-1:]):
+        raise errors.InvalidParameter(f"{name} must be a number, or one for each of the {y.shape[-1]:,} values.")
     return array
 
 
@@ -108,9 +200,10 @@ def penalty_or_word(value: Any) -> float | None:
 
 
 def squares(x: Any, xp: Any) -> Any:
-    """sum x_i^2 as a number of the array's library, on its device, in one pass."""
+    """sum x_i^2 over all as a number of the array's library, on its device, in one pass."""
     flat = xp.reshape(x, (-1,))
     return xp.matmul(flat, flat)
 
 
+_NOT_HERE = "y must be a rectangular array of numbers in this machine's memory. Copy it here first (y.cpu().numpy())."
 _EMPTY = "y is empty, so there is nothing to denoise."

@@ -1,6 +1,6 @@
 """`auto`: what is worth trying, by what is known of the values, and the mixture of it (`aggregate.py`).
 
-    nothing known     empirical Bayes, James-Stein toward zero and toward the mean, one value for all bins
+    nothing known     empirical Bayes, James-Stein toward zero and toward the mean, one value but for what stands out
     a graph           also neighbourhood empirical Bayes, the fused lasso and Laplacian smoothing on it
     a table's axes    also row and column effects
 
@@ -31,10 +31,11 @@ from leastnoise.denoise.aggregate import aggregate
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph, given_on_host
 from leastnoise.denoise.empirical_bayes import Loss, empirical_bayes
 from leastnoise.denoise.estimator import estimator
+from leastnoise.denoise.flat import flat
 from leastnoise.denoise.fused_lasso import fused_lasso
 from leastnoise.denoise.laplacian import laplacian
 from leastnoise.denoise.neighbour_bayes import neighbour_bayes
-from leastnoise.denoise.shrink import constant, james_stein
+from leastnoise.denoise.shrink import james_stein
 from leastnoise.denoise.threshold import soft_threshold
 from leastnoise.denoise.tree_wavelet import tree_wavelet
 from leastnoise.denoise.trend_filter import trend_filter
@@ -42,7 +43,7 @@ from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 
 MAX_LAPLACE_NODES = 200_000  # nodes in all orders of the fused lasso under Laplace noise, whose divergence is dear
-WITH_A_PRIOR = ("empirical_bayes", "neighbour_bayes")  # the methods that have posterior medians
+FOR_BOTH_LOSSES = ("empirical_bayes", "neighbour_bayes", "flat")  # methods that take loss=
 Candidates = dict[str, Callable[..., Estimate]]  # by name, not yet computed
 
 
@@ -68,6 +69,8 @@ def auto(
     loss: "squared", or "absolute" to make the mean absolute error small: medians, many of them exactly zero.
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
+    `details` of what is returned, a `Mixture`, has every candidate with its risk, and its weight.
+
     >>> e = auto([0.3, -0.8, 1.1, 9.7, -0.2, 10.4, 0.5, 0.1], sigma=1.0, nonnegative=True)
     >>> e.values.round(1)
     array([ 0.1,  0.1,  0.1, 10.1,  0.1, 10.1,  0.1,  0.1])
@@ -85,7 +88,7 @@ def auto(
         level,
         _computed(tried),
         favoured="empirical_bayes" if graph is None else None,
-        simplest="constant",
+        simplest="flat",
         nonnegative=nonnegative,
         mechanism=mechanism,
     )
@@ -109,7 +112,7 @@ def _without_structure(y: Floats, sigma: float, *, nonnegative: bool, effort: st
     bayes = partial(empirical_bayes, y, sigma, mechanism=mechanism)
     tried: Candidates = {"empirical_bayes": partial(bayes, support=support)}
     if y.size >= 3:
-        tried["constant"] = partial(constant, y, sigma, nonnegative=nonnegative, mechanism=mechanism)
+        tried["flat"] = partial(flat, y, sigma, nonnegative=nonnegative, mechanism=mechanism)
         tried["james_stein"] = partial(james_stein, y, sigma, mechanism=mechanism)
     if y.size >= 4:
         tried["james_stein_mean"] = partial(james_stein, y, sigma, toward="mean", mechanism=mechanism)
@@ -166,7 +169,7 @@ def _medians(mixed: Estimate, tried: Candidates) -> Estimate:
 
 
 def _with_medians(name: str, attempt: Callable[..., Estimate]) -> Estimate:
-    return attempt(loss="absolute") if name.startswith(WITH_A_PRIOR) else attempt()
+    return attempt(loss="absolute") if name.startswith(FOR_BOTH_LOSSES) else attempt()
 
 
 def weighted_median(rows: Floats, weights: Floats) -> Floats:

@@ -13,6 +13,12 @@ adds (`_npmle/freedom.py`).
 
 **Absolute error** is least at the posterior *median*, which is exactly zero wherever zero is likelier than everything
 else together; the mean never is (`_npmle/medians.py`). A median has no unbiased estimate of its risk: None.
+
+**What it found** is `details`, a `Posterior`: the prior's atoms and weights, and for every value its posterior standard
+deviation and the probability that it is zero.
+
+**A sigma for every bin**: the likelihood is then written out (`_npmle/different_noise.py`), for up to about 100,000
+values. Under Laplace noise the risk is then None, for what the fit costs is not known.
 """
 
 from __future__ import annotations
@@ -28,13 +34,15 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Number
-from leastnoise.denoise._npmle.freedom import fitting_freedom, moving_freedom
+from leastnoise.denoise._npmle import different_noise
+from leastnoise.denoise._npmle.freedom import fitting_freedom, merged, moving_freedom
 from leastnoise.denoise._npmle.interior_point import Solution, maximise_likelihood
 from leastnoise.denoise._npmle.kernels import GaussianBand, LaplaceChain
 from leastnoise.denoise._npmle.layout import Bounds, Layout, lay_out
-from leastnoise.denoise._npmle.medians import atoms_found, posterior_medians
-from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
+from leastnoise.denoise._npmle.medians import atoms_found, posterior_medians, whole_prior
+from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host, root_mean_square
 from leastnoise.denoise.estimator import estimator
+from leastnoise.denoise.posterior import Posterior
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 from leastnoise.releases.noise import Noise
@@ -49,7 +57,7 @@ MAX_OUTSIDE_SUPPORT = 5.0  # sigma beyond the support, where a Gaussian observat
 @estimator
 def empirical_bayes(
     y: Any,
-    sigma: Number,
+    sigma: Number | Any,
     *,
     support: Literal["real", "nonnegative"] | tuple[float, float] = "real",
     integers: bool = False,
@@ -58,7 +66,7 @@ def empirical_bayes(
 ) -> Estimate:
     """The posterior mean under the prior that the values themselves make most likely.
 
-    y: the noisy values. sigma: the standard deviation of their noise.
+    y: the noisy values. sigma: the standard deviation of their noise, or one for each value.
     support: where the truth can be: "real", "nonnegative" or (low, high).
     integers: whether the truth is whole numbers.
     loss: "squared", or "absolute" for posterior medians: their mean absolute error is less, and many are exactly zero.
@@ -67,10 +75,14 @@ def empirical_bayes(
     >>> e = empirical_bayes([0.3, -0.8, 1.1, 9.7, -0.2, 10.4], sigma=1.0, support="nonnegative")
     >>> e.values.round(2)
     array([ 0.12,  0.12,  0.12, 10.06,  0.12, 10.06])
+    >>> e.details.atoms.round(2), e.details.weights.round(2), e.details.probability_of_zero.round(2)
+    (array([ 0.12, 10.06]), array([0.67, 0.33]), array([1., 1., 1., 0., 1., 0.]))
     """
-    y, sigma = given_on_host(y, sigma, mechanism)
     validation.word("loss", loss, ("squared", "absolute"))
     bounds = _bounds(support, integers)
+    if isinstance(sigma, np.ndarray):
+        return _different_sigmas(y, sigma, bounds, support, integers, loss, mechanism)
+    y, sigma = given_on_host(y, sigma, mechanism)
     u = y.ravel() / sigma
     low, high = (bound / sigma for bound in bounds)
     unit = 1 / sigma if integers else 0.0
@@ -78,15 +90,7 @@ def empirical_bayes(
         fitted = fit_prior(u, (low, high), unit=unit, mechanism=mechanism)
     moved = np.clip(fitted.means if loss == "squared" else fitted.medians(), low, high)
     values = np.where(moved == u, y.ravel(), moved * sigma).reshape(y.shape)  # what did not move keeps its last bit
-    facts: dict[str, Any] = {
-        "support": support if isinstance(support, str) else list(bounds),
-        "integers": integers,
-        "atoms": fitted.atoms,
-        "gap": fitted.gap,
-        "iterations": fitted.iterations,
-    }
-    if loss == "absolute":
-        facts["loss"] = loss
+    atoms, weights = fitted.prior()
 
     @cache
     def estimate_risk() -> RiskEstimate:
@@ -99,9 +103,59 @@ def empirical_bayes(
         noisy=y,
         noise=Noise.of(mechanism, sigma=sigma),
         method="empirical_bayes",
-        parameters=facts,
+        parameters=_facts(support, bounds, integers, loss, fitted),
         nonnegative=bounds[0] >= 0,
         estimate_risk=estimate_risk,
+        details=Posterior(atoms * sigma, weights, y, sigma, mechanism),
+    )
+
+
+def _facts(support: Any, bounds: Bounds, integers: bool, loss: Loss, fitted: Fitted | Solution) -> dict[str, Any]:
+    facts = {
+        "support": support if isinstance(support, str) else list(bounds),
+        "integers": integers,
+        "atoms": fitted.atoms if isinstance(fitted, Fitted) else _alive(fitted),
+        "gap": fitted.gap,
+        "iterations": fitted.iterations,
+    }
+    return facts | ({"loss": loss} if loss == "absolute" else {})
+
+
+def _different_sigmas(
+    y: Any, sigma: Floats, bounds: Bounds, support: Any, integers: bool, loss: Loss, mechanism: Mechanism
+) -> Estimate:
+    """The same where every bin has a sigma of its own."""
+    y, _ = given_on_host(y, 1.0, mechanism)
+    with one_thread():
+        lattice = different_noise.atoms_near(y, sigma, bounds, 1.0 if integers else 0.0)
+        solved = different_noise.maximise_likelihood(y, sigma, lattice, mechanism, TOLERANCE)
+    alive = np.flatnonzero(solved.weights)
+    atoms, weights = merged(np.arange(lattice.size, dtype=float), solved.weights, 1.0, 0.0)
+    atoms = np.interp(atoms, np.arange(lattice.size), lattice) if not integers else lattice[alive]
+    weights = weights if not integers else solved.weights[alive]
+    found = Posterior(atoms, weights, y, sigma, mechanism)
+    values = found.mean if loss == "squared" else found.median
+
+    @cache
+    def estimate_risk() -> RiskEstimate:
+        if loss == "absolute" or mechanism == "laplace":
+            return RiskEstimate(None, None)
+        s = root_mean_square(sigma)
+        pinned = np.isin(atoms, bounds) | integers
+        with one_thread():
+            spent = float((found.std**2).sum()) + different_noise.fitting_spent(y, sigma, atoms, weights, pinned)
+        return stein_estimate(float(((y - values) ** 2).sum()), min(spent / s**2, y.size), y.size, s)
+
+    return Estimate(
+        values=values.copy(),
+        noisy=y,
+        noise=Noise.of(mechanism, sigma=root_mean_square(sigma)),
+        sigmas=sigma,
+        method="empirical_bayes",
+        parameters=_facts(support, bounds, integers, loss, solved),
+        nonnegative=bounds[0] >= 0,
+        estimate_risk=estimate_risk,
+        details=found,
     )
 
 
@@ -117,6 +171,7 @@ class Fitted(NamedTuple):
     atoms: int
     gap: float  # nats an observation that any other prior on the lattice could gain, at most
     iterations: int
+    prior: Callable[[], tuple[Floats, Floats]]  # atoms and weights
 
     def freedom(self) -> float:
         with one_thread():
@@ -181,7 +236,8 @@ def _gaussian(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
     slopes = np.ones(u.size)
     slopes[~placed.alone] = variance[placed.places + kernel.margin][placed.inverse]
     medians = partial(posterior_medians, placed, solved.weights, near, mechanism="gaussian")
-    return Fitted(means, medians, slopes, fixed, fitting, _alive(solved), solved.gap, solved.iterations)
+    prior = partial(whole_prior, placed, solved.weights, near)
+    return Fitted(means, medians, slopes, fixed, fitting, _alive(solved), solved.gap, solved.iterations, prior)
 
 
 def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
@@ -216,12 +272,17 @@ def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
         )
 
     medians = partial(posterior_medians, placed, solved.weights, near, mechanism="laplace")
-    return Fitted(means, medians, None, fixed, fitting, _alive(solved), solved.gap, solved.iterations)
+    prior = partial(whole_prior, placed, solved.weights, near)
+    return Fitted(means, medians, None, fixed, fitting, _alive(solved), solved.gap, solved.iterations, prior)
 
 
 def _untouched(u: Floats, share: Floats) -> Fitted:
     """Every value is so far from the others that each is its own atom."""
-    return Fitted(u.copy(), u.copy, np.ones(u.size), float(share.sum()), lambda: 0.0, u.size, 0.0, 0)
+
+    def prior() -> tuple[Floats, Floats]:
+        return np.sort(u), np.full(u.size, 1 / u.size)
+
+    return Fitted(u.copy(), u.copy, np.ones(u.size), float(share.sum()), lambda: 0.0, u.size, 0.0, 0, prior)
 
 
 def _alive(solved: Solution) -> int:

@@ -1,37 +1,153 @@
-"""What makes a function an estimator: it can be run again on other values, which limits and intervals need."""
+"""What makes a function a denoiser: it can be run again on other values, and on many vectors at once.
+
+A function that is decorated here sees one vector (`estimator`), or an array whose last axis is the vector
+(`rowwise_estimator`). What the caller gives is, by `axis`:
+
+    a vector                                 as it is
+    an array with axis=None                  all of it one vector, as NumPy's own functions mean None
+    an array with an axis, or several        a vector along those for each index of the others: `Estimates`
+    an array of two dimensions or more       one vector where a graph or a shape says so; else it is refused, for a
+                                             thousand draws in as many rows are not one vector, and nothing would tell
+"""
 
 from __future__ import annotations
 
-import functools
+import inspect
+import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ParamSpec
+from functools import partial, wraps
+from typing import Any, ParamSpec, Protocol, cast, overload
 
+import numpy as np
+
+from leastnoise import errors
 from leastnoise._support.renamed import renamed_arguments
-from leastnoise.denoise.arrays import Floats, on_host
+from leastnoise.denoise.arrays import Floats, as_array, namespace, on_host, sigmas_of
+from leastnoise.denoise.estimates import Estimates
+from leastnoise.denoise.rows import Rows, all_at_once, axes_of, one_by_one
 from leastnoise.releases.average_coverage import NoiseKept, noise_kept
 from leastnoise.releases.estimate import Estimate
 
 P = ParamSpec("P")
+Axis = int | tuple[int, ...]
+ON_AXIS = """
+    axis: where one vector lies in an array of more dimensions, an axis or several: each is then denoised by itself, and
+        all are returned as `Estimates`. None: the whole array is one vector.
+"""
 
 
-def estimator(function: Callable[P, Estimate]) -> Callable[P, Estimate]:
-    """Give the estimates of `function(y, sigma, ...)` a way to be made again. The old name noise= is refused."""
+class Unset:
+    """Stands for an axis that was not given."""
 
+    def __repr__(self) -> str:
+        return "..."
+
+
+UNSET = Unset()
+
+
+class Denoiser(Protocol[P]):
+    """A denoiser: of one vector, and of each of many along an axis."""
+
+    @overload
+    def __call__(self, *args: P.args, **options: P.kwargs) -> Estimate: ...
+    @overload
+    def __call__(self, y: Any, sigma: Any, *, axis: None, **options: Any) -> Estimate: ...
+    @overload
+    def __call__(self, y: Any, sigma: Any, *, axis: Axis, **options: Any) -> Estimates: ...
+
+
+def estimator(function: Callable[P, Estimate]) -> Denoiser[P]:
+    """A denoiser from a function of one vector."""
+    return _denoiser(function, rowwise=False)
+
+
+def rowwise_estimator(function: Callable[P, Estimate]) -> Denoiser[P]:
+    """A denoiser from a function of arrays whose last axis is the vector, and whose risk has a number for each row."""
+    return _denoiser(function, rowwise=True)
+
+
+def _denoiser(function: Callable[P, Estimate], *, rowwise: bool) -> Denoiser[P]:
     @renamed_arguments(noise="mechanism")
-    @functools.wraps(function)
-    def estimating(*args: P.args, **options: P.kwargs) -> Estimate:
-        made = function(*args, **options)
-        again = functools.partial(_again, function, options)
+    @wraps(function)
+    def denoising(y: Any, sigma: Any, *, axis: Any = UNSET, **options: Any) -> Estimate | Estimates:
+        array = as_array(y)
+        one_vector = partial(_one_vector, function, options)
+        if isinstance(axis, Unset) and len(array.shape) > 1 and not _says_it_is_one(array.shape, options):
+            raise _many_or_one(function.__name__, tuple(array.shape))
+        if axis is None or isinstance(axis, Unset):
+            return one_vector(array, sigma)
+        rows = Rows(array, sigma, axes_of(axis, len(array.shape)))
+        if rowwise:
+            return all_at_once(partial(function, **_flat(options, rows.vector)), one_vector, rows)
+        return one_by_one(one_vector, rows)
 
-        def measure() -> float:
-            return noise_kept(again, on_host(made.noisy).astype(float), made.std)
+    signature = inspect.signature(function)
+    axis = inspect.Parameter("axis", inspect.Parameter.KEYWORD_ONLY, default=UNSET, annotation="Axis | None")
+    denoising.__signature__ = signature.replace(parameters=[*signature.parameters.values(), axis])  # type: ignore[attr-defined]
+    denoising.__doc__ = _with_axis(function.__doc__ or "")
+    return cast(Denoiser[P], denoising)
 
-        return replace(made, denoise_again=again, noise_kept=NoiseKept(measure))
 
-    return estimating
+def _with_axis(text: str) -> str:
+    """A docstring with what axis means: before its example, or at its end."""
+    words, prompt, example = text.partition("\n\n    >>>")
+    return f"{words.rstrip()}{ON_AXIS.rstrip()}{prompt}{example}"
+
+
+def _says_it_is_one(shape: tuple[int, ...], options: dict[str, Any]) -> bool:
+    """Whether a graph is given that has not a node for each of a row, or the shape of a table with these cells."""
+    graph, cells = options.get("graph"), options.get("shape")
+    one_row = getattr(graph, "size", None) == shape[-1] and math.prod(shape) != shape[-1]
+    return (graph is not None and not one_row) or (cells is not None and math.prod(cells) == math.prod(shape))
+
+
+def _many_or_one(name: str, shape: tuple[int, ...]) -> errors.InvalidParameter:
+    return errors.InvalidParameter(
+        f"{name} was given an array of the shape {shape}, which may be many vectors or one. With axis -1 every row "
+        "along the last axis is denoised by itself; with axis None all of it is one vector, such as a table's cells.",
+        parameter="axis",
+        example=[{"axis": -1}, {"axis": None}],
+    )
+
+
+def _one_vector(function: Callable[..., Estimate], options: dict[str, Any], y: Any, sigma: Any) -> Estimate:
+    """An estimate in the shape of y, which the function sees flat."""
+    shape = tuple(y.shape)
+    level = sigmas_of(sigma, shape)
+    flat = y if len(shape) == 1 else _reshaped(y, (-1,))
+    made = function(flat, level if isinstance(level, float) else level.ravel(), **_flat(options, shape))
+    if len(shape) != 1:
+        made = replace(
+            made,
+            values=_reshaped(made.values, shape),
+            noisy=_reshaped(made.noisy, shape) if isinstance(made.noisy, np.ndarray) else y,
+            sigmas=None if made.sigmas is None else made.sigmas.reshape(shape),
+            exact_std=None if made.exact_std is None else made.exact_std.reshape(shape),
+        )
+    if made.sigmas is not None:  # what needs it to be run again is known for one sigma only
+        return made
+    again = partial(_again, function, options)
+
+    def measure() -> float:
+        return noise_kept(again, on_host(made.noisy).astype(float), made.std)
+
+    return replace(made, denoise_again=again, noise_kept=NoiseKept(measure))
 
 
 def _again(function: Callable[..., Estimate], options: dict[str, Any], y: Floats, sigma: float) -> Floats:
-    options = {name: value for name, value in options.items() if name not in ("y", "sigma")}
-    return on_host(function(y, sigma, **options).values).astype(float)
+    made = function(y.ravel(), sigma, **_flat(options, y.shape))
+    return on_host(made.values).astype(float).reshape(y.shape)
+
+
+def _flat(options: dict[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
+    """The options, with arrays of the shape of y made flat as y is."""
+    if len(shape) == 1:
+        return options
+    alike = {name: value for name, value in options.items() if getattr(value, "shape", None) == shape}
+    return options | {name: _reshaped(value, (-1,)) for name, value in alike.items()}
+
+
+def _reshaped(array: Any, shape: tuple[int, ...]) -> Any:
+    return namespace(array).reshape(array, shape)

@@ -9,6 +9,8 @@ R = min over rules, max over ||f||_p <= B, of E ||h(y) - f||^2 (all bins togethe
 d = 100 where the zero rule risks 1 at most), so it is capped. Its formula for p >= 2 holds at p = 2 only: the
 largest cube inside the ball has half-side tau, and over a cube the linear rule tau^2/(tau^2 + sigma^2) y is within
 1.25 of the best (Donoho, Liu & MacGibbon 1990).
+
+The functions that return a risk take arrays, which are broadcast, in place of numbers.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import Any
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.over_arrays import over_arrays
 from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Mechanism, given, squares
 from leastnoise.denoise.estimator import estimator
@@ -27,6 +30,7 @@ from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.noise import Noise
 
 
+@over_arrays("bins", "sigma", "p", "radius")
 def minimax_risk(*, bins: int, sigma: Number, p: Number, radius: Number) -> float:
     """The least worst-case squared error over an Lp ball, all bins together, up to a constant factor.
 
@@ -84,8 +88,9 @@ def lp_ball(y: Any, sigma: Number, *, p: Number, radius: Number, mechanism: Mech
     )
 
 
+@over_arrays("bins", "sigma", "prior_std")
 def bayes_risk(*, bins: int, sigma: Number, prior_std: Number) -> float:
-    """Theorem 10: d w^2 sigma^2/(w^2 + sigma^2), the error of the posterior mean under f ~ N(0, w^2 I).
+    """After Theorem 10: d w^2 sigma^2/(w^2 + sigma^2), the error of the posterior mean under f ~ N(0, w^2 I).
 
     bins: d. sigma: the standard deviation of the noise. prior_std: w.
 
@@ -96,6 +101,7 @@ def bayes_risk(*, bins: int, sigma: Number, prior_std: Number) -> float:
     return d * w**2 * s**2 / (w**2 + s**2)
 
 
+@over_arrays("bins", "sigma", "prior_std")
 def james_stein_risk(*, bins: int, sigma: Number, prior_std: Number) -> float:
     """Theorem 11, corrected: d sigma^2 (1 - ((d-2)/d) sigma^2/(w^2 + sigma^2)) for the plain rule under N(0, w^2 I).
 
@@ -107,7 +113,11 @@ def james_stein_risk(*, bins: int, sigma: Number, prior_std: Number) -> float:
     d, s, w = _three(bins, sigma, prior_std)
     if d < 3:
         raise errors.InvalidParameter(
-            f"James-Stein needs 3 bins or more; there are {d}. Below that its risk is infinite."
+            f"James-Stein needs 3 bins or more; there are {d}. With two it leaves the raw values as they are, and "
+            "with one its risk is infinite.",
+            parameter="bins",
+            value=d,
+            example={"bins": 3},
         )
     return d * s**2 * (1 - (d - 2) / d * s**2 / (w**2 + s**2))
 

@@ -9,6 +9,16 @@ independent Laplace(b), so the same holds with div h replaced by sum_i E d_i h_i
 have a constant divergence, and the formula holds for every law of noise.
 
 `degrees of freedom` below is that divergence, whichever law made it.
+
+**What is not unbiased.** The formula is unbiased for a rule that was fixed before y was seen. One that was chosen by
+it (a threshold, a penalty, a mixture) or fitted to y (a prior) has more degrees of freedom than its divergence once
+chosen; what each denoiser adds for that is said in its file, and is an approximation. And the figure that is shown has
+a floor (`stein_estimate`), which lifts it where the truth is zero or nearly so: James-Stein at a truth of zero and 50
+bins has a risk of 0.022 sigma^2, a mean `sure` of the same, and a mean `risk` of 0.10 sigma^2.
+
+**Noise of a sigma of its own in every bin.** With s^2 the mean of the sigma_i^2, the same formula holds with sigma = s
+if each bin's derivative counts sigma_i^2/s^2 times: that is what degrees of freedom are then. The floor holds too, by
+Cauchy and Schwarz: sum_i w_i H_ii^2 >= (sum_i w_i H_ii)^2 / sum_i w_i.
 """
 
 from __future__ import annotations
@@ -23,19 +33,20 @@ from leastnoise.denoise.arrays import Floats, Mechanism
 from leastnoise.releases.estimate import RiskEstimate
 
 
-def sure(residual_squares: float, degrees_of_freedom: float, bins: int, sigma: float) -> float:
-    """Stein's unbiased estimate of the mean squared error per bin. It can be negative."""
+def sure(residual_squares: Any, degrees_of_freedom: Any, bins: int, sigma: Any) -> Any:
+    """Stein's unbiased estimate of the mean squared error per bin. It can be negative. Arrays have one for each row."""
     return (residual_squares + 2 * sigma**2 * degrees_of_freedom) / bins - sigma**2
 
 
-def stein_estimate(residual_squares: float, degrees_of_freedom: float, bins: int, sigma: float) -> RiskEstimate:
+def stein_estimate(residual_squares: Any, degrees_of_freedom: Any, bins: int, sigma: Any) -> RiskEstimate:
     """The figure that is shown: Stein's, but at least the variance of a linear rule with as many degrees of freedom.
 
     (A linear rule H has variance sigma^2 tr(H H')/d >= sigma^2 (tr H / d)^2.) The floor matters only where chance
-    takes the unbiased figure to zero or below.
+    takes the unbiased figure to zero or below. Given arrays, a number for each row, it returns arrays.
     """
     floor = (sigma * degrees_of_freedom / bins) ** 2
-    return RiskEstimate(max(sure(residual_squares, degrees_of_freedom, bins, sigma), floor), degrees_of_freedom)
+    plain = sure(residual_squares, degrees_of_freedom, bins, sigma)
+    return RiskEstimate(np.maximum(plain, floor) if np.ndim(plain) else max(plain, floor), degrees_of_freedom, plain)
 
 
 class Divergence(NamedTuple):

@@ -4,38 +4,64 @@
 
 The positive part (the factor never below zero) is never worse and is the default.
 
-**Erratum to Theorem 11.** Under f ~ N(0, w^2 I) the risk of the plain rule is
+**Errata to Theorem 11.** Under f ~ N(0, w^2 I) the risk of the plain rule is
 
     d sigma^2 (1 - ((d - 2)/d) sigma^2/(w^2 + sigma^2)),
 
 not with ((d - 2)/d)^2: E[1/||y||^2] = 1/((d - 2)(w^2 + sigma^2)). It exceeds the Bayes risk by the factor
-1 + (2/d) sigma^2/w^2, which no constant bounds over all w.
+1 + (2/d) sigma^2/w^2, which no constant bounds over all w. And it is not what the maximum-likelihood estimate of w^2
+gives: that is ||y||^2/d - sigma^2, with the factor 1 - d sigma^2/||y||^2, a worse rule. James-Stein takes the unbiased
+estimate (d - 2)/||y||^2 of 1/(w^2 + sigma^2).
+
+**A sigma for every bin.** With v_i = sigma_i^2 and x = y - c the rule is Tan's (2015, for a prior of no variance):
+
+    h_i = c_i + (1 - k a_i / S) x_i,    S = sum_j a_j^2 x_j^2,    k = sum_j a_j v_j - 2 max_j a_j v_j,
+    a_i = min(1, K/v_i),
+
+one factor for all bins, but for less pull on those whose noise is far above the others'. Under Gaussian noise its
+squared error is on average at most sum_i v_i, that of y, for every truth and all v (d >= 3). Proof, for every a >= 0
+with k >= 0: h = y - phi with phi = k a x/S, so by Stein's identity
+
+    E |h - f|^2 = sum_i v_i - E[ 2 sum_i v_i d_i phi_i - |phi|^2 ],    |phi|^2 = k^2/S,
+    sum_i v_i d_i phi_i = (k/S) (sum_i a_i v_i - 2 sum_i a_i v_i a_i^2 x_i^2 / S) >= k^2/S,
+
+and E[k^2/S] at least is gained. K is where k^2/E[S] is largest at f = c. The positive part of each factor is never
+worse: given all |x_j|, the sign of x_i is more often that of f_i - c_i than not, so E[x_i (f_i - c_i)] >= 0, and a
+factor below zero errs more than zero does. Where all sigma_i are equal, this is the rule above.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Mechanism, companion, given, squares
-from leastnoise.denoise.estimator import estimator
+from leastnoise.denoise.arrays import (
+    Floats,
+    Mechanism,
+    companion,
+    given_with_sigmas,
+    host_numbers,
+    like,
+    mean_square,
+    root_mean_square,
+)
+from leastnoise.denoise.estimator import rowwise_estimator
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 from leastnoise.releases.noise import Noise
 
-GARROTE_SQUARED_ERRORS = 3.0  # squared standard errors by which the garrote draws the mean to zero
 LAGUERRE_RULE = np.polynomial.laguerre.laggauss(12)
 
 
-@estimator
+@rowwise_estimator
 def james_stein(
     y: Any,
-    sigma: Number,
+    sigma: Number | Any,
     *,
     toward: Any | Literal["mean"] = 0.0,
     positive_part: bool = True,
@@ -43,7 +69,8 @@ def james_stein(
 ) -> Estimate:
     """Shrink all values by one factor that the values choose themselves.
 
-    y: the noisy values, an array of any library. sigma: the standard deviation of their noise.
+    y: the noisy values, an array of any library. sigma: the standard deviation of their noise, or one for each value:
+        those whose noise is far above the others' are then shrunk less.
     toward: a public centre: a number, an array of the shape of y, or "mean" for the mean of y itself.
     positive_part: never shrink past the centre, which is never worse.
     mechanism: "gaussian" or "laplace", the distribution of the noise.
@@ -53,96 +80,139 @@ def james_stein(
     >>> james_stein([3.0, -1.0, 2.0, 0.0, 1.0], sigma=1.0).values
     array([ 2.4, -0.8,  1.6,  0. ,  0.8])
     """
-    y, sigma, xp = given(y, sigma, mechanism)
-    d = math.prod(y.shape)
+    y, level, xp = given_with_sigmas(y, sigma, mechanism)
     to_mean = isinstance(toward, str)
     if to_mean:
         validation.word("toward", toward, ("mean",))
-    lost = 3 if to_mean else 2
-    if d <= lost:
-        raise errors.InvalidParameter(
-            f"James-Stein needs {lost + 1} bins or more{' toward the mean' if to_mean else ''}; there are {d}. With "
-            "fewer no rule improves on the raw values for every truth. Keep them, or state a prior: gaussian_prior."
-        )
-    centre = xp.mean(y) if to_mean else companion("toward", toward, y, xp)
+    different = not isinstance(level, float) and level.shape[-1] > 1
+    _check_bins(y.shape[-1], to_mean, different)
+    centre = xp.mean(y, axis=-1, keepdims=True) if to_mean else companion("toward", toward, y, xp)
     centred = y if isinstance(centre, float) and centre == 0.0 else y - centre
-    pull = (d - lost) * sigma**2
-    norm = squares(centred, xp)
+    shrinkage = _different(np.asarray(level), y, xp) if different else _equal(level, y, to_mean, xp)
+    tilted = centred * shrinkage.tilt if different else centred
+    norm = xp.expand_dims(xp.vecdot(tilted, tilted), axis=-1)
+    pull = shrinkage.pull * shrinkage.tilt
     factor = xp.where(norm > 0, 1 - pull / xp.where(norm > 0, norm, xp.ones_like(norm)), xp.zeros_like(norm))
     if positive_part:
         factor = xp.clip(factor, 0.0, None)
     values = factor * centred if centred is y else centre + factor * centred
 
     def estimate_risk() -> RiskEstimate:
-        shrunk, total = float(factor), float(norm)
-        if total == 0 or (positive_part and shrunk == 0 and mechanism == "gaussian"):
-            slope = 0.0
-        elif mechanism == "gaussian":
-            slope = d - to_mean - pull * (d - lost) / total
-        else:
-            slope = laplace_slope(centred, total, pull, sigma, 1 - to_mean / d, positive_part, xp)
-        return stein_estimate((1 - shrunk) ** 2 * total, slope + to_mean, d, sigma)
+        slope = _slopes(centred, norm, factor, shrinkage, positive_part, mechanism, xp)
+        moved = host_numbers(xp.vecdot((1 - factor) * centred, (1 - factor) * centred))
+        free = host_numbers(slope) + to_mean
+        return stein_estimate(moved, free, y.shape[-1], np.sqrt(mean_square(level)) if different else _number(level))
 
     chosen = {"toward": toward if isinstance(toward, (str, int, float)) else "array", "positive_part": positive_part}
     return Estimate(
         values=values,
         noisy=y,
-        noise=Noise.of(mechanism, sigma=sigma),
+        noise=Noise.of(mechanism, sigma=root_mean_square(level)),
+        sigmas=level if different else None,
         method="james_stein",
         parameters=chosen,
         estimate_risk=estimate_risk,
     )
 
 
-def constant(y: Any, sigma: Number, *, nonnegative: bool = False, mechanism: Mechanism = "gaussian") -> Estimate:
-    """One value for all bins: their mean, drawn toward zero by as much as chance may have moved it.
+class Shrinkage(NamedTuple):
+    """h = (1 - pull tilt/S) x with S = sum_i (tilt_i x_i)^2, and the noise of each bin: numbers, or arrays like y."""
 
-        h_i = (1 - 3/z^2)^+ m,    m = mean of y,  z = m sqrt(d) / sigma        (Breiman's garrote)
+    pull: Any
+    tilt: Any
+    sigma: Any
+    weight: Any  # sigma_i^2 over their mean, by which a bin's derivative counts
+    share: float  # of a move of y_i that is one of x_i: (d - 1)/d toward the mean
 
-    y: the noisy values, an array of any library. sigma: the standard deviation of their noise.
-    nonnegative: whether the truth is; a negative mean is then zero.
-    mechanism: "gaussian" or "laplace", the distribution of the noise.
 
-    It is exactly zero within sqrt 3 standard errors of zero and within half a standard error of the mean from six on.
-    Under Laplace noise its degrees of freedom are those of Gaussian noise, which is right for many bins. Where zero and
-    the mean differ little, one number cannot tell which is nearer: the best factors of this kind that were found err up
-    to 1.5 times as much as the better of the two. 3 was chosen for truths that are nearly zero, at the price of a
-    factor of 1.7 in RMSE where the mean is two to three standard errors.
+def _equal(sigma: float | Floats, y: Any, to_mean: bool, xp: Any) -> Shrinkage:
+    """One sigma for all bins of a row: sigma^2 (d - 2), or d - 3."""
+    d, level = y.shape[-1], like(sigma, y, xp)
+    return Shrinkage((d - 3 if to_mean else d - 2) * level**2, 1.0, level, 1.0, 1 - to_mean / d)
 
-    >>> constant([3.0, 5.0, 4.0, 4.0], sigma=1.0).values
-    array([3.8125, 3.8125, 3.8125, 3.8125])
+
+def _different(sigma: Floats, y: Any, xp: Any) -> Shrinkage:
+    """Tan's a and k."""
+    tilt, pull = tan_direction(sigma**2)
+    weight = sigma**2 / mean_square(sigma)[..., None]
+    parts = [like(part, y, xp) for part in (pull[..., None], tilt, sigma, weight)]
+    return Shrinkage(parts[0], parts[1], parts[2], parts[3], 1.0)
+
+
+def tan_direction(v: Floats) -> tuple[Floats, Floats]:
+    """(a, k) for variances v along the last axis: a = min(1, K/v), k = sum a v - 2 max a v.
+
+    With the nu largest v cut to K, k^2 / sum a^2 v is largest at K = (nu - 2)/sum of 1/v over them; the right nu is the
+    first for which the next v is not above K.
     """
-    y, sigma, xp = given(y, sigma, mechanism)
-    d = math.prod(y.shape)
-    mean = float(xp.mean(y))
-    squared = d * (mean / sigma) ** 2
-    kept = squared > GARROTE_SQUARED_ERRORS and not (nonnegative and mean < 0)
-    values = xp.full_like(y, (1 - GARROTE_SQUARED_ERRORS / squared) * mean if kept else 0.0)
-    slope = 1 + GARROTE_SQUARED_ERRORS / squared if kept else 0.0
-    return Estimate(
-        values=values,
-        noisy=y,
-        noise=Noise.of(mechanism, sigma=sigma),
-        method="constant",
-        parameters={"mean": mean, "standard_errors": math.copysign(math.sqrt(squared), mean)},
-        estimate_risk=lambda: stein_estimate(float(squares(y - values, xp)), slope, d, sigma),
-    )
+    largest = -np.sort(-v, axis=-1)
+    cut = np.arange(1, v.shape[-1] + 1)
+    levels = np.maximum(cut - 2, 0) / np.cumsum(1 / largest, axis=-1)
+    following = np.concatenate([largest[..., 1:], np.zeros_like(largest[..., :1])], axis=-1)
+    first = ((cut >= 3) & (levels >= following)).argmax(axis=-1)[..., None]
+    a = np.minimum(1.0, np.take_along_axis(levels, first, -1) / v)
+    return a, np.asarray((a * v).sum(axis=-1) - 2 * (a * v).max(axis=-1))
 
 
-def laplace_slope(x: Any, total: float, pull: float, sigma: float, share: float, positive: bool, xp: Any) -> float:
-    """sum_i E d_i of (1 - pull/||x||^2) x_i when y_i moves by n' ~ Laplace, by Gauss-Laguerre quadrature.
+def _check_bins(d: int, to_mean: bool, different: bool) -> None:
+    least = 4 if to_mean else 3
+    if to_mean and different:
+        raise errors.InvalidParameter(
+            "Toward the mean, James-Stein needs one sigma for all values. Shrink toward zero, or a number you know.",
+            parameter="toward",
+            value="mean",
+            example={"toward": 0.0},
+        )
+    if d < least:
+        raise errors.InvalidParameter(
+            f"James-Stein needs {least} bins or more{' toward the mean' if to_mean else ''}; there are {d}. With "
+            "fewer no rule improves on the raw values for every truth. Keep them, or state a prior: gaussian_prior."
+        )
 
-    x is y, or a projection of it whose matrix has the same number, `share`, all along its diagonal (y less its mean has
-    (d - 1)/d): a unit move of y_i moves x_i by the share, and ||x||^2, which is `total`, by 2 x_i + share.
+
+def _slopes(x: Any, norm: Any, factor: Any, by: Shrinkage, positive: bool, mechanism: Mechanism, xp: Any) -> Any:
+    """The divergence of every row, weighted."""
+    if mechanism == "laplace":
+        return laplace_slope(x, norm, by.pull, by.sigma, by.share, positive, xp, tilt=by.tilt, weight=by.weight)
+    safe = xp.where(norm > 0, norm, xp.ones_like(norm))
+    kept = factor > 0 if positive else norm > 0
+    if isinstance(by.tilt, float):  # one sigma: the sum is known
+        d = by.share * x.shape[-1]
+        return xp.where(kept, d - by.pull * (d - 2) / safe, xp.zeros_like(safe))[..., 0]
+    part = 1 - by.pull * by.tilt / safe + 2 * by.pull * by.tilt**3 * (x / safe) ** 2
+    return xp.sum(by.weight * xp.where(kept, part, xp.zeros_like(part)), axis=-1)
+
+
+def _number(sigma: float | Floats) -> Any:
+    return sigma if isinstance(sigma, float) else sigma[..., 0]
+
+
+def laplace_slope(
+    x: Any,
+    total: Any,
+    pull: Any,
+    sigma: Any,
+    share: float,
+    positive: bool,
+    xp: Any,
+    *,
+    tilt: Any = 1.0,
+    weight: Any = 1.0,
+) -> Any:
+    """sum_i weight_i E d_i of (1 - pull tilt_i/S) x_i when y_i moves by n' ~ Laplace, by Gauss-Laguerre quadrature.
+
+    S is sum_i (tilt_i x_i)^2, given as `total`. x is y, or a projection of it whose matrix has one number, `share`,
+    all along its diagonal (y less its mean has (d - 1)/d): a unit move of y_i moves x_i by the share, and ||x||^2
+    by 2 x_i + share. Sums are along the last axis.
     """
     scale = sigma / math.sqrt(2)
     slope = 0.0
-    for node, weight in zip(*LAGUERRE_RULE, strict=True):
+    for node, share_of_node in zip(*LAGUERRE_RULE, strict=True):
         for move in (scale * float(node), -scale * float(node)):
             moved = x + share * move
-            norm = total + 2 * move * x + share * move**2
-            part = share * (1 - pull / norm) + 2 * pull * moved * moved / (norm * norm)
+            norm = total + tilt**2 * (2 * move * x + share * move**2)
+            part = share * (1 - pull * tilt / norm) + 2 * pull * tilt**3 * moved * moved / (norm * norm)
             if positive:
-                part = xp.where(norm > pull, part, xp.zeros_like(part))
-            slope += float(weight) / 2 * float(xp.sum(part))
+                part = xp.where(norm > pull * tilt, part, xp.zeros_like(part))
+            slope = slope + float(share_of_node) / 2 * xp.sum(weight * part, axis=-1)
     return slope

@@ -1,24 +1,33 @@
-"""Graph trend filtering (Wang, Sharpnack, Smola & Tibshirani 2016): signals that are piecewise constant, linear or
-quadratic over the graph.
+"""Trend filtering: values that are piecewise constant, linear, quadratic or cubic, over a graph or along rows of bins.
 
-    b = argmin_b  1/2 ||y - b||^2 + penalty ||D^(k+1) b||_1,    order k = 0, 1, 2
+    b = argmin_b  1/2 ||y - b||^2 + penalty ||D^(k+1) b||_1,    order k
 
-With D the incidence matrix, (D b)_e = b_low - b_high, W the edges' weights and L = D'WD the Laplacian:
-D^(1) = W D (total variation), D^(2) = L, D^(3) = W D L.
+**On a graph** (Wang, Sharpnack, Smola & Tibshirani 2016), boundary="reflect", k = 0, 1, 2. With D the incidence matrix,
+(D b)_e = b_low - b_high, W the edges' weights and L = D'WD the Laplacian: D^(1) = W D (total variation), D^(2) = L,
+D^(3) = W D L. Only constants on components cost nothing. On a path these are the differences of b *reflected at both
+ends* (b_1, b_0 | b_0, b_1, ...): inside, order 1 bends where b bends, but (L b)_0 = b_0 - b_1 is a slope, so the ends
+are drawn level, and a line is not left alone. An infinite penalty gives the mean.
 
-Order 0 is solved exactly (`_trend/total_variation.py`); `parameters["gap"]` is the certificate, a bound on how far the
-objective is above the least one, as a part of it. Orders 1 and 2 iterate until it is at most `tolerance`
-(`_trend/interior.py`).
+**Along rows** (Kim, Koh, Boyd & Gorinevsky 2009; Tibshirani 2014), boundary="free", k = 0, 1, 2, 3: D^(k+1) takes
+differences of order k + 1, which exist where k + 2 values in a row do, and nothing is asked of the ends. Polynomials
+of degree k cost nothing; an infinite penalty gives the one of least squares on each row. The graph must be a path, or
+paths of which none touches another (one axis of a table).
 
-**Risk.** Under Gaussian noise the degrees of freedom are counted (`_trend/degrees.py`) and the risk of a given penalty
-is Stein's. Under Laplace noise the divergence is simulated (`_trend/divergence.py`, seeded). A penalty that was chosen
-by least risk is a parameter like any other: in the figure that is shown it counts as that many more degrees of freedom
-(`TUNING_DEGREES_OF_FREEDOM`; simulated on grids and paths of 100 to 600 nodes: 3 to 6).
+Order 0 is the same under both, and solved exactly (`_trend/total_variation.py`); so are all orders along rows
+(`_trend/univariate.py`). `parameters["gap"]` is the certificate, a bound on how far the objective is above the least
+one, as a part of it. Orders 1 and 2 on graphs iterate until it is at most `tolerance` (`_trend/interior.py`).
+
+**Risk.** Under Gaussian noise the degrees of freedom are counted (`_trend/degrees.py`; along rows k + 1 a row and one a
+knot) and the risk of a given penalty is Stein's. Under Laplace noise the divergence is simulated
+(`_trend/divergence.py`, seeded). A penalty that was chosen by least risk is a parameter like any other: in the figure
+that is shown it counts as that many more degrees of freedom (`TUNING_DEGREES_OF_FREEDOM`; simulated on grids and paths
+of 100 to 600 nodes: 3 to 6).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Literal
 
@@ -31,19 +40,23 @@ from leastnoise._support.validation import Number
 from leastnoise.denoise._trend.degrees import averaged_on_pieces
 from leastnoise.denoise._trend.divergence import NODE_GROUPS, smoothed_divergence
 from leastnoise.denoise._trend.interior import Interior
-from leastnoise.denoise._trend.path import Fit, TrendPath, follow, search
+from leastnoise.denoise._trend.path import PENALTY_RATIO, Fit, TrendPath, follow, search
 from leastnoise.denoise._trend.total_variation import Network
-from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
+from leastnoise.denoise._trend.univariate import Univariate
+from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph, on_host
 from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import Divergence, stein_estimate
-from leastnoise.graphs import Graph
+from leastnoise.graphs.graph import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 from leastnoise.releases.noise import Noise
 
+Boundary = Literal["reflect", "free"]
 Penalty = Number | Sequence[Number] | Literal["sure"]
 TUNING_DEGREES_OF_FREEDOM = 4.0
 PIECE_TOLERANCE = 1e-12  # of the range of the values: neighbours nearer than this are one piece
-GROUPS_WHILE_CHOOSING = 4  # groups of nodes to simulate a divergence by, while a penalty is being chosen
+SHARE_WHILE_CHOOSING = 0.25  # of the groups of nodes that simulate a divergence, while a penalty is being chosen
+ROW_GROUPS = 64  # groups along short rows, where a solution is cheap
+MAX_NODES_OF_SHORT_ROWS = 2000
 
 
 @estimator
@@ -51,8 +64,9 @@ def trend_filter(
     y: Any,
     sigma: Number,
     *,
-    graph: Graph,
+    graph: Graph | None = None,
     order: int = 0,
+    boundary: Boundary = "reflect",
     penalty: Penalty = "sure",
     tolerance: Number = 1e-6,
     mechanism: Mechanism = "gaussian",
@@ -60,10 +74,13 @@ def trend_filter(
     """Trend filtering with a given penalty, or the one of several (or of a whole path, "sure") with the least risk.
 
     y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
-    graph: which values are near one another.
-    order: 0 for piecewise constant values, 1 for piecewise linear, 2 for piecewise quadratic ones.
-    penalty: a number, several to choose from, or "sure", by unbiased risk along a path.
-    tolerance: the relative duality gap at which orders 1 and 2 stop; order 0 is exact whatever it is.
+    graph: which values are near one another; without it, those next to each other along the axes of the array.
+    order: 0 for piecewise constant values, 1 for piecewise linear, 2 for piecewise quadratic, 3 for cubic ones.
+    boundary: "reflect", the graph's own differences: with orders above 0 the ends of a path are drawn level. "free",
+        the classical differences along rows of bins, which leave the ends alone; order 3 needs it.
+    penalty: a number, several to choose from, or "sure", by unbiased risk along a path, which is then `details`
+        (without the values at each penalty: `trend_filter_path` has those).
+    tolerance: the relative duality gap at which orders 1 and 2 stop on graphs; the others are exact whatever it is.
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> e = trend_filter([0.1, -0.2, 0.1, 5.2, 4.9, 4.9], sigma=0.2, graph=Graph.path(6), penalty=0.3)
@@ -71,10 +88,13 @@ def trend_filter(
     array([0.1, 0.1, 0.1, 4.9, 4.9, 4.9])
     >>> e.degrees_of_freedom
     2.0
+    >>> trend_filter([0.0, 1.1, 1.9, 3.0, 2.1, 0.9], sigma=0.2, order=1, boundary="free", penalty=0.05).values.round(2)
+    array([0.05, 1.01, 1.98, 2.96, 2.05, 0.95])
     """
-    array, level = given_on_host(y, sigma, mechanism)
-    problem = Problem(array.ravel(), level, graph, order, validation.number("tolerance", tolerance), mechanism)
-    facts: dict[str, Any] = {"order": order}
+    array, problem = _problem(y, sigma, graph, order, boundary, tolerance, mechanism)
+    level = problem.sigma
+    facts: dict[str, Any] = {"order": order, "boundary": boundary}
+    path = None
     if isinstance(penalty, str) or _several(penalty):
         path = problem.path(penalty)
         made, tuning = problem.fit(float(path.penalties[path.chosen])), TUNING_DEGREES_OF_FREEDOM
@@ -83,15 +103,7 @@ def trend_filter(
         made, tuning = problem.fit(_penalty(penalty)), 0.0
         facts |= {"penalty": made.penalty, "chosen": "given"}
     facts |= {"gap": made.gap, "iterations": made.iterations}
-    if order and made.gap > problem.tolerance:
-        raise errors.NotProved(
-            f"after {made.iterations:,} iterations the trend filter of order {order} at penalty {made.penalty:.4g} may "
-            f"still be {made.gap:.1e} above the least objective, as a part of it, and {problem.tolerance:.1e} was "
-            "asked for. Accept that by a larger tolerance, or take order 0, which is exact.",
-            parameter="tolerance",
-            value=problem.tolerance,
-            example=[{"tolerance": float(f"{2 * made.gap:.0e}")}, {"order": 0}],
-        )
+    problem.check(made)
     moved = float(((array.ravel() - made.values) ** 2).sum())
 
     @cache
@@ -106,6 +118,7 @@ def trend_filter(
         method="trend_filter",
         parameters=facts,
         estimate_risk=estimate_risk,
+        details=None if path is None else replace(path, values=()),
     )
 
 
@@ -114,83 +127,122 @@ def trend_filter_path(
     y: Any,
     sigma: Number,
     *,
-    graph: Graph,
+    graph: Graph | None = None,
     order: int = 0,
+    boundary: Boundary = "reflect",
     penalties: Sequence[Number] | Literal["sure"] = "sure",
     tolerance: Number = 1e-6,
     mechanism: Mechanism = "gaussian",
 ) -> TrendPath:
     """Trend filters along a path of penalties, the risk of each, and which is least: what "sure" chooses from.
 
-    y, sigma, graph, order, tolerance, mechanism: as for `trend_filter`.
-    penalties: numbers, or "sure": from what leaves only constants down past the least risk.
+    y, sigma, graph, order, boundary, tolerance, mechanism: as for `trend_filter`.
+    penalties: numbers, or "sure": from what leaves only constants (polynomials) down past the least risk.
     """
-    array, level = given_on_host(y, sigma, mechanism)
-    problem = Problem(array.ravel(), level, graph, order, validation.number("tolerance", tolerance), mechanism)
-    return problem.path(penalties)
+    return _problem(y, sigma, graph, order, boundary, tolerance, mechanism)[1].path(penalties)
+
+
+def _problem(
+    y: Any, sigma: Number, graph: Graph | None, order: int, boundary: str, tolerance: Number, mechanism: Mechanism
+) -> tuple[Floats, Problem]:
+    """What was typed, checked; and the values in their shape."""
+    validation.word("boundary", boundary, ("reflect", "free"))
+    most = 3 if boundary == "free" else 2
+    if order not in range(most + 1) or isinstance(order, bool):
+        listed = ", ".join(map(str, range(most))) + f" or {most}"
+        more = ' Order 3 needs the boundary "free".' if order == 3 else ""
+        raise errors.InvalidParameter(f"order must be {listed}. Got {order!r} instead.{more}", parameter="order")
+    near = Graph.grid(on_host(y).shape or (1,)) if graph is None else graph
+    array, level = given_on_graph(y, sigma, mechanism, near)
+    if boundary == "free" and order and near.weights is not None:
+        raise errors.InvalidParameter(
+            "differences along rows are those of bins of equal width, and know no weights of edges. Take the graph "
+            "without them.",
+            parameter="graph",
+        )
+    exactness = validation.number("tolerance", tolerance)
+    return array, Problem(array.ravel(), level, near, int(order), boundary, exactness, mechanism)
 
 
 class Problem:
     """Values on a graph, to be filtered at any penalty."""
 
     def __init__(
-        self, y: Floats, sigma: float, graph: Graph, order: int, tolerance: float, mechanism: Mechanism
+        self,
+        y: Floats,
+        sigma: float,
+        graph: Graph,
+        order: int,
+        boundary: str,
+        tolerance: float,
+        mechanism: Mechanism,
     ) -> None:
-        if not isinstance(graph, Graph):
-            raise errors.WrongType(f"graph must be a Graph, such as Graph.path({y.size}). Got {type(graph).__name__}.")
-        if order not in (0, 1, 2) or isinstance(order, bool):
-            raise errors.InvalidParameter(f"order must be 0, 1 or 2. Got {order!r} instead.")
-        if y.size != graph.size:
-            raise errors.InvalidParameter(
-                f"y has {y.size:,} values and the graph {graph.size:,} nodes: trend filtering needs one value a node."
-            )
         self.y, self.sigma, self.graph, self.order, self.mechanism = y, sigma, graph, order, mechanism
-        self.tolerance = tolerance
+        self.boundary, self.tolerance = boundary, tolerance
         self.network = Network(graph)
-        self.interior = Interior(self.network, order) if order else None
+        self.iterative: Interior | Univariate | None = None
+        if order:
+            self.iterative = Univariate(graph, order) if boundary == "free" else Interior(self.network, order)
+
+    def check(self, made: Fit) -> None:
+        """Refuse what is not as near to the least objective as was asked for."""
+        if self.order and made.gap > self.tolerance:
+            raise errors.NotProved(
+                f"after {made.iterations:,} iterations the trend filter of order {self.order} at penalty "
+                f"{made.penalty:.4g} may still be {made.gap:.1e} above the least objective, as a part of it, and "
+                f"{self.tolerance:.1e} was asked for. Accept that by a larger tolerance, or take order 0, which is "
+                "exact.",
+                parameter="tolerance",
+                value=self.tolerance,
+                example=[{"tolerance": float(f"{2 * made.gap:.0e}")}, {"order": 0}],
+            )
 
     def path(self, penalties: Penalty) -> TrendPath:
-        fit = partial(self.fit, groups=GROUPS_WHILE_CHOOSING)
+        fit = partial(self.fit, share=SHARE_WHILE_CHOOSING)
         if isinstance(penalties, str):
             validation.word("penalty", penalties, ("sure",))
-            return search(fit, self.y, self.sigma, self.order, self.top())
+            steps = self.order + 1 if self.boundary == "free" else 1  # a penalty is a length to about this power
+            return search(fit, self.y, self.sigma, self.order, self.top(), PENALTY_RATIO**steps)
         chosen = sorted((_penalty(one) for one in penalties), reverse=True)  # type: ignore[union-attr]
         if not chosen:
             raise errors.InvalidParameter("penalty is an empty sequence: give at least one penalty to choose from.")
         return follow(fit, self.y, self.sigma, self.order, chosen)
 
     def top(self) -> float:
-        """The least penalty that leaves only constants on the components."""
-        return (self.interior.top if self.interior else self.network.least_capacity)(self.y)
+        """The least penalty that leaves only constants on the components, or polynomials on the rows."""
+        return (self.iterative.top if self.iterative else self.network.least_capacity)(self.y)
 
-    def fit(self, penalty: float, groups: int | None = None) -> Fit:
-        """At one penalty; under Laplace noise degrees of freedom are simulated only where `groups` says how well."""
+    def fit(self, penalty: float, share: float = 0.0) -> Fit:
+        """At one penalty; under Laplace noise degrees of freedom are simulated by this share of the groups of nodes."""
         if penalty == 0:
             return Fit(0.0, self.y.copy(), float(self.y.size), 0.0, 0)
         made = self._solve(self.y, penalty)
-        if self.mechanism == "gaussian" or groups is None:
+        if self.mechanism == "gaussian" or share == 0:
             return made
-        free = self._simulated(made, groups).value
+        free = self._simulated(made, share).value
         return Fit(made.penalty, made.values, free, made.gap, made.iterations)
 
     def divergence(self, made: Fit) -> Divergence:
         if self.mechanism == "gaussian" or made.penalty == 0:
             return Divergence(made.degrees_of_freedom, 0.0)
-        return self._simulated(made, NODE_GROUPS)
+        return self._simulated(made, 1.0)
 
     def _solve(self, y: Floats, penalty: float) -> Fit:
-        if self.interior:
-            made = self.interior.solve(y, penalty, self.tolerance)
+        if self.iterative:
+            made = self.iterative.solve(y, penalty, self.tolerance)
             return Fit(penalty, made.values, float(made.degrees_of_freedom), made.gap, made.iterations)
         solved = self.network.solve(y, penalty * self.network.weights)
         values, count = averaged_on_pieces(solved.values, self.graph, PIECE_TOLERANCE * float(np.ptp(y)))
         return Fit(penalty, values, float(count), solved.gap, solved.rounds)
 
-    def _simulated(self, made: Fit, groups: int) -> Divergence:
+    def _simulated(self, made: Fit, share: float) -> Divergence:
+        short = self.boundary == "free" and self.y.size <= MAX_NODES_OF_SHORT_ROWS
+        groups = ROW_GROUPS if short else NODE_GROUPS
+
         def rule(y: Floats) -> Floats:
             return self._solve(y, made.penalty).values
 
-        return smoothed_divergence(rule, self.y, self.sigma, used=groups)
+        return smoothed_divergence(rule, self.y, self.sigma, used=round(share * groups), groups=groups)
 
 
 def _several(penalty: object) -> bool:

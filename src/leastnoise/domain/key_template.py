@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
@@ -39,10 +40,10 @@ def template(columns: Mapping[str, ColumnKind | None]) -> str:
     lines = []
     for column, kind in columns.items():
         if kind is None:
-            lines.append(f"# {_text(column)}: no keys are known for its type")
+            lines.append(f"# {_name(column)}: no keys are known for its type")
             continue
         entry, hint = _ENTRIES[kind]
-        lines.append(f"{_text(column)} = {entry}" + (f"  # {kind}: {hint}" if hint else ""))
+        lines.append(f"{_name(column)} = {entry}" + (f"  # {kind}: {hint}" if hint else ""))
     return _HEAD + "\n".join(lines) + "\n"
 
 
@@ -52,7 +53,7 @@ def write(path: str | os.PathLike[str], keys: Mapping[str, Any]) -> Path:
     path: where it goes, such as "keys.toml".
     keys: by column, what `keys=` of the questions takes: lists, ranges, edges, days, hours; with labels or "other".
     """
-    lines = [f"{_text(column)} = {_entry(column, axis(given))}" for column, given in keys.items()]
+    lines = [f"{_name(column)} = {_entry(column, axis(given))}" for column, given in keys.items()]
     return atomic_files.create(path, "\n".join(lines) + "\n")
 
 
@@ -95,6 +96,10 @@ def _value(value: Any) -> str:
     if isinstance(value, str):
         return _text(value)
     return value.isoformat() if isinstance(value, date) else repr(value)  # a datetime is a date
+
+
+def _name(column: str) -> str:
+    return column if re.fullmatch(r"[A-Za-z0-9_-]+", column) else _text(column)
 
 
 def _text(word: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -18,7 +19,7 @@ from leastnoise.domain.axes import (
     _plain,
 )
 from leastnoise.domain.wrapped import Labelled, OrOther, innermost
-from leastnoise.errors import BadDomain, WrongType
+from leastnoise.errors import BadDomain, Code, WrongType
 
 MAX_DENSE_BINS = 2**26  # a vector of this many integers is half a gigabyte; larger domains are kept sparse
 
@@ -121,6 +122,13 @@ def product(names: Sequence[str], keys: object, *, nulls: str = "drop", other: b
 
 def entries(names: Sequence[str], keys: object) -> list[object]:
     """The keys of each column."""
+    if isinstance(keys, str | os.PathLike) and os.fspath(keys).endswith(".toml"):
+        raise WrongType(
+            "a file of keys is read first, so that nothing is a file by its name alone.",
+            parameter="keys",
+            value=keys,
+            example={"keys": Code(f'ln.domain.read("{os.fspath(keys)}")', os.fspath(keys))},
+        )
     parts: list[object]
     if len(names) == 1 and not isinstance(keys, Mapping):
         parts = [keys]

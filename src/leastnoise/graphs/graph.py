@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise.graphs import files, places
+from leastnoise.graphs import files, foreign, places
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -91,15 +91,29 @@ class Graph:
         graph: of NetworkX. weight: the attribute of the edges that is their weight.
         coordinates: two attributes of the nodes (("x", "y") in OSMnx).
         """
-        number = {node: i for i, node in enumerate(graph.nodes)}
-        ends = [(number[u], number[v]) for u, v in graph.edges()]
-        heavy = (
-            None if weight is None else [_attribute(facts, weight, "edge") for _, _, facts in graph.edges(data=True)]
-        )
-        points = None
-        if coordinates is not None:
-            points = [[_attribute(facts, name, "node") for name in coordinates] for _, facts in graph.nodes(data=True)]
-        return cls.from_edges(len(number), ends, weights=heavy, coordinates=points)
+        size, edges, weights, points = foreign.networkx_parts(graph, weight, coordinates)
+        return cls.from_edges(size, edges, weights=weights, coordinates=points)
+
+    @classmethod
+    def from_igraph(cls, graph: Any, *, weight: str | None = None, coordinates: tuple[str, str] | None = None) -> Graph:
+        """An igraph graph, its vertices numbered as there; directions are forgotten.
+
+        graph: of igraph. weight: the attribute of the edges that is their weight.
+        coordinates: two attributes of the vertices.
+        """
+        size, edges, weights, points = foreign.igraph_parts(graph, weight, coordinates)
+        return cls.from_edges(size, edges, weights=weights, coordinates=points)
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, *, weighted: bool = True, coordinates: Any = None) -> Graph:
+        """A sparse adjacency matrix of SciPy: an edge wherever an entry, or the one opposite, is not zero.
+
+        matrix: sparse, with a row and a column for each node. Each edge may be in it once or twice, then alike.
+        weighted: whether the entries are the edges' weights; else all edges weigh 1.
+        coordinates: size by 2, longitude and latitude or x and y of each node.
+        """
+        size, edges, weights, _ = foreign.scipy_parts(matrix, weighted)
+        return cls.from_edges(size, edges, weights=weights, coordinates=coordinates)
 
     @classmethod
     def from_parquet(
@@ -322,7 +336,8 @@ def _places(coordinates: Any, size: int) -> Floats | None:
     return where
 
 
-def _attribute(attributes: dict[str, Any], name: str, what: str) -> Any:
-    if name not in attributes:
-        raise errors.UnknownColumn(f'not every {what} of the graph has an attribute "{name}".')
-    return attributes[name]
+def check_graph(graph: Any) -> Graph:
+    """The graph, if it is one of ours; else an error that says whose it is."""
+    if not isinstance(graph, Graph):
+        raise foreign.refusal(graph)
+    return graph

@@ -1,62 +1,118 @@
-"""What a guarantee promises: its privacy profile, and what it leaves an attacker."""
+"""What a guarantee promises: its privacy profile, and what it leaves an attacker. Several, by name, in one picture."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from leastnoise import errors
 from leastnoise.plot import canvas
-from leastnoise.plot.canvas import BLUE, FAINT, INK, ORANGE, QUIET
+from leastnoise.plot.canvas import BLUE, FAINT, GREEN, INK, ORANGE, QUIET, SKY
 from leastnoise.privacy.guarantee import Guarantee
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MIN_DELTA_SHOWN = 1e-12  # deltas below this say no more
+# Each colour with its own dashes, which a grey print keeps. (Okabe & Ito's reddish purple and yellow come last.)
+STYLES = (
+    (BLUE, "solid"),
+    (ORANGE, (0, (5, 1.5))),
+    (GREEN, (0, (1.2, 1.2))),
+    (SKY, (0, (6, 1.5, 1.2, 1.5))),
+    ("#CC79A7", (0, (9, 2))),
+    ("#E69F00", (0, (3, 1, 1, 1, 1, 1))),
+)
 
 
-def profile(guarantee: Guarantee, *, delta: float | None = 1e-6, ax: Axes | None = None) -> Axes:
+def profile(
+    guarantee: Guarantee | Mapping[str, Guarantee],
+    *,
+    delta: float | None = 1e-6,
+    colours: Mapping[str, str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """delta as a function of epsilon: every (epsilon, delta) on or above the line is promised, none below.
 
-    The point is where the line crosses `delta`; None leaves it out.
+    guarantee: one, or several by name, which are laid over one another.
+    delta: where the line is read off; None leaves the point out.
+    colours: of some of the names, where ours will not do. ax: where to draw; a new figure if None.
     """
     ax = canvas.axes(ax)
-    at = _epsilon_at(guarantee, delta) if delta is not None else None
-    last = max(1.35 * (at or 0.0), _epsilon_at(guarantee, 1e-9) or 1.0)
-    epsilon = np.linspace(0.0, last, 400)
-    curve = np.asarray(guarantee.profile(epsilon))
-    shown = np.where(curve >= MIN_DELTA_SHOWN, curve, np.nan)
-    ax.fill_between(epsilon, np.fmax(shown, MIN_DELTA_SHOWN), 1.0, color=BLUE, alpha=0.10, linewidth=0)
-    ax.plot(epsilon, shown, color=BLUE, linewidth=2)
-    ax.set(yscale="log", ylim=(max(MIN_DELTA_SHOWN, float(np.nanmin(shown)) / 3), 1.0), xlim=(0, last))
+    several = _several(guarantee)
+    crossings = [_epsilon_at(one, delta) if delta is not None else None for one in several.values()]
+    ends = [
+        max(1.35 * (at or 0.0), _epsilon_at(one, 1e-9) or 1.0)
+        for at, one in zip(crossings, several.values(), strict=True)
+    ]
+    epsilon = np.linspace(0.0, max(ends), 400)
+    least = 1.0
+    for curve, at in zip(_curves(several, colours), crossings, strict=True):
+        values = np.asarray(curve.guarantee.profile(epsilon))
+        shown = np.where(values >= MIN_DELTA_SHOWN, values, np.nan)
+        least = min(least, float(np.nanmin(shown)))
+        if not curve.name:
+            ax.fill_between(epsilon, np.fmax(shown, MIN_DELTA_SHOWN), 1.0, color=curve.colour, alpha=0.10, linewidth=0)
+        label = f"{curve.name}: epsilon {at:.3g}" if at is not None else curve.name
+        ax.plot(epsilon, shown, color=curve.colour, linewidth=2, linestyle=curve.dashes, label=label)
+    ax.set(yscale="log", ylim=(max(MIN_DELTA_SHOWN, least / 3), 1.0), xlim=(0, max(ends)))
     ax.set_xlabel("epsilon")
     ax.set_ylabel("delta")
-    if at is not None and delta is not None:
-        ax.plot([0, at, at], [delta, delta, ax.get_ylim()[0]], color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)))
-        ax.plot([at], [delta], "o", color=ORANGE, markersize=6, clip_on=False)
-        ax.annotate(
-            f"epsilon {at:.3g} at delta {delta:g}",
-            (at, delta),
-            xytext=(7, 6),
-            textcoords="offset points",
-            fontsize=9,
-            color=INK,
-        )
+    if delta is not None:
+        _read_off(ax, several, crossings, delta)
     canvas.heading(ax, "What is promised, at every epsilon")
-    canvas.caption(ax, f"{canvas.promise(guarantee, delta)}; neighbours: {guarantee.neighbours}. Shaded: promised.")
+    _finish(ax, several, "Shaded: promised." if "" in several else "Above a line: promised.", delta)
     return ax
 
 
-def tradeoff(guarantee: Guarantee, *, ax: Axes | None = None) -> Axes:
-    """The least miss rate of any attack, for each false-alarm rate; the diagonal is guessing."""
+def _read_off(ax: Axes, several: Mapping[str, Guarantee], crossings: list[float | None], delta: float) -> None:
+    """Where the lines cross delta."""
+    for name, at in zip(several, crossings, strict=True):
+        if at is None:
+            continue
+        ax.plot([0, at, at], [delta, delta, ax.get_ylim()[0]], color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)))
+        ax.plot([at], [delta], "o", color=INK if name else ORANGE, markersize=4 if name else 6, clip_on=False)
+        if not name:
+            words, away = f"epsilon {at:.3g} at delta {delta:g}", (7, 6)
+            ax.annotate(words, (at, delta), xytext=away, textcoords="offset points", fontsize=9, color=INK)
+
+
+def tradeoff(
+    guarantee: Guarantee | Mapping[str, Guarantee],
+    *,
+    colours: Mapping[str, str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """The least miss rate of any attack, for each false-alarm rate; the diagonal is guessing.
+
+    guarantee: one, or several by name, which are laid over one another.
+    colours: of some of the names, where ours will not do. ax: where to draw; a new figure if None.
+    """
     ax = canvas.axes(ax, 4.6, 4.6)
+    several = _several(guarantee)
     rates = np.concatenate([np.linspace(0, 0.02, 81), np.linspace(0.02, 1, 321)[1:]])
-    missed = guarantee.tradeoff(rates)
-    ax.fill_between(rates, 0, missed, color=FAINT, alpha=0.45, linewidth=0)
     ax.plot([0, 1], [1, 0], color=QUIET, linewidth=1, linestyle=(0, (4, 3)))
-    ax.plot(rates, missed, color=BLUE, linewidth=2)
-    caught = 1 - float(guarantee.tradeoff(0.05))
+    for curve in _curves(several, colours):
+        missed, caught = curve.guarantee.tradeoff(rates), 1 - float(curve.guarantee.tradeoff(0.05))
+        if not curve.name:
+            ax.fill_between(rates, 0, missed, color=FAINT, alpha=0.45, linewidth=0)
+        label = f"{curve.name}: {100 * caught:.3g} % caught at 5 %"
+        ax.plot(rates, missed, color=curve.colour, linewidth=2, linestyle=curve.dashes, label=label)
+        if not curve.name:
+            _point_out(ax, caught)
+    ax.text(0.61, 0.45, "guessing", fontsize=8.5, color=QUIET, rotation=-45, ha="center", va="center")
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    ax.set_xlabel("false alarms of an attack")
+    ax.set_ylabel("people it misses")
+    canvas.heading(ax, "No attack gets below the line" if "" in several else "No attack gets below its line")
+    _finish(ax, several, "Grey: impossible." if "" in several else "")
+    return ax
+
+
+def _point_out(ax: Axes, caught: float) -> None:
+    """What an attack with 5 % false alarms finds."""
     ax.plot([0.05], [1 - caught], "o", color=ORANGE, markersize=6)
     ax.annotate(
         f"5 % false alarms:\nat most {100 * caught:.3g} % caught",
@@ -67,13 +123,52 @@ def tradeoff(guarantee: Guarantee, *, ax: Axes | None = None) -> Axes:
         color=INK,
         arrowprops={"arrowstyle": "-", "color": QUIET, "linewidth": 0.8},
     )
-    ax.text(0.61, 0.45, "guessing", fontsize=8.5, color=QUIET, rotation=-45, ha="center", va="center")
-    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    ax.set_xlabel("false alarms of an attack")
-    ax.set_ylabel("people it misses")
-    canvas.heading(ax, "No attack gets below the line")
-    canvas.caption(ax, f"{canvas.promise(guarantee)}; neighbours: {guarantee.neighbours}. Grey: impossible.")
-    return ax
+
+
+class Curve(NamedTuple):
+    """One line of a picture; without a name it is the only one."""
+
+    name: str
+    guarantee: Guarantee
+    colour: str
+    dashes: Any
+
+
+def _several(guarantee: Guarantee | Mapping[str, Guarantee]) -> Mapping[str, Guarantee]:
+    """By name; one alone has none."""
+    if not isinstance(guarantee, Mapping):
+        return {"": guarantee}
+    if not guarantee or not all(isinstance(name, str) and name for name in guarantee):
+        raise errors.InvalidParameter(
+            'Several guarantees are given by name: {"Gaussian": GaussianDP(0.5), "Laplace": PureDP(1)}.'
+        )
+    if len({one.neighbours for one in guarantee.values()}) > 1:
+        raise errors.InvalidParameter(
+            "These guarantees are about different neighbours, add-remove and replace, and cannot be compared in one "
+            "picture. Draw those of one kind."
+        )
+    return guarantee
+
+
+def _curves(several: Mapping[str, Guarantee], colours: Mapping[str, str] | None) -> Iterator[Curve]:
+    chosen = dict(colours or {})
+    if unknown := sorted(set(chosen) - set(several)):
+        raise errors.InvalidParameter.among("colours", unknown[0], several)
+    for i, (name, guarantee) in enumerate(several.items()):
+        colour, dashes = STYLES[i % len(STYLES)]
+        yield Curve(name, guarantee, chosen.get(name, colour), dashes)
+
+
+def _finish(ax: Axes, several: Mapping[str, Guarantee], note: str, delta: float | None = None) -> None:
+    """The legend of several, and the caption."""
+    neighbours = next(iter(several.values())).neighbours
+    if "" in several:
+        text = f"{canvas.promise(several[''], delta)}; neighbours: {neighbours}. {note}"
+    else:
+        ax.legend(fontsize=8.5, frameon=False, labelcolor=INK, handlelength=2.6)
+        each = "; ".join(f"{name}: {canvas.promise(one, delta)}" for name, one in several.items())
+        text = f"{each}. Neighbours: {neighbours}. {note}"
+    canvas.caption(ax, text.strip())
 
 
 def _epsilon_at(guarantee: Guarantee, delta: float) -> float | None:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from leastnoise import errors
 from leastnoise._support.validation import Floats
+from leastnoise.graphs.graph import check_graph
 from leastnoise.plot import canvas
 from leastnoise.plot.canvas import INK, QUIET
 from leastnoise.releases.estimate import Estimate
@@ -54,6 +55,7 @@ def map(  # noqa: A001
     left out, those far below the noise do.
     """
     panels = {"published": raw, "denoised": estimate, "truth": truth}
+    check_graph(graph)
     shown = {name: _values(of, graph) for name, of in panels.items() if of is not None}
     if not shown:
         raise errors.MissingParameter("A map needs values: say raw=release, estimate=release.denoise(), or both.")

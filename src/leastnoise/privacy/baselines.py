@@ -1,7 +1,11 @@
 """What others do: the classical Gaussian mechanism, the zCDP and Renyi routes, Laplace; and the lower bounds.
 
 None of these is needed to release anything. They are here to be compared with, in tables and figures.
-All are in doubles, rounded to nearest, except where a docstring says more.
+All are in doubles, rounded to nearest, except where a docstring says more. All take arrays, which are broadcast, in
+place of numbers (not `laplace_distribution`): every element is what it would be by itself.
+
+    >>> zcdp_sigma(epsilon=[0.1, 1.0], delta=1e-6).round(2)
+    array([52.66,  5.35])
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from flint import arb
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.over_arrays import over_arrays
 from leastnoise._support.renamed import refuse_names
 from leastnoise._support.validation import Number
 from leastnoise.privacy.calibration import proof
@@ -40,6 +45,7 @@ def __dir__() -> list[str]:
 __getattr__ = refuse_names(__name__, {"laplace_law": "laplace_distribution"})
 
 
+@over_arrays("epsilon", "delta", "sensitivity")
 def classical_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0, extrapolate: bool = False) -> float:
     """Theorem 1: sigma = sensitivity sqrt(2 log(1.25/delta))/epsilon, for epsilon < 1 only.
 
@@ -67,12 +73,14 @@ def classical_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0
     return sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
 
 
+@over_arrays("delta", "sensitivity")
 def zero_epsilon_sigma(*, delta: Number, sensitivity: Number = 1.0) -> float:
-    """Theorem 2: sigma = sensitivity/(2 delta) is (0, delta)-DP. Sufficient; the exact one is 20 % less."""
+    """Theorem 2: sigma = sensitivity/(2 delta) is (0, delta)-DP. Sufficient; the exact one is 20 % less or more."""
     _, delta, sensitivity = _three(0, delta, sensitivity)
     return sensitivity / (2 * delta)
 
 
+@over_arrays("delta", "sensitivity")
 def exact_zero_epsilon_sigma(*, delta: Number, sensitivity: Number = 1.0) -> float:
     """The exact (0, delta) sigma: delta = 2 Phi(mu/2) - 1, so sensitivity/(2 sqrt 2 erfinv(delta)). Rounded up."""
     _, delta, sensitivity = _three(0, delta, sensitivity)
@@ -80,6 +88,7 @@ def exact_zero_epsilon_sigma(*, delta: Number, sensitivity: Number = 1.0) -> flo
         return proof.upward(arb(sensitivity) / (arb(8).sqrt() * arb(delta).erfinv()))
 
 
+@over_arrays("epsilon", "delta", "sensitivity")
 def lower_bound_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0) -> float:
     """Theorem 4, corrected: for delta < delta_0(epsilon) every valid sigma is >= sensitivity/sqrt(2 epsilon).
 
@@ -91,6 +100,7 @@ def lower_bound_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1
     return sensitivity / math.sqrt(2 * epsilon) if epsilon > 0 and delta < lower_bound_delta(epsilon) else 0.0
 
 
+@over_arrays("epsilon")
 def lower_bound_delta(epsilon: Number) -> float:
     """delta_0(epsilon) = 1/2 - e^epsilon Phi(-sqrt(2 epsilon)) = delta(epsilon, mu = sqrt(2 epsilon))."""
     epsilon = validation.number("epsilon", epsilon)
@@ -98,6 +108,7 @@ def lower_bound_delta(epsilon: Number) -> float:
         return float(arb(1) / 2 - proof.mills((2 * arb(epsilon)).sqrt()) * proof.density(arb(0)))
 
 
+@over_arrays("epsilon", "delta", "sensitivity")
 def zcdp_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0) -> float:
     """Through rho-zCDP and epsilon = rho + 2 sqrt(rho log(1/delta)) (Bun & Steinke 2016): rho = 1/(2 sigma^2).
 
@@ -115,6 +126,7 @@ def zcdp_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0) -> 
     return sensitivity / (math.sqrt(2) * root)
 
 
+@over_arrays("epsilon", "delta", "sensitivity")
 def renyi_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0) -> float:
     """Through Renyi DP with the tight conversion (Canonne, Kamath & Steinke 2020), the best order of all:
 
@@ -133,6 +145,7 @@ def renyi_sigma(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0) ->
     return sensitivity * math.exp(_falling_root(excess, above))
 
 
+@over_arrays("epsilon", "l1_sensitivity")
 def laplace_scale(*, epsilon: Number, l1_sensitivity: Number = 1.0) -> float:
     """The Laplace mechanism: scale = l1_sensitivity / epsilon, rounded up.
 

@@ -13,6 +13,7 @@ Each is held as its privacy profile delta(epsilon): for every epsilon, the least
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, overload
 
@@ -42,7 +43,10 @@ class Guarantee(Protocol):
     def profile(self, epsilon: Numbers) -> Floats: ...
     def tradeoff(self, false_alarm: ArrayLike) -> Floats: ...
     def to_pure(self) -> PureDP: ...
-    def to_approx(self, *, delta: Number) -> ApproxDP: ...
+    @overload
+    def to_approx(self, *, delta: Number) -> ApproxDP: ...  # type: ignore[overload-overlap]
+    @overload
+    def to_approx(self, *, delta: Numbers) -> list[ApproxDP]: ...
     def to_gaussian(self) -> GaussianDP: ...
     def explain(self, *, unit: str = "person") -> str: ...
 
@@ -76,9 +80,16 @@ class PureDP:
     def to_pure(self) -> PureDP:
         return self
 
-    def to_approx(self, *, delta: Number) -> ApproxDP:
-        """The same epsilon. (The profile crosses delta about delta (1 + e^-epsilon) earlier: not worth a word.)"""
-        return ApproxDP(self.epsilon, validation.number("delta", delta), self.neighbours)
+    @overload
+    def to_approx(self, *, delta: Number) -> ApproxDP: ...  # type: ignore[overload-overlap]
+    @overload
+    def to_approx(self, *, delta: Numbers) -> list[ApproxDP]: ...
+    def to_approx(self, *, delta: Numbers) -> ApproxDP | list[ApproxDP]:
+        """The same epsilon. (The profile crosses delta about delta (1 + e^-epsilon) earlier: not worth a word.)
+
+        delta: a number, or several for a list of guarantees.
+        """
+        return _at_each(delta, lambda one: ApproxDP(self.epsilon, one, self.neighbours))
 
     def to_gaussian(self) -> GaussianDP:
         """mu = -2 Phi^-1(1/(1 + e^epsilon)): the tight Gaussian curve below the pure one, rounded up."""
@@ -123,9 +134,18 @@ class ApproxDP:
             "epsilon alone allows. Release with Laplace noise (delta = 0) to have PureDP."
         )
 
-    def to_approx(self, *, delta: Number) -> ApproxDP:
-        """The same epsilon at this delta, if it is no smaller than ours."""
-        delta = validation.number("delta", delta)
+    @overload
+    def to_approx(self, *, delta: Number) -> ApproxDP: ...  # type: ignore[overload-overlap]
+    @overload
+    def to_approx(self, *, delta: Numbers) -> list[ApproxDP]: ...
+    def to_approx(self, *, delta: Numbers) -> ApproxDP | list[ApproxDP]:
+        """The same epsilon at this delta, if it is no smaller than ours.
+
+        delta: a number, or several for a list of guarantees.
+        """
+        return _at_each(delta, self._at)
+
+    def _at(self, delta: float) -> ApproxDP:
         if delta < self.delta:
             raise errors.InvalidParameter(
                 f"A guarantee with delta = {self.delta:g} says nothing about the smaller delta = {delta:g}. "
@@ -194,14 +214,23 @@ class GaussianDP:
 
         return np.asarray(ndtr(-ndtri(_rates(false_alarm)) - self.mu))
 
-    def loss_at_least(self, epsilon: Number) -> float:
+    @overload
+    def loss_at_least(self, epsilon: Number) -> float: ...  # type: ignore[overload-overlap]
+    @overload
+    def loss_at_least(self, epsilon: Numbers) -> Floats: ...
+    def loss_at_least(self, epsilon: Numbers) -> float | Floats:
         """P[L >= epsilon] = Phi(mu/2 - epsilon/mu): the chance that the privacy loss L is this large (Lemma 6).
 
         The loss is normal with mean mu^2/2 and variance mu^2 (Lemma 3).
 
-        epsilon: how large, at least 0.
+        epsilon: how large, at least 0: a number or an array.
         """
-        return _normal_below(self.mu / 2 - validation.number("epsilon", epsilon) / self.mu)
+        asked = validation.numbers("epsilon", epsilon)
+        if not asked.ndim:
+            return _normal_below(self.mu / 2 - float(asked) / self.mu)
+        from scipy.special import ndtr
+
+        return np.asarray(ndtr(self.mu / 2 - asked / self.mu))
 
     def satisfies(self, *, epsilon: Number, delta: Number) -> bool:
         """Whether this is (epsilon, delta)-DP, proved. Theorem 5, necessary and sufficient:
@@ -220,10 +249,20 @@ class GaussianDP:
             example={"delta": 1e-6},
         )
 
-    def to_approx(self, *, delta: Number) -> ApproxDP:
-        """The exact epsilon at this delta, rounded up."""
-        epsilon = calibration.epsilon(sigma=1.0, delta=delta, sensitivity=self.mu)
-        return ApproxDP(epsilon, validation.number("delta", delta), self.neighbours)
+    @overload
+    def to_approx(self, *, delta: Number) -> ApproxDP: ...  # type: ignore[overload-overlap]
+    @overload
+    def to_approx(self, *, delta: Numbers) -> list[ApproxDP]: ...
+    def to_approx(self, *, delta: Numbers) -> ApproxDP | list[ApproxDP]:
+        """The exact epsilon at this delta, rounded up.
+
+        delta: a number, or several for a list of guarantees.
+        """
+
+        def at(one: float) -> ApproxDP:
+            return ApproxDP(calibration.epsilon(sigma=1.0, delta=one, sensitivity=self.mu), one, self.neighbours)
+
+        return _at_each(delta, at)
 
     def to_gaussian(self) -> GaussianDP:
         return self
@@ -249,6 +288,16 @@ _WHO: dict[str, str] = {
     "add-remove": "whether any one {} is in the data",
     "replace": "which of two possible records any one {} has",
 }
+
+
+def _at_each(delta: Numbers, at: Callable[[float], ApproxDP]) -> ApproxDP | list[ApproxDP]:
+    """The guarantee at a delta, or at each of several."""
+    asked = validation.numbers("delta", delta)
+    if asked.ndim > 1:
+        raise errors.InvalidParameter(
+            "delta must be a number, or several in one row: there is a guarantee for each.", parameter="delta"
+        )
+    return [at(float(one)) for one in asked] if asked.ndim else at(float(asked))
 
 
 def _normal_below(x: float) -> float:

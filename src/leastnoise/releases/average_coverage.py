@@ -15,6 +15,10 @@ at T = 0 it is Chebyshev's inequality; in between it is akin to the robust empir
 Kolesar and Plagborg-Moller (Econometrica 2022), with the noise's share measured instead of assumed.
 
 The share of a confidence's risk that goes to the limit M is a fifth; the rest is missed by h.
+
+**Truths that are not negative** have another one, whatever the estimate is: of d bins at most d m / t are above t if
+their mean is m (Markov), so [0, t] misses that share of them. m is known far better than any bin: its upper limit is
+the mean of the noisy values plus a quantile of sigma / sqrt d. Where nearly everything is empty, that is the shorter.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
@@ -82,6 +87,14 @@ def half_length(bias: float, noise: float, missed: float, mechanism: Mechanism =
         return 0.0
     found = brentq(lambda h: _most_missed(h, bias, noise, mechanism) - missed, 0.0, high, xtol=PRECISION)
     return min(float(found) + PRECISION, high)
+
+
+def highest(noisy: Floats, std: float, *, above: int, missed: float, sure: float) -> float:
+    """The least t at which at most `missed` of the bins of a truth that is not negative are above it, or among the
+    `above` that are left out of it; with probability `sure`, by the central limit theorem for Laplace noise."""
+    left = missed - above / noisy.size
+    limit = max(float(noisy.mean()), 0.0) + NormalDist().inv_cdf(sure) * std / math.sqrt(noisy.size)
+    return limit / left if left > 0 else math.inf
 
 
 def _most_missed(h: float, bias: float, noise: float, mechanism: Mechanism) -> float:

@@ -42,19 +42,23 @@ def refuse_reserved(names: Iterable[str]) -> None:
             )
 
 
-def key_columns(domain: Domain, count: int) -> dict[str, list[Any]]:
-    """The keys of the first `count` bins, a column an axis; a bin between two ends gives two columns."""
+def key_columns(domain: Domain, count: int, *, for_people: bool = False) -> dict[str, list[Any]]:
+    """The keys of the first `count` bins, a column an axis; a bin between two ends gives two columns.
+
+    A column has one type, so "other" is null among numbers and days; for people it is "other" everywhere.
+    """
     columns: dict[str, list[Any]] = {}
     if domain.axes and isinstance(domain.axes[0], Listed):
         return _listed_columns(domain.axes[0], count)
     stride = domain.size
     for name, axis in zip(domain.names, domain.axes, strict=True):
         stride //= axis.size
-        keys = [key_cell(axis, axis.key(p)) for p in range(min(axis.size, (count - 1) // stride + 1))]
+        keys = [axis.key(p) for p in range(min(axis.size, (count - 1) // stride + 1))]
+        keys = keys if for_people else [key_cell(axis, key) for key in keys]
         column = [keys[i // stride % axis.size] for i in range(count)]
         if any(isinstance(key, tuple) for key in keys):
-            columns[f"{name}_low"] = [None if key is None else key[0] for key in column]
-            columns[f"{name}_high"] = [None if key is None else key[1] for key in column]
+            columns[f"{name}_low"] = [key[0] if isinstance(key, tuple) else key for key in column]
+            columns[f"{name}_high"] = [key[1] if isinstance(key, tuple) else key for key in column]
         else:
             columns[name] = column
     return columns

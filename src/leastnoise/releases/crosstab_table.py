@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
+from leastnoise.releases.crosstab_errors import cell_half_width, difference_half_width, ratio_interval
 from leastnoise.releases.interval import Interval, Overall, Total
 from leastnoise.releases.release import Release
 
@@ -54,7 +55,7 @@ class CrosstabTable(Release):
         Cells share their noise with each other and with other tables; the intervals of all at once allow for that.
         """
         confidence = validation.number("confidence", confidence)
-        half = self.within.errors.cell_half_width(self.columns, confidence, self.bins if simultaneous else 1)
+        half = cell_half_width(self.within.errors, self.columns, confidence, self.bins if simultaneous else 1)
         values: Any = self.values
         return Interval(values - half, values + half)
 
@@ -71,7 +72,7 @@ class CrosstabTable(Release):
         if not all(counts.values()):
             return Total(0.0, 0.0, 0.0, 0.0)
         std = math.sqrt(self.within.errors.rectangle_variance(self.columns, counts))
-        half = self.within.errors.half_width(self.columns, counts, confidence)
+        half = self.within.errors.half_width(self.columns, counts, confidence=confidence)
         return Total(value, std, value - half, value + half)
 
     def difference(self, where: Where, minus: Where, confidence: Number = 0.95) -> Total:
@@ -84,7 +85,7 @@ class CrosstabTable(Release):
         one, other = self._rectangle(where), self._rectangle(minus)
         value = self._sum(one) - self._sum(other)
         std = math.sqrt(self.within.errors.difference_variance(self.columns, one, self.columns, other))
-        half = self.within.errors.difference_half_width(self.columns, one, other, confidence)
+        half = difference_half_width(self.within.errors, self.columns, one, other, confidence)
         return Total(value, std, value - half, value + half)
 
     def ratio(self, where: Where, over: Where | None = None, confidence: Number = 0.95) -> Overall:
@@ -97,7 +98,7 @@ class CrosstabTable(Release):
         confidence = validation.number("confidence", confidence)
         top, bottom = self._rectangle(where), self._rectangle(over)
         sums = self._sum(top), self._sum(bottom)
-        low, high = self.within.errors.ratio_interval(self.columns, sums, top, bottom, confidence)
+        low, high = ratio_interval(self.within.errors, self.columns, sums, top, bottom, confidence)
         return Overall(sums[0] / sums[1] if math.isfinite(low) else math.nan, low, high)
 
     def denoise(self, *_: Any, **__: Any) -> NoReturn:

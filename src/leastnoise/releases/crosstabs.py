@@ -20,7 +20,7 @@ from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.domain import Axis, Domain
 from leastnoise.releases import views
-from leastnoise.releases.crosstab_errors import CrosstabErrors, crosstab_errors
+from leastnoise.releases.crosstab_errors import cell_half_width, largest, noisy_tables
 from leastnoise.releases.crosstab_table import CrosstabTable
 from leastnoise.releases.interval import Total
 from leastnoise.releases.noise import Noise
@@ -28,10 +28,12 @@ from leastnoise.releases.promised import Promised
 from leastnoise.releases.provenance import Provenance
 from leastnoise.workload import Workload
 from leastnoise.workload.residuals import table_of_blocks
+from leastnoise.workload.table_errors import NoisyTables
 from leastnoise.workload.tables_noise import noise_in_words
 
 if TYPE_CHECKING:
     from leastnoise.privacy.noise_choice import Mechanism
+    from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 
 Table = tuple[str, ...]
 
@@ -83,9 +85,9 @@ class CrosstabsRelease(Promised):
         return self.errors.std
 
     @cached_property
-    def errors(self) -> CrosstabErrors:
+    def errors(self) -> NoisyTables:
         """The errors of the tables, the rounding of the noise included."""
-        return crosstab_errors(self.mechanism, self.workload, self.scales, self.step)
+        return noisy_tables(self.mechanism, self.workload, self.scales, self.step)
 
     @cached_property
     def blocks(self) -> Mapping[Table, NDArray[np.float64]]:
@@ -121,10 +123,20 @@ class CrosstabsRelease(Promised):
         confidence = validation.number("confidence", confidence)
         found = {}
         for table in self.tables:
-            half = self.errors.cell_half_width(table, confidence, self.bins)
+            half = cell_half_width(self.errors, table, confidence, self.bins)
             values: Any = self[table].values
             found[table] = (values - half, values + half)
         return found
+
+    def denoise(self, *, known: Mapping[Any, Any] | None = None) -> CrosstabsEstimate:
+        """The tables with noise taken back out, together; it costs no privacy.
+
+        known: public tables, without noise, which are held exactly: {"district": totals}. The values are in the order
+            of the keys, or by key; several columns make an array with an axis each.
+
+        No cell is below zero, and the tables agree with each other.
+        """
+        return views.denoise_tables(self, known or {})
 
     def explain(self) -> str:
         """What was published, what it promises and how far off it is, in plain words."""
@@ -132,9 +144,9 @@ class CrosstabsRelease(Promised):
 
     def errors_in_words(self) -> str:
         """How far off what is published is."""
-        total = self.errors.cell_half_width((), 0.95)
-        worst = self.tables[int(np.argmax(self.errors.table_variances))]
-        half, every = (self.errors.cell_half_width(worst, 0.95, bins) for bins in (1, self.bins))
+        total = cell_half_width(self.errors, (), 0.95)
+        worst = largest(self.errors)
+        half, every = (cell_half_width(self.errors, worst, 0.95, bins) for bins in (1, self.bins))
         return (
             f"95 % of the time the total is off by at most {total:,.4g}, and a cell of {table_name(worst)}, the least "
             f"accurate table, by at most {half:,.4g}. All {self.bins:,} cells together are within {every:,.4g}, with "
@@ -152,7 +164,7 @@ class CrosstabsRelease(Promised):
                 "table": list(table),
                 "cells": self.workload.cells_of(table),
                 "std": self.std[table],
-                "half_width": self.errors.cell_half_width(table, 0.95),
+                "half_width": cell_half_width(self.errors, table, 0.95),
             }
             for table in self.tables
         ]

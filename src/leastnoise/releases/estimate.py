@@ -1,7 +1,9 @@
 """An Estimate: a release with its noise taken back out, and how much of it is believed to be gone.
 
 Everything here was computed from the noisy values and public facts, so it costs no privacy. `risk` is an estimate of
-the mean squared error per bin, made without the truth; it is None where no honest one exists.
+the mean squared error per bin, made without the truth; it is None where no honest one exists. It is not unbiased:
+`sure` is, for a rule that was fixed beforehand. What a rule chose by it or fitted to the values is counted in `risk` to
+an approximation, and `risk` is never below the variance that so many degrees of freedom must have.
 """
 
 from __future__ import annotations
@@ -38,10 +40,12 @@ if TYPE_CHECKING:
 
 
 class RiskEstimate(NamedTuple):
-    """How good an estimate is believed to be: mean squared error per bin, and effective number of parameters."""
+    """How good an estimate is believed to be: mean squared error per bin, effective number of parameters, and Stein's
+    formula as it stands, without the floor."""
 
     risk: float | None
     degrees_of_freedom: float | None
+    sure: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -54,6 +58,7 @@ class Estimate(Published):
     values: Any
     noisy: Any
     noise: Noise
+    sigmas: Any = None  # of every bin, where they differ; noise then has their root mean square
     method: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     estimate_risk: Callable[[], RiskEstimate]  # evaluated when asked: it reads the values once more
@@ -64,6 +69,7 @@ class Estimate(Published):
     noise_kept: NoiseKept = field(default_factory=NoiseKept)
     domain: Domain | None = None
     description: str = ""  # of what was done, where its name does not say it
+    details: Any = None  # what was found on the way: a posterior, a mixture, a path; not kept in files
     provenance: Provenance = field(default_factory=of_arrays)
     judge = RenamedAttribute("estimate_risk")
     release = RenamedAttribute("id")
@@ -102,8 +108,22 @@ class Estimate(Published):
 
     @property
     def risk(self) -> float | None:
-        """The estimated mean squared error per bin; None where there is no honest estimate."""
+        """The estimated mean squared error per bin; None where there is no honest estimate.
+
+        Close to unbiased, and no more than that: `sure`, with what was chosen by it or fitted counted to an
+        approximation, and lifted to (sigma df / d)^2, the least variance of a linear rule with as many degrees of
+        freedom, where chance takes it below. Where the truth is zero, or nearly so, the lift makes it too large.
+        """
         return self.estimate_risk().risk
+
+    @property
+    def sure(self) -> float | None:
+        """Stein's formula |y - h|^2/d + 2 sigma^2 df/d - sigma^2 as it stands, which can be negative.
+
+        Unbiased for a rule that was fixed beforehand: James-Stein, a given threshold or penalty, linear rules. Of a
+        rule that was chosen by it, it is too small on average. None where there is no such formula.
+        """
+        return self.estimate_risk().sure
 
     @property
     def degrees_of_freedom(self) -> float | None:
@@ -134,10 +154,15 @@ class Estimate(Published):
                 f"{self.method} has no estimate of its own error, and so no limit for it. Use auto, which has one; or "
                 "the release as it is, whose error is known."
             )
-        limit = risk_limits.asymptotic_limit(risk, self.std, self.bins, confidence, self.mechanism)
+        largest = self.std if self.sigmas is None else float(np.max(self.sigmas))  # see `releases/risk_limits.py`
+        limit = risk_limits.asymptotic_limit(risk, largest, self.bins, confidence, self.mechanism)
         return RmseLimit(math.sqrt(limit), confidence, False)
 
     def _proved_limit(self, confidence: float) -> float:
+        if self.sigmas is not None:
+            raise errors.InvalidParameter(
+                "The proof needs noise of one sigma in all bins, and here they differ. Leave proved out."
+            )
         if self.mechanism != "gaussian":
             raise errors.InvalidParameter(
                 "Laplace noise cannot be split in two independent parts, so there is no proved limit. Leave proved out."
@@ -157,10 +182,15 @@ class Estimate(Published):
         values' own interval is the shorter (the values decide which; the chance that a raw one is given and misses is
         at most 1 - confidence). "share of the bins": on average over bins and noise, for every truth, as
         nearly as bins are many and the estimator is linear (see `releases/average_coverage.py`); which are missed is
-        not known.
+        not known. Where nearly all bins are empty, they go from zero to one height.
         "prior": under the prior that was stated. Ends are cut at zero where the truth is known not to be negative.
         """
         confidence = validation.number("confidence", confidence)
+        if self.sigmas is not None:
+            raise errors.InvalidParameter(
+                "Intervals around denoised values are known for noise of one sigma in all bins, and here they differ. "
+                "The raw values have theirs: y plus and minus 1.96 sigma under Gaussian noise, for 95 %."
+            )
         reach = NormalDist().inv_cdf((1 + confidence) / 2)
         if self.posterior_std is not None:
             return self._around(self.values, reach * self.posterior_std, "prior")
@@ -168,30 +198,49 @@ class Estimate(Published):
             # Half a step for the noise's rounding and half for the value's: a proof for a bin that is left as it is; a
             # combination of many is nearly normal.
             return self._around(self.values, reach * self.exact_std + self.grid, "every bin")
-        half, raw = self._half_length(confidence), self.distribution.half_width(confidence) + self.grid / 2
-        if half < raw:
-            return self._around(self.values, half, "share of the bins")
-        return self._around(self.noisy, raw, "every bin")
+        raw = self.distribution.half_width(confidence) + self.grid / 2
+        half = self._half_length(confidence, raw)
+        around = self._around(self.values, half, "share of the bins")
+        if half >= raw:
+            around = self._around(self.noisy, raw, "every bin")
+        return self._from_zero(confidence, raw, around) if self.nonnegative else around
 
-    def _half_length(self, confidence: float) -> float:
-        """Around every value, so that the share of the bins is covered on average."""
-        risk, kept = self.risk, self.noise_kept()
+    def _half_length(self, confidence: float, raw: float) -> float:
+        """Around every value, so that the share of the bins is covered on average; `raw` if it cannot be less."""
+        risk = self.risk
         if risk is None:
             raise errors.InvalidParameter(
                 f"{self.method} has no estimate of its own error, so no interval around its values is known to hold. "
                 "Use the release's own: release.interval(0.95)."
             )
+        missed = 1 - confidence
+        sure = 1 - average_coverage.RISK_OF_LIMIT * missed
+        limit = risk_limits.asymptotic_limit(risk, self.std, self.bins, sure, self.mechanism) / self.std**2
+        rest = (1 - average_coverage.RISK_OF_LIMIT) * missed
+        if limit - 1 >= rest * (raw / self.std) ** 2:  # Chebyshev: too long even if all of the noise were kept
+            return raw
+        kept = self.noise_kept()
         if kept is None:
             raise errors.InvalidParameter(
                 "The intervals of this estimate were not asked for before it was written to its file, and need the "
                 "denoiser to be run again. Denoise the release once more, and ask the new estimate."
             )
-        missed = 1 - confidence
-        sure = 1 - average_coverage.RISK_OF_LIMIT * missed
-        limit = risk_limits.asymptotic_limit(risk, self.std, self.bins, sure, self.mechanism) / self.std**2
         bias = max(limit - kept, 0.0)
-        rest = (1 - average_coverage.RISK_OF_LIMIT) * missed
         return self.std * average_coverage.half_length(bias, kept, rest, self.mechanism)
+
+    def _from_zero(self, confidence: float, raw: float, other: EstimateInterval) -> EstimateInterval:
+        """From zero to one height for all bins but those estimated above it, if that is shorter than `other`."""
+        noisy, values = _host(self.noisy), _host(self.values)
+        spent = average_coverage.RISK_OF_LIMIT * (1 - confidence)
+        highest = partial(average_coverage.highest, noisy, self.std, missed=1 - confidence - spent, sure=1 - spent)
+        height = highest(above=int((values > highest(above=0)).sum()))
+        if height == math.inf:
+            return other
+        above = values > height
+        low = np.where(above, np.maximum(np.minimum(noisy - raw, values), 0.0), 0.0)
+        high = np.where(above, np.maximum(noisy + raw, values), height)
+        shorter = float((high - low).mean()) < float((other.high - other.low).mean())
+        return EstimateInterval(low, high, "share of the bins") if shorter else other
 
     def _around(self, values: Any, half: Any, promise: BinPromise) -> EstimateInterval:
         low, high = values - half, values + half
@@ -205,15 +254,17 @@ class Estimate(Published):
 
         The difference of the two estimated risks misses that of the two errors in this draw by a standard error of
         2 sigma^2 sqrt(|v - y|^2 / sigma^2 + tr((I - J)^2)) / d (Bellec and Zhang, 2021, for Gaussian noise). d stands
-        for the trace here, which it is at most where tr(J^2) <= 2 df. The choice among estimators is not counted.
+        for the trace here, which it is at most where tr(J^2) <= 2 df. The choice among estimators is not counted. Where
+        sigmas differ the largest stands for all, which makes the standard error larger.
         """
         estimated = self.estimate_risk()
         if estimated.risk is None or estimated.degrees_of_freedom is None:
             return None
         moved = self.compare()["moved"] or 0.0
-        apart = self.bins * (moved / self.std) ** 2 + self.bins
+        largest = self.std if self.sigmas is None else float(np.max(self.sigmas))
+        apart = self.bins * (moved / largest) ** 2 + self.bins
         spread = risk_limits.SQUARES[self.mechanism].variance / 2
-        error = 2 * self.std**2 * math.sqrt(spread * apart) / self.bins
+        error = 2 * largest**2 * math.sqrt(spread * apart) / self.bins
         return self.std**2 - estimated.risk > NormalDist().inv_cdf(0.95) * error
 
     def compare(self) -> dict[str, float | None]:
@@ -265,7 +316,9 @@ class Estimate(Published):
     def _columns(self) -> dict[str, Any]:
         keys = {"bin": np.arange(self.bins)} if self.domain is None else key_columns(self.domain, self.bins)
         columns = {**keys, "value": _host(self.values).ravel(), "noisy": _host(self.noisy).ravel()}
-        return columns if self.exact_std is None else {**columns, "std": self.exact_std}
+        if self.sigmas is not None:
+            columns["sigma"] = np.ravel(self.sigmas)
+        return columns if self.exact_std is None else {**columns, "std": np.ravel(self.exact_std)}
 
     def _counted(self) -> str:
         return f"{self.bins:,} value" + ("" if self.bins == 1 else "s")
@@ -285,6 +338,7 @@ class Estimate(Published):
             "description": self.description,
             "risk": estimated.risk,
             "degrees_of_freedom": estimated.degrees_of_freedom,
+            "sure": estimated.sure,
             "posterior_std": self.posterior_std,
             "nonnegative": self.nonnegative,
             "noise_kept": self.noise_kept.known,
@@ -301,12 +355,13 @@ def from_table(table: pa.Table, facts: Facts) -> Estimate:
     values, noisy = (np.array(table[name]).reshape([int(size) for size in shape]) for name in ("value", "noisy"))
     parameters = facts.take("parameters")
     facts.check("parameters", isinstance(parameters, dict))
-    estimated = RiskEstimate(facts.any_number("risk"), facts.any_number("degrees_of_freedom"))
+    estimated = RiskEstimate(*map(facts.any_number, ("risk", "degrees_of_freedom", "sure")))
     facts.check("risk", estimated.risk is None or estimated.risk >= 0)
     found = Estimate(
         values=values,
         noisy=noisy,
         noise=read_noise(facts.facts("noise")),
+        sigmas=np.array(table["sigma"]).reshape(values.shape) if table.column_names[1:4] == _WITH_SIGMAS else None,
         provenance=read_provenance(facts.facts("provenance")),
         method=facts.text("method"),
         parameters=parameters,
@@ -323,6 +378,9 @@ def from_table(table: pa.Table, facts: Facts) -> Estimate:
     facts.check("domain", found.domain is None or found.domain.size == values.size)
     facts.finish()
     return found
+
+
+_WITH_SIGMAS = ["value", "noisy", "sigma"]
 
 
 def _rebuild(facts: dict[str, Any]) -> Estimate:

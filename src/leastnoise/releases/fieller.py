@@ -16,38 +16,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
-
 from leastnoise._support.directed_rounding import next_up
 
 STEPS = 200  # of a bisection; doubles end it sooner
 
 
-def interval(
-    sums: tuple[float, float],
-    covariance: NDArray[np.float64],
-    *,
-    reach: tuple[float, float],
-    half_width: Callable[[float], float],
-) -> tuple[float, float]:
+def interval(sums: tuple[float, float], half_width: Callable[[tuple[float, float]], float]) -> tuple[float, float]:
     """Where the first sum over the second lies; everything where the second may be zero.
 
-    covariance: of the two errors, 2 x 2. reach: how far rounding can move each, at the most.
-    half_width: that of a normal error, from its standard deviation.
+    sums: the two as published. half_width: that of a combination of the two errors, from their factors: h(t) is that of
+    (1, -t).
     """
     top, bottom = sums
-    if not bottom > half_width(math.sqrt(covariance[1, 1])) + reach[1]:
+    if not bottom > half_width((0.0, 1.0)):
         return -math.inf, math.inf
-
-    def outside(t: float, numerator: float, shared: float) -> bool:
-        """Whether t M - S exceeds h(t)."""
-        variance = covariance[0, 0] - 2 * t * shared + t * t * covariance[1, 1]
-        return t * bottom - numerator > half_width(math.sqrt(max(variance, 0.0))) + reach[0] + abs(t) * reach[1]
-
-    shared = float(covariance[0, 1])
-    high = _crossing(top / bottom, lambda t: outside(t, top, shared))
-    low = -_crossing(-top / bottom, lambda t: outside(t, -top, -shared))
+    high = _crossing(top / bottom, lambda t: t * bottom - top > half_width((1.0, -t)))
+    low = -_crossing(-top / bottom, lambda t: t * bottom + top > half_width((1.0, t)))
     return -next_up(-low), next_up(high)
 
 

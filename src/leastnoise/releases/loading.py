@@ -7,7 +7,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
-from leastnoise.releases import crosstab_files, estimate, file_format, mean, quantile, release, sparse
+from leastnoise.releases import (
+    crosstab_estimate_files,
+    crosstab_files,
+    estimate,
+    file_format,
+    mean,
+    quantile,
+    release,
+    sparse,
+)
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.promised import Promised
 
@@ -20,13 +29,14 @@ _READERS: dict[str, Callable[[pa.Table, Facts], Promised]] = {
     "mean release": mean.from_table,
     "quantile release": quantile.from_table,
     "tables release": crosstab_files.from_table,
+    "tables estimate": crosstab_estimate_files.from_table,
     "estimate": estimate.from_table,
 }
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """What `save` wrote to `path`: a Release, a SparseRelease, a MeanRelease, a QuantileRelease, a
-    CrosstabsRelease or an Estimate."""
+    CrosstabsRelease, an Estimate or a CrosstabsEstimate."""
     table, what, facts = file_format.read(path)
     if what not in _READERS:
         raise errors.NotOurs(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")

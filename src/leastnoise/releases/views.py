@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from leastnoise import errors
 from leastnoise._support import atomic_files, validation
+from leastnoise.domain import Domain
 from leastnoise.releases import file_format
 
 if TYPE_CHECKING:
     from leastnoise.graphs import Graph
+    from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
     from leastnoise.releases.crosstabs import CrosstabsRelease
     from leastnoise.releases.estimate import Estimate
     from leastnoise.releases.published import Published
@@ -106,7 +110,9 @@ def denoise(release: Release, method: str, along: Along, options: dict[str, Any]
     needed = [
         name
         for name, parameter in accepted.items()
-        if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty and name not in options
+        if parameter.kind is parameter.KEYWORD_ONLY and name not in options
+        # An array's own axes say what is near; a release's bins are named, and only its axes can say it.
+        if parameter.default is parameter.empty or (name == "graph" and method != "auto")
     ]
     if needed:
         example = ", ".join(f"{name}=..." for name in needed)
@@ -117,17 +123,79 @@ def denoise(release: Release, method: str, along: Along, options: dict[str, Any]
         )
     if release.kind == "count":
         options = {**NOT_NEGATIVE.get(method, {}), **options}
-    made = denoise.METHODS[method](release.values, release.std, mechanism=release.mechanism, **options)
+    made = denoise.METHODS[method](release.values, release.std, mechanism=release.mechanism, axis=None, **options)
     parameters = {**made.parameters, "along": list(chained)} if chained else made.parameters
     return replace(
         made, parameters=parameters, domain=release.domain, noise=release.noise, provenance=release.provenance
     )
 
 
+def denoise_tables(release: CrosstabsRelease, known: Mapping[Any, Any]) -> CrosstabsEstimate:
+    """The tables of a set with noise taken back out, by `leastnoise.denoise`."""
+    from leastnoise import denoise
+    from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
+
+    workload, held = release.workload, _known_tables(release, known)
+    variances = dict(zip(workload.blocks, release.errors.block_variances.tolist(), strict=True))
+    made = denoise.denoise_tables(
+        release.blocks, variances, workload.sizes, workload.tables, known=held, mechanism=release.mechanism
+    )
+    return CrosstabsEstimate(
+        workload=workload,
+        axes=release.axes,
+        blocks=made.blocks,
+        noisy=release.blocks,
+        std=release.std,
+        mechanism=release.mechanism,
+        risks=made,
+        known=tuple(held),
+        weight=release.weight,
+        provenance=release.provenance,
+        make_integers=made.integers,
+    )
+
+
+def _known_tables(release: CrosstabsRelease, known: Mapping[Any, Any]) -> dict[tuple[str, ...], Any]:
+    """The public tables as arrays with an axis a column, in the order of the columns."""
+    found = {}
+    for columns, values in known.items():
+        names = (columns,) if isinstance(columns, str) else tuple(columns)
+        table = release.workload.table(names)
+        if isinstance(values, Mapping):
+            cells = Domain(table, tuple(release.axes[column] for column in table))
+            listed = [_value_of(release, names, values, cells.key(index)) for index in range(cells.size)]
+            shape = [release.workload.sizes[column] for column in table]
+            found[table] = np.reshape(np.asarray(listed, dtype=np.float64), shape)
+            continue
+        array = np.asarray(values, dtype=np.float64)
+        if array.ndim != len(names):
+            raise errors.InvalidParameter(
+                f"The known table {names} needs an array with {len(names)} axes. Got {array.ndim} instead.",
+                parameter="known",
+            )
+        found[table] = np.transpose(array, [names.index(column) for column in table])
+    return found
+
+
+def _value_of(release: CrosstabsRelease, names: tuple[str, ...], values: Mapping[Any, Any], key: Any) -> Any:
+    """The known value of one cell, by its key as the columns were named."""
+    table = release.workload.table(names)
+    named = dict(zip(table, (key,) if len(table) == 1 else key, strict=True))
+    asked = named[names[0]] if len(names) == 1 else tuple(named[name] for name in names)
+    if asked not in values:
+        raise errors.InvalidParameter(f"The known table {names} has no value for {asked!r}.", parameter="known")
+    return values[asked]
+
+
 def _refuse_what_is_not_taken(method: str, options: dict[str, Any]) -> None:
     """A graph or a loss given to a method that knows none: the command line offers them for every method."""
     from leastnoise import denoise
 
+    if "axis" in options:
+        raise errors.InvalidParameter(
+            "A release is one vector, so there is no axis to name. Denoise the rows of an array by leastnoise.denoise.",
+            parameter="axis",
+        )
     for option in ("graph", "loss"):
         takers = [name for name, made in denoise.METHODS.items() if option in inspect.signature(made).parameters]
         if options.get(option) is not None and method not in takers:

@@ -13,6 +13,7 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support.validation import Floats
 from leastnoise.domain import Cells, Domain
+from leastnoise.graphs.graph import check_graph
 from leastnoise.releases import labels
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.display import TOO_FEW
@@ -104,7 +105,7 @@ def gather(
         found = _beside(found, estimate, why_no_estimate)
     if graph is None or found.shape == "one":
         return found
-    if graph.size != found.size:
+    if check_graph(graph).size != found.size:
         raise errors.InvalidParameter(
             f"The graph has {graph.size:,} nodes and the release {found.size:,} bins. Give one node a bin, in order."
         )
@@ -228,7 +229,8 @@ def _keys(domain: Domain | None, size: int) -> tuple[Column, ...]:
         step = cells.lattice.step
         across, along = (cells.column + column + 0.5) * step, (cells.row + row + 0.5) * step
         return (Column("key0", cells.lattice.x, across), Column("key1", cells.lattice.y, along))
-    return tuple(Column(f"key{i}", name, values) for i, (name, values) in enumerate(key_columns(domain, size).items()))
+    columns = key_columns(domain, size, for_people=True)
+    return tuple(Column(f"key{i}", name, values) for i, (name, values) in enumerate(columns.items()))
 
 
 def thinned(contents: Contents) -> Contents:

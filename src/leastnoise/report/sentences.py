@@ -189,9 +189,9 @@ def cite(contents: Contents, name: str) -> str:
 
 ESTIMATORS = {
     "additive": "the effects of rows and columns, and the rest, each drawn toward zero by its own factor",
-    "constant": "one value for all bins: their mean, drawn toward zero",
     "empirical_bayes": "all bins share one prior, fitted to them",
     "empirical_bayes_real": "as empirical bayes, and the truth may be below zero",
+    "flat": "one value for all bins, their mean drawn toward zero, but for the few that stand out",
     "james_stein": "all bins drawn toward zero by one factor",
     "james_stein_mean": "all bins drawn toward their mean by one factor",
     "neighbour_bayes": "bins whose surroundings look alike share a prior; how far to look is learnt",

@@ -10,6 +10,7 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support.validation import Floats
+from leastnoise.releases.crosstab_errors import cell_half_width
 from leastnoise.releases.crosstabs import CrosstabsRelease
 
 MAX_CELLS_SHOWN = 150_000  # some 11 bytes each, and as many for their denoised values
@@ -108,7 +109,7 @@ def gather(of: CrosstabsRelease, estimate: TablesEstimate | None = None) -> Tabl
 def _table(of: CrosstabsRelease, columns: Columns, estimate: TablesEstimate | None, *, held: bool) -> ShownTable:
     better = None if estimate is None else estimate[columns]
     limit = None if better is None else better.rmse_at_most(0.95)
-    cells, half = of.workload.cells_of(columns), of.errors.cell_half_width(columns, 0.95)
+    cells, half = of.workload.cells_of(columns), cell_half_width(of.errors, columns, 0.95)
     values = np.asarray(of[columns].values, dtype=float).ravel() if held else None
     return ShownTable(
         columns=columns,

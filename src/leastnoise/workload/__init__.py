@@ -1,12 +1,38 @@
 """Which linear questions about the same people are asked together, and the noise of least error for all of them.
 
-Nothing here sees data: a `Workload` is a set of tables over columns of public sizes, its `optimize` a `Strategy`.
+Nothing here sees data: a `Workload` is a set of tables over columns of public sizes, and its `optimize` makes a
+`Strategy`: how much noise each residual block gets, and how accurate every table is then. `noise_options` compares that
+with noise on plain tables; `squared_cost` proves what one unit costs.
 """
 
+from leastnoise.workload.gaussian_blocks import GaussianBlocks
+from leastnoise.workload.integer_noise import integer_scales, scales_within
+from leastnoise.workload.linear import LinearStrategy, LinearWorkload
+from leastnoise.workload.noise_options import NoiseOption, noise_options
+from leastnoise.workload.plain_tables import PlainTables, gaussian_tables, laplace_tables
+from leastnoise.workload.residuals import integer_residual, project, table_of_blocks
+from leastnoise.workload.sensitivity import squared_cost
 from leastnoise.workload.strategy import Strategy
-from leastnoise.workload.workload import Workload
+from leastnoise.workload.tables import Workload
 
-__all__ = ["Strategy", "Workload"]
+__all__ = [
+    "GaussianBlocks",
+    "LinearStrategy",
+    "LinearWorkload",
+    "NoiseOption",
+    "PlainTables",
+    "Strategy",
+    "Workload",
+    "gaussian_tables",
+    "integer_residual",
+    "integer_scales",
+    "laplace_tables",
+    "noise_options",
+    "project",
+    "scales_within",
+    "squared_cost",
+    "table_of_blocks",
+]
 
 
 def __dir__() -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
+from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise.privacy.calibration import proof
 from leastnoise.workload.incidence import Floats
@@ -51,6 +52,10 @@ def scales_within(strategy: Strategy, mu_squared: Fraction, *, unit: int = 1, **
     unit_limits: what `squared_cost` needs to know of a unit: neighbours, max_rows, row_weight, parts, distinct,
     always_counted.
     """
+    if not mu_squared > 0:
+        raise errors.InvalidParameter(
+            "No finite noise costs nothing: mu_squared must be above 0.", parameter="mu_squared", value=mu_squared
+        )
     scales = integer_scales(strategy, unit=unit)
     sizes = strategy.workload.sizes
     cost = squared_cost(scales, sizes, **unit_limits)

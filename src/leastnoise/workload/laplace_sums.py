@@ -21,6 +21,7 @@ one (`privacy.distributions`).
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -82,7 +83,11 @@ class LaplaceSum:
 
 def half_width(terms: Sequence[Term], confidence: float) -> float:
     """An h with P(|X| <= h) >= confidence, hardly wider than needed."""
-    terms = [term for term in terms if term.scale > _SILENT]
+    return _half_width(tuple(term for term in terms if term.scale > _SILENT), confidence)
+
+
+@functools.lru_cache(maxsize=4096)  # many tables, and many releases of one question, have the same
+def _half_width(terms: tuple[Term, ...], confidence: float) -> float:
     if not terms:
         return 0.0
     if len(terms) == 1 and terms[0].count == 1:

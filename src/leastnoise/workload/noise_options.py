@@ -14,18 +14,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-import numpy as np
-
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.privacy.calibration import proof
-from leastnoise.privacy.distributions import Gaussian
+from leastnoise.workload.gaussian_blocks import GaussianBlocks
 from leastnoise.workload.integer_noise import scales_within
 from leastnoise.workload.plain_tables import gaussian_tables, laplace_tables
 from leastnoise.workload.strategy import Weights, optimal, table_weights
-from leastnoise.workload.table_errors import TableErrors
-from leastnoise.workload.workload import Table, Workload
+from leastnoise.workload.table_errors import NoisyTables, TableErrors
+from leastnoise.workload.tables import Table, Workload
 
 Method = Literal["gaussian", "laplace", "gaussian tables"]
 MOST_PLAIN = 1000  # tables: beyond, noise on each of them alone has several times the error, and is not computed
@@ -36,15 +34,18 @@ class NoiseOption:
     """One way to add noise.
 
     method: "gaussian" is noise on residual blocks by the optimal strategy; "laplace" and "gaussian tables" are noise on
-    plain tables. scales: of the noise on whole numbers, by block or by table: standard deviations, or Laplace scales.
-    errors: of every table, the rounding to whole numbers included. error: the one that was to be least: the root of the
-    weighted mean of the variances, or the largest standard deviation.
+    plain tables. errors: the noise on whole numbers, and the errors of every table, rounding included. error: the one
+    that was to be least: the root of the weighted mean of the variances, or the largest standard deviation.
     """
 
     method: Method
-    scales: Mapping[Table, float]
-    errors: TableErrors
+    errors: NoisyTables
     error: float
+
+    @property
+    def scales(self) -> Mapping[Table, float]:
+        """Of the noise on whole numbers, by block or by table: standard deviations, or Laplace scales."""
+        return self.errors.scales
 
 
 def noise_options(
@@ -71,10 +72,10 @@ def noise_options(
         found.append(gaussian_option(workload, mu_squared, weights=weights, unit=unit, **unit_limits))
         if len(workload.lattice.cells) <= MOST_PLAIN:
             tables = gaussian_tables(workload, mu_squared=mu_squared, weights=weights, unit=unit, **plain)
-            found.append(NoiseOption("gaussian tables", tables.scales, tables, weighted_error(tables, weights)))
+            found.append(NoiseOption("gaussian tables", tables, weighted_error(tables, weights)))
     if spend > 0 and (validation.is_zero(delta) or len(workload.lattice.cells) <= MOST_PLAIN):
         laplace = laplace_tables(workload, epsilon=spend, weights=weights, unit=unit, **plain)
-        found.append(NoiseOption("laplace", laplace.scales, laplace, weighted_error(laplace, weights)))
+        found.append(NoiseOption("laplace", laplace, weighted_error(laplace, weights)))
     if not found:
         raise errors.InvalidParameter(
             "No noise gives epsilon = 0 and delta = 0.", parameter="epsilon", value=epsilon, example={"epsilon": 1}
@@ -93,24 +94,8 @@ def gaussian_option(
     unit_limits: neighbours, max_rows, row_weight, parts, distinct, always_counted, as for `squared_cost`.
     """
     scales = scales_within(optimal(workload, weights=weights), mu_squared, unit=unit, **unit_limits)
-    made = block_errors(workload, scales, unit=unit)
-    return NoiseOption("gaussian", scales, made, weighted_error(made, weights))
-
-
-def block_errors(workload: Workload, scales: Mapping[Table, float], *, unit: int = 1) -> TableErrors:
-    """The errors of all tables where the integers of each block have rounded Gaussian noise of these scales.
-
-    workload: the tables. scales: the standard deviation of the noise before rounding, by block.
-    unit: how many whole steps a row of weight one counts.
-    """
-    known: dict[tuple[float, int], float] = {}
-    made = np.empty(len(workload.blocks))
-    for place, block in enumerate(workload.blocks):
-        key = scales[block], unit * workload.cells_of(block)
-        if key not in known:
-            known[key] = (Gaussian(key[0], 1.0).std / key[1]) ** 2
-        made[place] = known[key]
-    return TableErrors(workload, made)
+    made = GaussianBlocks(workload, scales, unit=unit)
+    return NoiseOption("gaussian", made, weighted_error(made, weights))
 
 
 def weighted_error(made: TableErrors, weights: Weights) -> float:

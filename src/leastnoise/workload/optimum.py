@@ -36,7 +36,7 @@ import numpy as np
 from leastnoise.workload.incidence import Floats, Incidence
 
 GAP = 1e-9  # where the search for the least largest variance ends
-STEPS = 20_000  # and at the latest; the gap that was reached is returned
+STEPS = 3000  # and at the latest; the gap that was reached is returned
 _LEAST = 1e-200  # of a multiplier: its square root times any factor is no denormal number
 
 

@@ -3,42 +3,35 @@
 Some tables are released as whole numbers with noise of their own, Laplace (which needs no delta) or Gaussian; all
 tables asked for come from them by least squares, block by block (`shares`): unbiased, consistent with each other. The
 tables released need not be those asked for: fewer, larger ones may cost less than they lose when summed up.
-
-What one unit costs, W being what its rows weigh together: with Laplace noise of scales b_R the epsilons of the tables
-add up. One unit adds W times a convex combination of zero and of single rows, and the sum of L1 distances over b_R is
-convex, so it is largest at the ends: a row that comes or goes, W sum_R 1/b_R; and with "replace" also a row against one
-that differs everywhere, 2 W sum of 1/b_R over the tables with more than one cell. With Gaussian noise likewise W^2
-times the sum of 1/sigma_R^2, and 2 W^2 times that over the tables with more than one cell.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.directed_rounding import next_up
 from leastnoise._support.validation import Number
-from leastnoise.privacy.calibration import proof
-from leastnoise.privacy.distributions import Gaussian, Laplace
-from leastnoise.privacy.neighbours import Neighbours, check_neighbours
-from leastnoise.workload import laplace_sums, released_tables
+from leastnoise.privacy.distributions import Gaussian, Laplace, normal_reach
+from leastnoise.workload import laplace_sums, rectangles, released_tables
+from leastnoise.workload.plain_cost import Mechanism, scaled_to
+from leastnoise.workload.rectangles import Rectangle, Sum
 from leastnoise.workload.residuals import project
 from leastnoise.workload.strategy import Weights, table_weights
-from leastnoise.workload.table_errors import TableErrors
-from leastnoise.workload.workload import Table, Workload
-
-Mechanism = Literal["laplace", "gaussian"]
+from leastnoise.workload.table_errors import NoisyTables
+from leastnoise.workload.tables import Table, Workload
 
 
-class PlainTables(TableErrors):
+class PlainTables(NoisyTables):
     """Tables released with noise of their own, and the errors of all tables that come from them.
 
     workload: the tables asked for.
@@ -48,7 +41,7 @@ class PlainTables(TableErrors):
     """
 
     def __init__(
-        self, workload: Workload, scales: Mapping[Table, float], *, mechanism: Mechanism, unit: int = 1
+        self, workload: Workload, scales: Mapping[Table, float], *, mechanism: Mechanism, unit: float = 1
     ) -> None:
         self._scales = dict(scales)
         self._mechanism: Mechanism = mechanism
@@ -89,49 +82,84 @@ class PlainTables(TableErrors):
                 made[block] += part * values.sum(axis=others)
         return {block: project(values) for block, values in made.items()}
 
-    def half_width(self, table: str | Iterable[str], keys: Mapping[str, int], *, confidence: float) -> float:
-        """How far a sum over a rectangle is off at most, with at least this confidence.
+    def combination_half_width(
+        self, sums: Sequence[Sum], factors: Sequence[float], *, confidence: float, bins: int = 1
+    ) -> float:
+        """How far a combination of sums over rectangles is off at most, with at least this confidence.
 
-        table: the columns. keys: how many keys are summed, by column; a column that is not named is summed whole.
+        sums: pairs of a table and the positions of the keys summed, by column; a column that is not named, whole.
+        factors: what each sum is multiplied by.
         confidence: between 0 and 1.
+        bins: how many such combinations are to hold all at once, however they depend on each other.
         """
         level = validation.number("confidence", confidence)
-        if self._mechanism == "gaussian":
-            raise errors.InvalidParameter("Gaussian noise needs no more than its standard deviation.")
-        return laplace_sums.half_width(self.noise_terms(table, keys), level)
+        count = validation.integer("bins", bins)
+        terms = self.noise_terms(sums, factors)
+        if self._mechanism == "laplace":
+            return laplace_sums.half_width(terms, 1 - (1 - level) / count)  # the chances to miss add up
+        std = math.sqrt(math.fsum(term.count * (term.step * term.scale) ** 2 for term in terms))
+        rounding = math.fsum(term.count * term.step for term in terms) / 2  # a draw is rounded by at most 1/2
+        return next_up((normal_reach(level, count) * std + rounding) * (1 + 1e-12))
 
-    def noise_terms(self, table: str | Iterable[str], keys: Mapping[str, int]) -> list[laplace_sums.Term]:
-        """The error of a sum over a rectangle as a sum of independent draws: step, number of draws and scale of each
-        kind. A draw is a whole number times its step.
+    def noise_terms(self, sums: Sequence[Sum], factors: Sequence[float]) -> list[laplace_sums.Term]:
+        """The error of a combination of sums over rectangles as a sum of independent draws: the step, the number and
+        the scale of each kind. A draw is a whole number (here before rounding, if Gaussian) times its step.
 
-        table: the columns. keys: how many keys are summed, by column; a column that is not named is summed whole.
+        sums: pairs of a table and the positions of the keys summed, by column; a column that is not named, whole.
+        factors: what each sum is multiplied by.
 
-        A cell of a released table R counts sum over A in R and C of pi_RA prod over A of (1[t in S] - s/n) prod over
-        C without A of s_j/n_j, where C are the columns that are not summed whole and pi_RA is the part that R has in
-        the precision of A: the same for all cells that are inside or outside of S on the same columns.
+        In the sum over one rectangle S a cell t of a released table R counts
+
+            sum over A in R and C of pi_RA prod over A of (1[t in S] - s/n) prod over C without A of s_j/n_j,
+
+        where C are the columns that are not summed whole, and pi_RA is the part that R has in the precision of A. That
+        is the same for all cells which on every axis are in the same ones of the rectangles.
         """
-        sizes = self.workload.sizes
-        part = {c: keys.get(c, sizes[c]) / sizes[c] for c in self.workload.table(table)}
-        chosen = [column for column, fraction in part.items() if fraction < 1]
+        chosen = [rectangles.rectangle(self.workload, table, keys) for table, keys in sums]
         found: dict[tuple[float, float], int] = {}
         for row, (released, scale) in enumerate(self._scales.items()):
             weights = {self.workload.blocks[place]: each for place, each in self._parts(row)}
-            shared = [column for column in chosen if column in released]
-            outside = math.prod(part[column] for column in chosen if column not in released)
-            spread = math.prod(sizes[column] for column in released if column not in shared)
-            for inside in itertools.product((True, False), repeat=len(shared)):
-                count = spread * math.prod(
-                    keys[column] if yes else sizes[column] - keys[column]
-                    for column, yes in zip(shared, inside, strict=True)
+            for where, count in self._kinds_of_cells(released, chosen):
+                coefficient = math.fsum(
+                    factor
+                    * self._coefficient(
+                        weights, released, one, {column: i in inside for column, inside in where.items()}
+                    )
+                    for i, (factor, one) in enumerate(zip(factors, chosen, strict=True))
                 )
-                coefficient = outside * sum(
-                    weights[block] * _factor(block, shared, inside, part) for block in _subsets(shared)
-                )
-                step = abs(coefficient) / self._unit
-                if count and step > 1e-14 / self._unit:
-                    key = float(f"{step:.14e}"), scale
-                    found[key] = found.get(key, 0) + count
+                step = float(f"{abs(coefficient) / self._unit:.14e}")
+                if step > 1e-14 / self._unit:
+                    found[step, scale] = found.get((step, scale), 0) + count
         return [laplace_sums.Term(step, count, scale) for (step, scale), count in found.items()]
+
+    def _kinds_of_cells(
+        self, released: Table, chosen: Sequence[Rectangle]
+    ) -> Iterator[tuple[dict[str, frozenset[int]], int]]:
+        """For each kind of cell of a released table: in which rectangles it is on every axis, and how many."""
+        axes = []
+        for column in released:
+            size = self.workload.sizes[column]
+            cutting = [i for i, one in enumerate(chosen) if column in one]
+            if not cutting:
+                axes.append({frozenset[int](): size})
+                continue
+            inside = Counter(frozenset(i for i in cutting if key in chosen[i][column]) for key in range(size))
+            axes.append(dict(inside))
+        for kind in itertools.product(*(axis.items() for axis in axes)):
+            where = {column: inside for column, (inside, _) in zip(released, kind, strict=True)}
+            yield where, math.prod(count for _, count in kind)
+
+    def _coefficient(
+        self, weights: Mapping[Table, float], released: Table, one: Rectangle, inside: Mapping[str, bool]
+    ) -> float:
+        part = {column: len(keys) / self.workload.sizes[column] for column, keys in one.items()}
+        shared = [column for column in released if column in one and self.workload.sizes[column] > 1]
+        made = math.prod(fraction for column, fraction in part.items() if column not in shared)
+        return made * math.fsum(
+            weights[block] * math.prod((inside[c] - part[c]) if c in block else part[c] for c in shared)
+            for k in range(len(shared) + 1)
+            for block in itertools.combinations(shared, k)
+        )
 
     def _noise(self, scale: float) -> Laplace | Gaussian:
         return Laplace(scale, 1.0) if self._mechanism == "laplace" else Gaussian(scale, 1.0)
@@ -163,10 +191,8 @@ def laplace_tables(
     larger: whether tables that were not asked for may be released, to sum those asked for from.
     unit_limits: neighbours, max_rows, row_weight, parts, always_counted, as for `squared_cost`.
     """
-    limit = Fraction(validation.number("epsilon", epsilon))
-    if limit == 0:
-        raise errors.InvalidParameter("No Laplace noise gives epsilon = 0.", parameter="epsilon", value=epsilon)
-    return _within(workload, "laplace", limit, weights, unit, larger, unit_limits)
+    spend = Fraction(validation.number("epsilon", epsilon))
+    return _within(workload, "laplace", spend, weights, unit, larger, unit_limits)
 
 
 def gaussian_tables(
@@ -188,39 +214,6 @@ def gaussian_tables(
     return _within(workload, "gaussian", Fraction(mu_squared), weights, unit, larger, unit_limits)
 
 
-def plain_cost(
-    scales: Mapping[Table, float],
-    sizes: Mapping[str, int],
-    *,
-    mechanism: Mechanism,
-    neighbours: Neighbours = "add-remove",
-    max_rows: int = 1,
-    row_weight: int = 1,
-    parts: int | None = None,
-    always_counted: bool = False,
-) -> float:
-    """What one unit costs: epsilon of Laplace noise, mu^2 of Gaussian noise, rounded up over the scales as they are.
-
-    scales: of the noise on the integers of each table. sizes: how many keys each column has.
-    mechanism: "laplace" or "gaussian". neighbours: "add-remove" or "replace".
-    max_rows, row_weight, parts: what a unit weighs at most, as for `squared_cost`.
-    always_counted: whether every unit certainly weighs the whole amount.
-    """
-    check_neighbours(neighbours)
-    together = validation.integer("max_rows", max_rows) * validation.integer("row_weight", row_weight)
-    together = together if parts is None else validation.integer("parts", parts)
-    power = 1 if mechanism == "laplace" else 2
-    with proof.precision(256):
-        every, moved = arb(0), arb(0)
-        for table, scale in scales.items():
-            cost = (arb(together) / arb(scale)) ** power
-            every += cost
-            moved += 2 * cost if math.prod(sizes[column] for column in table) > 1 else arb(0)
-        if neighbours == "add-remove":
-            return float(proof.upward(every))
-        return float(proof.upward(moved if always_counted else moved.max(every)))
-
-
 def _within(
     workload: Workload,
     mechanism: Mechanism,
@@ -230,32 +223,11 @@ def _within(
     larger: bool,
     unit_limits: Mapping[str, Any],
 ) -> PlainTables:
+    if not limit > 0:
+        raise errors.InvalidParameter("No noise costs nothing: the limit must be above 0.", value=limit)
     wanted = None if isinstance(weights, str) and weights == "worst" else table_weights(workload, weights)
-    chosen = released_tables.choose(workload, power=2 if mechanism == "laplace" else 1, weights=wanted, larger=larger)
-    scales = {table: float(share) ** (-1.0 if mechanism == "laplace" else -0.5) for table, share in chosen.items()}
-    step = 0.0
-    while True:
-        cost = plain_cost(scales, workload.sizes, mechanism=mechanism, **unit_limits)
-        if step and Fraction(cost) <= limit:
-            return PlainTables(workload, scales, mechanism=mechanism, unit=unit)
-        factor = _ratio_up(cost, limit, root=mechanism == "gaussian") * (1 + step)
-        scales = {table: scale * factor for table, scale in scales.items()}
-        step = 2 * step or 2.0**-52
-
-
-def _ratio_up(cost: float, limit: Fraction, *, root: bool) -> float:
-    with proof.precision(128):
-        ratio = arb(cost) / arb(fmpq(limit.numerator, limit.denominator))
-        return float(proof.upward(ratio.sqrt() if root else ratio))
-
-
-def _subsets(columns: list[str]) -> Iterable[Table]:
-    return itertools.chain.from_iterable(itertools.combinations(columns, k) for k in range(len(columns) + 1))
-
-
-def _factor(block: Table, shared: list[str], inside: tuple[bool, ...], part: Mapping[str, float]) -> float:
-    """prod over the block of (1[inside] - s/n), times s/n of the other columns."""
-    made = 1.0
-    for column, yes in zip(shared, inside, strict=True):
-        made *= (yes - part[column]) if column in block else part[column]
-    return made
+    power = 2 if mechanism == "laplace" else 1
+    shares = released_tables.choose(workload, power=power, weights=wanted, larger=larger)
+    scales = {table: float(share) ** (-power / 2) for table, share in shares.items()}
+    scales = scaled_to(limit, scales, workload.sizes, mechanism=mechanism, **unit_limits)
+    return PlainTables(workload, scales, mechanism=mechanism, unit=unit)

@@ -20,17 +20,21 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise.workload.incidence import Floats
-from leastnoise.workload.workload import Table, Workload
+from leastnoise.workload.tables import Table, Workload
 
 Positions: TypeAlias = int | Iterable[int]  # of keys on an axis
+Sum: TypeAlias = tuple[str | Iterable[str], Mapping[str, Positions]]  # a table, and the keys summed by column
 Rectangle = dict[str, frozenset[int]]  # only columns that are not summed whole
 
 
-def covariances(
-    workload: Workload, y: Floats, sums: Sequence[tuple[str | Iterable[str], Mapping[str, Positions]]]
-) -> Floats:
+def positions(given: Positions) -> frozenset[int]:
+    """The positions of keys on an axis, as a set."""
+    return frozenset([int(given)] if isinstance(given, int | np.integer) else map(int, given))
+
+
+def covariances(workload: Workload, y: Floats, sums: Sequence[Sum]) -> Floats:
     """`TableErrors.covariances`."""
-    chosen = [_checked(workload, table, rectangle) for table, rectangle in sums]
+    chosen = [rectangle(workload, table, keys) for table, keys in sums]
     made = np.empty((len(chosen), len(chosen)))
     for i, j in itertools.combinations_with_replacement(range(len(chosen)), 2):
         made[i, j] = made[j, i] = _covariance(workload, y, chosen[i], chosen[j])
@@ -39,7 +43,7 @@ def covariances(
 
 def variance(workload: Workload, y: Floats, table: str | Iterable[str], keys: Mapping[str, int]) -> float:
     """`TableErrors.rectangle_variance`."""
-    first = {column: range(count) for column, count in _counts(workload, table, keys).items()}
+    first = {column: range(count) for column, count in counts(workload, table, keys).items()}
     return float(covariances(workload, y, [(workload.table(table), first)])[0, 0])
 
 
@@ -52,7 +56,7 @@ def rounding_reach(workload: Workload, table: str | Iterable[str], keys: Mapping
     1/2 prod over B of (2 f (1 - f) + f) = 1/2 prod f (3 - 2 f): 1/2 for a total, far less for a cell.
     """
     reach = 0.5
-    for column, count in _counts(workload, table, keys).items():
+    for column, count in counts(workload, table, keys).items():
         part = count / workload.sizes[column]
         reach *= part * (3 - 2 * part)
     return reach
@@ -62,9 +66,9 @@ def _covariance(workload: Workload, y: Floats, one: Rectangle, other: Rectangle)
     sizes = workload.sizes
     shared = [column for column in workload.columns if column in one and column in other]
     apart = 1.0
-    for rectangle, opposite in ((one, other), (other, one)):
-        for column in rectangle.keys() - opposite.keys():
-            apart *= len(rectangle[column]) / sizes[column]
+    for these, those in ((one, other), (other, one)):
+        for column in these.keys() - those.keys():
+            apart *= len(these[column]) / sizes[column]
     within, without = {}, {}
     for column in shared:
         s, t, n = len(one[column]), len(other[column]), sizes[column]
@@ -81,34 +85,36 @@ def _covariance(workload: Workload, y: Floats, one: Rectangle, other: Rectangle)
     return total
 
 
-def _counts(workload: Workload, table: str | Iterable[str], keys: Mapping[str, int]) -> dict[str, int]:
+def counts(workload: Workload, table: str | Iterable[str], keys: Mapping[str, int]) -> dict[str, int]:
+    """How many keys are summed of each column of the table, checked."""
     names = _asked(workload, table, keys)
-    counts = {column: keys.get(column, workload.sizes[column]) for column in names}
-    for column, count in counts.items():
+    found = {column: keys.get(column, workload.sizes[column]) for column in names}
+    for column, count in found.items():
         if not 0 <= count <= workload.sizes[column]:
             raise errors.InvalidParameter(
                 f'"{column}" has {workload.sizes[column]} keys, of which {count} cannot be summed.',
                 parameter="keys",
                 value=count,
             )
-    return counts
+    return found
 
 
-def _checked(workload: Workload, table: str | Iterable[str], rectangle: Mapping[str, Positions]) -> Rectangle:
-    names = _asked(workload, table, rectangle)
+def rectangle(workload: Workload, table: str | Iterable[str], keys: Mapping[str, Positions]) -> Rectangle:
+    """The positions summed of each column that is not summed whole, checked."""
+    names = _asked(workload, table, keys)
     made: Rectangle = {}
     for column in names:
-        if column not in rectangle:
+        if column not in keys:
             continue
-        given = rectangle[column]
-        positions = frozenset([int(given)] if isinstance(given, int | np.integer) else map(int, given))
+        given = keys[column]
+        chosen = positions(given)
         size = workload.sizes[column]
-        if positions and not (min(positions) >= 0 and max(positions) < size):
+        if chosen and not (min(chosen) >= 0 and max(chosen) < size):
             raise errors.InvalidParameter(
                 f'"{column}" has {size} keys, at the positions 0 to {size - 1}.', parameter="rectangle", value=given
             )
-        if len(positions) < size:
-            made[column] = positions
+        if len(chosen) < size:
+            made[column] = chosen
     return made
 
 

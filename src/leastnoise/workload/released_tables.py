@@ -16,7 +16,7 @@ import numpy as np
 
 from leastnoise.workload.incidence import Floats
 from leastnoise.workload.shares import Division, Spread, divide, without_the_small
-from leastnoise.workload.workload import Table, Workload
+from leastnoise.workload.tables import Table, Workload
 
 FEW = 40  # tables asked for: up to here subsets are candidates
 MERGED = 10  # tables that no other contains: up to here unions are candidates
@@ -56,12 +56,18 @@ def choose(workload: Workload, *, power: int, weights: Floats | None, larger: bo
     search = _Search(workload, power, weights)
     asked = len(workload.lattice.cells)
     if asked > FEW:
-        return search.best([(list(workload.tables), workload.maximal)])
+        search.attempt(list(workload.tables), workload.maximal)
+        return search.found
     subsets = {subset for table in workload.tables for k in range(len(table)) for subset in _within(table, k)}
     every = [*workload.tables, *sorted(subsets - set(workload.tables), key=lambda t: (len(t), t))]
-    search.best([(list(workload.tables), workload.maximal), (every, workload.maximal)])
-    if larger:
-        search.merge(list(workload.maximal))
+    search.attempt(list(workload.tables), workload.maximal)
+    search.attempt(every, workload.maximal)
+    if larger and len(workload.maximal) <= MERGED:
+        # For the largest variance the unions are sought by the sum of variances, which is faster.
+        unions = search if weights is not None else _Search(workload, power, np.ones(asked))
+        unions.merge(list(workload.maximal))
+        others = [table for table in workload.tables if table not in unions.found]
+        search.attempt([*unions.found, *others], list(unions.found))
     return search.found
 
 
@@ -73,12 +79,6 @@ class _Search:
         self.weights = None if weights is None else np.asarray(workload.in_lattice(weights))
         self.value = math.inf
         self.found: dict[Table, float] = {}
-
-    def best(self, candidates: list[tuple[list[Table], Sequence[Table]]]) -> dict[Table, float]:
-        """The best of these candidates, each the tables that may be released, and those that suffice."""
-        for tables, enough in candidates:
-            self.attempt(tables, enough)
-        return self.found
 
     def attempt(self, tables: list[Table], enough: Sequence[Table]) -> float:
         """The least error of releasing any of these tables; kept where it is the least so far."""
@@ -98,8 +98,6 @@ class _Search:
 
     def merge(self, tops: list[Table]) -> None:
         """Pairs of tables become their unions as long as that helps; and all at once."""
-        if len(tops) > MERGED:
-            return
         self._with_tops([self.workload.table(set().union(*tops))])
         reached = math.inf
         while len(tops) > 1:

@@ -57,8 +57,9 @@ def one_row(scales: Mapping[Table, float], sizes: Mapping[str, int]) -> float:
 def row_products(scales: Mapping[Table, float], sizes: Mapping[str, int]) -> RowProducts:
     """Of these standard deviations of the noise on the integers of each block, which mean exactly what they are.
 
-    sizes: of all columns in which rows may differ, in a block or not.
+    sizes: of all columns in which rows may differ, in a block or not. Blocks with a column of one key are always zero.
     """
+    scales = {block: sigma for block, sigma in scales.items() if all(sizes[column] > 1 for column in block)}
     parts = _quotients(scales, sizes)
     counted = Counter(parts.values())
     same = _total(counted)

@@ -13,7 +13,7 @@ from leastnoise._support.validation import Number
 from leastnoise.workload.incidence import Floats
 from leastnoise.workload.optimum import least_largest, weighted_sum
 from leastnoise.workload.table_errors import ByBlock, TableErrors
-from leastnoise.workload.workload import Table, Workload
+from leastnoise.workload.tables import Table, Workload
 
 Weights = Literal["tables", "cells", "worst"] | Mapping[Any, Number]
 WORDS = ("tables", "cells", "worst")
@@ -86,14 +86,15 @@ class Strategy(TableErrors):
 
 def optimal(workload: Workload, *, mu: Number = 1.0, weights: Weights = "tables") -> Strategy:
     """`Workload.optimize`."""
-    scale = validation.number("mu", mu) ** -2
+    budget = validation.number("mu", mu)
+    scale = budget**-2
     if isinstance(weights, str) and validation.word("weights", weights, WORDS) == "worst":
         found = least_largest(workload.lattice)
     else:
         found = weighted_sum(workload.lattice, workload.in_lattice(table_weights(workload, weights)))
     return Strategy(
         workload,
-        mu=float(scale**-0.5),
+        mu=budget,
         variances=found.variances * scale,
         weights=weights if isinstance(weights, str) else dict(weights),
         value=found.value * scale,
@@ -117,9 +118,10 @@ def table_weights(workload: Workload, weights: Weights) -> Floats:
     given: dict[int, Any] = {}
     for columns, weight in weights.items():
         place = workload.place(columns)
-        if place in given:
+        if place is None or place in given:
+            wrong = "was not asked for, so it can have no weight" if place is None else "has two weights"
             raise errors.InvalidParameter(
-                f"The table {workload.tables[place]!r} has two weights.", parameter="weights", value=columns
+                f"The table {workload.table(columns)!r} {wrong}.", parameter="weights", value=columns
             )
         given[place] = weight
         made[place] = validation.number("weights", weight)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise.workload import rectangles
 from leastnoise.workload.incidence import Floats
-from leastnoise.workload.rectangles import Positions
-from leastnoise.workload.workload import Table, Workload
+from leastnoise.workload.rectangles import Positions, Sum
+from leastnoise.workload.tables import Table, Workload
 
 
 class TableErrors:
@@ -74,7 +77,7 @@ class TableErrors:
         """
         return float(self.covariances([(table1, _cell(table1, cell1)), (table2, _cell(table2, cell2))])[0, 1])
 
-    def covariances(self, sums: Sequence[tuple[str | Iterable[str], Mapping[str, Positions]]]) -> Floats:
+    def covariances(self, sums: Sequence[Sum]) -> Floats:
         """The covariance matrix of the errors of several sums over rectangles of cells, of one table or of several.
 
         sums: pairs of a table and a rectangle: the positions of the keys that are summed, by column; a column that is
@@ -114,6 +117,49 @@ class TableErrors:
         return rectangles.rounding_reach(self._workload, table, keys)
 
 
+class NoisyTables(TableErrors, ABC):
+    """Errors of noise as it is drawn, so that intervals have at least the coverage that is stated."""
+
+    @property
+    @abstractmethod
+    def scales(self) -> dict[Table, float]:
+        """The scale of the noise on the whole numbers of everything that is released."""
+
+    @abstractmethod
+    def residuals(self, noisy: Mapping[Table, NDArray[Any]]) -> dict[Table, Floats]:
+        """r_A of each block, from the whole numbers as published: what `table_of_blocks` makes all tables of.
+
+        noisy: the whole numbers published, by block or by table released.
+        """
+
+    @abstractmethod
+    def combination_half_width(
+        self, sums: Sequence[Sum], factors: Sequence[float], *, confidence: float, bins: int = 1
+    ) -> float:
+        """How far a combination of sums over rectangles is off at most, with at least this confidence.
+
+        sums: pairs of a table and the positions of the keys summed, by column; a column that is not named, whole.
+        factors: what each sum is multiplied by: 1, -1 for a difference; 1, -ratio for Fieller's interval of a ratio.
+        confidence: between 0 and 1.
+        bins: how many such combinations are to hold all at once, however they depend on each other.
+        """
+
+    def half_width(
+        self, table: str | Iterable[str], keys: Mapping[str, int], *, confidence: float, bins: int = 1
+    ) -> float:
+        """How far a sum over a rectangle is off at most, with at least this confidence. Every rectangle with so many
+        keys has the same; a cell has one key of each column.
+
+        table: the columns. keys: how many keys are summed, by column; a column that is not named is summed whole.
+        confidence: between 0 and 1.
+        bins: how many such sums are to hold all at once: the cells of a table, or of all tables.
+        """
+        names = self.workload.table(table)
+        chosen = rectangles.counts(self.workload, names, keys)
+        first = {column: range(count) for column, count in chosen.items()}
+        return self.combination_half_width([(names, first)], [1.0], confidence=confidence, bins=bins)
+
+
 class ByTable(Mapping[Table, float]):
     """Standard deviations by table; the tables asked for are listed."""
 
@@ -123,10 +169,13 @@ class ByTable(Mapping[Table, float]):
     def __getitem__(self, columns: str | Iterable[str]) -> float:
         workload = self._errors.workload
         table = workload.table(columns)
+        place = workload.place(table)
+        if place is not None:
+            return math.sqrt(float(self._errors.table_variances[place]))
         return math.sqrt(self._errors.rectangle_variance(table, dict.fromkeys(table, 1)))
 
     def __contains__(self, columns: object) -> bool:
-        return columns in set(self._errors.workload.tables)
+        return isinstance(columns, tuple) and self._errors.workload.place(columns) is not None
 
     def __iter__(self) -> Iterator[Table]:
         return iter(self._errors.workload.tables)

@@ -16,12 +16,14 @@ from leastnoise.privacy.guarantee import GaussianDP, Promise, PureDP
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import Mechanism
 from leastnoise.privacy.noise_reason import NoiseReason
+from leastnoise.workload.gaussian_blocks import GaussianBlocks
 from leastnoise.workload.integer_noise import scales_within
-from leastnoise.workload.noise_options import block_errors, weighted_error
-from leastnoise.workload.plain_tables import laplace_tables, plain_cost
+from leastnoise.workload.noise_options import weighted_error
+from leastnoise.workload.plain_cost import plain_cost
+from leastnoise.workload.plain_tables import laplace_tables
 from leastnoise.workload.sensitivity import squared_cost
 from leastnoise.workload.strategy import Weights
-from leastnoise.workload.workload import Workload
+from leastnoise.workload.tables import Workload
 
 MAX_SCALE = 2.0**52  # of Gaussian noise on whole numbers: the sampler's own limit, with which it is below 2^62
 MAX_LAPLACE_SCALE = 2.0**43
@@ -93,7 +95,7 @@ def gaussian_noise(
         weights=_word(weights),
         scales=scales,
         cost=cost,
-        error=weighted_error(block_errors(workload, scales), weights),
+        error=weighted_error(GaussianBlocks(workload, scales), weights),
         guarantee=GaussianDP(sqrt_up(cost), neighbours),
         gap=strategy.gap,
     )

@@ -30,6 +30,21 @@ def atoms_found(placed: Layout, weights: Floats) -> tuple[Floats, Floats]:
     return merged(lattice, weights, step, 0.01 / placed.alone.size)
 
 
+def whole_prior(placed: Layout, weights: Floats, u: Floats) -> tuple[Floats, Floats]:
+    """All atoms in increasing order on the full line, in units of sigma: those found, and the values that are alone."""
+    atoms, mass = atoms_found(placed, weights) if placed.atoms else (np.zeros(0), np.zeros(0))
+    if atoms.size:  # an atom stands where the observations do that are nearest to it
+        places = placed.places * placed.cell
+        after = np.clip(np.searchsorted(places, atoms), 1, max(places.size - 1, 1))
+        nearest = after - (atoms - places[after - 1] < places[np.minimum(after, places.size - 1)] - atoms)
+        atoms = atoms + placed.origin + placed.shift[np.minimum(nearest, places.size - 1)] * placed.cell
+    alone = u[placed.alone]
+    where = np.concatenate([atoms, alone])
+    mass = np.concatenate([mass * (u.size - alone.size), np.ones(alone.size)]) / u.size
+    order = where.argsort(kind="stable")
+    return where[order], mass[order]
+
+
 def posterior_medians(placed: Layout, lattice_weights: Floats, u: Floats, *, mechanism: Mechanism) -> Floats:
     """The median of each value's posterior, in units of sigma; a value that is alone is its own."""
     atoms, weights = atoms_found(placed, lattice_weights)
@@ -43,13 +58,13 @@ def posterior_medians(placed: Layout, lattice_weights: Floats, u: Floats, *, mec
         posterior = np.exp(log_posterior - log_posterior.max(axis=1, keepdims=True))
         values = atoms + shift[rows, None]
         values = np.where(np.abs(values) <= MAX_ERRORS_FROM_ZERO * error, 0.0, values)
-        found[rows] = _median(values, posterior / posterior.sum(axis=1, keepdims=True))
+        found[rows] = median_of(values, posterior / posterior.sum(axis=1, keepdims=True))
     medians = u.copy()
     medians[~placed.alone] = found
     return medians
 
 
-def _median(values: Floats, posterior: Floats) -> Floats:
+def median_of(values: Floats, posterior: Floats) -> Floats:
     """Where F reaches one half in each row: F(v) = P(f < v) + P(f = v)/2 at an atom v, linear between atoms.
 
     At zero, which is an atom of the truth, F jumps from P(f < 0) to P(f <= 0).

@@ -1,7 +1,8 @@
 """A path of penalties, and the one with the least unbiased risk.
 
-It starts at the least penalty that leaves nothing but the trend itself (constants on the components) and comes down by
-steps until the risk has clearly passed its minimum; then the steps around the minimum are made finer.
+It starts at the least penalty that leaves nothing but the trend itself (constants on the components, or polynomials on
+the rows) and comes down by steps until the risk has clearly passed its minimum; then the steps around the minimum are
+made finer.
 """
 
 from __future__ import annotations
@@ -55,23 +56,25 @@ def follow(fit: Callable[[float], Fit], y: Floats, sigma: float, order: int, pen
     return _path(made, y, sigma, order)
 
 
-def search(fit: Callable[[float], Fit], y: Floats, sigma: float, order: int, top: float) -> TrendPath:
-    """The path from `top` down past the minimum of the risk, finer around it."""
+def search(
+    fit: Callable[[float], Fit], y: Floats, sigma: float, order: int, top: float, ratio: float = PENALTY_RATIO
+) -> TrendPath:
+    """The path from `top` down past the minimum of the risk by steps of this ratio, finer around it."""
     if top == 0:  # nothing but the trend was there: every penalty gives y back
         return _path([fit(0.0)], y, sigma, order)
     made: list[Fit] = []
     risks: list[float] = []
     with progress.bar("trend filter", MAX_PENALTIES // 2) as advance:
         for k in range(MAX_PENALTIES):
-            made.append(fit(top * PENALTY_RATIO**-k))
+            made.append(fit(top * ratio**-k))
             risks.append(_risk(made[-1], y, sigma))
             advance(1)
             if k - int(np.argmin(risks)) >= STEPS_PAST_MINIMUM or made[-1].degrees_of_freedom > 0.99 * y.size:
                 break
         best = made[int(np.argmin(risks))].penalty
         for shift in FINER_STEPS:
-            if best * PENALTY_RATIO**shift < top:
-                made.append(fit(best * PENALTY_RATIO**shift))
+            if best * ratio**shift < top:
+                made.append(fit(best * ratio**shift))
                 advance(1)
     if min(risks) > sigma**2:  # a hub is pulled by all its edges: no penalty that was tried is as good as none
         made.append(fit(0.0))
@@ -79,7 +82,7 @@ def search(fit: Callable[[float], Fit], y: Floats, sigma: float, order: int, top
 
 
 def _risk(made: Fit, y: Floats, sigma: float) -> float:
-    return sure(float(((y - made.values) ** 2).sum()), made.degrees_of_freedom, y.size, sigma)
+    return float(sure(float(((y - made.values) ** 2).sum()), made.degrees_of_freedom, y.size, sigma))
 
 
 def _path(made: list[Fit], y: Floats, sigma: float, order: int) -> TrendPath:

@@ -1,7 +1,14 @@
 """Algorithm 1 of Balle & Wang (2018) as printed, in plain doubles: to read, and to compare with.
 
-`leastnoise.sigma` is the one to use. This one fails where e^epsilon overflows (epsilon > 709) and is
-wrong by up to 30 % where the difference of the two terms cancels (delta below about 1e-14).
+Theorem 9 says that it is right, and in exact arithmetic it is (the proof is in docs/theory.md). In doubles it is not
+to be used; `leastnoise.sigma` is. It rounds to nearest, so about half of its answers are a little too small. They are
+within 1e-7 of the truth for epsilon from 1e-5 to 600 and delta of 1e-20 and more. Outside:
+
+    epsilon = 0            divides by zero
+    epsilon > 709          e^epsilon overflows (from 600 on Phi may underflow: sigma is up to 0.2 % too large)
+    epsilon below 1e-5     two differences cancel. Where delta is large it is sqrt(1 + v/2) - sqrt(v/2): at
+                           epsilon = 1e-18, delta = 0.1 the answer is 0, no noise at all, 100 % too small. Where delta
+                           is small it is that of the two probabilities: at (1e-20, 1e-15) it is 4 % too small.
 """
 
 from __future__ import annotations
@@ -17,6 +24,9 @@ from leastnoise._support.validation import Number
 
 def algorithm_1(*, epsilon: Number, delta: Number, sensitivity: Number = 1.0) -> float:
     """sigma = alpha sensitivity / sqrt(2 epsilon), with alpha from the branch that delta_0 selects.
+
+    epsilon: above 0; the head of this module says where doubles fail. delta: between 0 and 1. sensitivity: how far one
+    person can move the answer (L2).
 
     >>> round(algorithm_1(epsilon=1, delta=1e-6, sensitivity=5), 9)
     21.123394447

@@ -147,14 +147,12 @@ class Workload:
             )
         return tuple(sorted(names, key=self._place.__getitem__))
 
-    def place(self, columns: str | Iterable[str]) -> int:
-        """The place among `tables` of a table that was asked for."""
-        table = self.table(columns)
-        if table not in self._places:
-            raise errors.InvalidParameter(
-                f"The table {_shown(table)} was not asked for.", parameter="tables", value=table
-            )
-        return self._places[table]
+    def place(self, columns: str | Iterable[str]) -> int | None:
+        """The place among `tables` of a table, None where it was not asked for.
+
+        columns: a name, or names in any order.
+        """
+        return self._places.get(self.table(columns))
 
     def block_place(self, columns: str | Iterable[str]) -> int:
         """The place among `blocks` of a block."""

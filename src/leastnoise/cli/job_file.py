@@ -1,0 +1,260 @@
+"""A job in a file: [table] [keys] [ask] [privacy] [output], read and checked before anything is opened.
+
+    [table]
+    source = "register.parquet"         # paths begin at the folder of this file
+    unit = "person"
+
+    [keys]                              # or, first of all lines: keys = "keys.toml"
+    district = ["Harbour", "Old Town"]
+
+    [ask]
+    kind = "histogram"
+    by = "district"
+    max_rows = 1
+
+    [privacy]
+    budget = "city.ledger"
+    share = 0.05
+
+    [output]
+    release = "districts-{date:%Y-%m}.parquet"
+    page = "districts.html"
+
+In every text but a key, {date:...} is the day of the run, written as strftime writes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from leastnoise import domain, errors
+from leastnoise._support import toml_files
+from leastnoise._support.toml_files import TomlFile
+from leastnoise.cli.job_kinds import KINDS, Kind
+from leastnoise.cli.keys import select_keys
+
+
+class _Type(NamedTuple):
+    """What may stand behind a name, in words and as a test."""
+
+    words: str
+    fits: Callable[[Any], bool]
+
+
+def _is_number(value: object) -> bool:
+    """Not NaN, nor an infinity, nor what would take a gigabyte to write out."""
+    if isinstance(value, Decimal):
+        return value.is_finite() and -1000 < value.adjusted() < 1000
+    return type(value) is int
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, str) for each in value)
+
+
+_TEXT = _Type("a text in quotes", lambda value: isinstance(value, str))
+_TEXTS = _Type("a text in quotes, or a list of texts", lambda value: isinstance(value, str) or _is_texts(value))
+_NUMBER = _Type("a number", _is_number)
+_INTEGER = _Type("a whole number", lambda value: type(value) is int)
+_NUMBERS = _Type(
+    "a number, or a list of numbers",
+    lambda value: _is_number(value) or (isinstance(value, list) and bool(value) and all(map(_is_number, value))),
+)
+_PAIR = _Type(
+    "two numbers, [low, high]",
+    lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)),
+)
+_INTEGERS = _Type(
+    "a whole number, or a list of them",
+    lambda value: type(value) is int or (isinstance(value, list) and all(type(each) is int for each in value)),
+)
+_TABLES = _Type(
+    'a list of columns, and of lists of columns: ["age", ["age", "sex"]]',
+    lambda value: (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(each, str) or each == [] or _is_texts(each) for each in value)
+    ),
+)
+_WEIGHTS = _Type(
+    'a text in quotes, or numbers by table, { "age,sex" = 10 }',
+    lambda value: isinstance(value, str) or (isinstance(value, dict) and all(map(_is_number, value.values()))),
+)
+_FLAG = _Type("true or false", lambda value: isinstance(value, bool))
+_TEXT_BY_NAME = _Type(
+    'texts by name, { hour = "int" }',
+    lambda value: isinstance(value, dict) and all(isinstance(each, str) for each in value.values()),
+)
+
+NAMES: dict[str, dict[str, _Type]] = {
+    "table": {
+        "source": _TEXTS, "unit": _TEXTS, "where": _TEXT, "derive": _TEXT_BY_NAME, "types": _TEXT_BY_NAME,
+        "name": _TEXT, "neighbours": _TEXT, "engine": _TEXT, "memory_limit": _TEXT,
+    },
+    "ask": {
+        "kind": _TEXT, "by": _TEXTS, "column": _TEXT, "clip": _PAIR, "q": _NUMBERS, "bins": _INTEGER,
+        "max_rows": _INTEGER, "max_per_bin": _INTEGER, "max_bins": _INTEGER, "nulls": _TEXT, "tables": _TABLES,
+        "ways": _INTEGERS, "weights": _WEIGHTS, "row_weight": _TEXT, "weight": _TEXT, "weight_clip": _PAIR,
+        "other": _FLAG,
+    },
+    "privacy": {
+        "epsilon": _NUMBER, "delta": _NUMBER, "sigma": _NUMBER, "mechanism": _TEXT, "budget": _TEXT, "share": _NUMBER,
+        "force": _FLAG,
+    },
+    "output": {"release": _TEXT, "page": _TEXT, "estimate": _TEXT, "title": _TEXT},
+}  # fmt: skip
+NEEDED = {"table": ("source", "unit"), "ask": ("kind",), "privacy": (), "output": ("release",)}
+_EXAMPLES = {
+    "source": '"people.parquet"', "unit": '"person"', "kind": '"histogram"', "release": '"out-{date:%Y-%m}.parquet"',
+    "by": '"district"', "column": '"income"', "clip": "[0, 100000]", "q": "0.5",
+}  # fmt: skip
+# What changes neither the answer nor its cost: a job with another of these is the same job.
+_IMMATERIAL = {"engine", "memory_limit", "force"}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a job's file asks for, on one day; the keys as the questions take them."""
+
+    file: TomlFile
+    table: Mapping[str, Any]
+    keys: Mapping[str, Any]
+    ask: Mapping[str, Any]
+    privacy: Mapping[str, Any]
+    output: Mapping[str, Any]
+
+    @property
+    def kind(self) -> Kind:
+        """Which kind of question."""
+        return KINDS[self.ask["kind"]]
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the question, with the keys of its columns."""
+        given = {name: value for name, value in self.ask.items() if name != "kind"}
+        if "by" in given:
+            given["by"] = [given["by"]] if isinstance(given["by"], str) else given["by"]
+        if self.kind.keys == "by" and self.keys and "by" in given:
+            given["keys"] = select_keys(self.keys, given["by"], self.file.path)
+        elif self.kind.keys == "all":
+            given["keys"] = dict(self.keys)
+        return given
+
+    def fingerprints(self) -> dict[str, str]:
+        """A hash of each part that the answer or its cost depends on: the same for the same job."""
+        keys = self.arguments().get("keys")
+        parts = {"table": self.table, "keys": repr(keys), "ask": self.ask, "privacy": self.privacy}
+        return {name: _hash(part) for name, part in parts.items()}
+
+    def path(self, text: str) -> str:
+        """A path of the file, from the folder where the job lies; an address of another kind is as it is."""
+        return text if "://" in text else os.path.normpath(self.file.folder / text)
+
+
+def read_job(path: str | os.PathLike[str], day: date) -> Job:
+    """The job in the file, for a run on this day, checked. Nothing is opened but files of keys."""
+    file = toml_files.load(path, "job", parse_float=Decimal)
+    for name in file.found:
+        if name not in (*NAMES, "keys"):
+            raise _mistake(file, (name,), errors.InvalidParameter.among("a section", name, [*NAMES, "keys"]).message)
+    sections = {name: _section(file, name, day) for name in NAMES}
+    _check_kind(file, sections["ask"])
+    return Job(file=file, keys=_keys(file, day), **sections)
+
+
+def _section(file: TomlFile, name: str, day: date) -> dict[str, Any]:
+    found = file.found.get(name, {})
+    if not isinstance(found, dict):
+        raise _mistake(file, (name,), f"[{name}] is a section, with lines of its own under it.")
+    for word in NEEDED[name]:
+        if word not in found:
+            raise _missing(file, name, word)
+    for word, value in found.items():
+        if word not in NAMES[name]:
+            message = errors.InvalidParameter.among(f"a name in [{name}]", word, NAMES[name]).message
+            raise _mistake(file, (name, word), message)
+        if not NAMES[name][word].fits(value):
+            message = f"{word} must be {NAMES[name][word].words}. Got {_shown(value)} instead."
+            raise _mistake(file, (name, word), message)
+    return {
+        word: _dated(_plain(value, exact=name == "privacy"), day, file, (name, word)) for word, value in found.items()
+    }
+
+
+def _check_kind(file: TomlFile, ask: Mapping[str, Any]) -> None:
+    if ask["kind"] not in KINDS:
+        message = errors.InvalidParameter.among("kind", ask["kind"], KINDS).message
+        raise _mistake(file, ("ask", "kind"), message)
+    kind = KINDS[ask["kind"]]
+    for word in kind.needs:
+        if word not in ask:
+            raise _missing(file, "ask", word)
+    for word in ask:
+        if word not in ("kind", *kind.needs, *kind.takes):
+            message = f"a {ask['kind']} takes no {word}. It takes {', '.join((*kind.needs, *kind.takes)) or 'nothing'}."
+            raise _mistake(file, ("ask", word), message)
+
+
+def _keys(file: TomlFile, day: date) -> dict[str, Any]:
+    found = file.found.get("keys", {})
+    if isinstance(found, str):
+        return domain.read(file.folder / _dated(found, day, file, ("keys",)))
+    if not isinstance(found, dict):
+        raise _mistake(file, ("keys",), "keys are a section, or the name of a file of keys in quotes.")
+    if not found:
+        return {}
+    return domain.parse(found, place=lambda column: file.place("keys", column), folder=file.folder, path=file.path)
+
+
+def _dated(value: Any, day: date, file: TomlFile, names: tuple[str, ...]) -> Any:
+    """The value with the day of the run for {date:...} in its texts."""
+    if isinstance(value, list):
+        return [_dated(each, day, file, names) for each in value]
+    if isinstance(value, dict):
+        return {name: _dated(each, day, file, names) for name, each in value.items()}
+    if not isinstance(value, str):
+        return value
+    if re.search(r"\{date(?!:[^{}]+\})", value):
+        raise _mistake(file, names, "a date is written {date:%Y-%m-%d}, with what it is made of after the colon.")
+    return re.sub(r"\{date:([^{}]+)\}", lambda found: day.strftime(found[1]), value)
+
+
+def _plain(value: Any, *, exact: bool) -> Any:
+    """Numbers as Python's own; those of [privacy] stay the decimals that were typed."""
+    if isinstance(value, list):
+        return [_plain(each, exact=exact) for each in value]
+    if isinstance(value, dict):
+        return {name: _plain(each, exact=exact) for name, each in value.items()}
+    return float(value) if isinstance(value, Decimal) and not exact else value
+
+
+def _missing(file: TomlFile, section: str, word: str) -> errors.MissingParameter:
+    return errors.MissingParameter(
+        f"{file.place(section)}: [{section}] lacks {word}. Write, for instance, {word} = {_EXAMPLES[word]}",
+        parameter=word,
+    )
+
+
+def _mistake(file: TomlFile, names: tuple[str, ...], message: str) -> errors.InvalidParameter:
+    return errors.InvalidParameter(f"{file.place(*names)}: {message}", parameter=names[-1])
+
+
+def _shown(value: object) -> str:
+    return str(value) if isinstance(value, Decimal) else repr(value)
+
+
+def _hash(part: Any) -> str:
+    """Of what is material in it, in canonical JSON."""
+    material = {name: value for name, value in part.items() if name not in _IMMATERIAL} if _is_section(part) else part
+    return hashlib.sha256(json.dumps(material, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _is_section(part: object) -> bool:
+    return isinstance(part, Mapping)

@@ -1,0 +1,86 @@
+"""The kinds of questions that a job can ask: what each needs in [ask], and how it is asked of a table.
+
+A new kind is one more entry of KINDS; what may stand behind a new name, `job_file.NAMES` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from leastnoise.curator.queries.query import Query
+    from leastnoise.curator.table import Table
+
+_LIMITS = ("max_rows", "max_per_bin", "max_bins", "nulls")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of question.
+
+    ask: the question, of a table and the arguments that [ask] gives, with `keys` among them where it has any.
+    needs, takes: the names that must and that may stand in [ask], beside `kind`.
+    keys: which of the keys it gets: those of the columns in `by`, all of them, or none.
+    denoises: whether the release of such a question can be denoised into an estimate.
+    reports: whether there is a page for its release.
+    """
+
+    ask: Callable[[Table, dict[str, Any]], Query]
+    needs: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    keys: Literal["by", "all", "none"] = "none"
+    denoises: Callable[[Query], bool] = lambda query: False
+    reports: bool = True
+
+
+def _has_every_bin(query: Query) -> bool:
+    """Whether its release has a value for each of its bins: neither unknown keys nor a sparse domain."""
+    return query.bins is not None and not query.sparse
+
+
+def _ask_crosstabs(table: Table, given: dict[str, Any]) -> Query:
+    """Tables as a list of columns, or of lists of columns; weights by table as { "age,sex" = 10 }."""
+    tables = [name if isinstance(name, str) else tuple(name) for name in given.pop("tables", [])]
+    weights = given.pop("weights", "tables")
+    if isinstance(weights, dict):
+        weights = {tuple(filter(None, map(str.strip, name.split(",")))): size for name, size in weights.items()}
+    return table.crosstabs(*tables, weights=weights, **given)
+
+
+KINDS: dict[str, Kind] = {
+    "count": Kind(ask=lambda table, given: table.count(**given), takes=("max_rows",)),
+    "count_units": Kind(ask=lambda table, given: table.count_units(**given)),
+    "histogram": Kind(
+        ask=lambda table, given: table.histogram(*given.pop("by"), **given),
+        needs=("by",),
+        takes=_LIMITS,
+        keys="by",
+        denoises=_has_every_bin,
+    ),
+    "sum": Kind(
+        ask=lambda table, given: table.sum(given.pop("column"), **given),
+        needs=("column", "clip"),
+        takes=("by", *_LIMITS),
+        keys="by",
+        denoises=_has_every_bin,
+    ),
+    "mean": Kind(
+        ask=lambda table, given: table.mean(given.pop("column"), **given),
+        needs=("column", "clip"),
+        takes=("by", *_LIMITS),
+        keys="by",
+    ),
+    "quantile": Kind(
+        ask=lambda table, given: table.quantile(given.pop("column"), given.pop("q"), **given),
+        needs=("column", "q", "clip"),
+        takes=("bins", "max_rows"),
+    ),
+    "crosstabs": Kind(
+        ask=_ask_crosstabs,
+        takes=("tables", "ways", "weights", "max_rows", "row_weight", "weight", "weight_clip", "other", "nulls"),
+        keys="all",
+        reports=False,
+    ),
+}

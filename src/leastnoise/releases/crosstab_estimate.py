@@ -1,0 +1,222 @@
+"""A set of tables with its noise taken back out: no count below zero, and still consistent with each other."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise import errors
+from leastnoise._support.number_format import rounded
+from leastnoise.domain import Axis, Domain
+from leastnoise.releases.columns import key_columns
+from leastnoise.releases.crosstabs import table_name
+from leastnoise.releases.frames import Frames
+from leastnoise.releases.promised import Promised
+from leastnoise.releases.provenance import Provenance
+from leastnoise.releases.risk_limits import RmseLimit
+from leastnoise.workload import Workload
+from leastnoise.workload.residuals import table_of_blocks
+
+if TYPE_CHECKING:
+    from leastnoise.privacy.noise_choice import Mechanism
+
+Table = tuple[str, ...]
+Floats = NDArray[np.float64]
+
+
+class Risks(Protocol):
+    """How wrong an estimate of several tables is believed to be. Without a table it is of the cells of all."""
+
+    def rmse(self, table: Table | None = None) -> float:
+        """The root mean squared error of a cell."""
+
+    def rmse_at_most(self, confidence: float = 0.95, table: Table | None = None, *, proved: bool = False) -> RmseLimit:
+        """An upper limit for it."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CrosstabsEstimate(Promised):
+    """Denoised tables. `estimate["age", "sex"]` is one of them.
+
+    It keeps the promise of the release that it was made from. `rmse` is an estimate, made without the truth, of the
+    error of a cell, over all tables; `rmse_at_most` its upper limit.
+    """
+
+    workload: Workload
+    axes: Mapping[str, Axis]
+    blocks: Mapping[Table, Floats]  # without noise
+    noisy: Mapping[Table, Floats]  # as they were released
+    std: Mapping[Table, float]  # of a cell of each table, as released
+    mechanism: Mechanism
+    risks: Risks = field(repr=False)
+    provenance: Provenance
+    known: tuple[Table, ...] = ()  # the public tables that were held
+    weight: str | None = None
+    make_integers: Callable[[], dict[Table, NDArray[np.int64]]] | None = field(default=None, repr=False)
+
+    @property
+    def kind(self) -> str:
+        """Denoised tables."""
+        return "tables estimate"
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables that were asked for, each by its columns; () is the total."""
+        return self.workload.tables
+
+    @property
+    def bins(self) -> int:
+        """How many cells all tables have."""
+        return self.workload.cells
+
+    @property
+    def rmse(self) -> float:
+        """The root mean squared error of a cell, over the cells of all tables: estimated without the truth."""
+        return self.risks.rmse()
+
+    def rmse_at_most(self, confidence: float = 0.95, *, proved: bool = False) -> RmseLimit:
+        """An upper limit for it.
+
+        confidence: how often the limit holds. proved: by a theorem for every truth (Gaussian noise, and wider).
+        """
+        return self.risks.rmse_at_most(confidence, proved=proved)
+
+    def __getitem__(self, columns: str | Iterable[str]) -> CrosstabTableEstimate:
+        """The table over these columns, in any order; () is the total."""
+        table = self.workload.table(columns)
+        self.workload.block_place(tuple(column for column in table if self.workload.sizes[column] > 1))
+        values, noisy = (
+            table_of_blocks(each, table, self.workload.sizes).ravel() for each in (self.blocks, self.noisy)
+        )
+        return CrosstabTableEstimate(
+            values=np.maximum(values, 0.0),
+            noisy=noisy,
+            std=self.std[table],
+            domain=Domain(table, tuple(self.axes[column] for column in table)),
+            risks=self.risks,
+        )
+
+    def __iter__(self) -> Iterator[Table]:
+        return iter(self.tables)
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def integers(self) -> dict[Table, NDArray[np.int64]]:
+        """Whole numbers, none below zero, that add up exactly: for tables of at most two columns."""
+        if self.make_integers is None:
+            raise errors.InvalidParameter(
+                "Whole numbers are made when tables are denoised: denoise the release again, and ask that estimate."
+            )
+        return self.make_integers()
+
+    def explain(self) -> str:
+        """What was done, what it promises and how far off it is, in plain words."""
+        many = f"{len(self.tables):,} tables" if len(self.tables) != 1 else "1 table"
+        held = f" Public tables were held: {', '.join(map(table_name, self.known))}." if self.known else ""
+        return (
+            f"{many} ({self.bins:,} cells) with noise taken back out, which costs no privacy: no cell is below zero, "
+            f"and the tables agree with each other.{held}\n{self.errors_in_words()}\n{self.promise_in_words()}"
+        )
+
+    def errors_in_words(self) -> str:
+        """How far off a cell is, and was."""
+        before = math.sqrt(
+            sum(self.workload.cells_of(table) * self.std[table] ** 2 for table in self.tables) / self.bins
+        )
+        return (
+            f"The error of a cell, over all tables, is about {rounded(self.rmse, 3)}, and at most "
+            f"{rounded(self.rmse_at_most(0.95).value, 3)} with 95 % confidence; it was {rounded(before, 3)} before. "
+            "Single cells may be further off: intervals are about the release."
+        )
+
+    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
+        """One Parquet file at `path` with the whole set. `allow_seeded` lets a test write what a seed made."""
+        from leastnoise.releases import crosstab_estimate_files
+
+        crosstab_estimate_files.save(self, path, allow_seeded=allow_seeded)
+
+    def __repr__(self) -> str:
+        many = "table" if len(self.tables) == 1 else "tables"
+        return f"<CrosstabsEstimate of {len(self.tables):,} {many}, {self.bins:,} cells{self._seeded_mark}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CrosstabTableEstimate(Frames):
+    """One denoised table of a set."""
+
+    values: Floats
+    noisy: Floats
+    std: float  # of a cell, as released
+    domain: Domain
+    risks: Risks = field(repr=False)
+
+    @property
+    def columns(self) -> Table:
+        """The columns of the table; none of the total."""
+        return self.domain.names
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many keys each column has."""
+        return tuple(axis.size for axis in self.domain.axes)
+
+    @property
+    def rmse(self) -> float:
+        """The root mean squared error of a cell of this table, estimated without the truth."""
+        return self.risks.rmse(self.columns)
+
+    def rmse_at_most(self, confidence: float = 0.95, *, proved: bool = False) -> RmseLimit:
+        """An upper limit for it.
+
+        confidence: how often the limit holds. proved: by a theorem for every truth (Gaussian noise, and wider).
+        """
+        return self.risks.rmse_at_most(confidence, self.columns, proved=proved)
+
+    def to_numpy(self) -> Floats:
+        """The values as an array with an axis a column."""
+        return self.values.reshape(self.shape).copy()
+
+    def _columns(self) -> dict[str, Any]:
+        """Key columns, `value`, and `noisy` as it was released."""
+        return {**key_columns(self.domain, self.values.size), "value": self.values, "noisy": self.noisy}
+
+    def __repr__(self) -> str:
+        return f"<CrosstabTableEstimate {table_name(self.columns)}: {self.values.size:,} cells>"
+
+
+@dataclass(frozen=True, slots=True)
+class StatedRisks:
+    """Errors as a file holds them: those of every table, and their limits at one confidence."""
+
+    confidence: float
+    all_tables: tuple[float, float]
+    by_table: Mapping[Table, tuple[float, float]]
+
+    def rmse(self, table: Table | None = None) -> float:
+        """The root mean squared error of a cell."""
+        return self._of(table)[0]
+
+    def rmse_at_most(self, confidence: float = 0.95, table: Table | None = None, *, proved: bool = False) -> RmseLimit:
+        """An upper limit for it, at the confidence that the file has."""
+        if proved or confidence != self.confidence:
+            raise errors.InvalidParameter(
+                f"The file holds limits at {self.confidence:g} that are not proved. Denoise the release again for "
+                "others.",
+                parameter="confidence",
+                value=confidence,
+            )
+        return RmseLimit(self._of(table)[1], confidence, False)
+
+    def _of(self, table: Table | None) -> tuple[float, float]:
+        if table is None:
+            return self.all_tables
+        if table not in self.by_table:
+            raise errors.InvalidParameter(f"The file holds no error of {table_name(table)}, which was not asked for.")
+        return self.by_table[table]
