@@ -33,7 +33,7 @@ def report(
     page = output or release.with_suffix(".html")
     near = _graph(loaded, graph, nodes)
     if isinstance(loaded, CrosstabsRelease):
-        made = loaded.report(page, title=title)
+        made = loaded.report(page, estimate=loaded.denoise(), title=title)
     else:
         made = loaded.report(page, graph=near, title=title)
     if nodes is not None and near is not None and near.coordinates is None:

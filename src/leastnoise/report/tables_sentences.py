@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from leastnoise._support.number_format import about, rounded
@@ -93,22 +92,16 @@ def denoising(contents: TablesContents) -> str:
     estimate = contents.estimate
     if estimate is None:
         return "These are the tables as published: unbiased, and with their noise."
-    costs = "Denoising costs no privacy: it reads only what is published."
-    if estimate.rmse is None:
-        return f"{costs} How much error is left cannot be told without the truth."
-    cells = [contents.of.workload.cells_of(table) for table in contents.of.tables]
-    before = math.sqrt(sum(c * contents.of.std[t] ** 2 for t, c in zip(contents.of.tables, cells, strict=True)))
+    held = f" Public tables were held: {', '.join(map(table_name, estimate.known))}." if estimate.known else ""
     return (
-        f"{costs} The typical error of a cell, over all tables, is estimated, without the truth, at "
-        f"{error_in_words(estimate.rmse, estimate.rmse_at_most(0.95))}; before, it was "
-        f"{rounded(before / math.sqrt(sum(cells)), 3)}. Intervals are of what was published."
+        "Denoising costs no privacy: it reads only what is published. No denoised cell is below zero, and the tables "
+        f"agree with each other.{held} {estimate.errors_in_words()}"
     )
 
 
-def error_in_words(rmse: float, at_most: object) -> str:
+def error_in_words(rmse: float, at_most: float) -> str:
     """An estimated error and its upper limit: "about 9.1, at most 12 (95 %)"."""
-    limit = "" if at_most is None else f", at most {rounded(float(at_most), 2)} (95 %)"  # type: ignore[arg-type]
-    return f"{about(rmse)}{limit}"
+    return f"{about(rmse)}, at most {rounded(at_most, 2)} (95 %)"
 
 
 def check(contents: TablesContents) -> list[Step]:
