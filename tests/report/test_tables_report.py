@@ -266,6 +266,10 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
     refused = run("report", str(tmp_path / "tables.parquet"), "--graph", "path")
     assert refused.returncode != 0
     assert "Leave out --graph" in " ".join(refused.stderr.split())
+    real.denoise().save(tmp_path / "denoised.parquet")
+    alone = run("report", str(tmp_path / "denoised.parquet"))
+    assert alone.returncode != 0
+    assert "Give the file of that release" in " ".join(alone.stderr.split())
 
 
 def test_mistakes_are_sentences(tmp_path: Path) -> None:

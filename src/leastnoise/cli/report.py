@@ -12,6 +12,7 @@ from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.graphs.bin_graph import bin_graph
+from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.published import Published
 
@@ -30,6 +31,11 @@ def report(
     Example: [bold]leastnoise report map.parquet --graph edges.parquet --nodes nodes.parquet -o map.html[/bold]
     """
     loaded = ln.load(release)
+    if isinstance(loaded, CrosstabsEstimate):
+        raise errors.WrongType(
+            f"{str(release)!r} has denoised tables, whose page shows them beside the release that they were made from, "
+            "with its intervals. Give the file of that release: it is denoised again."
+        )
     page = output or release.with_suffix(".html")
     near = _graph(loaded, graph, nodes)
     if isinstance(loaded, CrosstabsRelease):
