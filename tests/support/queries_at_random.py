@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 from datetime import date, datetime
@@ -134,6 +135,24 @@ def vector(kind: str) -> Callable[[Schema, random.Random], Ask]:
     return make
 
 
+def crosstabs(s: Schema, chance: random.Random) -> Ask:
+    """Tables none of which contains another, so that all are counted."""
+    parts = chance.sample(["integer", "text", "flag", "small", "day", "real"], 3)
+    keys: dict[str, Any] = {s[part]: chance.choice([k for k in KEYS[part] if k != [True]]) for part in parts}
+    names = list(keys)
+    tables = chance.choice([[tuple(names)], [names[0], tuple(names[1:])], list(itertools.pairwise(names))])
+    given: dict[str, Any] = {"keys": keys, "nulls": chance.choice(["drop", "bin"]), "other": chance.random() < 0.3}
+    given |= chance.choice(
+        [
+            rows_only(chance),
+            {"row_weight": "shared", "max_rows": chance.choice([None, 2])},
+            {"weight": s[chance.choice(VALUES)], "weight_clip": chance.choice([(0, 3), (0.5, 7.25)])}
+            | rows_only(chance),
+        ]
+    )
+    return lambda t: t.crosstabs(*tables, **given)
+
+
 KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {
     "count": count,
     "count_units": lambda s, chance: lambda t: t.count_units(),
@@ -149,6 +168,7 @@ KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {
     "quantile": quantile,
     "vector_sum": vector("vector_sum"),
     "vector_mean": vector("vector_mean"),
+    "crosstabs": crosstabs,
 }
 
 

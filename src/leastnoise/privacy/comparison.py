@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from leastnoise import errors
 from leastnoise._support import validation
@@ -24,6 +24,14 @@ class Sensitive(Protocol):
     def sensitivity(self) -> Any: ...
     @property
     def size(self) -> int | None: ...
+
+
+@runtime_checkable
+class HasNoiseOptions(Protocol):
+    """A query with several kinds of noise of its own to compare: a set of tables."""
+
+    def compare(self, *, epsilon: Number, delta: Number) -> Comparison:
+        """Its comparison at this promise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +117,8 @@ def compare(
                 "The query knows its own sensitivity. Give the query, or a sensitivity, not both.",
                 parameter="sensitivity",
             )
+        if isinstance(query, HasNoiseOptions):
+            return query.compare(epsilon=epsilon, delta=delta)
         if query.size is None:
             raise errors.InvalidParameter(
                 "Bins that nobody listed are released with Gaussian noise and a threshold; nothing is to compare. "

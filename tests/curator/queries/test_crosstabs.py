@@ -278,3 +278,14 @@ def test_what_is_wrong_is_said_before_anything_is_read(ask: Any, error: type[Exc
     frame = people().assign(who2=1)
     with pytest.raises(error, match=words):
         ask(ln.table(frame, unit="who"))
+
+
+def test_the_kinds_of_noise_are_compared() -> None:
+    query = asked(people(), "age", ("age", "sex"))
+    found = ln.compare(query, epsilon=1, delta=1e-6)
+    assert {row.mechanism for row in found.rows} == {"gaussian", "laplace", "gaussian tables"}
+    made = query.expect(epsilon=1, delta=1e-6)
+    assert found.best.mechanism == made.mechanism == "laplace"
+    variances = [std**2 for std in made.std.values()]  # type: ignore[union-attr]
+    assert found.best.std == pytest.approx((sum(variances) / 2) ** 0.5)
+    assert [row.mechanism for row in ln.compare(query, epsilon=1, delta=0).rows] == ["laplace"]

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from leastnoise._support import validation
+from leastnoise._support.validation import Number
 from leastnoise.curator import description, tables_mechanism, tables_preview
 from leastnoise.curator.aggregate import cell_counts, crosstab_rows
 from leastnoise.curator.aggregate.cell_counts import CellCounter
@@ -24,9 +25,11 @@ from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.tables_preview import TablesExpectation
 from leastnoise.domain import Axis
 from leastnoise.privacy import sensitivity as sensitivities
+from leastnoise.privacy.comparison import Comparison
 from leastnoise.privacy.sensitivity import LARGEST_LIMIT, Limits, Sensitivity
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.workload import Workload
+from leastnoise.workload.comparison import compare_tables
 from leastnoise.workload.strategy import Weights
 from leastnoise.workload.tables_noise import TablesNoise
 
@@ -179,6 +182,21 @@ class Crosstabs(Query):
 
     def _prepare(self) -> None:
         cell_counts.prepare()
+
+    def compare(self, *, epsilon: Number, delta: Number) -> Comparison:
+        """The ways to add noise, side by side, the one of least error by the weights first: `ln.compare(query, ...)`.
+
+        epsilon, delta: the promise that all of them keep.
+        """
+        return compare_tables(
+            self.workload,
+            epsilon=epsilon,
+            delta=delta,
+            weights=self.weights,
+            row_size=self.row_size,
+            step=self.grid,
+            neighbours=self.neighbours,
+        )
 
     def _expectation(self, request: PrivacyRequest) -> TablesExpectation:
         decided = self._charge(request)
