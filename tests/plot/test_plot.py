@@ -32,7 +32,7 @@ from leastnoise import datasets, errors, plot
 from leastnoise.domain import product
 from leastnoise.graphs import Graph
 from leastnoise.testing import seeded
-from table_pages import NotNegative
+from table_pages import denoised
 
 IMAGES = Path(__file__).parent / "images"
 SEVERAL: Any = {
@@ -82,7 +82,7 @@ def heat_maps() -> Any:
     truth = np.zeros(release[columns].shape)
     for row, column in zip(district, income, strict=True):
         truth[release.axes["district"].index(row), release.axes["income"].index(column)] += 1
-    return release[columns].plot(estimate=NotNegative(release)[columns], truth=truth)[0]
+    return release[columns].plot(estimate=denoised("people")[columns], truth=truth)[0]
 
 
 def towns(name: str) -> Any:
@@ -164,7 +164,7 @@ def test_every_kind_of_release_draws_itself() -> None:
 @pytest.mark.parametrize("columns", [(), ("job",), ("age",), ("age", "sex"), ("district", "job")])
 def test_every_table_of_a_set_draws_itself(columns: tuple[str, ...]) -> None:
     release = table_pages.people()
-    estimate = NotNegative(release)[columns]
+    estimate = denoised("people")[columns]
     for options in ({}, {"estimate": estimate}, {"estimate": estimate, "truth": release[columns].values}):
         drawn = release[columns].plot(**options)
         assert len(drawn) == 1 + len(options) if isinstance(drawn, tuple) else drawn.figure is not None

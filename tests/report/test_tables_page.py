@@ -20,7 +20,7 @@ import table_pages
 from chromium import luminance, requests, screen
 from leastnoise.report import tables_contents
 from leastnoise.report.contents import decimals
-from table_pages import HOSTILE_COLUMN, NotNegative
+from table_pages import HOSTILE_COLUMN, denoised
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.common.by import By  # noqa: E402
@@ -43,13 +43,13 @@ def opened(browser: Any, folder: Path) -> Callable[..., Any]:
         name: str,
         table: tuple[str, ...] | None = None,
         *,
-        denoised: bool = True,
+        beside: bool = True,
         width: int = 1200,
         mode: str = "light",
     ) -> Any:
-        path = folder / f"{name}{'_denoised' if denoised else ''}.html"
+        path = folder / f"{name}{'_denoised' if beside else ''}.html"
         if not path.exists():
-            table_pages.write(name, folder, denoised=denoised)
+            table_pages.write(name, folder, beside=beside)
         browser.get("about:blank")
         browser.get_log("browser")
         browser.get_log("performance")
@@ -77,14 +77,18 @@ def tip(b: Any) -> str:
 
 def told(release: Any, table: tuple[str, ...], cell: int) -> str:
     """What the page says of a cell: its value and its interval, to the digits that the noise leaves."""
-    half = release.errors.cell_half_width(table, 0.95)
-    digits = decimals(half)
-    value = float(release[table].values[cell])
-    return f"{shown(value, digits)} ({shown(value - half, digits)} to {shown(value + half, digits)})"
+    low, high = release[table].interval(0.95)
+    value, *ends = (shown(float(number[cell]), digits(release, table)) for number in (release[table].values, low, high))
+    return f"{value} ({ends[0]} to {ends[1]})"
 
 
-def shown(value: float, digits: int) -> str:
-    text = f"{value:,.{digits}f}"
+def digits(release: Any, table: tuple[str, ...]) -> int:
+    low, high = release[table].interval(0.95)
+    return decimals(float(high[0] - low[0]) / 2)
+
+
+def shown(value: float, places: int) -> str:
+    text = f"{value:,.{places}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -163,14 +167,42 @@ def test_a_heat_map_tells_every_cell_that_is_pointed_at(opened: Callable[..., An
         words = tip(b)
         assert f"district: {axes['district'].key(row)}\njob: {axes['job'].key(column)}" in words
         assert told(release, table, cell) in words
-        digits = decimals(release.errors.cell_half_width(table, 0.95))
-        assert f"denoised {shown(max(0.0, float(release[table].values[cell])), digits)}" in words
+        better = float(denoised("people")[table].values[cell])
+        assert f"denoised {shown(better, digits(release, table))}" in words
         assert ("cannot be told from zero" in words) == (release[table].interval(0.95).low[cell] <= 0)
     cursor = plots[1].find_element(By.CSS_SELECTOR, ".cursor")
     webdriver.ActionChains(b).move_to_element(cursor).perform()
     assert told(release, table, rows * columns - 1) in tip(b)
     webdriver.ActionChains(b).move_to_element(b.find_element(By.ID, "chosen")).perform()
     assert plots[1].find_elements(By.CSS_SELECTOR, ".cursor") == []
+
+
+def test_a_finger_reads_a_cell_on_a_phone(opened: Callable[..., Any]) -> None:
+    table = ("district", "job")
+    b = opened("people", table, width=400)
+    release = table_pages.people()
+    for number, (row, column) in enumerate(((2, 3), (5, 9), (7, 0))):
+        plot = b.find_elements(By.CSS_SELECTOR, ".plot")[number % 2]
+        b.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
+        place = b.execute_script(
+            """const [plot, row, column, columns] = arguments;
+            const side = plot.querySelectorAll('.key')[row].getBoundingClientRect();
+            const cells = [...plot.querySelectorAll('path[fill]')].map(path => path.getBoundingClientRect());
+            const left = Math.min(...cells.map(box => box.left)), right = Math.max(...cells.map(box => box.right));
+            return [left + (column + 0.5) * (right - left) / columns, side.top + side.height / 2]""",
+            plot,
+            row,
+            column,
+            release[table].shape[1],
+        )
+        touch = [{"x": place[0], "y": place[1]}]
+        b.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": touch})
+        b.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        cell = row * release[table].shape[1] + column
+        assert told(release, table, cell) in tip(b)
+        shown = plot.find_element(By.CSS_SELECTOR, ".tip").rect
+        assert shown["x"] >= 0
+        assert shown["x"] + shown["width"] <= 400
 
 
 @pytest.mark.parametrize("table", [("district", "job"), ("age", "income"), ("district", "age")])
@@ -198,18 +230,18 @@ def test_bars_are_as_long_as_their_values_and_intervals_as_wide_as_theirs(opened
     np.testing.assert_allclose(widths, np.maximum(0.5, scale * np.abs(values)), rtol=1e-6)
     better = b.find_elements(By.CSS_SELECTOR, ".plot .better")
     lengths = [float(bar.get_attribute("width")) for bar in better]
-    np.testing.assert_allclose(lengths, np.maximum(0.5, scale * np.maximum(values, 0)), rtol=1e-6)
-    half = table_pages.people().errors.cell_half_width(("job",), 0.95)
+    np.testing.assert_allclose(lengths, np.maximum(0.5, scale * denoised("people")["job"].values), rtol=1e-6)
+    low, high = table_pages.people()["job"].interval(0.95)
     for line in b.find_elements(By.CSS_SELECTOR, ".plot .interval"):
         ends = re.fullmatch(r"M(\S+) \S+H(\S+)m0-3.5v7", line.get_attribute("d"))
         assert ends is not None
-        assert float(ends[2]) - float(ends[1]) == pytest.approx(2 * half * scale, rel=1e-6)
+        assert float(ends[2]) - float(ends[1]) == pytest.approx((high - low)[0] * scale, rel=1e-6)
     texts = [text.text for text in b.find_elements(By.CSS_SELECTOR, ".plot .key")]
     assert texts == [table_pages.people().axes["job"].key(place) for place in range(len(values))]
 
 
 def test_a_long_column_is_a_line_read_by_keys(opened: Callable[..., Any]) -> None:
-    b = opened("people", ("age",), denoised=False)
+    b = opened("people", ("age",), beside=False)
     plot = b.find_element(By.CSS_SELECTOR, ".plot")
     assert plot.find_elements(By.CSS_SELECTOR, ".denoised") == []
     assert plot.find_element(By.CSS_SELECTOR, ".published").get_attribute("d").count("H") == 100
@@ -296,7 +328,7 @@ def test_the_table_below_has_every_cell_and_the_download_every_digit(
     with path.open(newline="", encoding="utf-8") as lines:
         _, *rows = csv.reader(lines)
     low, high = release[table].interval(0.95)
-    real = np.stack([release[table].values, low, high, NotNegative(release)[table].values], axis=1)
+    real = np.stack([release[table].values, low, high, denoised("people")[table].values], axis=1)
     np.testing.assert_array_equal([[float(cell) for cell in row[2:6]] for row in rows], real)
     keys = [(district, sex) for district in keys_of(release, "district") for sex in keys_of(release, "sex")]
     assert [tuple(row[:2]) for row in rows] == keys
@@ -323,7 +355,7 @@ def test_a_table_that_is_in_the_file_only_says_how_to_read_it(
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_text_stands_out_from_what_is_behind_it(mode: str, opened: Callable[..., Any]) -> None:
     """WCAG's contrast of 4.5 to 1 for all text that shows, the numbers inside the cells included."""
-    b = opened("people", ("job", "income"), mode=mode, denoised=False)
+    b = opened("people", ("job", "income"), mode=mode, beside=False)
     css = "return getComputedStyle(arguments[0]).getPropertyValue(arguments[1])"
     paper = luminance(b.execute_script(css, b.find_element(By.TAG_NAME, "body"), "background-color"))
 

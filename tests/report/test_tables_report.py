@@ -19,12 +19,14 @@ from hypothesis import strategies as st
 
 import leastnoise as ln
 import table_pages
+from command_line import run
 from leastnoise import errors, report
+from leastnoise._support import number_format
 from leastnoise.domain import product
 from leastnoise.report import promise_sentences, tables_contents, tables_data, tables_page, tables_sentences
 from leastnoise.testing import seeded
 from page_parser import Page
-from table_pages import HOSTILE_COLUMN, NotNegative
+from table_pages import HOSTILE_COLUMN, denoised
 
 
 def held(text: str) -> dict[str, Any]:
@@ -39,19 +41,20 @@ def doubles(text: str) -> np.ndarray:
 @pytest.mark.parametrize("name", table_pages.RELEASES)
 def test_every_cell_of_every_table_is_in_the_page_with_every_digit(name: str) -> None:
     release = table_pages.RELEASES[name]()
-    estimate = NotNegative(release)
+    estimate = denoised(name)
     data = held(report.page_of_tables(release, estimate=estimate))
-    values, denoised = doubles(data["values"]), doubles(data["denoised"])
+    values, better = doubles(data["values"]), doubles(data["denoised"])
     seen = []
     for table in data["tables"]:
         columns = tuple(data["columns"][place]["name"] for place in table["columns"])
         part = slice(table["at"], table["at"] + table["cells"])
         low, _ = release[columns].interval(0.95)
         np.testing.assert_array_equal(values[part], release[columns].values)
-        np.testing.assert_array_equal(denoised[part], estimate[columns].values)
+        np.testing.assert_array_equal(better[part], estimate[columns].values)
         np.testing.assert_array_equal(values[part] - table["half"], low)
         assert table["zero"] == int((low <= 0).sum())
-        assert table["error"] == "about 7.1, at most 9.2 (95 %)"
+        rmse, most = estimate[columns].rmse, estimate[columns].rmse_at_most(0.95).value
+        assert table["error"] == f"{number_format.about(rmse)}, at most {number_format.rounded(most, 2)} (95 %)"
         seen.append(columns)
     assert sorted(seen) == sorted(release.tables)
     assert [len(columns) for columns in seen] == sorted(map(len, seen))
@@ -99,7 +102,7 @@ def test_the_page_says_what_was_promised_in_the_words_of_one_release() -> None:
 
 def test_the_errors_of_every_table_are_there_without_a_script() -> None:
     release = table_pages.people()
-    text = report.page_of_tables(release, estimate=NotNegative(release))
+    text = report.page_of_tables(release, estimate=denoised("people"))
     rows = re.findall(r'<tr><th scope="row" class="text">(.*?)</th><td>(.*?)</td><td>(.*?)</td>', text)
     assert {unescape(name) for name, *_ in rows} == {" × ".join(t) or "the total" for t in release.tables}
     cells = {unescape(name): (int(many.replace(",", "")), float(std)) for name, many, std in rows}
@@ -107,15 +110,13 @@ def test_the_errors_of_every_table_are_there_without_a_script() -> None:
     assert cells["age × job"][1] == pytest.approx(release.std["age", "job"], rel=1e-3)
 
 
-def test_an_estimate_is_told_with_its_limit_or_as_unknown() -> None:
-    release = table_pages.people()
-    told = Page(report.page_of_tables(release, estimate=NotNegative(release))).text
-    assert "at about 7.1, at most 9.2 (95 %)" in told
-    before = np.sqrt(np.average([v**2 for v in release.std.values()], weights=[release[t].bins for t in release.std]))
-    assert f"before, it was {before:.3g}" in told
-    unknown = Page(report.page_of_tables(release, estimate=NotNegative(release, rmse=None, limit=None))).text
-    assert "cannot be told without the truth" in unknown
-    assert "at most None" not in unknown
+def test_an_estimate_is_told_with_its_error() -> None:
+    release, estimate = table_pages.people(), denoised("people")
+    told = Page(report.page_of_tables(release, estimate=estimate)).text
+    assert estimate.errors_in_words() in told
+    assert "Public tables were held" not in told
+    held_totals = release.denoise(known={"sex": [1_000, 1_000]})
+    assert "Public tables were held: sex." in Page(report.page_of_tables(release, estimate=held_totals)).text
     assert "unbiased, and with their noise" in Page(report.page_of_tables(release)).text
 
 
@@ -132,7 +133,7 @@ def test_no_key_and_no_title_leaves_its_element(keys: list[str], title: str) -> 
 
 
 def test_hostile_columns_and_keys_survive_as_text() -> None:
-    page = Page(report.page_of_tables(table_pages.hostile(), estimate=NotNegative(table_pages.hostile())))
+    page = Page(report.page_of_tables(table_pages.hostile(), estimate=denoised("hostile")))
     columns = [column["name"] for column in json.loads(page.data)["columns"]]
     assert columns == [HOSTILE_COLUMN, "age", "sex", "__proto__"]
     assert page.tags.count("script") == 2
@@ -166,7 +167,7 @@ def test_what_does_not_fit_is_named_and_left_to_the_file(monkeypatch: pytest.Mon
     release = table_pages.people()
     monkeypatch.setattr(tables_contents, "MAX_CELLS_SHOWN", 500)
     monkeypatch.setattr(tables_sentences, "MAX_CELLS_SHOWN", 500)
-    text = report.page_of_tables(release, estimate=NotNegative(release))
+    text = report.page_of_tables(release, estimate=denoised("people"))
     data = held(text)
     shown = [table for table in data["tables"] if table["at"] is not None]
     assert len(data["tables"]) == len(release.tables)
@@ -206,17 +207,17 @@ def test_many_tables_make_a_page_of_bounded_size(monkeypatch: pytest.MonkeyPatch
     assert "111 of them are not in the list below either" in Page(few).text
 
 
-def test_sums_may_be_negative_so_that_only_an_interval_around_zero_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    release = table_pages.people()
-    monkeypatch.setattr(tables_contents, "counts", lambda of: False)
-    text = report.page_of_tables(release)
-    data = held(text)
-    assert not data["counted"]
-    assert "Tables of sums by" in Page(text).text
-    assert "interval includes zero" in Page(text).text
-    for table in data["tables"]:
-        low, high = release[tuple(data["columns"][place]["name"] for place in table["columns"])].interval(0.95)
-        assert table["zero"] == int(((low <= 0) & (high >= 0)).sum())
+def test_sums_of_weights_are_called_by_their_column() -> None:
+    rows = pa.table({"who": np.arange(400), "age": np.arange(400) % 5, "weight": np.arange(400) % 7 + 0.5})
+    query = ln.table(rows, unit="who").crosstabs(
+        "age", (), keys={"age": range(5)}, max_rows=1, weight="weight", weight_clip=(0, 6)
+    )
+    with seeded(2):
+        release = query.release(epsilon=2, delta=1e-6)
+    page = Page(report.page_of_tables(release)).text
+    assert "Tables of the sums of weight by age" in page
+    assert "summed within these limits" in page
+    assert "squared_cost" not in page
 
 
 def test_what_the_page_says_to_check_holds(tmp_path: Path) -> None:
@@ -249,10 +250,26 @@ def test_seeded_noise_is_refused_unless_told(tmp_path: Path) -> None:
     with pytest.raises(errors.SeededRelease, match="allow_seeded"):
         release.report(tmp_path / "page.html")
     real = replace(release, provenance=replace(release.provenance, seeded=False))
-    with pytest.raises(errors.SeededRelease, match="allow_seeded"):
-        real.report(tmp_path / "page.html", estimate=NotNegative(release))
     assert list(tmp_path.iterdir()) == []
     assert 'class="warning"' not in real.report(tmp_path / "page.html").read_text()
+
+
+def test_the_command_writes_the_page(tmp_path: Path) -> None:
+    release = table_pages.people()
+    real = replace(release, provenance=replace(release.provenance, seeded=False))
+    real.save(tmp_path / "tables.parquet")
+    done = run("report", str(tmp_path / "tables.parquet"), "--title", "The people")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "tables.html").read_text()
+    assert "<h1>The people</h1>" in text
+    assert doubles(held(text)["values"]).size == doubles(held(text)["denoised"]).size == release.bins
+    refused = run("report", str(tmp_path / "tables.parquet"), "--graph", "path")
+    assert refused.returncode != 0
+    assert "Leave out --graph" in " ".join(refused.stderr.split())
+    real.denoise().save(tmp_path / "denoised.parquet")
+    alone = run("report", str(tmp_path / "denoised.parquet"))
+    assert alone.returncode != 0
+    assert "Give the file of that release" in " ".join(alone.stderr.split())
 
 
 def test_mistakes_are_sentences(tmp_path: Path) -> None:
@@ -264,11 +281,6 @@ def test_mistakes_are_sentences(tmp_path: Path) -> None:
     with pytest.raises(errors.WrongType, match=r"release\.denoise\(\)"):
         release.report(tmp_path / "page.html", estimate="auto", allow_seeded=True)
 
-    class Longer(NotNegative):
-        def __getitem__(self, columns: tuple[str, ...]) -> Any:
-            found = super().__getitem__(columns)
-            return replace(found, values=np.append(found.values, 0.0))
-
-    with pytest.raises(errors.InvalidParameter, match="made from another release"):
-        report.page_of_tables(release, estimate=Longer(release))
+    with pytest.raises(errors.InvalidParameter, match="made from the release"):
+        report.page_of_tables(release, estimate=denoised("hostile"))
     assert list(tmp_path.iterdir()) == []

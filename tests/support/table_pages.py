@@ -2,53 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 import leastnoise as ln
 from leastnoise import datasets
+from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.testing import seeded
 from pages import HOSTILE, TOWNS
 
 HOSTILE_COLUMN = "</script><img src=x onerror=alert(1)>, \"'&"
 PROMISE = {"epsilon": 2.0, "delta": 1e-6}
-
-
-@dataclass(frozen=True)
-class OneEstimate:
-    """The denoised values of one table."""
-
-    values: Any
-    rmse: float | None
-    limit: float | None
-
-    def rmse_at_most(self, confidence: float = 0.95) -> float | None:
-        return self.limit
-
-
-@dataclass(frozen=True)
-class NotNegative:
-    """An estimate of a set of tables, as a page takes it: nothing below zero."""
-
-    of: CrosstabsRelease
-    rmse: float | None = 7.125
-    limit: float | None = 9.25
-
-    @property
-    def seeded(self) -> bool:
-        return self.of.seeded
-
-    def rmse_at_most(self, confidence: float = 0.95) -> float | None:
-        return self.limit
-
-    def __getitem__(self, columns: tuple[str, ...]) -> OneEstimate:
-        return OneEstimate(np.maximum(self.of[columns].values, 0.0), self.rmse, self.limit)
 
 
 @cache
@@ -73,11 +41,17 @@ def hostile() -> CrosstabsRelease:
     return made
 
 
+@cache
+def denoised(name: str) -> CrosstabsEstimate:
+    """What is shown beside it."""
+    return RELEASES[name]().denoise()
+
+
 RELEASES = {"people": people, "hostile": hostile}
 
 
-def write(name: str, folder: Path, *, denoised: bool = True) -> Path:
+def write(name: str, folder: Path, *, beside: bool = True) -> Path:
     """Its page, with or without an estimate beside it."""
     release = RELEASES[name]()
-    path = folder / f"{name}{'_denoised' if denoised else ''}.html"
-    return release.report(path, estimate=NotNegative(release) if denoised else None, allow_seeded=True)
+    path = folder / f"{name}{'_denoised' if beside else ''}.html"
+    return release.report(path, estimate=denoised(name) if beside else None, allow_seeded=True)

@@ -12,6 +12,8 @@ from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.graphs.bin_graph import bin_graph
+from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
+from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.published import Published
 
 
@@ -29,9 +31,17 @@ def report(
     Example: [bold]leastnoise report map.parquet --graph edges.parquet --nodes nodes.parquet -o map.html[/bold]
     """
     loaded = ln.load(release)
+    if isinstance(loaded, CrosstabsEstimate):
+        raise errors.WrongType(
+            f"{str(release)!r} has denoised tables, whose page shows them beside the release that they were made from, "
+            "with its intervals. Give the file of that release: it is denoised again."
+        )
     page = output or release.with_suffix(".html")
     near = _graph(loaded, graph, nodes)
-    made = loaded.report(page, graph=near, title=title)
+    if isinstance(loaded, CrosstabsRelease):
+        made = loaded.report(page, estimate=loaded.denoise(), title=title)
+    else:
+        made = loaded.report(page, graph=near, title=title)
     if nodes is not None and near is not None and near.coordinates is None:
         note = (
             f"Note: {str(nodes)!r} has no columns lon and lat, so the page has no map. Name them so, and report again."
@@ -45,11 +55,11 @@ def report(
     Console().print(f"Written: {made}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _graph(loaded: Published, graph: str | None, nodes: Path | None) -> ln.graphs.Graph | None:
+def _graph(loaded: Published | CrosstabsRelease, graph: str | None, nodes: Path | None) -> ln.graphs.Graph | None:
     if graph is None:
         if nodes is not None:
             raise errors.MissingParameter("--nodes says where the nodes are; say also which are joined: --graph FILE.")
         return None
-    if not loaded.covers_domain:
+    if isinstance(loaded, CrosstabsRelease) or not loaded.covers_domain:
         raise errors.WrongType(f"{type(loaded).__name__} has no bins that lie near one another. Leave out --graph.")
     return bin_graph(graph, domain=loaded.domain, bins=loaded.bins, nodes=nodes)

@@ -66,10 +66,9 @@ def _cells(release: CrosstabTable, of: Any) -> Floats:
 
 
 def _marks(release: CrosstabTable, name: str, confidence: Number) -> Any:
-    """Which of the published cells cannot be told from zero: where a count's interval reaches down to it."""
-    low, high = (np.asarray(end, dtype=float) for end in release.interval(confidence))
-    marked = (low <= 0) if release.kind == "count" else (low <= 0) & (high >= 0)
-    return marked if name == "published" else np.zeros(release.bins, dtype=bool)
+    """Which published cells have an interval that reaches down to zero; no cell is negative in truth."""
+    low = np.asarray(release.interval(confidence).low, dtype=float)
+    return low <= 0 if name == "published" else np.zeros(release.bins, dtype=bool)
 
 
 def _slices(release: CrosstabTable, shown: dict[str, Floats], confidence: Number, ax: Any) -> Any:

@@ -184,7 +184,7 @@ class CrosstabsRelease(Promised):
         self,
         path: str | os.PathLike[str],
         *,
-        estimate: Any = None,
+        estimate: CrosstabsEstimate | None = None,
         title: str | None = None,
         allow_seeded: bool = False,
     ) -> Path:

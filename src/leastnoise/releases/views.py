@@ -64,15 +64,14 @@ def report_tables(
     path: str | os.PathLike[str],
     release: CrosstabsRelease,
     *,
-    estimate: Any,
+    estimate: CrosstabsEstimate | None,
     title: str | None,
     allow_seeded: bool,
 ) -> Path:
     """The page of a set of tables, by `leastnoise.report`."""
     from leastnoise import report
 
-    seeded = release.seeded or bool(getattr(estimate, "seeded", False))  # what it is, is checked by the page
-    file_format.refuse_seeded_noise(seeded, allow_seeded)
+    file_format.refuse_seeded_noise(release.seeded, allow_seeded)  # an estimate of it is as seeded as it is
     return report.write_tables(path, release, estimate=estimate, title=title)
 
 

@@ -1,5 +1,5 @@
 // Drawings of one column's table: bars with their intervals, or a line of steps where there are many keys.
-const SVG = "http://www.w3.org/2000/svg", MAX_BARS = 40, ROW = 26, BAR = 14, THIN = 6;
+const SVG = "http://www.w3.org/2000/svg", MAX_BARS = 40, MAX_NAMED_BARS = 120, ROW = 26, BAR = 14, THIN = 6;
 const drawn = (tag, attributes = {}, text = null) => {
   const made = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -11,10 +11,13 @@ const canvasOf = (width, height, ...parts) => {
   svg.append(...parts);
   return svg;
 };
-const ruler = document.createElement("canvas").getContext("2d");
+const rulers = new Map();
 const widthOf = (text, weight = "") => {
-  ruler.font = `${weight} 12px ${getComputedStyle(document.body).fontFamily}`;
-  return ruler.measureText(text).width;
+  if (!rulers.has(weight)) {
+    rulers.set(weight, document.createElement("canvas").getContext("2d"));
+    rulers.get(weight).font = `${weight} 12px ${getComputedStyle(document.body).fontFamily}`;
+  }
+  return rulers.get(weight).measureText(text).width;
 };
 const widest = (texts) => texts.reduce((most, text) => Math.max(most, widthOf(text)), 0);
 const fitted = (text, room) => {

@@ -2,7 +2,6 @@
 const SHADES = 64;
 const RAMPS = {
   light: ["#e9eef3", "#a9cbe8", "#4f95cf", "#0b5a9c", "#06203c"], dark: ["#26303a", "#1f4e79", "#3384c6", "#83c4f7", "#f2faff"],
-  lightBoth: ["#b35806", "#f1a340", "#f2f2f2", "#5aa0d8", "#0b5a9c"], darkBoth: ["#b35806", "#f1a340", "#2a3139", "#5aa0d8", "#0b5a9c"],
 };
 const channels = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
 const brightness = (colour) => {
@@ -15,22 +14,18 @@ const shaded = (ramp, part) => {
   return "#" + from.map((c, i) => Math.round(c + (to[i] - c) * rest).toString(16).padStart(2, "0")).join("");
 };
 
-// Shades from zero by square roots where what lies below zero is noise; else both ways from zero.
+// From zero by square roots. What lies below zero is noise, and has the faintest shade.
 const shadesOf = (view, dark) => {
-  let most = 0, least = 0;
-  for (const value of view.denoised ?? view.values) { most = Math.max(most, value); least = Math.min(least, value); }
-  const both = !view.counted && (most <= 0 || least < -0.3 * most), far = (both ? Math.max(most, -least) : most) || 1;
-  const ramp = RAMPS[(dark ? "dark" : "light") + (both ? "Both" : "")];
-  const part = both ? (value) => (value / far + 1) / 2 : (value) => Math.sqrt(Math.max(0, value) / far);
-  const colours = Array.from({ length: SHADES }, (_, i) => shaded(ramp, i / (SHADES - 1)));
+  const most = (view.denoised ?? view.values).reduce((far, value) => Math.max(far, value), 0) || 1;
+  const ramp = RAMPS[dark ? "dark" : "light"];
   return {
-    ramp, colours,
-    ends: both ? [-far, 0, far] : [0, far / 4, far],
-    of: (value) => Math.min(SHADES - 1, Math.max(0, Math.round(part(value) * (SHADES - 1)))),
+    ramp, ends: [0, most / 4, most],
+    colours: Array.from({ length: SHADES }, (_, i) => shaded(ramp, i / (SHADES - 1))),
+    of: (value) => Math.min(SHADES - 1, Math.round(Math.sqrt(Math.max(0, value) / most) * (SHADES - 1))),
   };
 };
 
-const acrossLabels = (names, wide, left) => {
+const acrossLabels = (names, wide) => {
   const longest = widest(names), count = names.length;
   if (longest + 8 <= wide) return { top: 20, nth: 1, turned: false };
   const nth = everyNth(count, (count * wide) / (longest + 12));
@@ -44,13 +39,14 @@ const heatMap = (width, view, values, shades, marked) => {
   const left = Math.min(Math.max(widest(rows), widthOf(down.name, "600")) + 10, width * 0.34);
   const slant = widest(columns) * 0.5;
   let wide = Math.min((width - left - 2) / columns.length, 110);
-  const labels = acrossLabels(columns, wide, left);
+  const labels = acrossLabels(columns, wide);
   if (labels.turned) wide = Math.min(wide, (width - left - Math.min(slant, 60)) / columns.length);
   const high = Math.max(3, Math.min(ROW, 640 / rows.length)), top = labels.top + 20, bottom = top + high * rows.length;
   const gap = Math.min(wide, high) > 8 ? 1 : 0, parts = [], paths = new Map();
   let empty = "", hatch = "";
-  const texts = rows.flatMap((_, i) => columns.map((_, j) => view.short(values[view.at(i, j)])));
-  const written = high >= 18 && wide >= 30 && widest(texts) + 8 <= wide;
+  const roomy = high >= 18 && wide >= 30;
+  const texts = roomy ? rows.flatMap((_, i) => columns.map((_, j) => view.short(values[view.at(i, j)]))) : [];
+  const written = roomy && widest(texts) + 8 <= wide;
   for (let i = 0; i < rows.length; i += 1) {
     for (let j = 0; j < columns.length; j += 1) {
       const k = view.at(i, j), x = left + wide * j, y = top + high * i, w = wide - gap, h = high - gap;

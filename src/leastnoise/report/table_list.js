@@ -52,9 +52,8 @@ const tableList = (tables, choose) => {
     const active = activate();
     active?.setAttribute("aria-selected", "true");
     if (active) {  // inside the list only: the page stays where it is
-      const above = active.offsetTop - list.offsetTop;
-      if (above < list.scrollTop) list.scrollTop = above;
-      if (above + active.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = above + active.offsetHeight - list.clientHeight;
+      const above = active.offsetTop - list.offsetTop, below = above + active.offsetHeight;
+      if (above < list.scrollTop || below > list.scrollTop + list.clientHeight) list.scrollTop = (above + below - list.clientHeight) / 2;
     }
     choose(number);
   };

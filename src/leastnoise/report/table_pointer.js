@@ -28,7 +28,7 @@ const pointing = (plots, words, first) => {
     place.addEventListener("pointerdown", here);
     place.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") clear(); });
     place.addEventListener("focus", () => { if (place.matches(":focus-visible")) point(last ?? first, place); });
-    place.addEventListener("blur", clear);
+    place.addEventListener("blur", (event) => { if (!plots.some((other) => other.place === event.relatedTarget)) clear(); });
     place.addEventListener("keydown", (event) => {
       if (event.key === "Escape") clear();
       if (!(event.key in ARROWS) || event.ctrlKey || event.altKey || event.metaKey) return;

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, SupportsFloat, runtime_checkable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from leastnoise import errors
 from leastnoise._support.validation import Floats
 from leastnoise.releases.crosstab_errors import cell_half_width
+from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
 
 MAX_CELLS_SHOWN = 150_000  # some 11 bytes each, and as many for their denoised values
@@ -19,56 +19,23 @@ MAX_TABLES_SHOWN = 5_000  # in the list
 Columns = tuple[str, ...]
 
 
-class TableEstimate(Protocol):
-    """The denoised values of one table."""
-
-    @property
-    def values(self) -> Any:
-        """One value a cell, in the order of the release's table."""
-
-    @property
-    def rmse(self) -> float | None:
-        """The estimated error of a cell; None where it is not known."""
-
-    def rmse_at_most(self, confidence: float = 0.95) -> SupportsFloat | None:
-        """An upper limit for it, with this confidence; None where there is none."""
-
-
-@runtime_checkable
-class TablesEstimate(Protocol):
-    """The denoised values of a set of tables: what the page needs of them."""
-
-    @property
-    def seeded(self) -> bool:
-        """Whether the noise came from a test's seed."""
-
-    @property
-    def rmse(self) -> float | None:
-        """The estimated error of a cell, over all tables; None where it is not known."""
-
-    def rmse_at_most(self, confidence: float = 0.95) -> SupportsFloat | None:
-        """An upper limit for it, with this confidence; None where there is none."""
-
-    def __getitem__(self, columns: Columns) -> TableEstimate: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownTable:
     """One table. half_width: of the 95 % interval of a cell.
 
-    maybe_zero: how many cells cannot be told from zero. It, values and denoised are None where the page does not hold
-    the cells. rmse, rmse_at_most: of the denoised values.
+    maybe_zero: how many cells have an interval that reaches down to zero; no cell is negative in truth. It, values,
+    denoised, rmse and rmse_at_most (of the denoised values) are None where the page does not hold the cells.
     """
 
     columns: Columns
     cells: int
     std: float
     half_width: float
-    maybe_zero: int | None
-    values: Floats | None
-    denoised: Floats | None
-    rmse: float | None
-    rmse_at_most: float | None
+    maybe_zero: int | None = None
+    values: Floats | None = None
+    denoised: Floats | None = None
+    rmse: float | None = None
+    rmse_at_most: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +43,8 @@ class TablesContents:
     """All that the page shows. `listed` are the tables that it names, those of fewer columns first."""
 
     of: CrosstabsRelease
-    estimate: TablesEstimate | None
+    estimate: CrosstabsEstimate | None
     listed: Sequence[ShownTable]
-    counted: bool  # whether values below zero can only be noise
-
-    @property
-    def seeded(self) -> bool:
-        """Whether some of it hides nothing."""
-        return self.of.seeded or (self.estimate is not None and self.estimate.seeded)
 
     @property
     def held(self) -> Sequence[ShownTable]:
@@ -91,58 +52,44 @@ class TablesContents:
         return [table for table in self.listed if table.values is not None]
 
 
-def gather(of: CrosstabsRelease, estimate: TablesEstimate | None = None) -> TablesContents:
+def gather(of: CrosstabsRelease, estimate: CrosstabsEstimate | None = None) -> TablesContents:
     """The contents for a release, with an estimate beside it where there is one."""
-    if estimate is not None and not isinstance(estimate, TablesEstimate):
+    if estimate is not None:
+        _check(of, estimate)
+    room, listed = MAX_CELLS_SHOWN, []
+    for columns in sorted(of.tables, key=len)[:MAX_TABLES_SHOWN]:
+        held = of.workload.cells_of(columns) <= room
+        listed.append(_held(of, columns, estimate) if held else _named(of, columns))
+        room -= listed[-1].cells if held else 0
+    return TablesContents(of=of, estimate=estimate, listed=tuple(listed))
+
+
+def _check(of: CrosstabsRelease, estimate: CrosstabsEstimate) -> None:
+    if not isinstance(estimate, CrosstabsEstimate):
         raise errors.WrongType(
             f"What is shown beside a set of tables is what release.denoise() returned. Got {type(estimate).__name__} "
             "instead.",
             parameter="estimate",
         )
-    room, listed, counted = MAX_CELLS_SHOWN, [], counts(of)
-    for columns in sorted(of.tables, key=len)[:MAX_TABLES_SHOWN]:
-        held = of.workload.cells_of(columns) <= room
-        listed.append(_table(of, columns, estimate, held=held, counted=counted))
-        room -= listed[-1].cells if held else 0
-    return TablesContents(of=of, estimate=estimate, listed=tuple(listed), counted=counted)
-
-
-def counts(of: CrosstabsRelease) -> bool:
-    """Whether rows are counted; else weights are added up, which may be negative."""
-    return of[()].kind == "count"
-
-
-def _table(
-    of: CrosstabsRelease, columns: Columns, estimate: TablesEstimate | None, *, held: bool, counted: bool
-) -> ShownTable:
-    better = None if estimate is None else estimate[columns]
-    limit = None if better is None else better.rmse_at_most(0.95)
-    cells, half = of.workload.cells_of(columns), cell_half_width(of.errors, columns, 0.95)
-    values = np.asarray(of[columns].values, dtype=float).ravel() if held else None
-    return ShownTable(
-        columns=columns,
-        cells=cells,
-        std=of.std[columns],
-        half_width=half,
-        maybe_zero=None if values is None else _maybe_zero(values, half, counted=counted),
-        values=values,
-        denoised=_denoised(better, columns, cells) if held and better is not None else None,
-        rmse=None if better is None or better.rmse is None else float(better.rmse),
-        rmse_at_most=None if limit is None else float(limit),
-    )
-
-
-def _maybe_zero(values: Floats, half: float, *, counted: bool) -> int:
-    """How many cells cannot be told from zero. A count is not negative, so an interval below zero speaks for zero."""
-    return int(((values if counted else np.abs(values)) <= half).sum())
-
-
-def _denoised(better: TableEstimate, columns: Columns, cells: int) -> Floats:
-    values = np.asarray(better.values, dtype=float).ravel()
-    if values.size != cells:
+    if estimate.id != of.id:
         raise errors.InvalidParameter(
-            f"The estimate has {values.size:,} values for the {cells:,} cells of {' x '.join(columns) or 'the total'}: "
-            "it was made from another release.",
+            f"The estimate was made from the release {estimate.id}, and this is {of.id}: show what its own "
+            "release.denoise() returned.",
             parameter="estimate",
         )
-    return values
+
+
+def _named(of: CrosstabsRelease, columns: Columns) -> ShownTable:
+    half = cell_half_width(of.errors, columns, 0.95)
+    return ShownTable(columns=columns, cells=of.workload.cells_of(columns), std=of.std[columns], half_width=half)
+
+
+def _held(of: CrosstabsRelease, columns: Columns, estimate: CrosstabsEstimate | None) -> ShownTable:
+    values: Floats = np.asarray(of[columns].values, dtype=float)
+    made = _named(of, columns)
+    made = replace(made, values=values, maybe_zero=int((values <= made.half_width).sum()))
+    if estimate is None:
+        return made
+    better = estimate[columns]
+    limit = better.rmse_at_most(0.95).value
+    return replace(made, denoised=np.asarray(better.values, dtype=float), rmse=better.rmse, rmse_at_most=limit)

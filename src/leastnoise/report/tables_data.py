@@ -12,7 +12,7 @@ from leastnoise._support.validation import Floats
 from leastnoise.domain import Axis
 from leastnoise.releases import labels
 from leastnoise.report.contents import decimals, plain
-from leastnoise.report.tables_contents import TablesContents
+from leastnoise.report.tables_contents import ShownTable, TablesContents
 from leastnoise.report.tables_sentences import error_in_words
 
 
@@ -24,7 +24,6 @@ def data(contents: TablesContents, name: str) -> dict[str, Any]:
     begins = dict(zip((table.columns for table in contents.held), starts, strict=False))
     return {
         "name": name,
-        "counted": contents.counted,
         "columns": [
             {"name": column, "size": axis.size, **(_keys(axis) if column in used else {"keys": [], "text": True})}
             for column, axis in contents.of.axes.items()
@@ -36,7 +35,7 @@ def data(contents: TablesContents, name: str) -> dict[str, Any]:
                 "half": table.half_width,
                 "decimals": decimals(table.half_width),
                 "zero": table.maybe_zero,
-                "error": None if table.rmse is None else error_in_words(table.rmse, table.rmse_at_most),
+                "error": _error(table),
                 "at": begins.get(table.columns),
             }
             for table in contents.listed
@@ -44,6 +43,11 @@ def data(contents: TablesContents, name: str) -> dict[str, Any]:
         "values": _doubles(table.values for table in contents.held),
         "denoised": None if contents.estimate is None else _doubles(table.denoised for table in contents.held),
     }
+
+
+def _error(table: ShownTable) -> str | None:
+    known = table.rmse is not None and table.rmse_at_most is not None
+    return error_in_words(table.rmse, table.rmse_at_most) if known else None  # type: ignore[arg-type]
 
 
 def _keys(axis: Axis) -> dict[str, Any]:

@@ -34,10 +34,10 @@
     const [down, across] = axes.length > 1 ? orientation(axes) : [0, 0];
     const long = formatted(table.decimals), brief = formatted(table.decimals - 2);
     const made = {
-      table, axes, values, half: table.half, counted: data.counted, down, across, fixed: axes.map(() => 0),
+      table, axes, values, half: table.half, down, across, fixed: axes.map(() => 0),
       denoised: denoised === null ? null : denoised.subarray(table.at, table.at + table.cells),
       long: long.format, short: (value) => brief.format(value).replace(/^-(?=[0.]*$)/, ""),
-      maybeZero: (k) => (data.counted ? values[k] : Math.abs(values[k])) <= table.half,
+      maybeZero: (k) => values[k] <= table.half,  // no cell is negative in truth
       keyOf: (k, axis) => axes[axis].keys[Math.floor(k / strides[axis]) % axes[axis].keys.length],
       at: (i, j) => made.fixed.reduce((sum, key, axis) => sum + strides[axis] * (axis === made.down ? i : axis === made.across ? j : key), 0),
       placeOf: (k) => [made.down, made.across].map((axis) => Math.floor(k / strides[axis]) % axes[axis].keys.length),
@@ -88,7 +88,7 @@
     return made;
   };
   const drawOneWay = () => {
-    const few = view.values.length <= MAX_BARS, make = few ? bars : steps;
+    const few = view.values.length <= (view.axes[0].text ? MAX_NAMED_BARS : MAX_BARS), make = few ? bars : steps;
     const interval = few
       ? sample(drawn("rect", { class: "block", width: 22, height: 10, y: 2 }), drawn("path", { class: "interval", d: "M9 3.5v7m0-3.5h12m0-3.5v7" }))
       : sample(drawn("rect", { class: "band", width: 22, height: 14 }), drawn("path", { class: "published", d: "M0 7h22" }));

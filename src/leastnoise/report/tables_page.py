@@ -10,10 +10,11 @@ from string import Template
 from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
 from leastnoise._support.version import VERSION
+from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.report import markup, promise_sentences, tables_data, tables_sentences
 from leastnoise.report.markup import json_text, piece, policy
-from leastnoise.report.tables_contents import ShownTable, TablesContents, TablesEstimate, gather
+from leastnoise.report.tables_contents import ShownTable, TablesContents, gather
 from leastnoise.report.tradeoff_picture import tradeoff
 
 SCRIPTS = (
@@ -31,7 +32,7 @@ def write(
     path: str | os.PathLike[str],
     of: CrosstabsRelease,
     *,
-    estimate: TablesEstimate | None = None,
+    estimate: CrosstabsEstimate | None = None,
     title: str | None = None,
 ) -> Path:
     """The page about a set of tables, in a file that appears whole or not at all. An `estimate` is shown beside it."""
@@ -43,7 +44,7 @@ def write(
 
 
 def page(
-    of: CrosstabsRelease, *, estimate: TablesEstimate | None = None, title: str | None = None, name: str = "tables"
+    of: CrosstabsRelease, *, estimate: CrosstabsEstimate | None = None, title: str | None = None, name: str = "tables"
 ) -> str:
     """The page as text."""
     contents = gather(of, estimate)
@@ -54,7 +55,7 @@ def page(
         policy=policy(script),
         css=piece("page.css") + piece("tables.css"),
         title=escape(name_of_page),
-        warning=markup.warnings(of, seeded=contents.seeded),
+        warning=markup.warnings(of, seeded=of.seeded),
         lead=escape(tables_sentences.lead(contents)),
         number=escape(headline.number),
         label=escape(headline.label),
@@ -65,7 +66,7 @@ def page(
         tradeoff=_tradeoff(of),
         explained=markup.in_full(of.explain()),
         noise=escape(of.errors_in_words()),
-        zero=escape(tables_sentences.zero(contents)),
+        zero=escape(tables_sentences.ZERO),
         not_held=markup.paragraph("not-held", tables_sentences.not_held(contents)),
         denoising=escape(tables_sentences.denoising(contents)),
         errors=_errors(contents),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from leastnoise._support.number_format import about, rounded
@@ -33,7 +32,8 @@ def title(contents: TablesContents) -> str:
     names = list(contents.of.axes)
     more = len(names) - MAX_COLUMNS_IN_TITLE
     shown = names if more <= 1 else [*names[:MAX_COLUMNS_IN_TITLE], f"{more:,} more columns"]
-    return f"Tables of {_noun(contents)}s by {_listed(shown)}"
+    noun = "counts" if contents.of.weight is None else f"the sums of {contents.of.weight}"
+    return f"Tables of {noun} by {_listed(shown)}"
 
 
 def lead(contents: TablesContents) -> str:
@@ -50,7 +50,7 @@ def lead(contents: TablesContents) -> str:
 def headline(contents: TablesContents) -> Headline:
     """The total, with how sure it is."""
     of, total = contents.of, contents.of.total()
-    what = "counted" if contents.counted else "summed"
+    what = "counted" if of.weight is None else "summed"
     return Headline(number(round(total.value)), f"{what} {scope(of)}, {between(total.low, total.high)}")
 
 
@@ -65,13 +65,11 @@ def facts(contents: TablesContents) -> list[tuple[str, str]]:
     return [*rows, ("limits", limits(of))] if of.limits else rows
 
 
-def zero(contents: TablesContents) -> str:
-    """What is marked. Beyond its interval lies at most one in twenty cells, on one side of it one in forty."""
-    reaches, missed = ("reaches down to zero", "forty") if contents.counted else ("includes zero", "twenty")
-    return (
-        f"A cell whose 95 % interval {reaches} cannot be told from zero, and is marked. Of the cells that are zero in "
-        f"truth, at most about one in {missed} is not marked."
-    )
+# The interval misses a zero in at most one of twenty cells: lying above it in half of these, where noise is symmetric.
+ZERO = (
+    "A cell whose 95 % interval reaches down to zero cannot be told from zero, and is marked. Of the cells that are "
+    "zero in truth, at most about one in forty is not marked."
+)
 
 
 def not_held(contents: TablesContents) -> str:
@@ -94,22 +92,16 @@ def denoising(contents: TablesContents) -> str:
     estimate = contents.estimate
     if estimate is None:
         return "These are the tables as published: unbiased, and with their noise."
-    costs = "Denoising costs no privacy: it reads only what is published."
-    if estimate.rmse is None:
-        return f"{costs} How much error is left cannot be told without the truth."
-    cells = [contents.of.workload.cells_of(table) for table in contents.of.tables]
-    before = math.sqrt(sum(c * contents.of.std[t] ** 2 for t, c in zip(contents.of.tables, cells, strict=True)))
+    held = f" Public tables were held: {', '.join(map(table_name, estimate.known))}." if estimate.known else ""
     return (
-        f"{costs} The typical error of a cell, over all tables, is estimated, without the truth, at "
-        f"{error_in_words(estimate.rmse, estimate.rmse_at_most(0.95))}; before, it was "
-        f"{rounded(before / math.sqrt(sum(cells)), 3)}. Intervals are of what was published."
+        "Denoising costs no privacy: it reads only what is published. No denoised cell is below zero, and the tables "
+        f"agree with each other.{held} {estimate.errors_in_words()}"
     )
 
 
-def error_in_words(rmse: float, at_most: object) -> str:
+def error_in_words(rmse: float, at_most: float) -> str:
     """An estimated error and its upper limit: "about 9.1, at most 12 (95 %)"."""
-    limit = "" if at_most is None else f", at most {rounded(float(at_most), 2)} (95 %)"  # type: ignore[arg-type]
-    return f"{about(rmse)}{limit}"
+    return f"{about(rmse)}, at most {rounded(at_most, 2)} (95 %)"
 
 
 def check(contents: TablesContents) -> list[Step]:
@@ -124,7 +116,8 @@ def check(contents: TablesContents) -> list[Step]:
             "print(table.interval(0.95))\nprint(table.to_pandas())",
         )
     )
-    if isinstance(promise, GaussianDP) and of.step == 1 and _counts_rows(contents) and "max_rows" in of.limits:
+    counted = of.mechanism == "gaussian" and of.weight is None and of.step == 1 and "max_rows" in of.limits
+    if isinstance(promise, GaussianDP) and counted:  # its cost is a known function of the scales
         steps.append(
             Step(
                 "The promise follows from the noise of all tables together, and is computed anew with proof:",
@@ -136,15 +129,6 @@ def check(contents: TablesContents) -> list[Step]:
     elif promise is not None:
         steps.append(check_promise(promise))
     return [*steps, check_ledger(of)]
-
-
-def _counts_rows(contents: TablesContents) -> bool:
-    """Whether a row adds one to a cell, and not a weight."""
-    return contents.counted and not any(fact.kind == "clip" for fact in contents.of.left_out)
-
-
-def _noun(contents: TablesContents) -> str:
-    return "count" if contents.counted else "sum"
 
 
 def _listed(names: Sequence[str]) -> str:
