@@ -17,5 +17,6 @@ BENCHMARKS = (
     "instructions",
     "denoising",
     "accuracy",
+    "wavelets",
     "error_limits",
 )

@@ -220,6 +220,8 @@ def test_what_is_no_lattice_is_refused() -> None:
     star = Graph.from_edges(4, [(0, 1), (0, 2), (0, 3)])
     with pytest.raises(errors.InvalidParameter, match="tree_wavelet"):
         wavelet([1.0, 2.0, 3.0, 4.0], 1.0, graph=star)
+    with pytest.raises(errors.InvalidParameter, match="equal width"):
+        wavelet([1.0, 2.0], 1.0, graph=Graph.from_edges(2, [(0, 1)], weights=[2.0]))
     with pytest.raises(errors.InvalidParameter, match="family"):
         wavelet([1.0, 2.0], 1.0, family="coiflet")  # type: ignore[arg-type]
 

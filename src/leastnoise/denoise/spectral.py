@@ -63,7 +63,7 @@ def spectral(
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> spectral([0.1, 1.3, 1.6, 3.4, 3.8, 5.1, 6.2, 6.7], sigma=0.3).values.round(1)
-    array([0.3, 0.9, 1.8, 3.1, 4.1, 5.1, 6.1, 6.7])
+    array([0.4, 1. , 1.7, 3. , 4.1, 5.2, 6.1, 6.6])
     """
     near = Graph.grid(on_host(y).shape or (1,)) if graph is None else graph
     array, level = given_on_graph(y, sigma, mechanism, near)

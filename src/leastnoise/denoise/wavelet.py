@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Number
@@ -69,11 +70,16 @@ def wavelet(
 
     >>> y = [0.3, -0.8, 0.1, -0.4, 9.2, 10.4, 9.5, 10.1]
     >>> wavelet(y, sigma=0.5).values.round(1)
-    array([-0.2, -0.2, -0.2, -0.1,  9.7,  9.8,  9.8,  9.8])
+    array([ 0. , -0.5,  0. , -0.3,  9.3, 10.1,  9.7, 10. ])
     """
     near = Graph.grid(on_host(y).shape or (1,)) if graph is None else graph
     array, level = given_on_graph(y, sigma, mechanism, near)
     validation.word("family", family, FILTERS)
+    if near.weights is not None:
+        raise errors.InvalidParameter(
+            "wavelets are those of bins of equal width, and know no weights of edges. Take the graph without them.",
+            parameter="graph",
+        )
     flat = array.ravel() / level
     groups = [Group(each, family, flat, mechanism) for each in lattices(near)]
     values = np.empty(flat.size)
