@@ -7,6 +7,7 @@ ordered axes there are grids. Components of one kind are handed back together, a
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +52,13 @@ def lattices(graph: Graph) -> list[Lattices]:
         nodes = np.stack([order[first[c] : first[c] + size] for c in members])
         made.append(Lattices(nodes[:, arranged], periodic))
     return made
+
+
+def is_of_lattices(graph: Graph) -> bool:
+    """Whether there are no weights, and nothing but paths, cycles and grids."""
+    with suppress(errors.InvalidParameter):
+        return graph.weights is None and bool(lattices(graph))
+    return False
 
 
 def paths(graph: Graph) -> list[Nodes]:
