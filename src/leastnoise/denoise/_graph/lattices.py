@@ -7,6 +7,7 @@ ordered axes there are grids. Components of one kind are handed back together, a
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,6 +65,13 @@ def row(y: Any) -> Graph:
             parameter="graph",
         )
     return Graph.path(array.size)
+
+
+def is_of_lattices(graph: Graph) -> bool:
+    """Whether there are no weights, and nothing but paths, cycles and grids."""
+    with suppress(errors.InvalidParameter):
+        return graph.weights is None and bool(lattices(graph))
+    return False
 
 
 def paths(graph: Graph) -> list[Nodes]:
