@@ -129,7 +129,7 @@ def test_constants_are_kept_units_do_not_matter_and_lone_nodes_stay() -> None:
     y = HILL + np.random.default_rng(8).standard_normal(120)
     one, many = spectral(y, 1.0), spectral(1024 * y + 9, 1024.0)
     assert np.allclose(many.values, 1024 * one.values + 9)
-    assert spectral(y.reshape(12, 10), 1.0).values.shape == (12, 10)
+    assert spectral(y.reshape(12, 10), 1.0, graph=GRAPHS["grid"]).values.shape == (12, 10)
     assert spectral([7.0], 1.0).values == [7.0]
     assert np.allclose(spectral([1.0, 5.0], 1.0, graph=Graph.from_edges(2, [])).values, [1.0, 5.0])
     assert np.allclose(spectral(np.full(9, 3.0), 1.0).values, 3.0)

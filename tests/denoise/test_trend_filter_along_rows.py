@@ -211,7 +211,7 @@ def test_a_path_of_penalties_starts_at_the_polynomial_and_holds_what_was_chosen(
 def test_what_is_no_row_is_refused() -> None:
     y = np.zeros((4, 5))
     with pytest.raises(errors.InvalidParameter, match="bins in a row"):
-        trend_filter(y, 1.0, order=1, boundary="free")
+        trend_filter(y, 1.0, graph=Graph.grid((4, 5)), order=1, boundary="free")
     with pytest.raises(errors.InvalidParameter, match="bins in a row"):
         trend_filter(y[0], 1.0, graph=Graph.cycle(5), order=1, boundary="free")
     with pytest.raises(errors.InvalidParameter, match="neither a path, a cycle nor a grid"):

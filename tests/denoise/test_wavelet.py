@@ -126,7 +126,7 @@ def test_degrees_of_freedom_are_what_is_spent_under_gaussian_noise(family: Any, 
     off = []
     for _ in range(40):
         z = rng.standard_normal(truth.shape)
-        made = wavelet(truth + z, 1.0, family=family)
+        made = wavelet(truth + z, 1.0, graph=Graph.grid(truth.shape), family=family)
         assert made.degrees_of_freedom is not None
         off.append(made.degrees_of_freedom - (z * (made.values - truth)).sum())
     error = np.std(off) / math.sqrt(len(off))

@@ -29,10 +29,11 @@ import numpy as np
 from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Number
 from leastnoise.denoise._graph.frequencies import Frequencies, frequencies
+from leastnoise.denoise._graph.lattices import row
 from leastnoise.denoise._graph.low_pass import LowPass
 from leastnoise.denoise._graph.spectrum import component_means
 from leastnoise.denoise._mixture.simplex import least_on_simplex
-from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph, on_host
+from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph
 from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.denoise.shrink import laplace_slope
@@ -58,14 +59,14 @@ def spectral(
     """Keep each frequency of the graph by a factor that falls with frequency: the filter of least unbiased risk.
 
     y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
-    graph: which values are near one another; without it, those next to each other along the axes of the array.
+    graph: which values are near one another; without it, they are a row.
     seed: of the probes that estimate traces, on graphs of more than 1,500 nodes that are no lattice.
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> spectral([0.1, 1.3, 1.6, 3.4, 3.8, 5.1, 6.2, 6.7], sigma=0.3).values.round(1)
     array([0.4, 1. , 1.7, 3. , 4.1, 5.2, 6.1, 6.6])
     """
-    near = Graph.grid(on_host(y).shape or (1,)) if graph is None else graph
+    near = row(y) if graph is None else graph
     array, level = given_on_graph(y, sigma, mechanism, near)
     flat = array.ravel() / level
     with one_thread():

@@ -36,10 +36,10 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Number
-from leastnoise.denoise._graph.lattices import Lattices, lattices
+from leastnoise.denoise._graph.lattices import Lattices, lattices, row
 from leastnoise.denoise._wavelets.scale_mixture import ScaleMixture
 from leastnoise.denoise._wavelets.transform import FILTERS, Family, Transform
-from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph, on_host
+from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph
 from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.denoise.shrink import LAGUERRE_RULE
@@ -64,7 +64,7 @@ def wavelet(
     """Shrink wavelet coefficients at every shift, level by level, each level under a prior fitted to it.
 
     y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
-    graph: of paths, cycles and grids; without it, the array's own axes: a row, an image.
+    graph: of paths, cycles and grids (Graph.grid(image.shape) for an image); without it, the values are a row.
     family: "haar" for values with jumps, "symmlet" (eight taps, four vanishing moments) for smooth ones.
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
@@ -72,7 +72,7 @@ def wavelet(
     >>> wavelet(y, sigma=0.5).values.round(1)
     array([ 0. , -0.5,  0. , -0.3,  9.3, 10.1,  9.7, 10. ])
     """
-    near = Graph.grid(on_host(y).shape or (1,)) if graph is None else graph
+    near = row(y) if graph is None else graph
     array, level = given_on_graph(y, sigma, mechanism, near)
     validation.word("family", family, FILTERS)
     if near.weights is not None:
