@@ -14,8 +14,9 @@ Phi(t)'s (zero, because a filter, a domain or a limit may leave rows out). The s
 convex in both, so it is largest at the ends: Phi(t) against zero, a; or against Phi(t'), 2 a - 2 g(D). Where every unit
 certainly weighs W in all (`always_counted`), zero is not among the ends, and it is W^2 2 (a - min g).
 
-**Shared weights.** A public number L of parts dealt over the rows of a unit that are kept, in whole parts, is W = L: it
-does not matter over how many rows, so nobody counts more than once.
+**Shared weights.** A public number L of parts dealt over the j rows of a unit that are kept is W = L: each row gets
+L // j whole parts, and the first L mod j of them (in an order fixed for the unit) one more. They sum to L, so nobody
+counts more than once. (Rounding L/j for each row to the nearest whole number instead may give more than L in all.)
 
 **Rows in distinct cells of the finest table**, each of weight one. k rows cost a for each row with itself, and g(D)
 with D not empty for each of the k (k - 1) ordered pairs: with add-remove at most S_k = k a + k (k - 1) max g, or the
