@@ -173,7 +173,7 @@ def test_no_random_start_finds_better_laplace_shares(seed: int) -> None:
     workload, weights = Workload(sizes, tables=asked), np.ones(len(asked))
     found = released_tables.choose(workload, power=2, weights=weights, larger=True)
     lattice = workload.lattice
-    spread = Spread(released_tables.told(workload, every), lattice.shrink, lattice.probability, 2)
+    spread = Spread(released_tables.block_precisions(workload, every), lattice.shrink, lattice.probability, 2)
     ours = divide(spread, np.array([found.get(table, 0.0) for table in every]), weights=weights).value
     for _ in range(100):
         start = np.where(rng.random(len(every)) < rng.random(), rng.random(len(every)) ** 2, 0.0)
@@ -350,3 +350,11 @@ def test_all_cells_of_a_table_hold_at_once(mechanism: str) -> None:
     worst = np.max(off, axis=0)
     assert int((worst > half).sum()) <= binom.ppf(1 - 1e-8, draws, 0.05)
     assert int((worst > half / 2).sum()) > 0.1 * draws
+
+
+def test_a_table_of_many_columns_and_noise_of_hardly_any_scale() -> None:
+    wide = Workload({f"c{i}": 2 for i in range(13)}, ways=(13,))
+    assert laplace_tables(wide, epsilon=1).std[wide.tables[0]] == pytest.approx(Laplace(1.0, 1.0).std)
+    certain = laplace_tables(Workload({"a": 3}, tables=["a"]), epsilon=1e4)
+    assert certain.std["a"] < 1e-50
+    assert certain.half_width("a", {"a": 1}, confidence=0.95) == 0

@@ -25,8 +25,9 @@ CANDIDATES, ROUNDS = 48, 10  # of single tables that are left out or put in
 LARGEST_UNION = 2**20  # cells of a table that nobody asked for
 
 
-def told(workload: Workload, tables: Sequence[Table]) -> Any:
-    """t_RA = prod over R without A of 1/n_j for each table R (a row) and block A in it (a column): a SciPy array."""
+def block_precisions(workload: Workload, tables: Sequence[Table]) -> Any:
+    """The precision of each block (a column) in each table (a row) whose cells have precision one: a SciPy array of
+    t_RA = prod over R without A of 1/n_j."""
     from scipy.sparse import csr_array
 
     if workload.as_in_lattice and tuple(tables) == workload.tables:
@@ -60,8 +61,7 @@ def choose(workload: Workload, *, power: int, weights: Floats | None, larger: bo
     if asked > FEW:
         search.attempt(list(workload.tables), workload.maximal)
         return search.found
-    subsets = {subset for table in workload.tables for k in range(len(table)) for subset in _within(table, k)}
-    every = [*workload.tables, *sorted(subsets - set(workload.tables), key=lambda t: (len(t), t))]
+    every = list(dict.fromkeys([*workload.tables, *itertools.islice(_smaller(workload), CANDIDATES)]))
     search.attempt(list(workload.tables), workload.maximal)
     search.attempt(every, workload.maximal)
     # For the largest variance the tables are sought by the sum of variances, which is faster.
@@ -116,7 +116,7 @@ class _Search:
 
     def _spread(self, tables: list[Table]) -> Spread:
         lattice = self.workload.lattice
-        return Spread(told(self.workload, tables), lattice.shrink, lattice.probability, self.power)
+        return Spread(block_precisions(self.workload, tables), lattice.shrink, lattice.probability, self.power)
 
     def _keep(self, tables: list[Table], division: Division) -> None:
         if division.value < self.value:
@@ -147,5 +147,8 @@ class _Search:
         return self.attempt([*tops, *others], tops)
 
 
-def _within(table: Table, count: int) -> Iterable[Table]:
-    return itertools.combinations(table, count)
+def _smaller(workload: Workload) -> Iterable[Table]:
+    """The subsets of the tables that no other contains, the smallest first."""
+    for count in range(max(map(len, workload.maximal))):
+        for table in workload.maximal:
+            yield from itertools.combinations(table, count)
