@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -39,6 +40,12 @@ def test_tables_blocks_and_cells_are_those_of_sets(data: st.DataObject) -> None:
     assert list(strategy.std) == tables
     for table, other in zip(tables, shuffled, strict=True):
         assert strategy.std[tuple(other)] == pytest.approx(strategy.table_variances[made.place(table)] ** 0.5)
+
+
+def test_cells_are_counted_exactly_whatever_their_number() -> None:
+    assert Workload({"a": 2**30, "b": 2**30 + 1, "c": 3}, ways=3).cells == math.prod(
+        n + 1 for n in (2**30, 2**30 + 1, 3)
+    )
 
 
 def test_ways() -> None:

@@ -55,12 +55,13 @@ def squared_cost(
 
     scales: the standard deviation of the Gaussian noise on the integers prod (n I - J) m_A of each block, in whole
     steps; a double means exactly the number that it is.
-    sizes: how many keys each column has.
+    sizes: how many keys each column has, of every column in which rows may differ, in a table or not.
     neighbours: "add-remove" or "replace".
     max_rows: how many rows of a unit are kept at most.
     row_weight: the most that one row weighs, in whole steps; weights are never negative.
     parts: how many whole parts a unit deals over its rows, instead of max_rows and row_weight.
-    distinct: whether the rows of a unit are in different cells of the finest table, each of weight one.
+    distinct: whether the rows of a unit are in different cells of the finest table, that of all columns in sizes, each
+    row of weight one.
     always_counted: whether every unit certainly weighs the whole amount, because nothing can leave a row out.
 
     >>> squared_cost({(): 4.0, ("sex",): 4.0}, {"sex": 2})     # 1/16 for the total, 2 (2 - 1)/16 for the block
