@@ -43,7 +43,7 @@ _LEAST = 1e-200  # of a multiplier: its square root times any factor is no denor
 
 @dataclass(frozen=True)
 class Optimum:
-    """The variances y_A at mu = 1, what they attain, what no Gaussian linear noise beats, and the weights that prove it."""
+    """The variances y_A at mu = 1, what they attain, what no Gaussian noise beats, and the weights that prove it."""
 
     variances: Floats
     value: float
