@@ -18,5 +18,7 @@ BENCHMARKS = (
     "denoising",
     "accuracy",
     "heavy_noise",
+    "wavelets",
     "error_limits",
+    "crosstabs_denoising",
 )

@@ -14,6 +14,8 @@ from leastnoise.privacy.comparison import Comparison, compare
 from leastnoise.privacy.composition import compose
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.privacy.planning import Plan, plan
+from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
+from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.loading import load
 from leastnoise.releases.mean import MeanRelease
@@ -36,6 +38,8 @@ __all__ = [
     "Budget",
     "BudgetExhausted",
     "Comparison",
+    "CrosstabsEstimate",
+    "CrosstabsRelease",
     "Estimate",
     "GaussianDP",
     "Graph",

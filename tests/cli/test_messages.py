@@ -169,13 +169,24 @@ def test_examples_are_options_and_what_is_none_is_python(example: Any, written: 
 
 
 def test_the_options_of_messages_are_those_of_the_commands() -> None:
-    """All but those that no argument of Python stands for."""
+    """All but those that no argument of Python stands for by name."""
     commands = [get_command(app)]
     for command in commands:
         commands += getattr(command, "commands", {}).values()
     found = {option.name for command in commands for option in command.params if option.param_type_name == "option"}
     assert found - messages.OPTIONS == {
-        *("version", "install_completion", "show_completion", "json", "quiet", "history", "verify", "again", "day")
+        *(
+            "version",
+            "install_completion",
+            "show_completion",
+            "json",
+            "quiet",
+            "history",
+            "verify",
+            "again",
+            "day",
+            "tables",
+        )
     }
     assert messages.OPTIONS - found == set()
     assert set(ARGUMENTS) <= messages.OPTIONS

@@ -154,3 +154,13 @@ def test_less_error_than_dawa(histograms: Any, name: str, peer: float) -> None:
     y = x + 10 * math.sqrt(2) * drawn(x.size, "laplace", 7)
     made = auto(y, 10 * math.sqrt(2), graph=Graph.path(x.size), nonnegative=True, mechanism="laplace")
     assert math.sqrt(np.mean((made.values - x) ** 2)) < peer
+
+
+def test_wavelets_take_part_on_paths_and_grids_under_gaussian_noise() -> None:
+    y = np.repeat([0.0, 8.0], 20) + np.random.default_rng(1).standard_normal(40)
+    star = Graph.from_edges(40, [(0, k) for k in range(1, 40)])
+    tried = [
+        set(auto(y, 1.0, graph=graph, mechanism=noise).parameters["errors"])
+        for graph, noise in ((Graph.path(40), "gaussian"), (Graph.path(40), "laplace"), (star, "gaussian"))
+    ]
+    assert ["wavelet" in names for names in tried] == [True, False, False]

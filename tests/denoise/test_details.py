@@ -161,7 +161,40 @@ def test_bounds_and_integers_hold_with_different_sigmas() -> None:
     assert (empirical_bayes(y - 50, sigma, support="nonnegative").values == 0).all()
     assert (empirical_bayes(y, sigma, support="nonnegative", loss="absolute").values >= 0).all()
     with pytest.raises(errors.OutOfRange, match="one sigma"):
-        empirical_bayes(np.arange(20_000) * 1e3, 1 + np.arange(20_000) % 2)
+        empirical_bayes(np.arange(20_000.0), 1 + np.arange(20_000) % 2)
+
+
+@laws
+def test_groups_far_apart_are_fitted_by_themselves(noise: Any) -> None:
+    """The prior of all is that of each group by its size; a value alone is kept, and costs one degree of freedom."""
+    rng = np.random.default_rng(12)
+    sigma = rng.uniform(0.5, 2, 90)
+    near, far = (rng.choice([0.0, 5.0], n) + sigma[:n] * rng.standard_normal(n) for n in (40, 49))
+    y = np.concatenate([near, 1e4 + far, [5e3]])
+    own = np.concatenate([sigma[:40], sigma[:49], sigma[-1:]])
+    order = rng.permutation(90)
+    whole = empirical_bayes(y[order], own[order], mechanism=noise)
+    first, second = (empirical_bayes(y[rows], own[rows], mechanism=noise) for rows in (slice(0, 40), slice(40, 89)))
+    apart = np.concatenate([first.values, second.values, [5e3]])
+    assert np.allclose(whole.values, apart[order], atol=1e-3)
+    assert whole.details.weights[whole.details.atoms == 5e3] == pytest.approx([1 / 90])
+    if noise == "gaussian":
+        kept = [
+            made.degrees_of_freedom * np.sum(s**2) / made.bins for made, s in ((first, own[:40]), (second, own[40:89]))
+        ]
+        assert whole.degrees_of_freedom * np.mean(own**2) == pytest.approx(sum(kept) + own[-1] ** 2, rel=1e-3)
+    many = empirical_bayes(np.arange(5000) * 1e3, 1 + np.arange(5000) % 2, mechanism=noise)
+    assert (many.values == many.noisy).all()
+
+
+@laws
+def test_whole_numbers_far_apart_beside_the_noise_are_rounded_to(noise: Any) -> None:
+    """With a lattice fine enough for sigma = 1e-7 between whole numbers this would not end."""
+    y = np.array([3.0, 3.0, -2.0, 7.0]) + 1e-7 * np.arange(4)
+    made = empirical_bayes(y, 1e-7, integers=True, support=(0, 5), mechanism=noise)
+    assert made.values == pytest.approx([3, 3, 0, 5])
+    assert made.details.atoms == pytest.approx([0, 3, 5])
+    assert made.details.weights.tolist() == [0.25, 0.5, 0.25]
 
 
 @pytest.mark.parametrize("loss", ["squared", "absolute"])

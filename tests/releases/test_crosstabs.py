@@ -183,3 +183,16 @@ def test_a_set_is_one_debit(frame: pd.DataFrame, tmp_path: Path) -> None:
         query.release(budget=budget, share=0.5)
     with pytest.raises(errors.InvalidParameter, match="noise of its own"):
         query.release(sigma=3)
+
+
+@pytest.mark.parametrize(("mechanism", "delta"), [("gaussian", 1e-6), ("laplace", 0)])
+def test_a_set_costs_what_one_release_of_its_promise_costs(
+    frame: pd.DataFrame, tmp_path: Path, mechanism: str, delta: float
+) -> None:
+    query = ln.table(frame, unit="who", name="t").crosstabs(ways=2, keys=KEYS, max_rows=1)
+    of_set, of_one = (ln.Budget.open(tmp_path / name, epsilon=3, delta=1e-6, pure_epsilon=1) for name in ("a", "b"))
+    query.release(budget=of_set, epsilon=0.5, delta=delta, mechanism=mechanism)
+    ln.release([1], sensitivity=1, epsilon=0.5, delta=delta, mechanism=mechanism, budget=of_one)
+    for left in ("epsilon", "pure_epsilon"):
+        assert getattr(of_set.remaining, left) == pytest.approx(getattr(of_one.remaining, left), rel=1e-9)
+        assert getattr(of_set.remaining, left) <= getattr(of_one.remaining, left) * (1 + 1e-12)

@@ -41,7 +41,7 @@ def coverage(terms: list[Term], grid: float, half: float) -> float:
     confidence=st.floats(0.3, 0.9999),
 )  # fmt: skip
 def test_the_coverage_is_at_least_what_is_stated_and_hardly_more(terms: list[Term], confidence: float) -> None:
-    half = half_width(terms, confidence)
+    half = half_width(terms, miss=1 - confidence)
     assert coverage(terms, 0.25, half) >= confidence - 1e-12
     # half a percent of the standard deviation narrower, or one step of the grid, it would not be enough
     shorter = half - 0.006 * LaplaceSum(terms).std - 1e-9
@@ -50,14 +50,14 @@ def test_the_coverage_is_at_least_what_is_stated_and_hardly_more(terms: list[Ter
 
 
 def test_one_draw_has_its_exact_half_width() -> None:
-    assert half_width([Term(0.5, 1, 4.0)], 0.95) == pytest.approx(0.5 * Laplace(4.0, 1.0).half_width(0.95))
+    assert half_width([Term(0.5, 1, 4.0)], miss=0.05) == pytest.approx(0.5 * Laplace(4.0, 1.0).half_width(0.95))
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 def test_two_wide_draws_are_as_continuous_ones(confidence: float) -> None:
     """P(|X + Y| > u) = (1 + u/2) exp(-u) for two Laplace draws of scale 1."""
     scale = 1e4
-    u = half_width([Term(1.0, 2, scale)], confidence) / scale
+    u = half_width([Term(1.0, 2, scale)], miss=1 - confidence) / scale
     assert (1 + u / 2) * math.exp(-u) <= 1 - confidence
     shorter = u - 0.01
     assert (1 + shorter / 2) * math.exp(-shorter) > 1 - confidence
@@ -65,7 +65,7 @@ def test_two_wide_draws_are_as_continuous_ones(confidence: float) -> None:
 
 def test_many_draws_are_as_normal_ones() -> None:
     terms = [Term(1.0, 10_000, 20.0), Term(0.3, 50_000, 5.0)]
-    assert half_width(terms, 0.95) == pytest.approx(1.95996 * LaplaceSum(terms).std, rel=3e-3)
+    assert half_width(terms, miss=0.05) == pytest.approx(1.95996 * LaplaceSum(terms).std, rel=3e-3)
 
 
 def test_the_bound_of_chernoff_holds_and_is_used_where_chances_are_tiny() -> None:
@@ -73,12 +73,12 @@ def test_the_bound_of_chernoff_holds_and_is_used_where_chances_are_tiny() -> Non
     made = LaplaceSum(terms)
     for chance in (0.3, 1e-3, 1e-9):
         assert 1 - coverage(terms, 0.5, made.reach(chance) - 1e-9) <= chance + 1e-15
-    assert half_width(terms, 1 - 1e-12) == made.reach(1 - (1 - 1e-12))
-    assert half_width(terms, 1 - 1e-7) < made.reach(1e-7)
+    assert half_width(terms, miss=1e-20) == made.reach(1e-20)
+    assert half_width(terms, miss=1e-7) < made.reach(1e-7)
 
 
 def test_draws_that_are_always_zero_do_not_count() -> None:
-    assert half_width([], 0.95) == 0
-    assert half_width([Term(1.0, 5, 1e-4)], 0.95) == 0
-    alone = half_width([Term(1.0, 2, 3.0)], 0.95)
-    assert half_width([Term(1.0, 2, 3.0), Term(1.0, 5, 1e-4)], 0.95) == alone
+    assert half_width([], miss=0.05) == 0
+    assert half_width([Term(1.0, 5, 1e-4)], miss=0.05) == 0
+    alone = half_width([Term(1.0, 2, 3.0)], miss=0.05)
+    assert half_width([Term(1.0, 2, 3.0), Term(1.0, 5, 1e-4)], miss=0.05) == alone

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -32,11 +33,19 @@ def test_tables_blocks_and_cells_are_those_of_sets(data: st.DataObject) -> None:
     cells = [SIZES["age"] ** ("age" in t) * 2 ** ("sex" in t) * 3 ** ("race" in t) for t in tables]
     assert made.cells == sum(cells)
     assert [made.cells_of(table) for table in made.tables] == cells
-    assert pickle.loads(pickle.dumps(made)).tables == made.tables
+    again = pickle.loads(pickle.dumps(made))
+    assert (again, hash(again)) == (made, hash(made))
+    assert made != Workload({**SIZES, "sex": 7}, tables=tables)
     strategy = made.optimize()
     assert list(strategy.std) == tables
     for table, other in zip(tables, shuffled, strict=True):
         assert strategy.std[tuple(other)] == pytest.approx(strategy.table_variances[made.place(table)] ** 0.5)
+
+
+def test_cells_are_counted_exactly_whatever_their_number() -> None:
+    assert Workload({"a": 2**30, "b": 2**30 + 1, "c": 3}, ways=3).cells == math.prod(
+        n + 1 for n in (2**30, 2**30 + 1, 3)
+    )
 
 
 def test_ways() -> None:
@@ -52,7 +61,10 @@ def test_names_are_taken_in_any_order_and_alone() -> None:
     assert made.std["race", "age"] == made.std["age", "race"]
     assert made.std[()] > 0
     assert made.std["age"] > 0  # not asked for, but a sum of what was
-    assert ("age",) not in made.std
+    assert "sex" in made.std
+    assert ("age", "race") in made.std
+    assert "age" not in made.std
+    assert "income" not in made.std
 
 
 def test_a_table_within_no_other_cannot_be_looked_up() -> None:

@@ -19,6 +19,7 @@ Kind = Literal["release", "page"]
 
 KEY = b"leastnoise"  # in the metadata of a Parquet file
 GENERATOR = b'<meta name="generator" content="leastnoise">'
+CSV_MARK = b"# Written by leastnoise"  # how a table of ours begins
 APPLICATION = b"lnbd"  # SQLite's mark of whose file it is: a ledger of ours
 _HEAD_BYTES = 1024
 _SQLITE = b"SQLite format 3\0"
@@ -55,6 +56,7 @@ _DESCRIPTIONS = {
     "ledger": "a ledger, the only record of what was spent",
     "release": "a release or an estimate of leastnoise",
     "page": "a page of leastnoise",
+    "csv": "a table that leastnoise wrote",
     "parquet": "a Parquet file that leastnoise did not write",
     "damaged": "a Parquet file that is damaged or cut short",
     "other": "a file that leastnoise did not write",
@@ -131,6 +133,8 @@ def _kind(path: str | os.PathLike[str]) -> str:
             return "parquet" if facts(path) is None else "release"
         except ValueError:
             return "damaged"
+    if head.startswith(CSV_MARK):
+        return "csv"
     return "page" if head.startswith(b"<!DOCTYPE html>") and GENERATOR in head else "other"
 
 

@@ -25,10 +25,12 @@ from leastnoise.denoise.prior import gaussian_prior, posterior_mean
 from leastnoise.denoise.project import consistent, isotonic, project
 from leastnoise.denoise.risk import monte_carlo_divergence
 from leastnoise.denoise.shrink import james_stein
+from leastnoise.denoise.spectral import spectral
 from leastnoise.denoise.tables import denoise_tables as denoise_tables
 from leastnoise.denoise.threshold import hard_threshold, soft_threshold
 from leastnoise.denoise.tree_wavelet import tree_wavelet
 from leastnoise.denoise.trend_filter import trend_filter, trend_filter_path
+from leastnoise.denoise.wavelet import wavelet
 from leastnoise.releases.estimate import Estimate
 
 METHODS: dict[str, Callable[..., Estimate]] = {
@@ -46,8 +48,10 @@ METHODS: dict[str, Callable[..., Estimate]] = {
     "posterior_mean": posterior_mean,
     "project": project,
     "soft_threshold": soft_threshold,
+    "spectral": spectral,
     "tree_wavelet": tree_wavelet,
     "trend_filter": trend_filter,
+    "wavelet": wavelet,
 }
 
 # What is imported under its own name (`X as X`) is for the package itself, and not part of the public face.
@@ -75,9 +79,11 @@ __all__ = [
     "posterior_mean",
     "project",
     "soft_threshold",
+    "spectral",
     "tree_wavelet",
     "trend_filter",
     "trend_filter_path",
+    "wavelet",
 ]
 
 

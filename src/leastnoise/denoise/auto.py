@@ -1,7 +1,8 @@
 """`auto`: what is worth trying, by what is known of the values, and the mixture of it (`aggregate.py`).
 
     nothing known     empirical Bayes, James-Stein toward zero and toward the mean, one value but for what stands out
-    a graph           also neighbourhood empirical Bayes, the fused lasso and Laplacian smoothing on it
+    a graph           also neighbourhood empirical Bayes, the fused lasso and Laplacian smoothing on it; where it is
+                      made of paths and grids and the noise is Gaussian, Haar wavelets
     a table's axes    also row and column effects
 
 On a graph nobody is favoured: on ten truths (drop-offs, another hour and day of taxis, counties, the made-up city,
@@ -26,6 +27,7 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
+from leastnoise.denoise._graph.lattices import is_of_lattices
 from leastnoise.denoise.additive import additive
 from leastnoise.denoise.aggregate import aggregate
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph, given_on_host
@@ -39,6 +41,7 @@ from leastnoise.denoise.shrink import james_stein
 from leastnoise.denoise.threshold import soft_threshold
 from leastnoise.denoise.tree_wavelet import tree_wavelet
 from leastnoise.denoise.trend_filter import trend_filter
+from leastnoise.denoise.wavelet import wavelet
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 
@@ -137,6 +140,10 @@ def _on_graph(
         "fused_lasso": partial(fused_lasso, y, sigma, graph=graph, orders=orders, mechanism=mechanism),
         "laplacian": partial(laplacian, y, sigma, graph=graph, mechanism=mechanism),
     }
+    # On 29 real truths and noise levels none is worse for it, and the errors are 0.97 of what they were; under Laplace
+    # noise one is worse by 5 % (benchmarks/wavelets.py).
+    if mechanism == "gaussian" and is_of_lattices(graph):
+        tried["wavelet"] = partial(wavelet, y, sigma, graph=graph)
     if effort == "best":
         tried["trend_filter"] = partial(trend_filter, y, sigma, graph=graph, mechanism=mechanism)
         tried["tree_wavelet"] = partial(

@@ -35,7 +35,7 @@ from leastnoise._support import validation
 from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Number
 from leastnoise.denoise._npmle import different_noise
-from leastnoise.denoise._npmle.freedom import fitting_freedom, merged, moving_freedom
+from leastnoise.denoise._npmle.freedom import fitting_freedom, moving_freedom
 from leastnoise.denoise._npmle.interior_point import Solution, maximise_likelihood
 from leastnoise.denoise._npmle.kernels import GaussianBand, LaplaceChain
 from leastnoise.denoise._npmle.layout import Bounds, Layout, lay_out
@@ -51,6 +51,7 @@ Loss = Literal["squared", "absolute"]
 LAPLACE_SCALE = math.sqrt(0.5)  # Laplace's b in units of sigma
 TOLERANCE = 1e-6  # nats an observation
 NARROW_RANGE = 40.0  # sigma, within which finer atoms cost nothing
+MAX_UNIT = 100.0  # sigma between whole numbers: exp(-70) of Laplace noise passes the middle
 MAX_OUTSIDE_SUPPORT = 5.0  # sigma beyond the support, where a Gaussian observation is moved to
 
 
@@ -103,20 +104,22 @@ def empirical_bayes(
         noisy=y,
         noise=Noise.of(mechanism, sigma=sigma),
         method="empirical_bayes",
-        parameters=_facts(support, bounds, integers, loss, fitted),
+        parameters=_facts(support, bounds, integers, loss, fitted.atoms, fitted.gap, fitted.iterations),
         nonnegative=bounds[0] >= 0,
         estimate_risk=estimate_risk,
         details=Posterior(atoms * sigma, weights, y, sigma, mechanism),
     )
 
 
-def _facts(support: Any, bounds: Bounds, integers: bool, loss: Loss, fitted: Fitted | Solution) -> dict[str, Any]:
+def _facts(
+    support: Any, bounds: Bounds, integers: bool, loss: Loss, atoms: int, gap: float, iterations: int
+) -> dict[str, Any]:
     facts = {
         "support": support if isinstance(support, str) else list(bounds),
         "integers": integers,
-        "atoms": fitted.atoms if isinstance(fitted, Fitted) else _alive(fitted),
-        "gap": fitted.gap,
-        "iterations": fitted.iterations,
+        "atoms": atoms,
+        "gap": gap,
+        "iterations": iterations,
     }
     return facts | ({"loss": loss} if loss == "absolute" else {})
 
@@ -127,13 +130,8 @@ def _different_sigmas(
     """The same where every bin has a sigma of its own."""
     y, _ = given_on_host(y, 1.0, mechanism)
     with one_thread():
-        lattice = different_noise.atoms_near(y, sigma, bounds, 1.0 if integers else 0.0)
-        solved = different_noise.maximise_likelihood(y, sigma, lattice, mechanism, TOLERANCE)
-    alive = np.flatnonzero(solved.weights)
-    atoms, weights = merged(np.arange(lattice.size, dtype=float), solved.weights, 1.0, 0.0)
-    atoms = np.interp(atoms, np.arange(lattice.size), lattice) if not integers else lattice[alive]
-    weights = weights if not integers else solved.weights[alive]
-    found = Posterior(atoms, weights, y, sigma, mechanism)
+        fitted = different_noise.fit(y, sigma, bounds, 1.0 if integers else 0.0, mechanism, TOLERANCE)
+    found = Posterior(fitted.atoms, fitted.weights, y, sigma, mechanism)
     values = found.mean if loss == "squared" else found.median
 
     @cache
@@ -141,9 +139,8 @@ def _different_sigmas(
         if loss == "absolute" or mechanism == "laplace":
             return RiskEstimate(None, None)
         s = root_mean_square(sigma)
-        pinned = np.isin(atoms, bounds) | integers
         with one_thread():
-            spent = float((found.std**2).sum()) + different_noise.fitting_spent(y, sigma, atoms, weights, pinned)
+            spent = float((found.std**2).sum()) + fitted.spent()
         return stein_estimate(float(((y - values) ** 2).sum()), min(spent / s**2, y.size), y.size, s)
 
     return Estimate(
@@ -152,7 +149,7 @@ def _different_sigmas(
         noise=Noise.of(mechanism, sigma=root_mean_square(sigma)),
         sigmas=sigma,
         method="empirical_bayes",
-        parameters=_facts(support, bounds, integers, loss, solved),
+        parameters=_facts(support, bounds, integers, loss, fitted.atoms.size, fitted.gap, fitted.rounds),
         nonnegative=bounds[0] >= 0,
         estimate_risk=estimate_risk,
         details=found,
@@ -203,6 +200,8 @@ def fit_prior(
     of an estimate of which they are the part `weights`.
     """
     counted = np.ones(u.size) if weights is None else weights
+    if unit > MAX_UNIT:
+        return _rounded(u, bounds, unit)
     return (_gaussian if mechanism == "gaussian" else _laplace)(u, bounds, unit, counted)
 
 
@@ -274,6 +273,14 @@ def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
     medians = partial(posterior_medians, placed, solved.weights, near, mechanism="laplace")
     prior = partial(whole_prior, placed, solved.weights, near)
     return Fitted(means, medians, None, fixed, fitting, _alive(solved), solved.gap, solved.iterations, prior)
+
+
+def _rounded(u: Floats, bounds: Bounds, unit: float) -> Fitted:
+    """Whole numbers so far apart, in sigmas, that the nearest one is the only one that noise can have come from."""
+    means = np.clip(np.rint(u / unit) * unit, *bounds)
+    atoms, counts = np.unique(means, return_counts=True)
+    shares = counts / u.size
+    return Fitted(means, means.copy, np.zeros(u.size), 0.0, lambda: 0.0, atoms.size, 0.0, 0, lambda: (atoms, shares))
 
 
 def _untouched(u: Floats, share: Floats) -> Fitted:

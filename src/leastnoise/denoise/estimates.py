@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, fields
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from leastnoise import errors
 from leastnoise._support.validation import Floats
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 
@@ -77,10 +78,26 @@ class Estimates:
         """All of them, in NumPy's order."""
         return map(self.row, range(int(np.prod(self.shape))))
 
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
+        """A copy and a pickle carry the figures; what computes them, and single rows, does not travel."""
+        facts = {f.name: getattr(self, f.name) for f in fields(self)}
+        figures: Any = self._figures
+        return _rebuilt, (facts | {"row": _no_row, "estimate_risks": partial(RiskEstimate, *figures)},)
+
     def __repr__(self) -> str:
         many = " by ".join(f"{size:,}" for size in self.shape)
         each = f"{int(np.prod([self.values.shape[axis] for axis in self.axis])):,}"
         return f"<Estimates of {many} vectors of {each} values by {self.method}>"
+
+
+def _rebuilt(facts: dict[str, Any]) -> Estimates:
+    return Estimates(**facts)
+
+
+def _no_row(index: int) -> Estimate:
+    raise errors.InvalidParameter(
+        f"Single estimates do not travel with a copy of many. Denoise vector {index} once more, by itself."
+    )
 
 
 def _reshaped(figure: Any, shape: tuple[int, ...]) -> Floats:

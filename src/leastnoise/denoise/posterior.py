@@ -94,7 +94,10 @@ class Posterior:
 
     @property
     def probability_of_zero(self) -> Floats:
-        """How likely each value is to be zero: the weight of the atoms that are taken for zero."""
+        """How likely each value is to be zero: the weight of the atoms that are taken for zero.
+
+        Of counts, say support="nonnegative": the prior then has an atom at zero itself, if many are.
+        """
         return self._sums["zero"].reshape(self.y.shape)
 
     def __repr__(self) -> str:

@@ -37,13 +37,14 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
+from leastnoise.denoise._graph.lattices import row
 from leastnoise.denoise._trend.degrees import averaged_on_pieces
 from leastnoise.denoise._trend.divergence import NODE_GROUPS, smoothed_divergence
 from leastnoise.denoise._trend.interior import Interior
 from leastnoise.denoise._trend.path import PENALTY_RATIO, Fit, TrendPath, follow, search
 from leastnoise.denoise._trend.total_variation import Network
 from leastnoise.denoise._trend.univariate import Univariate
-from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph, on_host
+from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph
 from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import Divergence, stein_estimate
 from leastnoise.graphs.graph import Graph
@@ -74,7 +75,7 @@ def trend_filter(
     """Trend filtering with a given penalty, or the one of several (or of a whole path, "sure") with the least risk.
 
     y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
-    graph: which values are near one another; without it, those next to each other along the axes of the array.
+    graph: which values are near one another; without it, they are a row.
     order: 0 for piecewise constant values, 1 for piecewise linear, 2 for piecewise quadratic, 3 for cubic ones.
     boundary: "reflect", the graph's own differences: with orders above 0 the ends of a path are drawn level. "free",
         the classical differences along rows of bins, which leave the ends alone; order 3 needs it.
@@ -152,7 +153,7 @@ def _problem(
         listed = ", ".join(map(str, range(most))) + f" or {most}"
         more = ' Order 3 needs the boundary "free".' if order == 3 else ""
         raise errors.InvalidParameter(f"order must be {listed}. Got {order!r} instead.{more}", parameter="order")
-    near = Graph.grid(on_host(y).shape or (1,)) if graph is None else graph
+    near = row(y) if graph is None else graph
     array, level = given_on_graph(y, sigma, mechanism, near)
     if boundary == "free" and order and near.weights is not None:
         raise errors.InvalidParameter(

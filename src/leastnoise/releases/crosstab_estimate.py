@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support.number_format import rounded
+from leastnoise._support.validation import Number
 from leastnoise.domain import Axis, Domain
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.crosstabs import table_name
@@ -141,6 +143,19 @@ class CrosstabsEstimate(Promised):
         from leastnoise.releases import crosstab_estimate_files
 
         crosstab_estimate_files.save(self, path, allow_seeded=allow_seeded)
+
+    def to_csv(
+        self, folder: str | os.PathLike[str], *, round_to: Number | None = None, allow_seeded: bool = False
+    ) -> Path:
+        """A folder of CSV files, one a table, for spreadsheets: keys, value, and noisy as released, under what was promised.
+
+        folder: a new or empty one, or one with earlier tables of leastnoise, which are replaced.
+        round_to: round what is written to multiples of this, such as 5. Tables then add up only nearly.
+        allow_seeded: lets a test write what a seed made.
+        """
+        from leastnoise.releases import crosstab_csv
+
+        return crosstab_csv.write_estimate(self, folder, round_to=round_to, allow_seeded=allow_seeded)
 
     def __repr__(self) -> str:
         many = "table" if len(self.tables) == 1 else "tables"

@@ -180,6 +180,21 @@ class CrosstabsRelease(Promised):
 
         crosstab_files.save(self, path, allow_seeded=allow_seeded)
 
+    def to_csv(
+        self, folder: str | os.PathLike[str], *, round_to: Number | None = None, allow_seeded: bool = False
+    ) -> Path:
+        """A folder of CSV files, one a table, for spreadsheets: keys, value, low and high (95 %), below what
+        was promised.
+
+        folder: a new or empty one, or one with earlier tables of leastnoise, which are replaced.
+        round_to: round what is written to multiples of this, such as 5. Tables then add up only nearly; low and
+            high are rounded outward.
+        allow_seeded: lets a test write what a seed made.
+        """
+        from leastnoise.releases import crosstab_csv
+
+        return crosstab_csv.write_release(self, folder, round_to=round_to, allow_seeded=allow_seeded)
+
     def report(
         self,
         path: str | os.PathLike[str],

@@ -201,6 +201,7 @@ ESTIMATORS = {
     "laplacian": "every bin drawn toward its neighbours",
     "trend_filter": "smooth over the graph, but for few bends",
     "tree_wavelet": "few pieces of the graph differ",
+    "wavelet": "few pieces of any size and place differ from what surrounds them",
     "soft_threshold": "small values moved to zero, and all others toward it",
     "soft_threshold_universal": "as soft threshold, with one that hardly any noise passes",
 }

@@ -8,6 +8,7 @@ from leastnoise.privacy.comparison import Comparison, Row
 from leastnoise.privacy.guarantee import PureDP
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.workload.noise_options import Method, NoiseOption, noise_options
+from leastnoise.workload.plain_cost import plain_cost
 from leastnoise.workload.sensitivity import squared_cost
 from leastnoise.workload.strategy import Weights
 from leastnoise.workload.tables import Workload
@@ -15,7 +16,6 @@ from leastnoise.workload.tables import Workload
 NOTES: dict[Method, str] = {
     "gaussian": "noise on the blocks of all tables, divided as is best",
     "laplace": "noise on whole tables, epsilon divided as is best",
-    "gaussian tables": "noise on whole tables, mu^2 divided as is best",
 }
 
 
@@ -55,8 +55,9 @@ def _row(option: NoiseOption, least: float, step: float, row_size: int, neighbou
     one, every = (step * errors.half_width(worst, cell, confidence=0.95, bins=bins) for bins in (1, workload.cells))
     if option.method == "gaussian":
         cost = squared_cost(option.scales, workload.sizes, parts=row_size, neighbours=neighbours)
-    else:
-        cost = _plain_cost(option, row_size, neighbours)
+    else:  # the mu^2 of the Gaussian curve below its epsilon
+        spent = plain_cost(option.scales, workload.sizes, mechanism="laplace", parts=row_size, neighbours=neighbours)
+        cost = PureDP(spent, neighbours).to_gaussian().mu ** 2
     return Row(
         mechanism=option.method,
         std=step * option.error,
@@ -66,14 +67,3 @@ def _row(option: NoiseOption, least: float, step: float, row_size: int, neighbou
         budget_cost=cost,
         note=NOTES[option.method],
     )
-
-
-def _plain_cost(option: NoiseOption, row_size: int, neighbours: Neighbours) -> float:
-    """mu^2; of Laplace noise that of the Gaussian curve below it."""
-    from leastnoise.workload.plain_cost import plain_cost
-
-    sizes = option.errors.workload.sizes
-    if option.method == "laplace":
-        spent = plain_cost(option.scales, sizes, mechanism="laplace", parts=row_size, neighbours=neighbours)
-        return PureDP(spent, neighbours).to_gaussian().mu ** 2
-    return plain_cost(option.scales, sizes, mechanism="gaussian", parts=row_size, neighbours=neighbours)

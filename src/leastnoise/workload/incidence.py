@@ -7,7 +7,6 @@ each order in the lexicographic order of its columns.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-MOST_PAIRS = 2**26  # of a table and a block in it: a gigabyte of indices and factors
+MOST_PAIRS = 2**25  # of a table and a block in it: a gigabyte of indices and factors
 _DENSE = 2**26
 
 
@@ -53,15 +52,11 @@ def incidence(sizes: Integers, tables: Sequence[Integers]) -> Incidence:
     numbers, blocks = _numbered(len(sizes), tables)
     p = np.concatenate([np.prod(1 - 1 / sizes[made], axis=1) for made in blocks])
     offset = np.cumsum([0, *map(len, blocks)])
-    indices, factors, own = [], [], []
-    for found, rows in zip(numbers, tables, strict=True):
-        order = rows.shape[1]
-        subsets = [s for k in range(order + 1) for s in itertools.combinations(range(order), k)]
-        squares = 1.0 / sizes[rows].astype(np.float64) ** 2
-        rest = [[i for i in range(order) if i not in s] for s in subsets]
-        indices.append(np.stack([found[s] + offset[len(s)] for s in subsets], axis=1).ravel())
-        factors.append(np.stack([np.prod(squares[:, r], axis=1) for r in rest], axis=1).ravel())
-        own.append(found[tuple(range(order))] + offset[order])
+    indices = [
+        (found + offset[_count_bits(len(found))][:, None]).T.ravel() for found in numbers
+    ]  # row by row: all subsets of the first table, then those of the second
+    factors = [_factors(1.0 / sizes[rows].astype(np.float64) ** 2).T.ravel() for rows in tables]
+    own = [found[-1] + offset[rows.shape[1]] for found, rows in zip(numbers, tables, strict=True)]
     lengths = np.concatenate([np.full(len(rows), 2 ** rows.shape[1]) for rows in tables])
     starts = np.concatenate([[0], np.cumsum(lengths)])
     everything = np.concatenate(indices)
@@ -77,21 +72,38 @@ def incidence(sizes: Integers, tables: Sequence[Integers]) -> Incidence:
     return Incidence(sizes, tuple(tables), tuple(blocks), matrix, maximal, cells, p)
 
 
-def _numbered(columns: int, tables: Sequence[Integers]) -> tuple[list[dict[tuple[int, ...], Integers]], list[Integers]]:
-    """For each array of tables: the number of each of their subsets, by its places. And the blocks of each order."""
-    found: list[dict[tuple[int, ...], Integers]] = [{(): np.zeros(len(rows), dtype=np.int64)} for rows in tables]
+def _numbered(columns: int, tables: Sequence[Integers]) -> tuple[list[Integers], list[Integers]]:
+    """For each array of tables the numbers of their subsets: a row a set of places, as bits, a column a table. And the
+    blocks of each order."""
+    found = [np.zeros((2 ** rows.shape[1], len(rows)), dtype=np.int64) for rows in tables]
     blocks = [np.zeros((1, 0), dtype=np.int64)]
     for order in range(1, 1 + max(rows.shape[1] for rows in tables)):
-        asked = [
-            (numbers, places, numbers[places[:-1]] * columns + rows[:, places[-1]])
-            for numbers, rows in zip(found, tables, strict=True)
-            for places in itertools.combinations(range(rows.shape[1]), order)
-        ]
-        codes, ranks = _ranked([code for _, _, code in asked], len(blocks[-1]) * columns)
-        for (numbers, places, _), rank in zip(asked, ranks, strict=True):
-            numbers[places] = rank
+        places = [np.flatnonzero(_count_bits(len(numbers)) == order) for numbers in found]
+        asked = []
+        for numbers, rows, chosen in zip(found, tables, places, strict=True):
+            last = np.frexp(chosen.astype(np.float64))[1] - 1  # the highest bit
+            asked.append(numbers[chosen ^ (1 << last)] * columns + rows.T[last])
+        codes, ranks = _ranked([code.ravel() for code in asked], len(blocks[-1]) * columns)
+        for numbers, chosen, code, rank in zip(found, places, asked, ranks, strict=True):
+            numbers[chosen] = rank.reshape(code.shape)
         blocks.append(np.column_stack([blocks[-1][codes // columns], codes % columns]))
     return found, blocks
+
+
+def _factors(squares: Floats) -> Floats:
+    """For each subset of the places of a table (a row), as bits, the product over the other places."""
+    made = np.ones((1, len(squares)))
+    for place in squares.T:
+        made = np.concatenate([made * place, made])
+    return made
+
+
+def _count_bits(count: int) -> Integers:
+    """How many bits each number below has, which is a power of two."""
+    made = np.zeros(1, dtype=np.int64)
+    while len(made) < count:
+        made = np.concatenate([made, made + 1])
+    return made
 
 
 def _ranked(codes: list[Integers], bound: int) -> tuple[Integers, list[Integers]]:

@@ -81,23 +81,23 @@ class LaplaceSum:
         return float(np.nanmin((moments + math.log(2 / chance)) / theta)) * (1 + 1e-12)
 
 
-def half_width(terms: Sequence[Term], confidence: float) -> float:
-    """An h with P(|X| <= h) >= confidence, hardly wider than needed."""
-    return _half_width(tuple(term for term in terms if term.scale > _SILENT), confidence)
+def half_width(terms: Sequence[Term], *, miss: float) -> float:
+    """An h with P(|X| > h) <= miss, hardly wider than needed."""
+    return _half_width(tuple(term for term in terms if term.scale > _SILENT), miss)
 
 
 @functools.lru_cache(maxsize=4096)  # many tables, and many releases of one question, have the same
-def _half_width(terms: tuple[Term, ...], confidence: float) -> float:
+def _half_width(terms: tuple[Term, ...], miss: float) -> float:
     if not terms:
         return 0.0
-    if len(terms) == 1 and terms[0].count == 1:
-        return next_up(Laplace(terms[0].scale, 1.0).half_width(confidence) * terms[0].step)
-    made, miss = LaplaceSum(terms), 1 - confidence
+    if len(terms) == 1 and terms[0].count == 1 and miss > _LEAST_CHANCE:
+        return next_up(Laplace(terms[0].scale, 1.0).half_width(next_up(1 - miss)) * terms[0].step)
+    made = LaplaceSum(terms)
     widest = made.reach(miss)
     smooth = _SMOOTH * made.std
     width = 2 * smooth / _POWER
     circle = widest + smooth + made.reach(_NEGLECTED * miss)
-    ratio = (2 / (math.pi * _POWER * _NEGLECTED * miss)) ** (1 / _POWER) if miss > 0 else math.inf
+    ratio = (2 / (math.pi * _POWER * _NEGLECTED * miss)) ** (1 / _POWER)
     terms_needed = ratio * circle / (math.pi * width)
     if miss < _LEAST_CHANCE or terms_needed * len(terms) > _MOST_WORK:
         return widest
@@ -105,7 +105,7 @@ def _half_width(terms: tuple[Term, ...], confidence: float) -> float:
     factors = made.characteristic(v) * np.sinc(v * (width / (2 * math.pi))) ** _POWER * (4 / (circle * v))
     kept = factors > 1e-18 / len(v)  # the others sum to less than the rounding
     v, factors = v[kept], factors[kept]
-    needed = confidence + 2 * _NEGLECTED * miss + _ROUNDING
+    needed = 1 - miss + 2 * _NEGLECTED * miss + _ROUNDING
     below, above = 0.0, widest
     for _ in range(60):
         h = (below + above) / 2

@@ -10,7 +10,7 @@ K = (D^.5 G D^.5)^.5. For every X with X_jj <= 1, tr(D X) <= 1, so by Cauchy and
 
 a lower bound for every d. X = D^-.5 K D^-.5 has tr(G X^-1) = tr K and X_jj = K_jj/d_j; divided by its largest diagonal
 element it is allowed, and has the sum of variances tr K max_j K_jj/d_j. The two meet where K_jj/d_j is the same for all
-j, and d_j <- d_j (K_jj/d_j) drives there; for the largest variance lambda moves likewise. The gap that is told is the
+j, and d_j <- d_j (K_jj/d_j) drives there; for the largest variance lambda moves likewise. The gap is the
 ratio of what is attained to the lower bound, whatever the steps did.
 """
 

@@ -1,9 +1,9 @@
-"""Which noise for a set of tables: every mechanism there is, with the error to expect of it, from public facts alone.
+"""Which noise for a set of tables: the mechanisms there are, with the error to expect of each, from public facts alone.
 
 Gaussian noise on residual blocks is optimal among Gaussian mechanisms, and its error grows with the root of the number
 of tables; but its constant is large. Laplace noise on plain tables pays for every table in full, with a small constant,
-and needs no delta. So for a handful of tables Laplace noise has the lesser error, and sometimes releasing one larger
-table and summing up has less than both. All three are computed and compared by the error that the caller asked for.
+and needs no delta. So for a handful of tables Laplace noise has the lesser error, all the more where one larger table
+is released and summed up. Both are computed, and compared by the error that the caller asked for.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from leastnoise._support.validation import Number
 from leastnoise.privacy.calibration import proof
 from leastnoise.workload.gaussian_blocks import GaussianBlocks
 from leastnoise.workload.integer_noise import scales_within
-from leastnoise.workload.plain_tables import gaussian_tables, laplace_tables
+from leastnoise.workload.plain_tables import laplace_tables
 from leastnoise.workload.strategy import Weights, optimal, table_weights
 from leastnoise.workload.table_errors import NoisyTables, TableErrors
 from leastnoise.workload.tables import Table, Workload
 
-Method = Literal["gaussian", "laplace", "gaussian tables"]
+Method = Literal["gaussian", "laplace"]
 MOST_PLAIN = 1000  # tables: beyond, noise on each of them alone has several times the error, and is not computed
 
 
@@ -33,9 +33,10 @@ MOST_PLAIN = 1000  # tables: beyond, noise on each of them alone has several tim
 class NoiseOption:
     """One way to add noise.
 
-    method: "gaussian" is noise on residual blocks by the optimal strategy; "laplace" and "gaussian tables" are noise on
-    plain tables. errors: the noise on whole numbers, and the errors of every table, rounding included. error: the one
-    that was to be least: the root of the weighted mean of the variances, or the largest standard deviation.
+    method: "gaussian" is noise on residual blocks by the optimal strategy, "laplace" noise on plain tables.
+    errors: the noise on whole numbers, and the errors of every table, rounding included.
+    error: the one that was to be least: the root of the weighted mean of the variances, or the largest standard
+    deviation.
     """
 
     method: Method
@@ -66,14 +67,11 @@ def noise_options(
     """
     spend = validation.number("epsilon", epsilon)
     found = []
-    plain = {name: value for name, value in unit_limits.items() if name != "distinct"}
     if not validation.is_zero(delta):
         mu_squared = proof.mu(spend, validation.number("delta", delta)) ** 2
         found.append(gaussian_option(workload, mu_squared, weights=weights, unit=unit, **unit_limits))
-        if len(workload.lattice.cells) <= MOST_PLAIN:
-            tables = gaussian_tables(workload, mu_squared=mu_squared, weights=weights, unit=unit, **plain)
-            found.append(NoiseOption("gaussian tables", tables, weighted_error(tables, weights)))
     if spend > 0 and (validation.is_zero(delta) or len(workload.lattice.cells) <= MOST_PLAIN):
+        plain = {name: value for name, value in unit_limits.items() if name != "distinct"}  # L1 is the same for them
         laplace = laplace_tables(workload, epsilon=spend, weights=weights, unit=unit, **plain)
         found.append(NoiseOption("laplace", laplace, weighted_error(laplace, weights)))
     if not found:

@@ -30,6 +30,8 @@ from leastnoise.workload.strategy import Weights, table_weights
 from leastnoise.workload.table_errors import NoisyTables
 from leastnoise.workload.tables import Table, Workload
 
+_LEAST_STD = 1e-100  # noise of a tiny scale is zero but for a chance that no double holds
+
 
 class PlainTables(NoisyTables):
     """Tables released with noise of their own, and the errors of all tables that come from them.
@@ -47,9 +49,9 @@ class PlainTables(NoisyTables):
         self._mechanism: Mechanism = mechanism
         self._unit = unit
         noise = [self._noise(scale) for scale in self._scales.values()]
-        self._precisions = np.array([(unit / each.std) ** 2 for each in noise])
-        self._told = released_tables.told(workload, list(self._scales))
-        blocks = np.asarray(self._told.T @ self._precisions)
+        self._precisions = np.array([(unit / max(each.std, _LEAST_STD)) ** 2 for each in noise])
+        self._factors = released_tables.block_precisions(workload, list(self._scales))
+        blocks = np.asarray(self._factors.T @ self._precisions)
         super().__init__(workload, 1 / blocks)
 
     @property
@@ -96,7 +98,7 @@ class PlainTables(NoisyTables):
         count = validation.integer("bins", bins)
         terms = self.noise_terms(sums, factors)
         if self._mechanism == "laplace":
-            return laplace_sums.half_width(terms, 1 - (1 - level) / count)  # the chances to miss add up
+            return laplace_sums.half_width(terms, miss=(1 - level) / count)  # the chances to miss add up
         std = math.sqrt(math.fsum(term.count * (term.step * term.scale) ** 2 for term in terms))
         rounding = math.fsum(term.count * term.step for term in terms) / 2  # a draw is rounded by at most 1/2
         return next_up((normal_reach(level, count) * std + rounding) * (1 + 1e-12))
@@ -166,8 +168,8 @@ class PlainTables(NoisyTables):
 
     def _parts(self, row: int) -> list[tuple[int, float]]:
         """The blocks that a released table tells about, and its part in their precision."""
-        start, end = self._told.indptr[row : row + 2]
-        places, factors = self._told.indices[start:end], self._told.data[start:end]
+        start, end = self._factors.indptr[row : row + 2]
+        places, factors = self._factors.indices[start:end], self._factors.data[start:end]
         parts = factors * self._precisions[row] * self.block_variances[places]
         return list(zip(places.tolist(), parts.tolist(), strict=True))
 

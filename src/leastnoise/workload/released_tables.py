@@ -2,7 +2,8 @@
 
 Candidates are the tables asked for and their subsets; and, where larger ones are allowed, unions of tables. Unions are
 tried greedily: of the tables that no other contains, the pair whose union lowers the error most is merged, until none
-does; and all of them at once. Every candidate set gets its best shares from several starts (`shares`).
+does; and all of them at once. Every candidate set gets its best shares from several starts (`shares`). In the end
+single tables are left out or put in. This is a search, not a proof; the tests try random starts, and none is better.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from leastnoise.workload.tables import Table, Workload
 
 FEW = 40  # tables asked for: up to here subsets are candidates
 MERGED = 10  # tables that no other contains: up to here unions are candidates
+CANDIDATES, ROUNDS = 48, 10  # of single tables that are left out or put in
 LARGEST_UNION = 2**20  # cells of a table that nobody asked for
 
 
-def told(workload: Workload, tables: Sequence[Table]) -> Any:
-    """t_RA = prod over R without A of 1/n_j for each table R (a row) and block A in it (a column): a SciPy array."""
+def block_precisions(workload: Workload, tables: Sequence[Table]) -> Any:
+    """The precision of each block (a column) in each table (a row) whose cells have precision one: a SciPy array of
+    t_RA = prod over R without A of 1/n_j."""
     from scipy.sparse import csr_array
 
     if workload.as_in_lattice and tuple(tables) == workload.tables:
@@ -58,16 +61,20 @@ def choose(workload: Workload, *, power: int, weights: Floats | None, larger: bo
     if asked > FEW:
         search.attempt(list(workload.tables), workload.maximal)
         return search.found
-    subsets = {subset for table in workload.tables for k in range(len(table)) for subset in _within(table, k)}
-    every = [*workload.tables, *sorted(subsets - set(workload.tables), key=lambda t: (len(t), t))]
+    every = list(dict.fromkeys([*workload.tables, *itertools.islice(_smaller(workload), CANDIDATES)]))
     search.attempt(list(workload.tables), workload.maximal)
     search.attempt(every, workload.maximal)
+    # For the largest variance the tables are sought by the sum of variances, which is faster.
+    sums = search if weights is not None else _Search(workload, power, np.ones(asked))
+    if sums is not search:
+        sums.attempt(every, workload.maximal)
     if larger and len(workload.maximal) <= MERGED:
-        # For the largest variance the unions are sought by the sum of variances, which is faster.
-        unions = search if weights is not None else _Search(workload, power, np.ones(asked))
-        unions.merge(list(workload.maximal))
-        others = [table for table in workload.tables if table not in unions.found]
-        search.attempt([*unions.found, *others], list(unions.found))
+        sums.merge(list(workload.maximal))
+    if power > 1:  # else the sum is convex, and where the steps end is the best
+        sums.exchange(every)
+    if sums is not search:
+        others = [table for table in workload.tables if table not in sums.found]
+        search.attempt([*sums.found, *others], list(sums.found))
     return search.found
 
 
@@ -82,19 +89,40 @@ class _Search:
 
     def attempt(self, tables: list[Table], enough: Sequence[Table]) -> float:
         """The least error of releasing any of these tables; kept where it is the least so far."""
-        lattice = self.workload.lattice
-        spread = Spread(told(self.workload, tables), lattice.shrink, lattice.probability, self.power)
+        spread = self._spread(tables)
         sufficient = set(enough)
         alone = np.array([table in sufficient for table in tables])
         starts = [np.ones(len(tables)), np.where(alone, 1.0, 0.0), np.where(alone, 1.0, 0.1)]
         divisions = [divide(spread, start.astype(np.float64), weights=self.weights) for start in starts]
         chosen: Division = min(divisions, key=lambda made: made.value)
         chosen = without_the_small(spread, chosen, weights=self.weights)
-        if chosen.value < self.value:
-            self.value = chosen.value
-            shares = zip(tables, chosen.shares.tolist(), strict=True)
-            self.found = {table: share for table, share in shares if share > 0}
+        self._keep(tables, chosen)
         return chosen.value
+
+    def exchange(self, candidates: Sequence[Table]) -> None:
+        """One table less, or one more of the candidates, as long as that helps."""
+        tables = list(dict.fromkeys([*self.found, *candidates]))[:CANDIDATES]
+        spread = self._spread(tables)
+        for _ in range(ROUNDS):
+            now, before = np.array([self.found.get(table, 0.0) for table in tables]), self.value
+            for i, share in enumerate(now):
+                start = now.copy()
+                start[i] = 0.0 if share else 0.25
+                if (spread.matrix.T @ (start > 0).astype(np.float64)).min() > 0:
+                    made = divide(spread, start, weights=self.weights)
+                    self._keep(tables, without_the_small(spread, made, weights=self.weights))
+            if self.value > before * (1 - 1e-6):
+                return
+
+    def _spread(self, tables: list[Table]) -> Spread:
+        lattice = self.workload.lattice
+        return Spread(block_precisions(self.workload, tables), lattice.shrink, lattice.probability, self.power)
+
+    def _keep(self, tables: list[Table], division: Division) -> None:
+        if division.value < self.value:
+            self.value = division.value
+            shares = zip(tables, division.shares.tolist(), strict=True)
+            self.found = {table: share for table, share in shares if share > 0}
 
     def merge(self, tops: list[Table]) -> None:
         """Pairs of tables become their unions as long as that helps; and all at once."""
@@ -119,5 +147,8 @@ class _Search:
         return self.attempt([*tops, *others], tops)
 
 
-def _within(table: Table, count: int) -> Iterable[Table]:
-    return itertools.combinations(table, count)
+def _smaller(workload: Workload) -> Iterable[Table]:
+    """The subsets of the tables that no other contains, the smallest first."""
+    for count in range(max(map(len, workload.maximal))):
+        for table in workload.maximal:
+            yield from itertools.combinations(table, count)

@@ -14,8 +14,9 @@ Phi(t)'s (zero, because a filter, a domain or a limit may leave rows out). The s
 convex in both, so it is largest at the ends: Phi(t) against zero, a; or against Phi(t'), 2 a - 2 g(D). Where every unit
 certainly weighs W in all (`always_counted`), zero is not among the ends, and it is W^2 2 (a - min g).
 
-**Shared weights.** A public number L of parts dealt over the rows of a unit that are kept, in whole parts, is W = L: it
-does not matter over how many rows, so nobody counts more than once.
+**Shared weights.** A public number L of parts dealt over the j rows of a unit that are kept is W = L: each row gets
+L // j whole parts, and the first L mod j of them (in an order fixed for the unit) one more. They sum to L, so nobody
+counts more than once. (Rounding L/j for each row to the nearest whole number instead may give more than L in all.)
 
 **Rows in distinct cells of the finest table**, each of weight one. k rows cost a for each row with itself, and g(D)
 with D not empty for each of the k (k - 1) ordered pairs: with add-remove at most S_k = k a + k (k - 1) max g, or the
@@ -54,12 +55,13 @@ def squared_cost(
 
     scales: the standard deviation of the Gaussian noise on the integers prod (n I - J) m_A of each block, in whole
     steps; a double means exactly the number that it is.
-    sizes: how many keys each column has.
+    sizes: how many keys each column has, of every column in which rows may differ, in a table or not.
     neighbours: "add-remove" or "replace".
     max_rows: how many rows of a unit are kept at most.
     row_weight: the most that one row weighs, in whole steps; weights are never negative.
     parts: how many whole parts a unit deals over its rows, instead of max_rows and row_weight.
-    distinct: whether the rows of a unit are in different cells of the finest table, each of weight one.
+    distinct: whether the rows of a unit are in different cells of the finest table, that of all columns in sizes, each
+    row of weight one.
     always_counted: whether every unit certainly weighs the whole amount, because nothing can leave a row out.
 
     >>> squared_cost({(): 4.0, ("sex",): 4.0}, {"sex": 2})     # 1/16 for the total, 2 (2 - 1)/16 for the block

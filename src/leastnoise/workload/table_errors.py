@@ -175,7 +175,11 @@ class ByTable(Mapping[Table, float]):
         return math.sqrt(self._errors.rectangle_variance(table, dict.fromkeys(table, 1)))
 
     def __contains__(self, columns: object) -> bool:
-        return isinstance(columns, tuple) and self._errors.workload.place(columns) is not None
+        workload = self._errors.workload
+        names = (columns,) if isinstance(columns, str) else columns
+        if not isinstance(names, tuple) or not set(names) <= set(workload.columns):
+            return False
+        return workload.place(names) is not None
 
     def __iter__(self) -> Iterator[Table]:
         return iter(self._errors.workload.tables)

@@ -180,6 +180,14 @@ class Workload:
     def __repr__(self) -> str:
         return f"Workload({len(self._sizes)} columns, {len(self._lattice.cells):,} tables, {self.cells:,} cells)"
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Workload):
+            return NotImplemented
+        return [*self._sizes.items()] == [*other._sizes.items()] and self.tables == other.tables
+
+    def __hash__(self) -> int:
+        return hash((tuple(self._sizes.items()), len(self._lattice.cells)))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _remade, (self._sizes, self.tables)
 

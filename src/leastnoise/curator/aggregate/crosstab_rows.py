@@ -31,11 +31,10 @@ SHARED_PARTS = 2**12  # into which one unit's weight is divided, where its rows 
 
 def place_rows(rows: ir.Table, columns: Sequence[str], axes: Sequence[Axis]) -> ir.Table:
     """`rows` with the position on each axis in position0, position1 ...; rows outside any of them are gone."""
-    for number, (column, axis) in enumerate(zip(columns, axes, strict=True)):
-        name = f"{POSITION}{number}"
+    names = [f"{POSITION}{number}" for number in range(len(columns))]
+    for name, column, axis in zip(names, columns, axes, strict=True):
         rows = place(axis, rows, column, name)
-        rows = rows.filter(rows[name].notnull())
-    return rows
+    return rows.filter([rows[name].notnull() for name in names])
 
 
 def with_weight(rows: ir.Table, column: str, clip: Clip) -> ir.Table:

@@ -7,12 +7,14 @@ ordered axes there are grids. Components of one kind are handed back together, a
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors
+from leastnoise.denoise.arrays import on_host
 from leastnoise.graphs import Graph
 
 Nodes = NDArray[np.int64]
@@ -51,6 +53,25 @@ def lattices(graph: Graph) -> list[Lattices]:
         nodes = np.stack([order[first[c] : first[c] + size] for c in members])
         made.append(Lattices(nodes[:, arranged], periodic))
     return made
+
+
+def row(y: Any) -> Graph:
+    """The path of values in a row: what is near what, where nobody says it."""
+    array = on_host(y)
+    if array.ndim > 1:
+        raise errors.InvalidParameter(
+            f"y has the shape {array.shape}, and nothing says which of its values are near. For a lattice give "
+            f"Graph.grid({array.shape}) as its graph.",
+            parameter="graph",
+        )
+    return Graph.path(array.size)
+
+
+def is_of_lattices(graph: Graph) -> bool:
+    """Whether there are no weights, and nothing but paths, cycles and grids."""
+    with suppress(errors.InvalidParameter):
+        return graph.weights is None and bool(lattices(graph))
+    return False
 
 
 def paths(graph: Graph) -> list[Nodes]:

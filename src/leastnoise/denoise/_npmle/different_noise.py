@@ -10,27 +10,91 @@ same certificate as the interior point: no mixture of these atoms is likelier by
 observation.
 
 Atoms stand on dyadic lattices: near an observation of noise sigma they are at most an eighth of it apart (a quarter
-where that would make A too large).
+where that would make A too large). Groups of observations that no atom can both explain are fitted by themselves, which
+is exact: the prior is then a mixture of theirs, by their sizes. One that is alone is its own atom.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from leastnoise import errors
+from leastnoise.denoise._npmle.freedom import merged
 from leastnoise.denoise._npmle.interior_point import MAX_GAP, Solution
 from leastnoise.denoise._npmle.layout import Bounds
+from leastnoise.denoise._npmle.medians import nearest
 from leastnoise.denoise.arrays import Floats, Mechanism
 
 PARTS_OF_SIGMA = (8, 4)  # atoms to a sigma, at least
 REACH_IN_SIGMAS = 4  # on either side of an observation, where it has atoms
 MAX_ENTRIES = 5e7  # of A: 400 megabytes
+LEAST_DENSITY = 1e-4  # at the start, of an observation beside that at the atom nearest to it
 MAX_ROUNDS = 200
+
+
+class Fit(NamedTuple):
+    """A prior, how well it was found, and what fitting it cost."""
+
+    atoms: Floats  # in increasing order, neighbours on the lattice taken together
+    weights: Floats
+    gap: float  # nats an observation that any other prior on the lattice could gain, at most
+    rounds: int
+    spent: Callable[[], float]  # sum_i sigma_i^2 d h_i/d y_i through the fit, under Gaussian noise
+
+
+def fit(y: Floats, sigma: Floats, bounds: Bounds, unit: float, mechanism: Mechanism, tolerance: float) -> Fit:
+    """The likeliest prior within the bounds, on multiples of `unit` where it is above 0."""
+    order, first = groups(np.clip(y, *bounds), sigma, mechanism)
+    many = np.diff(first)
+    alone = order[first[:-1][many == 1]]
+    own = np.clip(y[alone] if unit == 0 else np.rint(y[alone] / unit) * unit, *bounds)
+    free = sigma[alone] ** 2 @ ((own == y[alone]) & (unit == 0))  # the atom of a value that is alone follows it
+    together = [order[start : start + size] for start, size in zip(first[:-1], many, strict=True) if size > 1]
+    fits = [_fit_group(y[rows], sigma[rows], bounds, unit, mechanism, tolerance) for rows in together]
+    atoms = np.concatenate([own, *(made.atoms for made in fits)])
+    shares = [made.weights * rows.size / y.size for made, rows in zip(fits, together, strict=True)]
+    weights = np.concatenate([np.full(alone.size, 1 / y.size), *shares])
+    places, where = np.unique(atoms, return_inverse=True)
+    return Fit(
+        places,
+        np.asarray(np.bincount(where, weights), dtype=np.float64),
+        max((made.gap for made in fits), default=0.0),
+        max((made.rounds for made in fits), default=0),
+        lambda: float(free) + sum(made.spent() for made in fits),
+    )
+
+
+def groups(y: Floats, sigma: Floats, mechanism: Mechanism) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Observations in order, and where each group of them begins (and the last ends): beyond `reach` on either side of
+    an observation an atom means nothing to it, and no atom is within that of two groups."""
+    reach = 8.0 if mechanism == "gaussian" else math.sqrt(0.5) * (math.log(y.size) + 20)
+    low, high = y - reach * sigma, y + reach * sigma
+    order = low.argsort(kind="stable")
+    apart = low[order][1:] > np.maximum.accumulate(high[order])[:-1]
+    return order, np.concatenate([[0], np.flatnonzero(apart) + 1, [y.size]])
+
+
+def _fit_group(y: Floats, sigma: Floats, bounds: Bounds, unit: float, mechanism: Mechanism, tolerance: float) -> Fit:
+    lattice = atoms_near(y, sigma, bounds, unit)
+    solved = maximise_likelihood(y, sigma, lattice, mechanism, tolerance)
+    place = np.arange(lattice.size, dtype=np.float64)
+    if unit > 0:
+        alive = solved.weights > 0
+        atoms, weights = lattice[alive], solved.weights[alive]
+    else:
+        found, weights = merged(place, solved.weights, 1.0, 0.0)
+        atoms = np.interp(found, place, lattice)
+    pinned = np.isin(atoms, bounds) | (unit > 0)
+    spent = partial(fitting_spent, y, sigma, atoms, weights, pinned)
+    return Fit(atoms, weights, solved.gap, solved.iterations, spent)
 
 
 def atoms_near(y: Floats, sigma: Floats, bounds: Bounds, unit: float) -> Floats:
@@ -72,6 +136,9 @@ def maximise_likelihood(y: Floats, sigma: Floats, atoms: Floats, mechanism: Mech
     dense = log_density(y, sigma, atoms, mechanism)
     np.exp(dense - dense.max(axis=1, keepdims=True), out=dense)
     w = _start(y, sigma, atoms)
+    unseen = dense @ w < LEAST_DENSITY * w.max()  # where atoms are few, the nearest may be one of the others
+    w[np.unique(dense[unseen].argmax(axis=1))] = w.max()
+    w /= w.sum()
     rounds = 0
     while True:
         f = np.maximum(dense @ w, np.finfo(float).tiny)
@@ -105,9 +172,7 @@ def _start(y: Floats, sigma: Floats, atoms: Floats) -> Floats:
         if y[i] - 2 * sigma[i] > last:
             last = float(ends[i])
             points.append(last)
-    places = np.clip(np.searchsorted(atoms, points), 1, max(atoms.size - 1, 1))
-    places = places - (np.array(points) - atoms[places - 1] < atoms[np.minimum(places, atoms.size - 1)] - points)
-    w = np.bincount(places, minlength=atoms.size).astype(np.float64)
+    w = np.bincount(nearest(np.array(points), atoms), minlength=atoms.size).astype(np.float64)
     return np.asarray(w / w.sum())
 
 
@@ -121,29 +186,33 @@ def _peaks(gradient: Floats, support: NDArray[np.intp]) -> NDArray[np.intp]:
 def _newton(ratio: Floats) -> Floats:
     """argmin over w >= 0, sum w = 1 of |ratio w - 2|^2: the second-order expansion of the likelihood at sum w = 1.
 
-    The sum is an equation of the least squares, heavy enough to hold to nine digits.
+    With sum w = 1 that is |P w|^2 for P = ratio - 2, and the answer is a multiple of the w >= 0 that makes
+    |P w|^2 + (sum w - 1)^2 least (Dax 1990).
     """
-    n = ratio.shape[0]
-    triangle = np.asarray(np.linalg.qr(np.concatenate([ratio, np.full((n, 1), 2.0)], axis=1), mode="r"))
-    heavy = 1e4 * math.sqrt(n)
-    rows = np.concatenate([np.full((1, triangle.shape[1]), heavy), triangle])
-    found, _ = nnls(rows[:, :-1], rows[:, -1], maxiter=10 * triangle.shape[1] + 100)
+    triangle = np.asarray(np.linalg.qr(ratio - 2.0, mode="r")) / math.sqrt(ratio.shape[0])
+    rows = np.concatenate([triangle, np.ones((1, triangle.shape[1]))])
+    goal = np.zeros(rows.shape[0])
+    goal[-1] = 1.0
+    found, _ = nnls(rows, goal, maxiter=10 * triangle.shape[1] + 100)
     return np.asarray(found / found.sum())
 
 
 def _gain(dense: Floats, w: Floats, support: NDArray[np.intp], target: Floats) -> tuple[Floats, bool]:
-    """The weights after the longest of the steps 1, 1/2, 1/4, ... that gains, and whether any did."""
+    """The weights after the longest of the steps 1, 1/2, 1/4, ... that gains, and whether any did.
+
+    No density may fall below a tenth of what it was: where one all but vanishes, the expansion of its logarithm is
+    worth nothing, and the way back is long.
+    """
     old = w[support]
-    before, direction = np.log(dense @ old).sum(), dense @ (target - old)
-    f = dense @ old
+    f, direction = dense @ old, dense @ (target - old)
     rise = float((direction / f).sum())
     for power in range(40):
         step = 0.5**power
-        after = np.log(np.maximum(f + step * direction, np.finfo(float).tiny)).sum()
-        if after >= before + 1e-4 * step * rise and rise > 0:
+        part = 1 + step * direction / f
+        if rise > 0 and part.min() > 0.1 and np.log(part).sum() >= 1e-4 * step * rise:
             new = np.zeros(w.size)
             new[support] = np.maximum(old + step * (target - old), 0.0)
-            new[new < 1e-12] = 0.0
+            new[new < 1e-14] = 0.0
             return new / new.sum(), True
     return w, False
 

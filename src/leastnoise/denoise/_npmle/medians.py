@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise.denoise._npmle.freedom import merged
 from leastnoise.denoise._npmle.layout import Layout
@@ -34,15 +35,20 @@ def whole_prior(placed: Layout, weights: Floats, u: Floats) -> tuple[Floats, Flo
     """All atoms in increasing order on the full line, in units of sigma: those found, and the values that are alone."""
     atoms, mass = atoms_found(placed, weights) if placed.atoms else (np.zeros(0), np.zeros(0))
     if atoms.size:  # an atom stands where the observations do that are nearest to it
-        places = placed.places * placed.cell
-        after = np.clip(np.searchsorted(places, atoms), 1, max(places.size - 1, 1))
-        nearest = after - (atoms - places[after - 1] < places[np.minimum(after, places.size - 1)] - atoms)
-        atoms = atoms + placed.origin + placed.shift[np.minimum(nearest, places.size - 1)] * placed.cell
+        seen = nearest(atoms, placed.places * np.float64(placed.cell))
+        atoms = atoms + placed.origin + placed.shift[seen] * placed.cell
     alone = u[placed.alone]
     where = np.concatenate([atoms, alone])
     mass = np.concatenate([mass * (u.size - alone.size), np.ones(alone.size)]) / u.size
     order = where.argsort(kind="stable")
     return where[order], mass[order]
+
+
+def nearest(points: Floats, places: Floats) -> NDArray[np.intp]:
+    """Which of the places, in increasing order, each point is nearest to."""
+    after = np.searchsorted(places, points)
+    low, high = np.maximum(after - 1, 0), np.minimum(after, places.size - 1)
+    return np.where(points - places[low] <= places[high] - points, low, high)
 
 
 def posterior_medians(placed: Layout, lattice_weights: Floats, u: Floats, *, mechanism: Mechanism) -> Floats:

@@ -9,13 +9,16 @@ zero, and since the blocks of a table are orthogonal,
     |T_B(b)|^2 = sum over A in B of |b_A|^2 / n(B without A),
 
 the best blocks for given copies are weighted means, block by block. It stops when no cell of T_B(b) is negative: the
-margin is what makes that a finite number of rounds. Blocks of infinite weight stay as they are.
+margin is what makes that a finite number of rounds, and stiff copies what makes them few. So what comes back is a
+point of the set that is near, not the very nearest; with copies that are not stiff it would be that, after many rounds.
+Blocks of infinite weight stay as they are.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -24,8 +27,8 @@ from leastnoise._support.validation import Floats
 from leastnoise.workload.residuals import Table, project, table_of_blocks
 
 MOST_ROUNDS = 1000
-MARGIN = 0.015  # of the mean cell of a table, and at most as much of one count
-STIFFNESS = 10.0  # of the copies against the blocks: nearly all of the way to the set in each round
+MARGIN = 0.02  # of the mean cell of a table, and at most as much of one count
+STIFFNESS = 20.0  # of the copies against the blocks: nearly all of the way to the set in each round
 
 
 def nonnegative(
@@ -40,22 +43,28 @@ def nonnegative(
     blocks, weights: t_A and W_A. largest: the tables that no other contains, without columns of one key.
     sizes: how many keys a column has. progress: called after every round.
     """
-    above = {a: [b for b in largest if set(a) <= set(b)] for a in blocks}
-    rest = {(a, b): math.prod(sizes[c] for c in b if c not in a) for a in blocks for b in above[a]}
+    inside = [(a, b) for b in largest for k in range(len(b) + 1) for a in combinations(b, k)]
+    rest = {(a, b): math.prod(sizes[c] for c in b if c not in a) for a, b in inside}
     rho = STIFFNESS * float(np.median([weights[b] for b in largest if math.isfinite(weights[b])] or [1.0]))
     stiff = {a: weights[a] / rho for a in blocks}
-    pull = {a: sum(1 / rest[a, b] for b in above[a]) for a in blocks}
+    pull = dict.fromkeys(blocks, 0.0)
+    for (a, _), cells in rest.items():
+        pull[a] += 1 / cells
     total = max(float(blocks[()]), 0.0)
     margin = {b: MARGIN * min(1.0, total / rest[(), b]) for b in largest}
     shifts = {b: np.zeros([sizes[c] for c in b]) for b in largest}
-    found = dict(blocks)
+    # Of a largest table with three columns the block is its own: written in place, without arrays in between.
+    single = {b for b in largest if len(b) == 3 and math.isfinite(stiff[b])}
+    found = {a: np.array(block, dtype=np.float64) for a, block in blocks.items()}
     for _ in range(MOST_ROUNDS):
         sums = {a: np.zeros(np.shape(found[a])) for a in blocks}
         least = min(_copy(found, b, sizes, shifts[b], margin[b], sums, rest) for b in largest)
         if least >= 0:
             return found, True
         for a in blocks:
-            if math.isfinite(stiff[a]):
+            if a in single:
+                _settle(sums[a], blocks[a], stiff[a], found[a])
+            elif math.isfinite(stiff[a]):
                 found[a] = (stiff[a] * blocks[a] + project(sums[a])) / (stiff[a] + pull[a])
         progress(1)
     return found, False
@@ -125,6 +134,32 @@ def _three(block, first, second, third, shift, margin, own, ab, ac, bc) -> float
                 bc[j, k] += copy
             ab[i, j] += row
     return least
+
+
+@compiled
+def _settle(copy, target, stiff, block) -> None:  # type: ignore[no-untyped-def]
+    """block = (stiff target + the copy, centred on every axis) / (stiff + 1), for three axes."""
+    i, j, k = copy.shape
+    ab, ac, bc = np.zeros((i, j)), np.zeros((i, k)), np.zeros((j, k))
+    for x in range(i):
+        for y in range(j):
+            for z in range(k):
+                ab[x, y] += copy[x, y, z] / k
+                ac[x, z] += copy[x, y, z] / j
+                bc[y, z] += copy[x, y, z] / i
+    a, b, c, mean = np.zeros(i), np.zeros(j), np.zeros(k), 0.0
+    for x in range(i):
+        for y in range(j):
+            a[x] += ab[x, y] / j
+            b[y] += ab[x, y] / i
+        for z in range(k):
+            c[z] += ac[x, z] / i
+        mean += a[x] / i
+    for x in range(i):
+        for y in range(j):
+            for z in range(k):
+                centred = copy[x, y, z] - ab[x, y] - ac[x, z] - bc[y, z] + a[x] + b[y] + c[z] - mean
+                block[x, y, z] = (stiff * target[x, y, z] + centred) / (stiff + 1)
 
 
 def _add_margins(

@@ -45,10 +45,12 @@ def denoise_tables(
     wanted = [tuple(c for c in table if sizes[c] > 1) for table in tables]
     _check(numbers, variances, sizes, wanted)
     fixed = _margins_of(known or {}, sizes, list(sizes), numbers)
-    needed = {a for table in wanted for k in range(len(table) + 1) for a in combinations(table, k)}
-    numbers = {a: numbers[a] for a in sorted(needed, key=lambda a: (len(a), [list(sizes).index(c) for c in a]))}
+    place = {column: i for i, column in enumerate(sizes)}
+    smaller = {a for table in wanted for a in _subsets(table) if len(a) < len(table)}
+    largest = [b for b in dict.fromkeys(wanted) if b not in smaller]
+    needed = sorted(smaller | set(largest), key=lambda a: (len(a), [place[c] for c in a]))
+    numbers = {a: numbers[a] for a in needed}
     again = partial(_blocks, variances=variances, sizes=sizes, known=fixed)
-    largest = [b for b in dict.fromkeys(wanted) if not any(set(b) < set(c) for c in wanted)]
     with progress.bar("denoising", len(numbers)) as advance:
         found = _blocks(numbers, variances=variances, sizes=sizes, known=fixed, advance=advance)
     if max(map(len, largest)) > 2:
@@ -81,7 +83,7 @@ def _blocks(
 def _joint(
     blocks: Mapping[Table, Floats], known: Mapping[Table, Floats], largest: Sequence[Table], sizes: Mapping[str, int]
 ) -> dict[Table, Floats]:
-    """Equal weights: in that metric the projection brings every truth without negative cells nearer, if anything."""
+    """Equal weights: in that metric a projection brings every truth without negative cells nearer, if anything."""
     weights = {a: math.inf if a in known or a == () else 1.0 for a in blocks}
     with progress.bar("making tables consistent", 150) as advance:
         found, reached = nonnegative(blocks, weights, largest, sizes, advance)
@@ -100,7 +102,7 @@ def _check(
     if not wanted:
         raise errors.InvalidParameter("There is no table to estimate.", parameter="tables")
     for table in wanted:
-        for a in (a for k in range(len(table) + 1) for a in combinations(table, k)):
+        for a in _subsets(table):
             shape = tuple(sizes[c] for c in a)
             if a not in blocks or a not in variances or blocks[a].shape != shape:
                 raise errors.InvalidParameter(
@@ -138,12 +140,15 @@ def _margins_of(
             raise errors.InvalidParameter(
                 f"The known table {names} is no margin of a table that was asked for.", parameter="known"
             )
-        for k in range(len(names) + 1):
-            for a in combinations(names, k):
-                margin = np.asarray(array.sum(axis=tuple(i for i, c in enumerate(names) if c not in a)))
-                if a in found and np.abs(found[a] - margin).max() > AGREE * float(array.sum()):
-                    raise errors.InvalidParameter(
-                        f"Known tables disagree about their common margin {a}.", parameter="known"
-                    )
-                found[a] = margin
+        for a in _subsets(names):
+            margin = np.asarray(array.sum(axis=tuple(i for i, c in enumerate(names) if c not in a)))
+            if a in found and np.abs(found[a] - margin).max() > AGREE * float(array.sum()):
+                raise errors.InvalidParameter(
+                    f"Known tables disagree about their common margin {a}.", parameter="known"
+                )
+            found[a] = margin
     return found
+
+
+def _subsets(table: Table) -> list[Table]:
+    return [a for k in range(len(table) + 1) for a in combinations(table, k)]

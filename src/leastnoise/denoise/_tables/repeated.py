@@ -5,10 +5,11 @@ its residual block would be r_A(i) w(j), w = s_c - 1/n_c. Hence
 
     z = sum over j of r_Ac(., j) w(j) / |w|^2
 
-sees r_A once more, with noise of variance y_Ac / |w|^2, off by what the dependence on c is. That error sums to zero and
-grows with the count: its standard deviation is taken as q T_A (1 - T_A/N), q^2 the excess of (z - r_A)^2 over noise,
-by weighted least squares, pulled toward that of all (A, c) of the order as far as it is not known: a chi-square of few
-degrees of freedom says little, and too small a q would bias. All sights of a cell are averaged by precision.
+sees r_A once more, with noise of variance y_Ac / |w|^2, off by what the dependence on c is. That error sums to zero
+and grows with the count: its standard deviation is taken as q T_A (1 - T_A/N), with q^2 the excess of (z - r_A)^2 over
+the noise, by weighted least squares, pulled toward the median of all (A, c) of the order as far as it is not known: a
+chi-square of few degrees of freedom says little, and too small a q would bias. All sights of a cell are averaged by
+precision.
 """
 
 from __future__ import annotations
@@ -100,10 +101,12 @@ def _size(table: Floats) -> Floats:
 
 
 def _common(found: Sequence[tuple[float, float]]) -> float:
-    """The mean q^2, each known as well as it is, no more than all of them being about 0.1."""
+    """The median q^2, those that are known better counting more: a few columns that depend strongly do not move it."""
     value, information = np.array(found).T
-    weight = 1 / (1 / np.maximum(information, 1e-300) + 0.01**2)
-    return max(float((weight * value).sum() / weight.sum()), LEAST_DEPARTURE)
+    order = np.argsort(value)
+    weight = np.sqrt(information[order])
+    middle = int(np.searchsorted(np.cumsum(weight), weight.sum() / 2))
+    return max(float(value[order[min(middle, len(value) - 1)]]), LEAST_DEPARTURE)
 
 
 def _averaged(

@@ -10,8 +10,11 @@ r - s w, s^2 = STEP, the mean of
 
 is the squared error that the same rule has under noise of variance (1 + STEP) y, whatever the rule is: no derivative,
 no smoothness (Oliveira, Lei and Tibshirani 2021, "coupled bootstrap"). So it covers shrinking, the choice of its
-parameters and the projection alike, and is pessimistic by at most the STEP. The last projection of tables of three
-columns is left out: in the metric of blocks it brings every truth nearer, up to its small margin.
+parameters and the projection alike, and is pessimistic by at most the STEP. The product with w is taken over |w|^2 and
+times its mean D y: nothing changes for a linear rule on average, and a rule with one factor is known without error. The
+last step for tables of three columns or more (`consistent`) is left out, for its time: a projection would bring every
+truth nearer, and this one, which stops early, lowered the error by half a per cent where it was measured. Proved limits
+do cover it.
 
 **Limit.** The variance of that estimate around the loss is at most sum a_A^2 (2 D_A) + 4 max(a) loss, a_A = y_A over
 the cells that A is spread on (second order Stein; see `releases.risk_limits`), plus that of w, at most 8 a_A^2 df_A
@@ -34,6 +37,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -85,9 +89,9 @@ class TableRisks:
         """At least what a linear rule of the same degrees of freedom has: y df^2 / D in every block."""
         weights = self._weights(tables)
         losses, freedom = self._probed()
-        seen = sum(weight * losses[a] for a, weight in weights.items())
-        floor = sum(w * self._variances[a] * freedom[a] ** 2 / self._dimension[a] for a, w in weights.items())
-        return float(max(seen, floor))
+        seen: float = sum(weight * losses[a] for a, weight in weights.items())
+        floor: float = sum(w * self._variances[a] * freedom[a] ** 2 / self._dimension[a] for a, w in weights.items())
+        return max(seen, floor)
 
     def limit(self, tables: Sequence[Table], confidence: float) -> float:
         from scipy.stats import gamma
@@ -106,7 +110,8 @@ class TableRisks:
         k = float(((float(gamma.ppf(confidence, shape)) - shape) / math.sqrt(shape)) ** 2)
         seen, largest = self.estimate(tables), float(a.max())
         # The root L of (L - seen)^2 = k (spread + drawn + 4 largest L).
-        return seen + 2 * k * largest + math.sqrt(4 * (k * largest) ** 2 + k * (spread + drawn + 4 * largest * seen))
+        root = math.sqrt(4 * (k * largest) ** 2 + k * (spread + drawn + 4 * largest * seen))
+        return float(seen + 2 * k * largest + root)
 
     def proved_limit(self, tables: Sequence[Table], confidence: float) -> float:
         weights = self._weights(tables)
@@ -139,8 +144,9 @@ class TableRisks:
         for table in tables:
             size = math.prod(self._sizes[c] for c in table)
             cells += size
-            for a in self._variances:
-                if set(a) <= set(table):
+            kept = [c for c in table if self._sizes[c] > 1]
+            for a in (a for k in range(len(kept) + 1) for a in combinations(kept, k)):
+                if a in self._variances:
                     weights[a] = weights.get(a, 0.0) + math.prod(self._sizes[c] for c in a) / size
         return {a: weight / cells for a, weight in weights.items()}
 
@@ -163,7 +169,7 @@ class TableRisks:
         losses, freedom = {}, {}
         for a, y in self._variances.items():
             r = self._noisy[a]
-            inner = float((w[a] * (plus[a] - minus[a])).sum()) / s
+            inner = float((w[a] * (plus[a] - minus[a])).sum()) / s * self._dimension[a] * y / float((w[a] ** 2).sum())
             moved = float(((r - plus[a]) ** 2).sum() + ((r - minus[a]) ** 2).sum()) / 2
             losses[a] = moved + inner - self._dimension[a] * y
             freedom[a] = min(max(inner / (2 * y), 0.0), float(self._dimension[a]))
