@@ -14,7 +14,7 @@ from rich.console import Console
 
 import leastnoise as ln
 from leastnoise._support import atomic_files
-from leastnoise.cli import budget, calibration, denoise, job, messages, release, report, tables
+from leastnoise.cli import budget, calibration, denoise, job, messages, release, report, show, tables
 from leastnoise.cli.demo import run_demo
 
 app = typer.Typer(
@@ -51,6 +51,7 @@ app.command()(release.release)
 tables.register(app)
 app.command()(denoise.denoise)
 app.command()(report.report)
+app.command()(show.show)
 app.command()(job.run)
 
 

@@ -30,8 +30,15 @@ def report(
     """
     loaded = ln.load(release)
     page = output or release.with_suffix(".html")
-    near = _graph(loaded, graph, nodes)
-    made = loaded.report(page, graph=near, title=title)
+    if isinstance(loaded, ln.CrosstabsEstimate):
+        raise errors.WrongType("A page is about a release, and shows it beside its estimate. Give the release's file.")
+    if isinstance(loaded, ln.CrosstabsRelease):
+        near = None
+        _refuse_graph(graph, nodes)
+        made = loaded.report(page, estimate="auto", title=title)
+    else:
+        near = _graph(loaded, graph, nodes)
+        made = loaded.report(page, graph=near, title=title)
     if nodes is not None and near is not None and near.coordinates is None:
         note = (
             f"Note: {str(nodes)!r} has no columns lon and lat, so the page has no map. Name them so, and report again."
@@ -43,6 +50,11 @@ def report(
         print_json({"output": str(made), "bytes": made.stat().st_size})
         return
     Console().print(f"Written: {made}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _refuse_graph(graph: str | None, nodes: Path | None) -> None:
+    if graph is not None or nodes is not None:
+        raise errors.InvalidParameter("A set of tables is drawn without a map. Leave out --graph and --nodes.")
 
 
 def _graph(loaded: Published, graph: str | None, nodes: Path | None) -> ln.graphs.Graph | None:

@@ -71,6 +71,10 @@ def report_tables(
     """The page of a set of tables, by `leastnoise.report`."""
     from leastnoise import report
 
+    if isinstance(estimate, str):
+        validation.word("estimate", estimate, ["auto"])
+        atomic_files.check_writable(path, "page")  # before anything slow
+        estimate = release.denoise()
     seeded = release.seeded or bool(getattr(estimate, "seeded", False))  # what it is, is checked by the page
     file_format.refuse_seeded_noise(seeded, allow_seeded)
     return report.write_tables(path, release, estimate=estimate, title=title)
