@@ -65,8 +65,8 @@ Known = Annotated[
     list[str] | None,
     typer.Option(
         "--known",
-        help="Of a set a public table to be held, district=totals.csv:people: columns of keys, a file, and its column of "
-        "values; repeat for several.",
+        help="Of a set a public table to be held, district=totals.csv:people: columns of keys, a file, and its column "
+        "of values; repeat for several.",
     ),
 ]
 ReleaseFile = Annotated[Path, typer.Argument(help="A file that `save` wrote, or the command line.")]
