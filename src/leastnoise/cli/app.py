@@ -57,7 +57,7 @@ app.command()(job.run)
 
 @app.command()
 def demo() -> None:
-    """The whole job on a made-up city: one count, a budget, a map with its noise taken out, a page."""
+    """The whole job on made-up data: one count, a budget, a map with its noise taken out, many tables, pages."""
     run_demo(Console())
 
 
