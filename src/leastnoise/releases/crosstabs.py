@@ -205,7 +205,8 @@ class CrosstabsRelease(Promised):
     ) -> Path:
         """One HTML page for people, with nothing to fetch: what was promised, and every table to choose from.
 
-        path: where it is written. estimate: what `denoise` made of this release, shown beside it; None: nothing.
+        path: where it is written. estimate: what `denoise` made of this release, shown beside it; "auto"
+            denoises it; None: nothing.
         title: the page's heading. allow_seeded: lets a test write what a seed made.
         """
         return views.report_tables(path, self, estimate=estimate, title=title, allow_seeded=allow_seeded)

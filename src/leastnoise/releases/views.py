@@ -71,6 +71,10 @@ def report_tables(
     """The page of a set of tables, by `leastnoise.report`."""
     from leastnoise import report
 
+    if isinstance(estimate, str):
+        validation.word("estimate", estimate, ["auto"])
+        atomic_files.check_writable(path, "page")  # before anything slow
+        estimate = release.denoise()
     file_format.refuse_seeded_noise(release.seeded, allow_seeded)  # an estimate of it is as seeded as it is
     return report.write_tables(path, release, estimate=estimate, title=title)
 
