@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,7 +199,7 @@ class CrosstabsRelease(Promised):
         self,
         path: str | os.PathLike[str],
         *,
-        estimate: CrosstabsEstimate | None = None,
+        estimate: CrosstabsEstimate | Literal["auto"] | None = None,
         title: str | None = None,
         allow_seeded: bool = False,
     ) -> Path:
