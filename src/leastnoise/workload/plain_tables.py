@@ -30,6 +30,9 @@ from leastnoise.workload.strategy import Weights, table_weights
 from leastnoise.workload.table_errors import NoisyTables
 from leastnoise.workload.tables import Table, Workload
 
+# Of a draw, in whole steps: below, a draw is zero but for 1e-60. Squares of what is above it are ordinary doubles.
+LEAST_STD = 1e-30
+
 
 class PlainTables(NoisyTables):
     """Tables released with noise of their own, and the errors of all tables that come from them.
@@ -47,7 +50,7 @@ class PlainTables(NoisyTables):
         self._mechanism: Mechanism = mechanism
         self._unit = unit
         noise = [self._noise(scale) for scale in self._scales.values()]
-        self._precisions = np.array([(unit / each.std) ** 2 for each in noise])
+        self._precisions = np.array([(unit / max(each.std, LEAST_STD)) ** 2 for each in noise])
         self._told = released_tables.told(workload, list(self._scales))
         blocks = np.asarray(self._told.T @ self._precisions)
         super().__init__(workload, 1 / blocks)

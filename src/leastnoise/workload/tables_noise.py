@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from leastnoise import errors
+from leastnoise._support import validation
 from leastnoise._support.directed_rounding import sqrt_up
 from leastnoise._support.validation import Number
 from leastnoise.privacy.guarantee import GaussianDP, Promise, PureDP
@@ -110,6 +111,8 @@ def laplace_noise(
     epsilon: what one unit may cost. row_size: the most that its rows add up to, in whole steps.
     neighbours: "add-remove" or "replace".
     """
+    spend = validation.number("epsilon", epsilon)
+    _check_scale(row_size / spend if spend else 0.0, MAX_LAPLACE_SCALE)  # no table has less noise than that
     made = laplace_tables(workload, epsilon=epsilon, weights=weights, parts=row_size, neighbours=neighbours)
     _check_scale(max(made.scales.values()), MAX_LAPLACE_SCALE)
     cost = plain_cost(made.scales, workload.sizes, mechanism="laplace", parts=row_size, neighbours=neighbours)
