@@ -43,7 +43,8 @@ class TablesNoise:
     error: float  # what was to be least, in whole steps: a root of a weighted mean of variances, or the largest std
     guarantee: GaussianDP | PureDP
     delta: float | None = None
-    gap: float = 0.0  # how far the error may be above the least of any Gaussian linear mechanism under add-remove
+    # How far the error before rounding may be above the least of any Gaussian linear mechanism under add-remove.
+    gap: float = 0.0
     other_error: float | None = None  # of the noise that lost, where two were compared
     reason: NoiseReason | None = None
 
@@ -73,7 +74,8 @@ def noise_in_words(mechanism: Mechanism, weights: str, guarantee: Promise | None
     of_replace = guarantee is not None and guarantee.neighbours == "replace"
     return (
         f"Gaussian noise divided among the tables so that, {aim}, no other Gaussian noise on linear sums has less error"
-        f"{' (under add-remove, which it was divided for)' if of_replace else ''}.{compared}"
+        f"{' (under add-remove, which it was divided for)' if of_replace else ''}, but for rounding to whole numbers."
+        f"{compared}"
     )
 
 
