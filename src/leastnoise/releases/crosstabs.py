@@ -56,7 +56,7 @@ class CrosstabsRelease(Promised):
     mechanism: Mechanism
     provenance: Provenance
     weights: str = "tables"  # what the noise is optimal for
-    gap: float = 0.0  # how far from the optimum it may be
+    gap: float = 0.0  # how far from the optimum it may be, under add-remove and before rounding to whole numbers
     compared: float | None = None  # its error over that of the other mechanism; None: they were not compared
     weight: str | None = None  # the column whose sums were published instead of counts
 

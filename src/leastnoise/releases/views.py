@@ -64,7 +64,7 @@ def report_tables(
     path: str | os.PathLike[str],
     release: CrosstabsRelease,
     *,
-    estimate: CrosstabsEstimate | None,
+    estimate: CrosstabsEstimate | Literal["auto"] | None,
     title: str | None,
     allow_seeded: bool,
 ) -> Path:

@@ -23,7 +23,7 @@ from leastnoise.curator.queries.crosstab_options import checked_axes, checked_we
 from leastnoise.curator.queries.query import NamedRows, Query
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.tables_preview import TablesExpectation
-from leastnoise.domain import Axis
+from leastnoise.domain import Axis, OrOther
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.comparison import Comparison
 from leastnoise.privacy.sensitivity import LARGEST_LIMIT, Limits, Sensitivity
@@ -141,7 +141,8 @@ class Crosstabs(Query):
         return
 
     def _values_left_out(self) -> Sequence[LeftOut]:
-        outside = [LeftOut("outside its keys", columns=self.by)]
+        closed = tuple(column for column, axis in self.axes.items() if not isinstance(axis, OrOther))
+        outside = [LeftOut("outside its keys", columns=closed)] if closed else []
         if self.weight is None or self.clip is None:
             return outside
         clip = LeftOut("clip", columns=self.columns, numbers=(self.clip.low, self.clip.high))
