@@ -93,7 +93,7 @@ class Crosstabs(Query):
     def __post_init__(self) -> None:
         """Build the expression and the strategy once, so that what is wrong is found before any row is read."""
         self.workload.optimize(weights=self.weights)
-        self._placed(self._named())
+        self._expression()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -133,7 +133,10 @@ class Crosstabs(Query):
     def sensitivity(self) -> Sensitivity:
         """Of all tables asked for, as one long vector of counts."""
         steps = Fraction(self.grid) * self.row_size
-        return sensitivities.of_copies(copies=len(self.tables), steps=steps, neighbours=self.neighbours)
+        divided = sum(1 for table in self.tables if table)  # a total does not move when one unit replaces another
+        return sensitivities.of_copies(
+            copies=len(self.tables), divided=divided, steps=steps, neighbours=self.neighbours
+        )
 
     @property
     def _bins_of_limits(self) -> None:
