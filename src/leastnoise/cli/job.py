@@ -104,9 +104,6 @@ class _Run:
         if "estimate" in self.files and not self.job.kind.denoises(self.query):
             place = self.job.file.place("output", "estimate")
             raise errors.InvalidParameter(f"{place}: this kind of release cannot be denoised. Leave estimate out.")
-        if "page" in self.files and not self.job.kind.reports:
-            place = self.job.file.place("output", "page")
-            raise errors.InvalidParameter(f"{place}: there is no page for this kind of release yet. Leave page out.")
         if len({os.path.realpath(path) for path in paths}) < len(paths):
             raise errors.InvalidParameter(f"{self.job.file.place('output')}: two outputs have one path. Give each one.")
         for name, path in self.files.items():

@@ -23,7 +23,7 @@ from leastnoise.curator.queries.crosstab_options import checked_axes, checked_we
 from leastnoise.curator.queries.query import NamedRows, Query
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.tables_preview import TablesExpectation
-from leastnoise.domain import Axis
+from leastnoise.domain import Axis, OrOther
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.comparison import Comparison
 from leastnoise.privacy.sensitivity import LARGEST_LIMIT, Limits, Sensitivity
@@ -93,7 +93,7 @@ class Crosstabs(Query):
     def __post_init__(self) -> None:
         """Build the expression and the strategy once, so that what is wrong is found before any row is read."""
         self.workload.optimize(weights=self.weights)
-        self._placed(self._named())
+        self._expression()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -133,7 +133,10 @@ class Crosstabs(Query):
     def sensitivity(self) -> Sensitivity:
         """Of all tables asked for, as one long vector of counts."""
         steps = Fraction(self.grid) * self.row_size
-        return sensitivities.of_copies(copies=len(self.tables), steps=steps, neighbours=self.neighbours)
+        divided = sum(1 for table in self.tables if table)  # a total does not move when one unit replaces another
+        return sensitivities.of_copies(
+            copies=len(self.tables), divided=divided, steps=steps, neighbours=self.neighbours
+        )
 
     @property
     def _bins_of_limits(self) -> None:
@@ -141,7 +144,8 @@ class Crosstabs(Query):
         return
 
     def _values_left_out(self) -> Sequence[LeftOut]:
-        outside = [LeftOut("outside its keys", columns=self.by)]
+        closed = tuple(column for column, axis in self.axes.items() if not isinstance(axis, OrOther))
+        outside = [LeftOut("outside its keys", columns=closed)] if closed else []
         if self.weight is None or self.clip is None:
             return outside
         clip = LeftOut("clip", columns=self.columns, numbers=(self.clip.low, self.clip.high))
