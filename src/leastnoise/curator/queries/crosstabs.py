@@ -12,18 +12,20 @@ from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.curator import description, tables_mechanism, tables_preview
 from leastnoise.curator.aggregate import cell_counts, crosstab_rows
+from leastnoise.curator.aggregate.binning import place
 from leastnoise.curator.aggregate.cell_counts import CellCounter
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.aggregate.crosstab_rows import SHARED_PARTS
 from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.budget import tables_charge
 from leastnoise.curator.dataset import Dataset
+from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.publish import Answer, Decision, Facts
 from leastnoise.curator.queries.crosstab_options import checked_axes, checked_weight, checked_workload
 from leastnoise.curator.queries.query import NamedRows, Query
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.tables_preview import TablesExpectation
-from leastnoise.domain import Axis
+from leastnoise.domain import Axis, OrOther
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.comparison import Comparison
 from leastnoise.privacy.sensitivity import LARGEST_LIMIT, Limits, Sensitivity
@@ -93,6 +95,8 @@ class Crosstabs(Query):
     def __post_init__(self) -> None:
         """Build the expression and the strategy once, so that what is wrong is found before any row is read."""
         self.workload.optimize(weights=self.weights)
+        for column, axis in self.axes.items():  # an error about a type names the column as its asker does
+            place(axis, self.rows, column, unique("place"))
         self._placed(self._named())
 
     @property
@@ -141,7 +145,8 @@ class Crosstabs(Query):
         return
 
     def _values_left_out(self) -> Sequence[LeftOut]:
-        outside = [LeftOut("outside its keys", columns=self.by)]
+        closed = tuple(column for column, axis in self.axes.items() if not isinstance(axis, OrOther))
+        outside = [LeftOut("outside its keys", columns=closed)] if closed else []
         if self.weight is None or self.clip is None:
             return outside
         clip = LeftOut("clip", columns=self.columns, numbers=(self.clip.low, self.clip.high))
