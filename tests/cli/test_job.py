@@ -347,8 +347,10 @@ def test_tables_of_two_columns_as_in_python(desk: Path) -> None:
     table = ln.table("register.parquet", unit="person", name="register")
     query = table.crosstabs(keys=ln.domain.read("few.toml"), ways=(2,), other=True, max_rows=1)
     assert ln.load(OUT).query == query.describe()
-    edit("[output]\n", '[output]\npage = "page.html"\n')
-    refused(2, "there is no page for this kind of release yet")
+    edit("[output]\n", '[output]\npage = "page.html"\nestimate = "e.parquet"\n')
+    assert "Nothing was read" in done()
+    assert "Denoised" in Path("page.html").read_text()
+    assert ln.load("e.parquet").id == ln.load(OUT).id
 
 
 def test_an_estimate_is_written_too_and_only_where_there_is_one(desk: Path) -> None:

@@ -14,6 +14,8 @@ from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.graphs.bin_graph import bin_graph
+from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
+from leastnoise.releases.crosstabs import CrosstabsRelease
 
 
 def denoise(
@@ -32,11 +34,19 @@ def denoise(
     Example: [bold]leastnoise denoise map.parquet --graph edges.parquet --nodes nodes.parquet -o denoised.parquet[/bold]
     """
     loaded = ln.load(release)
-    if not isinstance(loaded, ln.Release):
+    if not isinstance(loaded, ln.Release | CrosstabsRelease):
         raise errors.WrongType(
-            f"{str(release)!r} holds a {type(loaded).__name__}, and only counts, sums and vectors are denoised."
+            f"{str(release)!r} holds a {type(loaded).__name__}, and only counts, sums, vectors and sets of tables are "
+            "denoised."
         )
     atomic_files.check_writable(output, sources=[str(release)])
+    if isinstance(loaded, CrosstabsRelease):
+        if (graph, nodes, along, loss, method) != (None, None, None, None, "auto"):
+            raise errors.InvalidParameter(
+                "A set of tables is denoised in one way. Leave out --graph, --nodes, --along, --loss and --method."
+            )
+        _write_tables(loaded.denoise(), output, json=json, quiet=quiet)
+        return
     near = _graph(loaded, graph, nodes)
     chosen: dict[str, Any] = {**near, **({} if loss is None else {"loss": loss})}
     made = loaded.denoise(method, along=_axes(along), **chosen)
@@ -47,6 +57,17 @@ def denoise(
         limit = None if made.rmse is None else made.rmse_at_most(0.95).value
         facts = {"output": str(output), "method": made.method, "rmse": made.rmse, "rmse_at_most": limit}
         print_json({**facts, "was": made.std})
+        return
+    Console().print(printable(made.explain()), highlight=False, markup=False)
+    Console().print(f"Written: {output}", highlight=False, markup=False)
+
+
+def _write_tables(made: CrosstabsEstimate, output: Path, *, json: bool, quiet: bool) -> None:
+    made.save(output)
+    if quiet:
+        return
+    if json:
+        print_json({"output": str(output), "rmse": made.rmse, "rmse_at_most": made.rmse_at_most(0.95).value})
         return
     Console().print(printable(made.explain()), highlight=False, markup=False)
     Console().print(f"Written: {output}", highlight=False, markup=False)

@@ -28,6 +28,7 @@ from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
 from leastnoise.cli.publishing import arguments, notes, refuse_weak, show_expected
+from leastnoise.releases.crosstabs import CrosstabsRelease
 
 if TYPE_CHECKING:
     from leastnoise.curator.budget import Budget
@@ -104,9 +105,6 @@ class _Run:
         if "estimate" in self.files and not self.job.kind.denoises(self.query):
             place = self.job.file.place("output", "estimate")
             raise errors.InvalidParameter(f"{place}: this kind of release cannot be denoised. Leave estimate out.")
-        if "page" in self.files and not self.job.kind.reports:
-            place = self.job.file.place("output", "page")
-            raise errors.InvalidParameter(f"{place}: there is no page for this kind of release yet. Leave page out.")
         if len({os.path.realpath(path) for path in paths}) < len(paths):
             raise errors.InvalidParameter(f"{self.job.file.place('output')}: two outputs have one path. Give each one.")
         for name, path in self.files.items():
@@ -175,9 +173,9 @@ class _Run:
 
     def _write_others(self, made: Any) -> None:
         """What is made of the release alone, for free."""
-        estimate: Any = "auto"
+        tables = isinstance(made, CrosstabsRelease)  # their page has no "auto"
+        estimate: Any = made.denoise() if "estimate" in self.files or ("page" in self.files and tables) else "auto"
         if "estimate" in self.files:
-            estimate = made.denoise()
             estimate.save(self.files["estimate"])
         if "page" in self.files:
             made.report(self.files["page"], estimate=estimate, title=self.job.output.get("title"))

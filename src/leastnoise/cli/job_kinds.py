@@ -24,7 +24,6 @@ class Kind:
     needs, takes: the names that must and that may stand in [ask], beside `kind`.
     keys: which of the keys it gets: those of the columns in `by`, all of them, or none.
     denoises: whether the release of such a question can be denoised into an estimate.
-    reports: whether there is a page for its release.
     """
 
     ask: Callable[[Table, dict[str, Any]], Query]
@@ -32,7 +31,6 @@ class Kind:
     takes: tuple[str, ...] = ()
     keys: Literal["by", "all", "none"] = "none"
     denoises: Callable[[Query], bool] = lambda query: False
-    reports: bool = True
 
 
 def _has_every_bin(query: Query) -> bool:
@@ -81,6 +79,6 @@ KINDS: dict[str, Kind] = {
         ask=_ask_crosstabs,
         takes=("tables", "ways", "weights", "max_rows", "row_weight", "weight", "weight_clip", "other", "nulls"),
         keys="all",
-        reports=False,
+        denoises=lambda query: True,
     ),
 }
