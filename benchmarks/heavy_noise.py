@@ -86,6 +86,7 @@ def _table(rows: list[Row], noise: str) -> Table:
                 line[f"{method}: which"] = worst
             lines.append(line)
     title = f"The error over that of the best of {', '.join(SIMPLE)}, {noise} noise:"
-    draws = f"Means of {DRAWS['path']} draws, {DRAWS['grid']} of grids."
-    note = f"{draws} With absolute loss it is the mean absolute error, and the best answer for it."
+    fewest = {kind: min(row["draws"] for row in rows if row["kind"] == kind) for kind in DRAWS}
+    draws = ", ".join(f"{kind} {count}" for kind, count in fewest.items())
+    note = f"Draws: {draws}. With absolute loss it is the mean absolute error, and the best answer for it."
     return Table(f"heavy_noise_{noise}", title, lines, note)

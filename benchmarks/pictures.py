@@ -110,8 +110,8 @@ def _error_limits(folder: Path, docs: Path) -> None:
     right.axhline(95, color=GREY, lw=0.8)
     right.set_xlabel("length of the intervals / that of the raw ones")
     right.set_ylabel("bins covered, %")
-    least = min(float(row["covered"]) for row in rows)
-    right.set_title(f"95 % intervals covered {100 * least:.1f} % of the bins or more", loc="left", fontsize=11)
+    covered = sum(float(row["covered"]) * int(row["draws"]) for row in rows) / draws
+    right.set_title(f"95 % intervals covered {100 * covered:.1f} % of the bins", loc="left", fontsize=11)
     marks = [plt.Line2D([], [], ls="", marker=m, mfc="none", color=GREY, label=label) for m, label in KINDS.values()]
     marks += [plt.Line2D([], [], ls="", marker="o", color=colour, label=label) for colour, label in LAWS.values()]
     figure.legend(handles=marks, loc="outside lower center", ncols=3, frameon=False)

@@ -5,6 +5,7 @@ BENCHMARKS = (
     "draws",
     "low_bits",
     "histogram",
+    "crosstabs",
     "vectors",
     "large",
     "composition",

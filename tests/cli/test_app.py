@@ -21,3 +21,4 @@ def test_version_and_demo() -> None:
     done = run("demo")
     assert done.returncode == 0
     assert "% less variance" in done.stdout
+    assert all(f"/{page}.html" in "".join(done.stdout.split()) for page in ("city", "tables"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import leastnoise as ln
@@ -63,20 +62,3 @@ def test_mistakes_are_explained(table: Release, options: list[str], words: str) 
     assert (code, out) == (2, "")
     assert words in err
     assert not Path("out.parquet").exists()
-
-
-def test_a_set_of_tables_is_denoised_in_one_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "400")
-    people = ln.table(pd.DataFrame({"who": range(200), "a": [0, 1] * 100, "b": [0, 0, 1, 1] * 50}), unit="who")
-    made = people.crosstabs(ways=2, keys={"a": [0, 1], "b": [0, 1]}, max_rows=1).release(epsilon=1, delta=1e-6)
-    made.save("tables.parquet")
-    code, out, err = run("denoise", "tables.parquet", "-o", "denoised.parquet")
-    assert (code, err) == (0, "")
-    assert "Written: denoised.parquet" in out
-    expected = made.denoise()
-    for table in made.tables:
-        assert np.array_equal(ln.load("denoised.parquet")[table].to_numpy(), expected[table].to_numpy())
-    code, _, err = run("denoise", "tables.parquet", "-o", "other.parquet", "--method", "raw")
-    assert (code, Path("other.parquet").exists()) == (2, False)
-    assert "denoised in one way" in err

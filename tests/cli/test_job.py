@@ -348,8 +348,8 @@ def test_tables_of_two_columns_as_in_python(desk: Path) -> None:
     query = table.crosstabs(keys=ln.domain.read("few.toml"), ways=(2,), other=True, max_rows=1)
     assert ln.load(OUT).query == query.describe()
     edit("[output]\n", '[output]\npage = "page.html"\nestimate = "e.parquet"\n')
-    assert "Nothing was read" in done()
-    assert "Denoised" in Path("page.html").read_text()
+    done()
+    assert "<title>" in Path("page.html").read_text()
     assert ln.load("e.parquet").id == ln.load(OUT).id
 
 

@@ -186,6 +186,8 @@ def test_the_options_of_messages_are_those_of_the_commands() -> None:
             "again",
             "day",
             "tables",
+            "table_by",
+            "known",
         )
     }
     assert messages.OPTIONS - found == set()

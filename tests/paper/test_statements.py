@@ -155,6 +155,15 @@ def test_no_logarithm_bounds_the_threshold_over_all_balls(d: int) -> None:
     assert zero / radius**2 > 4.44 * math.log(d)
 
 
+@pytest.mark.parametrize("d", [2, 3, 10, 100, 500, 1000, 10**6])
+def test_theorem_12_holds_with_2_22_too(d: int) -> None:
+    """Coordinate by coordinate, with lower bounds in place of the least worst risk over [-x, x]."""
+    t = math.sqrt(2 * math.log(d))
+    for x in np.concatenate([np.linspace(0, 8, 801), [10.0, 30.0]]):
+        least = max(min(x * x, 1.0) * 0.4495, 0.8 * x * x / (1 + x * x))
+        assert threshold_risk(t, float(x)) <= (1 + t * t) * (1 / d + 2.22 * least) * (1 + 1e-12)
+
+
 def test_the_two_balls_of_the_page() -> None:
     t = math.sqrt(2 * math.log(1000))
     assert (999 * threshold_risk(t, 0.0) + threshold_risk(t, 0.01)) / 0.01**2 == pytest.approx(221.9, abs=0.05)

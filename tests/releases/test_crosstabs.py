@@ -131,7 +131,7 @@ def test_expected_is_what_is_released(frame: pd.DataFrame) -> None:
     low, high = made["age", "sex"].interval(0.95)
     np.testing.assert_allclose(high - low, 2 * half)
     assert "the total" in str(expected)
-    assert "no other Gaussian noise" in str(expected)
+    assert "no other Gaussian noise on linear sums has less error, but for rounding to whole numbers." in str(expected)
 
 
 def test_a_set_is_saved_and_loaded(releases: list[CrosstabsRelease], tmp_path: Path) -> None:

@@ -136,6 +136,7 @@ def test_hostile_columns_and_keys_survive_as_text() -> None:
     page = Page(report.page_of_tables(table_pages.hostile(), estimate=denoised("hostile")))
     columns = [column["name"] for column in json.loads(page.data)["columns"]]
     assert columns == [HOSTILE_COLUMN, "age", "sex", "__proto__"]
+    assert not set("<>&") & set(page.data)
     assert page.tags.count("script") == 2
     assert "img" not in page.tags
     assert HOSTILE_COLUMN in page.text

@@ -15,7 +15,7 @@ from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.testing import seeded
 from pages import HOSTILE, TOWNS
 
-HOSTILE_COLUMN = "</script><img src=x onerror=alert(1)>, \"'&"
+HOSTILE_COLUMN = "</script ><img src=x onerror=alert(1)>, \"'&"
 PROMISE = {"epsilon": 2.0, "delta": 1e-6}
 
 

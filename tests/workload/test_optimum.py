@@ -87,6 +87,25 @@ def test_the_weighted_sum_attains_the_bound_of_singular_values(sizes: dict[str, 
     assert made.certificate["neighbours"] == "add-remove"
 
 
+@pytest.mark.parametrize(("sizes", "tables"), SMALL)
+def test_every_block_is_an_eigenspace_of_the_quadratic_form(sizes: dict[str, int], tables: list) -> None:
+    """V is N s_A/N_A^2 on block A, N_A p_A times: the step of the proof that the bound is (sum p_A sqrt s_A)^2."""
+    workload = Workload(sizes, tables=tables)
+    weights = np.random.default_rng(0).uniform(0.3, 3, len(tables))
+    finest = math.prod(sizes.values())
+    expected = []
+    for block in (b for k in range(len(sizes) + 1) for b in itertools.combinations(sizes, k)):
+        s = sum(
+            c / math.prod(sizes[column] for column in table if column not in block) ** 2
+            for table, c in zip(workload.tables, weights, strict=True)
+            if set(block) <= set(table)
+        )
+        cells = math.prod(sizes[column] for column in block)
+        expected += [finest * s / cells**2] * math.prod(sizes[column] - 1 for column in block)
+    found = np.linalg.eigvalsh(quadratic(workload, weights))
+    np.testing.assert_allclose(found, np.sort(expected), rtol=1e-9, atol=1e-12 * max(expected))
+
+
 def least_error(v: np.ndarray, seed: int) -> float:
     """min tr(V X^-1) over all X with unit diagonal, by L-BFGS on a square root of X."""
     size = len(v)

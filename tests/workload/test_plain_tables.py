@@ -358,3 +358,14 @@ def test_a_table_of_many_columns_and_noise_of_hardly_any_scale() -> None:
     certain = laplace_tables(Workload({"a": 3}, tables=["a"]), epsilon=1e4)
     assert certain.std["a"] < 1e-50
     assert certain.half_width("a", {"a": 1}, confidence=0.95) == 0
+
+
+def test_a_table_of_many_columns_has_intervals_at_once() -> None:
+    """2^12 kinds of cells times 2^12 blocks, one by one, took minutes. All cells of the one table are independent, so
+    a sum over half of them is one of 2^11 draws."""
+    columns = tuple(f"c{i}" for i in range(12))
+    workload = Workload(dict.fromkeys(columns, 2), tables=[columns])
+    made = PlainTables(workload, {columns: 2.0}, mechanism="laplace")
+    (term,) = made.noise_terms([(columns, {"c0": [0]})], [1.0])
+    assert (term.count, term.scale) == (2**11, 2.0)
+    assert term.step == pytest.approx(1.0, rel=1e-13)

@@ -14,7 +14,7 @@ from rich.console import Console
 
 import leastnoise as ln
 from leastnoise._support import atomic_files
-from leastnoise.cli import budget, calibration, denoise, job, messages, release, report, tables
+from leastnoise.cli import budget, calibration, denoise, job, messages, release, report, show, tables
 from leastnoise.cli.demo import run_demo
 
 app = typer.Typer(
@@ -51,12 +51,13 @@ app.command()(release.release)
 tables.register(app)
 app.command()(denoise.denoise)
 app.command()(report.report)
+app.command()(show.show)
 app.command()(job.run)
 
 
 @app.command()
 def demo() -> None:
-    """The whole job on a made-up city: one count, a budget, a map with its noise taken out, a page."""
+    """The whole job on made-up data: one count, a budget, a map with its noise taken out, many tables, pages."""
     run_demo(Console())
 
 

@@ -1,8 +1,9 @@
-"""`leastnoise demo`: one count, then a whole city, with numbers computed as it goes."""
+"""`leastnoise demo`: one count, a whole city, and a register's tables, with numbers computed as it goes."""
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +23,11 @@ TRIPS, HOUR = 400_000, 20
 
 
 def run_demo(console: Console) -> None:
-    """The least noise for one count; then a table of taxis, from rows to a release that is paid for."""
+    """The least noise for one count; a table of taxis, from rows to a release that is paid for; a register's tables."""
     _one_count(console)
     _choose_epsilon(console)
     _city(console)
+    _register(console)
     console.print(
         "Next: [bold]leastnoise compare --epsilon 0.5 --delta 1e-6[/bold], [bold]leastnoise --help[/bold], README.md",
         highlight=False,
@@ -115,20 +117,43 @@ def _city(console: Console) -> None:
         f"{before:.1f} to {plain:.1f}, and to {after:.1f} with the street map, which says what is near what. "
         f"(Not knowing the truth, leastnoise put it at {about(cleaner.rmse or 0.0)}.)",
     )
-    _page(console, made, cleaner, streets)
+    title = f"Taxi pick-ups at {HOUR}h in a made-up city"
+    _page(console, "city.html", lambda page: made.report(page, graph=streets, estimate=cleaner, title=title))
 
 
-def _page(console: Console, made: ln.Release, cleaner: ln.Estimate, streets: ln.graphs.Graph) -> None:
-    page = Path(tempfile.mkdtemp(prefix="leastnoise-")) / "city.html"
+def _register(console: Console) -> None:
+    console.print(Panel.fit("[bold]A register[/bold]: many tables about the same people", border_style="green"))
+    rows = datasets.people()
+    question = ln.table(rows, unit="person").crosstabs(ways=2, keys=datasets.people_keys(), max_rows=1)
+    _print_paragraph(
+        console,
+        f"{rows.num_rows:,} made-up people: district, age, sex, job, income. Every table of at most two of these "
+        f"columns, released together.\n{question.expect(epsilon=1, delta=DELTA)}",
+    )
+    made = question.release(epsilon=1, delta=DELTA)
+    if not isinstance(made, ln.CrosstabsRelease):
+        raise TypeError("a set of tables is a CrosstabsRelease")
+    young = made["age", "sex"].ratio({"age": range(18, 30), "sex": "female"}, over={"age": range(18, 30)})
+    cleaner = made.denoise()
+    _print_paragraph(
+        console,
+        f"Of those aged 18 to 29 {100 * young.value:.1f} % are women (with 95 % confidence between "
+        f"{100 * young.low:.1f} and {100 * young.high:.1f} %). {cleaner.errors_in_words()}",
+    )
+    _page(console, "tables.html", lambda page: made.report(page, estimate=cleaner, title="A made-up register"))
+
+
+def _page(console: Console, name: str, write: Callable[[Path], Path]) -> None:
+    page = Path(tempfile.mkdtemp(prefix="leastnoise-")) / name
     try:
-        made.report(page, graph=streets, estimate=cleaner, title=f"Taxi pick-ups at {HOUR}h in a made-up city")
+        write(page)
     except errors.MissingPackage as missing:
         _print_paragraph(
             console, f"[bold]A page for people[/bold] would come next. {missing}".replace("[plot]", r"\[plot]")
         )
         return
     _print_paragraph(
-        console, "[bold]A page for people[/bold], in one file: the promise, the map, every number. Open it:"
+        console, "[bold]A page for people[/bold], in one file: the promise, a picture, every number. Open it:"
     )
     console.print(str(page), soft_wrap=True, markup=False, highlight=False)
     console.print()

@@ -13,9 +13,8 @@ from leastnoise._support import atomic_files
 from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
+from leastnoise.domain.public_columns import read_public_column
 from leastnoise.graphs.bin_graph import bin_graph
-from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
-from leastnoise.releases.crosstabs import CrosstabsRelease
 
 
 def denoise(
@@ -24,6 +23,7 @@ def denoise(
     graph: options.GraphName = None,
     nodes: options.NodesFile = None,
     along: options.Along = None,
+    known: options.Known = None,
     loss: options.Loss = None,
     method: options.Method = "auto",
     json: options.Json = False,
@@ -34,19 +34,16 @@ def denoise(
     Example: [bold]leastnoise denoise map.parquet --graph edges.parquet --nodes nodes.parquet -o denoised.parquet[/bold]
     """
     loaded = ln.load(release)
-    if not isinstance(loaded, ln.Release | CrosstabsRelease):
+    if isinstance(loaded, ln.CrosstabsRelease):
+        _refuse(graph=graph, nodes=nodes, along=along, loss=loss, method=None if method == "auto" else method)
+        _denoise_tables(loaded, release, output, known or [], json=json, quiet=quiet)
+        return
+    _refuse(known=known)
+    if not isinstance(loaded, ln.Release):
         raise errors.WrongType(
-            f"{str(release)!r} holds a {type(loaded).__name__}, and only counts, sums, vectors and sets of tables are "
-            "denoised."
+            f"{str(release)!r} holds a {type(loaded).__name__}, and only counts, sums and vectors are denoised."
         )
     atomic_files.check_writable(output, sources=[str(release)])
-    if isinstance(loaded, CrosstabsRelease):
-        if (graph, nodes, along, loss, method) != (None, None, None, None, "auto"):
-            raise errors.InvalidParameter(
-                "A set of tables is denoised in one way. Leave out --graph, --nodes, --along, --loss and --method."
-            )
-        _write_tables(loaded.denoise(), output, json=json, quiet=quiet)
-        return
     near = _graph(loaded, graph, nodes)
     chosen: dict[str, Any] = {**near, **({} if loss is None else {"loss": loss})}
     made = loaded.denoise(method, along=_axes(along), **chosen)
@@ -62,7 +59,12 @@ def denoise(
     Console().print(f"Written: {output}", highlight=False, markup=False)
 
 
-def _write_tables(made: CrosstabsEstimate, output: Path, *, json: bool, quiet: bool) -> None:
+def _denoise_tables(
+    loaded: ln.CrosstabsRelease, path: Path, output: Path, known: list[str], *, json: bool, quiet: bool
+) -> None:
+    """A set of tables, denoised together."""
+    atomic_files.check_writable(output, sources=[str(path)])
+    made = loaded.denoise(known=dict(map(_known_table, known)))
     made.save(output)
     if quiet:
         return
@@ -71,6 +73,31 @@ def _write_tables(made: CrosstabsEstimate, output: Path, *, json: bool, quiet: b
         return
     Console().print(printable(made.explain()), highlight=False, markup=False)
     Console().print(f"Written: {output}", highlight=False, markup=False)
+
+
+def _known_table(text: str) -> tuple[tuple[str, ...], dict[Any, Any]]:
+    """district=totals.csv:people as columns, and their values by key."""
+    columns, _, rest = text.partition("=")
+    path, _, values = rest.rpartition(":")
+    names = tuple(filter(None, map(str.strip, columns.split(","))))
+    if not (names and path and values):
+        raise errors.InvalidParameter(
+            f"--known takes columns of keys, a file and its column of values: district=totals.csv:people. Got {text!r} "
+            "instead."
+        )
+    keys = [read_public_column(path, name) for name in names]
+    listed = keys[0] if len(names) == 1 else list(zip(*keys, strict=True))
+    if len(set(listed)) < len(listed):
+        raise errors.BadDomain(f"{path!r} has two values for one key of {', '.join(names)}. Give each key once.")
+    return names, dict(zip(listed, read_public_column(path, values), strict=True))
+
+
+def _refuse(**given: object) -> None:
+    """What this kind of release does not take."""
+    for name, value in given.items():
+        if value is not None:
+            what = "is for sets of tables alone" if name == "known" else "is not for sets of tables"
+            raise errors.InvalidParameter(f"--{name} {what}. Leave it out.")
 
 
 def _axes(along: str | None) -> list[str] | bool | None:

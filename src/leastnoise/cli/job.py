@@ -28,7 +28,6 @@ from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
 from leastnoise.cli.publishing import arguments, notes, refuse_weak, show_expected
-from leastnoise.releases.crosstabs import CrosstabsRelease
 
 if TYPE_CHECKING:
     from leastnoise.curator.budget import Budget
@@ -173,9 +172,9 @@ class _Run:
 
     def _write_others(self, made: Any) -> None:
         """What is made of the release alone, for free."""
-        tables = isinstance(made, CrosstabsRelease)  # their page has no "auto"
-        estimate: Any = made.denoise() if "estimate" in self.files or ("page" in self.files and tables) else "auto"
+        estimate: Any = "auto"
         if "estimate" in self.files:
+            estimate = made.denoise()
             estimate.save(self.files["estimate"])
         if "page" in self.files:
             made.report(self.files["page"], estimate=estimate, title=self.job.output.get("title"))

@@ -58,6 +58,17 @@ Values = Annotated[str, typer.Argument(help="A CSV, Parquet or .npy file; - read
 ValuesColumn = Annotated[str | None, typer.Option("--column", help="The column that holds the values.")]
 ValuesType = Annotated[str | None, typer.Option("--type", help="int or float; needed for a CSV, and with --expect.")]
 
+TableBy = Annotated[
+    str | None, typer.Option("--table-by", help="Of a set of tables the one by these columns, age,sex.")
+]
+Known = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--known",
+        help="Of a set a public table to be held, district=totals.csv:people: columns of keys, a file, and its column "
+        "of values; repeat for several.",
+    ),
+]
 ReleaseFile = Annotated[Path, typer.Argument(help="A file that `save` wrote, or the command line.")]
 GraphName = Annotated[
     str | None,

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from leastnoise.curator.request import PrivacyRequest
     from leastnoise.curator.tables_preview import TablesExpectation
     from leastnoise.privacy.strength import Strength
-    from leastnoise.releases.published import Published
 
 MAX_ROWS_SHOWN = 10
 
@@ -49,7 +48,7 @@ def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> Non
         print_json(_facts(query, made, output.path))
         return
     console = Console()
-    console.print(_overview(made) if isinstance(made, CrosstabsRelease) else _first_rows(made))
+    console.print(overview(made) if isinstance(made, CrosstabsRelease) else first_rows(made))
     show_written(made.explain(), output.path)
 
 
@@ -111,7 +110,7 @@ def _facts(query: Query, made: Answer, path: str) -> dict[str, Any]:
     return facts
 
 
-def _overview(made: CrosstabsRelease) -> Table:
+def overview(made: CrosstabsRelease) -> Table:
     """A line a table."""
     lines = made.overview()
     more = len(lines) > MAX_ROWS_SHOWN
@@ -125,7 +124,8 @@ def _overview(made: CrosstabsRelease) -> Table:
     return table
 
 
-def _first_rows(made: Published) -> Table:
+def first_rows(made: Any) -> Table:
+    """The first rows of a release or an estimate, or of one table of a set."""
     from leastnoise.releases.display import TOO_FEW
 
     found = made.to_arrow()
@@ -135,7 +135,7 @@ def _first_rows(made: Published) -> Table:
         confidence = " (95 %)" if name in ("low", "high") else ""
         table.add_column(escape(printable(name)) + confidence, justify="right")
     for row in found.slice(0, MAX_ROWS_SHOWN).to_pylist():
-        if made.kind == "mean" and not row["enough"]:
+        if getattr(made, "kind", "") == "mean" and not row["enough"]:
             row["mean"] = TOO_FEW
         table.add_row(*(_cell(value) for value in row.values()))
     return table

@@ -37,10 +37,12 @@ def report(
             "with its intervals. Give the file of that release: it is denoised again."
         )
     page = output or release.with_suffix(".html")
-    near = _graph(loaded, graph, nodes)
     if isinstance(loaded, CrosstabsRelease):
-        made = loaded.report(page, estimate=loaded.denoise(), title=title)
+        near = None
+        _refuse_graph(graph, nodes)
+        made = loaded.report(page, estimate="auto", title=title)
     else:
+        near = _graph(loaded, graph, nodes)
         made = loaded.report(page, graph=near, title=title)
     if nodes is not None and near is not None and near.coordinates is None:
         note = (
@@ -55,7 +57,12 @@ def report(
     Console().print(f"Written: {made}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _graph(loaded: Published | CrosstabsRelease, graph: str | None, nodes: Path | None) -> ln.graphs.Graph | None:
+def _refuse_graph(graph: str | None, nodes: Path | None) -> None:
+    if graph is not None or nodes is not None:
+        raise errors.InvalidParameter("A set of tables is drawn without a map. Leave out --graph and --nodes.")
+
+
+def _graph(loaded: Published, graph: str | None, nodes: Path | None) -> ln.graphs.Graph | None:
     if graph is None:
         if nodes is not None:
             raise errors.MissingParameter("--nodes says where the nodes are; say also which are joined: --graph FILE.")

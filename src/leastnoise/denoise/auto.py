@@ -76,7 +76,7 @@ def auto(
 
     >>> e = auto([0.3, -0.8, 1.1, 9.7, -0.2, 10.4, 0.5, 0.1], sigma=1.0, nonnegative=True)
     >>> e.values.round(1)
-    array([ 0.1,  0.1,  0.1, 10.1,  0.1, 10.1,  0.1,  0.1])
+    array([ 0. ,  0. ,  0. ,  9.7,  0. , 10.4,  0. ,  0. ])
     """
     array, level = given_on_host(y, sigma, mechanism) if graph is None else given_on_graph(y, sigma, mechanism, graph)
     validation.word("effort", effort, ("cheap", "best"))

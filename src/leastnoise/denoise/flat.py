@@ -8,8 +8,9 @@ the mean is nearer to a flat truth, one number cannot always tell. Let f be such
 errors, and take the mean of |c - f| over that of the better of the two, min(f, 0.8), but 0.1 at least (at f = 0 no rule
 has a finite ratio). The largest of it over f is 1.24 at least for every rule that looks at m alone, and 1.41 for those
 that are exactly zero up to 1.4 standard errors (a convex programme over all rules, solved numerically); here it is
-1.60, at f = 2.1, and above 1.25 from 1.1 to 3.8. Of root mean squared errors, with 0.3 in place of 0.1: 1.23, 1.35 and
-1.51.
+1.60, at f = 2.1, and above 1.25 from 1.1 to 3.8 and from 0.08 to 0.18, where a negative m is zero (`nonnegative`). Else
+a negative c costs as much again there, and the largest is 1.83, at f = 0.1. Of root mean squared errors, with 0.3 in
+place of 0.1, and `nonnegative`: 1.23, 1.35 and 1.51.
 
 Under Laplace noise m is the median of the values, which has half the variance of their mean. It is close to the *mean*
 of truths that are small beside the noise, since its pull is linear there, and a large one hardly moves it. (1.60 above
@@ -59,7 +60,7 @@ def flat(
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> flat([3.0, 5.0, 4.0, 4.0, 3.0, 5.0, 40.0], sigma=1.0).values.round(2)
-    array([ 3.9,  3.9,  3.9,  3.9,  3.9,  3.9, 40. ])
+    array([ 3.98,  3.98,  3.98,  3.98,  3.98,  3.98, 40.  ])
     """
     y, sigma = given_on_host(y, sigma, mechanism)
     edge = standing_out(y.size, mechanism) * sigma

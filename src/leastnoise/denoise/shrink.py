@@ -10,8 +10,8 @@ The positive part (the factor never below zero) is never worse and is the defaul
 
 not with ((d - 2)/d)^2: E[1/||y||^2] = 1/((d - 2)(w^2 + sigma^2)). It exceeds the Bayes risk by the factor
 1 + (2/d) sigma^2/w^2, which no constant bounds over all w. And it is not what the maximum-likelihood estimate of w^2
-gives: that is ||y||^2/d - sigma^2, with the factor 1 - d sigma^2/||y||^2, a worse rule. James-Stein takes the unbiased
-estimate (d - 2)/||y||^2 of 1/(w^2 + sigma^2).
+gives: that is ||y||^2/d - sigma^2, with the factor 1 - d sigma^2/||y||^2, a worse rule unless it, too, stops at zero.
+James-Stein takes the unbiased estimate (d - 2)/||y||^2 of 1/(w^2 + sigma^2).
 
 **A sigma for every bin.** With v_i = sigma_i^2 and x = y - c the rule is Tan's (2015, for a prior of no variance):
 

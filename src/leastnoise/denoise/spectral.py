@@ -4,9 +4,9 @@
 
 with U the eigenvectors of the graph's Laplacian by rising eigenvalue and c = U'y: of all filters that fall, the one of
 least unbiased risk (Beran & Dumbgen 1998, "modulation estimators"). Cut-offs, Laplacian smoothing at any penalty and
-Pinsker's filters (1980), which are minimax over Sobolev balls, are among them, so there is nothing to tune. It is an
-isotonic regression, and found exactly: on a block of m frequencies that were pooled, with energy E = sum c_k^2, the
-factor is (1 - m sigma^2 / E)^+. Equal eigenvalues share theirs, and constants on components are kept.
+Pinsker's filters (1980), minimax among linear rules over Sobolev balls, are among them, so there is nothing to tune. It
+is an isotonic regression, and found exactly: on a block of m frequencies that were pooled, with energy E = sum c_k^2,
+the factor is (1 - m sigma^2 / E)^+. Equal eigenvalues share theirs, and constants on components are kept.
 
 **Degrees of freedom.** Blocks stay as they are under a small move, so that of a block above zero is
 m - m (m - 2) sigma^2 / E, and choosing the filter is counted, exactly. Under Laplace noise a block is treated as in

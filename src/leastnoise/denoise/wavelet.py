@@ -6,7 +6,7 @@ The coefficients of one level and band, each in units of its own noise, share a 
 of Gaussians around zero (`scale_mixture.py`). So levels of nothing but noise vanish, sparse ones are thresholded
 softly, and full ones are shrunk a little: Johnstone & Silverman (2005) with the richer prior of Xing, Carbonetto &
 Stephens (2021). What is smoother than the coarsest level is kept. The mean over all shifts (Coifman & Donoho 1995) has
-no grid of its own, and errs less than any one of them.
+no grid of its own, and its squared error is at most the mean of theirs (one whose cuts meet the jumps may have less).
 
 **Degrees of freedom**, Gaussian noise: the rule acts on single coefficients, so its divergence under fixed priors is
 sum_c slope(u_c) a_c, a_c the share of coefficient c in the trace: exact. Fitting the weights of a prior adds, with P

@@ -273,7 +273,7 @@ class GaussianDP:
         caught, secret = 1 - float(self.tradeoff(0.05)), _WHO[self.neighbours].format(unit)
         return (
             f"mu = {self.mu:.6g} ({self.neighbours}): telling {secret} from the published numbers is "
-            f"exactly as hard as telling N(0, 1) from N({self.mu:.4g}, 1) by one draw. An attacker who accepts 5 % "
+            f"at least as hard as telling N(0, 1) from N({self.mu:.4g}, 1) by one draw. An attacker who accepts 5 % "
             f"false alarms is right about any one {unit} present in at most {percent_at_most(caught)} % of cases. It "
             f"is ({at.epsilon:.6g}, {at.delta:g})-DP; the privacy loss itself passes {at.epsilon:.3g} with probability "
             f"{self.loss_at_least(at.epsilon):.2g}, which is not delta."

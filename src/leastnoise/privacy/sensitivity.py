@@ -147,12 +147,12 @@ def of_kernel(limits: Limits, *, neighbours: Neighbours) -> Sensitivity:
     return _norms(2 * rows, 2 * rows**2, rows)
 
 
-def of_copies(*, copies: int, steps: Fraction | int, neighbours: Neighbours) -> Sensitivity:
-    """The rows of one unit, `steps` in all, counted in each of several tables: (of_sum of one row) sqrt(copies) in L2.
+def of_copies(*, copies: int, divided: int, steps: Fraction | int, neighbours: Neighbours) -> Sensitivity:
+    """The rows of one unit, `steps` in all, counted in each of several tables, `divided` of which have several cells.
 
-    Replace: old and new rows may lie in different cells of every table."""
-    size, sides = Fraction(steps), 1 if neighbours == "add-remove" else 2
-    return _norms(sides * size * copies, sides * size**2 * copies, size)
+    Replace: old and new rows may lie in different cells of every table that has several; or a filter drops either."""
+    size, moved = Fraction(steps), copies if neighbours == "add-remove" else max(copies, 2 * divided)
+    return _norms(size * moved, size**2 * moved, size)
 
 
 def l1_from_l2(l2: float, bins: int) -> float:

@@ -66,6 +66,7 @@ def from_table(table: pa.Table, facts: Facts) -> CrosstabsRelease:
         part.finish()
     mechanism = facts.word("mechanism", MECHANISMS)
     facts.check("released", mechanism == "laplace" or set(scales) == set(workload.blocks))
+    facts.check("released", all(any(set(asked) <= set(name) for name in scales) for asked in workload.maximal))
     values = np.asarray(table["integer"], dtype=np.int64)
     sizes = list(map(workload.cells_of, scales))
     facts.check("columns", len(values) == sum(sizes))

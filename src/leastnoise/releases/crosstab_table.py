@@ -115,6 +115,21 @@ class CrosstabTable(Release):
             f"with the others': save the set, release.save({os.fspath(path)!r}), or write this table by to_pandas()."
         )
 
+    def explain(self) -> str:
+        """What was published, how far off it is and what it promises, in plain words."""
+        many = f"{len(self.within.tables):,} tables" if len(self.within.tables) != 1 else "1 table"
+        spread = self.spread_in_words(4)
+        return (
+            f"{self._counted()} ({spread}), from {many} released together with {self.mechanism.capitalize()} noise.\n"
+            f"{self.errors_in_words()}\n{self.promise_in_words()}"
+        )
+
+    def errors_in_words(self) -> str:
+        """How far off a cell is: by the noise of the whole set as it was drawn, of which a cell is a sum."""
+        half, worst = (cell_half_width(self.within.errors, self.columns, 0.95, count) for count in (1, self.bins))
+        every = f" All {self.bins:,} together are within {worst:,.4g}, with 95 % confidence." if self.bins != 1 else ""
+        return f"A published number is off by at most {half:,.4g}, 95 % of the time.{every}"
+
     @property
     def note(self) -> str:
         """What the noise of the set is best for."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ class CrosstabsRelease(Promised):
     mechanism: Mechanism
     provenance: Provenance
     weights: str = "tables"  # what the noise is optimal for
-    gap: float = 0.0  # how far from the optimum it may be
+    gap: float = 0.0  # how far from the optimum it may be, under add-remove and before rounding to whole numbers
     compared: float | None = None  # its error over that of the other mechanism; None: they were not compared
     weight: str | None = None  # the column whose sums were published instead of counts
 
@@ -199,13 +199,14 @@ class CrosstabsRelease(Promised):
         self,
         path: str | os.PathLike[str],
         *,
-        estimate: CrosstabsEstimate | None = None,
+        estimate: CrosstabsEstimate | Literal["auto"] | None = None,
         title: str | None = None,
         allow_seeded: bool = False,
     ) -> Path:
         """One HTML page for people, with nothing to fetch: what was promised, and every table to choose from.
 
-        path: where it is written. estimate: what `denoise` made of this release, shown beside it; None: nothing.
+        path: where it is written. estimate: what `denoise` made of this release, shown beside it; "auto"
+            denoises it; None: nothing.
         title: the page's heading. allow_seeded: lets a test write what a seed made.
         """
         return views.report_tables(path, self, estimate=estimate, title=title, allow_seeded=allow_seeded)

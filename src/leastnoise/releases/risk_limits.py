@@ -87,7 +87,8 @@ def fission_limit(
     and Taylor 2018; Leiner and others, "data fission", 2023). So for v1 = estimate(y + t sigma w), |y2 - v1|^2 over
     s^2 = sigma^2 (1 + 1/t^2) is non-central chi-square with non-centrality |v1 - x|^2 / s^2, whose lower tail is a
     p-value for every loss of v1. If v's loss is r^2, v1's is at least (r - |v - v1|)^2 where that is positive, so the
-    p-value of r is at most F(T; (r - |v - v1|)_+^2 / s^2). Twice the mean of several p-values is one (Ruschendorf).
+    p-value of r is at most F(T; (r - |v - v1|)_+^2 / s^2). Twice the mean of several p-values is one (Ruschendorf). The
+    chance is over the noise and w; the seed of w is fixed so that the limit repeats.
 
     That is a proof for noise without a grid. On a grid of step g, y2 given y + t sigma w lies on a lattice of step 2 g:
     a monotone function of a normal draw, off from it by at most g (1 + g/sigma) within seven standard deviations

@@ -64,13 +64,17 @@ def report_tables(
     path: str | os.PathLike[str],
     release: CrosstabsRelease,
     *,
-    estimate: CrosstabsEstimate | None,
+    estimate: CrosstabsEstimate | Literal["auto"] | None,
     title: str | None,
     allow_seeded: bool,
 ) -> Path:
     """The page of a set of tables, by `leastnoise.report`."""
     from leastnoise import report
 
+    if isinstance(estimate, str):
+        validation.word("estimate", estimate, ["auto"])
+        atomic_files.check_writable(path, "page")  # before anything slow
+        estimate = release.denoise()
     file_format.refuse_seeded_noise(release.seeded, allow_seeded)  # an estimate of it is as seeded as it is
     return report.write_tables(path, release, estimate=estimate, title=title)
 

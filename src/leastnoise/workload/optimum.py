@@ -13,8 +13,9 @@ the finest table, and V = sum_B (c_B/cells_B) M_B' M_B. A mechanism whose inform
 is what a row costs, so at most mu^2) has sum_B c_B Var_B = tr(V X^-1) on average over the cells of each table. And
 tr(V X^-1) tr(X) >= (tr sqrt V)^2 (Cauchy and Schwarz for sqrt V = (V^.5 X^-.5 U) (U' X^.5)), so the sum is at least
 (tr sqrt V)^2/(N mu^2): the SVD bound. V commutes with every permutation of the keys of a column, so sqrt V does, too;
-its diagonal is constant, and X proportional to sqrt V attains the bound. V has the eigenvalue N s_A on the space of
-block A, of dimension N p_A, which makes the bound (sum_A p_A sqrt s_A)^2/mu^2: what the noise above attains.
+its diagonal is constant, and X proportional to sqrt V attains the bound. With N_A the cells of the table A, V has the
+eigenvalue N s_A/N_A^2 on the space of block A, of dimension N_A p_A, so tr sqrt V = sqrt N sum_A p_A sqrt s_A, and the
+bound is (sum_A p_A sqrt s_A)^2/mu^2: what the noise above attains.
 
 **Largest variance.** For weights lambda >= 0 that sum to one, max_B Var_B >= sum_B lambda_B Var_B >= the optimum of the
 weighted sum, D(lambda)^2/mu^2 with D = sum_A p_A sqrt(s_A(lambda)). So every lambda certifies a lower bound, and its
@@ -42,7 +43,7 @@ _LEAST = 1e-200  # of a multiplier: its square root times any factor is no denor
 
 @dataclass(frozen=True)
 class Optimum:
-    """The variances y_A at mu = 1, what they attain, what no mechanism can beat, and the weights that prove it."""
+    """The variances y_A at mu = 1, what they attain, what no Gaussian noise beats, and the weights that prove it."""
 
     variances: Floats
     value: float

@@ -121,13 +121,12 @@ class PlainTables(NoisyTables):
         found: dict[tuple[float, float], int] = {}
         for row, (released, scale) in enumerate(self._scales.items()):
             weights = {self.workload.blocks[place]: each for place, each in self._parts(row)}
+            shared = [[column for column in released if column in one] for one in chosen]
+            made = [self._coefficients(weights, one, these) for one, these in zip(chosen, shared, strict=True)]
             for where, count in self._kinds_of_cells(released, chosen):
                 coefficient = math.fsum(
-                    factor
-                    * self._coefficient(
-                        weights, released, one, {column: i in inside for column, inside in where.items()}
-                    )
-                    for i, (factor, one) in enumerate(zip(factors, chosen, strict=True))
+                    factor * float(made[i][tuple(int(i in where[column]) for column in shared[i])])
+                    for i, factor in enumerate(factors)
                 )
                 step = float(f"{abs(coefficient) / self._unit:.14e}")
                 if step > 1e-14 / self._unit:
@@ -151,17 +150,21 @@ class PlainTables(NoisyTables):
             where = {column: inside for column, (inside, _) in zip(released, kind, strict=True)}
             yield where, math.prod(count for _, count in kind)
 
-    def _coefficient(
-        self, weights: Mapping[Table, float], released: Table, one: Rectangle, inside: Mapping[str, bool]
-    ) -> float:
+    def _coefficients(
+        self, weights: Mapping[Table, float], one: Rectangle, shared: Sequence[str]
+    ) -> NDArray[np.float64]:
+        """What a cell of a released table counts in the sum over a rectangle, by whether it is inside (1) or not (0) on
+        each of the columns that both have: one axis at a time, as there are 2^k kinds of cells and 2^k blocks."""
         part = {column: len(keys) / self.workload.sizes[column] for column, keys in one.items()}
-        shared = [column for column in released if column in one and self.workload.sizes[column] > 1]
-        made = math.prod(fraction for column, fraction in part.items() if column not in shared)
-        return made * math.fsum(
-            weights[block] * math.prod((inside[c] - part[c]) if c in block else part[c] for c in shared)
-            for k in range(len(shared) + 1)
-            for block in itertools.combinations(shared, k)
-        )
+        made = np.zeros((2,) * len(shared))
+        for block, weight in weights.items():
+            if set(block) <= set(shared):
+                made[tuple(int(column in block) for column in shared)] = weight
+        for axis, column in enumerate(shared):
+            s = part[column]
+            step = np.array([[s, -s], [s, 1 - s]])  # a row: outside, inside; a column: blocks without, with the column
+            made = np.moveaxis(np.tensordot(step, made, axes=(1, axis)), 0, axis)
+        return np.asarray(made * math.prod(fraction for column, fraction in part.items() if column not in shared))
 
     def _noise(self, scale: float) -> Laplace | Gaussian:
         return Laplace(scale, 1.0) if self._mechanism == "laplace" else Gaussian(scale, 1.0)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from leastnoise import errors
+from leastnoise._support import validation
 from leastnoise._support.directed_rounding import sqrt_up
 from leastnoise._support.validation import Number
 from leastnoise.privacy.guarantee import GaussianDP, Promise, PureDP
@@ -42,7 +43,8 @@ class TablesNoise:
     error: float  # what was to be least, in whole steps: a root of a weighted mean of variances, or the largest std
     guarantee: GaussianDP | PureDP
     delta: float | None = None
-    gap: float = 0.0  # how far the error may be above the least of any Gaussian linear mechanism under add-remove
+    # How far the error before rounding may be above the least of any Gaussian linear mechanism under add-remove.
+    gap: float = 0.0
     other_error: float | None = None  # of the noise that lost, where two were compared
     reason: NoiseReason | None = None
 
@@ -72,7 +74,8 @@ def noise_in_words(mechanism: Mechanism, weights: str, guarantee: Promise | None
     of_replace = guarantee is not None and guarantee.neighbours == "replace"
     return (
         f"Gaussian noise divided among the tables so that, {aim}, no other Gaussian noise on linear sums has less error"
-        f"{' (under add-remove, which it was divided for)' if of_replace else ''}.{compared}"
+        f"{' (under add-remove, which it was divided for)' if of_replace else ''}, but for rounding to whole numbers."
+        f"{compared}"
     )
 
 
@@ -110,6 +113,8 @@ def laplace_noise(
     epsilon: what one unit may cost. row_size: the most that its rows add up to, in whole steps.
     neighbours: "add-remove" or "replace".
     """
+    spend = validation.number("epsilon", epsilon)
+    _check_scale(row_size / spend if spend else 0.0, MAX_LAPLACE_SCALE)  # no table has less noise than that
     made = laplace_tables(workload, epsilon=epsilon, weights=weights, parts=row_size, neighbours=neighbours)
     _check_scale(max(made.scales.values()), MAX_LAPLACE_SCALE)
     cost = plain_cost(made.scales, workload.sizes, mechanism="laplace", parts=row_size, neighbours=neighbours)

@@ -87,7 +87,10 @@ def _without_budget(
     normal = gaussian(*_mu_squared(epsilon, delta))
     if request.mechanism == "gaussian" or validation.is_zero(epsilon) or many:
         return normal
-    pure = laplace(epsilon=epsilon)
+    try:
+        pure = laplace(epsilon=epsilon)
+    except errors.OutOfRange:  # too wide to be drawn, so it is not the lesser
+        return normal
     if pure.error < normal.error:
         return replace(pure, other_error=normal.error)
     return replace(normal, other_error=pure.error)

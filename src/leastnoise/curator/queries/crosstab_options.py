@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from leastnoise import domain as domains
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.aggregate.grid import rounded_end
@@ -16,7 +18,7 @@ from leastnoise.errors import BadDomain, Code, InvalidParameter, MissingParamete
 from leastnoise.releases.crosstabs import table_name
 from leastnoise.workload import Workload
 
-MAX_CELLS = 2**28  # of all tables that are counted: two gigabytes of integers
+MAX_CELLS = 2**28  # of all tables that are counted, and of all blocks: two gigabytes of integers
 WEIGHT_BITS = 30  # of the largest weight times the cells of the largest table, so that 2^32 rows stay below 2^62
 MIN_WEIGHT_BITS = 8
 
@@ -38,6 +40,8 @@ def checked_axes(
             parameter="keys",
             example={"keys": {"sex": ["F", "M"]}},
         )
+    if not isinstance(other, bool):
+        raise WrongType(f"other must be True or False. Got {other!r} instead.", parameter="other", value=other)
     wanted = _named(tables)
     missing = [column for column in wanted if column not in keys]
     if missing:
@@ -123,7 +127,23 @@ def checked_workload(
             parameter="keys",
             value=largest,
         )
+    blocks = _cells_of_blocks(workload)
+    if blocks > MAX_CELLS:
+        longest = max(workload.maximal, key=len)
+        raise BadDomain(
+            f"The tables are put together from all tables within them, and these have {blocks:,} cells, of which at "
+            f"most {MAX_CELLS:,} can get noise. The table of most columns has {len(longest)}: use tables of fewer.",
+            parameter="tables",
+            value=longest,
+        )
     return workload
+
+
+def _cells_of_blocks(workload: Workload) -> int:
+    """How many integers get noise: a table of k columns with two keys each has 2^k cells, and 3^k in its blocks."""
+    lattice = workload.lattice
+    sizes = lattice.sizes.astype(np.float64)
+    return int(sum(np.prod(sizes[rows], axis=1).sum() for rows in lattice.blocks))
 
 
 def _tuple(table: str | Iterable[str]) -> tuple[str, ...]:

@@ -97,7 +97,7 @@ class Crosstabs(Query):
         self.workload.optimize(weights=self.weights)
         for column, axis in self.axes.items():  # an error about a type names the column as its asker does
             place(axis, self.rows, column, unique("place"))
-        self._placed(self._named())
+        self._expression()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -137,7 +137,10 @@ class Crosstabs(Query):
     def sensitivity(self) -> Sensitivity:
         """Of all tables asked for, as one long vector of counts."""
         steps = Fraction(self.grid) * self.row_size
-        return sensitivities.of_copies(copies=len(self.tables), steps=steps, neighbours=self.neighbours)
+        divided = sum(1 for table in self.tables if table)  # a total does not move when one unit replaces another
+        return sensitivities.of_copies(
+            copies=len(self.tables), divided=divided, steps=steps, neighbours=self.neighbours
+        )
 
     @property
     def _bins_of_limits(self) -> None:

@@ -83,7 +83,8 @@ def _blocks(
 def _joint(
     blocks: Mapping[Table, Floats], known: Mapping[Table, Floats], largest: Sequence[Table], sizes: Mapping[str, int]
 ) -> dict[Table, Floats]:
-    """Equal weights: in that metric a projection brings every truth without negative cells nearer, if anything."""
+    """Equal weights: in that metric a projection brings every truth of this total, which has no negative cells, nearer,
+    if anything."""
     weights = {a: math.inf if a in known or a == () else 1.0 for a in blocks}
     with progress.bar("making tables consistent", 150) as advance:
         found, reached = nonnegative(blocks, weights, largest, sizes, advance)

@@ -114,13 +114,13 @@ def _posteriors(
 
 
 def _limited(unbiased: Floats, posterior: Posterior, variance: Floats) -> Posterior:
-    """The posterior mean, drawn back toward the unbiased table x as far as it takes never to lose.
+    """The posterior mean, drawn back toward the unbiased table x as James-Stein would be.
 
     With shift g = mean - x, the freedom taken away f = sum (1 - posterior variance/variance), and |g|^2 in units of the
     noise, both over the degrees of freedom: x + min(1, (f - 2)/|g|^2) g. For a mean that is a fixed point this is the
     positive-part James-Stein estimate, whose error is below that of x whatever the truth is; a linear factor a cell
-    meets Bock's condition where no factor dominates. So one or two degrees of freedom are left alone, and a prior that
-    does not fit a table is overruled by the table.
+    meets Bock's condition where no factor dominates. For means that follow the values, as here, nothing is proved. One
+    or two degrees of freedom are left alone, and a prior that does not fit a table is overruled by the table.
     """
     share = _share(unbiased)
     shift = posterior.mean - unbiased

@@ -1,0 +1,72 @@
+"""`leastnoise show`: what a saved release or estimate is, and its first rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+import leastnoise as ln
+from leastnoise import errors
+from leastnoise._support.number_format import rounded
+from leastnoise.cli import options
+from leastnoise.cli.json_output import print_json
+from leastnoise.cli.messages import printable
+from leastnoise.cli.publishing import MAX_ROWS_SHOWN, first_rows, overview
+from leastnoise.releases.crosstabs import table_name
+
+Tables = ln.CrosstabsRelease | ln.CrosstabsEstimate
+
+
+def show(release: options.ReleaseFile, table_by: options.TableBy = None, json: options.Json = False) -> None:
+    """What a release or an estimate is, what it promises, and its first rows. Of a set of tables, all of them or one.
+
+    Example: [bold]leastnoise show tables.parquet --table-by age,sex[/bold]
+    """
+    loaded = ln.load(release)
+    one = _one_table(loaded, table_by)
+    if json:
+        print_json(_facts(loaded, one))
+        return
+    console = Console()
+    if one is not None:
+        console.print(first_rows(one))
+    else:
+        console.print(_tables(loaded) if isinstance(loaded, Tables) else first_rows(loaded))
+    console.print(printable(loaded.explain()), markup=False, highlight=False)
+
+
+def _one_table(loaded: Any, columns: str | None) -> Any:
+    """The table of a set that was named; None: none was."""
+    if columns is None:
+        return None
+    if not isinstance(loaded, Tables):
+        raise errors.WrongType(f"{type(loaded).__name__} is no set of tables. Leave out --table-by.")
+    return loaded[tuple(filter(None, map(str.strip, columns.split(","))))]
+
+
+def _tables(loaded: Tables) -> Table:
+    """A line a table."""
+    if isinstance(loaded, ln.CrosstabsRelease):
+        return overview(loaded)
+    more = len(loaded) > MAX_ROWS_SHOWN
+    table = Table(caption=f"the first {MAX_ROWS_SHOWN} of {len(loaded):,} tables" if more else None)
+    table.add_column("table")
+    for name in ("cells", "error about", "was"):
+        table.add_column(name, justify="right")
+    for columns in loaded.tables[:MAX_ROWS_SHOWN]:
+        cells = f"{loaded.workload.cells_of(columns):,}"
+        error = rounded(loaded.risks.rmse(columns), 3)
+        table.add_row(escape(printable(table_name(columns))), cells, error, rounded(loaded.std[columns], 3))
+    return table
+
+
+def _facts(loaded: Any, one: Any) -> dict[str, Any]:
+    """The same for programs: every row, where there are few enough to be read."""
+    facts: dict[str, Any] = {"what": type(loaded).__name__, "explain": loaded.explain()}
+    if isinstance(loaded, Tables) and one is None:
+        return {**facts, "tables": [list(table) for table in loaded.tables]}
+    rows = (loaded if one is None else one).to_arrow()
+    return {**facts, "rows": rows.num_rows, "first": rows.slice(0, MAX_ROWS_SHOWN).to_pylist()}

@@ -1,0 +1,123 @@
+"""`crosstabs`, `show`, `denoise` and `report` on a set of tables: a file in, what people read out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import leastnoise as ln
+from fuzzing import run
+from leastnoise import datasets
+
+KEYS = (
+    'sex = ["female", "male"]\nage = { edges = [0, 18, 67, 100] }\njob = { keys = ["care", "health"], other = true }\n'
+)
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("desk")
+    pq.write_table(datasets.people(3000), folder / "people.parquet")
+    (folder / "keys.toml").write_text(KEYS)
+    (folder / "totals.csv").write_text("sex,people\nmale,1450\nfemale,1550\n")
+    typed = ["--unit", "person", "--keys", "keys.toml", "--ways", "2", "--max-rows", "1"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        done("crosstabs", "people.parquet", *typed, "--epsilon", "1", "--delta", "1e-6", "-o", "set.parquet")
+        done("denoise", "set.parquet", "--known", "sex=totals.csv:people", "-o", "estimate.parquet")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def inside(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(desk)
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def done(*typed: str) -> str:
+    code, out, err = run(*typed)
+    assert (code, err) == (0, "")
+    return out
+
+
+def refused(*typed: str) -> str:
+    code, out, err = run(*typed)
+    assert (code, out) == (2, "")
+    return " ".join(err.split())
+
+
+def test_a_set_is_shown_with_all_its_tables() -> None:
+    release = ln.load("set.parquet")
+    out = done("show", "set.parquet")
+    for table in release.tables[1:]:
+        assert " x ".join(table) in out
+    assert "released together" in out
+    assert "add-remove" in out
+    facts = json.loads(done("show", "set.parquet", "--json"))
+    assert facts["what"] == "CrosstabsRelease"
+    assert facts["tables"] == [list(table) for table in release.tables]
+
+
+def test_one_table_is_shown_with_its_rows() -> None:
+    facts = json.loads(done("show", "set.parquet", "--table-by", "job, sex", "--json"))
+    want = ln.load("set.parquet")["sex", "job"].to_arrow().to_pylist()
+    assert (facts["rows"], facts["first"]) == (6, want)
+    assert "female" in done("show", "set.parquet", "--table-by", "sex")
+    (total,) = json.loads(done("show", "set.parquet", "--table-by", "", "--json"))["first"]
+    assert total["value"] == ln.load("set.parquet").total().value
+
+
+def test_a_denoised_set_is_shown() -> None:
+    assert "noise taken back out" in done("show", "estimate.parquet")
+    facts = json.loads(done("show", "estimate.parquet", "--table-by", "sex", "--json"))
+    assert [row["value"] for row in facts["first"]] == pytest.approx([1550, 1450])
+
+
+def test_other_kinds_are_shown_too() -> None:
+    made = ln.release(np.arange(20), sensitivity=1, epsilon=1, delta=1e-6)
+    made.save("vector.parquet")
+    out = done("show", "vector.parquet")
+    assert "the first 10 of 20 rows" in " ".join(out.split())
+    assert made.explain().splitlines()[0][:60] in out
+    assert "no set of tables" in refused("show", "vector.parquet", "--table-by", "sex")
+    assert "sets of tables alone" in refused("denoise", "vector.parquet", "--known", "a=b:c", "-o", "x.parquet")
+
+
+def test_public_totals_are_held_from_a_file() -> None:
+    estimate = ln.load("estimate.parquet")
+    assert estimate.known == (("sex",),)
+    np.testing.assert_allclose(estimate["sex"].values, [1550, 1450])
+    np.testing.assert_allclose(estimate["sex", "age"].to_numpy().sum(axis=1), [1550, 1450])
+
+
+def test_a_page_shows_the_set_and_its_estimate() -> None:
+    assert "Written" in done("report", "set.parquet", "-o", "set.html", "--title", "Who is where")
+    page = Path("set.html").read_text()
+    assert "Who is where" in page
+    assert "Give the release" in refused("report", "estimate.parquet", "-o", "no.html")
+    assert "without a map" in refused("report", "set.parquet", "-o", "no.html", "--graph", "path")
+    assert not Path("no.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (["--graph", "path"], "--graph is not for sets of tables"),
+        (["--method", "james_stein"], "--method is not for sets of tables"),
+        (["--known", "sex"], "district=totals.csv:people"),
+        (["--known", "sex=none.csv:people"], "none.csv"),
+        (["--known", "sex=totals.csv:nobody"], "nobody"),
+        (["--known", "city=totals.csv:people"], "city"),
+        (["--known", "sex=half.csv:people"], "has no value for 'male'"),
+        (["--known", "sex=twice.csv:people"], "two values for one key"),
+    ],
+)
+def test_what_cannot_be_denoised_so_is_refused(typed: list[str], words: str) -> None:
+    Path("half.csv").write_text("sex,people\nfemale,1\n")
+    Path("twice.csv").write_text("sex,people\nfemale,1\nfemale,2\nmale,3\n")
+    assert words in refused("denoise", "set.parquet", *typed, "-o", "none.parquet")
+    assert not Path("none.parquet").exists()
