@@ -173,7 +173,8 @@ def _known_tables(release: CrosstabsRelease, known: Mapping[Any, Any]) -> dict[t
         array = np.asarray(values, dtype=np.float64)
         if array.ndim != len(names):
             raise errors.InvalidParameter(
-                f"The known table {names} needs an array with {len(names)} axes. Got {array.ndim} instead.",
+                f"The known table {' x '.join(names) or 'of the total'} needs an array with {len(names)} axes. Got "
+                f"{array.ndim} instead.",
                 parameter="known",
             )
         found[table] = np.transpose(array, [names.index(column) for column in table])
@@ -186,7 +187,11 @@ def _value_of(release: CrosstabsRelease, names: tuple[str, ...], values: Mapping
     named = dict(zip(table, (key,) if len(table) == 1 else key, strict=True))
     asked = named[names[0]] if len(names) == 1 else tuple(named[name] for name in names)
     if asked not in values:
-        raise errors.InvalidParameter(f"The known table {names} has no value for {asked!r}.", parameter="known")
+        raise errors.InvalidParameter(
+            f"The known table {' x '.join(names) or 'of the total'} has no value for {asked!r}. Give one for each "
+            "cell, by its key as the tables show it.",
+            parameter="known",
+        )
     return values[asked]
 
 

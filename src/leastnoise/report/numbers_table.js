@@ -9,7 +9,7 @@ const numbersTable = () => {
     if (value === null) return missing;
     if (typeof value !== "number") return String(value);
     if (key) return String(Number(value.toPrecision(15)));  // 0.30000000000000004 is 0.3 to people
-    return Number.isInteger(value) ? whole.format(value) : format.format(value);
+    return Number.isInteger(value) ? whole.format(value) : format.format(value).replace(/^-0$/, "0");  // -4e-16
   };
   const compare = (values) => (i, j) => {
     const a = values[i], b = values[j];

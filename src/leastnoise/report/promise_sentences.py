@@ -53,9 +53,9 @@ def promise(of: Promised) -> str:
     whom = unit(of)
     caught = percent_at_most(1 - float(guarantee.tradeoff(0.05)))
     if guarantee.neighbours == "replace":
-        secret, present = f"which of two records a {whom} has", "that have the one"
+        secret, present = f"which of two records any one {whom} has", "that have the one"
     else:
-        secret, present = f"whether a {whom} is in the data", "that are in it"
+        secret, present = f"whether any one {whom} is in the data", "that are in it"
     return (
         f"Whoever tries to tell {secret} from these numbers, whatever else they know, and accepts 5 % false alarms, "
         f"finds at most {caught} % of those {present}. Guessing finds 5 %."

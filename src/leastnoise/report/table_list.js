@@ -38,7 +38,7 @@ const tableList = (tables, choose) => {
       list.append(more);
     }
     document.getElementById("matches").textContent =
-      found.length === tables.length ? `${whole.format(tables.length)} tables` : `${whole.format(found.length)} of ${whole.format(tables.length)} tables`;
+      found.length === tables.length ? tables.length === 1 ? "1 table" : `${whole.format(tables.length)} tables` : `${whole.format(found.length)} of ${whole.format(tables.length)} tables`;
     activate();
   };
   const activate = () => {

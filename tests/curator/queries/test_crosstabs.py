@@ -261,6 +261,18 @@ def test_the_question_is_described_without_the_rows() -> None:
             errors.LeastnoiseError,
             "sex",
         ),
+        (lambda t: t.crosstabs("aeg", keys=KEYS, max_rows=1), errors.UnknownColumn, 'Did you mean "age"'),
+        (lambda t: t.crosstabs("who2", keys=KEYS, max_rows=1), errors.MissingParameter, '{"who2": '),
+        (
+            lambda t: t.crosstabs(ways=1, keys={"age": range(4), "job": [1, 2]}, max_rows=1),
+            errors.WrongType,
+            '"job" holds string.* types={"job": "int"}',
+        ),
+        (
+            lambda t: t.crosstabs(ways=1, keys={"age": range(4), "job": ["a", "other"]}, max_rows=1, other=True),
+            errors.BadDomain,
+            'The keys of "job": "other" is one of the keys already',
+        ),
         (lambda t: t.crosstabs("age", keys=KEYS, max_rows=1, weight="w"), errors.MissingParameter, "largest"),
         (
             lambda t: t.crosstabs("age", keys=KEYS, max_rows=1, weight="w", weight_clip=(-1, 1)),
@@ -278,6 +290,14 @@ def test_what_is_wrong_is_said_before_anything_is_read(ask: Any, error: type[Exc
     frame = people().assign(who2=1)
     with pytest.raises(error, match=words):
         ask(ln.table(frame, unit="who"))
+
+
+def test_no_row_is_outside_a_column_with_a_key_for_all_others() -> None:
+    some = {**KEYS, "job": ln.domain.with_other(["a"])}
+    for keys, other, outside in ((KEYS, False, ("age", "sex", "job")), (some, False, ("age", "sex")), (KEYS, True, ())):
+        query = asked(people(), ways=2, keys=keys, other=other)
+        found = [each.columns for each in query.left_out if each.kind == "outside its keys"]
+        assert found == ([outside] if outside else [])
 
 
 def test_the_kinds_of_noise_are_compared() -> None:

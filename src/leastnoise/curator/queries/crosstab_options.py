@@ -14,7 +14,7 @@ from leastnoise.curator.aggregate.grid import rounded_end
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.domains import check_columns, exact_matches
 from leastnoise.domain import Axis, OrNull, OrOther, counts_up
-from leastnoise.errors import BadDomain, InvalidParameter, MissingParameter, WrongType
+from leastnoise.errors import BadDomain, Code, InvalidParameter, MissingParameter, WrongType, as_argument
 from leastnoise.releases.crosstabs import table_name
 from leastnoise.workload import Workload
 
@@ -45,11 +45,14 @@ def checked_axes(
     wanted = _named(tables)
     missing = [column for column in wanted if column not in keys]
     if missing:
+        data.check_usable(missing[0])
         raise MissingParameter(
             f'There are no keys for "{missing[0]}", which is in a table. Give the keys of every column.',
             parameter="keys",
             value=missing[0],
-            example={"keys": {missing[0]: ["a", "b"]}},
+            example=Code(
+                as_argument("keys", {missing[0]: ["a", "b"]}), f'a line {missing[0]} = ["a", "b"] among the keys'
+            ),
         )
     used = [column for column in keys if ways is not None or column in wanted]
     check_columns(data, used, nulls)
@@ -78,11 +81,15 @@ def _axis(data: Dataset, column: str, keys: Any, *, other: bool, nulls: str) -> 
         )
     if data.rows[column].type().is_floating() and counts_up(keys):
         raise exact_matches(column)
-    axis = domains.axis(keys)
-    if other:
-        axis = axis if isinstance(axis, OrOther) else OrOther(axis)
-    elif nulls == "bin" and not isinstance(axis, OrOther):
-        axis = OrNull(axis)
+    try:
+        axis = domains.axis(keys)
+        if other:
+            axis = axis if isinstance(axis, OrOther) else OrOther(axis)
+        elif nulls == "bin" and not isinstance(axis, OrOther):
+            axis = OrNull(axis)
+    except (BadDomain, WrongType) as problem:
+        problem.message = f'The keys of "{column}": {problem.message}'  # of many columns, which
+        raise
     if axis.size == 1:
         raise BadDomain(
             f'"{column}" has one key, so a table by it is the same as one without. Leave it out, or list more keys; to '

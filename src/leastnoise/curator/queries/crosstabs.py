@@ -12,12 +12,14 @@ from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.curator import description, tables_mechanism, tables_preview
 from leastnoise.curator.aggregate import cell_counts, crosstab_rows
+from leastnoise.curator.aggregate.binning import place
 from leastnoise.curator.aggregate.cell_counts import CellCounter
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.aggregate.crosstab_rows import SHARED_PARTS
 from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.budget import tables_charge
 from leastnoise.curator.dataset import Dataset
+from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.publish import Answer, Decision, Facts
 from leastnoise.curator.queries.crosstab_options import checked_axes, checked_weight, checked_workload
 from leastnoise.curator.queries.query import NamedRows, Query
@@ -93,6 +95,8 @@ class Crosstabs(Query):
     def __post_init__(self) -> None:
         """Build the expression and the strategy once, so that what is wrong is found before any row is read."""
         self.workload.optimize(weights=self.weights)
+        for column, axis in self.axes.items():  # an error about a type names the column as its asker does
+            place(axis, self.rows, column, unique("place"))
         self._expression()
 
     @property

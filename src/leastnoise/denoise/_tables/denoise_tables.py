@@ -133,19 +133,22 @@ def _margins_of(
             )
         if not (np.isfinite(array).all() and (array >= 0).all() and (array.size == 0 or array.sum() > 0)):
             raise errors.InvalidParameter(
-                f"The known table {names} must have finite counts of 0 or more, and not zeros alone.", parameter="known"
+                f"The known table {' x '.join(names) or 'of the total'} must have finite counts of 0 or more, and "
+                "not zeros alone.",
+                parameter="known",
             )
         array = array.reshape([n for n in shape if n > 1])
         names = tuple(c for c in names if sizes[c] > 1)
         if names not in blocks:
             raise errors.InvalidParameter(
-                f"The known table {names} is no margin of a table that was asked for.", parameter="known"
+                f"The known table {' x '.join(names)} is no margin of a table that was asked for.", parameter="known"
             )
         for a in _subsets(names):
             margin = np.asarray(array.sum(axis=tuple(i for i, c in enumerate(names) if c not in a)))
             if a in found and np.abs(found[a] - margin).max() > AGREE * float(array.sum()):
                 raise errors.InvalidParameter(
-                    f"Known tables disagree about their common margin {a}.", parameter="known"
+                    f"Known tables disagree about {' x '.join(a) or 'the total'}, which both add up to.",
+                    parameter="known",
                 )
             found[a] = margin
     return found
