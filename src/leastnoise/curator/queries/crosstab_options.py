@@ -110,11 +110,14 @@ def checked_workload(
             parameter="ways",
             example={"ways": 2},
         )
-    workload = (
-        Workload(sizes, ways=ways)
-        if not tables
-        else Workload(sizes, tables=[_tuple(table) for table in tables], ways=ways)
-    )
+    if tables and ways is not None:
+        raise InvalidParameter(
+            "Either the tables are named, or it is said how many columns they may have, not both.",
+            parameter="ways",
+            value=ways,
+            example={"ways": 2},
+        )
+    workload = Workload(sizes, tables=[_tuple(table) for table in tables]) if tables else Workload(sizes, ways=ways)
     if workload.maximal == ((),):
         raise InvalidParameter("A total alone is no set of tables: ask for it by count.", parameter="tables")
     cells = {table: workload.cells_of(table) for table in workload.maximal}
