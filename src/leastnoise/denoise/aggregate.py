@@ -18,7 +18,9 @@ even the mixture's estimated risk is not below theirs, they are the answer.
 **Against the simplest**, one value for all bins but for the few that stand out (`flat.py`; where the noise drowns
 everything it is zero). It is the answer unless at least one candidate beats it by `MIN_LEAD_OVER_SIMPLEST` standard
 errors; then all that beat it at all take part. A candidate that fits noise has five degrees of freedom where a few
-hundredths would do, so one false alarm in ten draws multiplies the error by four. On pure noise, with and without a
+hundredths would do, so one false alarm in ten draws multiplies the error by four. Once the value itself is
+`CLEAR_VALUE` standard errors from zero a false alarm costs less, and `MIN_LEAD_OVER_CLEAR_VALUE` suffice: without that,
+one taxi map in eight at noise 40 became flat. On pure noise, with and without a
 mean, on paths, grids and streets of 200 to 4,096 bins, one lead of 1,000 (800 of them without a graph) was above that,
 under either law. At ordinary noise the leads are tens of standard errors, and the gate is open. With about ten bins or
 fewer the simplest does not pass the first gate, and nothing is held against it. The number was settled on that, and on
@@ -56,7 +58,8 @@ from leastnoise.releases.provenance import of_arrays
 NEVER_WORSE = ("raw", "james_stein")
 # In standard errors of a difference of risks:
 MIN_LEAD, FAVOUR = 1.0, 2.0
-MIN_LEAD_OVER_SIMPLEST = 1.75
+MIN_LEAD_OVER_SIMPLEST, MIN_LEAD_OVER_CLEAR_VALUE = 1.75, 1.25
+CLEAR_VALUE = 4.0  # standard errors of the one value from zero
 FREE_OF_CHARGE = 3.0  # degrees of freedom that the one value may have
 SPREAD_OF_SQUARES = {"gaussian": 1.0, "laplace": math.sqrt(5 / 2)}  # of the noise, over that of Gaussian noise
 
@@ -167,7 +170,8 @@ def _better_than(simplest: str, compared: Mapping[str, Estimate]) -> dict[str, E
     free_of_charge = replace(flat, estimate_risk=partial(RiskEstimate, flat.risk, charged))
     spread = SPREAD_OF_SQUARES[flat.mechanism]
     leads = {name: _lead(e, free_of_charge) / spread for name, e in compared.items() if name != simplest}
-    if max(leads.values()) <= MIN_LEAD_OVER_SIMPLEST:
+    clear = abs(float(flat.parameters["standard_errors"])) > CLEAR_VALUE
+    if max(leads.values()) <= (MIN_LEAD_OVER_CLEAR_VALUE if clear else MIN_LEAD_OVER_SIMPLEST):
         return {simplest: flat}
     return {name: e for name, e in compared.items() if name == simplest or leads[name] > 0}
 
