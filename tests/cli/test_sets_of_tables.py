@@ -98,7 +98,7 @@ def test_a_page_shows_the_set_and_its_estimate() -> None:
     assert "Written" in done("report", "set.parquet", "-o", "set.html", "--title", "Who is where")
     page = Path("set.html").read_text()
     assert "Who is where" in page
-    assert "Give the release" in refused("report", "estimate.parquet", "-o", "no.html")
+    assert "Give the file of that release" in refused("report", "estimate.parquet", "-o", "no.html")
     assert "without a map" in refused("report", "set.parquet", "-o", "no.html", "--graph", "path")
     assert not Path("no.html").exists()
 

@@ -248,7 +248,7 @@ def test_shapes_and_orders_are_checked() -> None:
         trend_filter(y, 1.0, graph=Graph.path(12), order=4, boundary="free")
     with pytest.raises(errors.InvalidParameter, match="boundary"):
         trend_filter(y, 1.0, graph=Graph.path(12), boundary="open")  # type: ignore[arg-type]
-    with pytest.raises(errors.InvalidParameter, match=r"Graph\.grid\(\(3, 4\)\)"):
+    with pytest.raises(errors.InvalidParameter, match="may be many vectors or one"):
         trend_filter(y, 1.0)
     row = trend_filter(y.ravel(), 1.0, graph=Graph.path(12), penalty=0.2)
     assert (trend_filter(y.ravel(), 1.0, penalty=0.2).values == row.values).all()

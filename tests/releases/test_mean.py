@@ -168,7 +168,7 @@ def test_the_command_line_says_too_few_and_writes_null() -> None:
     assert (rows[1]["mean"], rows[1]["enough"]) == (pytest.approx(50.3), True)
     console = Console(width=200)
     with console.capture() as shown:
-        console.print(publishing._first_rows(made))
+        console.print(publishing.first_rows(made))
     assert TOO_FEW in shown.get()
 
 

@@ -280,7 +280,7 @@ def test_mistakes_are_sentences(tmp_path: Path) -> None:
     with pytest.raises(errors.FileProblem, match=r'Say ".*\.html"'):
         release.report(tmp_path / "page.txt", allow_seeded=True)
     with pytest.raises(errors.WrongType, match=r"release\.denoise\(\)"):
-        release.report(tmp_path / "page.html", estimate="auto", allow_seeded=True)
+        release.report(tmp_path / "page.html", estimate=release, allow_seeded=True)  # type: ignore[arg-type]
 
     with pytest.raises(errors.InvalidParameter, match="made from the release"):
         report.page_of_tables(release, estimate=denoised("hostile"))
