@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leastnoise import audit, domain, errors
+from leastnoise import audit, domain, errors, stats
 from leastnoise._support.version import VERSION
 from leastnoise.curator.budget import Budget
 from leastnoise.curator.mechanism import release, release_sparse
@@ -70,6 +70,7 @@ __all__ = [
     "release_sparse",
     "report",
     "sigma",
+    "stats",
     "table",
     "workload",
     "wrap",
