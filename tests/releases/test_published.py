@@ -69,7 +69,7 @@ def test_frames_carry_the_keys() -> None:
         domain=Domain(("day", "cell"), (domains.Days(date(2024, 1, 1), date(2024, 1, 4)), domains.axis(["x", "y"]))),
     )
     for frame in (r.to_pandas(), r.to_polars().to_pandas(), r.to_arrow().to_pandas()):
-        assert list(frame.columns) == ["day", "cell", "value"]
+        assert list(frame.columns) == ["day", "cell", "value", "low", "high"]
         assert frame["cell"].tolist() == ["x", "y"] * 3
         assert frame["value"].tolist() == r.values.tolist()
         assert str(frame["day"][2])[:10] == "2024-01-02"

@@ -22,7 +22,7 @@ _UNFINISHED = re.compile(r"\..*\.[0-9a-f]{12}\.unfinished")  # what a killed pro
 def replace_files(folder: str | os.PathLike[str], files: Iterable[tuple[str, str]]) -> Path:
     """Write these files, each a name and its text, into the folder. None takes its place before all are written."""
     place = Path(os.fsdecode(folder))
-    found = _check_ours(place)
+    found = check(place)
     waiting: dict[Path, Path] = {}
     try:
         place.mkdir(exist_ok=True)
@@ -51,8 +51,9 @@ def replace_files(folder: str | os.PathLike[str], files: Iterable[tuple[str, str
     return place
 
 
-def _check_ours(place: Path) -> set[Path]:
+def check(folder: str | os.PathLike[str]) -> set[Path]:
     """The files of ours in the folder; refused if there is anything else, or if it is no folder."""
+    place = Path(os.fsdecode(folder))
     if not place.name or "\0" in str(place) or str(place) == "-":
         raise errors.BadOutput(f"{str(place)!r} is no path of a folder of its own. Give one, such as tables/.")
     if not place.exists() and not place.is_symlink():

@@ -10,16 +10,18 @@ from __future__ import annotations
 import json
 import os
 import stat
+import zipfile
 from pathlib import Path
 from typing import Any, Literal
 
 from leastnoise.errors import BadOutput
 
-Kind = Literal["release", "page"]
+Kind = Literal["release", "page", "csv", "workbook"]
 
 KEY = b"leastnoise"  # in the metadata of a Parquet file
 GENERATOR = b'<meta name="generator" content="leastnoise">'
 CSV_MARK = b"# Written by leastnoise"  # how a table of ours begins
+WORKBOOK_MARK = b"Written by leastnoise"  # the comments of a workbook of ours
 APPLICATION = b"lnbd"  # SQLite's mark of whose file it is: a ledger of ours
 _HEAD_BYTES = 1024
 _SQLITE = b"SQLite format 3\0"
@@ -44,7 +46,7 @@ def check(path: str | os.PathLike[str], kind: Kind) -> None:
 
 
 def _occupied(path: str | os.PathLike[str], kind: Kind, there: str) -> BadOutput:
-    ours = "a page" if kind == "page" else "a release or an estimate"
+    ours = {"page": "a page", "csv": "a table", "workbook": "a workbook"}.get(kind, "a release or an estimate")
     cure = "" if there in ("ledger", "special") else ", or delete what is there yourself"
     return BadOutput(
         f"{os.fspath(path)!r} is {_DESCRIPTIONS[there]}, and would be lost: only {ours} that leastnoise wrote before "
@@ -57,6 +59,7 @@ _DESCRIPTIONS = {
     "release": "a release or an estimate of leastnoise",
     "page": "a page of leastnoise",
     "csv": "a table that leastnoise wrote",
+    "workbook": "a workbook that leastnoise wrote",
     "parquet": "a Parquet file that leastnoise did not write",
     "damaged": "a Parquet file that is damaged or cut short",
     "other": "a file that leastnoise did not write",
@@ -66,7 +69,8 @@ _DESCRIPTIONS = {
 }
 
 
-_EXAMPLE = {"release": "out.parquet", "page": "map.html"}
+_EXAMPLE = {"release": "out.parquet", "page": "map.html", "csv": "numbers.csv", "workbook": "numbers.xlsx"}
+_SUFFIX = {"csv": ".csv", "workbook": ".xlsx"}
 
 
 def _check_name(path: str | os.PathLike[str], kind: Kind) -> None:
@@ -84,6 +88,8 @@ def _check_suffix(path: str | os.PathLike[str], kind: Kind) -> None:
     name, suffix = os.fspath(path), Path(path).suffix.lower()
     if kind == "page" and suffix not in (".html", ".htm"):
         raise BadOutput(f'A report is an HTML file, and {name!r} is none. Say "map.html".')
+    if kind in _SUFFIX and suffix != _SUFFIX[kind]:
+        raise BadOutput(f"What is written is a {_SUFFIX[kind]} file, and {name!r} is none. Say {_EXAMPLE[kind]!r}.")
     if str(name).endswith(("-journal", "-wal", "-shm")):
         raise BadOutput(
             f"{name!r} is named like a file that SQLite keeps beside a ledger, and deletes. "
@@ -135,7 +141,18 @@ def _kind(path: str | os.PathLike[str]) -> str:
             return "damaged"
     if head.startswith(CSV_MARK):
         return "csv"
+    if head.startswith(b"PK"):
+        return "workbook" if _is_workbook(path) else "other"
     return "page" if head.startswith(b"<!DOCTYPE html>") and GENERATOR in head else "other"
+
+
+def _is_workbook(path: str | os.PathLike[str]) -> bool:
+    """Whether a zip archive is a workbook whose comments are ours."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open("docProps/core.xml") as properties:
+            return WORKBOOK_MARK in properties.read(_HEAD_BYTES)
+    except (zipfile.BadZipFile, KeyError, ValueError, NotImplementedError, RuntimeError):
+        return False
 
 
 def facts(path: str | os.PathLike[str]) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from rich.console import Console
 
 import leastnoise as ln
 from leastnoise._support import atomic_files
-from leastnoise.cli import budget, calibration, denoise, job, messages, release, report, show, tables
+from leastnoise.cli import budget, calibration, denoise, export, job, messages, release, report, show, tables
 from leastnoise.cli.demo import run_demo
 
 app = typer.Typer(
@@ -52,6 +52,7 @@ tables.register(app)
 app.command()(denoise.denoise)
 app.command()(report.report)
 app.command()(show.show)
+app.command()(export.export)
 app.command()(job.run)
 
 

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from leastnoise import errors
-from leastnoise._support import atomic_files
+from leastnoise._support import atomic_files, csv_folders, outputs
 from leastnoise.cli import options
+from leastnoise.cli.export import write
 from leastnoise.cli.job_errors import phrased
 from leastnoise.cli.job_file import Job, read_job
 from leastnoise.cli.job_record import Record, read_record
@@ -107,7 +108,10 @@ class _Run:
         if len({os.path.realpath(path) for path in paths}) < len(paths):
             raise errors.InvalidParameter(f"{self.job.file.place('output')}: two outputs have one path. Give each one.")
         for name, path in self.files.items():
-            atomic_files.check_writable(path, "page" if name == "page" else "release", sources=self.query.files)
+            if name == "csv" and self.job.ask["kind"] == "crosstabs":
+                csv_folders.check(path)
+            else:
+                atomic_files.check_writable(path, _OUTPUT_KINDS.get(name, "release"), sources=self.query.files)
 
     def _settled(self, before: Answer | None, budget: Budget | None) -> Record | None:
         """What is known of earlier runs. Refuses to go on where one has paid for a release and lost it."""
@@ -178,8 +182,12 @@ class _Run:
             estimate.save(self.files["estimate"])
         if "page" in self.files:
             made.report(self.files["page"], estimate=estimate, title=self.job.output.get("title"))
+        for name in ("csv", "excel"):
+            if name in self.files:
+                write(made, Path(self.files[name]), denoised="estimate" in self.files)
 
 
+_OUTPUT_KINDS: dict[str, outputs.Kind] = {"page": "page", "csv": "csv", "excel": "workbook"}
 _DATE = " A path with {date:%Y-%m} in it is another every month."
 
 

@@ -109,7 +109,9 @@ NAMES: dict[str, dict[str, _Type]] = {
         "epsilon": _NUMBER, "delta": _NUMBER, "sigma": _NUMBER, "mechanism": _TEXT, "budget": _TEXT, "share": _NUMBER,
         "force": _FLAG,
     },
-    "output": {"release": _TEXT, "page": _TEXT, "estimate": _TEXT, "title": _TEXT},
+    "output": {
+        "release": _TEXT, "page": _TEXT, "estimate": _TEXT, "csv": _TEXT, "excel": _TEXT, "title": _TEXT,
+    },
 }  # fmt: skip
 NEEDED = {"table": ("source", "unit"), "ask": ("kind",), "privacy": (), "output": ("release",)}
 _EXAMPLES = {

@@ -89,6 +89,14 @@ Along = Annotated[
 ]
 EstimateFile = Annotated[Path, typer.Option("--output", "-o", help="Where the estimate goes (Parquet).")]
 PageFile = Annotated[Path | None, typer.Option("--output", "-o", help="The page; beside the file by default.")]
+SheetFile = Annotated[
+    Path, typer.Option("--output", "-o", help="A .csv or .xlsx file; of a set of tables a folder, or .xlsx.")
+]
+Denoised = Annotated[bool, typer.Option("--denoised", help="Denoise first, and write that beside.")]
+SheetConfidence = Annotated[float, typer.Option("--confidence", help="Of low and high.")]
+RoundTo = Annotated[
+    float | None, typer.Option("--round-to", help="Write multiples of this, such as 5; low ends down, high ends up.")
+]
 Title = Annotated[str | None, typer.Option(help="The page's heading.")]
 
 LedgerFile = Annotated[Path, typer.Argument(help="The ledger.", show_default=False)]

@@ -29,7 +29,10 @@ _TYPES: dict[str, Any] = {
 
 
 # What our own columns are called in frames and files.
-RESERVED = {"value", "index", "mean", "low", "high", "sum", "count", "component", "enough", "noisy", "std"}
+RESERVED = {
+    *("value", "index", "mean", "low", "high", "sum", "count", "component", "enough", "noisy", "std"),
+    *("denoised", "denoised_low", "denoised_high"),
+}
 
 
 def refuse_reserved(names: Iterable[str]) -> None:

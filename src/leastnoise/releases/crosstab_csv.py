@@ -1,20 +1,18 @@
 """A set of tables as a folder of CSV files, one a table, for offices and spreadsheets.
 
-A file begins with comment lines (#) that say what it is and what was promised, so that no table is without them. Texts
-are quoted: a "#" in a key is no comment. A text that a spreadsheet would run as a formula gets an apostrophe in front.
+A file begins with comment lines (#) that say what it is and what was promised, so that no table is without them.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leastnoise import errors
-from leastnoise._support import csv_folders, validation
+from leastnoise._support import csv_folders, csv_text
+from leastnoise._support.multiples import Rounding, above, below, checked_step, nearest
 from leastnoise._support.number_format import rounded
 from leastnoise._support.outputs import CSV_MARK
 from leastnoise._support.validation import Number
@@ -28,14 +26,10 @@ if TYPE_CHECKING:
     from leastnoise.releases.crosstabs import CrosstabsRelease
 
 Table = tuple[str, ...]
-Rounding = Callable[[float], float]
 
 CONFIDENCE = 0.95
-DECIMALS = 6  # tables then add up to about 1e-6 a cell
 MAX_STEM_BYTES = 150  # of a file's name; common file systems take 255
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}  # of Windows
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_FORMULA = re.compile(r"^\s*[=+\-@]")  # what spreadsheets run
 
 
 def write_release(
@@ -43,15 +37,15 @@ def write_release(
 ) -> Path:
     """Keys, value, low and high of every table; see `CrosstabsRelease.to_csv`."""
     file_format.refuse_seeded_noise(release.seeded, allow_seeded)
-    step = _checked_step(round_to)
+    step = checked_step(round_to)
 
     def lines(table: Table) -> Iterable[str]:
         one = release[table]
         low, high = one.interval(CONFIDENCE)
         numbers = {
-            "value": _written(one.values, _nearest(step)),
-            "low": _written(low, _below(step)),
-            "high": _written(high, _above(step)),
+            "value": _written(one.values, nearest(step)),
+            "low": _written(low, below(step)),
+            "high": _written(high, above(step)),
         }
         error = (
             f"{_what(release.weight)} with noise of standard deviation {rounded(one.std)}, unbiased; low and high hold "
@@ -68,13 +62,13 @@ def write_estimate(
 ) -> Path:
     """Keys, value and noisy of every table; see `CrosstabsEstimate.to_csv`."""
     file_format.refuse_seeded_noise(estimate.seeded, allow_seeded)
-    step = _checked_step(round_to)
+    step = checked_step(round_to)
 
     def lines(table: Table) -> Iterable[str]:
         one = estimate[table]
         numbers = {
-            "value": _written(one.values, _nearest(step)),
-            "noisy": _written(one.noisy, _nearest(step)),
+            "value": _written(one.values, nearest(step)),
+            "noisy": _written(one.noisy, nearest(step)),
         }
         error = (
             f"{_what(estimate.weight)} with noise taken back out; noisy is what was released, with noise of standard "
@@ -105,66 +99,19 @@ def _lines(
     )
     for sentence in (first, *said, *made.promise_in_words().splitlines()):
         if sentence:
-            yield _comment(sentence)
+            yield csv_text.comment(sentence)
     cells = len(numbers["value"])
-    keys = {name: [_key(key) for key in found] for name, found in key_columns(domain, cells, for_people=True).items()}
+    keys = {
+        name: [csv_text.key(key) for key in found]
+        for name, found in key_columns(domain, cells, for_people=True).items()
+    }
     columns = {**keys, **numbers}
-    yield ",".join(_text(name) for name in columns)
+    yield ",".join(csv_text.text(name) for name in columns)
     yield from map(",".join, zip(*columns.values(), strict=True))
 
 
-def _comment(sentence: str) -> str:
-    """One line; where a comma would begin a spreadsheet's cell with a formula, an apostrophe is in front."""
-    line = " ".join(_CONTROLS.sub(" ", sentence).split()).removeprefix("# ")
-    return "# " + re.sub(r"([,;]\s*)(?=[=+\-@])", r"\1'", line)
-
-
-def _key(key: Any) -> str:
-    """A key as people wrote it: numbers bare, all else a quoted text; nothing for a missing one."""
-    if key is None:
-        return ""
-    if isinstance(key, int | float) and not isinstance(key, bool):
-        return repr(key)
-    return _text(key.isoformat() if hasattr(key, "isoformat") else str(key))
-
-
-def _text(text: str) -> str:
-    text = _CONTROLS.sub(" ", text)
-    text = f"'{text}" if _FORMULA.match(text) else text
-    return '"' + text.replace('"', '""') + '"'
-
-
 def _written(values: Any, rounding: Rounding) -> list[str]:
-    return [_number(rounding(value)) for value in values.tolist()]
-
-
-def _number(value: float) -> str:
-    text = f"{value:.{DECIMALS}f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
-
-
-def _checked_step(round_to: Number | None) -> float | None:
-    step = None if round_to is None else validation.number("round_to", round_to)
-    if step is not None and step <= 0:
-        raise errors.InvalidParameter(
-            f"round_to must be above 0: numbers are rounded to its multiples. Got {step:g} instead.",
-            parameter="round_to",
-            value=round_to,
-            example={"round_to": 5},
-        )
-    return step
-
-
-def _nearest(step: float | None) -> Rounding:
-    return (lambda value: value) if step is None else lambda value: step * round(value / step)
-
-
-def _below(step: float | None) -> Rounding:
-    return (lambda value: value) if step is None else lambda value: step * math.floor(value / step)
-
-
-def _above(step: float | None) -> Rounding:
-    return (lambda value: value) if step is None else lambda value: step * math.ceil(value / step)
+    return [csv_text.number(rounding(value)) for value in values.tolist()]
 
 
 def _rounding_in_words(step: float | None, others: str) -> str:

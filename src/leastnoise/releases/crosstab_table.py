@@ -161,11 +161,6 @@ class CrosstabTable(Release):
         array = self.values.reshape(self.shape)
         return math.fsum(array[np.ix_(*positions.values())].ravel().tolist())
 
-    def _first_columns(self, rows: int) -> dict[str, Any]:
-        low, high = self.interval(0.95)
-        count = min(rows, self.bins)
-        return {**Release._first_columns(self, rows), "low": low[:count], "high": high[:count]}
-
 
 def _positions(column: str, axis: Axis, keys: Any) -> list[int]:
     """The positions of one key or of several, each once."""

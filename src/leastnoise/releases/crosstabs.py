@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support import validation
+from leastnoise._support.number_format import rounded
 from leastnoise._support.validation import Number
 from leastnoise.domain import Axis, Domain
 from leastnoise.releases import views
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 
 Table = tuple[str, ...]
+
+TABLES_SHOWN = 20  # by print()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -195,6 +198,29 @@ class CrosstabsRelease(Promised):
 
         return crosstab_csv.write_release(self, folder, round_to=round_to, allow_seeded=allow_seeded)
 
+    def to_excel(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        estimate: CrosstabsEstimate | None = None,
+        confidence: Number = 0.95,
+        round_to: Number | None = None,
+        allow_seeded: bool = False,
+    ) -> Path:
+        """One Excel workbook: a first sheet with the promise and a list of the tables, then a sheet a table.
+
+        Texts are texts: nothing in it is a formula. It needs the extra `excel`.
+
+        path: where it is written; an earlier file of ours is replaced, anything else there is refused.
+        estimate: what `denoise` made of this release, whose values stand beside.
+        confidence: that of low and high.
+        round_to: round what is written to multiples of this, such as 5; low ends down and high ends up.
+        allow_seeded: lets a test write what a seed made.
+        """
+        return views.export_tables(
+            self, path, estimate, confidence=confidence, round_to=round_to, allow_seeded=allow_seeded
+        )
+
     def report(
         self,
         path: str | os.PathLike[str],
@@ -210,6 +236,13 @@ class CrosstabsRelease(Promised):
         title: the page's heading. allow_seeded: lets a test write what a seed made.
         """
         return views.report_tables(path, self, estimate=estimate, title=title, allow_seeded=allow_seeded)
+
+    def __str__(self) -> str:
+        """What it is, and a line for each of the first tables."""
+        first = self.tables[:TABLES_SHOWN]
+        lines = [f"  {table_name(t)}: {self.workload.cells_of(t):,} x std {rounded(self.std[t])}" for t in first]
+        more = [f"  … {len(self.tables) - len(first):,} more"] if len(self.tables) > len(first) else []
+        return "\n".join([repr(self).strip("<>"), *lines, *more])
 
     def __repr__(self) -> str:
         many = "table" if len(self.tables) == 1 else "tables"

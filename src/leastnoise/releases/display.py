@@ -16,6 +16,15 @@ ROWS_SHOWN = 10
 TOO_FEW = "too few to tell"  # what people are shown instead of a mean of too few rows
 
 
+def as_text(published: Published) -> str:
+    """What print() shows: what it is, and the first rows in columns."""
+    names, body = _first_rows(published)
+    widths = [max(map(len, cells)) for cells in zip(names, *body, strict=True)]
+    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (names, *body)]
+    more = [f"… {published.bins - len(body):,} more"] if published.bins > len(body) else []
+    return "\n".join([repr(published).strip("<>"), *lines, *more])
+
+
 def as_html(published: Published) -> str:
     """What a notebook shows."""
     names, body = _first_rows(published)

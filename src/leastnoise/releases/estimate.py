@@ -313,12 +313,30 @@ class Estimate(Published):
         left = "error unknown" if rmse is None else f"rmse {rmse:.4g}"
         return f"<Estimate of {self._counted()} by {self.method}, {left}, was {self.std:.4g}{self._seeded_mark}>"
 
+    def to_numpy(self) -> Any:
+        """The values as a NumPy array of their shape, in this machine's memory."""
+        return _host(self.values)
+
     def _columns(self) -> dict[str, Any]:
         keys = {"bin": np.arange(self.bins)} if self.domain is None else key_columns(self.domain, self.bins)
         columns = {**keys, "value": _host(self.values).ravel(), "noisy": _host(self.noisy).ravel()}
         if self.sigmas is not None:
             columns["sigma"] = np.ravel(self.sigmas)
         return columns if self.exact_std is None else {**columns, "std": np.ravel(self.exact_std)}
+
+    def _shown_columns(
+        self, confidence: Number = 0.95, estimate: Estimate | None = None, *, for_people: bool = False
+    ) -> dict[str, Any]:
+        """The columns of the file, keys as people wrote them where asked, and the interval where there is one."""
+        if estimate is not None:
+            raise errors.InvalidParameter(
+                "An estimate has no estimate beside it. Leave estimate out, or ask the release."
+            )
+        columns = self._columns()
+        if for_people and self.domain is not None:
+            columns |= key_columns(self.domain, self.bins, for_people=True)
+        noisy = columns.pop("noisy")
+        return columns | ends_where_known(self, confidence, ("low", "high")) | {"noisy": noisy}
 
     def _counted(self) -> str:
         return f"{self.bins:,} value" + ("" if self.bins == 1 else "s")
@@ -345,7 +363,7 @@ class Estimate(Published):
             "domain": write_domain(self.domain),
             "shape": list(self.values.shape),
         }
-        file_format.write(path, self.to_arrow(), what="estimate", facts=facts)
+        file_format.write(path, self._file_table(), what="estimate", facts=facts)
 
 
 def from_table(table: pa.Table, facts: Facts) -> Estimate:
@@ -381,6 +399,15 @@ def from_table(table: pa.Table, facts: Facts) -> Estimate:
 
 
 _WITH_SIGMAS = ["value", "noisy", "sigma"]
+
+
+def ends_where_known(estimate: Estimate, confidence: Number, names: tuple[str, str]) -> dict[str, Any]:
+    """The ends of its interval, under these names; nothing where no interval is known to hold."""
+    try:
+        found = estimate.interval(confidence)
+    except errors.InvalidParameter:
+        return {}
+    return {name: _host(end).ravel() for name, end in zip(names, found, strict=True)}
 
 
 def _rebuild(facts: dict[str, Any]) -> Estimate:

@@ -5,44 +5,72 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
+from leastnoise._support.validation import Number
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
 
+    from leastnoise.releases.estimate import Estimate
+
 
 class Frames:
-    """Anything with columns of equal length, by name."""
+    """Anything with columns of equal length, by name: those of its file, and those that people are shown."""
 
     __slots__ = ()
 
     def _columns(self) -> dict[str, Any]:
+        """The columns of the file."""
         raise NotImplementedError
 
-    def to_arrow(self) -> pa.Table:
-        """The columns as an Arrow table."""
+    def _shown_columns(
+        self, confidence: Number = 0.95, estimate: Estimate | None = None, *, for_people: bool = False
+    ) -> dict[str, Any]:
+        """The columns of a frame; `for_people` has keys as they were written, whatever types a column then mixes."""
+        return self._columns()
+
+    def _file_table(self) -> pa.Table:
+        return self._arrow(self._columns())
+
+    def _arrow(self, columns: dict[str, Any]) -> pa.Table:
         import pyarrow as pa
 
-        return pa.table(self._columns())
+        return pa.table(columns)
+
+    def to_arrow(self, *, confidence: Number = 0.95, estimate: Estimate | None = None) -> pa.Table:
+        """Keys, values and their intervals as an Arrow table.
+
+        confidence: that of `low` and `high`.
+        estimate: what `denoise` made of this release, whose values and intervals stand beside.
+        """
+        return self._arrow(self._shown_columns(confidence, estimate))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The Arrow PyCapsule protocol: `polars.DataFrame(release)`, `duckdb.from_arrow(release)`."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The columns as a pandas data frame, which is free to change."""
+    def to_pandas(self, *, confidence: Number = 0.95, estimate: Estimate | None = None) -> pd.DataFrame:
+        """Keys, values and their intervals as a pandas data frame, which is free to change.
+
+        confidence: that of `low` and `high`.
+        estimate: what `denoise` made of this release, whose values and intervals stand beside.
+        """
         try:
             import pandas as pd  # noqa: F401
         except ImportError:
             raise errors.MissingPackage.named("pandas", "to_pandas()") from None
-        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        frame: pd.DataFrame = self.to_arrow(confidence=confidence, estimate=estimate).to_pandas()
         return frame
 
-    def to_polars(self) -> pl.DataFrame:
-        """The columns as a Polars data frame."""
+    def to_polars(self, *, confidence: Number = 0.95, estimate: Estimate | None = None) -> pl.DataFrame:
+        """Keys, values and their intervals as a Polars data frame.
+
+        confidence: that of `low` and `high`.
+        estimate: what `denoise` made of this release, whose values and intervals stand beside.
+        """
         try:
             import polars as pl
         except ImportError:
             raise errors.MissingPackage.named("polars", "to_polars()") from None
-        return pl.DataFrame(self)
+        return pl.DataFrame(self.to_arrow(confidence=confidence, estimate=estimate))

@@ -241,11 +241,10 @@ class MeanRelease(Published):
         shown = {"mean": self.values, "low": low, "high": high, "enough": self.enough}
         return {**keys, **shown, "sum": total, "count": count}
 
-    def to_arrow(self) -> pa.Table:
-        """The columns as an Arrow table; a mean that cannot be told is null, and `enough` is false."""
+    def _arrow(self, columns: dict[str, Any]) -> pa.Table:
+        """A mean that cannot be told is null, and `enough` is false."""
         import pyarrow as pa
 
-        columns = self._columns()
         return pa.table(columns | {"mean": pa.array(columns["mean"], mask=~columns["enough"])})
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
@@ -260,7 +259,7 @@ class MeanRelease(Published):
             "domain": write_domain(self.domain),
             "column": self.column,
         }
-        file_format.write(path, self.to_arrow(), what="mean release", facts=facts)
+        file_format.write(path, self._file_table(), what="mean release", facts=facts)
 
 
 def from_table(table: pa.Table, facts: Facts) -> MeanRelease:

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from leastnoise import errors
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.privacy.distributions import Distribution
@@ -171,8 +172,64 @@ class Published(Promised, Frames, ABC):
         """
         return views.report(path, self, estimate=estimate, graph=graph, title=title, allow_seeded=allow_seeded)
 
+    def to_csv(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        estimate: Estimate | None = None,
+        confidence: Number = 0.95,
+        round_to: Number | None = None,
+        allow_seeded: bool = False,
+    ) -> Path:
+        """One CSV file for spreadsheets: comment lines with the promise, then keys, values, and their low and high.
+
+        path: where it is written; an earlier file of ours is replaced, anything else there is refused.
+        estimate: what `denoise` made of this release, whose values and intervals stand beside.
+        confidence: that of low and high.
+        round_to: round what is written to multiples of this, such as 5; low ends down and high ends up.
+        allow_seeded: lets a test write what a seed made.
+        """
+        return views.export(
+            "csv", self, path, estimate, confidence=confidence, round_to=round_to, allow_seeded=allow_seeded
+        )
+
+    def to_excel(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        estimate: Estimate | None = None,
+        confidence: Number = 0.95,
+        round_to: Number | None = None,
+        allow_seeded: bool = False,
+    ) -> Path:
+        """One Excel workbook: a first sheet with the promise, then keys, values, and their low and high.
+
+        Texts are texts: nothing in it is a formula. It needs the extra `excel`.
+
+        path: where it is written; an earlier file of ours is replaced, anything else there is refused.
+        estimate: what `denoise` made of this release, whose values and intervals stand beside.
+        confidence: that of low and high.
+        round_to: round what is written to multiples of this, such as 5; low ends down and high ends up.
+        allow_seeded: lets a test write what a seed made.
+        """
+        return views.export(
+            "excel", self, path, estimate, confidence=confidence, round_to=round_to, allow_seeded=allow_seeded
+        )
+
+    def _shown_columns(
+        self, confidence: Number = 0.95, estimate: Estimate | None = None, *, for_people: bool = False
+    ) -> dict[str, Any]:
+        if estimate is not None:
+            raise errors.InvalidParameter(f"Nothing is denoised of a {self.noun}, so no estimate stands beside it.")
+        low, high = self.interval(confidence)
+        return self._columns() | {"low": low, "high": high}
+
     def _first_columns(self, rows: int) -> dict[str, Any]:
         return {name: column[:rows] for name, column in self._columns().items()}
+
+    def __str__(self) -> str:
+        """What it is, and the first rows."""
+        return display.as_text(self)
 
     def _repr_html_(self) -> str:
         return display.as_html(self)

@@ -163,7 +163,7 @@ class QuantileRelease(Published):
             "edges": self.edges.tolist(),
             "column": self.column,
         }
-        file_format.write(path, self.to_arrow(), what="quantile release", facts=facts)
+        file_format.write(path, self._file_table(), what="quantile release", facts=facts)
 
 
 def from_table(table: pa.Table, facts: Facts) -> QuantileRelease:

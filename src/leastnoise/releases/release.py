@@ -22,7 +22,7 @@ from leastnoise.domain import Domain
 from leastnoise.privacy.distributions import Gaussian
 from leastnoise.releases import file_format, views
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
-from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.estimate import Estimate, ends_where_known
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.interval import Interval, Total, Values
 from leastnoise.releases.noise import Noise, read_noise, write_noise
@@ -203,12 +203,35 @@ class Release(Published):
 
     def _columns(self) -> dict[str, Any]:
         """Key columns and `value`."""
-        return self._first_columns(self.bins)
+        return {**self._keys(self.bins), "value": self.values}
+
+    def _shown_columns(
+        self, confidence: Number = 0.95, estimate: Estimate | None = None, *, for_people: bool = False
+    ) -> dict[str, Any]:
+        low, high = self.interval(confidence)
+        columns = {**self._keys(self.bins, for_people), "value": self.values, "low": low, "high": high}
+        return columns | ({} if estimate is None else self._denoised_columns(estimate, confidence))
+
+    def _denoised_columns(self, estimate: Estimate, confidence: Number) -> dict[str, Any]:
+        """What stands beside: the values of an estimate made from this release, and their interval where known."""
+        if not isinstance(estimate, Estimate):
+            raise errors.WrongType(f"estimate must be what denoise() made. Got {type(estimate).__name__} instead.")
+        if estimate.id != self.id or estimate.bins != self.bins:
+            raise errors.InvalidParameter(
+                "The estimate was made from another release, and would stand beside numbers that are not its own.",
+                parameter="estimate",
+            )
+        ends = ends_where_known(estimate, confidence, ("denoised_low", "denoised_high"))
+        return {"denoised": np.ravel(estimate.to_numpy()), **ends}
 
     def _first_columns(self, rows: int) -> dict[str, Any]:
-        count = min(rows, self.bins)
-        keys = {"bin": np.arange(count)} if self.domain is None else key_columns(self.domain, count)
-        return {**keys, "value": self.values[:count]}
+        low, high = (end[:rows] for end in self.interval(0.95))
+        return {**self._keys(min(rows, self.bins)), "value": self.values[:rows], "low": low, "high": high}
+
+    def _keys(self, count: int, for_people: bool = False) -> dict[str, Any]:
+        if self.domain is None:
+            return {"bin": np.arange(count)}
+        return key_columns(self.domain, count, for_people=for_people)
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file: key columns and `value`, readable by anyone, with all the rest in its metadata.
@@ -217,7 +240,7 @@ class Release(Published):
         what a seed made.
         """
         file_format.refuse_seeded_noise(self.seeded, allow_seeded)
-        file_format.write(path, self.to_arrow(), what="release", facts=write_release(self))
+        file_format.write(path, self._file_table(), what="release", facts=write_release(self))
 
 
 def write_release(release: Release) -> dict[str, Any]:

@@ -140,7 +140,7 @@ class SparseRelease(Published):
             "threshold": self.threshold,
             "thresholding": self.thresholding,
         }
-        file_format.write(path, self.to_arrow(), what="sparse release", facts=facts)
+        file_format.write(path, self._file_table(), what="sparse release", facts=facts)
 
 
 def _cells(domain: Domain, key: Any) -> Any:

@@ -79,6 +79,42 @@ def report_tables(
     return report.write_tables(path, release, estimate=estimate, title=title)
 
 
+def export(
+    form: Literal["csv", "excel"],
+    published: Published,
+    path: str | os.PathLike[str],
+    estimate: Estimate | None,
+    *,
+    confidence: validation.Number,
+    round_to: validation.Number | None,
+    allow_seeded: bool,
+) -> Path:
+    """Its numbers for spreadsheets, by `leastnoise.export`."""
+    from leastnoise import export
+
+    file_format.refuse_seeded_noise(published.seeded or (estimate is not None and estimate.seeded), allow_seeded)
+    write = export.write_csv if form == "csv" else export.write_workbook
+    return write(published, path, estimate=estimate, confidence=confidence, round_to=round_to)
+
+
+def export_tables(
+    release: CrosstabsRelease,
+    path: str | os.PathLike[str],
+    estimate: CrosstabsEstimate | None,
+    *,
+    confidence: validation.Number,
+    round_to: validation.Number | None,
+    allow_seeded: bool,
+) -> Path:
+    """A set of tables as a workbook, by `leastnoise.export`."""
+    from leastnoise import export
+
+    file_format.refuse_seeded_noise(release.seeded, allow_seeded)  # an estimate of it is as seeded as it is
+    if estimate is not None and estimate.id != release.id:
+        raise errors.InvalidParameter("The estimate was made from another release.", parameter="estimate")
+    return export.write_tables_workbook(release, path, estimate=estimate, confidence=confidence, round_to=round_to)
+
+
 def _estimate_for_page(
     published: Published, estimate: Estimate | Literal["auto"] | None, graph: Graph | None
 ) -> tuple[Estimate | None, str]:

@@ -1,0 +1,98 @@
+"""What a spreadsheet has of a release: its columns, with keys as people wrote them, and the sentences above them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from leastnoise._support import validation
+from leastnoise._support.multiples import above, below, checked_step, nearest
+from leastnoise._support.outputs import CSV_MARK
+from leastnoise._support.validation import Number
+from leastnoise._support.version import VERSION
+from leastnoise.releases.estimate import Estimate
+
+if TYPE_CHECKING:
+    from leastnoise.releases.published import Published
+
+DIGITS = 12  # of a number that is not whole; its noise is far larger than what is cut
+_COVERS = {
+    "every bin": "hold the truth of a bin",
+    "share of the bins": "hold the truth of that share of the bins on average, not of every single one,",
+    "prior": "hold the truth, if the prior that was stated is right,",
+}
+
+
+class Sheet(NamedTuple):
+    """Sentences, and columns of equal length."""
+
+    notes: Sequence[str]
+    columns: Mapping[str, list[Any]]
+
+
+def sheet(
+    published: Published, *, estimate: Estimate | None, confidence: Number, round_to: Number | None, origin: str = ""
+) -> Sheet:
+    """One release or estimate. `origin` says where it stands, if it is one of several."""
+    step, confidence = checked_step(round_to), validation.number("confidence", confidence)
+    columns = published._shown_columns(confidence, estimate, for_people=True)
+    written = {name: _cells(name, column, step) for name, column in columns.items()}
+    return Sheet([line for line in _notes(published, estimate, confidence, step, origin) if line], written)
+
+
+def _cells(name: str, column: Any, step: float | None) -> list[Any]:
+    """The column as plain Python values; missing ones are None."""
+    rounding = _ROUNDINGS.get(name)
+    found = column.tolist() if isinstance(column, np.ndarray) else list(column)
+    if rounding is not None:
+        found = [value if value != value else rounding(step)(value) for value in found]
+    return [_plain(value) for value in found]
+
+
+_ROUNDINGS = {
+    **dict.fromkeys(("value", "mean", "quantile", "sum", "count", "noisy", "denoised"), nearest),
+    **dict.fromkeys(("low", "denoised_low"), below),
+    **dict.fromkeys(("high", "denoised_high"), above),
+}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return None if value != value else float(f"{value:.{DIGITS}g}")
+    return value
+
+
+def _notes(
+    published: Published, estimate: Estimate | None, confidence: float, step: float | None, origin: str
+) -> list[str]:
+    what = origin or f"released on {published.created_at:%Y-%m-%d} (release {published.id})"
+    shown = published._shown_columns(confidence, estimate)
+    return [
+        f"{CSV_MARK.decode().removeprefix('# ')} {VERSION}: {what}.",
+        *published.explain().splitlines(),
+        _interval_in_words(published, confidence, ("low", "high")) if "low" in shown else "",
+        "" if estimate is None else _denoised_in_words(estimate, confidence, "denoised_low" in shown),
+        rounding_in_words(step),
+    ]
+
+
+def _interval_in_words(published: Published, confidence: float, names: tuple[str, str]) -> str:
+    promise = published.interval(confidence).promise if isinstance(published, Estimate) else "every bin"
+    return f"{' and '.join(names)} {_COVERS[promise]} with {100 * confidence:.4g} % confidence, each bin by itself."
+
+
+def _denoised_in_words(estimate: Estimate, confidence: float, has_ends: bool) -> str:
+    ends = f" {_interval_in_words(estimate, confidence, ('denoised_low', 'denoised_high'))}" if has_ends else ""
+    return f"denoised: the values with noise taken back out by {estimate.method}. {estimate.errors_in_words()}{ends}"
+
+
+def rounding_in_words(step: float | None) -> str:
+    """That numbers are rounded, and that it protects nobody."""
+    if step is None:
+        return ""
+    return (
+        f"Numbers are rounded to multiples of {step:g} after the noise was added (low ends down and high ends up, so "
+        "that they hold as before). Rounding protects nobody; the noise does."
+    )

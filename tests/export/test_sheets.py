@@ -1,0 +1,162 @@
+"""Numbers for spreadsheets: what stands in them is what was released, with its promise, and nothing in them runs."""
+
+import csv
+import datetime
+from pathlib import Path
+
+import numpy as np
+import openpyxl
+import pyarrow as pa
+import pytest
+
+import leastnoise as ln
+from leastnoise import errors
+from leastnoise.releases.published import Published
+from leastnoise.testing import seeded
+
+HOSTILE = ["=1+1", "+cmd|' /C calc'!A0", "-2", "@sum", "a,b", 'say "x"', "#no comment", "two\nlines", " =2"]
+
+
+def drawn(keys: object = None) -> ln.Release:
+    with seeded(3):
+        listed = ["north", "south", "west"] if keys is None else keys
+        table = ln.table(pa.table({"who": [1, 2, 3], "zone": ["north", "south", "south"]}), unit="who")
+        made = table.histogram("zone", keys=listed, max_rows=1).release(epsilon=1, delta=1e-6)
+    assert isinstance(made, ln.Release)
+    return made
+
+
+def rows_of(path: Path) -> tuple[list[str], list[list[str]]]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    comments = [line for line in lines if line.startswith("#")]
+    return comments, list(csv.reader(line for line in lines if not line.startswith("#")))
+
+
+def test_a_csv_file_has_the_promise_and_the_frame(tmp_path: Path) -> None:
+    r = drawn()
+    e = r.denoise()
+    comments, (names, *rows) = rows_of(r.to_csv(tmp_path / "numbers.csv", estimate=e, allow_seeded=True))
+    assert any("epsilon = 1" in line for line in comments)
+    assert any("low and high hold the truth of a bin with 95 % confidence" in line for line in comments)
+    assert any(line.startswith("# denoised: ") and "at most" in line for line in comments)
+    frame = r.to_pandas(estimate=e)
+    assert names == list(frame.columns)
+    for row, (_, expected) in zip(rows, frame.iterrows(), strict=True):
+        assert row[0] == expected.iloc[0]
+        assert [float(cell) for cell in row[1:]] == pytest.approx(expected.iloc[1:].astype(float).tolist(), rel=1e-11)
+
+
+def test_every_kind_is_written_with_its_own_columns(tmp_path: Path) -> None:
+    people = ln.table(pa.table({"who": np.arange(500), "age": np.arange(500) % 90}), unit="who")
+    with seeded(4):
+        kinds: dict[str, Published] = {
+            "count": people.count(max_rows=1).release(epsilon=1, delta=1e-6),
+            "mean": people.mean("age", clip=(0, 100), max_rows=1).release(epsilon=1, delta=1e-6),
+            "quantile": people.quantile("age", [0.1, 0.9], clip=(0, 100), max_rows=1).release(epsilon=1, delta=1e-6),
+            "unknown": people.histogram("age", max_rows=1).release(epsilon=20, delta=1e-6),
+        }
+    for name, made in kinds.items():
+        path = made.to_csv(tmp_path / f"{name}.csv", allow_seeded=True)
+        _, (names, *rows) = rows_of(path)
+        assert names == list(made.to_pandas().columns), name
+        assert {"low", "high"} <= set(names)
+        assert len(rows) == made.bins
+        book = openpyxl.load_workbook(made.to_excel(tmp_path / f"{name}.xlsx", allow_seeded=True))
+        assert [cell.value for cell in book["Numbers"][1]] == names
+
+
+def test_nothing_in_a_file_is_a_formula(tmp_path: Path) -> None:
+    r = drawn(HOSTILE)
+    comments, (_, *rows) = rows_of(r.to_csv(tmp_path / "numbers.csv", allow_seeded=True))
+    assert len(rows) == len(HOSTILE)
+    for row, key in zip(rows, HOSTILE, strict=True):
+        assert not row[0].lstrip().startswith(("=", "+", "-", "@")), key
+    for line in comments:
+        assert not any(part.strip().startswith(("=", "+", "-", "@")) for part in line.split(","))
+    book = openpyxl.load_workbook(r.to_excel(tmp_path / "numbers.xlsx", allow_seeded=True))
+    cells = [cell for sheet in book for row in sheet.iter_rows() for cell in row if cell.value is not None]
+    assert {cell.data_type for cell in cells} == {"s", "n"}  # texts and numbers; a formula would be "f"
+    assert [row[0].value for row in book["Numbers"].iter_rows(min_row=2)] == HOSTILE
+
+
+def test_intervals_rounded_to_five_hold_as_before(tmp_path: Path) -> None:
+    r = drawn()
+    _, (names, *rows) = rows_of(r.to_csv(tmp_path / "numbers.csv", round_to=5, allow_seeded=True))
+    low, high = r.interval(0.95)
+    for row, below, above in zip(rows, low, high, strict=True):
+        cells = dict(zip(names, row, strict=True))
+        assert float(cells["low"]) <= below
+        assert float(cells["high"]) >= above
+        assert all(float(cells[name]) % 5 == 0 for name in ("value", "low", "high"))
+    with pytest.raises(errors.InvalidParameter, match="above 0"):
+        r.to_csv(tmp_path / "numbers.csv", round_to=0, allow_seeded=True)
+
+
+def test_a_file_of_ours_is_replaced_and_nothing_else(tmp_path: Path) -> None:
+    r = drawn()
+    for name, write in (("numbers.csv", r.to_csv), ("numbers.xlsx", r.to_excel)):
+        path = tmp_path / name
+        write(path, allow_seeded=True)
+        before = path.read_bytes()
+        write(path, confidence=0.5, allow_seeded=True)
+        assert path.read_bytes() != before
+        path.write_bytes(b"PK\x03\x04 somebody's" if name.endswith("xlsx") else b"a,b\n1,2\n")
+        with pytest.raises(errors.BadOutput, match="did not write"):
+            write(path, allow_seeded=True)
+        with pytest.raises(errors.BadOutput, match="is none"):
+            write(tmp_path / "numbers.txt", allow_seeded=True)
+    foreign = openpyxl.Workbook()
+    foreign.save(tmp_path / "foreign.xlsx")
+    with pytest.raises(errors.BadOutput, match="did not write"):
+        r.to_excel(tmp_path / "foreign.xlsx", allow_seeded=True)
+
+
+def test_seeded_noise_and_foreign_estimates_are_refused(tmp_path: Path) -> None:
+    r, other = drawn(), drawn()
+    with pytest.raises(errors.SeededRelease):
+        r.to_csv(tmp_path / "numbers.csv")
+    with pytest.raises(errors.SeededRelease):
+        r.to_excel(tmp_path / "numbers.xlsx")
+    for frame in (r.to_pandas, r.to_polars, r.to_arrow):
+        with pytest.raises(errors.InvalidParameter, match="another release"):
+            frame(estimate=other.denoise())
+    with pytest.raises(errors.WrongType, match="denoise"):
+        r.to_pandas(estimate=other)  # type: ignore[arg-type]
+
+
+def test_keys_stand_as_people_wrote_them(tmp_path: Path) -> None:
+    days = [datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)]
+    table = ln.table(pa.table({"who": [1], "day": [days[0]], "n": [5]}), unit="who")
+    keys = {"day": ln.domain.Days(days[0], datetime.date(2026, 1, 3)), "n": ln.domain.with_other([5, 6])}
+    with seeded(5):
+        r = table.histogram("day", "n", keys=keys, max_rows=1).release(epsilon=1, delta=1e-6)
+    assert isinstance(r, ln.Release)
+    _, (names, *rows) = rows_of(r.to_csv(tmp_path / "numbers.csv", allow_seeded=True))
+    assert names[:2] == ["day", "n"]
+    assert [row[:2] for row in rows] == [[day.isoformat(), n] for day in days for n in ("5", "6", "other")]
+
+
+def test_a_set_of_tables_is_a_workbook(tmp_path: Path) -> None:
+    people = ln.table(pa.table({"who": [1, 2], "a": ["x", "y"], "b": ["=1", "v/w"]}), unit="who")
+    with seeded(6):
+        r = people.crosstabs(ways=2, keys={"a": ["x", "y"], "b": ["=1", "v/w"]}, max_rows=1).release(
+            epsilon=1, delta=1e-6
+        )
+    assert isinstance(r, ln.CrosstabsRelease)
+    e = r.denoise()
+    book = openpyxl.load_workbook(r.to_excel(tmp_path / "tables.xlsx", estimate=e, allow_seeded=True))
+    assert book.sheetnames == ["About", "the total", "a", "b", "a x b"]
+    rows = [[cell.value for cell in row] for row in book["a x b"].iter_rows()]
+    assert rows[0] == ["a", "b", "value", "low", "high", "denoised"]
+    assert np.array([row[2] for row in rows[1:]], dtype=float) == pytest.approx(r["a", "b"].values)
+    assert np.array([row[5] for row in rows[1:]], dtype=float) == pytest.approx(e["a", "b"].values)
+    about = [cell.value for cell in book["About"]["A"] if cell.value]
+    assert any("epsilon" in line or "mu = " in line for line in about)
+
+
+def test_print_shows_the_values() -> None:
+    r = drawn()
+    lines = str(r).splitlines()
+    assert lines[1].split() == ["zone", "value", "low", "high"]
+    assert lines[2].split()[:2] == ["north", str(r.values[0])]
+    assert repr(r).startswith("<Release of 3 counts")
