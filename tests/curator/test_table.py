@@ -184,3 +184,18 @@ def test_the_curator_sees_what_is_missing():
     assert found["rows"] == 4
     assert found["rows without a unit"] == 1
     assert found["missing in x"] == 1
+
+
+class _Unread(pd.Series):  # type: ignore[type-arg]
+    def __iter__(self) -> object:  # type: ignore[override]
+        raise AssertionError("its cells were read")
+
+
+@pytest.mark.parametrize(
+    "values", [_Unread([True] * 9), np.ones(9, dtype=bool), [True] * 9], ids=["series", "array", "list"]
+)
+def test_values_in_memory_are_no_condition_and_are_not_read(values: object) -> None:
+    rows = table(pd.DataFrame({"who": range(9), "x": 1.0}), unit="who")
+    for ask in (rows.where, lambda made: rows.derive(y=made)):
+        with pytest.raises(WrongType, match="must be one expression"):
+            ask(values)

@@ -149,7 +149,7 @@ def _page(console: Console, name: str, write: Callable[[Path], Path]) -> None:
         write(page)
     except errors.MissingPackage as missing:
         _print_paragraph(
-            console, f"[bold]A page for people[/bold] would come next. {missing}".replace("[plot]", r"\[plot]")
+            console, f"[bold]A page for people[/bold] would come next. {missing}".replace("[report]", r"\[report]")
         )
         return
     _print_paragraph(

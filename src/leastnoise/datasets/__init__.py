@@ -1,9 +1,22 @@
 """Made-up data to try things on: deterministic from a seed, and nobody real is in it.
 
-`people` is a register of a city's inhabitants, for tables; `city` and `draw_trips` are streets and taxis, for maps.
+`people` is a register of a city's inhabitants and `visits` what they do in a year, for tables; `city` and `draw_trips`
+are streets and taxis, for maps. `write_files` writes people and visits as CSV files, with their keys.
 """
 
+from leastnoise.datasets.files import write_files
 from leastnoise.datasets.register import people, people_keys
 from leastnoise.datasets.taxi_city import City, city, draw_trips, write_trips
+from leastnoise.datasets.visits import visit_keys, visits
 
-__all__ = ["City", "city", "draw_trips", "people", "people_keys", "write_trips"]
+__all__ = [
+    "City",
+    "city",
+    "draw_trips",
+    "people",
+    "people_keys",
+    "visit_keys",
+    "visits",
+    "write_files",
+    "write_trips",
+]

@@ -234,6 +234,6 @@ def _vega() -> str:
     try:
         import vl_convert
     except ImportError:
-        raise errors.MissingPackage.named("vl-convert-python", "A report", extra="plot") from None
+        raise errors.MissingPackage.named("vl-convert-python", "A report", extra="report") from None
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")

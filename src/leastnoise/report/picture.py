@@ -31,7 +31,7 @@ def altair() -> Any:
     try:
         import altair
     except ImportError:
-        raise errors.MissingPackage.named("altair", "A report", extra="plot") from None
+        raise errors.MissingPackage.named("altair", "A report", extra="report") from None
     return altair
 
 

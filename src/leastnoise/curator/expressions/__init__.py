@@ -53,6 +53,8 @@ def _bound(rows: ir.Table, given: Any, what: str) -> Any:
     """The one Ibis operation that was given."""
     import ibis
 
+    if hasattr(given, "__len__") and not isinstance(given, ibis.Value):  # a Series: Ibis would copy it cell by cell
+        raise _not_an_expression(given, what, "", rows)
     try:
         bound = rows.bind(given)
     except Exception as error:
@@ -71,7 +73,9 @@ def _not_an_expression(given: Any, what: str, missing: str, rows: ir.Table) -> E
     named = re.search(r"has no attribute '(\w+)'|Column '?(\w+)'?", missing)
     if named:
         return UnknownColumn.among_columns(named.group(1) or named.group(2), rows.columns)
+    series = type(given).__name__ == "Series"
+    why = " (a Series belongs to one frame in memory; a condition must be a rule that any rows can follow)"
     return WrongType(
         f"{what} must be one expression over the table's columns, such as ibis._.hour < 3 or 'hour < 3'. "
-        f"Got {type(given).__name__}."
+        f"Got {type(given).__name__}{why if series else ''}."
     )
