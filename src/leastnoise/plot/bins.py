@@ -12,6 +12,7 @@ from leastnoise.plot import canvas, maps
 from leastnoise.plot.canvas import BLUE, FAINT, INK, ORANGE, QUIET, SKY
 from leastnoise.releases import labels
 from leastnoise.releases.display import TOO_FEW
+from leastnoise.releases.labels import MAX_BARS
 from leastnoise.releases.published import Published
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from leastnoise.graphs import Graph
     from leastnoise.releases.estimate import Estimate
 
-MAX_BARS = 40  # bins that have a bar and a name each
 MAX_LETTERS_BELOW, MAX_NAMES_BESIDE = 66, 24  # of the keys of an image
 MAX_SLANTED_NAMES = 20  # columns of an image whose names may slant
 
@@ -44,8 +44,12 @@ def release(
     low, high = (np.asarray(end, dtype=float) for end in release.interval(confidence))
     better = None if estimate is None else column(estimate, "value")
     caption = f"{caption} Lines are {100 * float(confidence):g} % intervals."
-    draw = bars if values.size <= MAX_BARS else steps
-    return draw(values, low, high, better, release.bin_names(MAX_BARS), caption, ax)
+    places = labels.with_bars(release.domain if release.covers_domain else None, values)
+    if places is None:
+        return steps(values, low, high, better, release.bin_names(MAX_BARS), caption, ax)
+    some = f"{caption} {labels.largest_in_words(places.size, values.size)}".strip()
+    kept = None if better is None else better[places]
+    return bars(values[places], low[places], high[places], kept, _names(release, places), some, ax)
 
 
 def estimate(estimate: Estimate, *, graph: Graph | None = None, ax: Axes | None = None) -> Any:
@@ -63,8 +67,17 @@ def estimate(estimate: Estimate, *, graph: Graph | None = None, ax: Axes | None 
         plane = labels.Plane(rows, columns, "column", "row", None)
     if plane is not None:
         return _image(values, plane, caption, "Denoised values", ax, estimate)
-    draw = bars if values.size <= MAX_BARS else steps
-    return draw(noisy, None, None, values, estimate.bin_names(MAX_BARS), caption, ax)
+    places = labels.with_bars(estimate.domain, values)
+    if places is None:
+        return steps(noisy, None, None, values, estimate.bin_names(MAX_BARS), caption, ax)
+    some = f"{caption} {labels.largest_in_words(places.size, values.size)}".strip()
+    return bars(noisy[places], None, None, values[places], _names(estimate, places), some, ax)
+
+
+def _names(published: Published, places: Any) -> tuple[str, list[str]]:
+    """What the bins are by, and what these are called."""
+    title, names = published.bin_names(int(places.max(initial=0)) + 1)
+    return title, [names[int(place)] for place in places]
 
 
 def column(estimate: Estimate, name: str) -> Floats:

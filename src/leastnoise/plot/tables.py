@@ -52,9 +52,9 @@ def table(
     low, high = (np.asarray(end, dtype=float) for end in release.interval(confidence))
     better = shown.get("denoised", shown.get("truth"))
     caption = f"{canvas.noise_and_promise(release)} Lines are {100 * float(confidence):g} % intervals."
-    draw = bins.bars if release.bins <= bins.MAX_BARS else bins.steps
+    draw = bins.bars if release.bins <= labels.MAX_BARS else bins.steps
     name = "denoised" if "denoised" in shown else "truth"
-    return draw(shown["published"], low, high, better, release.bin_names(bins.MAX_BARS), caption, ax, name)
+    return draw(shown["published"], low, high, better, release.bin_names(labels.MAX_BARS), caption, ax, name)
 
 
 def _cells(release: CrosstabTable, of: Any) -> Floats:

@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from leastnoise.domain import Cells, Domain, Keys, Listed, OrNull, OrOther, innermost
 
+MAX_BARS, MAX_NAMED_BARS = 40, 120  # bins that have a bar and a name each; names without an order have no line
 MIN_AXIS = 2  # bins; a shorter axis is no side of a picture
 
 
@@ -79,6 +82,23 @@ def plane(domain: Domain | None) -> Plane | None:
         down, over = domain.axes
         return Plane(rows, columns, domain.names[1], domain.names[0], None, over, down, isinstance(down.key(0), str))
     return None
+
+
+def with_bars(domain: Domain | None, values: Any) -> Any:
+    """The places of the bins that get a bar each, in order; None where a line shows them better.
+
+    Names without an order make no line: of very many the largest get a bar.
+    """
+    if values.size <= (MAX_NAMED_BARS if named(domain) else MAX_BARS):
+        return np.arange(values.size)
+    return np.argsort(-np.nan_to_num(values), kind="stable")[:MAX_BARS] if named(domain) else None
+
+
+def largest_in_words(shown: int, size: int) -> str:
+    """That only the largest are shown, and what that does to them; nothing where all are."""
+    if shown >= size:
+        return ""
+    return f"The {shown} largest of {size:,}: chosen by their noisy values, they are a little too high on average."
 
 
 def named(domain: Domain | None) -> bool:

@@ -110,8 +110,11 @@ def _bars(contents: Contents) -> Picture:
         mark = base.mark_point(style="published", filled=True, size=70)
     else:
         mark = base.mark_bar(style="bars")
-    columns = _columns(contents, np.arange(contents.size))
-    columns["place"] = list(range(contents.size))
+    places = np.arange(contents.size)
+    if contents.shape == "bars" and labels.named(contents.domain):
+        places = labels.with_bars(contents.domain, np.asarray(contents.numbers[0].values, dtype=float))
+    columns = _columns(contents, places)
+    columns["place"] = list(range(places.size))
     names = alt.param(name="labels", value=columns["label"])
     scale = alt.Scale(domain=_reach(columns, zero=contents.shape != "dots"), nice=False)
     x = alt.X("shown:Q", title=contents.numbers[0].title.lower(), scale=scale, axis=alt.Axis(tickCount=8))
@@ -119,8 +122,9 @@ def _bars(contents: Contents) -> Picture:
     if contents.number("low") is not None:
         rule = base.mark_rule(style="interval", strokeWidth=1.5)
         layers.append(rule.encode(x=alt.X("low:Q"), x2="high:Q", opacity=wide, tooltip=tips))
-    chart = alt.layer(*layers).add_params(column, names).properties(height=26 * contents.size)
-    return Picture(specification(chart), columns, _alt(contents, "A bar for each bin"))
+    chart = alt.layer(*layers).add_params(column, names).properties(height=26 * places.size)
+    some = labels.largest_in_words(places.size, contents.size)
+    return Picture(specification(chart), columns, _alt(contents, "A bar for each bin"), note=some)
 
 
 def _line(contents: Contents) -> Picture:

@@ -18,6 +18,7 @@ from leastnoise.releases import labels
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.labels import MAX_BARS
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.published import Published
 from leastnoise.releases.quantile import QuantileRelease
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 MAX_BINS_SHOWN = 10_000  # one by one; of more bins the page holds:
 MAX_TABLE_ROWS, MAX_LINE_STEPS, MAX_IMAGE_SIDE, MAX_MAP_NODES = 5_000, 1_500, 96, 20_000
-MAX_BARS = 40  # bins that have a bar each
 MAX_EXACT_INTEGER = 2**53  # integers beyond are text in a browser
 MAX_DECIMALS = 20  # that a browser writes; finer numbers are shown by their significant digits
 
@@ -217,7 +217,7 @@ def _shape(domain: Domain | None, size: int) -> Shape:
         return "one"
     if labels.plane(domain) is not None:
         return "image"
-    return "bars" if size <= MAX_BARS else "line"
+    return "bars" if size <= MAX_BARS or labels.named(domain) else "line"
 
 
 def _keys(domain: Domain | None, size: int) -> tuple[Column, ...]:
