@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from leastnoise import stats
 from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table, lattice
 from leastnoise.domain import Days, Edges, Hours, Keys, Labelled, with_other
@@ -77,6 +78,11 @@ def holes(column: pa.Array, random: np.random.Generator) -> pa.Array:
     return pa.compute.if_else(pa.array(random.random(len(column)) < 0.97), column, None)
 
 
+OF_A_UNIT = {
+    "home": stats.mode("zone"), "first": stats.min("zone"), "last": stats.max("name"), "flag": stats.mode("flag"),
+    "spent": stats.sum("value", grid=0.01), "paid": stats.sum("price"), "whole": stats.sum("whole", clip=(-9, 9)),
+    "least": stats.min("place"), "different": stats.distinct("value"),
+}  # fmt: skip
 VECTOR = ["v0", "v1", "v2", "v3"]
 QUERIES: dict[str, Callable[[Table], Query]] = {
     "count": lambda t: t.count(max_rows=3),
@@ -137,6 +143,22 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
     ),
     "crosstabs of weights": lambda t: t.crosstabs(
         ("place", "zone"), keys={"place": range(100), "zone": ZONES}, max_rows=2, weight="value", weight_clip=(0, 40)
+    ),
+    "units by number of rows": lambda t: t.per_unit(rows=stats.count()).histogram("rows", keys=range(1, 400)),
+    "units by every statistic": lambda t: t.per_unit(**OF_A_UNIT).histogram(
+        "home", "flag", "least", keys=[ZONES, [True, False], range(-5, 120)], nulls="bin"
+    ),
+    "texts of units": lambda t: t.per_unit(**OF_A_UNIT).histogram("first", "last", nulls="bin"),
+    "spending of units": lambda t: t.per_unit(**OF_A_UNIT).mean(
+        "spent", clip=(-50, 900.5), by="different", keys=range(20)
+    ),
+    "prices of units": lambda t: t.per_unit(**OF_A_UNIT).quantile("paid", 0.5, clip=(0, 3e6), bins=1000),
+    "sums of units": lambda t: t.per_unit(**OF_A_UNIT).vector_sum(["spent", "paid", "whole"], clip_norm=1e5),
+    "days of units": lambda t: (
+        t.where("place > 3")
+        .per_unit(day=stats.max("day"), when=stats.min("when"), low=stats.min("value"))
+        .where("low < 5 and when > '1980-01-01 00:00:00'")
+        .histogram("day", keys=Days(date(1969, 1, 1), date(2034, 1, 1)))
     ),
     "derived": lambda t: (
         t.derive(

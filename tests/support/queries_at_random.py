@@ -9,6 +9,7 @@ from datetime import date, datetime
 from types import SimpleNamespace
 from typing import Any
 
+from leastnoise import stats
 from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table, lattice
 from leastnoise.domain import Days, Edges, Hours, with_other
@@ -153,6 +154,30 @@ def crosstabs(s: Schema, chance: random.Random) -> Ask:
     return lambda t: t.crosstabs(*tables, **given)
 
 
+def of_units(s: Schema, chance: random.Random) -> Ask:
+    """Any question about a table of one row a unit; what it names need not be limited."""
+    part, keys = by(chance)
+    value = chance.choice(VALUES)
+    kept = chance.choice([stats.min, stats.max, stats.mode])(s[part])
+    total = stats.sum(s[value], grid=chance.choice([None, 0.25, 3]), clip=chance.choice([None, (-2.5, 7)]))
+    clip, nulls = chance.choice(CLIPS), chance.choice(["drop", "bin"])
+    question: Ask = chance.choice(
+        [
+            lambda t: t.histogram("kept", keys=keys, nulls=nulls),
+            lambda t: t.histogram("kept", "different", keys=[keys, range(5)], max_rows=7, max_bins=2),
+            lambda t: t.histogram("times", nulls=nulls),
+            lambda t: t.sum("total", clip=clip),
+            lambda t: t.mean("total", clip=clip, by="kept", keys=keys, nulls=nulls),
+            lambda t: t.where("times > 1").quantile("total", 0.5, clip=clip, bins=7),
+            lambda t: t.vector_sum(["total", "times"], clip_norm=2.5),
+            lambda t: t.crosstabs(("times", "different"), keys={"times": range(5), "different": range(5)}),
+            lambda t: t.derive(more="times + different").where("more > 2").count(),
+        ]
+    )
+    made = {"kept": kept, "total": total, "times": stats.count(), "different": stats.distinct(s["text"])}
+    return lambda t: question(t.per_unit(**made))
+
+
 KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {
     "count": count,
     "count_units": lambda s, chance: lambda t: t.count_units(),
@@ -169,6 +194,7 @@ KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {
     "vector_sum": vector("vector_sum"),
     "vector_mean": vector("vector_mean"),
     "crosstabs": crosstabs,
+    "per unit": of_units,
 }
 
 

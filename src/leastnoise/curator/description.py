@@ -35,6 +35,11 @@ def nearest(name: str, lon: str, lat: str, nodes: int, within: float, spread: tu
     return f"with {one_line(name)} = {which} of {nodes} nodes within {within:g} m of {place}"
 
 
+def per_unit(unit: str, columns: Sequence[str]) -> str:
+    """The step after which a row is a unit."""
+    return f"a row for each {one_line(unit)} with {', '.join(columns)}"
+
+
 def all_steps(steps: tuple[str, ...]) -> str:
     """All steps in the order in which they were applied."""
     return cut("".join(f", {step}" for step in steps))

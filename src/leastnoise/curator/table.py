@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leastnoise import stats
 from leastnoise._support.renamed import RenamedAttribute
-from leastnoise.curator import key_template, transform
+from leastnoise.curator import key_template, transform, unit_table
 from leastnoise.curator.aggregate.binning import is_missing
 from leastnoise.curator.aggregate.nearest_node import HasCoordinates
 from leastnoise.curator.dataset import open_dataset
@@ -130,6 +131,22 @@ class Table(Questions):
             rows, or `ln.lattice(...)` for cells on a map.
         """
         return Table(transform.add_columns(self._data, columns))
+
+    def per_unit(self, **columns: stats.OfUnit) -> Table:
+        """A table of one row a unit, each made from all rows of the unit: how many taxis made 1, 2, 3 trips; the median
+        spend of a customer. Every question can be asked of it, and none needs a limit: `max_rows` is 1.
+
+        columns: the new name = a statistic of the unit's rows: `ln.stats.count()`, `sum("fare", grid=0.01)`,
+            `min("day")`, `max("day")`, `mode("zone")` (the most frequent value; of several, the least) or
+            `distinct("zone")`. Missing values are left out; where all are, the column is missing too.
+
+        Why one unit is one row, and no more: a new row is a function of the multiset of one unit's rows, whatever else
+        is in the table and in whichever order it is read. So a unit that is added or removed adds or removes at most
+        one new row, and changes no other. A unit that is replaced by another exchanges one row for one, or, where a
+        condition leaves all rows of either out, adds or removes one. Under "replace" both are hidden: the sensitivity
+        of every question is the larger of the two.
+        """
+        return Table(unit_table.per_unit(self._data, columns))
 
     def nearest(
         self,

@@ -20,6 +20,7 @@ from leastnoise.curator.aggregate.parsing import undeclared_column
 from leastnoise.curator.dataset import Dataset, check_new_name
 from leastnoise.domain import Lattice
 from leastnoise.errors import BadExpression, InvalidParameter, UnknownColumn, WrongType
+from leastnoise.releases.left_out import LeftOut
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -34,7 +35,8 @@ def filter_rows(data: Dataset, condition: Any) -> Dataset:
         raise WrongType(f"where must be true or false for a row. Got {checked.type.value} instead.")
     words = expressions.text(checked)
     kept, recorded = expressions.filtered(data.rows, checked), description.cut(description.escaped(words))
-    return data.with_rows(kept, description.condition(words), conditions=(recorded,))
+    left_out = LeftOut("condition of units" if data.row_is_unit else "condition", text=recorded)
+    return data.with_rows(kept, description.condition(words), conditions=(left_out,))
 
 
 def add_columns(data: Dataset, columns: Mapping[str, Any]) -> Dataset:
