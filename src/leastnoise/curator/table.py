@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import stats
 from leastnoise._support.renamed import RenamedAttribute
-from leastnoise.curator import key_template, transform, unit_table
+from leastnoise.curator import key_template, public_join, transform, unit_table, zones_of_rows
 from leastnoise.curator.aggregate.binning import is_missing
 from leastnoise.curator.aggregate.nearest_node import HasCoordinates
 from leastnoise.curator.dataset import open_dataset
 from leastnoise.curator.questions import Questions
-from leastnoise.domain import Lattice
+from leastnoise.domain import Lattice, Zones
 from leastnoise.privacy.neighbours import Neighbours
 
 if TYPE_CHECKING:
@@ -147,6 +147,41 @@ class Table(Questions):
         of every question is the larger of the two.
         """
         return Table(unit_table.per_unit(self._data, columns))
+
+    def join_public(
+        self, public: Any, *, on: str | Sequence[str] | Mapping[str, str], columns: Sequence[str] | None = None
+    ) -> Table:
+        """New columns from a table that everybody may see, such as the borough of each zone. A row that finds no row of
+        it has nulls there; no row is lost or doubled.
+
+        public: a CSV or Parquet file, a pandas, Polars or Arrow table, or a mapping of names to lists. Every key must
+            be in it once, as the rows' column compares them: where that holds whole numbers, 1, 1.0 and "01" are one.
+        on: the column, or columns, that both tables have; or {"pickup": "zone_id"} where the names differ.
+        columns: which columns of the public table to join in. Left out, all of them.
+        """
+        return Table(public_join.join_public(self._data, public, on=on, columns=columns))
+
+    def within(
+        self,
+        zones: Zones | Mapping[str, Any] | str | os.PathLike[str],
+        *,
+        lon: str,
+        lat: str,
+        name: str = "zone",
+        key: str | None = None,
+    ) -> Table:
+        """A new column with the zone that holds each row's point, null where none does.
+
+        A point on a border that two zones share is in one of them, always the same; where zones overlap, the first in
+        the file holds it. Places are compared in steps of about 3 cm, exactly.
+
+        zones: public polygons: a GeoJSON file or what was read from one, a FeatureCollection; or `ln.domain.Zones`.
+        lon, lat: the columns of a row's longitude and latitude, in degrees.
+        name: the new column.
+        key: the property of each feature that names its zone, a text or a whole number. Left out, it is the feature's
+            id. Features of one name are one zone.
+        """
+        return Table(zones_of_rows.add_zones(self._data, zones, lon=lon, lat=lat, name=name, key=key))
 
     def nearest(
         self,

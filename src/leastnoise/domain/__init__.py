@@ -30,11 +30,12 @@ from leastnoise.domain.wrapped import OTHER as OTHER
 from leastnoise.domain.wrapped import Labelled, OrOther
 from leastnoise.domain.wrapped import innermost as innermost
 from leastnoise.domain.wrapped import key_cell as key_cell
+from leastnoise.domain.zones import Zones
 
 # What is imported under its own name (`X as X`) is for the package itself, and not part of the public face.
 __all__ = [
     "Axis", "Cells", "Days", "Domain", "Edges", "Hours", "IntegerRange", "Keys", "Labelled", "Lattice", "Listed",
-    "OrNull", "OrOther", "Steps", "read", "with_other", "write",
+    "OrNull", "OrOther", "Steps", "Zones", "read", "with_other", "write",
 ]  # fmt: skip
 
 
