@@ -111,6 +111,11 @@ class Table(Questions):
         """The names of the columns."""
         return self._data.columns
 
+    @property
+    def lattices(self) -> Mapping[str, Lattice]:
+        """The columns of cells on a map, and whose cells they hold."""
+        return self._data.lattices
+
     def __getitem__(self, column: str) -> ir.Column:
         """A column, to build expressions for `where` and `derive`."""
         self._data.check_exists(column)

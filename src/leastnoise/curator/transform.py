@@ -41,7 +41,7 @@ def filter_rows(data: Dataset, condition: Any) -> Dataset:
 
 def add_columns(data: Dataset, columns: Mapping[str, Any]) -> Dataset:
     """New columns, one after the other: a later one may use an earlier one."""
-    rows, steps = data.rows, []
+    rows, steps, lattices = data.rows, [], dict(data.lattices)
     for name, given in columns.items():
         _check_replaceable(data, name)
         check_new_name(name, rows.columns)
@@ -50,11 +50,13 @@ def add_columns(data: Dataset, columns: Mapping[str, Any]) -> Dataset:
                 data.check_usable(column)
             rows = rows.mutate(**{name: lattice_cell(rows, given)})
             steps.append(description.cells(name, given.x, given.y, given.step))
+            lattices[name] = given
         else:
             checked = _expression(data, rows, given, what=f"derive({name}=...)")
             rows = expressions.with_column(rows, checked, name)
             steps.append(description.column(name, expressions.text(checked)))
-    return data.with_rows(rows, *steps)
+            lattices.pop(name, None)
+    return data.with_rows(rows, *steps, lattices=lattices)
 
 
 def add_nearest(

@@ -11,6 +11,7 @@ from leastnoise.curator.aggregate.clean_rows import CleanRows
 from leastnoise.curator.aggregate.unit_statistics import UnitColumn, one_row_a_unit
 from leastnoise.curator.dataset import Dataset, check_new_name
 from leastnoise.curator.engines.column_names import check_names
+from leastnoise.domain import Lattice
 from leastnoise.errors import Code, InvalidParameter, MissingParameter, WrongType
 from leastnoise.stats import Count, Distinct, Largest, Least, Mode, OfUnit, Sum
 
@@ -39,8 +40,15 @@ def per_unit(data: Dataset, columns: Mapping[str, Any]) -> Dataset:
         clean=CleanRows(units.select(**{new: units[old] for new, old in named.items()}), already_clean=True),
         steps=(*data.steps, description.per_unit(data.unit_name, words)),
         kernels={},
+        lattices=_lattices(data, columns),
         row_is_unit=True,
     )
+
+
+def _lattices(data: Dataset, columns: Mapping[str, Any]) -> dict[str, Lattice]:
+    """The new columns that hold cells of a map."""
+    kept = {name: each.column for name, each in columns.items() if isinstance(each, Least | Largest | Mode)}
+    return {name: data.lattices[column] for name, column in kept.items() if column in data.lattices}
 
 
 def _check(data: Dataset, columns: Mapping[str, Any]) -> None:
