@@ -322,7 +322,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 def _parameters(group: Any) -> Iterator[inspect.Parameter]:
     annotations = get_type_hints(group, include_extras=True)
-    for field in fields(group):
+    for field in sorted(fields(group), key=lambda field: field.default is not MISSING):  # what is needed comes first
         yield inspect.Parameter(
             field.name,
             inspect.Parameter.KEYWORD_ONLY,

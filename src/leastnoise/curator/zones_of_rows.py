@@ -24,7 +24,7 @@ def add_zones(data: Dataset, zones: Any, *, lon: str, lat: str, name: str, key: 
         data.check_usable(column)
     check_names([name])
     if name in data.columns:
-        raise InvalidParameter(f'there is a column "{name}" already.', parameter="name", example={"name": "another"})
+        raise InvalidParameter(f'there is a column "{name}" already. Use another name.', parameter="name")
     check_new_name(name, data.columns)
     zone_lookup.prepare()
     points = [as_double(data.rows[column], column).fill_null(double_literal(math.nan)) for column in (lon, lat)]

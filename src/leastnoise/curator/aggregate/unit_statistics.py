@@ -50,7 +50,6 @@ class Grid:
                 f"grid must be a number above zero with few digits, such as 0.01 for cents. Got {given!r} instead.",
                 parameter="grid",
                 value=given,
-                example={"grid": 0.01},
             )
         return cls(step.numerator, step.denominator)
 
