@@ -88,6 +88,7 @@ class Distinct:
     column: str
 
 
+OfUnit = Count | Sum | Least | Largest | Mode | Distinct  # what one unit's rows can be summed up as
 Statistic = Count | Sum | Mean | Variance | Rate | Share | Least | Largest | Mode | Distinct
 
 

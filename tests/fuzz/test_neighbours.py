@@ -12,6 +12,7 @@ import ibis
 import pytest
 
 from fuzzing import MINUTES, add, seeds
+from leastnoise.curator import unit_table
 from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.nearest_node import WEIGHT_BITS, KernelWeights
 from leastnoise.curator.queries import kernel_histogram
@@ -104,6 +105,17 @@ def heavy_kernel() -> Iterator[None]:
         yield
 
 
+def what_others_have() -> Any:
+    """A unit's statistic that depends on the rows of others."""
+    whole = unit_table.one_row_a_unit
+
+    def one_row_a_unit(rows: Any, columns: Any, **of: Any) -> Any:
+        made = whole(rows, columns, **of)
+        return made.mutate(**{name: made[name].min().over(ibis.window()) for name in columns})
+
+    return mock.patch.object(unit_table, "one_row_a_unit", one_row_a_unit)
+
+
 @dataclass(frozen=True)
 class Mutant:
     """A limit that does not hold, and the queries that should notice."""
@@ -130,6 +142,7 @@ MUTANTS = {
     "weights of a kernel": Mutant(("kernel",), patch=heavy_kernel),
     "rows of nobody": Mutant(("count", "histogram", "unknown keys"), patch=nobody_counts),
     "units apart": Mutant(("product", "sparse", "unknown keys"), patch=all_one_unit),
+    "own rows of a unit": Mutant(("per unit",), patch=what_others_have),
     "order of the rows": Mutant(("product", "lattice"), patch=first_come),
 }
 

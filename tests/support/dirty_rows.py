@@ -7,12 +7,14 @@ from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from leastnoise import stats
 from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table, lattice
 from leastnoise.domain import Days, Edges, Hours, Keys, Labelled, with_other
@@ -77,6 +79,48 @@ def holes(column: pa.Array, random: np.random.Generator) -> pa.Array:
     return pa.compute.if_else(pa.array(random.random(len(column)) < 0.97), column, None)
 
 
+OF_A_UNIT = {
+    "home": stats.mode("zone"), "first": stats.min("zone"), "last": stats.max("name"), "flag": stats.mode("flag"),
+    "spent": stats.sum("value", grid=0.01), "paid": stats.sum("price"), "whole": stats.sum("whole", clip=(-9, 9)),
+    "least": stats.min("place"), "different": stats.distinct("value"),
+}  # fmt: skip
+
+
+def square(west: float, south: float, side: float) -> list[list[float]]:
+    return [[west, south], [west + side, south], [west + side, south + side], [west, south + side], [west, south]]
+
+
+def feature(name: str, *polygons: list[list[list[float]]]) -> dict[str, Any]:
+    return {
+        "type": "Feature",
+        "properties": {"name": name},
+        "geometry": {"type": "MultiPolygon", "coordinates": list(polygons)},
+    }
+
+
+QUARTERS = {
+    "type": "FeatureCollection",
+    "features": [
+        feature("nw", [square(-1, 0, 1)]),
+        feature("ne", [square(0, 0, 1), square(0.25, 0.25, 0.5)], [square(0.4, 0.4, 0.1)]),
+        feature("sw", [[[-1, -1], [0.1, -1], [0, 0], [-1, 0]]]),
+        feature("島", [square(0.25, 0.25, 0.5)]),
+    ],
+}
+BY_ZONE = {
+    "key": [*ZONES, None, None],
+    "group": ["a", "b", None, "", "é", "a", "b", "b"],
+    "size": [1, None, 2**62, -3, 1, 1, 5, 5],
+    "unused": [None] * 8,
+}
+BY_PLACE = {
+    "place": [place for place in range(0, 90, 2) for _ in range(2)],
+    "flag": [True, False] * 45,
+    "label": ["a", "b", None] * 30,
+    "since": [date(2000 + i % 20, 1, 1) for i in range(90)],
+    "weight": [i / 7 if i % 5 else None for i in range(90)],
+    "open": [None if i % 11 == 0 else i % 3 == 0 for i in range(90)],
+}
 VECTOR = ["v0", "v1", "v2", "v3"]
 QUERIES: dict[str, Callable[[Table], Query]] = {
     "count": lambda t: t.count(max_rows=3),
@@ -137,6 +181,40 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
     ),
     "crosstabs of weights": lambda t: t.crosstabs(
         ("place", "zone"), keys={"place": range(100), "zone": ZONES}, max_rows=2, weight="value", weight_clip=(0, 40)
+    ),
+    "units by number of rows": lambda t: t.per_unit(rows=stats.count()).histogram("rows", keys=range(1, 400)),
+    "units by every statistic": lambda t: t.per_unit(**OF_A_UNIT).histogram(
+        "home", "flag", "least", keys=[ZONES, [True, False], range(-5, 120)], nulls="bin"
+    ),
+    "texts of units": lambda t: t.per_unit(**OF_A_UNIT).histogram("first", "last", nulls="bin"),
+    "spending of units": lambda t: t.per_unit(**OF_A_UNIT).mean(
+        "spent", clip=(-50, 900.5), by="different", keys=range(20)
+    ),
+    "prices of units": lambda t: t.per_unit(**OF_A_UNIT).quantile("paid", 0.5, clip=(0, 3e6), bins=1000),
+    "sums of units": lambda t: t.per_unit(**OF_A_UNIT).vector_sum(["spent", "paid", "whole"], clip_norm=1e5),
+    "days of units": lambda t: (
+        t.where("place > 3")
+        .per_unit(day=stats.max("day"), seen=stats.min("when"), low=stats.min("value"))
+        .where("low < 5 and seen > '1980-01-01 00:00:00'")
+        .histogram("day", keys=Days(date(1969, 1, 1), date(2034, 1, 1)))
+    ),
+    "zones of a map": lambda t: t.within(QUARTERS, lon="lon", lat="lat", name="quarter", key="name").histogram(
+        "quarter", keys=["nw", "ne", "sw", "島"], max_rows=4, nulls="bin"
+    ),
+    "a public table by text": lambda t: t.join_public(BY_ZONE, on={"zone": "key"}, columns=["group", "size"]).histogram(
+        "group", "size", max_rows=4, nulls="bin"
+    ),
+    "a public table by numbers": lambda t: (
+        t.join_public(BY_PLACE, on=["place", "flag"])
+        .where("since > '2001-01-01' and weight < 7")
+        .histogram("label", "open", keys=[["a", "b"], [True, False]], max_rows=4)
+    ),
+    "a public table by days": lambda t: (
+        t.join_public(
+            {"day": [date(1970, 1, d) for d in range(1, 30)], "weekend": [d % 7 > 4 for d in range(1, 30)]}, on="day"
+        )
+        .per_unit(n=stats.count(), weekend=stats.mode("weekend"))
+        .histogram("weekend", "n", nulls="bin")
     ),
     "derived": lambda t: (
         t.derive(

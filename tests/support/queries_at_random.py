@@ -9,13 +9,23 @@ from datetime import date, datetime
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from leastnoise import stats
 from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table, lattice
-from leastnoise.domain import Days, Edges, Hours, with_other
+from leastnoise.domain import Days, Edges, Hours, Zones, with_other
 from tables_at_random import TEXTS, Schema
 
 Ask = Callable[[Table], Query]
 NODES = SimpleNamespace(coordinates=[[0.0, 0.0], [0.001, 0.0], [0.0, 0.01], [0.5, 0.5], [-0.01, 0.01]])
+SQUARES = Zones(
+    ("a", "b"),
+    tuple(
+        (np.array([[x, -0.02], [x + 0.005, -0.02], [x + 0.005, 0.02], [x, 0.02], [x, -0.02]]),) for x in (-0.004, 0.001)
+    ),
+)
 CLIPS = [(0, 10), (-5, 5), (-10, -1), (2.5, 2.75), (-1000, 1), (0, 1)]
 KEYS: dict[str, list[Any]] = {
     "integer": [range(4), range(-1, 8, 2), [0, 2, 7, -1], [2**63 - 1, -(2**63), 0]],
@@ -153,6 +163,51 @@ def crosstabs(s: Schema, chance: random.Random) -> Ask:
     return lambda t: t.crosstabs(*tables, **given)
 
 
+def of_units(s: Schema, chance: random.Random) -> Ask:
+    """Any question about a table of one row a unit; what it names need not be limited."""
+    part, keys = by(chance)
+    value = chance.choice(VALUES)
+    kept = chance.choice([stats.min, stats.max, stats.mode])(s[part])
+    total = stats.sum(s[value], grid=chance.choice([None, 0.25, 3]), clip=chance.choice([None, (-2.5, 7)]))
+    clip, nulls = chance.choice(CLIPS), chance.choice(["drop", "bin"])
+    question: Ask = chance.choice(
+        [
+            lambda t: t.histogram("kept", keys=keys, nulls=nulls),
+            lambda t: t.histogram("kept", "different", keys=[keys, range(5)], max_rows=7, max_bins=2),
+            lambda t: t.histogram("times", nulls=nulls),
+            lambda t: t.sum("total", clip=clip),
+            lambda t: t.mean("total", clip=clip, by="kept", keys=keys, nulls=nulls),
+            lambda t: t.where("times > 1").quantile("total", 0.5, clip=clip, bins=7),
+            lambda t: t.vector_sum(["total", "times"], clip_norm=2.5),
+            lambda t: t.crosstabs(("times", "different"), keys={"times": range(5), "different": range(5)}),
+            lambda t: t.derive(more="times + different").where("more > 2").count(),
+        ]
+    )
+    made = {"kept": kept, "total": total, "times": stats.count(), "different": stats.distinct(s["text"])}
+    return lambda t: question(t.per_unit(**made))
+
+
+def joined(s: Schema, chance: random.Random) -> Ask:
+    """By a column that a public table has some values of."""
+    part = chance.choice(["integer", "small", "unsigned", "whole", "real", "text", "flag"])
+    known: dict[str, list[Any]] = {"text": TEXTS, "flag": [True, False]}
+    keys = known.get(part, ["0", "1", "02", "3", "-1", "127"])
+    kept = chance.sample(keys, chance.randint(1, len(keys)))
+    names = [chance.choice(["p", "q", None]) for _ in kept]
+    given = {"nulls": chance.choice(["drop", "bin"]), **limits(chance)}
+    public = pd.DataFrame({"key": kept, "joined": pd.array(names, "string")})
+    if chance.random() < 0.5:
+        return lambda t: t.join_public(public, on={s[part]: "key"}).histogram("joined", **given)
+    return lambda t: t.join_public(public, on={s[part]: "key"}).histogram("joined", keys=["p", "q"], **given)
+
+
+def zones(s: Schema, chance: random.Random) -> Ask:
+    given = limits(chance)
+    return lambda t: t.within(SQUARES, lon=s["lon"], lat=s["lat"], name="zone").histogram(
+        "zone", keys=SQUARES.keys, **given
+    )
+
+
 KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {
     "count": count,
     "count_units": lambda s, chance: lambda t: t.count_units(),
@@ -169,6 +224,9 @@ KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {
     "vector_sum": vector("vector_sum"),
     "vector_mean": vector("vector_mean"),
     "crosstabs": crosstabs,
+    "per unit": of_units,
+    "public table": joined,
+    "zones": zones,
 }
 
 

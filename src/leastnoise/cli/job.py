@@ -23,12 +23,13 @@ from leastnoise._support import atomic_files, csv_folders, outputs
 from leastnoise.cli import options
 from leastnoise.cli.export import write
 from leastnoise.cli.job_errors import phrased
-from leastnoise.cli.job_file import Job, read_job
+from leastnoise.cli.job_file import ROW_NAMES, Job, read_job
 from leastnoise.cli.job_record import Record, read_record
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
 from leastnoise.cli.publishing import arguments, notes, refuse_weak, show_expected
+from leastnoise.cli.row_options import shaped
 
 if TYPE_CHECKING:
     from leastnoise.curator.budget import Budget
@@ -196,11 +197,12 @@ def open_table(job: Job) -> Table:
     from leastnoise.curator.table import table
 
     given = dict(job.table)
-    source, where, derive = given.pop("source"), given.pop("where", None), given.pop("derive", {})
+    source = given.pop("source")
+    rows = {name: given.pop(name) for name in ROW_NAMES if name in given}
+    joined = rows.pop("join", [])
     paths = job.path(source) if isinstance(source, str) else [job.path(each) for each in source]
-    opened = table(paths, **given)
-    opened = opened.derive(**derive) if derive else opened
-    return opened if where is None else opened.where(where)
+    join = [joined] if isinstance(joined, str) else joined
+    return shaped(table(paths, **given), join=join, path=job.path, **rows)
 
 
 def _privacy(job: Job) -> PrivacyOptions:

@@ -96,7 +96,8 @@ _TEXT_BY_NAME = _Type(
 
 NAMES: dict[str, dict[str, _Type]] = {
     "table": {
-        "source": _TEXTS, "unit": _TEXTS, "where": _TEXT, "derive": _TEXT_BY_NAME, "types": _TEXT_BY_NAME,
+        "source": _TEXTS, "unit": _TEXTS, "types": _TEXT_BY_NAME, "join": _TEXTS, "within": _TEXT_BY_NAME,
+        "derive": _TEXT_BY_NAME, "lattice": _TEXT_BY_NAME, "where": _TEXT, "per_unit": _TEXT_BY_NAME, "having": _TEXT,
         "name": _TEXT, "neighbours": _TEXT, "engine": _TEXT, "memory_limit": _TEXT,
     },
     "ask": {
@@ -113,6 +114,7 @@ NAMES: dict[str, dict[str, _Type]] = {
         "release": _TEXT, "page": _TEXT, "estimate": _TEXT, "csv": _TEXT, "excel": _TEXT, "title": _TEXT,
     },
 }  # fmt: skip
+ROW_NAMES = ("join", "within", "derive", "lattice", "where", "per_unit", "having")  # what one row is: `row_options`
 NEEDED = {"table": ("source", "unit"), "ask": ("kind",), "privacy": (), "output": ("release",)}
 _EXAMPLES = {
     "source": '"people.parquet"', "unit": '"person"', "kind": '"histogram"', "release": '"out-{date:%Y-%m}.parquet"',

@@ -1,4 +1,5 @@
-"""--keys: a file of keys (keys.toml), a column of a public file (nodes.parquet:id), a range (0:24), or a list (a,b)."""
+"""--keys: a file of keys (keys.toml), a column of a public file (nodes.parquet:id), a range (0:24), a list (a,b), or
+the cells of a rectangle (box:west,east,south,north)."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 _FILES = (".parquet", ".csv")
 _KEY_FILE = ".toml"
+_BOX = "box:"
 
 
 def parse_keys(table: Table, by: Sequence[str], texts: Sequence[str] | None) -> Any:
@@ -36,6 +38,8 @@ def _parse(table: Table, column: str, text: str) -> Any:
         return range(start, stop)
     if text.endswith(_KEY_FILE):
         return select_keys(domains.read(text), [column], text)
+    if text.startswith(_BOX):
+        return _cells(table, column, text)
     path, colon, name = text.rpartition(":")
     if colon and path.endswith(_FILES):
         return domains.read_public_column(path, name)
@@ -45,6 +49,23 @@ def _parse(table: Table, column: str, text: str) -> Any:
     if not table[column].type().is_string() and all(re.fullmatch(r"-?\d{1,30}", item) for item in items):
         return [int(item) for item in items]
     return items
+
+
+def _cells(table: Table, column: str, text: str) -> domains.Cells:
+    """box:west,east,south,north of a column of cells."""
+    try:
+        west, east, south, north = (float(part) for part in text.removeprefix(_BOX).split(","))
+    except ValueError:
+        west, east, south, north = 0.0, 0.0, 0.0, 0.0
+    lattice = table.lattices.get(column)
+    if lattice is None or not (west < east and south < north):
+        raise errors.BadDomain(
+            "The cells of a rectangle are given by its west, east, south and north ends, of a column that --lattice "
+            f"makes: --keys {_BOX}-74.1,-73.7,40.6,40.9. Got {text!r} for {column!r} instead.",
+            parameter="keys",
+            value=text,
+        )
+    return lattice.box(x=(west, east), y=(south, north))
 
 
 def select_keys(keys: Mapping[str, Any], by: Sequence[str], path: str) -> Any:

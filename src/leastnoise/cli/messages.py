@@ -23,7 +23,7 @@ OPTIONS = {
     "along", "bins", "budget", "by", "clip", "column", "confidence", "delta", "engine", "epsilon", "error", "expect",
     "force", "graph", "grid", "keys", "l1_sensitivity", "loss", "max_bins", "max_per_bin", "max_rows", "mechanism",
     "memory_limit", "method", "neighbours", "nodes", "other", "output", "pure_epsilon", "q", "reason", "row_weight",
-    "sensitivity",
+    "sensitivity", "derive", "having", "join", "lattice", "per_unit", "within",
     "share", "sigma", "table", "threshold_delta", "title", "type", "types", "unit", "units", "ways", "weight",
     "weight_clip", "weights", "where",
 }  # fmt: skip

@@ -21,6 +21,7 @@ import typer
 from typer.models import OptionInfo
 
 from leastnoise import errors
+from leastnoise.cli.row_options import RowOptions
 from leastnoise.errors import Code
 
 if TYPE_CHECKING:
@@ -131,14 +132,13 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing when a
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableOptions:
-    """Which rows, and whom they are about."""
+class TableOptions(RowOptions):
+    """Which rows, and whom they are about; what one row is, `RowOptions` says."""
 
     panel: ClassVar[str] = "The table"
 
     source: Annotated[str, typer.Argument(help="Parquet or CSV: a path, a quoted glob, or a folder.")]
     unit: Annotated[str, typer.Option(help="The column that names the protected person; several with commas.")]
-    where: Annotated[str | None, typer.Option(help="Only rows with, e.g. \"hour < 3 and city = 'Rome'\".")] = None
     neighbours: Neighbours = "add-remove"
     engine: Annotated[str | None, typer.Option(help="duckdb, or a Spark master such as spark://host:7077.")] = None
     memory_limit: Annotated[str | None, typer.Option(help="For DuckDB, such as 1GB.")] = None
@@ -160,7 +160,7 @@ class TableOptions:
             memory_limit=self.memory_limit,
             types=_types(self.types or []),
         )
-        return opened if self.where is None else opened.where(self.where)
+        return self.shaped(opened)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,7 +330,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 def _parameters(group: Any) -> Iterator[inspect.Parameter]:
     annotations = get_type_hints(group, include_extras=True)
-    for field in fields(group):
+    for field in sorted(fields(group), key=lambda field: field.default is not MISSING):  # what is needed comes first
         yield inspect.Parameter(
             field.name,
             inspect.Parameter.KEYWORD_ONLY,

@@ -12,8 +12,10 @@ from leastnoise.curator.aggregate.parsing import check_types, parsed, undeclared
 from leastnoise.curator.engines.engine import Engine
 from leastnoise.curator.engines.opened_table import Source
 from leastnoise.curator.engines.sources import open_source
+from leastnoise.domain import Lattice
 from leastnoise.errors import BadExpression, Code, InvalidParameter, MissingParameter, UnknownColumn, WrongType
 from leastnoise.privacy.neighbours import Neighbours, check_neighbours
+from leastnoise.releases.left_out import LeftOut
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -28,7 +30,9 @@ class Dataset:
     unit: tuple[str, ...]
     neighbours: Neighbours
     steps: tuple[str, ...] = ()  # what was done to the rows, in public words
-    conditions: tuple[str, ...] = ()  # those of the steps that leave rows out
+    conditions: tuple[LeftOut, ...] = ()  # those of the steps that leave rows out
+    lattices: Mapping[str, Lattice] = field(default_factory=dict)  # columns of cells on a map -> whose cells
+    row_is_unit: bool = False  # whether a unit has one row at most, made from all its rows
     kernels: Mapping[str, int] = field(default_factory=dict)  # columns of kernel weights -> over how many nodes
 
     @property
@@ -53,7 +57,12 @@ class Dataset:
         return (*here, *(column for column in self.source.undeclared if column not in here))
 
     def with_rows(
-        self, rows: ir.Table, *steps: str, conditions: Sequence[str] = (), kernels: Mapping[str, int] | None = None
+        self,
+        rows: ir.Table,
+        *steps: str,
+        conditions: Sequence[LeftOut] = (),
+        kernels: Mapping[str, int] | None = None,
+        lattices: Mapping[str, Lattice] | None = None,
     ) -> Dataset:
         """The same with other rows, made of these in the given steps, and only where the conditions hold."""
         return replace(
@@ -62,6 +71,7 @@ class Dataset:
             steps=(*self.steps, *steps),
             conditions=(*self.conditions, *conditions),
             kernels={**self.kernels, **(kernels or {})},
+            lattices=self.lattices if lattices is None else lattices,
         )
 
     def check_exists(self, column: str) -> None:

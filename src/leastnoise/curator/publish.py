@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypedDict
 
 from leastnoise import errors
 from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.budget.charge import Charge, Noise, Receipt
 from leastnoise.curator.engines.withheld_errors import reading
+from leastnoise.domain import with_lattices
 from leastnoise.privacy.strength import Strength
 from leastnoise.releases.columns import refuse_reserved
 from leastnoise.releases.crosstabs import CrosstabsRelease
@@ -73,7 +74,15 @@ def release(query: Query, request: PrivacyRequest) -> Answer:
         table=table,
         strength=strength,
     )
-    return decided.draw(exact, facts)
+    return _on_map(decided.draw(exact, facts), query)
+
+
+def _on_map(made: Answer, query: Query) -> Answer:
+    """Keys that were found among cells of a map know whose cells they are."""
+    lattices = query._data.lattices
+    if not lattices or not isinstance(made, Release) or made.domain is None:
+        return made
+    return replace(made, domain=with_lattices(made.domain, lattices))
 
 
 def _read(query: Query, receipt: Receipt) -> Aggregate:

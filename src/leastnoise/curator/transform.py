@@ -20,6 +20,7 @@ from leastnoise.curator.aggregate.parsing import undeclared_column
 from leastnoise.curator.dataset import Dataset, check_new_name
 from leastnoise.domain import Lattice
 from leastnoise.errors import BadExpression, InvalidParameter, UnknownColumn, WrongType
+from leastnoise.releases.left_out import LeftOut
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -34,12 +35,13 @@ def filter_rows(data: Dataset, condition: Any) -> Dataset:
         raise WrongType(f"where must be true or false for a row. Got {checked.type.value} instead.")
     words = expressions.text(checked)
     kept, recorded = expressions.filtered(data.rows, checked), description.cut(description.escaped(words))
-    return data.with_rows(kept, description.condition(words), conditions=(recorded,))
+    left_out = LeftOut("condition of units" if data.row_is_unit else "condition", text=recorded)
+    return data.with_rows(kept, description.condition(words), conditions=(left_out,))
 
 
 def add_columns(data: Dataset, columns: Mapping[str, Any]) -> Dataset:
     """New columns, one after the other: a later one may use an earlier one."""
-    rows, steps = data.rows, []
+    rows, steps, lattices = data.rows, [], dict(data.lattices)
     for name, given in columns.items():
         _check_replaceable(data, name)
         check_new_name(name, rows.columns)
@@ -48,11 +50,13 @@ def add_columns(data: Dataset, columns: Mapping[str, Any]) -> Dataset:
                 data.check_usable(column)
             rows = rows.mutate(**{name: lattice_cell(rows, given)})
             steps.append(description.cells(name, given.x, given.y, given.step))
+            lattices[name] = given
         else:
             checked = _expression(data, rows, given, what=f"derive({name}=...)")
             rows = expressions.with_column(rows, checked, name)
             steps.append(description.column(name, expressions.text(checked)))
-    return data.with_rows(rows, *steps)
+            lattices.pop(name, None)
+    return data.with_rows(rows, *steps, lattices=lattices)
 
 
 def add_nearest(

@@ -14,8 +14,10 @@ from leastnoise.domain.key_template import ColumnKind as ColumnKind
 from leastnoise.domain.key_template import template as template
 from leastnoise.domain.key_template import write as write
 from leastnoise.domain.lattice import Cells, Lattice
+from leastnoise.domain.lattice import cell_centres as cell_centres
 from leastnoise.domain.lattice import pack_cell as pack_cell
 from leastnoise.domain.lattice import unpack_cell as unpack_cell
+from leastnoise.domain.lattice import with_lattices as with_lattices
 from leastnoise.domain.product import MAX_DENSE_BINS as MAX_DENSE_BINS
 from leastnoise.domain.product import Domain
 from leastnoise.domain.product import axis as axis
@@ -30,11 +32,12 @@ from leastnoise.domain.wrapped import OTHER as OTHER
 from leastnoise.domain.wrapped import Labelled, OrOther
 from leastnoise.domain.wrapped import innermost as innermost
 from leastnoise.domain.wrapped import key_cell as key_cell
+from leastnoise.domain.zones import Zones
 
 # What is imported under its own name (`X as X`) is for the package itself, and not part of the public face.
 __all__ = [
     "Axis", "Cells", "Days", "Domain", "Edges", "Hours", "IntegerRange", "Keys", "Labelled", "Lattice", "Listed",
-    "OrNull", "OrOther", "Steps", "read", "with_other", "write",
+    "OrNull", "OrOther", "Steps", "Zones", "read", "with_other", "write",
 ]  # fmt: skip
 
 

@@ -79,11 +79,13 @@ class Keys:
 class Listed:
     """Keys that a release found and published; not a product, and perhaps none at all.
 
-    columns: whose values make a key. values: the keys, tuples where there are several columns.
+    columns: whose values make a key. values: the keys, tuples where there are several columns. lattices: for columns of
+    cells on a map, whose cells; empty where there are none.
     """
 
     columns: tuple[str, ...]
     values: tuple[Any, ...]
+    lattices: tuple[Any, ...] = ()
 
     @property
     def size(self) -> int:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
-from leastnoise.domain.axes import _within
+from leastnoise.domain.axes import Listed, _within
+from leastnoise.domain.product import Domain
+from leastnoise.domain.wrapped import innermost
 from leastnoise.errors import BadDomain
 
 
@@ -76,6 +80,27 @@ class Cells:
         column, row = unpack_cell(key)
         inside = 0 <= column - self.column < self.width and 0 <= row - self.row < self.height
         return (row - self.row) * self.width + column - self.column if inside else None
+
+
+def with_lattices(domain: Domain, lattices: Mapping[str, Lattice]) -> Domain:
+    """A domain of keys that were found, which knows whose cells they are."""
+    if len(domain.axes) != 1 or not isinstance(domain.axes[0], Listed):
+        return domain
+    found = tuple(lattices.get(column) for column in domain.axes[0].columns)
+    return replace(domain, axes=(replace(domain.axes[0], lattices=found),)) if any(found) else domain
+
+
+def cell_centres(axis: Any, keys: Iterable[Any]) -> dict[str, list[float | None]]:
+    """The middles of lattice cells by the names of their coordinates, None where a key is no cell; empty where the axis
+    has none."""
+    inner = innermost(axis)
+    lattice = inner.lattice if isinstance(inner, Cells) else axis if isinstance(axis, Lattice) else None
+    if lattice is None:
+        return {}
+    centres = [lattice.centre(key) if isinstance(key, int) else (None, None) for key in keys]
+    # (Twelve digits are far below a cell, and 40.705000000000005 is no longer than it needs to be.)
+    short = [[None if end is None else float(f"{end:.12g}") for end in ends] for ends in zip(*centres, strict=True)]
+    return dict(zip((lattice.x, lattice.y), short or [[], []], strict=True))
 
 
 def pack_cell(column: int, row: int) -> int:

@@ -4,7 +4,7 @@
     comparison              `ln.compare`, drawn
     release estimate        values and their intervals: bars, steps, or an image of a lattice
     table                   a table of a set: bars, or heat maps side by side
-    map                     values on the coordinates of a graph
+    map zone_map            values on the coordinates of a graph; zones in the colour of their value
     path weights            how a denoiser chose
     budget                  what was spent, and when
 
@@ -18,5 +18,8 @@ from leastnoise.plot.guarantees import profile, tradeoff
 from leastnoise.plot.maps import map  # noqa: A004
 from leastnoise.plot.spending import budget
 from leastnoise.plot.tables import table
+from leastnoise.plot.zones import zone_map
 
-__all__ = ["budget", "comparison", "estimate", "map", "path", "profile", "release", "table", "tradeoff", "weights"]
+__all__ = [
+    "budget", "comparison", "estimate", "map", "path", "profile", "release", "table", "tradeoff", "weights", "zone_map",
+]  # fmt: skip

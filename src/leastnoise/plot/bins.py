@@ -10,14 +10,17 @@ from leastnoise import errors
 from leastnoise._support.validation import Floats, Number
 from leastnoise.plot import canvas, maps
 from leastnoise.plot.canvas import BLUE, FAINT, INK, ORANGE, QUIET, SKY
+from leastnoise.plot.zones import zone_map
 from leastnoise.releases import labels
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.labels import MAX_BARS
+from leastnoise.releases.lattice_cells import LatticeCells, lattice_cells
 from leastnoise.releases.published import Published
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from leastnoise.domain import Zones
     from leastnoise.graphs import Graph
     from leastnoise.releases.estimate import Estimate
 
@@ -30,14 +33,23 @@ def release(
     *,
     estimate: Estimate | None = None,
     graph: Graph | None = None,
+    zones: Zones | None = None,
     confidence: Number = 0.95,
     ax: Axes | None = None,
 ) -> Any:
-    """Published values with their intervals, and, where one is given, the estimate beside them."""
+    """Published values with their intervals, and, where one is given, the estimate beside them.
+
+    With a `graph` or `zones` it is a map of its nodes, or of polygons by name.
+    """
     if graph is not None:
         return maps.map(graph, raw=release, estimate=estimate, ax=ax)
+    if zones is not None:
+        return zone_map(zones, raw=release, estimate=estimate, ax=ax)
     values = np.asarray(release.values, dtype=float)
     caption = canvas.noise_and_promise(release) + canvas.too_few(values)
+    cells = lattice_cells(release)
+    if cells is not None:
+        return _lattice(values, cells, caption, "Published values", ax, release)
     plane = labels.plane(release.domain) if release.covers_domain else None
     if plane is not None:
         return _image(values, plane, caption, "Published values", ax, release)
@@ -52,15 +64,22 @@ def release(
     return bars(values[places], low[places], high[places], kept, _names(release, places), some, ax)
 
 
-def estimate(estimate: Estimate, *, graph: Graph | None = None, ax: Axes | None = None) -> Any:
-    """Denoised values, with what was published faint behind them."""
+def estimate(
+    estimate: Estimate, *, graph: Graph | None = None, zones: Zones | None = None, ax: Axes | None = None
+) -> Any:
+    """Denoised values, with what was published faint behind them; with a `graph` or `zones` a map of them alone."""
     if graph is not None:
         return maps.map(graph, estimate=estimate, ax=ax)
+    if zones is not None:
+        return zone_map(zones, estimate=estimate, ax=ax)
     values, noisy = column(estimate, "value"), column(estimate, "noisy")
     caption = (
         f"{values.size:,} values denoised by {estimate.method}: error of a bin, estimated without the truth, "
         f"{estimate.rmse_in_words()}; before {estimate.std:.4g}.{canvas.left_out(estimate)}"
     )
+    cells = lattice_cells(estimate)
+    if cells is not None:
+        return _lattice(values, cells, caption, "Denoised values", ax, estimate)
     plane = labels.plane(estimate.domain)
     if plane is None and len(estimate.values.shape) == 2:
         rows, columns = estimate.values.shape
@@ -171,6 +190,30 @@ def _image(values: Floats, plane: labels.Plane, caption: str, title: str, ax: Ax
     ax.set_ylabel(plane.along, parse_math=False)
     canvas.heading(ax, title)
     canvas.caption(ax, caption, below=36.0 + below)
+    return ax
+
+
+def _lattice(values: Floats, cells: LatticeCells, caption: str, title: str, ax: Axes | None, of: Published) -> Axes:
+    """Cells in their places, as wide and high as they are on the ground."""
+    ratio = float(np.clip(cells.height * cells.aspect / cells.width, 0.25, 2.0))
+    ax = canvas.axes(ax, *((6.0, 1.2 + 4.6 * ratio) if ratio <= 1 else (1.4 + 4.6 / ratio, 5.8)))
+    colours = maps.scale([values], signed=None)
+    picture = ax.imshow(
+        cells.image(values),
+        origin="lower",
+        extent=cells.extent,
+        cmap=colours.map,
+        norm=colours.norm,
+        interpolation="nearest",
+        aspect=cells.aspect,
+    )
+    maps.colour_bar(picture, ax, colours, of)
+    ax.locator_params(nbins=6)
+    ax.ticklabel_format(useOffset=False, style="plain")
+    ax.set_xlabel(cells.lattice.x, parse_math=False)
+    ax.set_ylabel(cells.lattice.y, parse_math=False)
+    canvas.heading(ax, title)
+    canvas.caption(ax, caption)
     return ax
 
 

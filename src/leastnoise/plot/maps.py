@@ -54,9 +54,9 @@ def map(  # noqa: A001
     Returns the Axes, or a tuple of them; `ax` gives as many. `signed` says whether values below zero mean something;
     left out, those far below the noise do.
     """
-    panels = {"published": raw, "denoised": estimate, "truth": truth}
+    given = {"published": raw, "denoised": estimate, "truth": truth}
     check_graph(graph)
-    shown = {name: _values(of, graph) for name, of in panels.items() if of is not None}
+    shown = {name: _values(of, graph) for name, of in given.items() if of is not None}
     if not shown:
         raise errors.MissingParameter("A map needs values: say raw=release, estimate=release.denoise(), or both.")
     places = _coordinates(graph)
@@ -64,20 +64,15 @@ def map(  # noqa: A001
     calm = [v for name, v in shown.items() if name != "published"] or list(shown.values())
     colours = scale(calm, signed=signed, noise=noise, all_values=list(shown.values()))
     aspect = 1 / math.cos(math.radians(float(places[:, 1].mean()))) if in_degrees(places) else 1.0
-    axes = _panels(ax, len(shown), places, aspect)
+    axes = panels(ax, len(shown), places, aspect)
     for axis, (name, values) in zip(axes, shown.items(), strict=True):
         dots = _panel(axis, graph, places, values, colours)
         axis.set_aspect(aspect)
         axis.set_title(name, loc="left", fontsize=10.5, fontweight="bold", color=INK, pad=4)
     colour_bar(dots, axes, colours, raw)
     if in_degrees(places):
-        _scale_bar(axes[0], places)
-    caption = _caption(raw, estimate)
-    if caption and ax is None:
-        wide = axes[0].figure.get_figure(root=True).get_size_inches()[0]
-        axes[0].figure.supxlabel(canvas.wrapped(caption, 0.85 * wide), x=0.01, ha="left", fontsize=8, color=QUIET)
-    elif caption:
-        canvas.caption(axes[0], caption, below=6)
+        scale_bar(axes[0], places)
+    write_caption(axes, caption(raw, estimate), own=ax is None)
     return axes[0] if len(axes) == 1 else tuple(axes)
 
 
@@ -148,7 +143,8 @@ def _coordinates(graph: Graph) -> Floats:
     return graph.coordinates
 
 
-def _panels(ax: Any, count: int, places: Floats, aspect: float) -> list[Axes]:
+def panels(ax: Any, count: int, places: Floats, aspect: float) -> list[Axes]:
+    """The Axes that were given, or those of a figure as wide and high as the places are."""
     if ax is None:
         wide, high = np.ptp(places, axis=0) + 1e-9
         ratio = float(np.clip(high * aspect / wide, 0.3, 3.0))
@@ -186,7 +182,7 @@ def _panel(ax: Axes, graph: Graph, places: Floats, values: Floats, colours: Colo
     return dots
 
 
-def _scale_bar(ax: Axes, places: Floats) -> None:
+def scale_bar(ax: Axes, places: Floats) -> None:
     """A round number of metres, about a third of the map's width."""
     latitude = float(places[:, 1].mean())
     metres = METRES_A_DEGREE * math.cos(math.radians(latitude))
@@ -201,7 +197,17 @@ def _scale_bar(ax: Axes, places: Floats) -> None:
     ax.annotate(name, middle, xytext=(0, 3), textcoords="offset points", ha="center", fontsize=8, color=INK)
 
 
-def _caption(raw: object, estimate: object) -> str:
+def write_caption(axes: list[Axes], text: str, *, own: bool) -> None:
+    """Below all panels of a figure of our `own`; below the first panel of somebody else's."""
+    if text and own:
+        wide = axes[0].figure.get_figure(root=True).get_size_inches()[0]
+        axes[0].figure.supxlabel(canvas.wrapped(text, 0.85 * wide), x=0.01, ha="left", fontsize=8, color=QUIET)
+    elif text:
+        canvas.caption(axes[0], text, below=6)
+
+
+def caption(raw: object, estimate: object) -> str:
+    """What the noise is, and what it promises; and how what was denoised is off."""
     lines = []
     if isinstance(raw, Published):
         promise = canvas.promise(raw.guarantee, raw.delta)

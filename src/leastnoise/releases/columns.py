@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import domain as domains
 from leastnoise import errors
-from leastnoise.domain import Axis, Domain, Keys, Labelled, Listed, OrNull, OrOther, key_cell
+from leastnoise.domain import Axis, Domain, Keys, Labelled, Listed, OrNull, OrOther, cell_centres, key_cell
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,14 +64,22 @@ def key_columns(domain: Domain, count: int, *, for_people: bool = False) -> dict
             columns[f"{name}_high"] = [key[1] if isinstance(key, tuple) else key for key in column]
         else:
             columns[name] = column
+            columns |= _places(cell_centres(axis, column), (*domain.names, *columns))
     return columns
 
 
+def _places(centres: dict[str, list[Any]], taken: Iterable[str]) -> dict[str, list[Any]]:
+    """Longitude and latitude beside cells, under the names of the rows' own columns, unless something else has them."""
+    taken = {*taken, *RESERVED}
+    return {name: values for name, values in centres.items() if name not in taken}
+
+
 def _listed_columns(axis: Listed, count: int) -> dict[str, list[Any]]:
-    rows = axis.values[:count]
-    if len(axis.columns) == 1:
-        return {axis.columns[0]: list(rows)}
-    return {name: [row[i] for row in rows] for i, name in enumerate(axis.columns)}
+    rows = axis.values[:count] if len(axis.columns) > 1 else [(key,) for key in axis.values[:count]]
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(axis.columns)}
+    for name, lattice in zip(axis.columns, axis.lattices, strict=False):
+        columns |= _places(cell_centres(lattice, columns[name]), columns) if lattice is not None else {}
+    return columns
 
 
 def write_domain(domain: Domain | None) -> list[dict[str, Any]] | None:
@@ -88,7 +96,9 @@ def read_domain(facts: list[dict[str, Any]] | None, table: pa.Table | None) -> D
     if facts and facts[0]["axis"]["type"] == "Listed":
         columns = tuple(facts[0]["axis"]["columns"])
         cells = [table[name].to_pylist() for name in columns]
-        return domains.listed(columns, cells[0] if len(cells) == 1 else list(zip(*cells, strict=True)))
+        found = domains.listed(columns, cells[0] if len(cells) == 1 else list(zip(*cells, strict=True)))
+        lattices = dict(zip(columns, map(_read, facts[0]["axis"].get("lattices", [])), strict=False))
+        return domains.with_lattices(found, lattices)
     stride = table.num_rows
     names, axes = [], []
     for fact in facts:
@@ -129,7 +139,8 @@ def _write(value: Any) -> Any:
     if isinstance(value, Keys):
         return {"type": "Keys", "size": value.size}
     if isinstance(value, Listed):
-        return {"type": "Listed", "columns": list(value.columns)}
+        facts: dict[str, Any] = {"type": "Listed", "columns": list(value.columns)}
+        return {**facts, "lattices": [_write(each) for each in value.lattices]} if value.lattices else facts
     if isinstance(value, OrNull | OrOther):
         inner, more = _write(value.axis), "nulls" if isinstance(value, OrNull) else "other"
         if inner["type"] == "Keys":

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leastnoise.domain import Cells, Domain, Keys, Listed, OrNull, OrOther, innermost
+from leastnoise.domain import Cells, Domain, Keys, Listed, OrNull, OrOther, cell_centres, innermost
 
 MAX_BARS, MAX_NAMED_BARS = 40, 120  # bins that have a bar and a name each; names without an order have no line
 MIN_AXIS = 2  # bins; a shorter axis is no side of a picture
@@ -59,7 +59,17 @@ def of(domain: Domain | None, places: Iterable[int]) -> list[str]:
         return [str(place) for place in places]
     if not domain.axes:
         return ["all" for _ in places]
+    if len(domain.axes) == 1:
+        return [key_text(domain.axes[0], domain.key(place)) for place in places]
     return [text(domain.key(place)) for place in places]
+
+
+def key_text(axis: Any, key: Any) -> str:
+    """A key in words; of a cell of a lattice, its middle: a packed number says nothing."""
+    lattice = axis.lattices[0] if isinstance(axis, Listed) and len(axis.lattices) == 1 else axis
+    centre = cell_centres(lattice, [key])
+    places = [values[0] for values in centre.values()]
+    return ", ".join(f"{place:.12g}" for place in places) if places and None not in places else text(key)
 
 
 def title(domain: Domain | None) -> str:

@@ -18,6 +18,7 @@ Kind = Literal[
     "max_per_bin",
     "max_bins",
     "unit is null",
+    "row is a unit",
     "not a key",
     "not a key or null",
     "outside the bins",
@@ -27,6 +28,7 @@ Kind = Literal[
     "null",
     "not of the length",
     "condition",
+    "condition of units",
     "clip",
     "clip_norm",
 ]
@@ -36,6 +38,7 @@ _PHRASES: dict[Kind, tuple[int, str]] = {
     "max_per_bin": (1, "rows beyond {0} of one {unit} in one bin"),
     "max_bins": (1, "rows of one {unit} in more than {0} bins"),
     "unit is null": (0, "rows with no {unit}"),
+    "row is a unit": (0, "Every row here is one {unit}, made from all rows of that {unit}"),
     "not a key": (1, "rows whose {columns} is not one of the {0} keys"),
     "not a key or null": (1, "rows whose {columns} is neither missing nor one of the {0} keys"),
     "outside the bins": (1, "rows whose {columns} is outside the {0} bins"),
@@ -45,10 +48,11 @@ _PHRASES: dict[Kind, tuple[int, str]] = {
     "null": (0, "rows with no {columns}"),
     "not of the length": (1, "rows whose {columns} does not have {0} elements"),
     "condition": (0, "rows that fail the condition {text}"),
+    "condition of units": (0, "each {unit} that fails the condition {text}"),
     "clip": (2, "Values of {columns} outside {0} to {1} count as the nearer end"),
     "clip_norm": (1, "Vectors longer than {0} count as shortened to that"),
 }
-_CHANGES: tuple[Kind, ...] = ("clip", "clip_norm")
+_CHANGES: tuple[Kind, ...] = ("row is a unit", "clip", "clip_norm")
 KINDS = tuple(_PHRASES)
 TRUNCATING: tuple[Kind, ...] = ("max_rows", "max_per_bin", "max_bins")
 MAX_COLUMNS_SHOWN = 8

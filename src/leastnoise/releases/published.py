@@ -152,7 +152,7 @@ class Published(Promised, Frames, ABC):
     def plot(self, **options: Any) -> Any:
         """The values with their intervals as a picture: `leastnoise.plot.release` (of an estimate: `plot.estimate`).
 
-        The `options` `estimate`, `graph` and `ax` are passed on. It needs matplotlib.
+        The `options` `estimate`, `graph`, `zones` and `ax` are passed on. It needs matplotlib.
         """
         return views.plot(self, **options)
 

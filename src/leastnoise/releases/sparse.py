@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.domain import Domain, key_cell, listed
+from leastnoise.domain import Cells, Domain, key_cell, listed, with_lattices
 from leastnoise.releases import file_format, labels
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.facts import Facts
@@ -124,7 +124,9 @@ class SparseRelease(Published):
         keys: dict[str, Any] = {}
         if self.domain is not None:
             found = [_cells(self.domain, self.domain.key(int(i))) for i in self.indices]
-            keys = dict(key_columns(listed(self.domain.names, found), len(found)))
+            axes = zip(self.domain.names, self.domain.axes, strict=True)
+            lattices = {name: axis.lattice for name, axis in axes if isinstance(axis, Cells)}
+            keys = dict(key_columns(with_lattices(listed(self.domain.names, found), lattices), len(found)))
         return {"index": index, **keys, "value": self.values}
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:

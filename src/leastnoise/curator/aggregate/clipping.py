@@ -38,7 +38,7 @@ class Clip:
     @classmethod
     def of(cls, clip: object, kind: dt.DataType) -> Clip:
         """The clip for a column of that type; whole numbers with whole ends are kept as they are."""
-        low, high = _ends(clip)
+        low, high = checked_ends(clip)
         integral = kind.is_integer() or kind.is_boolean() or (kind.is_decimal() and kind.scale == 0)
         within = max(-low, high) <= MAX_INTEGER_END and high - low < MAX_INTEGER_SPAN
         if integral and low == int(low) and high == int(high) and within:
@@ -81,7 +81,8 @@ class Clip:
         return rows.filter(rows[name].notnull())
 
 
-def _ends(clip: object) -> tuple[float, float]:
+def checked_ends(clip: object) -> tuple[float, float]:
+    """The public ends (low, high) as doubles, checked."""
     clip = clip.tolist() if hasattr(clip, "tolist") else clip
     if not (isinstance(clip, tuple | list) and len(clip) == 2):
         raise WrongType(

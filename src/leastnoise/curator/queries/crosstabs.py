@@ -22,6 +22,7 @@ from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.publish import Answer, Decision, Facts
 from leastnoise.curator.queries.crosstab_options import checked_axes, checked_weight, checked_workload
+from leastnoise.curator.queries.domains import limits_of
 from leastnoise.curator.queries.query import NamedRows, Query
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.tables_preview import TablesExpectation
@@ -166,11 +167,12 @@ class Crosstabs(Query):
         """The question in public words, with what shaped the rows before it: nothing in it depends on a row."""
         unit, rows = self._data.unit_name, self.limits.max_rows
         kept = "all its rows" if rows == LARGEST_LIMIT else f"at most {description.counted(rows, 'row')}"
+        kept = f"row is one {unit}" if self._data.row_is_unit else f"{unit} keeps {kept}"
         shared = ", which share one weight" if self.row_weight == "shared" else ""
         steps = description.all_steps(self._data.steps)
         columns = description.shortened(self.by)
         return description.one_line(
-            f"{self._subject()} by {columns} ({self._size_in_words()}){self._clip_in_words()}{steps}; one {unit} keeps "
+            f"{self._subject()} by {columns} ({self._size_in_words()}){self._clip_in_words()}{steps}; one "
             f"{kept}{shared}; neighbours {self.neighbours}"
         )
 
@@ -279,13 +281,6 @@ def _maximal(workload: Workload, noise: TablesNoise) -> tuple[tuple[str, ...], .
 
 def _limits(data: Dataset, by: tuple[str, ...], max_rows: int | None, *, shared: bool) -> Limits:
     """How much of one unit is kept. Rows that share one weight need no limit."""
-    if shared and max_rows is None:
+    if shared and max_rows is None and not data.row_is_unit:
         return Limits(max_rows=LARGEST_LIMIT, max_per_bin=LARGEST_LIMIT, max_bins=LARGEST_LIMIT)
-    return Limits.of(
-        max_rows=max_rows,
-        max_per_bin=None,
-        max_bins=None,
-        bins=None,
-        unit=data.unit_name,
-        what=f'"{", ".join(by)}"',
-    )
+    return limits_of(data, bins=None, by=by, max_rows=max_rows)

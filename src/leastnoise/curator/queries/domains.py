@@ -21,15 +21,17 @@ def limits_of(
     max_per_bin: int | None = None,
     max_bins: int | None = None,
 ) -> Limits:
-    """How much of one unit is kept; `bins` is the size of the domain, None when unknown."""
-    return Limits.of(
-        max_rows=max_rows,
+    """How much of one unit is kept; `bins` is the size of the domain, None when unknown. A row that is a unit is all of
+    it, whatever the limits."""
+    limits = Limits.of(
+        max_rows=1 if data.row_is_unit and max_rows is None else max_rows,
         max_per_bin=max_per_bin,
         max_bins=max_bins,
         bins=bins,
         unit=data.unit_name,
         what=f'"{", ".join(by)}"' if by else "the answer",
     )
+    return Limits(max_rows=1, max_per_bin=1, max_bins=1) if data.row_is_unit else limits
 
 
 def column_names(by: str | Sequence[str]) -> tuple[str, ...]:

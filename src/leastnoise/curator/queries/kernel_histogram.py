@@ -39,7 +39,8 @@ class KernelHistogram(ListedQuery):
     @classmethod
     def of(cls, data: Dataset, by: Sequence[str], keys: Any, max_rows: int | None) -> KernelHistogram:
         """The question, checked."""
-        if len(by) > 1 or not isinstance(keys, range) or keys.start or keys.step != 1 or max_rows is None:
+        unlimited = max_rows is None and not data.row_is_unit
+        if len(by) > 1 or not isinstance(keys, range) or keys.start or keys.step != 1 or unlimited:
             raise MissingParameter(
                 "a histogram of kernel weights is by that one column and needs every node and a limit on rows.",
                 parameter="keys",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from leastnoise.curator.dataset import Dataset
 from leastnoise.domain import Axis, Domain, IntegerRange, Keys, OrNull, OrOther, innermost
@@ -26,15 +25,12 @@ def by_limits(limits: Limits, *, bins: int | None) -> list[LeftOut]:
 
 
 def by_unit(data: Dataset) -> list[LeftOut]:
-    """Rows without a unit, unless its columns cannot be null. (NaN and days that no calendar has are null.)"""
+    """Rows without a unit, unless its columns cannot be null. (NaN and days that no calendar has are null.) And whether
+    a row is a whole unit."""
     kinds = [data.clean.given.schema()[column] for column in data.unit]
     nullable = any(kind.nullable or kind.is_floating() or kind.is_date() or kind.is_timestamp() for kind in kinds)
-    return [LeftOut("unit is null", columns=data.unit)] if nullable else []
-
-
-def by_conditions(conditions: Sequence[str]) -> list[LeftOut]:
-    """Rows for which a condition does not hold."""
-    return [LeftOut("condition", text=condition) for condition in conditions]
+    missing = [LeftOut("unit is null", columns=data.unit)] if nullable else []
+    return [*missing, *([LeftOut("row is a unit")] if data.row_is_unit else [])]
 
 
 def by_domain(domain: Domain) -> list[LeftOut]:

@@ -126,15 +126,15 @@ class Query(ABC):
     @property
     def limits_used(self) -> dict[str, int]:
         """How much of one unit is used, as a release records it."""
-        return asdict(self.limits)
+        return {} if self._data.row_is_unit else asdict(self.limits)
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
         """Which rows can be missing from the answer, and which values are changed first: public, no row is read."""
         data = self._data
-        by_limits = left_out.by_limits(self.limits, bins=self._bins_of_limits) if self._limits_leave_out else []
-        every = [*by_limits, *left_out.by_unit(data), *self._values_left_out()]
-        return (*every, *left_out.by_conditions(data.conditions))
+        limited = self._limits_leave_out and not data.row_is_unit
+        by_limits = left_out.by_limits(self.limits, bins=self._bins_of_limits) if limited else []
+        return (*by_limits, *left_out.by_unit(data), *self._values_left_out(), *data.conditions)
 
     _limits_leave_out: ClassVar[bool] = True  # False: the limits are part of what is asked
 
@@ -149,13 +149,21 @@ class Query(ABC):
 
     def describe(self) -> str:
         """The question in public words, with what shaped the rows before it: nothing in it depends on a row."""
-        limits, counted = self.limits, description.counted
         place = f" by {', '.join(self.by)}" if self.by else ""
         steps = description.all_steps(self._data.steps)
         return description.one_line(
             f"{self._subject()}{place} ({self._size_in_words()}){self._clip_in_words()}{steps}; one "
-            f"{self._data.unit_name} keeps at most {counted(limits.max_rows, 'row')}, {limits.max_per_bin} in a bin, "
-            f"{counted(limits.max_bins, 'bin')}; neighbours {self.neighbours}"
+            f"{self._kept_in_words()}; neighbours {self.neighbours}"
+        )
+
+    def _kept_in_words(self) -> str:
+        """How much of one unit is used, after "one"."""
+        limits, counted, unit = self.limits, description.counted, self._data.unit_name
+        if self._data.row_is_unit:
+            return f"row is one {unit}"
+        return (
+            f"{unit} keeps at most {counted(limits.max_rows, 'row')}, {limits.max_per_bin} in a bin, "
+            f"{counted(limits.max_bins, 'bin')}"
         )
 
     def __repr__(self) -> str:
@@ -288,8 +296,9 @@ class Query(ABC):
         if not self._data.clean.already_clean and not self.by:
             return sorted({*self.unit, *self.columns})
         read = self.rows.select(*dict.fromkeys((*self.unit, *self.by, *self.columns)))
-        fields = read.op().find(ops.Field)
-        return sorted({field.name for field in fields if isinstance(field.rel, ops.PhysicalTable)})
+        fields, tables = read.op().find(ops.Field), read.op().find(ops.PhysicalTable)
+        tables = [table for table in tables if not isinstance(table, ops.InMemoryTable)]  # public ones, joined in
+        return sorted({field.name for field in fields if field.rel in tables})
 
     def _named(self, clean: CleanRows | None = None) -> NamedRows:
         """The columns that are read, under our names; of the table's rows, or of a copy of them."""

@@ -1,0 +1,224 @@
+"""The questions that can be asked of a table: a method for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leastnoise.curator.dataset import Dataset
+from leastnoise.curator.queries.count import Count
+from leastnoise.curator.queries.crosstabs import Crosstabs, RowWeight
+from leastnoise.curator.queries.distinct_units import DistinctUnits
+from leastnoise.curator.queries.domains import check_names
+from leastnoise.curator.queries.histogram import Histogram
+from leastnoise.curator.queries.kernel_histogram import KernelHistogram
+from leastnoise.curator.queries.mean import Mean
+from leastnoise.curator.queries.quantile import Quantile
+from leastnoise.curator.queries.query import Query
+from leastnoise.curator.queries.sum import Sum
+from leastnoise.curator.queries.unknown_keys import UnknownKeysHistogram
+from leastnoise.curator.queries.vector import VectorMean, VectorSum
+from leastnoise.errors import InvalidParameter, MissingParameter
+from leastnoise.workload.strategy import Weights
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Questions:
+    """What can be asked of rows: each method makes a Query, and reads nothing."""
+
+    _data: Dataset
+
+    def count(self, *, max_rows: int | None = None) -> Query:
+        """The number of rows.
+
+        max_rows: how many rows of one unit count at most. It must be given: noise grows with it.
+        """
+        return Count.of(self._data, max_rows=max_rows)
+
+    def count_units(self) -> Query:
+        """The number of distinct units. Each counts once, so there is no limit to give."""
+        return DistinctUnits.of(self._data)
+
+    def histogram(
+        self,
+        *by: str,
+        keys: Any = None,
+        max_rows: int | None = None,
+        max_per_bin: int | None = None,
+        max_bins: int | None = None,
+        nulls: str = "drop",
+    ) -> Query:
+        """The number of rows in each bin.
+
+        by: the column, or columns, whose values are the bins.
+        keys: the public bins: a list, a range, or an axis of `ln.domain` (Edges, Days, Hours ...); for several columns
+            a list or a mapping with one entry for each, such as `ln.domain.read` makes of a file. Rows outside are left
+            out, unless `ln.domain.with_other` gives them a bin. Left out, the keys are found in the rows, and only bins
+            whose noisy count passes a threshold show (this needs a delta).
+        max_rows: how many rows of one unit count at most.
+        max_per_bin: how many of them in one bin. Left out, as many as max_rows.
+        max_bins: in how many bins. Left out, as many as max_rows. Of the three, enough must be given to limit a unit.
+        nulls: "drop" (the default) leaves out rows without a key, "bin" counts them in a bin of their own.
+        """
+        if not by:
+            raise MissingParameter(
+                "histogram needs the column whose values are the bins, such as histogram('junction'). For one number "
+                "use count().",
+                parameter="by",
+            )
+        check_names(by)
+        if by[0] in self._data.kernels:
+            if max_per_bin is not None or max_bins is not None or nulls != "drop":
+                raise InvalidParameter(
+                    "a row of kernel weights touches several nodes, so only max_rows limits a unit: leave out "
+                    "max_per_bin, max_bins and nulls."
+                )
+            return KernelHistogram.of(self._data, by, keys, max_rows)
+        limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
+        if keys is None:
+            return UnknownKeysHistogram.of(self._data, by, nulls, **limits)
+        return Histogram.of(self._data, by, keys, nulls, **limits)
+
+    def crosstabs(
+        self,
+        *tables: str | Sequence[str],
+        keys: Mapping[str, Any] | None = None,
+        ways: int | Sequence[int] | None = None,
+        weights: Weights = "tables",
+        max_rows: int | None = None,
+        row_weight: RowWeight = "whole",
+        weight: str | None = None,
+        weight_clip: tuple[float, float] | None = None,
+        other: bool = False,
+        nulls: str = "drop",
+    ) -> Query:
+        """Several tables of counts over the same columns, released together with the least noise.
+
+        tables: the tables, each a column or a tuple of columns; () is the total. Or none, and `ways`.
+        keys: the public keys of every column, by name: a range, a list, `ln.domain.Edges(...)`. A row that is outside
+            the keys of any column leaves all tables.
+        ways: instead of tables, 2 for every table of at most two of the columns of `keys`, the total included; (2,) for
+            the tables of two columns alone.
+        weights: what the noise is best for: "tables" (the default: every table counts the same), "cells" (every cell
+            does), "worst" (the least accurate table), or a mapping of tables to numbers, such as {("age", "sex"): 10}.
+        max_rows: how many rows of one unit are used at most. Noise grows with it: with one row a unit it is the least.
+        row_weight: "whole" (the default), or "shared": the rows of one unit that are kept share the weight of one row,
+            so a unit may have any number of rows at the noise of one.
+        weight: a column of survey weights: their sums are published instead of counts of rows.
+        weight_clip: the least and the largest weight, public; others count as the nearer end.
+        other: whether every column has one more key, for values that are no key (missing ones, too).
+        nulls: "drop" (the default) leaves out rows with a missing key; "bin" gives them a key of their own.
+        """
+        return Crosstabs.of(
+            self._data,
+            tables,
+            keys=keys,
+            ways=ways,
+            weights=weights,
+            max_rows=max_rows,
+            row_weight=row_weight,
+            weight=weight,
+            weight_clip=weight_clip,
+            other=other,
+            nulls=nulls,
+        )
+
+    def quantile(
+        self,
+        column: str,
+        q: float | Sequence[float],
+        *,
+        clip: tuple[float, float],
+        bins: int = 1000,
+        max_rows: int | None = None,
+    ) -> Query:
+        """The values below which given fractions of the rows lie, through a noisy histogram of the column.
+
+        column: the column of numbers.
+        q: the fraction, or several, from 0 to 1; 0.5 is the median.
+        clip: the public ends (low, high), in the column's unit; values beyond count as the nearer end.
+        bins: into how many equal steps the clip is cut, 1 to 2^20: an answer is no finer than a step.
+        max_rows: how many rows of one unit count at most. It must be given: noise grows with it.
+        """
+        return Quantile.of(self._data, column, q, clip=clip, bins=bins, max_rows=max_rows)
+
+    def sum(
+        self,
+        column: str,
+        *,
+        clip: tuple[float, float],
+        by: str | Sequence[str] = (),
+        keys: Any = None,
+        max_rows: int | None = None,
+        max_per_bin: int | None = None,
+        max_bins: int | None = None,
+        nulls: str = "drop",
+    ) -> Query:
+        """The sum of a column, in all or in each bin.
+
+        column: the column of numbers. Rows in which it is missing are left out.
+        clip: the public ends (low, high), in the column's unit; values beyond count as the nearer end. Noise grows with
+            the larger of the two.
+        by: the column, or columns, whose values are the bins. Left out, everything is added up to one number.
+        keys: the public bins, as for `histogram`; they must be given with `by`.
+        max_rows: how many rows of one unit are added at most.
+        max_per_bin: how many of them in one bin. Left out, as many as max_rows.
+        max_bins: in how many bins. Left out, as many as max_rows. Of the three, enough must be given to limit a unit.
+        nulls: "drop" (the default) leaves out rows without a key, "bin" gives them a bin of their own.
+        """
+        limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
+        return Sum.of(self._data, column, clip=clip, by=by, keys=keys, nulls=nulls, **limits)
+
+    def mean(
+        self,
+        column: str,
+        *,
+        clip: tuple[float, float],
+        by: str | Sequence[str] = (),
+        keys: Any = None,
+        max_rows: int | None = None,
+        max_per_bin: int | None = None,
+        max_bins: int | None = None,
+        nulls: str = "drop",
+    ) -> Query:
+        """The mean of a column, in all or in each bin: a noisy sum over a noisy count, under one guarantee.
+
+        column: the column of numbers. Rows in which it is missing are left out.
+        clip: the public ends (low, high), in the column's unit; values beyond count as the nearer end. Noise grows with
+            the distance between the two.
+        by: the column, or columns, whose values are the bins. Left out, there is one mean of everything.
+        keys: the public bins, as for `histogram`; they must be given with `by`.
+        max_rows: how many rows of one unit count at most.
+        max_per_bin: how many of them in one bin. Left out, as many as max_rows.
+        max_bins: in how many bins. Left out, as many as max_rows. Of the three, enough must be given to limit a unit.
+        nulls: "drop" (the default) leaves out rows without a key, "bin" gives them a bin of their own.
+        """
+        limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
+        return Mean.of(self._data, column, clip=clip, by=by, keys=keys, nulls=nulls, **limits)
+
+    def vector_sum(
+        self, columns: str | Sequence[str], *, clip_norm: float, length: int | None = None, max_rows: int | None = None
+    ) -> Query:
+        """The sum of vectors, one vector a row, component by component.
+
+        columns: the columns that make up the vector, or one column of arrays. A vector with a missing element is left
+            out.
+        clip_norm: the largest L2 norm, in the columns' unit; a longer vector is scaled down to it. Noise grows with it.
+        length: how many elements an array has, 2 to 2^20; for an array column alone. Others are left out.
+        max_rows: how many rows of one unit are added at most. It must be given: noise grows with it.
+        """
+        return VectorSum.of(self._data, columns, clip_norm=clip_norm, length=length, max_rows=max_rows)
+
+    def vector_mean(
+        self, columns: str | Sequence[str], *, clip_norm: float, length: int | None = None, max_rows: int | None = None
+    ) -> Query:
+        """The mean of vectors, one vector a row: their noisy sum over their noisy number, under one guarantee.
+
+        columns: the columns that make up the vector, or one column of arrays. A vector with a missing element is left
+            out.
+        clip_norm: the largest L2 norm, in the columns' unit; a longer vector is scaled down to it. Noise grows with it.
+        length: how many elements an array has, 2 to 2^20; for an array column alone. Others are left out.
+        max_rows: how many rows of one unit count at most. It must be given: noise grows with it.
+        """
+        return VectorMean.of(self._data, columns, clip_norm=clip_norm, length=length, max_rows=max_rows)

@@ -1,0 +1,86 @@
+"""A table that everybody may see, from wherever it comes: a file, a frame, or columns by name.
+
+Here types may be guessed and values quoted: nothing in it is about the people who are protected.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from leastnoise import errors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SOURCES = "a CSV or Parquet file, a pandas, Polars or Arrow table, or a mapping of names to lists"
+Column = list[Any]
+
+
+def read_public_table(source: Any, *, as_text: Sequence[str] = ()) -> dict[str, Column]:
+    """Its columns as lists of None, bool, int, float, str, date or datetime (in UTC, without a zone), each of one type.
+
+    as_text: columns of a CSV that stay as they are written: 01 is not 1 before somebody says so.
+    """
+    table = _arrow(source, as_text)
+    if len(set(table.column_names)) < table.num_columns:
+        raise errors.InvalidParameter("two columns of the public table have one name. Rename one.")
+    return {name: [_plain(cell) for cell in table[name].to_pylist()] for name in table.column_names}
+
+
+def _arrow(source: Any, as_text: Sequence[str]) -> pa.Table:
+    import pyarrow as pa
+
+    module = type(source).__module__.split(".")[0]
+    if isinstance(source, str | os.PathLike):
+        return _file(os.fspath(source), as_text)
+    try:
+        if isinstance(source, Mapping):
+            return pa.table({str(name): pa.array(list(column)) for name, column in source.items()})
+        if module == "pandas" and hasattr(source, "columns"):
+            return pa.Table.from_pandas(source, preserve_index=False)
+        if module == "polars" and hasattr(source, "to_arrow") and hasattr(source, "columns"):
+            return source.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as error:
+        reason = str(error)
+        raise errors.WrongType(f"the public table cannot be read: {reason} Give {SOURCES}.") from None
+    if isinstance(source, pa.Table):
+        return source
+    raise errors.WrongType(f"a public table is {SOURCES}. Got {type(source).__name__} instead.")
+
+
+def _file(path: str, as_text: Sequence[str]) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from pyarrow import csv
+
+    if not os.path.isfile(path):
+        raise errors.NoSuchFile(f"There is no file {path!r}. Check the path.")
+    try:
+        if path.lower().endswith(".parquet"):
+            return pq.read_table(path)
+        texts = csv.ConvertOptions(column_types=dict.fromkeys(as_text, pa.string()), strings_can_be_null=True)
+        return csv.read_csv(path, convert_options=texts)
+    except (pa.ArrowInvalid, OSError) as error:
+        reason = str(error)
+    raise errors.FileProblem(f"{path!r} could not be read as a public table: {reason}")
+
+
+def _plain(cell: Any) -> Any:
+    """One value: NaN is missing, and there is one zero."""
+    if isinstance(cell, Decimal):
+        cell = float(cell)
+    if isinstance(cell, float):
+        return None if cell != cell else cell or 0.0
+    if isinstance(cell, datetime):
+        cell = cell.to_pydatetime(warn=False) if hasattr(cell, "to_pydatetime") else cell  # of nanoseconds
+        return cell.astimezone(UTC).replace(tzinfo=None) if cell.tzinfo else cell
+    if cell is None or isinstance(cell, bool | int | str | date):
+        return cell
+    raise errors.WrongType(
+        f"a column of the public table holds {type(cell).__name__}, which cannot be joined in. Name the columns that "
+        "are needed, of numbers, text, truth values, dates or times."
+    )

@@ -1,0 +1,82 @@
+"""Where the values of a release lie on a lattice: all cells of a rectangle, or those alone that were published."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise.domain import Cells, Domain, Lattice, Listed, unpack_cell
+
+MAX_SIDE = 2_000  # cells; published cells that lie further apart make no picture
+
+
+class LatticeCells(NamedTuple):
+    """The cell of each value, counted from the lower left one."""
+
+    lattice: Lattice
+    column: NDArray[np.int64]
+    row: NDArray[np.int64]
+    first: tuple[int, int]  # column and row of the lower left cell
+    width: int
+    height: int
+
+    @property
+    def extent(self) -> tuple[float, float, float, float]:
+        """Left, right, bottom and top."""
+        step, (column, row) = self.lattice.step, self.first
+        return column * step, (column + self.width) * step, row * step, (row + self.height) * step
+
+    @property
+    def aspect(self) -> float:
+        """How much longer a step upward is than one to the right, where they are degrees; else 1."""
+        return aspect(self.extent)
+
+    def image(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """The values in their places, NaN where there is none."""
+        made = np.full((self.height, self.width), np.nan)
+        made[self.row, self.column] = values
+        return made
+
+
+def lattice_cells(published: Any) -> LatticeCells | None:
+    """The cells of a release's or an estimate's values; None where its bins are not those of one lattice."""
+    domain: Domain | None = published.domain
+    if domain is None or len(domain.axes) != 1:
+        return None
+    axis = domain.axes[0]
+    if isinstance(axis, Cells):
+        indices = getattr(published, "indices", None)
+        places = np.arange(axis.size) if indices is None else np.array([int(i) for i in indices], np.int64)
+        row, column = np.divmod(places, axis.width)
+        return _around(axis.lattice, column + axis.column, row + axis.row, whole=axis if indices is None else None)
+    if isinstance(axis, Listed) and axis.lattices and axis.lattices[0] is not None and len(axis.columns) == 1:
+        if not all(isinstance(cell, int) for cell in axis.values):
+            return None
+        cells = np.array([unpack_cell(cell) for cell in axis.values], np.int64).reshape(-1, 2)
+        return _around(axis.lattices[0], cells[:, 0], cells[:, 1])
+    return None
+
+
+def _around(lattice: Lattice, column: Any, row: Any, *, whole: Cells | None = None) -> LatticeCells | None:
+    if whole is not None:
+        left, low, wide, high = whole.column, whole.row, whole.width, whole.height
+    elif not len(column):
+        return None
+    else:
+        left, low = int(column.min()), int(row.min())
+        wide, high = int(column.max()) - left + 1, int(row.max()) - low + 1
+        if max(wide, high) > MAX_SIDE:
+            return None
+    return LatticeCells(lattice, column - left, row - low, (left, low), wide, high)
+
+
+def aspect(extent: tuple[float, float, float, float]) -> float:
+    """Of a rectangle of longitudes and latitudes: 1 / cos of the middle's latitude. Whole numbers are no degrees."""
+    left, right, bottom, top = extent
+    degrees = max(abs(left), abs(right)) <= 180 and max(abs(bottom), abs(top)) <= 89
+    if not degrees or all(end == round(end) for end in extent):
+        return 1.0
+    return 1 / math.cos(math.radians((bottom + top) / 2))
