@@ -30,6 +30,7 @@ class Dataset:
     steps: tuple[str, ...] = ()  # what was done to the rows, in public words
     conditions: tuple[str, ...] = ()  # those of the steps that leave rows out
     kernels: Mapping[str, int] = field(default_factory=dict)  # columns of kernel weights -> over how many nodes
+    types: Mapping[str, str] = field(default_factory=dict)  # what columns of text were declared to hold
 
     @property
     def rows(self) -> ir.Table:
@@ -133,4 +134,4 @@ def open_dataset(
     rows = parsed(opened, types)
     for column in units:
         word(rows[column], column, opened.engine)
-    return Dataset(source=opened, clean=CleanRows(rows), unit=units, neighbours=relation)
+    return Dataset(source=opened, clean=CleanRows(rows), unit=units, neighbours=relation, types=dict(types))

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leastnoise._support.renamed import RenamedAttribute
-from leastnoise.curator import key_template, transform
+from leastnoise._support.validation import Number
+from leastnoise.curator import key_template, suggest, transform
 from leastnoise.curator.aggregate.binning import is_missing
 from leastnoise.curator.aggregate.nearest_node import HasCoordinates
+from leastnoise.curator.budget import Budget
 from leastnoise.curator.dataset import Dataset, open_dataset
 from leastnoise.curator.queries.count import Count
 from leastnoise.curator.queries.crosstabs import Crosstabs, RowWeight
@@ -27,9 +29,11 @@ from leastnoise.curator.queries.query import Query
 from leastnoise.curator.queries.sum import Sum
 from leastnoise.curator.queries.unknown_keys import UnknownKeysHistogram
 from leastnoise.curator.queries.vector import VectorMean, VectorSum
+from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Lattice
 from leastnoise.errors import InvalidParameter, MissingParameter
 from leastnoise.privacy.neighbours import Neighbours
+from leastnoise.releases.limit_suggestion import LimitSuggestion
 from leastnoise.workload.strategy import Weights
 
 if TYPE_CHECKING:
@@ -193,6 +197,36 @@ class Table:
             counts[f"missing in {column}"] = is_missing(rows[column]).sum()
         found = self._data.engine.fetch(rows.aggregate(**{name: n.cast("int64") for name, n in counts.items()}))
         return {name: int(found[name][0].as_py() or 0) for name in counts}
+
+    def suggest_limits(
+        self,
+        *by: str,
+        keys: Any = None,
+        values: str | Sequence[str] = (),
+        nulls: str = "drop",
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        budget: Budget | None = None,
+        share: Number | None = None,
+        for_epsilon: Number | None = None,
+        for_delta: Number | None = None,
+        for_share: Number | None = None,
+    ) -> LimitSuggestion:
+        """Limits, and clips of named columns, for a question by these bins: from one small release of its own.
+
+        Every unit is counted once: by how many rows it has, by how many of these share a bin, by one bin and by one
+        value of each column. From these counts with noise follows what any limits would leave out.
+
+        by, keys, nulls: the bins of the question, as for `histogram`; without any, of a count, sum or mean of all rows.
+        values: the column of numbers to propose a clip for, or several.
+        epsilon, delta: the promise of this release; or
+        budget, share: an open `ln.Budget`, and how much of it to spend, such as 0.02.
+        for_epsilon, for_delta: the promise of the question that the limits are for. Left out, the same; or
+        for_share: the share of the budget that it will take. Left out, all that is left.
+        """
+        request = PrivacyRequest(epsilon=epsilon, delta=delta, budget=budget, share=share)
+        later = {"for_epsilon": for_epsilon, "for_delta": for_delta, "for_share": for_share}
+        return suggest.suggest_limits(self._data, by, keys=keys, values=values, nulls=nulls, request=request, **later)
 
     def count(self, *, max_rows: int | None = None) -> Query:
         """The number of rows.
