@@ -16,7 +16,7 @@ from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.suggest import asked_noise, later_request
 from leastnoise.curator.table import Table
-from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, SIGNED_ENDS, VALUE_ENDS
+from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS
 from leastnoise.releases.limit_errors import AskedNoise
 from leastnoise.releases.unit_counts import Layout
 from leastnoise.testing import aggregate, seeded
@@ -49,13 +49,22 @@ def test_classes_are_increasing_and_cover_every_size() -> None:
         assert starts[-1] == MOST_ROWS
         assert all(later > earlier for earlier, later in pairwise(starts))
     assert set(OCTAVES) <= set(ROW_STARTS)
-    assert list(SIGNED_ENDS) == sorted(SIGNED_ENDS)
-    assert len(SIGNED_ENDS) == 2 * len(VALUE_ENDS)
+    assert list(VALUE_ENDS) == sorted(VALUE_ENDS)
+    assert SIGNED_CLASSES % 2 == 1
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_removing_or_replacing_a_unit_moves_no_more_than_claimed(seed: int) -> None:
-    chance = np.random.default_rng(seed)
+def test_values_are_classed_by_size_and_sign() -> None:
+    fares = [0.0, 1e-9, 1.0, 1.49, 1.5, -1.0, -(2.0**41), float("inf"), None, float("nan")]
+    rows = pd.DataFrame({"person": range(len(fares)), "zone": 0, "fare": fares})
+    asked = UnitCounts.of(ln.table(rows, unit="person")._data, (), None, "drop", ("fare",), NOISE)
+    found = Layout(1, ("fare",)).part(aggregate(asked).values, "values")
+    middle, one = SIGNED_CLASSES // 2, VALUE_ENDS.index(1.0) + 1
+    expected = {0: 1, middle - one: 1, middle: 2, middle + one: 2, middle + one + 1: 1, SIGNED_CLASSES - 1: 1}
+    assert {place: count for place, count in enumerate(found) if count} == expected
+
+
+def test_removing_or_replacing_a_unit_moves_no_more_than_claimed() -> None:
+    chance = np.random.default_rng(0)
     rows = people(chance)
     whole = exact(rows)
     removed, replaced = question(rows).sensitivity, question(rows, neighbours="replace").sensitivity

@@ -14,13 +14,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leastnoise.curator.queries.query import Query
+from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.table import Table, lattice
 from leastnoise.domain import Days, Edges, Hours, Keys, Labelled, with_other
+from leastnoise.releases.limit_errors import AskedNoise
 
 NODES = SimpleNamespace(
     coordinates=np.stack([x.ravel() for x in np.meshgrid(np.linspace(-1, 1, 12), np.linspace(-1, 1, 12))], axis=1)
 )
 CELLS = lattice("lon", "lat", 0.25)
+NOISE = AskedNoise(1.0, None)
 ZONES = ["north", "süd", "東", "", "no'rth", "absent"]
 
 
@@ -138,6 +141,8 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
     "crosstabs of weights": lambda t: t.crosstabs(
         ("place", "zone"), keys={"place": range(100), "zone": ZONES}, max_rows=2, weight="value", weight_clip=(0, 40)
     ),
+    "unit counts": lambda t: UnitCounts.of(t._data, ("place",), range(100), "drop", ("value", "whole"), NOISE),
+    "unit counts of all rows": lambda t: UnitCounts.of(t._data, (), None, "drop", ("price",), NOISE),
     "derived": lambda t: (
         t.derive(
             hour=ibis._.when.hour(),

@@ -10,8 +10,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from leastnoise.curator.queries.query import Query
+from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.table import Table, lattice
 from leastnoise.domain import Days, Edges, Hours, with_other
+from leastnoise.releases.limit_errors import AskedNoise
 from tables_at_random import TEXTS, Schema
 
 Ask = Callable[[Table], Query]
@@ -153,6 +155,13 @@ def crosstabs(s: Schema, chance: random.Random) -> Ask:
     return lambda t: t.crosstabs(*tables, **given)
 
 
+def unit_counts(s: Schema, chance: random.Random) -> Ask:
+    part, keys = by(chance)
+    values = tuple(s[name] for name in chance.sample(VALUES, chance.choice([0, 1, 2])))
+    nulls = chance.choice(["drop", "bin"])
+    return lambda t: UnitCounts.of(t._data, (s[part],), keys, nulls, values, AskedNoise(1.0, None))
+
+
 KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {
     "count": count,
     "count_units": lambda s, chance: lambda t: t.count_units(),
@@ -169,6 +178,7 @@ KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {
     "vector_sum": vector("vector_sum"),
     "vector_mean": vector("vector_mean"),
     "crosstabs": crosstabs,
+    "unit counts": unit_counts,
 }
 
 

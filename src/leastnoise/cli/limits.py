@@ -36,7 +36,7 @@ class LimitOptions:
 
     by: Annotated[list[str] | None, options.BY] = None
     keys: Annotated[list[str] | None, options.KEYS] = None
-    value: Annotated[list[str] | None, typer.Option(help="A column to propose a clip for; repeat for several.")] = None
+    values: Annotated[list[str] | None, typer.Option(help="A column to propose a clip for; repeat for several.")] = None
     for_epsilon: Annotated[float | None, typer.Option(help="The epsilon of the question; else this one's.")] = None
     for_delta: Annotated[float | None, typer.Option(help="The delta of the question.")] = None
     for_share: Annotated[float | None, typer.Option(help="Its share of the budget; else all that is left.")] = None
@@ -51,7 +51,7 @@ def register(app: typer.Typer) -> None:
 def suggest_limits(table: TableOptions, limits: LimitOptions, privacy: PrivacyOptions, output: OutputOptions) -> None:
     """Limits and clips for a question, from one small release of its own: paid for, and written like any other.
 
-    Example: [bold]leastnoise suggest-limits trips.parquet --unit taxi --by junction --keys nodes.parquet:id --value
+    Example: [bold]leastnoise suggest-limits trips.parquet --unit taxi --by junction --keys nodes.parquet:id --values
     fare --budget city.ledger --share 0.02 -o limits.parquet[/bold]
     """
     from leastnoise.curator.suggest import limit_question
@@ -61,7 +61,7 @@ def suggest_limits(table: TableOptions, limits: LimitOptions, privacy: PrivacyOp
         opened._data,
         limits.by or [],
         keys=parse_keys(opened, limits.by or [], limits.keys),
-        values=limits.value or [],
+        values=limits.values or [],
         nulls="drop",
         request=request,
         for_epsilon=limits.for_epsilon,

@@ -26,7 +26,7 @@ OPTIONS = {
     "force", "graph", "grid", "keys", "l1_sensitivity", "loss", "max_bins", "max_per_bin", "max_rows", "mechanism",
     "memory_limit", "method", "neighbours", "nodes", "other", "output", "pure_epsilon", "q", "reason", "row_weight",
     "sensitivity",
-    "share", "sigma", "table", "threshold_delta", "title", "type", "types", "unit", "units", "ways", "weight",
+    "share", "sigma", "table", "threshold_delta", "title", "type", "types", "unit", "units", "values", "ways", "weight",
     "weight_clip", "weights", "where",
 }  # fmt: skip
 PRIVATE = 4  # the exit code of what must not be published

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
-from leastnoise.curator import key_template, suggest, transform
-from leastnoise.curator.aggregate.binning import is_missing
+from leastnoise.curator import key_template, private_check, suggest, transform
 from leastnoise.curator.aggregate.nearest_node import HasCoordinates
 from leastnoise.curator.budget import Budget
 from leastnoise.curator.dataset import Dataset, open_dataset
@@ -190,13 +187,7 @@ class Table:
 
         Exact numbers of rows, of rows without a unit, and for each column of rows where it is null or NaN.
         """
-        rows = self.rows
-        nameless = functools.reduce(operator.or_, [rows[column].isnull() for column in self.unit])
-        counts = {"rows": rows.count(), "rows without a unit": nameless.sum()}
-        for column in rows.columns:
-            counts[f"missing in {column}"] = is_missing(rows[column]).sum()
-        found = self._data.engine.fetch(rows.aggregate(**{name: n.cast("int64") for name, n in counts.items()}))
-        return {name: int(found[name][0].as_py() or 0) for name in counts}
+        return private_check.check_table(self._data)
 
     def suggest_limits(
         self,

@@ -26,8 +26,8 @@ VALUE_ENDS: tuple[float, ...] = (
     *(part * 2.0**power for power in range(_SMALLEST, _LARGEST) for part in (1.0, 1.5)),
     2.0**_LARGEST,
 )
-# The same for values of both signs, as edges of one axis; the class in the middle holds zero.
-SIGNED_ENDS: tuple[float, ...] = (*(-end for end in reversed(VALUE_ENDS)), *VALUE_ENDS)
+# Values have these classes on both sides of one for zero, which is in the middle.
+SIGNED_CLASSES = 2 * (len(VALUE_ENDS) - 1) + 1
 
 
 def last_of_each(starts: tuple[int, ...]) -> Floats:

@@ -22,11 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support.validation import Floats
-from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, SIGNED_ENDS
+from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, SIGNED_CLASSES
 
 WEIGHTS = {"rows": 2, "spread": 1, "bins": 1, "values": 1}
 PAIRS = len(OCTAVES) * (len(OCTAVES) + 1) // 2  # of octaves, the second at most the first
-VALUE_CLASSES = len(SIGNED_ENDS) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Layout:
     def histograms(self) -> tuple[tuple[str, int, int], ...]:
         """The histograms in order: kind, how many numbers, and the weight of a unit."""
         spread = [("spread", PAIRS), ("bins", self.bins)] if self.bins > 1 else []
-        listed = [("rows", len(ROW_STARTS)), *spread, *(("values", VALUE_CLASSES) for _ in self.columns)]
+        listed = [("rows", len(ROW_STARTS)), *spread, *(("values", SIGNED_CLASSES) for _ in self.columns)]
         return tuple((kind, size, WEIGHTS[kind]) for kind, size in listed)
 
     @property

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtr
 
 from leastnoise._support.validation import Floats
 from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, VALUE_ENDS, last_of_each
@@ -100,6 +99,8 @@ def _posterior(noisy: Floats, std: float, expected: Floats, away: Floats, kept: 
 @lru_cache(maxsize=4)
 def _shapes(starts: tuple[float, ...]) -> Floats:
     """Lognormal and Weibull distributions over classes that start here, of every scale: one a row, adding up to one."""
+    from scipy.special import ndtr
+
     log = np.log(np.asarray(starts))
     scales = np.arange(log[0], max(log[0] + 9.0, log[-1] - 4.0), 0.25)[:, None, None]
     lognormal = ndtr((log - scales) / np.array(_LOGNORMAL)[:, None])
@@ -113,6 +114,8 @@ def _shapes(starts: tuple[float, ...]) -> Floats:
 @lru_cache(maxsize=1)
 def _spreads() -> Floats:
     """Of N rows 1 + floor((N - 1) x) share a bin, where log x is normal and x at most 1: shape, octave of N, of n."""
+    from scipy.special import ndtr
+
     middle, width = np.meshgrid(np.linspace(0, 7, 22), (0.2, 0.5, 0.9, 1.4), indexing="ij")
     middle, width = middle.ravel()[:, None], width.ravel()[:, None]
     starts = np.array(OCTAVES[1:], dtype=np.float64)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from leastnoise._support.directed_rounding import round_up, sqrt_up
 from leastnoise.curator import description
 from leastnoise.curator.aggregate import bounding
-from leastnoise.curator.aggregate.binning import as_double, clipped, place, place_rows
+from leastnoise.curator.aggregate.binning import as_double, clipped, double_literal, place, place_rows
 from leastnoise.curator.aggregate.every_bin import scattered
 from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
 from leastnoise.curator.dataset import Dataset
@@ -25,7 +25,7 @@ from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.domains import limits_of, listed_domain
 from leastnoise.curator.queries.query import NamedRows
 from leastnoise.domain import Domain, Edges
-from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, SIGNED_ENDS
+from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS
 from leastnoise.errors import BadDomain, MissingParameter
 from leastnoise.privacy.sensitivity import Sensitivity
 from leastnoise.releases.left_out import LeftOut
@@ -42,7 +42,7 @@ MAX_BINS = 2**20
 _END = float(2 * MOST_ROWS)  # beyond every number of rows, once it is cut
 ROW_CLASSES = Edges((*map(float, ROW_STARTS), _END))
 OCTAVE_CLASSES = Edges((*map(float, OCTAVES), _END))
-VALUE_CLASSES = Edges(SIGNED_ENDS)
+SIZES_OF_VALUES = Edges((0.0, *VALUE_ENDS))  # the first is zero
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -137,8 +137,7 @@ class UnitCounts(BinnedQuery):
         domain = replace(self._bins, names=named.by) if self._bins.names else self._bins
         rows = place_rows(named.rows, domain, name="_place")
         for number, column in enumerate(named.columns):
-            inside = clipped(as_double(rows[column], column), SIGNED_ENDS[0], SIGNED_ENDS[-1])
-            rows = place(VALUE_CLASSES, rows.mutate(_inside=inside), "_inside", f"_value{number}")
+            rows = _with_value_class(rows, column, f"_value{number}")
         rows = bounding.with_unit_word(rows.rename(code="_place"), named.unit, self._data.engine)
         return rows.select(*named.unit, "_unit", "code", *(f"_value{n}" for n in range(len(named.columns))))
 
@@ -194,6 +193,19 @@ class UnitCounts(BinnedQuery):
             counts[start : start + size] *= weight
             start += size
         return Aggregate(values=narrow(counts))
+
+
+def _with_value_class(rows: ir.Table, column: str, name: str) -> ir.Table:
+    """`rows` with the class of a value in a new column, null where there is none: zero is in the middle."""
+    import ibis
+
+    rows = rows.mutate(_signed=clipped(as_double(rows[column], column), -VALUE_ENDS[-1], VALUE_ENDS[-1]))
+    below = rows["_signed"] < double_literal(0.0)
+    rows = place(
+        SIZES_OF_VALUES, rows.mutate(_size=ibis.ifelse(below, -rows["_signed"], rows["_signed"])), "_size", name
+    )
+    signed = ibis.ifelse(rows["_signed"] < double_literal(0.0), -rows[name], rows[name])
+    return rows.mutate(**{name: signed + SIGNED_CLASSES // 2})
 
 
 def _with_class(drawn: ir.Table, column: str, classes: Edges, name: str) -> ir.Table:
