@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +26,11 @@ from leastnoise._support.validation import Floats
 from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, last_of_each, octave_of_rows
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.neighbours import Neighbours
-from leastnoise.privacy.sensitivity import Limits
+from leastnoise.privacy.sensitivity import Limits, Sensitivity
 from leastnoise.releases.unit_size_fit import Fit
 
 MORE_CONCENTRATED = 4.0  # of what max_per_bin loses, against what max_rows loses
-USUAL_CONCENTRATION = 2.0  # of a histogram whose bins cannot be told from noise, against even ones
+USUAL_CONCENTRATION, CONCENTRATION_SPREAD = 2.0, 1.1  # against even bins, beforehand: median, and of the logarithm
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class AskedNoise:
 
     def std(self, limits: Limits, bins: int) -> float:
         """Of a histogram with these limits, by the noise that has less."""
-        moved = sensitivities.of_sum(limits, low=0, high=1, bins=bins, neighbours=self.neighbours)
+        moved = _moved(limits, bins, self.neighbours)
         gaussian = math.inf if self.per_l2 is None else self.per_l2 * moved.l2
         return min(gaussian, math.inf if self.per_l1 is None else self.per_l1 * moved.l1)
 
@@ -102,16 +103,18 @@ def predict(rows: Fit, spread: Floats | None, *, concentration: float, bins: int
 def concentration(noisy: Floats, std: float, units: float) -> float:
     """The sum of the squares of the bins' shares of the rows, from one row a unit with noise.
 
-    E sum(y^2) = sum(c^2) + D s^2, and drawing one row a unit adds at most one a unit. Where that cannot be told from
-    noise, bins are taken to be somewhat uneven.
+    E sum(y^2) = sum(c^2) + D s^2, and drawing one row a unit adds at most one a unit; the noise of that sum of squares
+    is nearly normal. Before anything is counted, bins are taken to be uneven by some small factor.
     """
     bins, units = noisy.size, max(units, 1.0)
     found = float((noisy**2).sum()) - bins * std**2 - units
-    off = math.sqrt(2 * bins) * std**2 + 2 * std * math.sqrt(max(found, 0.0))
-    trusted = found**2 / (found**2 + off**2) if found > 0 else 0.0
-    seen = min(max(found / units**2, 1 / bins), 1.0)
-    usual = min(1.0, USUAL_CONCENTRATION / bins)
-    return math.exp(trusted * math.log(seen) + (1 - trusted) * math.log(usual))
+    logs = np.linspace(-math.log(bins), 0.0, 200)
+    expected = np.exp(logs) * units**2
+    off = np.sqrt(2 * bins * std**4 + 4 * std**2 * expected) + 0.1 * expected
+    uneven = (logs + math.log(bins / USUAL_CONCENTRATION)) / CONCENTRATION_SPREAD
+    chances = -(((found - expected) / off) ** 2) / 2 - np.log(off) - uneven**2 / 2
+    weights = np.exp(chances - chances.max())
+    return math.exp(float(weights @ logs / weights.sum()))
 
 
 def _worth_trying(units: Floats, bins: int, one_bin: bool) -> list[Limits]:
@@ -123,6 +126,13 @@ def _worth_trying(units: Floats, bins: int, one_bin: bool) -> list[Limits]:
     return [Limits(max_rows=m, max_per_bin=p, max_bins=min(m, bins)) for m, p in pairs]
 
 
+@lru_cache(maxsize=2**14)
+def _moved(limits: Limits, bins: int, neighbours: Neighbours) -> Sensitivity:
+    """What one unit moves a histogram by: exact arithmetic, which takes a while."""
+    return sensitivities.of_sum(limits, low=0, high=1, bins=bins, neighbours=neighbours)
+
+
+@lru_cache(maxsize=2**14)
 def _inside(first: float, last: float, points: int) -> Floats:
     """Some whole numbers from the first to the last."""
     return np.unique(np.geomspace(first, last, points).round())

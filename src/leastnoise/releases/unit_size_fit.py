@@ -9,6 +9,8 @@ is a linear model, and its mean and likelihood are exact:
     u = f + F K F (F K F + s^2 I)^-1 (y - f),    F = diag(f)
 
 Where counts are far above the noise u is what was counted; where they are not, it is the shape that fits the rest.
+Before anything is counted, most units are taken to have from one row to some hundreds: only counts that stand out say
+that they have many thousands.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, VALUE_ENDS, last
 
 DIFFERENCE = 0.5  # of the truth from a shape, relative
 OWN_DIFFERENCE = 0.1  # of one class by itself
+USUAL_SIZE, SIZE_SPREAD = 1.5, 2.0  # mean and standard deviation of the logarithm of a typical unit's rows, beforehand
 SHAPES_KEPT = 60  # the likeliest, of which the mean is taken
 SPREADS_KEPT = 12
 _LOGNORMAL = (0.15, 0.3, 0.5, 0.75, 1.0, 1.4, 1.9, 2.5)  # standard deviations of the logarithm
@@ -45,12 +48,12 @@ class Fit:
 
 def of_rows(noisy: Floats, std: float) -> Fit:
     """Units by their number of rows, in the classes of ROW_STARTS."""
-    return _scaled(noisy, std, tuple(map(float, ROW_STARTS)))
+    return _scaled(noisy, std, tuple(map(float, ROW_STARTS)), SIZE_SPREAD)
 
 
 def of_values(noisy: Floats, std: float) -> Fit:
     """Values above zero, in the classes between VALUE_ENDS."""
-    return _scaled(noisy, std, VALUE_ENDS[:-1])
+    return _scaled(noisy, std, VALUE_ENDS[:-1], np.inf)
 
 
 def of_spread(noisy: Floats, std: float, units: Floats) -> Floats:
@@ -62,7 +65,8 @@ def of_spread(noisy: Floats, std: float, units: Floats) -> Floats:
     wide, deep = wide[kept], deep[kept]
     shapes = _spreads()
     away = np.hypot(np.subtract.outer(wide, wide), np.subtract.outer(deep, deep))
-    fit = _posterior(noisy[kept], std, shapes[:, wide, deep] * units[wide], away, SPREADS_KEPT)
+    expected = shapes[:, wide, deep] * units[wide]
+    fit = _posterior(noisy[kept], std, expected, away, SPREADS_KEPT, np.zeros(len(expected)))
     found = np.zeros((len(OCTAVES), len(OCTAVES)))
     found[wide, deep] = fit.mean
     total = found.sum(axis=1, keepdims=True)
@@ -71,34 +75,37 @@ def of_spread(noisy: Floats, std: float, units: Floats) -> Floats:
     return spread
 
 
-def _scaled(noisy: Floats, std: float, starts: tuple[float, ...]) -> Fit:
+def _scaled(noisy: Floats, std: float, starts: tuple[float, ...], size_spread: float) -> Fit:
     """The shapes, each times the number of units by least squares."""
-    shapes = _shapes(starts)
+    shapes, scales = _shapes(starts)
     units = np.maximum(shapes @ noisy / (shapes**2).sum(axis=1), 1.0)
     octaves = np.log2(np.asarray(starts))
     away = np.abs(np.subtract.outer(octaves, octaves))
-    return _posterior(noisy, std, units[:, None] * shapes, away, SHAPES_KEPT)
+    beforehand = -(((scales - USUAL_SIZE) / size_spread) ** 2) / 2
+    return _posterior(noisy, std, units[:, None] * shapes, away, SHAPES_KEPT, beforehand)
 
 
-def _posterior(noisy: Floats, std: float, expected: Floats, away: Floats, kept: int) -> Fit:
-    """The counts given each of the likeliest expectations, and the likelihood of these."""
+def _posterior(noisy: Floats, std: float, expected: Floats, away: Floats, kept: int, beforehand: Floats) -> Fit:
+    """The counts given each of the likeliest expectations, and how likely these are; `beforehand`, as a logarithm."""
     kernel = DIFFERENCE**2 * np.exp(-(away**2) / 2) + OWN_DIFFERENCE**2 * np.eye(noisy.size)
     variance = std**2 + (DIFFERENCE * expected) ** 2
-    rough = ((noisy - expected) ** 2 / variance + np.log(variance)).sum(axis=1)
+    rough = ((noisy - expected) ** 2 / variance + np.log(variance)).sum(axis=1) - 2 * beforehand
     counts, likelihoods = [], []
-    for shape in expected[np.argsort(rough, kind="stable")[:kept]]:
+    for place in np.argsort(rough, kind="stable")[:kept]:
+        shape = expected[place]
         covariance = shape[:, None] * kernel * shape
         factor = np.linalg.cholesky(covariance + std**2 * np.eye(noisy.size))
         white = np.linalg.solve(factor, noisy - shape)
         counts.append(np.maximum(shape + covariance @ np.linalg.solve(factor.T, white), 0.0))
-        likelihoods.append(-white @ white / 2 - np.log(np.diag(factor)).sum())
+        likelihoods.append(beforehand[place] - white @ white / 2 - np.log(np.diag(factor)).sum())
     chances = np.exp(np.array(likelihoods) - max(likelihoods))
     return Fit(np.array(counts), chances / chances.sum())
 
 
 @lru_cache(maxsize=4)
-def _shapes(starts: tuple[float, ...]) -> Floats:
-    """Lognormal and Weibull distributions over classes that start here, of every scale: one a row, adding up to one."""
+def _shapes(starts: tuple[float, ...]) -> tuple[Floats, Floats]:
+    """Lognormal and Weibull distributions over classes that start here: one a row, adding up to one, and the logarithm
+    of the scale of each."""
     from scipy.special import ndtr
 
     log = np.log(np.asarray(starts))
@@ -107,8 +114,8 @@ def _shapes(starts: tuple[float, ...]) -> Floats:
     weibull = -np.expm1(-np.exp(np.minimum((log - scales) * np.array(_WEIBULL)[:, None], 30.0)))
     below = np.concatenate([lognormal.reshape(-1, log.size), weibull.reshape(-1, log.size)])
     below[:, 0] = 0.0
-    shapes: Floats = np.diff(below, axis=1, append=1.0)
-    return shapes
+    located = [np.broadcast_to(scales, part.shape)[..., 0].ravel() for part in (lognormal, weibull)]
+    return np.diff(below, axis=1, append=1.0), np.concatenate(located)
 
 
 @lru_cache(maxsize=1)
