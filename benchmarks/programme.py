@@ -18,6 +18,7 @@ BENCHMARKS = (
     "instructions",
     "denoising",
     "accuracy",
+    "limits",
     "heavy_noise",
     "wavelets",
     "error_limits",

@@ -17,6 +17,7 @@ from leastnoise.privacy.planning import Plan, plan
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.limit_suggestion import LimitSuggestion
 from leastnoise.releases.loading import load
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.quantile import QuantileRelease
@@ -43,6 +44,7 @@ __all__ = [
     "Estimate",
     "GaussianDP",
     "Graph",
+    "LimitSuggestion",
     "MeanRelease",
     "Plan",
     "PureDP",

@@ -60,6 +60,12 @@ def test_every_query_is_recorded_in_the_same_words(kind: str, both: tuple[Table,
     assert "of Python" not in embedded
 
 
+@pytest.mark.parametrize("kind", ["rows, every limit", "product", "mean by bin", "unknown keys", "crosstabs"])
+def test_the_curators_own_look_is_the_same(kind: str, both: tuple[Table, Table]) -> None:
+    embedded, distributed = (QUERIES[kind](rows).private_check().lines() for rows in both)
+    assert embedded == distributed
+
+
 @pytest.mark.parametrize("row", ["secret424242,2", "secret424242,2,3,4", 'secret424242,"2,3'])
 def test_a_malformed_csv_is_the_same_error(row: str, tmp_path: Path, session, cluster) -> None:
     """Also where the query reads none of the columns that are missing."""

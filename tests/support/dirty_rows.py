@@ -16,13 +16,16 @@ import pyarrow.parquet as pq
 
 from leastnoise import stats
 from leastnoise.curator.queries.query import Query
+from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.table import Table, lattice
 from leastnoise.domain import Days, Edges, Hours, Keys, Labelled, with_other
+from leastnoise.releases.limit_errors import AskedNoise
 
 NODES = SimpleNamespace(
     coordinates=np.stack([x.ravel() for x in np.meshgrid(np.linspace(-1, 1, 12), np.linspace(-1, 1, 12))], axis=1)
 )
 CELLS = lattice("lon", "lat", 0.25)
+NOISE = AskedNoise(1.0, None)
 ZONES = ["north", "süd", "東", "", "no'rth", "absent"]
 
 
@@ -216,6 +219,8 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
         .per_unit(n=stats.count(), weekend=stats.mode("weekend"))
         .histogram("weekend", "n", nulls="bin")
     ),
+    "unit counts": lambda t: UnitCounts.of(t._data, ("place",), range(100), "drop", ("value", "whole"), NOISE),
+    "unit counts of all rows": lambda t: UnitCounts.of(t._data, (), None, "drop", ("price",), NOISE),
     "derived": lambda t: (
         t.derive(
             hour=ibis._.when.hour(),

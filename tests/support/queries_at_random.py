@@ -14,8 +14,10 @@ import pandas as pd
 
 from leastnoise import stats
 from leastnoise.curator.queries.query import Query
+from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.table import Table, lattice
 from leastnoise.domain import Days, Edges, Hours, Zones, with_other
+from leastnoise.releases.limit_errors import AskedNoise
 from tables_at_random import TEXTS, Schema
 
 Ask = Callable[[Table], Query]
@@ -208,6 +210,13 @@ def zones(s: Schema, chance: random.Random) -> Ask:
     )
 
 
+def unit_counts(s: Schema, chance: random.Random) -> Ask:
+    part, keys = by(chance)
+    values = tuple(s[name] for name in chance.sample(VALUES, chance.choice([0, 1, 2])))
+    nulls = chance.choice(["drop", "bin"])
+    return lambda t: UnitCounts.of(t._data, (s[part],), keys, nulls, values, AskedNoise(1.0, None))
+
+
 KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {
     "count": count,
     "count_units": lambda s, chance: lambda t: t.count_units(),
@@ -227,6 +236,7 @@ KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {
     "per unit": of_units,
     "public table": joined,
     "zones": zones,
+    "unit counts": unit_counts,
 }
 
 

@@ -14,7 +14,7 @@ from rich.console import Console
 
 import leastnoise as ln
 from leastnoise._support import atomic_files
-from leastnoise.cli import budget, calibration, denoise, export, job, messages, release, report, show, tables
+from leastnoise.cli import budget, calibration, denoise, export, job, limits, messages, release, report, show, tables
 from leastnoise.cli.demo import run_demo
 
 app = typer.Typer(
@@ -26,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 answered; 1 it could not be done; 2 a mistake in what was typed, also a path with nothing at "
-    "it; 3 a mistake of ours; 130 stopped by Ctrl-C.",
+    "it; 3 a mistake of ours; 4 answered, and the answer is private; 130 stopped by Ctrl-C.",
 )
 
 
@@ -49,6 +49,7 @@ calibration.register(app)
 app.add_typer(budget.app, name="budget")
 app.command()(release.release)
 tables.register(app)
+limits.register(app)
 app.command()(denoise.denoise)
 app.command()(report.report)
 app.command()(show.show)

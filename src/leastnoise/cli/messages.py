@@ -7,6 +7,7 @@ Exit codes, the same for every command:
     2     what was typed cannot be used: an option, a number, a word, a column, a path with nothing at it, an
           output where another file is
     3     a mistake of leastnoise itself; please report it
+    4     answered, and the answer is PRIVATE: of `private-check` alone
     130   stopped by Ctrl-C
 """
 
@@ -21,12 +22,15 @@ from leastnoise import errors
 # The arguments of Python that are options here, by the same name with "-" for "_".
 OPTIONS = {
     "along", "bins", "budget", "by", "clip", "column", "confidence", "delta", "engine", "epsilon", "error", "expect",
+    "for_delta", "for_epsilon", "for_share",
     "force", "graph", "grid", "keys", "l1_sensitivity", "loss", "max_bins", "max_per_bin", "max_rows", "mechanism",
     "memory_limit", "method", "neighbours", "nodes", "other", "output", "pure_epsilon", "q", "reason", "row_weight",
     "sensitivity", "derive", "having", "join", "lattice", "per_unit", "within",
-    "share", "sigma", "table", "threshold_delta", "title", "type", "types", "unit", "units", "ways", "weight",
+    "share", "sigma", "table", "threshold_delta", "title", "type", "types", "unit", "units", "values", "ways",
+    "weight",
     "weight_clip", "weights", "where",
 }  # fmt: skip
+PRIVATE = 4  # the exit code of what must not be published
 _ALIASES = {"name": "table"}  # ln.table(..., name="trips") is --table trips
 
 

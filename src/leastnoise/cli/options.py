@@ -34,6 +34,9 @@ DELTA_OR_ZERO = typer.Option(help="A small probability, such as 1e-6; 0 asks for
 MECHANISM = typer.Option(help="auto, gaussian or laplace.")
 NEIGHBOURS = typer.Option(help="add-remove or replace.")
 BY = typer.Option(help="Bins by this column; repeat for several.")
+KEYS = typer.Option(
+    help="The public bins, one option a column: nodes.parquet:id, 0:24 (a range), or a,b,c; or one keys.toml."
+)
 
 Epsilon = Annotated[float, EPSILON]
 Delta = Annotated[float, DELTA]
@@ -49,6 +52,9 @@ Error = Annotated[float, typer.Option(help="How far off a published number may b
 Confidence = Annotated[float, typer.Option(help="How surely all numbers must be within the error.")]
 Bins = Annotated[int, typer.Option(help="How many numbers are published.")]
 Grid = Annotated[float, typer.Option(help="The step of what is published: 1 for counts, 0 for any number.")]
+
+CheckedColumn = Annotated[str | None, typer.Option("--column", help="A column of values, with its clip.")]
+CheckedClip = Annotated[str | None, typer.Option("--clip", help="low,high: what its values are clipped to.")]
 
 Units = Annotated[bool, typer.Option("--units", help="Count people instead of rows.")]
 MaxRows = Annotated[int | None, typer.Option(help="At most so many rows of one person.")]
@@ -170,12 +176,7 @@ class BinOptions:
     panel: ClassVar[str] = "Bins and limits"
 
     by: Annotated[list[str] | None, BY] = None
-    keys: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="The public bins, one option a column: nodes.parquet:id, 0:24 (a range), or a,b,c; or one keys.toml."
-        ),
-    ] = None
+    keys: Annotated[list[str] | None, KEYS] = None
     max_rows: MaxRows = None
     max_per_bin: Annotated[int | None, typer.Option(help="At most so many of them in one bin.")] = None
     max_bins: Annotated[int | None, typer.Option(help="In at most so many bins.")] = None

@@ -34,6 +34,7 @@ class Dataset:
     lattices: Mapping[str, Lattice] = field(default_factory=dict)  # columns of cells on a map -> whose cells
     row_is_unit: bool = False  # whether a unit has one row at most, made from all its rows
     kernels: Mapping[str, int] = field(default_factory=dict)  # columns of kernel weights -> over how many nodes
+    types: Mapping[str, str] = field(default_factory=dict)  # what columns of text were declared to hold
 
     @property
     def rows(self) -> ir.Table:
@@ -143,4 +144,4 @@ def open_dataset(
     rows = parsed(opened, types)
     for column in units:
         word(rows[column], column, opened.engine)
-    return Dataset(source=opened, clean=CleanRows(rows), unit=units, neighbours=relation)
+    return Dataset(source=opened, clean=CleanRows(rows), unit=units, neighbours=relation, types=dict(types))

@@ -22,6 +22,7 @@ from leastnoise.privacy.strength import Strength
 from leastnoise.releases.columns import refuse_reserved
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.left_out import LeftOut
+from leastnoise.releases.limit_suggestion import LimitSuggestion
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.release import Release
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.request import PrivacyRequest
 
-Answer = Release | SparseRelease | MeanRelease | QuantileRelease | CrosstabsRelease
+Answer = Release | SparseRelease | MeanRelease | QuantileRelease | CrosstabsRelease | LimitSuggestion
 
 MAX_ATTEMPTS = 3  # at reading the rows: a lost executor is no attack
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import stats
 from leastnoise._support.renamed import RenamedAttribute
-from leastnoise.curator import key_template, public_join, transform, unit_table, zones_of_rows
-from leastnoise.curator.aggregate.binning import is_missing
+from leastnoise._support.validation import Number
+from leastnoise.curator import key_template, private_check, public_join, suggest, transform, unit_table, zones_of_rows
 from leastnoise.curator.aggregate.nearest_node import HasCoordinates
+from leastnoise.curator.budget import Budget
 from leastnoise.curator.dataset import open_dataset
 from leastnoise.curator.questions import Questions
+from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Lattice, Zones
 from leastnoise.privacy.neighbours import Neighbours
+from leastnoise.releases.limit_suggestion import LimitSuggestion
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -228,13 +229,37 @@ class Table(Questions):
 
         Exact numbers of rows, of rows without a unit, and for each column of rows where it is null or NaN.
         """
-        rows = self.rows
-        nameless = functools.reduce(operator.or_, [rows[column].isnull() for column in self.unit])
-        counts = {"rows": rows.count(), "rows without a unit": nameless.sum()}
-        for column in rows.columns:
-            counts[f"missing in {column}"] = is_missing(rows[column]).sum()
-        found = self._data.engine.fetch(rows.aggregate(**{name: n.cast("int64") for name, n in counts.items()}))
-        return {name: int(found[name][0].as_py() or 0) for name in counts}
+        return private_check.check_table(self._data)
+
+    def suggest_limits(
+        self,
+        *by: str,
+        keys: Any = None,
+        values: str | Sequence[str] = (),
+        nulls: str = "drop",
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        budget: Budget | None = None,
+        share: Number | None = None,
+        for_epsilon: Number | None = None,
+        for_delta: Number | None = None,
+        for_share: Number | None = None,
+    ) -> LimitSuggestion:
+        """Limits, and clips of named columns, for a question by these bins: from one small release of its own.
+
+        Every unit is counted once: by how many rows it has, by how many of these share a bin, by one bin and by one
+        value of each column. From these counts with noise follows what any limits would leave out.
+
+        by, keys, nulls: the bins of the question, as for `histogram`; without any, of a count, sum or mean of all rows.
+        values: the column of numbers to propose a clip for, or several.
+        epsilon, delta: the promise of this release; or
+        budget, share: an open `ln.Budget`, and how much of it to spend, such as 0.02.
+        for_epsilon, for_delta: the promise of the question that the limits are for. Left out, the same; or
+        for_share: the share of the budget that it will take. Left out, all that is left.
+        """
+        request = PrivacyRequest(epsilon=epsilon, delta=delta, budget=budget, share=share)
+        later = {"for_epsilon": for_epsilon, "for_delta": for_delta, "for_share": for_share}
+        return suggest.suggest_limits(self._data, by, keys=keys, values=values, nulls=nulls, request=request, **later)
 
     check = RenamedAttribute("private_check")
     rules = RenamedAttribute("part of describe() of its questions")

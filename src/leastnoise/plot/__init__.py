@@ -6,6 +6,7 @@
     table                   a table of a set: bars, or heat maps side by side
     map zone_map            values on the coordinates of a graph; zones in the colour of their value
     path weights            how a denoiser chose
+    limits                  what limits leave out, and the noise they need
     budget                  what was spent, and when
 
 Nothing global is touched: pyplot is not imported, and `picture.figure.savefig("picture.png")` writes a file.
@@ -15,11 +16,13 @@ from leastnoise.plot.bins import estimate, release
 from leastnoise.plot.choices import path, weights
 from leastnoise.plot.comparison import comparison
 from leastnoise.plot.guarantees import profile, tradeoff
+from leastnoise.plot.limits import limits
 from leastnoise.plot.maps import map  # noqa: A004
 from leastnoise.plot.spending import budget
 from leastnoise.plot.tables import table
 from leastnoise.plot.zones import zone_map
 
 __all__ = [
-    "budget", "comparison", "estimate", "map", "path", "profile", "release", "table", "tradeoff", "weights", "zone_map",
+    "budget", "comparison", "estimate", "limits", "map", "path", "profile", "release", "table", "tradeoff", "weights",
+    "zone_map",
 ]  # fmt: skip

@@ -36,6 +36,24 @@ class Sensitivity:
     linf: float
 
 
+class ChosenLimit(int):
+    """A limit that knows with which release it was chosen, so that what is released under it can say so.
+
+    >>> ChosenLimit(5, "3f2a") + 1
+    6
+    """
+
+    chosen_with: str
+
+    def __new__(cls, value: int, chosen_with: str) -> ChosenLimit:
+        limit = super().__new__(cls, value)
+        limit.chosen_with = chosen_with
+        return limit
+
+    def __reduce__(self) -> tuple[type[ChosenLimit], tuple[int, str]]:
+        return ChosenLimit, (int(self), self.chosen_with)
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much of one unit is kept, complete: every limit is a number, none larger than the others allow."""
@@ -43,6 +61,12 @@ class Limits:
     max_rows: int
     max_per_bin: int
     max_bins: int
+    chosen_with: str | None = None  # the release that proposed them; None: they are somebody's own
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The three limits by name."""
+        return {"max_rows": self.max_rows, "max_per_bin": self.max_per_bin, "max_bins": self.max_bins}
 
     @classmethod
     def of(
@@ -57,6 +81,7 @@ class Limits:
     ) -> Limits:
         """The limits given, filled up with what they imply; `bins` is the size of the domain, None when
         unknown."""
+        chosen = [limit.chosen_with for limit in (max_rows, max_per_bin, max_bins) if isinstance(limit, ChosenLimit)]
         max_rows, max_per_bin = _checked("max_rows", max_rows), _checked("max_per_bin", max_per_bin)
         max_bins = _checked("max_bins", max_bins)
         widest = LARGEST_LIMIT if bins is None else min(bins, LARGEST_LIMIT)
@@ -67,7 +92,7 @@ class Limits:
         per_bin = min(max_per_bin or rows, rows)
         allowed_bins = min(allowed_bins, rows)
         rows = min(rows, per_bin * allowed_bins)
-        return cls(max_rows=int(rows), max_per_bin=int(per_bin), max_bins=int(allowed_bins))
+        return cls(int(rows), int(per_bin), int(allowed_bins), chosen[0] if chosen else None)
 
     @property
     def fullest(self) -> tuple[int, int]:

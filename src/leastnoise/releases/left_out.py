@@ -6,6 +6,7 @@ Facts of the question, known before any row is read. How many rows it was is not
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -70,10 +71,11 @@ class LeftOut:
     kind: Kind
     columns: tuple[str, ...] = ()
     numbers: tuple[int | float, ...] = ()
-    text: str | None = None  # the condition, as the question records it
+    text: str | None = None  # the condition, as the question records it; of a limit, the release that proposed it
 
     def in_words(self, unit: str | None) -> str:
         """The rows, or what becomes of the values."""
+        chosen = f" (a limit that release {self.text} proposed)" if self.text and self.kind in TRUNCATING else ""
         return _one_line(
             _PHRASES[self.kind][1].format(
                 *(f"{number:,}" if isinstance(number, int) else rounded(number, 6) for number in self.numbers),
@@ -81,6 +83,7 @@ class LeftOut:
                 columns=_listed(self.columns),
                 text=_shortened(self.text or ""),
             )
+            + chosen
         )
 
 
@@ -119,6 +122,9 @@ def _read(facts: Facts) -> LeftOut:
     kind: Kind = facts.word("kind", KINDS)
     read = LeftOut(kind, facts.texts("columns"), tuple(facts.numbers("numbers")), facts.optional_text("text"))
     facts.check("numbers", len(read.numbers) == _PHRASES[kind][0])
+    facts.check(
+        "text", read.text is None or kind not in TRUNCATING or re.fullmatch("[0-9a-f]{16}", read.text) is not None
+    )
     facts.finish()
     return read
 

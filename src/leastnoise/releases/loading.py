@@ -12,6 +12,7 @@ from leastnoise.releases import (
     crosstab_files,
     estimate,
     file_format,
+    limit_suggestion,
     mean,
     quantile,
     release,
@@ -31,12 +32,13 @@ _READERS: dict[str, Callable[[pa.Table, Facts], Promised]] = {
     "tables release": crosstab_files.from_table,
     "tables estimate": crosstab_estimate_files.from_table,
     "estimate": estimate.from_table,
+    "limit suggestion": limit_suggestion.from_table,
 }
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """What `save` wrote to `path`: a Release, a SparseRelease, a MeanRelease, a QuantileRelease, a
-    CrosstabsRelease, an Estimate or a CrosstabsEstimate."""
+    CrosstabsRelease, an Estimate, a CrosstabsEstimate or a LimitSuggestion."""
     table, what, facts = file_format.read(path)
     if what not in _READERS:
         raise errors.NotOurs(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")

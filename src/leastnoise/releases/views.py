@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
     from leastnoise.releases.crosstabs import CrosstabsRelease
     from leastnoise.releases.estimate import Estimate
+    from leastnoise.releases.limit_suggestion import LimitSuggestion
     from leastnoise.releases.published import Published
     from leastnoise.releases.release import Release
 
@@ -38,6 +39,13 @@ def plot(published: Published, **options: Any) -> Any:
     if isinstance(published, CrosstabTable):
         return plot.table(published, **options)
     return plot.release(published, **options)
+
+
+def plot_limits(suggestion: LimitSuggestion, **options: Any) -> Any:
+    """The picture of proposed limits, by `leastnoise.plot`."""
+    from leastnoise import plot
+
+    return plot.limits(suggestion, **options)
 
 
 def report(

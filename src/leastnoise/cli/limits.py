@@ -1,0 +1,143 @@
+"""`leastnoise suggest-limits`: limits bought with a release. `leastnoise private-check`: the curator's exact look.
+
+What the second prints is private, and nothing else the command line prints is: it ends with an exit code of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import typer
+from rich.console import Console
+from rich.table import Table as PrintedTable
+
+from leastnoise import errors
+from leastnoise._support import atomic_files
+from leastnoise._support.number_format import rounded
+from leastnoise.cli import options
+from leastnoise.cli.json_output import print_json
+from leastnoise.cli.keys import parse_keys
+from leastnoise.cli.messages import PRIVATE, printable
+from leastnoise.cli.options import BinOptions, OutputOptions, PrivacyOptions, TableOptions, ValueOptions
+from leastnoise.cli.publishing import MAX_ROWS_SHOWN, arguments, notes, refuse_weak, show_expected, show_written
+
+if TYPE_CHECKING:
+    from leastnoise.curator.queries.query import Query
+    from leastnoise.curator.table import Table
+    from leastnoise.releases.limit_suggestion import LimitSuggestion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitOptions:
+    """Which bins and values limits are for, and how private the question about them will be."""
+
+    panel: ClassVar[str] = "What the limits are for"
+
+    by: Annotated[list[str] | None, options.BY] = None
+    keys: Annotated[list[str] | None, options.KEYS] = None
+    values: Annotated[list[str] | None, typer.Option(help="A column to propose a clip for; repeat for several.")] = None
+    for_epsilon: Annotated[float | None, typer.Option(help="The epsilon of the question; else this one's.")] = None
+    for_delta: Annotated[float | None, typer.Option(help="The delta of the question.")] = None
+    for_share: Annotated[float | None, typer.Option(help="Its share of the budget; else all that is left.")] = None
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.command()(options.grouped(suggest_limits))
+    app.command()(options.grouped(private_check))
+
+
+def suggest_limits(table: TableOptions, limits: LimitOptions, privacy: PrivacyOptions, output: OutputOptions) -> None:
+    """Limits and clips for a question, from one small release of its own: paid for, and written like any other.
+
+    Example: [bold]leastnoise suggest-limits trips.parquet --unit taxi --by junction --keys nodes.parquet:id --values
+    fare --budget city.ledger --share 0.02 -o limits.parquet[/bold]
+    """
+    from leastnoise.curator.suggest import limit_question
+
+    opened, request = table.open(), privacy.request()
+    question = limit_question(
+        opened._data,
+        limits.by or [],
+        keys=parse_keys(opened, limits.by or [], limits.keys),
+        values=limits.values or [],
+        nulls="drop",
+        request=request,
+        for_epsilon=limits.for_epsilon,
+        for_delta=limits.for_delta,
+        for_share=limits.for_share,
+    )
+    expected = question.expect(**arguments(request))
+    if output.expect:
+        show_expected(expected, output)
+        return
+    refuse_weak(expected.strength, privacy)
+    atomic_files.check_writable(output.path, sources=question.files)
+    with notes():
+        made: Any = question.release(**arguments(request))
+    made.save(output.path)
+    if not output.quiet:
+        _show(made, output)
+
+
+def private_check(
+    table: TableOptions, bins: BinOptions, column: options.CheckedColumn = None, clip: options.CheckedClip = None
+) -> None:
+    """An exact look at what a question leaves out, for the curator's own eyes: PRIVATE, outside every guarantee.
+
+    Rows without a unit, cells that are not written like their type, keys that cover no row and rows that no key covers,
+    rows beyond the limits, values beyond the clip. Nothing is written, paid or recorded, and the exit code is 4.
+
+    Example: [bold]leastnoise private-check trips.csv --unit taxi --types month=int --by month --keys 1:13 --max-rows
+    5[/bold]
+    """
+    found = _query(table.open(), bins, column, clip).private_check()
+    Console(stderr=True).print("PRIVATE: never publish, save or send this.", style="bold red", highlight=False)
+    Console().print(printable(found), markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(PRIVATE)
+
+
+def _query(opened: Table, bins: BinOptions, column: str | None, clip: str | None) -> Query:
+    """The question that the options describe; without a limit, of all rows."""
+    from leastnoise.privacy.sensitivity import LARGEST_LIMIT
+
+    limits: dict[str, Any] = {"max_rows": bins.max_rows, "max_per_bin": bins.max_per_bin, "max_bins": bins.max_bins}
+    if all(limit is None for limit in limits.values()):
+        limits["max_rows"] = LARGEST_LIMIT
+    by = bins.by or []
+    keys = parse_keys(opened, by, bins.keys)
+    if column is not None:
+        if clip is None:
+            raise errors.MissingParameter(
+                "The values of a column are clipped before they are added up.",
+                parameter="clip",
+                example={"clip": (0, 100)},
+            )
+        ends = ValueOptions(column=column, clip=clip).ends()
+        return opened.sum(column, clip=ends, by=by, keys=keys, **limits)
+    if by:
+        return opened.histogram(*by, keys=keys, **limits)
+    return opened.count(max_rows=limits["max_rows"])
+
+
+def _show(made: LimitSuggestion, output: OutputOptions) -> None:
+    rows = made.to_arrow().to_pylist()
+    if output.json:
+        facts = {"output": output.path, "error": made.error, "kept": made.kept, "rows": rows}
+        print_json(
+            {**facts, "limits": dict(made.limits), "clips": {name: list(ends) for name, ends in made.clips.items()}}
+        )
+        return
+    chosen = next(place for place, row in enumerate(rows) if row["max_rows"] == made.limits["max_rows"])
+    first = max(0, min(chosen - MAX_ROWS_SHOWN // 2, len(rows) - MAX_ROWS_SHOWN))
+    shown = rows[first : first + MAX_ROWS_SHOWN]
+    printed = PrintedTable(caption=f"{len(shown)} of {len(rows):,} limits; all predicted")
+    for name in rows[0]:
+        printed.add_column("rows kept" if name == "kept" else name, justify="right")
+    for row in shown:
+        cells = [f"{row['max_rows']:,}", f"{row['max_per_bin']:,}", f"{100 * row['kept']:.3g} %"]
+        numbers = [rounded(row[name]) for name in ("bias", "noise", "error")]
+        printed.add_row(*cells, *numbers, style="bold" if row is rows[chosen] else None)
+    Console().print(printed)
+    show_written(made.explain(), output.path)

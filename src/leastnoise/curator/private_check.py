@@ -1,0 +1,289 @@
+"""The curator's own exact look at what a question leaves out: PRIVATE, outside every guarantee, and never released.
+
+Nothing here has noise, is debited, or is recorded. So that it is not taken for a release, what it finds says PRIVATE
+wherever it is shown, has no method that writes it, and cannot be pickled.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from leastnoise._support.immutable import Frozen
+from leastnoise.curator.aggregate.binning import as_double, double_literal, is_missing, place
+from leastnoise.curator.aggregate.parsing import is_csv, parse_cell
+from leastnoise.curator.dataset import Dataset
+from leastnoise.curator.description import one_line
+from leastnoise.curator.engines.withheld_errors import reading
+from leastnoise.curator.queries.bin_totals import BinnedQuery
+from leastnoise.curator.queries.clipped_values import ClippedValues
+from leastnoise.curator.queries.crosstabs import Crosstabs
+from leastnoise.curator.queries.quantile import Quantile
+from leastnoise.curator.queries.query import NamedRows, Query
+from leastnoise.curator.queries.unknown_keys import UnknownKeysHistogram
+from leastnoise.domain import Axis
+from leastnoise.errors import InvalidParameter
+from leastnoise.privacy.sensitivity import LARGEST_LIMIT
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+BANNER = (
+    "PRIVATE: exact numbers of people's rows, outside every guarantee. For the curator's own eyes: publish, save and "
+    "send none of it."
+)
+SHOWN = 5  # keys and values that are named
+MAX_KEYS = 2**20  # of an axis, to look for keys that cover nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How the keys of one column fit its rows.
+
+    outside: how many rows no key covers, those without a value among them. missing: how many have no value.
+    values: the commonest values that no key covers, each with its rows. empty: how many keys cover no row, and
+    empty_keys: the first few; None where there are too many keys to look.
+    """
+
+    outside: int
+    missing: int
+    values: tuple[tuple[Any, int], ...]
+    empty: int | None
+    empty_keys: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PrivateCheck:
+    """What a question leaves out, exactly. PRIVATE: it is shown, and cannot be saved, pickled or copied.
+
+    counts: numbers of rows, cells and units, by what they are. coverage: of each column with keys.
+    """
+
+    counts: Mapping[str, int]
+    coverage: Mapping[str, Coverage] = field(default_factory=Frozen)
+
+    def __repr__(self) -> str:
+        return "\n".join([BANNER, *self.lines()])
+
+    __str__ = __repr__
+
+    def lines(self) -> list[str]:
+        """What was found, a line each, without the banner."""
+        return [*(f"{what}: {count:,}" for what, count in self.counts.items()), *self._of_keys()]
+
+    def _of_keys(self) -> list[str]:
+        lines = []
+        for column, found in self.coverage.items():
+            if found.outside:
+                common = ", ".join(f"{value!r} ({rows:,} rows)" for value, rows in found.values)
+                also = f"; {found.missing:,} of them have no value" if found.missing else ""
+                named = f"; the commonest others: {common}" if common else ""
+                lines.append(f"rows that no key of {column} covers: {found.outside:,}{also}{named}")
+            if found.empty:
+                some = ", ".join(repr(key) for key in found.empty_keys)
+                more = ", ..." if found.empty > len(found.empty_keys) else ""
+                lines.append(f"keys of {column} that cover no row: {found.empty:,} ({some}{more})")
+        return [one_line(line) for line in lines]
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise InvalidParameter("A private check is for the curator's own eyes, and is not written anywhere. Ask again.")
+
+
+def check_table(data: Dataset) -> dict[str, int]:
+    """Exact numbers of rows, of rows without a unit, and for each column of rows where it is null or NaN."""
+    rows = data.rows
+    nameless = functools.reduce(operator.or_, [rows[column].isnull() for column in data.unit])
+    missing = {f"missing in {column}": is_missing(rows[column]).sum() for column in rows.columns}
+    return _fetch(data, rows, {"rows": rows.count(), "rows without a unit": nameless.sum(), **missing})
+
+
+def check(query: Query) -> PrivateCheck:
+    """The exact numbers of a question. Rows are read; nothing is paid or recorded."""
+    query._data.source.check_unchanged()
+    try:
+        return reading(lambda: _checked(query), query.files)
+    finally:
+        query._data.source.check_unchanged()
+
+
+def _checked(query: Query) -> PrivateCheck:
+    named = query._named()
+    given = _fetch(query._data, named.rows, {"rows": named.rows.count(), **_without_unit(query, named)})
+    rows = named.rows.filter([named.rows[column].notnull() for column in named.unit])
+    counts = {**given, **_unparsed(query._data), **_values(query, replace(named, rows=rows))}
+    coverage = {
+        column: _coverage(query._data, rows, named.by[number], axis)
+        for number, (column, axis) in enumerate(_axes(query).items())
+    }
+    return PrivateCheck(Frozen({**counts, **_limited(query)}), Frozen(coverage))
+
+
+def _fetch(data: Dataset, rows: ir.Table, numbers: Mapping[str, ir.Value]) -> dict[str, int]:
+    """Numbers about rows, in one query."""
+    named = {f"n{place}": number.cast("int64") for place, number in enumerate(numbers.values())}
+    found = data.engine.fetch(rows.aggregate(**named))
+    return {what: int(found[name][0].as_py() or 0) for what, name in zip(numbers, named, strict=True)}
+
+
+def _without_unit(query: Query, named: NamedRows) -> dict[str, ir.Value]:
+    columns = zip(query.unit, named.unit, strict=True)
+    return {f"rows with no {column}": named.rows[name].isnull().sum() for column, name in columns}
+
+
+def _unparsed(data: Dataset) -> dict[str, int]:
+    """Cells of text that are not written like the type that was declared: they count as missing. Of all rows, before
+    any condition."""
+    source = data.source
+    texts = source.rows.columns if is_csv(source) else source.folders
+    declared = {column: kind for column, kind in data.types.items() if column in texts and kind != "text"}
+    if not declared:
+        return {}
+    rows = source.rows
+    lost = {
+        f"cells of {column} that are not written like {kind}": (
+            (rows[column].length() > 0) & parse_cell(rows[column], kind).isnull()
+        ).sum()
+        for column, kind in declared.items()
+    }
+    return _fetch(data, rows, lost)
+
+
+def _values(query: Query, named: NamedRows) -> dict[str, int]:
+    """Values that are missing, and values beyond the clip, among rows with a unit."""
+    numbers: dict[str, ir.Value] = {}
+    rows = named.rows
+    for column, name in zip(query.columns, named.columns, strict=True):
+        numbers[f"rows with no {column}"] = is_missing(rows[name]).sum()
+    clip = _clip(query)
+    if clip is not None:
+        column, (low, high) = clip
+        name = dict(zip((*query.by, *query.columns), (*named.by, *named.columns), strict=True))[column]
+        value = as_double(rows[name], column)
+        numbers[f"values of {column} below {low:g}"] = (value < double_literal(low)).sum()
+        numbers[f"values of {column} above {high:g}"] = (value > double_literal(high)).sum()
+    return _fetch(query._data, rows, numbers) if numbers else {}
+
+
+def _coverage(data: Dataset, rows: ir.Table, column: str, axis: Axis) -> Coverage:
+    placed = place(axis, rows, column, "_position")
+    outside = placed.filter(placed["_position"].isnull())
+    numbers = _fetch(data, outside, {"outside": outside.count(), "missing": is_missing(outside[column]).sum()})
+    known = outside.filter(~is_missing(outside[column]))
+    common = known.group_by(column).aggregate(_rows=known.count())
+    listed = data.engine.fetch(common.order_by([common["_rows"].desc(), column]).limit(SHOWN)).to_pylist()
+    values = tuple((row[column], int(row["_rows"])) for row in listed)
+    if axis.size > MAX_KEYS:
+        return Coverage(numbers["outside"], numbers["missing"], values, None, ())
+    found = data.engine.fetch(placed.filter(placed["_position"].notnull()).select("_position").distinct())
+    seen = set(found["_position"].to_pylist())
+    empty = [position for position in range(axis.size) if position not in seen]
+    names = tuple(axis.key(position) for position in empty[:SHOWN])
+    return Coverage(numbers["outside"], numbers["missing"], values, len(empty), names)
+
+
+def _limited(query: Query) -> dict[str, int]:
+    """Rows that could be counted, units with more of them than are kept, and rows that the limits leave out."""
+    data, most = query._data, query.limits.max_rows
+    rows, unit = _countable(query)
+    units = rows.group_by(list(unit)).aggregate(_rows=rows.count())
+    crowded = {f"units with more than {most:,} of these": (units["_rows"] > most).sum()} if most < LARGEST_LIMIT else {}
+    numbers = _fetch(
+        data,
+        units,
+        {"rows in the bins, with unit and value": units["_rows"].sum(), "units of these": units.count(), **crowded},
+    )
+    if not query._limits_leave_out:
+        return numbers
+    kept = data.engine.fetch(_kept(query, units))["kept"][0].as_py()
+    total = numbers["rows in the bins, with unit and value"]
+    return {**numbers, "rows that the limits leave out": total - int(kept or 0)}
+
+
+@singledispatch
+def _axes(query: Query) -> Mapping[str, Axis]:
+    """The columns with public keys."""
+    return {}
+
+
+@_axes.register(BinnedQuery)
+def _(query: BinnedQuery) -> Mapping[str, Axis]:
+    return {} if isinstance(query, Quantile) else dict(zip(query.domain.names, query.domain.axes, strict=True))
+
+
+@_axes.register(Crosstabs)
+def _(query: Crosstabs) -> Mapping[str, Axis]:
+    return query.axes
+
+
+@singledispatch
+def _clip(query: Query) -> tuple[str, tuple[float, float]] | None:
+    """The column whose values are clipped, and the ends."""
+    return None
+
+
+@_clip.register(ClippedValues)
+def _(query: ClippedValues) -> tuple[str, tuple[float, float]] | None:
+    return query.column, (query.clip.low, query.clip.high)
+
+
+@_clip.register(Quantile)
+def _(query: Quantile) -> tuple[str, tuple[float, float]] | None:
+    return query.by[0], (query.steps.low, query.steps.high)
+
+
+@_clip.register(Crosstabs)
+def _(query: Crosstabs) -> tuple[str, tuple[float, float]] | None:
+    return None if query.weight is None or query.clip is None else (query.weight, (query.clip.low, query.clip.high))
+
+
+@singledispatch
+def _countable(query: Query) -> tuple[ir.Table, Sequence[str]]:
+    """The rows that would be counted without limits, and the names of the unit's columns in them."""
+    named = query._named()
+    known = (*named.unit, *named.columns)
+    return named.rows.filter([~is_missing(named.rows[column]) for column in known]), named.unit
+
+
+@_countable.register(BinnedQuery)
+def _(query: BinnedQuery) -> tuple[ir.Table, Sequence[str]]:
+    named = query._named()
+    return query._coded(named), named.unit
+
+
+@_countable.register(Crosstabs)
+def _(query: Crosstabs) -> tuple[ir.Table, Sequence[str]]:
+    named = query._named()
+    placed = query._placed(named)
+    return placed.filter([placed[column].notnull() for column in named.unit]), named.unit
+
+
+@_countable.register(UnknownKeysHistogram)
+def _(query: UnknownKeysHistogram) -> tuple[ir.Table, Sequence[str]]:
+    named = query._named()
+    known = (*named.unit, *(named.by if query.nulls == "drop" else ()))
+    return named.rows.filter([~is_missing(named.rows[column]) for column in known]), named.unit
+
+
+@singledispatch
+def _kept(query: Query, units: ir.Table) -> ir.Table:
+    """How many rows the limits keep. Where rows alone are limited, that follows from the units."""
+    import ibis
+
+    cut = units.select(kept=ibis.least(units["_rows"], query.limits.max_rows))
+    return cut.aggregate(kept=cut["kept"].sum().cast("int64"))
+
+
+@_kept.register(BinnedQuery)
+def _(query: BinnedQuery, units: ir.Table) -> ir.Table:
+    totals = query._expression()
+    return totals.aggregate(kept=totals["rows"].sum().cast("int64"))
+
+
+@_kept.register(UnknownKeysHistogram)
+def _(query: UnknownKeysHistogram, units: ir.Table) -> ir.Table:
+    totals = query._expression()
+    return totals.aggregate(kept=totals["rows"].sum().cast("int64"))

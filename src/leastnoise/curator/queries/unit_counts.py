@@ -1,0 +1,215 @@
+"""How many units have how many rows, in how many bins, with which values: what limits are proposed from.
+
+Of each unit one row is drawn, uniformly, by a hash of the unit and nothing else's: with N rows that lie in places 1,
+2 ... in n_1, n_2 ... of them, it is the row number (hash mod N) in the order of places. So what a unit adds depends on
+its own rows alone, is the same on every engine, and is one number in each histogram (`releases.unit_counts`, with the
+sensitivity and its proof). A unit with no row in the bins adds nothing, and one without a value nothing to that
+column's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from leastnoise._support.directed_rounding import round_up, sqrt_up
+from leastnoise.curator import description
+from leastnoise.curator.aggregate import bounding
+from leastnoise.curator.aggregate.binning import as_double, clipped, double_literal, place, place_rows
+from leastnoise.curator.aggregate.every_bin import scattered
+from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
+from leastnoise.curator.dataset import Dataset
+from leastnoise.curator.queries.bin_totals import BinnedQuery
+from leastnoise.curator.queries.domains import limits_of, listed_domain
+from leastnoise.curator.queries.query import NamedRows
+from leastnoise.domain import Domain, Edges
+from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS
+from leastnoise.errors import BadDomain, MissingParameter
+from leastnoise.privacy.sensitivity import Sensitivity
+from leastnoise.releases.left_out import LeftOut
+from leastnoise.releases.limit_errors import AskedNoise
+from leastnoise.releases.limit_suggestion import LimitSuggestion
+from leastnoise.releases.release import Release
+from leastnoise.releases.unit_counts import Layout
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pyarrow as pa
+
+MAX_BINS = 2**20
+_END = float(2 * MOST_ROWS)  # beyond every number of rows, once it is cut
+ROW_CLASSES = Edges((*map(float, ROW_STARTS), _END))
+OCTAVE_CLASSES = Edges((*map(float, OCTAVES), _END))
+SIZES_OF_VALUES = Edges((0.0, *VALUE_ENDS))  # the first is zero
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class UnitCounts(BinnedQuery):
+    """Each unit counted once by its rows, by their spread over the bins, by a bin, and by a value of each column."""
+
+    kind: ClassVar[str] = "unit counts"
+    values: tuple[str, ...]
+    asked: AskedNoise  # of the question that the limits are for
+
+    @classmethod
+    def of(
+        cls, data: Dataset, by: Sequence[str], keys: Any, nulls: str, values: tuple[str, ...], asked: AskedNoise
+    ) -> UnitCounts:
+        """The question, checked."""
+        if by and keys is None:
+            raise MissingParameter(
+                "Limits are proposed for bins that are public, so the keys must be listed.",
+                parameter="keys",
+                example={"keys": ["a", "b"]},
+            )
+        domain = listed_domain(data, by, keys, nulls) if by else Domain()
+        if domain.size > MAX_BINS:
+            raise BadDomain(
+                f"Limits can be proposed for {MAX_BINS:,} bins, and this domain has {domain.size:,}. Use coarser keys: "
+                "how many rows a unit has hardly depends on them."
+            )
+        for column in values:
+            data.check_usable(column)
+            as_double(data.rows[column], column)
+        limits = limits_of(data, bins=1, by=by, max_rows=1)
+        return cls(_data=data, _bins=domain, by=tuple(by), limits=limits, values=values, asked=asked)
+
+    _limits_leave_out: ClassVar[bool] = False  # to count a unit once is the question
+
+    @property
+    def layout(self) -> Layout:
+        """Where each histogram is among the integers."""
+        return Layout(self._bins.size, self.values)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns whose values are counted."""
+        return self.values
+
+    @property
+    def size(self) -> int:
+        """How many integers the answer has."""
+        return self.layout.size
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """One entry of each histogram, by its weight; replaced, two (the proof is in `releases.unit_counts`)."""
+        weights = self.layout.weights
+        moved = 1 if self.neighbours == "add-remove" else 2
+        return Sensitivity(
+            l1=round_up(Fraction(moved * sum(weights))),
+            l2=sqrt_up(Fraction(moved * sum(weight**2 for weight in weights))),
+            linf=float(max(weights)),
+        )
+
+    @property
+    def limits_used(self) -> dict[str, int]:
+        """Each unit is counted once in each histogram, however many rows it has: there is no limit."""
+        return {}
+
+    def _subject(self) -> str:
+        return "units counted by their number of rows"
+
+    def describe(self) -> str:
+        """The question in public words, with what shaped the rows before it: nothing in it depends on a row."""
+        place = f" by {', '.join(self.by)}" if self.by else ""
+        values = f", by one value of {description.shortened(self.values)}" if self.values else ""
+        steps = description.all_steps(self._data.steps)
+        return description.one_line(
+            f"{self._subject()}{place} ({self._size_in_words()}){values}, to propose limits{steps}; one "
+            f"{self._data.unit_name} counts once in each histogram; neighbours {self.neighbours}"
+        )
+
+    def _values_left_out(self) -> Sequence[LeftOut]:
+        nulls = [LeftOut("null", columns=(column,)) for column in self.values]
+        return [*BinnedQuery._values_left_out(self), *nulls]
+
+    def _released_as(self) -> tuple[str, Domain | None]:
+        return "count", None
+
+    def _wrap(self, noisy: Release) -> LimitSuggestion:
+        return LimitSuggestion(components=noisy, layout=self.layout, asked=self.asked, by=self.by)
+
+    def _coded(self, named: NamedRows) -> ir.Table:
+        """Unit, place, and the class of each value (null where there is none) of every row in the bins."""
+        domain = replace(self._bins, names=named.by) if self._bins.names else self._bins
+        rows = place_rows(named.rows, domain, name="_place")
+        for number, column in enumerate(named.columns):
+            rows = _with_value_class(rows, column, f"_value{number}")
+        rows = bounding.with_unit_word(rows.rename(code="_place"), named.unit, self._data.engine)
+        return rows.select(*named.unit, "_unit", "code", *(f"_value{n}" for n in range(len(named.columns))))
+
+    def _added_up(self, rows: ir.Table, unit: tuple[str, ...]) -> ir.Table:
+        """How many units have each cell of the vector, which is called `bin`."""
+        import ibis
+
+        layout = self.layout
+        cells = [self._size_cells(self._drawn(rows, unit, "code"))]
+        for number in range(len(self.values)):
+            valued = self._drawn(rows.filter(rows[f"_value{number}"].notnull()), unit, f"_value{number}")
+            cells.append(valued.select(bin=valued["code"] + layout.start("values", number)))
+        every = ibis.union(*cells) if len(cells) > 1 else cells[0]
+        return every.group_by("bin").aggregate(rows=every.count())
+
+    def _size_cells(self, drawn: ir.Table) -> ir.Table:
+        """The cells of rows, spread and bins that each unit is counted in."""
+        import ibis
+
+        layout = self.layout
+        drawn = _with_class(drawn, "_total", ROW_CLASSES, "_rows")
+        cells = [drawn["_rows"]]
+        if self._bins.size > 1:
+            drawn = _with_class(drawn, "_total", OCTAVE_CLASSES, "_wide")
+            drawn = _with_class(drawn, "_here", OCTAVE_CLASSES, "_deep")
+            pair = ((drawn["_wide"] * (drawn["_wide"] + 1)) >> 1) + drawn["_deep"]
+            cells = [drawn["_rows"], pair + layout.start("spread"), drawn["code"] + layout.start("bins")]
+        return drawn.select(bin=ibis.array(cells).unnest())
+
+    def _drawn(self, rows: ir.Table, unit: tuple[str, ...], column: str) -> ir.Table:
+        """One row of each unit: `code`, how many of the unit's rows have it (_here), and how many rows it has (_total).
+
+        With u the unit's hash, the row is number u mod N in the order of codes: exactly one code holds it.
+        """
+        import ibis
+
+        rows = rows.select(*unit, "_unit", code=rows[column])
+        groups = rows.group_by([*unit, "_unit", "code"]).aggregate(_here=rows.count())
+        of_unit = ibis.window(group_by=list(unit))
+        upto = ibis.cumulative_window(group_by=list(unit), order_by="code")
+        groups = groups.mutate(
+            _total=groups["_here"].sum().over(of_unit).cast("int64"),
+            _upto=groups["_here"].sum().over(upto).cast("int64"),
+        )
+        groups = groups.mutate(_hash=groups["_unit"] ^ self._salt)
+        groups = bounding.mixed(groups, "_hash")
+        groups = groups.mutate(_row=groups["_hash"] % groups["_total"])
+        return groups.filter((groups["_upto"] - groups["_here"] <= groups["_row"]) & (groups["_row"] < groups["_upto"]))
+
+    def _integers(self, parts: list[pa.Table]) -> Aggregate:
+        counts, start = scattered(self.size, parts, "rows"), 0
+        for _, size, weight in self.layout.histograms:
+            counts[start : start + size] *= weight
+            start += size
+        return Aggregate(values=narrow(counts))
+
+
+def _with_value_class(rows: ir.Table, column: str, name: str) -> ir.Table:
+    """`rows` with the class of a value in a new column, null where there is none: zero is in the middle."""
+    import ibis
+
+    rows = rows.mutate(_signed=clipped(as_double(rows[column], column), -VALUE_ENDS[-1], VALUE_ENDS[-1]))
+    below = rows["_signed"] < double_literal(0.0)
+    rows = place(
+        SIZES_OF_VALUES, rows.mutate(_size=ibis.ifelse(below, -rows["_signed"], rows["_signed"])), "_size", name
+    )
+    signed = ibis.ifelse(rows["_signed"] < double_literal(0.0), -rows[name], rows[name])
+    return rows.mutate(**{name: signed + SIGNED_CLASSES // 2})
+
+
+def _with_class(drawn: ir.Table, column: str, classes: Edges, name: str) -> ir.Table:
+    """`drawn` with the class of a number of rows in a new column."""
+    import ibis
+
+    return place(classes, drawn.mutate(**{column: ibis.least(drawn[column], MOST_ROWS)}), column, name)

@@ -1,0 +1,85 @@
+"""Limits for a question, bought with a small release of its own: decide for what noise, release, propose."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from leastnoise import errors
+from leastnoise._support.validation import Number
+from leastnoise.curator.budget import charge
+from leastnoise.curator.dataset import Dataset
+from leastnoise.curator.queries.domains import check_names, column_names
+from leastnoise.curator.queries.unit_counts import UnitCounts
+from leastnoise.curator.request import PrivacyRequest
+from leastnoise.privacy.neighbours import Neighbours
+from leastnoise.privacy.noise_choice import NoiseChoice
+from leastnoise.releases.limit_errors import AskedNoise
+from leastnoise.releases.limit_suggestion import LimitSuggestion
+
+_WIDE, _HOPELESS = 1e6, 1e12  # sensitivities: large, so that rounding to whole numbers hardly matters
+
+
+def limit_question(
+    data: Dataset,
+    by: Sequence[str],
+    *,
+    keys: Any,
+    values: str | Sequence[str],
+    nulls: str,
+    request: PrivacyRequest,
+    for_epsilon: Number | None,
+    for_delta: Number | None,
+    for_share: Number | None,
+) -> UnitCounts:
+    """The question that limits are proposed from: everything public is checked, nothing is read or paid."""
+    check_names(by)
+    later = later_request(request, epsilon=for_epsilon, delta=for_delta, share=for_share)
+    return UnitCounts.of(data, by, keys, nulls, column_names(values), asked_noise(later, data.neighbours))
+
+
+def suggest_limits(data: Dataset, by: Sequence[str], *, request: PrivacyRequest, **asked: Any) -> LimitSuggestion:
+    """One release, one debit, and what it proposes."""
+    question = limit_question(data, by, request=request, **asked)
+    made = question.release(epsilon=request.epsilon, delta=request.delta, budget=request.budget, share=request.share)
+    assert isinstance(made, LimitSuggestion)
+    return made
+
+
+def later_request(
+    request: PrivacyRequest, *, epsilon: Number | None, delta: Number | None, share: Number | None
+) -> PrivacyRequest:
+    """How private the question itself will be: as was said, else as this release; of a budget, by all that is left."""
+    if request.budget is None:
+        same = epsilon is None and delta is None and share is None
+        chosen = (request.epsilon, request.delta) if same else (epsilon, delta)
+        return PrivacyRequest(epsilon=chosen[0], delta=chosen[1], share=share)
+    if epsilon is not None or delta is not None or share is not None:
+        return PrivacyRequest(epsilon=epsilon, delta=delta, share=share, budget=request.budget)
+    left = request.budget.remaining.share - (0.0 if request.share is None else float(request.share))
+    if left <= 0:
+        raise errors.InvalidParameter(
+            "After this nothing of the budget is left for the question that the limits are for.",
+            parameter="share",
+            value=request.share,
+            example={"share": 0.02},
+        )
+    return PrivacyRequest(budget=request.budget, share=left)
+
+
+def asked_noise(later: PrivacyRequest, neighbours: Neighbours) -> AskedNoise:
+    """The standard deviation for a sensitivity of one, of whichever noise such a request takes."""
+
+    def of(l1: float) -> NoiseChoice:
+        return charge.decide(
+            later, bins=1, integers=True, sensitivity=_WIDE, l1_sensitivity=l1, neighbours=neighbours
+        ).noise
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about noise that is not drawn here
+        gaussian, least = of(_HOPELESS), of(_WIDE)
+    if gaussian.mechanism == "laplace":
+        return AskedNoise(None, gaussian.distribution.std / _HOPELESS, neighbours)
+    per_l1 = least.distribution.std / _WIDE if least.mechanism == "laplace" else None
+    return AskedNoise(gaussian.distribution.std / _WIDE, per_l1, neighbours)

@@ -1,0 +1,46 @@
+"""Where to clip a column, from the values of one row a unit: what a clip takes from a sum, against the noise it needs.
+
+A clip at -v and v takes sum of (|x| - v) where that is above zero from a sum, and the noise is v times that of a count.
+The error of a sum in each bin is weighed as that of counts is (`limit_errors`), over the plausible distributions of
+|x|. Where one side of zero seems to have no values, the clip ends at zero: that costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from leastnoise._support.validation import Floats
+from leastnoise.domain.size_classes import VALUE_ENDS
+from leastnoise.releases import unit_size_fit
+
+VISIBLE = 3.0  # standard deviations: less on one side is not told from nothing
+Clip = tuple[float, float]
+
+
+def propose(noisy: Floats, std: float, *, rows: float, concentration: float, bins: int, count_std: float) -> Clip:
+    """The ends (low, high) of the least predicted error.
+
+    noisy: units by the value of one row, in classes of both signs; std: their noise. rows: how many rows are added up.
+    count_std: the noise of a count under the same limits.
+    """
+    middle = noisy.size // 2
+    above, below = noisy[middle + 1 :], noisy[:middle][::-1]
+    sizes = unit_size_fit.of_values(above + below, std * math.sqrt(2))
+    ends = np.array(VALUE_ENDS[1:])
+    usual = np.sqrt(np.array(VALUE_ENDS[1:]) * np.array(VALUE_ENDS[:-1]))
+    excess = np.maximum(usual[None, :] - ends[:, None], 0.0)
+    logs = np.zeros(ends.size)
+    for chance, counts in zip(sizes.weights, sizes.counts, strict=True):
+        lost = rows * (excess @ counts) / max(counts.sum() + max(noisy[middle], 0.0), 1.0)
+        logs += chance * np.log(concentration * lost**2 / bins + (ends * count_std) ** 2)
+    far = float(ends[np.argmin(logs)])
+    high, low = _reach(above, sizes.mean, std, far), 0.0 - _reach(below, sizes.mean, std, far)
+    return (low, high) if low < high else (-far, far)
+
+
+def _reach(noisy: Floats, expected: Floats, std: float, far: float) -> float:
+    """`far` where there are values on this side, 0 where none can be told: their part of what is expected of both sides
+    is (noisy . expected) / |expected|^2 by least squares, and has a standard deviation of std / |expected|."""
+    return far if float(noisy @ expected) > VISIBLE * std * float(np.linalg.norm(expected)) else 0.0

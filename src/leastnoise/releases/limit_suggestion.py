@@ -1,0 +1,245 @@
+"""A LimitSuggestion: counts of units with noise, and the limits and clips that they propose for one question.
+
+It is a release like any other, paid for and public. Everything but the noisy counts is computed from them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from leastnoise._support.immutable import Frozen
+from leastnoise._support.number_format import rounded
+from leastnoise._support.validation import Floats
+from leastnoise.domain import Domain, Edges
+from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, octave_of_rows
+from leastnoise.privacy.neighbours import check_neighbours
+from leastnoise.privacy.sensitivity import ChosenLimit, Limits
+from leastnoise.releases import clip_errors, file_format, limit_errors, unit_size_fit, views
+from leastnoise.releases.facts import Facts
+from leastnoise.releases.frames import Frames
+from leastnoise.releases.limit_errors import AskedNoise, LimitErrors
+from leastnoise.releases.noise import Noise
+from leastnoise.releases.promised import Promised
+from leastnoise.releases.provenance import Provenance
+from leastnoise.releases.release import Release, read_release, write_release
+from leastnoise.releases.unit_counts import WEIGHTS, Layout
+from leastnoise.releases.unit_size_fit import Fit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from leastnoise.privacy.noise_choice import Mechanism
+
+_ABOUT = "These are predictions. A few units with very many rows cannot be seen behind the noise."
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LimitSuggestion(Promised, Frames):
+    """Limits and clips for one question, proposed from private counts of units.
+
+    `limits` go into the question as they are, `t.histogram("zone", keys=zones, **a.limits)`, and `clips["fare"]` as
+    the clip of a column. Its table (`to_pandas()`) has one row for each max_rows that was weighed, with the best
+    max_per_bin beside it: the share of the rows that is kept, what a bin loses (`bias`), the noise, and both together
+    (`error`), as root mean squares over the bins. All of these are predictions.
+    """
+
+    components: Release  # the noisy counts, as `layout` arranges them
+    layout: Layout
+    asked: AskedNoise
+    by: tuple[str, ...] = ()
+
+    @property
+    def noise(self) -> Noise:
+        """The noise of each of the counts, before it is divided by their weights."""
+        return self.components.noise
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """gaussian or laplace."""
+        return self.noise.mechanism
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation that was calibrated (Laplace: scale * sqrt 2)."""
+        return self.noise.sigma
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of what was drawn."""
+        return self.noise.std
+
+    @property
+    def provenance(self) -> Provenance:
+        """That of the counts."""
+        return self.components.provenance
+
+    @property
+    def kind(self) -> str:
+        """Limits."""
+        return "limits"
+
+    @cached_property
+    def limits(self) -> Mapping[str, int]:
+        """The limits of the least predicted error, as arguments of a question. They know which release chose them."""
+        best = self._limits
+        named = {"max_rows": best.max_rows}
+        if best.max_per_bin < best.max_rows:
+            named["max_per_bin"] = best.max_per_bin
+        return Frozen({name: ChosenLimit(value, self.id) for name, value in named.items()})
+
+    @cached_property
+    def clips(self) -> Mapping[str, tuple[float, float]]:
+        """For each named column the ends of the least predicted error of a sum with these limits."""
+        return Frozen({column: self._clip(number) for number, column in enumerate(self.layout.columns)})
+
+    @property
+    def error(self) -> float:
+        """What a bin will be off by under `limits`: the root mean square over the bins, predicted."""
+        return float(self.errors.error[self.errors.best])
+
+    @property
+    def kept(self) -> float:
+        """The share of the rows that `limits` keep, predicted."""
+        return float(self.errors.kept[self.errors.best])
+
+    @cached_property
+    def errors(self) -> LimitErrors:
+        """The predicted errors of all pairs of max_rows and max_per_bin that were weighed."""
+        spread = None if self.layout.bins == 1 else self._spread
+        return limit_errors.predict(
+            self._fit, spread, concentration=self._concentration, bins=self.layout.bins, noise=self.asked
+        )
+
+    @property
+    def units(self) -> Release:
+        """How many units have how many rows, with noise: a release by itself, to be drawn or put on a page."""
+        weight = WEIGHTS["rows"]
+        noise = Noise(self.noise.mechanism, self.noise.scale / weight, self.noise.grid / weight)
+        ends = Edges((*map(float, ROW_STARTS), float(2 * MOST_ROWS)))
+        values = self.layout.part(self.components.values, "rows")
+        domain = Domain(("rows of a unit",), (ends,))
+        return Release(values=values, noise=noise, provenance=self.provenance, domain=domain, kind="count")
+
+    @cached_property
+    def _fit(self) -> Fit:
+        return unit_size_fit.of_rows(self._part("rows"), self._std("rows"))
+
+    @cached_property
+    def _spread(self) -> Floats:
+        units: Floats = np.zeros(len(OCTAVES))
+        np.add.at(units, octave_of_rows(), self._fit.mean)
+        return unit_size_fit.of_spread(self._part("spread"), self._std("spread"), units)
+
+    @cached_property
+    def _concentration(self) -> float:
+        if self.layout.bins == 1:
+            return 1.0
+        units = float(self._fit.mean.sum())
+        return limit_errors.concentration(self._part("bins"), self._std("bins"), units)
+
+    @property
+    def _limits(self) -> Limits:
+        best = self.errors.best
+        rows, in_bin = int(self.errors.max_rows[best]), int(self.errors.max_per_bin[best])
+        return Limits.of(max_rows=rows, max_per_bin=in_bin, bins=self.layout.bins)
+
+    def _clip(self, number: int) -> tuple[float, float]:
+        best = self.errors.best
+        return clip_errors.propose(
+            self._part("values", number),
+            self._std("values"),
+            rows=limit_errors.rows_of(self._fit.mean) * self.kept,
+            concentration=self._concentration,
+            bins=self.layout.bins,
+            count_std=float(self.errors.noise[best]),
+        )
+
+    def _part(self, kind: str, number: int = 0) -> Floats:
+        return self.layout.part(self.components.values, kind, number)
+
+    def _std(self, kind: str) -> float:
+        return self.noise.std / WEIGHTS[kind]
+
+    def explain(self) -> str:
+        """What is proposed and why, and what was protected, how well, in plain words."""
+        best = self.errors.best
+        bias, noise = rounded(self.errors.bias[best]), rounded(self.errors.noise[best])
+        named = ", ".join(f"{name} = {value:,}" for name, value in self.limits.items())
+        clips = "; ".join(f"{column} from {low:g} to {high:g}" for column, (low, high) in self.clips.items())
+        unit, spread = self.unit or "unit", rounded(self._std("rows"))
+        proposed = f"Proposed: {named}. That keeps about {100 * self.kept:.3g} % of the rows."
+        off = f"A bin is then off by about {rounded(self.error)} (root mean square): {bias} by rows that are left out, "
+        counted = f"How many have how many rows was counted with noise of standard deviation {spread}; every {unit} "
+        lines = [
+            f"{proposed} {off}and noise of standard deviation {noise}.",
+            f"Proposed clips: {clips}." if clips else "",
+            f"{_ABOUT} {counted}counts once.",
+            self.promise_in_words(),
+        ]
+        return "\n".join(line for line in lines if line)
+
+    def limits_in_words(self) -> str:
+        """The limits as arguments."""
+        return ", ".join(f"{name}={value}" for name, value in self.limits.items())
+
+    def plot(self, **options: Any) -> Any:
+        """The predicted error of every max_rows, with what it is made of, as a picture: `leastnoise.plot.limits`.
+
+        The option `ax` is passed on. It needs matplotlib.
+        """
+        return views.plot_limits(self, **options)
+
+    def __repr__(self) -> str:
+        return f"<LimitSuggestion {self.limits_in_words()}, predicted error {self.error:.4g}{self._seeded_mark}>"
+
+    def _columns(self) -> dict[str, Any]:
+        chosen, errors = self.errors.best_for_each(), self.errors
+        names = ("max_rows", "max_per_bin", "kept", "bias", "noise", "error")
+        return {name: getattr(errors, name)[chosen] for name in names}
+
+    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
+        """One Parquet file at `path`: the noisy counts, from which all the rest is computed.
+
+        `allow_seeded` lets a test write what a seed made.
+        """
+        import pyarrow as pa
+
+        file_format.refuse_seeded_noise(self.seeded, allow_seeded)
+        kinds = [kind for kind, size, _ in self.layout.histograms for _ in range(size)]
+        facts = {
+            "components": write_release(self.components),
+            "bins": self.layout.bins,
+            "columns": list(self.layout.columns),
+            "asked": asdict(self.asked),
+            "by": list(self.by),
+        }
+        table = pa.table({"histogram": kinds, "value": self.components.values})
+        file_format.write(path, table, what="limit suggestion", facts=facts)
+
+
+def from_table(table: pa.Table, facts: Facts) -> LimitSuggestion:
+    """What `LimitSuggestion.save` wrote."""
+    asked, bins = facts.facts("asked"), facts.integer("bins")
+    facts.check("bins", bins >= 1)
+    found = LimitSuggestion(
+        components=read_release(np.array(table["value"]), None, facts.facts("components")),
+        layout=Layout(bins, facts.texts("columns")),
+        asked=AskedNoise(
+            asked.optional_number("per_l2"),
+            asked.optional_number("per_l1"),
+            check_neighbours(asked.text("neighbours")),
+        ),
+        by=facts.texts("by"),
+    )
+    rates = [rate for rate in (found.asked.per_l2, found.asked.per_l1) if rate is not None]
+    facts.check("asked", bool(rates) and all(rate > 0 for rate in rates))
+    facts.check("bins", found.layout.size == found.components.bins)
+    asked.finish()
+    facts.finish()
+    return found

@@ -1,0 +1,70 @@
+"""Counts of units from which limits are proposed: which numbers they are, and in which order they are released.
+
+Every unit with a row in the bins is counted once in each of these histograms:
+
+    rows        by how many rows it has
+    spread      by how many rows it has, and how many of these are in the bin of one of its rows, drawn at random
+    bins        by the bin of that row; left out where there is only one bin
+    values      for each named column, by the value of one of its rows, drawn at random
+
+A unit moves one number in each by that histogram's weight, and no other. So with weights w adding or removing a unit
+moves the whole vector by at most sum(w) in L1, sqrt(sum(w^2)) in L2 and max(w) in Linf; replacing one takes a weight
+out of one number and puts it into another: 2 sum(w), sqrt(2 sum(w^2)) and max(w). All numbers get the same noise, so
+that of a histogram, in units, is the noise divided by its weight: the weights split what is paid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise._support.validation import Floats
+from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, SIGNED_CLASSES
+
+WEIGHTS = {"rows": 2, "spread": 1, "bins": 1, "values": 1}
+PAIRS = len(OCTAVES) * (len(OCTAVES) + 1) // 2  # of octaves, the second at most the first
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where each histogram is in the vector of all of them."""
+
+    bins: int
+    columns: tuple[str, ...] = ()  # whose values are counted
+
+    @property
+    def histograms(self) -> tuple[tuple[str, int, int], ...]:
+        """The histograms in order: kind, how many numbers, and the weight of a unit."""
+        spread = [("spread", PAIRS), ("bins", self.bins)] if self.bins > 1 else []
+        listed = [("rows", len(ROW_STARTS)), *spread, *(("values", SIGNED_CLASSES) for _ in self.columns)]
+        return tuple((kind, size, WEIGHTS[kind]) for kind, size in listed)
+
+    @property
+    def size(self) -> int:
+        """How many numbers in all."""
+        return sum(size for _, size, _ in self.histograms)
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """What a unit adds to each histogram."""
+        return tuple(weight for _, _, weight in self.histograms)
+
+    def start(self, kind: str, number: int = 0) -> int:
+        """Where a histogram begins; `number` says which of several of a kind."""
+        return self._places(kind)[number][0]
+
+    def part(self, values: NDArray[Any], kind: str, number: int = 0) -> Floats:
+        """One histogram out of the vector, in units."""
+        start, size, weight = self._places(kind)[number]
+        return np.asarray(values[start : start + size], dtype=np.float64) / weight
+
+    def _places(self, kind: str) -> list[tuple[int, int, int]]:
+        found, start = [], 0
+        for name, size, weight in self.histograms:
+            if name == kind:
+                found.append((start, size, weight))
+            start += size
+        return found

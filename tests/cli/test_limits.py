@@ -1,0 +1,69 @@
+"""`suggest-limits` and `private-check`: a file in and a file out; and a private look with an exit code of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import leastnoise as ln
+from fuzzing import run
+
+ASKED = ["--unit", "plane", "--by", "month", "--keys", "1:13"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    chance = np.random.default_rng(1)
+    rows = pd.DataFrame(
+        {
+            "plane": chance.integers(0, 300, 3000),
+            "month": chance.integers(1, 13, 3000),
+            "delay": chance.gamma(2, 9, 3000),
+        }
+    )
+    rows.to_parquet(tmp_path / "flights.parquet")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_limits_are_paid_for_written_and_shown(folder: Path) -> None:
+    opened = ["--epsilon", "1", "--delta", "1e-6", "--unit", "plane", "--table", "flights"]
+    assert run("budget", "create", "city.ledger", *opened)[0] == 0
+    paid = ["--budget", "city.ledger", "--share", "0.02", "-o", "limits.parquet"]
+    code, out, err = run("suggest-limits", "flights.parquet", *ASKED, "--values", "delay", *paid, "--json")
+    assert (code, err) == (0, "")
+    found, loaded = json.loads(out), ln.load("limits.parquet")
+    assert found["limits"] == dict(loaded.limits)
+    assert found["clips"] == {"delay": list(loaded.clips["delay"])}
+    assert ln.Budget.open("city.ledger").remaining.share == pytest.approx(0.98)
+    code, out, _ = run("show", "limits.parquet")
+    assert code == 0
+    assert "Proposed" in out
+
+
+def test_what_to_expect_is_free(folder: Path) -> None:
+    code, out, _ = run("suggest-limits", "flights.parquet", *ASKED, "--epsilon", "1", "--delta", "1e-6", "--expect")
+    assert code == 0
+    assert "Nothing was read, paid or written." in out
+    assert [path.name for path in folder.iterdir()] == ["flights.parquet"]
+
+
+def test_a_private_look_says_so_and_writes_nothing(folder: Path) -> None:
+    code, out, err = run("private-check", "flights.parquet", "--unit", "plane", "--by", "month", "--keys", "0:12")
+    assert code == 4
+    assert out.startswith("PRIVATE")
+    assert err.startswith("PRIVATE")
+    assert "rows that no key of month covers" in out
+    assert [path.name for path in folder.iterdir()] == ["flights.parquet"]
+
+
+def test_a_column_is_looked_at_with_its_clip(folder: Path) -> None:
+    asked = ["private-check", "flights.parquet", "--unit", "plane", "--column", "delay"]
+    assert run(*asked)[0] == 2
+    code, out, _ = run(*asked, "--clip", "0,30", "--max-rows", "3")
+    assert code == 4
+    assert "values of delay above 30" in out

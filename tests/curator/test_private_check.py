@@ -1,0 +1,108 @@
+"""The curator's exact look: right numbers, never without its banner, and nothing of it written anywhere."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import leastnoise as ln
+from leastnoise import errors
+from leastnoise.curator.private_check import BANNER
+from leastnoise.curator.table import Table
+
+ROWS = """plane,month,delay,carrier
+a,1,5,AA
+a,1,7,AA
+a,12,70,UA
+a,2,,AA
+b,2.0,3,AA
+b,12,-4,XX
+,3,1,AA
+c,,2,UA
+"""
+
+
+@pytest.fixture
+def flights(tmp_path: Path) -> Table:
+    path = tmp_path / "flights.csv"
+    path.write_text(ROWS)
+    return ln.table(path, unit="plane", types={"month": "int", "delay": "float"})
+
+
+def test_months_from_zero_lose_december_and_cells_of_another_type_vanish(flights: Table) -> None:
+    found = flights.histogram("month", keys=range(12), max_rows=2).private_check()
+    assert found.counts["rows"] == 8
+    assert found.counts["rows with no plane"] == 1
+    assert found.counts["cells of month that are not written like int"] == 1
+    assert found.counts["cells of delay that are not written like float"] == 0  # an empty cell is missing, not wrong
+    months = found.coverage["month"]
+    assert (months.outside, months.missing, months.values) == (4, 2, ((12, 2),))
+    assert months.empty == 10  # all but 1 and 2: the row of March has no plane
+    assert months.empty_keys == (0, 3, 4, 5, 6)
+    assert found.counts["rows in the bins, with unit and value"] == 3
+    assert found.counts["units with more than 2 of these"] == 1
+    assert found.counts["rows that the limits leave out"] == 1
+
+
+def test_values_beyond_the_clip_and_bins_of_two_columns(flights: Table) -> None:
+    asked = flights.sum(
+        "delay", clip=(0, 60), by=["carrier", "month"], keys=[["AA", "UA"], range(1, 13)], max_per_bin=1, max_bins=1
+    )
+    found = asked.private_check()
+    assert found.counts["rows with no delay"] == 1
+    assert found.counts["values of delay below 0"] == 1
+    assert found.counts["values of delay above 60"] == 1
+    assert found.counts["rows in the bins, with unit and value"] == 3
+    assert found.counts["rows that the limits leave out"] == 2
+    assert found.coverage["carrier"].values == (("XX", 1),)
+
+
+def test_every_kind_of_question_has_a_look(flights: Table) -> None:
+    lost = {
+        "count": (flights.count(max_rows=2), 2),
+        "mean": (flights.mean("delay", clip=(0, 9), max_rows=1), 3),
+        "quantile": (flights.quantile("delay", 0.5, clip=(0, 9), max_rows=1), 3),
+        "unknown": (flights.histogram("carrier", max_rows=1), 4),
+        "tables": (flights.crosstabs(ways=1, keys={"carrier": ["AA", "UA"], "month": range(1, 13)}, max_rows=1), 3),
+        "vector": (flights.vector_sum(["delay", "month"], clip_norm=1.0, max_rows=1), 2),
+    }
+    for query, rows in lost.values():
+        assert query.private_check().counts["rows that the limits leave out"] == rows
+    assert "rows that the limits leave out" not in flights.count_units().private_check().counts
+
+
+def test_conditions_are_applied_first(flights: Table) -> None:
+    assert flights.where("carrier = 'AA'").count(max_rows=9).private_check().counts["rows"] == 5
+
+
+def test_the_banner_is_wherever_it_is_shown(flights: Table) -> None:
+    found = flights.histogram("month", keys=range(12), max_rows=2).private_check()
+    for shown in (repr(found), str(found), f"{found}"):
+        assert shown.startswith(BANNER)
+    assert BANNER.startswith("PRIVATE")
+
+
+def test_it_cannot_be_pickled_copied_or_saved(flights: Table) -> None:
+    found = flights.count(max_rows=2).private_check()
+    for write in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(errors.InvalidParameter):
+            write(found)
+    assert not hasattr(found, "save")
+    assert not hasattr(found, "report")
+
+
+def test_a_name_or_value_that_would_move_the_cursor_is_escaped() -> None:
+    rows = pd.DataFrame({"plane": [1, 2], "month": ["\x1b[2J", "b"]})
+    found = ln.table(rows, unit="plane").histogram("month", keys=["b"], max_rows=1).private_check()
+    assert "\x1b" not in str(found)
+
+
+def test_nothing_is_debited(flights: Table, tmp_path: Path) -> None:
+    budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6, unit="plane", table="flights")
+    before = len(budget.history())
+    flights.count(max_rows=2).private_check()
+    assert len(budget.history()) == before

@@ -1,0 +1,202 @@
+"""Limits from counts of units: predictions that hold where the noise is small, and proposals that stay sane."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import leastnoise as ln
+from leastnoise import errors
+from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS
+from leastnoise.privacy.sensitivity import ChosenLimit, Limits
+from leastnoise.releases.limit_errors import AskedNoise
+from leastnoise.releases.limit_suggestion import LimitSuggestion
+from leastnoise.releases.unit_counts import PAIRS, WEIGHTS, Layout
+from leastnoise.testing import seeded
+
+Array = np.ndarray[Any, Any]
+NOISE = AskedNoise(4.2, math.sqrt(2))
+
+
+def counted(unit: Array, place: Array, bins: int, values: Array | None = None) -> Array:
+    """What the query counts, of arrays: of each unit its first row."""
+    layout = Layout(bins, () if values is None else ("value",))
+    found = np.zeros(layout.size, dtype=np.int64)
+    units, first, total = np.unique(unit, return_index=True, return_counts=True)
+    found[: len(ROW_STARTS)] = np.bincount(classes(total, ROW_STARTS), minlength=len(ROW_STARTS)) * WEIGHTS["rows"]
+    if bins > 1:
+        pairs, here = np.unique(np.column_stack([unit, place]), axis=0, return_counts=True)
+        shared = {(int(u), int(b)): n for (u, b), n in zip(pairs, here, strict=True)}
+        deep = np.array([shared[int(u), int(place[row])] for u, row in zip(units, first, strict=True)])
+        wide, low = classes(total, OCTAVES), classes(deep, OCTAVES)
+        np.add.at(found, layout.start("spread") + wide * (wide + 1) // 2 + low, WEIGHTS["spread"])
+        np.add.at(found, layout.start("bins") + place[first], WEIGHTS["bins"])
+    if values is not None:
+        size = np.sign(values[first]).astype(int) * (classes(np.abs(values[first]), VALUE_ENDS) + 1)
+        np.add.at(found, layout.start("values") + SIGNED_CLASSES // 2 + size, WEIGHTS["values"])
+    return found
+
+
+def classes(sizes: Array, starts: Any) -> Array:
+    found: Array = np.searchsorted(starts, sizes, side="right") - 1
+    return found
+
+
+def suggestion(
+    unit: Array, place: Array, bins: int, *, sigma: float, values: Array | None = None, noise: AskedNoise = NOISE
+) -> LimitSuggestion:
+    layout = Layout(bins, () if values is None else ("value",))
+    with seeded(1):
+        released = ln.release(counted(unit, place, bins, values), sensitivity=3, sigma=sigma)
+    return LimitSuggestion(components=released, layout=layout, asked=noise, by=("zone",))
+
+
+def light(seed: int = 0, units: int = 4000, bins: int = 20) -> tuple[Array, Array, int]:
+    chance = np.random.default_rng(seed)
+    unit = np.repeat(np.arange(units), 1 + chance.poisson(8, units))
+    return unit, chance.integers(0, bins, unit.size), bins
+
+
+def true_error(unit: Array, place: Array, bins: int, limits: Limits, noise: AskedNoise = NOISE) -> float:
+    """Of a histogram: what limits leave out on average, and noise."""
+    pairs, rows = np.unique(unit * bins + place, return_counts=True)
+    owner = pairs // bins
+    kept = np.minimum(rows, limits.max_per_bin).astype(float)
+    kept *= np.minimum(1, limits.max_rows / np.bincount(owner, weights=kept))[owner]
+    lost = np.bincount(pairs % bins, weights=rows - kept, minlength=bins)
+    return math.hypot(np.sqrt((lost**2).mean()), noise.std(limits, bins))
+
+
+def test_predicted_errors_are_true_where_the_noise_is_small() -> None:
+    unit, place, bins = light()
+    found = suggestion(unit, place, bins, sigma=0.5)
+    for rows in (3, 6, 9, 13, 19):
+        (at,) = np.flatnonzero((found.errors.max_rows == rows) & (found.errors.max_per_bin == rows))
+        truth = true_error(unit, place, bins, Limits(rows, rows, min(rows, bins)))
+        assert found.errors.error[at] == pytest.approx(truth, rel=0.15)
+
+
+def test_the_proposal_is_nearly_as_good_as_the_best_in_hindsight() -> None:
+    unit, place, bins = light()
+    found = suggestion(unit, place, bins, sigma=30.0)
+    errors_of = {m: true_error(unit, place, bins, Limits(m, m, min(m, bins))) for m in range(1, 40)}
+    assert true_error(unit, place, bins, found._limits) <= 1.15 * min(errors_of.values())
+
+
+def test_one_heavy_unit_is_not_followed() -> None:
+    unit, place, bins = light()
+    heavy = np.full(100_000, unit.max() + 1)
+    more = np.concatenate([unit, heavy]), np.concatenate([place, np.zeros(heavy.size, dtype=np.int64)])
+    assert suggestion(*more, bins, sigma=30.0).limits["max_rows"] < 40
+
+
+def test_units_of_one_row_each_need_a_limit_of_one() -> None:
+    unit = np.arange(5000)
+    found = suggestion(unit, unit % 30, 30, sigma=10.0)
+    assert found.limits == {"max_rows": 1}
+    assert found.kept == pytest.approx(1, abs=1e-3)
+
+
+def test_where_nothing_can_be_seen_the_limit_is_small() -> None:
+    unit, place, bins = light(units=5)
+    assert suggestion(unit, place, bins, sigma=1000.0, noise=AskedNoise(1e3, None)).limits["max_rows"] <= 100
+
+
+def test_noisier_questions_get_smaller_limits() -> None:
+    chance = np.random.default_rng(2)
+    unit = np.repeat(np.arange(5000), np.minimum(chance.pareto(1.2, 5000) + 1, 1e4).astype(int))
+    place = chance.integers(0, 50, unit.size)
+    chosen = [
+        suggestion(unit, place, 50, sigma=10.0, noise=AskedNoise(scale * 4.2, None)).limits["max_rows"]
+        for scale in (0.1, 1, 10, 100)
+    ]
+    assert chosen == sorted(chosen, reverse=True)
+    assert chosen[0] > chosen[-1]
+
+
+def test_many_bins_a_unit_get_a_limit_in_a_bin() -> None:
+    """Units with 60 rows in 60 of 200 bins: Gaussian noise with few rows in a bin is far less."""
+    unit, place = np.repeat(np.arange(4000), 60), np.tile(np.arange(240_000) % 200, 1)
+    found = suggestion(unit, place, 200, sigma=20.0, noise=AskedNoise(4.2, None))
+    assert found.limits["max_per_bin"] <= 4
+    assert 40 <= found.limits["max_rows"] <= 100
+
+
+def test_a_clip_is_between_what_is_common_and_what_is_rare() -> None:
+    unit, place, bins = light(units=20_000)
+    chance = np.random.default_rng(3)
+    fares = np.exp(chance.normal(3, 0.6, unit.size))
+    low, high = suggestion(unit, place, bins, sigma=10.0, values=fares).clips["value"]
+    assert low == 0
+    assert np.quantile(fares, 0.8) < high < 3 * fares.max()
+    low, high = suggestion(unit, place, bins, sigma=10.0, values=fares * chance.choice([-1, 1], fares.size)).clips[
+        "value"
+    ]
+    assert low == -high
+
+
+def test_what_is_saved_comes_back(tmp_path: Path) -> None:
+    unit, place, bins = light()
+    found = suggestion(unit, place, bins, sigma=20.0, values=np.ones(unit.size))
+    with pytest.raises(errors.SeededRelease):
+        found.save(tmp_path / "limits.parquet")
+    found.save(tmp_path / "limits.parquet", allow_seeded=True)
+    back = ln.load(tmp_path / "limits.parquet")
+    assert isinstance(back, LimitSuggestion)
+    assert back.limits == found.limits
+    assert back.clips == found.clips
+    assert back.explain() == found.explain()
+    assert back.to_arrow().equals(found.to_arrow())
+    assert pq.read_table(tmp_path / "limits.parquet").column_names == ["histogram", "value"]
+
+
+def test_a_file_with_other_counts_is_refused(tmp_path: Path) -> None:
+    unit, place, bins = light()
+    path = tmp_path / "limits.parquet"
+    suggestion(unit, place, bins, sigma=20.0).save(path, allow_seeded=True)
+    table = pq.read_table(path)
+    pq.write_table(table.slice(1).replace_schema_metadata(table.schema.metadata), path)
+    with pytest.raises(errors.NotOurs):
+        ln.load(path)
+
+
+def test_it_explains_draws_and_lists_itself() -> None:
+    unit, place, bins = light()
+    found = suggestion(unit, place, bins, sigma=20.0)
+    assert "Proposed: max_rows" in found.explain()
+    assert "predictions" in found.explain()
+    columns = found.to_arrow().column_names
+    assert columns == ["max_rows", "max_per_bin", "kept", "bias", "noise", "error"]
+    assert list(found.to_arrow()["max_rows"].to_pylist()) == sorted(set(found.errors.max_rows.tolist()))
+    pytest.importorskip("matplotlib")
+    drawn = found.plot()
+    assert str(found.limits["max_rows"]) in drawn.get_title(loc="left")
+    assert found.units.values.sum() == pytest.approx(4000, rel=0.1)
+
+
+def test_limits_cannot_be_changed_and_know_their_release() -> None:
+    unit, place, bins = light()
+    found = suggestion(unit, place, bins, sigma=20.0)
+    with pytest.raises(TypeError):
+        found.limits["max_rows"] = 1  # type: ignore[index]
+    limit = pickle.loads(pickle.dumps(found.limits["max_rows"]))
+    assert isinstance(limit, ChosenLimit)
+    assert limit.chosen_with == found.id
+    assert Limits.of(max_rows=limit, bins=3).chosen_with == found.id
+    assert Limits.of(max_rows=5, bins=3).chosen_with is None
+
+
+def test_the_layout_has_every_number_once() -> None:
+    layout = Layout(7, ("fare", "tip"))
+    starts = [layout.start("rows"), layout.start("spread"), layout.start("bins")]
+    starts += [layout.start("values", 0), layout.start("values", 1)]
+    sizes = [len(ROW_STARTS), PAIRS, 7, SIGNED_CLASSES, SIGNED_CLASSES]
+    assert starts == np.cumsum([0, *sizes[:-1]]).tolist()
+    assert layout.size == sum(sizes)
+    assert Layout(1).size == len(ROW_STARTS)
