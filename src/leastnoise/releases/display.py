@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from leastnoise.releases.published import Published
+    from leastnoise.releases.summary import SummaryRelease
+
 
 ROWS_SHOWN = 10
 TOO_FEW = "too few to tell"  # what people are shown instead of a mean of too few rows
 
 
-def as_html(published: Published) -> str:
+def as_html(published: Published | SummaryRelease) -> str:
     """What a notebook shows."""
     names, body = _first_rows(published)
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
@@ -26,7 +28,7 @@ def as_html(published: Published) -> str:
     return f"<p>{text}</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
 
-def as_rich(published: Published) -> Group:
+def as_rich(published: Published | SummaryRelease) -> Group:
     """What a terminal shows."""
     from rich.console import Group
     from rich.table import Table
@@ -42,7 +44,16 @@ def as_rich(published: Published) -> Group:
     return Group(table, *more, Text(published.explain()))
 
 
-def _first_rows(published: Published) -> tuple[list[str], list[list[str]]]:
+def as_text(published: Published | SummaryRelease) -> str:
+    """What `print` shows: the first rows in columns, and how many more there are."""
+    names, body = _first_rows(published)
+    wide = [max(len(name), *(len(row[place]) for row in body), 0) for place, name in enumerate(names)]
+    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, wide, strict=True)) for row in [names, *body]]
+    more = [f"... {published.bins - len(body):,} more"] if published.bins > len(body) else []
+    return "\n".join([*lines, *more])
+
+
+def _first_rows(published: Published | SummaryRelease) -> tuple[list[str], list[list[str]]]:
     columns = published._first_columns(ROWS_SHOWN)
     body = [[_cell(value) for value in row] for row in zip(*columns.values(), strict=True)]
     return list(columns), body

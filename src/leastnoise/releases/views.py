@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from leastnoise.releases.estimate import Estimate
     from leastnoise.releases.published import Published
     from leastnoise.releases.release import Release
+    from leastnoise.releases.summary import SummaryRelease
 
 Along = str | Sequence[str] | bool | None
 
@@ -77,6 +78,16 @@ def report_tables(
         estimate = release.denoise()
     file_format.refuse_seeded_noise(release.seeded, allow_seeded)  # an estimate of it is as seeded as it is
     return report.write_tables(path, release, estimate=estimate, title=title)
+
+
+def report_summary(
+    path: str | os.PathLike[str], release: SummaryRelease, *, title: str | None, allow_seeded: bool
+) -> Path:
+    """The page of a summary, by `leastnoise.report`."""
+    from leastnoise import report
+
+    file_format.refuse_seeded_noise(release.seeded, allow_seeded)
+    return report.write_summary(path, release, title=title)
 
 
 def _estimate_for_page(

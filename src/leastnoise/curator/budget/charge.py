@@ -37,9 +37,10 @@ from leastnoise.privacy.noise_reason import NoiseReason, ReasonCode
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.privacy.strength import Strength, judge, warn_if_weak
+from leastnoise.privacy.summary_noise import SummaryNoise
 from leastnoise.workload.tables_noise import TablesNoise
 
-Noise = TypeVar("Noise", NoiseChoice, Threshold, TablesNoise)
+Noise = TypeVar("Noise", NoiseChoice, Threshold, TablesNoise, SummaryNoise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +261,9 @@ def _why(terms: Terms, made: NoiseChoice, sigma: Number | None) -> ReasonCode:
     return "budget with a delta"
 
 
-def _described(noise: NoiseChoice | Threshold | TablesNoise) -> str:
+def _described(noise: NoiseChoice | Threshold | TablesNoise | SummaryNoise) -> str:
+    if isinstance(noise, SummaryNoise):
+        return f"{noise.mechanism} noise on {len(noise.parts)} numbers of each bin"
     if isinstance(noise, TablesNoise):
         return f"{noise.mechanism} noise on {len(noise.workload.tables):,} tables"
     if isinstance(noise, Threshold):
