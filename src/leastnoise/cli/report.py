@@ -60,9 +60,7 @@ def report(
 
 def _refuse_graph(graph: str | None, nodes: Path | None) -> None:
     if graph is not None or nodes is not None:
-        raise errors.InvalidParameter(
-            "A set of tables or statistics is drawn without a map. Leave out --graph and --nodes."
-        )
+        raise errors.InvalidParameter("Tables and statistics are drawn without a map. Leave out --graph and --nodes.")
 
 
 def _graph(loaded: Published, graph: str | None, nodes: Path | None) -> ln.graphs.Graph | None:

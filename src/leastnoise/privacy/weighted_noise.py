@@ -15,6 +15,7 @@ distribution at most g/2 + b log cosh(g/(2b)) (see `two_draws`): |a| times that 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
@@ -70,11 +71,9 @@ def _laplace(scales: Floats, confidence: float) -> Floats:
     s = np.maximum(s, SMALLEST * np.where(widest > 0, widest, 1.0))
     for place in range(1, len(s)):
         s[place] = np.maximum(s[place], APART * s[place - 1])
-    square = s**2
-    others = [
-        np.prod([square[i] / (square[i] - square[j]) for j in range(len(s)) if j != i], axis=0) for i in range(len(s))
-    ]
-    coefficient = np.array(others).reshape(s.shape)
+    square, coefficient = s**2, np.ones_like(s)
+    for i, j in itertools.permutations(range(len(s)), 2):
+        coefficient[i] *= square[i] / (square[i] - square[j])
     below, above = np.zeros(widest.shape), s.sum(axis=0) * (2.0 - math.log1p(-confidence) + math.log(len(s)))
     for _ in range(STEPS):
         u = (below + above) / 2

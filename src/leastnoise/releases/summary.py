@@ -320,7 +320,7 @@ class SummaryRelease(Promised, Frames):
 def _cell(value: float, low: float, high: float) -> str:
     if np.isnan(value):
         return display.TOO_FEW
-    return f"{rounded(value)} [{rounded(low)}, {rounded(high)}]"
+    return f"{rounded(value, 5)} [{rounded(low, 5)}, {rounded(high, 5)}]"
 
 
 def check_parts(figures: tuple[Figure, ...], parts: Mapping[str, Any]) -> bool:

@@ -139,7 +139,7 @@ def _cell(cell: tuple[float, float, float]) -> str:
     value, low, high = cell
     if np.isnan(value):
         return f"<td>{TOO_FEW}</td>"
-    return f"<td>{rounded(value)}<small>{rounded(low)} to {rounded(high)}</small></td>"
+    return f"<td>{rounded(value, 5)}<small>{rounded(low, 5)} to {rounded(high, 5)}</small></td>"
 
 
 def _check(of: SummaryRelease) -> list[Step]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from leastnoise.curator.aggregate import bounding
-from leastnoise.curator.aggregate.bounding import MULTIPLIER_3, WORD_MASK, mixed
+from leastnoise.curator.aggregate.bounding import MULTIPLIER_2, MULTIPLIER_3, WORD_MASK
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.engines.engine import Engine
 from leastnoise.privacy.sensitivity import Limits
@@ -84,9 +84,10 @@ def totals(kept: ir.Table, columns: Sequence[Measured], engine: Engine) -> ir.Ta
 
 
 def _with_hash(rows: ir.Table, words: Sequence[str], key: int) -> ir.Table:
-    """`rows` with a hash of unit and words; one `mutate` a step, as nested text doubles at every shift."""
-    rows = rows.mutate(_hash=rows["_unit"] ^ key)
-    for word in words:
-        rows = mixed(rows, "_hash")
-        rows = rows.mutate(_hash=rows["_hash"] ^ (rows[word] & WORD_MASK))
-    return mixed(rows, "_hash")
+    """`rows` with a hash of unit and words. The words are first one polynomial, each mentioned once: what is mentioned
+    twice doubles the plan at every step."""
+    content = rows[words[0]] & WORD_MASK
+    for word in words[1:]:
+        content = (content * MULTIPLIER_2 + rows[word]) & WORD_MASK
+    rows = rows.mutate(_content=content)
+    return bounding.with_hash(rows, key, code="_content", codes=WORD_MASK + 1, name="_hash").drop("_content")
