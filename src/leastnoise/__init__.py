@@ -23,6 +23,7 @@ from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.release import Release
 from leastnoise.releases.sparse import SparseRelease
+from leastnoise.releases.summary import SummaryRelease
 from leastnoise.releases.wrapping import wrap
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ __all__ = [
     "Query",
     "Release",
     "SparseRelease",
+    "SummaryRelease",
     "Table",
     "audit",
     "baselines",

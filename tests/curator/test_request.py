@@ -37,10 +37,14 @@ def test_a_request_says_in_one_way_how_private(budget: ln.Budget, asked: dict[st
         PrivacyRequest(budget=budget, **asked)
 
 
-def test_a_threshold_takes_gaussian_noise_and_a_delta() -> None:
-    for other in ({"sigma": 3}, {"epsilon": 1, "delta": 0, "mechanism": "laplace"}):
-        with pytest.raises(errors.InvalidParameter, match="leave mechanism and sigma out"):
-            PrivacyRequest(**other).for_unknown_keys()  # type: ignore[arg-type]
+def test_a_threshold_takes_no_sigma_and_a_delta() -> None:
+    with pytest.raises(errors.InvalidParameter, match="leave sigma out"):
+        PrivacyRequest(sigma=3).for_unknown_keys()
+    for mechanism in ("auto", "gaussian", "laplace"):
+        asked = PrivacyRequest(epsilon=1, delta=1e-6, mechanism=mechanism)  # type: ignore[arg-type]
+        assert asked.for_unknown_keys() == asked
+    with pytest.raises(errors.InvalidParameter, match="leave mechanism and sigma out"):
+        PrivacyRequest(epsilon=1, delta=1e-6, mechanism="laplace").with_threshold("Sparse")
     with pytest.raises(errors.InvalidParameter, match="list the keys"):
         PrivacyRequest(epsilon=1, delta=0).for_unknown_keys()
     with pytest.raises(errors.MissingParameter, match="How private"):

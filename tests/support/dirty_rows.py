@@ -166,6 +166,19 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
     "kernel": lambda t: t.nearest(NODES, lon="lon", lat="lat", within=30_000, kernel_width=8_000).histogram(
         "node", keys=range(144), max_rows=2
     ),
+    "summary": lambda t: t.summarize(
+        "zone",
+        keys=ZONES,
+        max_rows=7,
+        max_per_bin=3,
+        max_bins=4,
+        rows=stats.count(),
+        mean=stats.mean("value", clip=(-5, 40)),
+        spread=stats.variance("whole", clip=(-50, 500)),
+        price=stats.sum("price", clip=(0, 999.99)),
+        high=stats.rate("value > 20 or flag"),
+    ),
+    "summary of one column": lambda t: t.summarize(max_rows=5, spread=stats.std("value", clip=(-5, 40))),
     "crosstabs": lambda t: t.crosstabs(
         "place",
         ("zone", "flag"),

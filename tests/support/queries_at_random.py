@@ -217,6 +217,27 @@ def unit_counts(s: Schema, chance: random.Random) -> Ask:
     return lambda t: UnitCounts.of(t._data, (s[part],), keys, nulls, values, AskedNoise(1.0, None))
 
 
+def summary(s: Schema, chance: random.Random) -> Ask:
+    """Some statistics of one or two columns and of a condition."""
+    part, keys = by(chance, ["integer", "text", "flag", "small", "day"])
+    one, other = (chance.choice(VALUES) for _ in range(2))
+    possible: dict[str, Any] = {
+        "rows": stats.count(),
+        "average": stats.mean(s[one], clip=chance.choice(CLIPS)),
+        "spread": stats.variance(s[one], clip=chance.choice(CLIPS)),
+        "total": stats.sum(s[other], clip=chance.choice(CLIPS)),
+        "yes": stats.rate(lambda rows: rows[s["real"]] > 0),
+        "part": stats.share(),
+    }
+    names = chance.sample(list(possible), chance.choice([1, 2, 3, 5]))
+    chosen = {name: possible[name] for name in names}
+    given = {"nulls": chance.choice(["drop", "bin"]), **limits(chance)}
+    if chance.random() < 0.3:
+        rows = rows_only(chance)
+        return lambda t: t.summarize(**rows, **chosen)
+    return lambda t: t.summarize(s[part], keys=keys, **given, **chosen)
+
+
 KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {
     "count": count,
     "count_units": lambda s, chance: lambda t: t.count_units(),
@@ -237,6 +258,7 @@ KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {
     "public table": joined,
     "zones": zones,
     "unit counts": unit_counts,
+    "summary": summary,
 }
 
 

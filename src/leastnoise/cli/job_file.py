@@ -104,7 +104,7 @@ NAMES: dict[str, dict[str, _Type]] = {
         "kind": _TEXT, "by": _TEXTS, "column": _TEXT, "clip": _PAIR, "q": _NUMBERS, "bins": _INTEGER,
         "max_rows": _INTEGER, "max_per_bin": _INTEGER, "max_bins": _INTEGER, "nulls": _TEXT, "tables": _TABLES,
         "ways": _INTEGERS, "weights": _WEIGHTS, "row_weight": _TEXT, "weight": _TEXT, "weight_clip": _PAIR,
-        "other": _FLAG,
+        "other": _FLAG, "statistics": _TEXT_BY_NAME,
     },
     "privacy": {
         "epsilon": _NUMBER, "delta": _NUMBER, "sigma": _NUMBER, "mechanism": _TEXT, "budget": _TEXT, "share": _NUMBER,
@@ -119,6 +119,7 @@ NEEDED = {"table": ("source", "unit"), "ask": ("kind",), "privacy": (), "output"
 _EXAMPLES = {
     "source": '"people.parquet"', "unit": '"person"', "kind": '"histogram"', "release": '"out-{date:%Y-%m}.parquet"',
     "by": '"district"', "column": '"income"', "clip": "[0, 100000]", "q": "0.5",
+    "statistics": '{ people = "count" }',
 }  # fmt: skip
 # What changes neither the answer nor its cost: a job with another of these is the same job.
 _IMMATERIAL = {"engine", "memory_limit", "force"}

@@ -47,6 +47,16 @@ def _ask_crosstabs(table: Table, given: dict[str, Any]) -> Query:
     return table.crosstabs(*tables, weights=weights, **given)
 
 
+def _ask_summary(table: Table, given: dict[str, Any]) -> Query:
+    """Statistics as { flights = "count", delay = "mean:dep_delay:-30:180" }; weights by the name of a statistic."""
+    from leastnoise.cli.statistics import parse
+
+    statistics: dict[str, Any] = dict(parse(given.pop("statistics").items()))
+    weights = given.pop("weights", None)
+    sizes = {name: float(size) for name, size in weights.items()} if isinstance(weights, dict) else weights
+    return table.summarize(*given.pop("by", ()), weights=sizes, **given, **statistics)
+
+
 KINDS: dict[str, Kind] = {
     "count": Kind(ask=lambda table, given: table.count(**given), takes=("max_rows",)),
     "count_units": Kind(ask=lambda table, given: table.count_units(**given)),
@@ -74,6 +84,12 @@ KINDS: dict[str, Kind] = {
         ask=lambda table, given: table.quantile(given.pop("column"), given.pop("q"), **given),
         needs=("column", "q", "clip"),
         takes=("bins", "max_rows"),
+    ),
+    "summarize": Kind(
+        ask=_ask_summary,
+        needs=("statistics",),
+        takes=("by", "weights", *_LIMITS),
+        keys="by",
     ),
     "crosstabs": Kind(
         ask=_ask_crosstabs,

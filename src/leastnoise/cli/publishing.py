@@ -19,12 +19,14 @@ from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
 from leastnoise.releases.crosstabs import CrosstabsRelease, table_name
+from leastnoise.releases.summary import SummaryRelease
 
 if TYPE_CHECKING:
     from leastnoise.curator.preview import Expectation
     from leastnoise.curator.publish import Answer
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.request import PrivacyRequest
+    from leastnoise.curator.summary_preview import SummaryExpectation
     from leastnoise.curator.tables_preview import TablesExpectation
     from leastnoise.privacy.strength import Strength
 
@@ -79,7 +81,7 @@ def arguments(request: PrivacyRequest) -> dict[str, Any]:
     return {field.name: getattr(request, field.name) for field in fields(request)}
 
 
-def show_expected(expected: Expectation | TablesExpectation, output: OutputOptions) -> None:
+def show_expected(expected: Expectation | TablesExpectation | SummaryExpectation, output: OutputOptions) -> None:
     """What to expect, in sentences or as one JSON object."""
     if output.quiet:
         return
@@ -98,12 +100,11 @@ def show_written(explained: str, path: str) -> None:
 
 
 def _facts(query: Query, made: Answer, path: str) -> dict[str, Any]:
+    facts: dict[str, Any] = {"output": path, "query": query.describe(), "mechanism": made.mechanism}
     if isinstance(made, CrosstabsRelease):
-        asked: dict[str, Any] = {"output": path, "query": query.describe(), "mechanism": made.mechanism}
-        return {**asked, "total": made.total().value, "tables": made.overview()}
-    facts = {
-        "output": path, "sigma": made.sigma, "std": made.std, "query": query.describe(), "mechanism": made.mechanism
-    }  # fmt: skip
+        return {**facts, "total": made.total().value, "tables": made.overview()}
+    if not isinstance(made, SummaryRelease):
+        facts |= {"sigma": made.sigma, "std": made.std}
     rows = made.to_arrow()
     if rows.num_rows <= MAX_ROWS_SHOWN:
         facts["rows"] = rows.to_pylist()  # with nulls, not NaN, which is no JSON
@@ -128,6 +129,8 @@ def first_rows(made: Any) -> Table:
     """The first rows of a release or an estimate, or of one table of a set."""
     from leastnoise.releases.display import TOO_FEW
 
+    if isinstance(made, SummaryRelease):
+        return _first_statistics(made)
     found = made.to_arrow()
     more = found.num_rows > MAX_ROWS_SHOWN
     table = Table(caption=f"the first {MAX_ROWS_SHOWN} of {found.num_rows:,} rows" if more else None)
@@ -135,9 +138,21 @@ def first_rows(made: Any) -> Table:
         confidence = " (95 %)" if name in ("low", "high") else ""
         table.add_column(escape(printable(name)) + confidence, justify="right")
     for row in found.slice(0, MAX_ROWS_SHOWN).to_pylist():
-        if getattr(made, "kind", "") == "mean" and not row["enough"]:
-            row["mean"] = TOO_FEW
+        if getattr(made, "kind", "") in ("mean", "rate") and not row["enough"]:
+            row[made.kind] = TOO_FEW
         table.add_row(*(_cell(value) for value in row.values()))
+    return table
+
+
+def _first_statistics(made: SummaryRelease) -> Table:
+    """The first rows of a summary: each value with its interval."""
+    more = f"the first {MAX_ROWS_SHOWN} of {made.bins:,} rows; " if made.bins > MAX_ROWS_SHOWN else ""
+    table = Table(caption=f"{more}in brackets 95 % intervals")
+    columns = made._first_columns(MAX_ROWS_SHOWN)
+    for name in columns:
+        table.add_column(escape(printable(name)), justify="right")
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*map(_cell, row))
     return table
 
 

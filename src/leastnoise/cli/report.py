@@ -15,6 +15,7 @@ from leastnoise.graphs.bin_graph import bin_graph
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.published import Published
+from leastnoise.releases.summary import SummaryRelease
 
 
 def report(
@@ -37,7 +38,7 @@ def report(
             "with its intervals. Give the file of that release: it is denoised again."
         )
     page = output or release.with_suffix(".html")
-    if isinstance(loaded, CrosstabsRelease):
+    if isinstance(loaded, CrosstabsRelease | SummaryRelease):
         near = None
         _refuse_graph(graph, nodes)
         made = loaded.report(page, estimate="auto", title=title)
@@ -59,7 +60,7 @@ def report(
 
 def _refuse_graph(graph: str | None, nodes: Path | None) -> None:
     if graph is not None or nodes is not None:
-        raise errors.InvalidParameter("A set of tables is drawn without a map. Leave out --graph and --nodes.")
+        raise errors.InvalidParameter("Tables and statistics are drawn without a map. Leave out --graph and --nodes.")
 
 
 def _graph(loaded: Published, graph: str | None, nodes: Path | None) -> ln.graphs.Graph | None:

@@ -1,4 +1,4 @@
-"""`leastnoise count | histogram | sum | mean | quantile | crosstabs`: from a table of people to a release file.
+"""`leastnoise count | histogram | sum | mean | quantile | summarize | crosstabs`: from people to a release file.
 
 Everything public (parameters, columns, the output path) is checked before any row is read.
 """
@@ -23,6 +23,7 @@ from leastnoise.cli.options import (
     ValueOptions,
 )
 from leastnoise.cli.publishing import publish
+from leastnoise.cli.statistics import SummaryOptions
 
 if TYPE_CHECKING:
     from leastnoise.curator.queries.query import Query
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    for command in (count, histogram, sum, mean, quantile, crosstabs):
+    for command in (count, histogram, sum, mean, quantile, summarize, crosstabs):
         app.command()(options.grouped(command))
 
 
@@ -99,6 +100,20 @@ def quantile(
     --epsilon 1 --delta 1e-6 -o median.parquet[/bold]
     """
     query = table.open().quantile(values.column, q, clip=values.ends(), bins=bins, max_rows=max_rows)
+    publish(query, privacy, output)
+
+
+def summarize(table: TableOptions, asked: SummaryOptions, privacy: PrivacyOptions, output: OutputOptions) -> None:
+    """Several statistics of the same rows, in all or in each bin, under one guarantee.
+
+    Example: [bold]leastnoise summarize flights.parquet --unit tailnum --by carrier --keys AA,DL,UA --stat flights=count
+    --stat delay=mean:dep_delay:-30:180 --stat "late=rate:dep_delay > 15" --max-rows 5 --epsilon 1 --delta 1e-6
+    -o carriers.parquet[/bold]
+    """
+    opened = table.open()
+    by = asked.by or []
+    statistics: dict[str, Any] = dict(asked.statistics())
+    query = opened.summarize(*by, **_limits(opened, asked), weights=asked.sizes(), **statistics)
     publish(query, privacy, output)
 
 

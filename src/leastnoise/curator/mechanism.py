@@ -220,13 +220,16 @@ def publish_unknown(
     """Noise, threshold, order. It must be paid for already."""
     from leastnoise.curator.noise import entropy
     from leastnoise.curator.noise.gaussian import rounded_gaussian
+    from leastnoise.curator.noise.laplace import two_sided_geometric
 
-    noisy = add_integers(np.asarray(counts, dtype=np.int64), rounded_gaussian(cut.sigma, len(keys)))
+    size, scale = len(keys), cut.sigma if cut.scale is None else cut.scale
+    drawn = rounded_gaussian(scale, size) if cut.scale is None else two_sided_geometric(scale, size)
+    noisy = add_integers(np.asarray(counts, dtype=np.int64), drawn)
     shown = [(key, value) for key, value in zip(keys, noisy.tolist(), strict=True) if value >= cut.at_least]
     shown.sort(key=lambda pair: _sortable(pair[0]))
     return Release(
         values=np.array([value for _, value in shown], dtype=np.int64),
-        noise=Noise("gaussian", cut.sigma, 1.0),
+        noise=Noise(cut.mechanism, scale, 1.0),
         provenance=Provenance(guarantee=promise, delta=promise.delta, seeded=entropy.is_seeded(), **facts),
         domain=domains.listed(tuple(names), [key for key, _ in shown]),
         threshold=cut.at_least,

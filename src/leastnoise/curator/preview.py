@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 
 from leastnoise._support.number_format import rounded
 from leastnoise.curator.budget.charge import Charge
-from leastnoise.privacy.distributions import Distribution, Gaussian
+from leastnoise.privacy.distributions import Distribution
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.privacy.noise_choice import NoiseChoice
 from leastnoise.privacy.partition_selection import Threshold
@@ -106,9 +106,9 @@ def of_listed(
 def of_unknown_keys(decided: Charge[Threshold], *, limits: Limits) -> Expectation:
     """Of noise and a threshold on keys that nobody listed."""
     cut = decided.noise
-    distribution = Gaussian(cut.sigma, 1.0)
+    distribution = cut.distribution
     return Expectation(
-        mechanism="gaussian",
+        mechanism=cut.mechanism,
         sigma=cut.sigma,
         std=distribution.std,
         half_width=distribution.half_width(0.95),

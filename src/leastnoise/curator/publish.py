@@ -27,12 +27,13 @@ from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.release import Release
 from leastnoise.releases.sparse import SparseRelease
+from leastnoise.releases.summary import SummaryRelease
 
 if TYPE_CHECKING:
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.request import PrivacyRequest
 
-Answer = Release | SparseRelease | MeanRelease | QuantileRelease | CrosstabsRelease | LimitSuggestion
+Answer = Release | SparseRelease | MeanRelease | QuantileRelease | CrosstabsRelease | SummaryRelease | LimitSuggestion
 
 MAX_ATTEMPTS = 3  # at reading the rows: a lost executor is no attack
 

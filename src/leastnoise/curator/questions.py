@@ -17,6 +17,7 @@ from leastnoise.curator.queries.mean import Mean
 from leastnoise.curator.queries.quantile import Quantile
 from leastnoise.curator.queries.query import Query
 from leastnoise.curator.queries.sum import Sum
+from leastnoise.curator.queries.summary import Summary
 from leastnoise.curator.queries.unknown_keys import UnknownKeysHistogram
 from leastnoise.curator.queries.vector import VectorMean, VectorSum
 from leastnoise.errors import InvalidParameter, MissingParameter
@@ -222,3 +223,29 @@ class Questions:
         max_rows: how many rows of one unit count at most. It must be given: noise grows with it.
         """
         return VectorMean.of(self._data, columns, clip_norm=clip_norm, length=length, max_rows=max_rows)
+
+    def summarize(
+        self,
+        *by: str,
+        keys: Any = None,
+        max_rows: int | None = None,
+        max_per_bin: int | None = None,
+        max_bins: int | None = None,
+        weights: Mapping[str, float] | None = None,
+        nulls: str = "drop",
+        **statistics: Any,
+    ) -> Query:
+        """Several statistics of the same rows, in all or in each bin, under one guarantee: `curator.queries.summary`.
+
+        by: the columns whose values are the bins. Left out, there is one bin.
+        keys: the public bins, as for `histogram`; they must be given with `by`.
+        max_rows: how many rows of one unit are used at most.
+        max_per_bin: how many of them in one bin. Left out, as many as max_rows.
+        max_bins: in how many bins. Left out, as many as max_rows. Of the three, enough must be given to limit a unit.
+        weights: how much the error of a statistic counts, by its name; 1 where nothing is said. Noise is divided so
+            that the weighted sum of variances is least, each relative to what one row can add to its statistic.
+        nulls: "drop" (the default) leaves out rows without a key, "bin" gives them a bin of their own.
+        statistics: `ln.stats.count()`, `sum`, `mean`, `rate`, `variance`, `std` or `share`, each by the name it gets.
+        """
+        limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
+        return Summary.of(self._data, by, statistics, keys=keys, nulls=nulls, weights=weights, **limits)

@@ -81,9 +81,15 @@ class PrivacyRequest:
         return replace(self, mechanism="gaussian")
 
     def for_unknown_keys(self) -> PrivacyRequest:
-        """The same for keys that nobody listed, which also needs a delta."""
-        asked = self.with_threshold("Unknown keys are released with Gaussian noise and a threshold")
-        if validation.is_zero(asked.delta):
+        """The same for keys that nobody listed: their noise follows from the promise, which needs a delta."""
+        if self.sigma is not None:
+            raise errors.InvalidParameter(
+                "Unknown keys are released with a threshold that belongs to the noise, so leave sigma out.",
+                parameter="sigma",
+                value=self.sigma,
+                example={"epsilon": 1, "delta": 1e-6},
+            )
+        if validation.is_zero(self.delta):
             raise errors.InvalidParameter(
                 "Keys that nobody listed show with some small probability, so they need a delta above 0. With a delta "
                 "of 0, list the keys.",
@@ -91,7 +97,7 @@ class PrivacyRequest:
                 value=self.delta,
                 example={"delta": 1e-6},
             )
-        return asked
+        return self
 
     def promise(self) -> tuple[Number, Number]:
         """(epsilon, delta), where neither a share nor a sigma can stand for them."""

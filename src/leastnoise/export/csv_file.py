@@ -14,10 +14,11 @@ from leastnoise.export.sheets import Sheet, sheet
 if TYPE_CHECKING:
     from leastnoise.releases.estimate import Estimate
     from leastnoise.releases.published import Published
+    from leastnoise.releases.summary import SummaryRelease
 
 
 def write_csv(
-    published: Published,
+    published: Published | SummaryRelease,
     path: str | os.PathLike[str],
     *,
     estimate: Estimate | None = None,

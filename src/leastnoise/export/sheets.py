@@ -16,6 +16,7 @@ from leastnoise.releases.estimate import Estimate
 
 if TYPE_CHECKING:
     from leastnoise.releases.published import Published
+    from leastnoise.releases.summary import SummaryRelease
 
 DIGITS = 12  # of a number that is not whole; its noise is far larger than what is cut
 _COVERS = {
@@ -33,13 +34,18 @@ class Sheet(NamedTuple):
 
 
 def sheet(
-    published: Published, *, estimate: Estimate | None, confidence: Number, round_to: Number | None, origin: str = ""
+    published: Published | SummaryRelease,
+    *,
+    estimate: Estimate | None,
+    confidence: Number,
+    round_to: Number | None,
+    origin: str = "",
 ) -> Sheet:
-    """One release or estimate. `origin` says where it stands, if it is one of several."""
+    """One release or estimate."""
     step, confidence = checked_step(round_to), validation.number("confidence", confidence)
     columns = published._shown_columns(confidence, estimate, for_people=True)
     written = {name: _cells(name, column, step) for name, column in columns.items()}
-    return Sheet([line for line in _notes(published, estimate, confidence, step, origin) if line], written)
+    return Sheet([line for line in _notes(published, estimate, confidence, step) if line], written)
 
 
 def _cells(name: str, column: Any, step: float | None) -> list[Any]:
@@ -65,20 +71,27 @@ def _plain(value: Any) -> Any:
 
 
 def _notes(
-    published: Published, estimate: Estimate | None, confidence: float, step: float | None, origin: str
+    published: Published | SummaryRelease, estimate: Estimate | None, confidence: float, step: float | None
 ) -> list[str]:
-    what = origin or f"released on {published.created_at:%Y-%m-%d} (release {published.id})"
+    what = f"released on {published.created_at:%Y-%m-%d} (release {published.id})"
     shown = published._shown_columns(confidence, estimate)
     return [
         f"{CSV_MARK.decode().removeprefix('# ')} {VERSION}: {what}.",
         *published.explain().splitlines(),
-        _interval_in_words(published, confidence, ("low", "high")) if "low" in shown else "",
+        _interval_in_words(published, confidence, _ends(shown)) if _ends(shown) else "",
         "" if estimate is None else _denoised_in_words(estimate, confidence, "denoised_low" in shown),
         rounding_in_words(step),
     ]
 
 
-def _interval_in_words(published: Published, confidence: float, names: tuple[str, str]) -> str:
+def _ends(shown: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the ends of the intervals are called; a summary has those of each statistic."""
+    if "low" in shown:
+        return "low", "high"
+    return ("the columns that end in _low", "_high") if any(name.endswith("_low") for name in shown) else ()
+
+
+def _interval_in_words(published: Published | SummaryRelease, confidence: float, names: tuple[str, ...]) -> str:
     promise = published.interval(confidence).promise if isinstance(published, Estimate) else "every bin"
     return f"{' and '.join(names)} {_COVERS[promise]} with {100 * confidence:.4g} % confidence, each bin by itself."
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from leastnoise.releases.crosstabs import CrosstabsRelease
     from leastnoise.releases.estimate import Estimate
     from leastnoise.releases.published import Published
+    from leastnoise.releases.summary import SummaryRelease
 
 MAX_ROWS = 1_048_576  # of a sheet, by the format
 MAX_TABLES = 200
@@ -34,7 +35,7 @@ _FIRST = "About"
 
 
 def write_workbook(
-    published: Published,
+    published: Published | SummaryRelease,
     path: str | os.PathLike[str],
     *,
     estimate: Estimate | None = None,

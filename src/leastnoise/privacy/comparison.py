@@ -119,12 +119,7 @@ def compare(
             )
         if isinstance(query, HasNoiseOptions):
             return query.compare(epsilon=epsilon, delta=delta)
-        if query.size is None:
-            raise errors.InvalidParameter(
-                "Bins that nobody listed are released with Gaussian noise and a threshold; nothing is to compare. "
-                "See query.expect(...), or list the keys."
-            )
-        sensitivity, l1_sensitivity, bins = query.sensitivity.l2, query.sensitivity.l1, query.size
+        sensitivity, l1_sensitivity, bins = query.sensitivity.l2, query.sensitivity.l1, query.size or 1
     if sensitivity is None:
         raise errors.MissingParameter(
             "compare needs to know how far one person can move the answer. Give a query, or its sensitivity.",

@@ -171,6 +171,27 @@ class Laplace:
         finest = max(self.grid, self.scale / 128)
         return _sum_on_grid(Laplace(self.scale, finest), count, confidence) + (finest if finest > self.grid else 0.0)
 
+    def truth_given_shown(self, values: Floats, at_least: float, chance: float) -> Floats:
+        """For numbers on the grid 1 that show from `at_least` on: the truth c, 0 or more, at which a value as large
+        as this one, *given that it shows*, has this chance. It grows with the chance.
+
+        P(Y >= y | Y >= T) is q^(y - T) for every c below T: a value says nothing about such a c. From there on it
+        grows with c, because the noise is log-concave: bisection.
+        """
+        low, high = np.zeros(values.shape), values + 750.0 * self.scale + 1
+        for _ in range(100):
+            c = (low + high) / 2
+            small = self._log_above(values - c) - self._log_above(at_least - c) < math.log(chance)
+            low, high = np.where(small, c, low), np.where(small, high, c)
+        return (low + high) / 2
+
+    def _log_above(self, k: Floats) -> Floats:
+        """log P(noise >= k) on the grid 1, and between whole numbers what continues it."""
+        step = 1 / self.scale
+        ahead = -np.maximum(k, 1.0) * step - math.log1p(math.exp(-step))
+        behind = np.log1p(-np.exp(-(1 - np.minimum(k, 1.0)) * step) / (1 + math.exp(-step)))
+        return np.where(k > 1, ahead, behind)
+
     def pair_half_width(self, ratio: float, confidence: float) -> float:
         """Nearly the h with P(|X + ratio Y| <= h) = confidence for two draws; never less."""
         return float(self.pair_half_widths([ratio], [ratio], confidence)[0]) if ratio else self.half_width(confidence)

@@ -22,6 +22,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 from flint import arb
@@ -31,6 +32,7 @@ from leastnoise._support import validation
 from leastnoise._support.validation import Floats, Number
 from leastnoise.privacy import calibration
 from leastnoise.privacy.calibration import proof
+from leastnoise.privacy.distributions import Distribution, Gaussian, Laplace
 from leastnoise.privacy.neighbours import Neighbours, check_neighbours
 from leastnoise.privacy.sensitivity import Limits
 
@@ -40,10 +42,25 @@ _MAX_OWN_BINS_ONE_BY_ONE = 256
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Publish the bins whose noisy count is at least `at_least`; the noise has standard deviation `sigma`."""
+    """Publish the bins whose noisy count is at least `at_least`.
+
+    sigma: the standard deviation of the noise that was calibrated. scale: that of Laplace noise, whose sigma is scale
+    * sqrt 2; None: the noise is Gaussian.
+    """
 
     sigma: float
     at_least: int
+    scale: float | None = None
+
+    @property
+    def mechanism(self) -> Literal["gaussian", "laplace"]:
+        """Which noise."""
+        return "gaussian" if self.scale is None else "laplace"
+
+    @property
+    def distribution(self) -> Distribution:
+        """The distribution of the noise, on whole numbers."""
+        return Gaussian(self.sigma, 1.0) if self.scale is None else Laplace(self.scale, 1.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from leastnoise.releases.published import Published
+    from leastnoise.releases.summary import SummaryRelease
+
 
 ROWS_SHOWN = 10
 TOO_FEW = "too few to tell"  # what people are shown instead of a mean of too few rows
 
 
-def as_text(published: Published) -> str:
+def as_text(published: Published | SummaryRelease) -> str:
     """What print() shows: what it is, and the first rows in columns."""
     names, body = _first_rows(published)
     widths = [max(map(len, cells)) for cells in zip(names, *body, strict=True)]
@@ -25,7 +27,7 @@ def as_text(published: Published) -> str:
     return "\n".join([repr(published).strip("<>"), *lines, *more])
 
 
-def as_html(published: Published) -> str:
+def as_html(published: Published | SummaryRelease) -> str:
     """What a notebook shows."""
     names, body = _first_rows(published)
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
@@ -35,7 +37,7 @@ def as_html(published: Published) -> str:
     return f"<p>{text}</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
 
-def as_rich(published: Published) -> Group:
+def as_rich(published: Published | SummaryRelease) -> Group:
     """What a terminal shows."""
     from rich.console import Group
     from rich.table import Table
@@ -51,7 +53,7 @@ def as_rich(published: Published) -> Group:
     return Group(table, *more, Text(published.explain()))
 
 
-def _first_rows(published: Published) -> tuple[list[str], list[list[str]]]:
+def _first_rows(published: Published | SummaryRelease) -> tuple[list[str], list[list[str]]]:
     columns = published._first_columns(ROWS_SHOWN)
     body = [[_cell(value) for value in row] for row in zip(*columns.values(), strict=True)]
     return list(columns), body

@@ -17,6 +17,7 @@ from leastnoise.releases import (
     quantile,
     release,
     sparse,
+    summary_files,
 )
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.promised import Promised
@@ -31,6 +32,7 @@ _READERS: dict[str, Callable[[pa.Table, Facts], Promised]] = {
     "quantile release": quantile.from_table,
     "tables release": crosstab_files.from_table,
     "tables estimate": crosstab_estimate_files.from_table,
+    "summary release": summary_files.from_table,
     "estimate": estimate.from_table,
     "limit suggestion": limit_suggestion.from_table,
 }
@@ -38,7 +40,7 @@ _READERS: dict[str, Callable[[pa.Table, Facts], Promised]] = {
 
 def load(path: str | os.PathLike[str]) -> Any:
     """What `save` wrote to `path`: a Release, a SparseRelease, a MeanRelease, a QuantileRelease, a
-    CrosstabsRelease, an Estimate, a CrosstabsEstimate or a LimitSuggestion."""
+    CrosstabsRelease, a SummaryRelease, an Estimate, a CrosstabsEstimate or a LimitSuggestion."""
     table, what, facts = file_format.read(path)
     if what not in _READERS:
         raise errors.NotOurs(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")

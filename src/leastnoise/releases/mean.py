@@ -27,12 +27,13 @@ from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number
 from leastnoise.privacy.distributions import Distribution
 from leastnoise.privacy.noise_reason import NoiseReason
+from leastnoise.privacy.ratio_noise import RatioNoise
 from leastnoise.releases import file_format, ratio_interval
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.interval import Interval, Overall
-from leastnoise.releases.noise import Noise
+from leastnoise.releases.noise import Noise, read_noise, write_noise
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.published import Published
 from leastnoise.releases.release import Release, read_release, write_release
@@ -56,7 +57,7 @@ class HalfWidths:
 
 
 def half_widths(
-    distribution: Distribution, *, centre: float, half_range: float, confidence: float = 0.95
+    distribution: Distribution | RatioNoise, *, centre: float, half_range: float, confidence: float = 0.95
 ) -> HalfWidths:
     """From public facts alone. With X the noise of S and Y that of c N, both of this distribution:
 
@@ -92,6 +93,8 @@ class MeanRelease(Published):
     within: tuple[float, float]  # the clip
     domain: Domain | None = None  # of the means; `components` has twice as many values, or one more for a vector
     column: str | None = None  # whose means they are; None: not known
+    count_noise: tuple[Noise, ...] = ()  # of a count, where it is not that of a sum; several: they add up
+    rate: bool = False  # whether they are shares of rows for which the condition `column` holds
     parts = RenamedAttribute("components")
     half = RenamedAttribute("half_range")
 
@@ -107,8 +110,15 @@ class MeanRelease(Published):
 
     @property
     def kind(self) -> str:
-        """Means."""
-        return "mean"
+        """Means, or rates, which are means of noughts and ones."""
+        return "rate" if self.rate else "mean"
+
+    @property
+    def _ratio_noise(self) -> Distribution | RatioNoise:
+        """The noise of S and that of c N."""
+        if not self.count_noise:
+            return self.distribution
+        return RatioNoise(self.distribution, tuple((self.half_range, one.distribution) for one in self.count_noise))
 
     @property
     def note(self) -> str:
@@ -145,7 +155,7 @@ class MeanRelease(Published):
 
         The rule reads nothing that is not published.
         """
-        least = self.distribution.half_width(ENOUGH_CONFIDENCE)
+        least = self._ratio_noise.half_width(ENOUGH_CONFIDENCE)
         return np.asarray(np.broadcast_to(self.components.values[self.bins :], self.sums.shape) > least)
 
     @property
@@ -159,7 +169,7 @@ class MeanRelease(Published):
         """Fieller's interval of this `confidence` for each mean; the whole clip where the count may be zero."""
         confidence = validation.number("confidence", confidence)
         scaled = np.broadcast_to(self.components.values[self.bins :], self.sums.shape).astype(np.float64)
-        low, high = ratio_interval.ends(self.sums, scaled, self.distribution, confidence)
+        low, high = ratio_interval.ends(self.sums, scaled, self._ratio_noise, confidence)
         low, high = np.nextafter(self.half_range * low, -np.inf), np.nextafter(self.half_range * high, np.inf)
         least, most = self.within
         low, high = np.nextafter(self.centre + low, -np.inf), np.nextafter(self.centre + high, np.inf)
@@ -175,6 +185,10 @@ class MeanRelease(Published):
         confidence = validation.number("confidence", confidence)
         each = (1 + confidence) / 2
         top, bottom = (self.components.total(part, each) for part in (slice(0, self.bins), slice(self.bins, None)))
+        noise = self._ratio_noise
+        if isinstance(noise, RatioNoise):
+            half = noise.total_half_width(self.bins, each)
+            bottom = bottom._replace(low=bottom.value - half, high=bottom.value + half)
         if bottom.low <= 0:
             return Overall(math.nan, *self.within)
         ends = [total / count for total in (top.low, top.high) for count in (bottom.low, bottom.high)]
@@ -187,11 +201,11 @@ class MeanRelease(Published):
         A mean's own interval knows more of it.
         """
         confidence = validation.number("confidence", confidence)
-        return half_widths(self.distribution, centre=self.centre, half_range=self.half_range, confidence=confidence)
+        return half_widths(self._ratio_noise, centre=self.centre, half_range=self.half_range, confidence=confidence)
 
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""
-        many = f"{self.bins:,} means, each" if self.bins != 1 else "1 mean,"
+        many = f"{self.bins:,} {self.kind}s, each" if self.bins != 1 else f"1 {self.kind},"
         return (
             f"{many} a noisy sum over a noisy count ({self.mechanism.capitalize()} noise), released under one "
             f"guarantee.\n{self.errors_in_words()}\n{self.promise_in_words()}"
@@ -199,7 +213,8 @@ class MeanRelease(Published):
 
     def spread_in_words(self, digits: int = 4) -> str:
         """How wide the noise of a sum is, and that of a count, to so many `digits`."""
-        of_sum, of_count = self.std * math.hypot(1.0, self.centre / self.half_range), self.std / self.half_range
+        of_count = math.hypot(*(one.std for one in self.count_noise)) or self.std / self.half_range
+        of_sum = math.hypot(self.std, self.centre * of_count)
         return f"standard deviation {rounded(of_sum, digits)} of a sum, {rounded(of_count, digits)} of a count"
 
     def errors_in_words(self) -> str:
@@ -215,8 +230,10 @@ class MeanRelease(Published):
     def _where_in_words(self, enough: NDArray[np.bool_]) -> str:
         low, high = self.interval(0.95)
         if self.bins == 1:
-            return f"the mean lies between {rounded(low[0], 6)} and {rounded(high[0], 6)}"
-        return f"a mean lies between its low and its high, at most {rounded((high - low)[enough].max(), 3)} apart"
+            return f"the {self.kind} lies between {rounded(low[0], 6)} and {rounded(high[0], 6)}"
+        return (
+            f"a {self.kind} lies between its low and its high, at most {rounded((high - low)[enough].max(), 3)} apart"
+        )
 
     def _too_few_in_words(self, missing: int, noise: float) -> str:
         if not missing:
@@ -228,24 +245,24 @@ class MeanRelease(Published):
         return f" {missing:,} of {self.bins:,} groups {are} {TOO_FEW}: the noisy count is {rule}."
 
     def __repr__(self) -> str:
-        return f"<MeanRelease of {self.bins:,} means, {self.mechanism} noise{self._seeded_mark}>"
+        return f"<MeanRelease of {self.bins:,} {self.kind}s, {self.mechanism} noise{self._seeded_mark}>"
 
     def _columns(self) -> dict[str, Any]:
-        """Key columns, `mean`, `low` and `high` (95 %), `enough`, `sum` and `count`."""
+        """Key columns, `mean` (or `rate`), `low` and `high` (95 %), `enough`, `sum` and `count`."""
         keys: dict[str, Any] = {"component": np.arange(self.bins)}
         if self.domain is not None:
             keys = dict(key_columns(self.domain, self.bins))
         low, high = self.interval(0.95)
         count = np.broadcast_to(self.counts, self.sums.shape)
         total = self.sums + self.centre * count  # of the values themselves, not of their distances from the centre
-        shown = {"mean": self.values, "low": low, "high": high, "enough": self.enough}
+        shown = {self.kind: self.values, "low": low, "high": high, "enough": self.enough}
         return {**keys, **shown, "sum": total, "count": count}
 
     def _arrow(self, columns: dict[str, Any]) -> pa.Table:
         """A mean that cannot be told is null, and `enough` is false."""
         import pyarrow as pa
 
-        return pa.table(columns | {"mean": pa.array(columns["mean"], mask=~columns["enough"])})
+        return pa.table(columns | {self.kind: pa.array(columns[self.kind], mask=~columns["enough"])})
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file at `path`, readable by anyone. `allow_seeded` lets a test write what a seed made."""
@@ -258,6 +275,8 @@ class MeanRelease(Published):
             "within": list(self.within),
             "domain": write_domain(self.domain),
             "column": self.column,
+            "count_noise": [write_noise(one) for one in self.count_noise],
+            "rate": self.rate,
         }
         file_format.write(path, self._file_table(), what="mean release", facts=facts)
 
@@ -273,6 +292,8 @@ def from_table(table: pa.Table, facts: Facts) -> MeanRelease:
         within=(float(within[0]), float(within[1])),
         domain=read_domain(facts.take("domain"), table),
         column=facts.optional_text("column"),
+        count_noise=tuple(map(read_noise, facts.list_of_facts("count_noise"))) if facts.has("count_noise") else (),
+        rate=facts.flag("rate") if facts.has("rate") else False,
     )
     facts.check("half_range", found.half_range > 0)
     facts.check("values", found.bins == table.num_rows and (found.domain is None or values.size == 2 * found.bins))

@@ -12,9 +12,9 @@ from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.privacy.distributions import Distribution
 from leastnoise.releases import display, labels, views
-from leastnoise.releases.frames import Frames
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.promised import Promised
+from leastnoise.releases.spreadsheets import Spreadsheets
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from leastnoise.releases.estimate import Estimate
 
 
-class Published(Promised, Frames, ABC):
+class Published(Promised, Spreadsheets, ABC):
     """A release of any kind, or an estimate made from one."""
 
     __slots__ = ()
@@ -171,50 +171,6 @@ class Published(Promised, Frames, ABC):
         it a map; `title` is the page's heading. `allow_seeded` lets a test write what a seed made.
         """
         return views.report(path, self, estimate=estimate, graph=graph, title=title, allow_seeded=allow_seeded)
-
-    def to_csv(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        estimate: Estimate | None = None,
-        confidence: Number = 0.95,
-        round_to: Number | None = None,
-        allow_seeded: bool = False,
-    ) -> Path:
-        """One CSV file for spreadsheets: comment lines with the promise, then keys, values, and their low and high.
-
-        path: where it is written; an earlier file of ours is replaced, anything else there is refused.
-        estimate: what `denoise` made of this release, whose values and intervals stand beside.
-        confidence: that of low and high.
-        round_to: round what is written to multiples of this, such as 5; low ends down and high ends up.
-        allow_seeded: lets a test write what a seed made.
-        """
-        return views.export(
-            "csv", self, path, estimate, confidence=confidence, round_to=round_to, allow_seeded=allow_seeded
-        )
-
-    def to_excel(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        estimate: Estimate | None = None,
-        confidence: Number = 0.95,
-        round_to: Number | None = None,
-        allow_seeded: bool = False,
-    ) -> Path:
-        """One Excel workbook: a first sheet with the promise, then keys, values, and their low and high.
-
-        Texts are texts: nothing in it is a formula. It needs the extra `excel`.
-
-        path: where it is written; an earlier file of ours is replaced, anything else there is refused.
-        estimate: what `denoise` made of this release, whose values and intervals stand beside.
-        confidence: that of low and high.
-        round_to: round what is written to multiples of this, such as 5; low ends down and high ends up.
-        allow_seeded: lets a test write what a seed made.
-        """
-        return views.export(
-            "excel", self, path, estimate, confidence=confidence, round_to=round_to, allow_seeded=allow_seeded
-        )
 
     def _shown_columns(
         self, confidence: Number = 0.95, estimate: Estimate | None = None, *, for_people: bool = False

@@ -16,12 +16,15 @@ import numpy as np
 
 from leastnoise._support.validation import Floats
 from leastnoise.privacy.distributions import Distribution
+from leastnoise.privacy.ratio_noise import RatioNoise
 
 PIECES = 128  # of [0, 1]: an h that is up to 0.5 % too large
 ROUNDING = 2.0**-48  # of S and M themselves, in the few operations below
 
 
-def ends(numerator: Floats, denominator: Floats, noise: Distribution, confidence: float) -> tuple[Floats, Floats]:
+def ends(
+    numerator: Floats, denominator: Floats, noise: Distribution | RatioNoise, confidence: float
+) -> tuple[Floats, Floats]:
     """The ends of each ratio's interval, within [-1, 1]: all of it where the `denominator` may be zero.
 
     Where no ratio suits, because noise has carried S beyond M, both ends are the nearest of -1 and 1.
@@ -33,7 +36,7 @@ def ends(numerator: Floats, denominator: Floats, noise: Distribution, confidence
     return low, high
 
 
-def _around(s: Floats, m: Floats, noise: Distribution, confidence: float) -> tuple[Floats, Floats]:
+def _around(s: Floats, m: Floats, noise: Distribution | RatioNoise, confidence: float) -> tuple[Floats, Floats]:
     edges = np.linspace(0.0, 1.0, PIECES + 1)
     half = noise.pair_half_widths(edges[:-1], edges[1:], confidence)  # h(t) = h(-t)
     edges, halves = np.concatenate([-edges[:0:-1], edges]), np.concatenate([half[::-1], half])

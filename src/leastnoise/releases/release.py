@@ -19,7 +19,6 @@ from leastnoise._support import validation
 from leastnoise._support.directed_rounding import next_up
 from leastnoise._support.validation import Number
 from leastnoise.domain import Domain
-from leastnoise.privacy.distributions import Gaussian
 from leastnoise.releases import file_format, views
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
 from leastnoise.releases.estimate import Estimate, ends_where_known
@@ -94,7 +93,7 @@ class Release(Published):
 
     def _interval_given_shown(self, confidence: float, simultaneous: bool) -> Interval:
         miss = (1 - confidence) / (max(1, self.bins) if simultaneous else 1)
-        distribution, shown = Gaussian(self.scale, self.grid), self.values.astype(np.float64)
+        distribution, shown = self.distribution, self.values.astype(np.float64)
         low = np.floor(distribution.truth_given_shown(shown, self.threshold or 0, miss / 2))
         high = np.ceil(distribution.truth_given_shown(shown + self.grid, self.threshold or 0, 1 - miss / 2))
         return Interval(low.astype(np.int64), high.astype(np.int64))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from leastnoise.releases.limit_suggestion import LimitSuggestion
     from leastnoise.releases.published import Published
     from leastnoise.releases.release import Release
+    from leastnoise.releases.summary import SummaryRelease
 
 Along = str | Sequence[str] | bool | None
 
@@ -89,7 +90,7 @@ def report_tables(
 
 def export(
     form: Literal["csv", "excel"],
-    published: Published,
+    published: Any,
     path: str | os.PathLike[str],
     estimate: Estimate | None,
     *,
@@ -121,6 +122,16 @@ def export_tables(
     if estimate is not None and estimate.id != release.id:
         raise errors.InvalidParameter("The estimate was made from another release.", parameter="estimate")
     return export.write_tables_workbook(release, path, estimate=estimate, confidence=confidence, round_to=round_to)
+
+
+def report_summary(
+    path: str | os.PathLike[str], release: SummaryRelease, *, title: str | None, allow_seeded: bool
+) -> Path:
+    """The page of a summary, by `leastnoise.report`."""
+    from leastnoise import report
+
+    file_format.refuse_seeded_noise(release.seeded, allow_seeded)
+    return report.write_summary(path, release, title=title)
 
 
 def _estimate_for_page(

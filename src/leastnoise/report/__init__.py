@@ -7,13 +7,16 @@
 
     tables_page       the same for a set of tables: the promise, and every table to choose from
     tables_contents tables_sentences tables_data    what it shows, its sentences, its cells
-    promise_sentences markup                        what both pages share
+    summary_page summary_picture                    the page of a summary: every statistic drawn, and a table
+    promise_sentences markup                        what all pages share
 
 It reads published values only, so it can hurt nobody.
 """
 
 from leastnoise.report.document import page, write
+from leastnoise.report.summary_page import page as page_of_summary
+from leastnoise.report.summary_page import write as write_summary
 from leastnoise.report.tables_page import page as page_of_tables
 from leastnoise.report.tables_page import write as write_tables
 
-__all__ = ["page", "page_of_tables", "write", "write_tables"]
+__all__ = ["page", "page_of_summary", "page_of_tables", "write", "write_summary", "write_tables"]

@@ -23,7 +23,9 @@ from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.published import Published
 from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.release import Release
+from leastnoise.releases.share import ShareRelease
 from leastnoise.releases.sparse import SparseRelease
+from leastnoise.releases.spread import SpreadRelease
 
 if TYPE_CHECKING:
     from leastnoise.graphs import Graph
@@ -153,6 +155,24 @@ def _(means: MeanRelease) -> Contents:
     )
     why = "A mean is a noisy sum over a noisy count; its interval allows for both, and it is not denoised."
     return _not_denoised(means, why, keys, numbers)
+
+
+@_contents.register
+def _(spreads: SpreadRelease) -> Contents:
+    numbers = (
+        *_with_interval(spreads.noun.capitalize(), spreads, missing=TOO_FEW),
+        Column("count", "Rows", spreads.counts),
+    )
+    why = f"A {spreads.noun} is computed from three noisy numbers; its interval allows for all, and it is not denoised."
+    return _not_denoised(spreads, why, _keys(spreads.domain, spreads.bins), numbers)
+
+
+@_contents.register
+def _(shares: ShareRelease) -> Contents:
+    why = f"A share is a noisy {shares.components.noun} over the noisy total; its interval allows for both."
+    return _not_denoised(
+        shares, why, _keys(shares.domain, shares.bins), _with_interval("Share", shares, missing=TOO_FEW)
+    )
 
 
 @_contents.register

@@ -160,7 +160,7 @@ def noise(contents: Contents) -> str:
     """How far off a number is."""
     if isinstance(contents.of, Estimate):
         return ""
-    what = "A mean is a noisy sum over a noisy count. " if contents.of.kind == "mean" else ""
+    what = f"A {contents.of.kind} is a noisy sum over a noisy count. " if isinstance(contents.of, MeanRelease) else ""
     return what + contents.of.errors_in_words()
 
 
@@ -213,7 +213,7 @@ def check(contents: Contents) -> list[Step]:
     steps = [check_file("release.parquet")]
     if isinstance(of, Estimate) and promise is None:
         return steps
-    if isinstance(promise, GaussianDP) and not isinstance(of, Estimate):
+    if isinstance(promise, GaussianDP) and not isinstance(of, Estimate) and of.sensitivity is not None:
         steps.append(
             Step(
                 "The promise follows from the noise, and is computed anew with proof:",

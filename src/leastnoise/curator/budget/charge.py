@@ -29,7 +29,14 @@ from leastnoise.curator.budget.debit import Debit
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
 from leastnoise.curator.budget.remaining import Remaining
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.privacy import calibration, noise_choice, partition_selection
+from leastnoise.privacy import (
+    baselines,
+    calibration,
+    laplace_threshold,
+    noise_choice,
+    partition_selection,
+    threshold_choice,
+)
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import NoiseChoice
@@ -37,9 +44,10 @@ from leastnoise.privacy.noise_reason import NoiseReason, ReasonCode
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.privacy.strength import Strength, judge, warn_if_weak
+from leastnoise.privacy.summary_noise import SummaryNoise
 from leastnoise.workload.tables_noise import TablesNoise
 
-Noise = TypeVar("Noise", NoiseChoice, Threshold, TablesNoise)
+Noise = TypeVar("Noise", NoiseChoice, Threshold, TablesNoise, SummaryNoise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +189,10 @@ def decide(
 def decide_unknown(
     request: PrivacyRequest, *, limits: Limits, neighbours: Neighbours = "add-remove"
 ) -> Charge[Threshold]:
-    """Sigma and threshold for bins that nobody listed, and their cost in two currencies.
+    """Noise and threshold for bins that nobody listed, and their cost in two currencies.
 
-    A share is taken of both: sigma from mu^2, then the least threshold that keeps to threshold_delta.
+    A share is taken of both: the noise from mu^2 (or the reserve for Laplace releases), then the least threshold that
+    keeps to threshold_delta. With a budget "auto" takes Gaussian noise, which adds up exactly.
     """
     request = request.for_unknown_keys()
     budget, share = request.budget, request.share
@@ -197,18 +206,40 @@ def decide_unknown(
         )
     if budget is None or share is None:
         epsilon, delta = request.promise()
-        cut = partition_selection.choose(epsilon=epsilon, delta=delta, limits=limits, neighbours=neighbours)
+        mechanism = "gaussian" if budget is not None and request.mechanism == "auto" else request.mechanism
+        cut = threshold_choice.choose(
+            epsilon=epsilon, delta=delta, limits=limits, neighbours=neighbours, mechanism=mechanism
+        )
         cost = Cost() if budget is None else _threshold_cost(budget.terms, cut, limits, neighbours)
         guarantee = ApproxDP(epsilon, delta, neighbours)  # type: ignore[arg-type]
         return Charge(cut, guarantee, cost, budget, _strength(guarantee, cut, limits))
     terms = budget.terms
     cost = terms.unknown_share(privacy_filter.share_of(share))
+    if request.mechanism == "laplace":
+        return _laplace_share(budget, share, cost, limits, neighbours)
     l2, squared = _widest(limits, neighbours), terms.mu_squared_for(cost)
     sigma = noise_choice.choose(bins=1, integers=True, sensitivity=l2, mu_squared=squared, mechanism="gaussian").scale
     cut = partition_selection.within_chance(
         limits=limits, sigma=sigma, chance=terms.chance_for(cost), neighbours=neighbours
     )
     return Charge(cut, _promise(terms, cut, limits, neighbours), cost, budget)
+
+
+def _laplace_share(
+    budget: Budget, share: Number, both: Cost, limits: Limits, neighbours: Neighbours
+) -> Charge[Threshold]:
+    """The same with Laplace noise: (epsilon, chance)-DP, paid from the reserve for Laplace releases where there is one,
+    and from that for unknown keys. (Replace neighbours pay for the own bins of either person.)"""
+    terms, sides = budget.terms, 2 if neighbours == "replace" else 1
+    noise = terms.laplace_share(privacy_filter.share_of(share))
+    epsilon = _some(terms.epsilon_for(noise))
+    scale = baselines.laplace_scale(epsilon=epsilon, l1_sensitivity=laplace_threshold.rows_of(limits, neighbours))
+    cost = noise + Cost(threshold=both.threshold)
+    chance = round_down(Fraction(terms.chance_for(cost)) / sides)
+    cut = laplace_threshold.within_chance(
+        epsilon=epsilon, scale=scale, chance=chance, limits=limits, neighbours=neighbours
+    )
+    return Charge(cut, ApproxDP(epsilon, chance, neighbours), cost, budget)
 
 
 def _promise(terms: Terms, cut: Threshold, limits: Limits, neighbours: Neighbours) -> ApproxDP:
@@ -226,6 +257,8 @@ def _promise(terms: Terms, cut: Threshold, limits: Limits, neighbours: Neighbour
 def _strength(guarantee: ApproxDP, cut: Threshold, limits: Limits) -> Strength:
     """The counts are mu-GDP, but for the chance that a bin of one person's own shows."""
     side = guarantee.neighbours
+    if cut.scale is not None:
+        return judge(guarantee)
     chance = partition_selection.chance_shown(limits=limits, sigma=cut.sigma, at_least=cut.at_least, neighbours=side)
     mu = GaussianDP.of(sigma=cut.sigma, sensitivity=_widest(limits, side), neighbours=side).mu
     return judge(guarantee, mu=mu, chance=chance)
@@ -238,6 +271,12 @@ def _cost(terms: Terms, made: NoiseChoice) -> Cost:
 
 
 def _threshold_cost(terms: Terms, cut: Threshold, limits: Limits, neighbours: Neighbours) -> Cost:
+    if cut.scale is not None:
+        sides = 2 if neighbours == "replace" else 1
+        shown = laplace_threshold.chance_shown(limits=limits, scale=cut.scale, at_least=cut.at_least)
+        rows = float(laplace_threshold.rows_of(limits, neighbours))
+        pure = terms.laplace_cost(l1_sensitivity=rows, scale=cut.scale)
+        return (pure + terms.threshold_cost(sides * shown)).at_least(privacy_filter.LEAST_SHARE, terms.caps)
     chance = partition_selection.chance_shown(
         limits=limits, sigma=cut.sigma, at_least=cut.at_least, neighbours=neighbours
     )
@@ -260,11 +299,14 @@ def _why(terms: Terms, made: NoiseChoice, sigma: Number | None) -> ReasonCode:
     return "budget with a delta"
 
 
-def _described(noise: NoiseChoice | Threshold | TablesNoise) -> str:
+def _described(noise: NoiseChoice | Threshold | TablesNoise | SummaryNoise) -> str:
+    if isinstance(noise, SummaryNoise):
+        return f"{noise.mechanism} noise on {len(noise.parts)} numbers of each bin"
     if isinstance(noise, TablesNoise):
         return f"{noise.mechanism} noise on {len(noise.workload.tables):,} tables"
     if isinstance(noise, Threshold):
-        return f"gaussian noise of sigma {noise.sigma:.6g}, shown from {noise.at_least} on"
+        word, size = ("sigma", noise.sigma) if noise.scale is None else ("scale", noise.scale)
+        return f"{noise.mechanism} noise of {word} {size:.6g}, shown from {noise.at_least} on"
     word = "sigma" if noise.mechanism == "gaussian" else "scale"
     return f"{noise.mechanism} noise of {word} {noise.scale:.6g}"
 

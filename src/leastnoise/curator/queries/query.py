@@ -25,12 +25,14 @@ from leastnoise.curator.preview import Expectation
 from leastnoise.curator.publish import Answer, Decision
 from leastnoise.curator.queries import left_out
 from leastnoise.curator.request import PrivacyRequest
+from leastnoise.curator.summary_preview import SummaryExpectation
 from leastnoise.curator.tables_preview import TablesExpectation
 from leastnoise.domain import Domain
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import Choice, NoiseChoice
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits, Sensitivity
+from leastnoise.privacy.summary_noise import SummaryNoise
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.workload.tables_noise import TablesNoise
 
@@ -184,7 +186,7 @@ class Query(ABC):
         mechanism: Choice = "auto",
         budget: Budget | None = None,
         share: Number | None = None,
-    ) -> Expectation | TablesExpectation:
+    ) -> Expectation | TablesExpectation | SummaryExpectation:
         """What `release` with the same arguments would be like: mechanism, noise, half-widths, threshold.
 
         It is free: no row is read and nothing is debited. The arguments are those of `release`.
@@ -272,11 +274,13 @@ class Query(ABC):
         """Whatever can fail without looking at a row does so here, before anything is paid for."""
 
     @abstractmethod
-    def _decide(self, request: PrivacyRequest) -> Decision[NoiseChoice] | Decision[Threshold] | Decision[TablesNoise]:
+    def _decide(
+        self, request: PrivacyRequest
+    ) -> Decision[NoiseChoice] | Decision[Threshold] | Decision[TablesNoise] | Decision[SummaryNoise]:
         """The noise, from public facts alone. Nothing is paid."""
 
     @abstractmethod
-    def _expectation(self, request: PrivacyRequest) -> Expectation | TablesExpectation:
+    def _expectation(self, request: PrivacyRequest) -> Expectation | TablesExpectation | SummaryExpectation:
         """What a release would be like."""
 
     @abstractmethod

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from leastnoise._support.validation import Number
 from leastnoise.curator import mechanism, preview
 from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.binning import epoch_days, is_missing
@@ -21,6 +22,8 @@ from leastnoise.curator.queries.domains import check_unknown_keys, limits_of
 from leastnoise.curator.queries.query import NamedRows, Query
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy import sensitivity as sensitivities
+from leastnoise.privacy import threshold_choice
+from leastnoise.privacy.comparison import Comparison
 from leastnoise.privacy.guarantee import ApproxDP
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Sensitivity
@@ -70,6 +73,13 @@ class UnknownKeysHistogram(Query):
     def _draw(self, cut: Threshold, guarantee: ApproxDP, exact: Aggregate, facts: Facts) -> Answer:
         assert exact.keys is not None
         return mechanism.publish_unknown(exact.keys, clamped(exact.values), cut, guarantee, self.by, **facts)
+
+    def compare(self, *, epsilon: Number, delta: Number) -> Comparison:
+        """Gaussian and Laplace noise with their thresholds, side by side: `ln.compare(query, ...)`.
+
+        epsilon, delta: the promise that both keep.
+        """
+        return threshold_choice.compare(epsilon=epsilon, delta=delta, limits=self.limits, neighbours=self.neighbours)
 
     def _expectation(self, request: PrivacyRequest) -> Expectation:
         decided = self._decide(request).charge

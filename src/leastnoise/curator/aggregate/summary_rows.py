@@ -1,0 +1,93 @@
+"""The rows of a summary: each row's bin and the codes of its values, which rows of a unit are kept, and their totals.
+
+A value is coded as value - lowest + 1, and 0 where there is none: whole numbers, all that is ever read of a row. Which
+rows of a unit are kept looks at that unit's rows alone, as in `bounding`: they are ordered by a hash of unit, bin and
+codes, then by bin and codes themselves, so rows that tie are equal in everything that is added up. The limits act in
+the order max_per_bin, max_bins, max_rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from leastnoise.curator.aggregate import bounding
+from leastnoise.curator.aggregate.bounding import MULTIPLIER_2, MULTIPLIER_3, WORD_MASK
+from leastnoise.curator.aggregate.clipping import Clip
+from leastnoise.curator.engines.engine import Engine
+from leastnoise.privacy.sensitivity import Limits
+from leastnoise.releases.measured import Measured
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+CODE = "code"
+
+
+def code_names(columns: int) -> list[str]:
+    """What the columns of codes are called."""
+    return [f"{CODE}{place}" for place in range(columns)]
+
+
+def with_codes(rows: ir.Table, columns: Sequence[str], clips: Sequence[Clip], *, valued: bool) -> ir.Table:
+    """`rows` with a code of each column's value; `valued`: only those that have one."""
+    for name, column, clip in zip(code_names(len(columns)), columns, clips, strict=True):
+        value = clip.apply(rows[column], column)
+        rows = rows.mutate(**{name: (value - (clip.lowest - 1)).fill_null(0)})
+    if not valued:
+        return rows
+    return rows.filter([rows[name] > 0 for name in code_names(len(columns))])
+
+
+def bounded_rows(rows: ir.Table, *, unit: tuple[str, ...], codes: int, bins: int, limits: Limits, key: int) -> ir.Table:
+    """Bin and codes of the rows that are kept. `rows` has the unit, `_unit`, `bin` and the codes.
+
+    A limit is applied unless those already applied, and the size of the domain, imply it.
+    """
+    import ibis
+
+    read = ["bin", *code_names(codes)]
+    rows = _with_hash(rows.select(*unit, "_unit", *read), read, key)
+    in_bin, in_bins = math.inf, float(bins)
+    if limits.max_per_bin < limits.max_rows:
+        within = ibis.window(group_by=[*unit, "bin"], order_by=["_hash", *read])
+        rows = rows.mutate(_rank=ibis.row_number().over(within))
+        rows, in_bin = rows.filter(rows["_rank"] < limits.max_per_bin).drop("_rank"), limits.max_per_bin
+    if limits.max_bins < min(limits.max_rows, bins):
+        rows = bounding.with_hash(rows, key ^ MULTIPLIER_3, code="bin", codes=bins, name="_bin_hash")
+        within = ibis.window(group_by=list(unit), order_by=["_bin_hash", "bin"])
+        rows = rows.mutate(_rank=ibis.dense_rank().over(within))
+        rows, in_bins = rows.filter(rows["_rank"] < limits.max_bins).drop("_rank", "_bin_hash"), limits.max_bins
+    if in_bin * in_bins > limits.max_rows:
+        within = ibis.window(group_by=list(unit), order_by=["_hash", *read])
+        rows = rows.mutate(_rank=ibis.row_number().over(within))
+        rows = rows.filter(rows["_rank"] < limits.max_rows)
+    return rows.select(*read)
+
+
+def totals(kept: ir.Table, columns: Sequence[Measured], engine: Engine) -> ir.Table:
+    """Of each bin: rows, and of each column the missing values, the centred sum and the centred squares."""
+    import ibis
+
+    sums = {}
+    for place, (name, column) in enumerate(zip(code_names(len(columns)), columns, strict=True)):
+        centre, missing = f"centred{place}", kept[name] == 0
+        kept = kept.mutate(**{centre: ibis.ifelse(missing, 0, kept[name] * 2 - (column.span + 2)).cast("int64")})
+        doubled = (kept[centre] * kept[centre] * 2) >> column.square_shift
+        square = ibis.ifelse(missing, 0, doubled - column.square_centre).cast("int64")
+        sums[f"missing{place}"] = missing.cast("int64")
+        sums[f"sum{place}"] = kept[centre]
+        sums[f"squares{place}"] = square
+    kept = kept.select("bin", **sums)
+    return kept.group_by("bin").aggregate(rows=kept.count(), **{name: engine.exact_sum(kept[name]) for name in sums})
+
+
+def _with_hash(rows: ir.Table, words: Sequence[str], key: int) -> ir.Table:
+    """`rows` with a hash of unit and words. The words are first one polynomial, each mentioned once: what is mentioned
+    twice doubles the plan at every step."""
+    content = rows[words[0]] & WORD_MASK
+    for word in words[1:]:
+        content = (content * MULTIPLIER_2 + rows[word]) & WORD_MASK
+    rows = rows.mutate(_content=content)
+    return bounding.with_hash(rows, key, code="_content", codes=WORD_MASK + 1, name="_hash").drop("_content")

@@ -1,0 +1,227 @@
+"""The statistics that were asked for, checked before any row is read: their columns, clips, conditions and weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+from leastnoise import stats
+from leastnoise.curator import description, expressions, transform
+from leastnoise.curator.aggregate.clipping import Clip
+from leastnoise.curator.aggregate.grid import grid_step, rounded_end
+from leastnoise.curator.dataset import Dataset
+from leastnoise.errors import InvalidParameter, MissingParameter, WrongType
+from leastnoise.privacy.joint_cost import Part
+from leastnoise.releases.columns import RESERVED
+from leastnoise.releases.measured import COUNTED, FIGURE_KINDS, ROWS, Figure, FigureKind, Measured, part_name
+
+MAX_STATISTICS = 64
+MAX_SPAN = 2**30  # of a clip in steps of its grid, so that squares and sums of billions of rows fit into 64 bits
+_EXAMPLE = {"flights": "ln.stats.count()"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The statistics, and the columns of values they are of; `data` has a column for each condition."""
+
+    data: Dataset
+    figures: tuple[Figure, ...]
+    names: tuple[str, ...]  # of the columns in the data
+    clips: tuple[Clip, ...]
+    columns: tuple[Measured, ...]
+    conditions: frozenset[int] = frozenset()  # which of them are true or false
+
+    @property
+    def valued(self) -> bool:
+        """Whether rows without a value are left out: where all statistics are of one column, and none of rows."""
+        return len(self.columns) == 1 and all(figure.values == 0 for figure in self.figures)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The noisy whole numbers that the statistics are computed from, each once."""
+        found = {}
+        for figure in self.figures:
+            for part in self._parts_of(figure):
+                found[part.name] = part
+        return tuple(found.values())
+
+    @property
+    def needed(self) -> dict[str, float]:
+        """Of each part the weights of the statistics that need it; missing values follow their column's."""
+        found = {part.name: 0.0 for part in self.parts if part.kind != "missing"}
+        for figure in self.figures:
+            for part in self._parts_of(figure):
+                if part.kind != "missing":
+                    found[part.name] += figure.weight
+        return found
+
+    def _parts_of(self, figure: Figure) -> list[Part]:
+        rows = [Part(ROWS, "rows")] if figure.values is None or figure.kind in COUNTED else []
+        if figure.values is None:
+            return rows
+        place, column = figure.values, self.columns[figure.values]
+        if figure.kind not in COUNTED:
+            sign = "one sign" if column.one_sign else "signed"
+            return [Part(part_name("plain", place), sign, column.largest, place)]  # type: ignore[arg-type]
+        sums = [Part(part_name("sum", place), "signed", column.span, place)]
+        if figure.kind in ("variance", "std"):
+            sums.append(Part(part_name("squares", place), "signed", column.largest_square, place))
+        return [*rows, *sums, *([] if self.valued else [Part(part_name("missing", place), "missing", 1, place)])]
+
+
+def checked(
+    data: Dataset, statistics: Mapping[str, Any], weights: Mapping[str, float] | None, by: tuple[str, ...]
+) -> Asked:
+    """The statistics as they were asked for."""
+    if not statistics:
+        raise MissingParameter(
+            "A summary is of one statistic or more, each under a name of its own.",
+            parameter="statistics",
+            example={"flights": "ln.stats.count()"},
+        )
+    if len(statistics) > MAX_STATISTICS:
+        raise InvalidParameter(f"A summary has at most {MAX_STATISTICS} statistics. Got {len(statistics)} instead.")
+    _check_names(statistics, by)
+    sizes = _checked_weights(statistics, weights)
+    made = _Columns(data, {}, [], [], [], set())
+    figures = tuple(
+        Figure(name, kind, values, sizes[name])
+        for name, (kind, values) in {name: made.of(name, given) for name, given in statistics.items()}.items()
+    )
+    return Asked(
+        made.data, figures, tuple(made.names), tuple(made.clips), tuple(made.columns), frozenset(made.conditions)
+    )
+
+
+@dataclass(slots=True)
+class _Columns:
+    """The columns of values so far: one for each column and clip, and for each condition."""
+
+    data: Dataset
+    places: dict[Any, int]
+    names: list[str]
+    clips: list[Clip]
+    columns: list[Measured]
+    conditions: set[int]
+
+    def of(self, name: str, given: Any) -> tuple[FigureKind, int | None]:
+        """The kind of a statistic, and which column it is of."""
+        match given:
+            case stats.Count():
+                return "count", None
+            case stats.Share(column=None):
+                return "share", None
+            case stats.Share(column=str(column), clip=clip) | stats.Sum(column=column, clip=clip):
+                kind: FigureKind = "sum" if isinstance(given, stats.Sum) else "share"
+                if isinstance(given, stats.Sum) and given.grid is not None:
+                    raise InvalidParameter(
+                        f'"{name}" names a grid, which is for statistics of a unit. The clip of a summary has its own.',
+                        parameter="grid",
+                        value=given.grid,
+                    )
+                return kind, self._values(name, column, clip)
+            case stats.Mean(column=column, clip=clip):
+                return "mean", self._values(name, column, clip)
+            case stats.Variance(column=column, clip=clip, root=root):
+                return "std" if root else "variance", self._values(name, column, clip)
+            case stats.Rate(condition=condition):
+                return "rate", self._condition(condition)
+        raise WrongType(
+            f'"{name}" must be a statistic of the rows of a bin: count, sum, mean, rate, variance, std or share of '
+            f"leastnoise.stats. Got {type(given).__name__} instead.",
+            parameter=name,
+            example=_EXAMPLE,
+        )
+
+    def _values(self, name: str, column: str, clip: object) -> int:
+        self.data.check_usable(column)
+        if clip is None:
+            raise MissingParameter(
+                f'"{name}" needs the public ends of one value of "{column}": without, one row could move it without '
+                "limit.",
+                parameter="clip",
+                example={"clip": (0, 100)},
+            )
+        ends = _coarse(Clip.of(clip, self.data.rows[column].type()))
+        ends.apply(self.data.rows[column], column)
+        return self._place((column, ends), column, ends, column)
+
+    def _condition(self, condition: Any) -> int:
+        node = transform._expression(self.data, self.data.rows, condition, what="rate")
+        if node.type is not expressions.Type.BOOLEAN:
+            raise WrongType(f"rate must be of what is true or false for a row. Got {node.type.value} instead.")
+        text = description.cut(description.escaped(expressions.text(node)))
+        if (None, text) in self.places:
+            return self.places[None, text]
+        name = f"condition {len(self.columns)}"
+        while name.casefold() in (other.casefold() for other in self.data.columns):
+            name += "_"
+        self.data = self.data.with_rows(expressions.with_column(self.data.rows, node, name))
+        self.conditions.add(len(self.columns))
+        return self._place((None, text), name, Clip(0.0, 1.0, 1.0, 0, 1, True), text)
+
+    def _place(self, key: Any, name: str, clip: Clip, label: str) -> int:
+        if key not in self.places:
+            self.places[key] = len(self.columns)
+            self.names.append(name)
+            self.clips.append(clip)
+            self.columns.append(Measured(label, clip.low, clip.high, clip.grid, clip.lowest, clip.highest))
+        return self.places[key]
+
+
+def _coarse(clip: Clip) -> Clip:
+    """The clip in at most 2^30 steps."""
+    if clip.highest - clip.lowest <= MAX_SPAN:
+        return clip
+    grid = grid_step(clip.low, clip.high)
+    return Clip(clip.low, clip.high, grid, rounded_end(clip.low, grid), rounded_end(clip.high, grid), False)
+
+
+def _check_names(statistics: Mapping[str, Any], by: tuple[str, ...]) -> None:
+    """Refuse names that would make two columns of one name in what is published."""
+    taken = {ending.casefold() for name in by for ending in (name, f"{name}_low", f"{name}_high")}
+    for name in statistics:
+        if not name.isidentifier() or name.startswith("_"):
+            raise InvalidParameter(
+                f"A statistic is named by a word, such as flights. Got {name!r} instead.", parameter="statistics"
+            )
+        columns = {ending.casefold() for ending in (name, f"{name}_low", f"{name}_high")}
+        if columns & taken:
+            raise InvalidParameter(
+                f'The statistic "{name}" and another column of the answer would have one name. Use another name.',
+                parameter="statistics",
+                value=name,
+            )
+        taken |= columns
+    reserved = {*RESERVED, *FIGURE_KINDS}
+    for name in by:
+        if name in reserved:
+            raise InvalidParameter(
+                f'A key column named "{name}" collides with a column of the answer. Rename it first.'
+            )
+
+
+def _checked_weights(statistics: Mapping[str, Any], weights: Mapping[str, float] | None) -> dict[str, float]:
+    given = {} if weights is None else weights
+    if not isinstance(given, Mapping):
+        raise WrongType(
+            f"weights are by the name of a statistic. Got {type(given).__name__} instead.",
+            parameter="weights",
+            example={"weights": {next(iter(statistics)): 4}},
+        )
+    for name, weight in given.items():
+        known = name in statistics
+        if not known or isinstance(weight, bool) or not isinstance(weight, Real):
+            raise InvalidParameter(
+                f"weights are numbers above 0, by the name of a statistic. Got {name!r}: {weight!r} instead.",
+                parameter="weights",
+                example={"weights": {next(iter(statistics)): 4}},
+            )
+        if not 1e-6 <= weight <= 1e6 or math.isnan(weight):
+            raise InvalidParameter(
+                f"A weight is from 1e-6 to 1e6. Got {weight!r} for {name!r} instead.", parameter="weights", value=weight
+            )
+    return {name: float(given.get(name, 1.0)) for name in statistics}

@@ -1,0 +1,142 @@
+"""What to expect of a summary: free, from public facts alone. No row is read and nothing is debited."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from leastnoise._support.number_format import rounded
+from leastnoise.curator.budget.charge import Charge
+from leastnoise.domain import Domain, IntegerRange
+from leastnoise.privacy.guarantee import GaussianDP, PureDP
+from leastnoise.privacy.strength import Strength
+from leastnoise.privacy.summary_noise import SummaryNoise, noise_in_words
+from leastnoise.releases.left_out import TRUNCATING, LeftOut, left_out_in_words
+from leastnoise.releases.mean import MeanRelease
+from leastnoise.releases.measured import Figure, Measured
+from leastnoise.releases.provenance import Provenance
+from leastnoise.releases.share import ShareRelease
+from leastnoise.releases.spread import SpreadRelease
+from leastnoise.releases.summary import SummaryRelease
+
+MAX_BINS = 4_096  # that are made up, of which the share of one is told
+SOME_ROWS = (100, 1_000, 10_000)  # of a bin, at which what depends on it is told
+
+
+@dataclass(frozen=True, slots=True)
+class FigureExpectation:
+    """What one statistic will be like.
+
+    half_width: 95 % are off by at most this; None where that depends on how many rows a bin has.
+    half_width_at: then, for some numbers of rows, half the length of the interval, values spread over the clip.
+    """
+
+    name: str
+    what: str
+    half_width: float | None
+    half_width_at: dict[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryExpectation:
+    """What a release of several statistics will be like. It costs nothing and reads no row."""
+
+    mechanism: str
+    statistics: tuple[FigureExpectation, ...]
+    bins: int
+    guarantee: GaussianDP | PureDP
+    strength: Strength
+    note: str
+    limits: dict[str, int]
+    unit: str | None = None
+    left_out: tuple[LeftOut, ...] = ()
+
+    def __str__(self) -> str:
+        many = "1 bin" if self.bins == 1 else f"{self.bins:,} bins"
+        wide = max(len(line.name) for line in self.statistics)
+        lines = [
+            f"{self.mechanism.capitalize()} noise on {len(self.statistics)} statistics in {many}, released together.",
+            *(f"  {line.name:<{wide}}  {line.what}: {_errors(line)}" for line in self.statistics),
+            left_out_in_words(self.left_out, self.unit),
+            self._unknown(),
+            self.note,
+            self.strength.in_words(),
+        ]
+        return "\n".join(line for line in lines if line)
+
+    def _unknown(self) -> str:
+        """What nobody knows before a release, and no interval allows for."""
+        if not any(fact.kind in TRUNCATING for fact in self.left_out):
+            return ""
+        return "How many rows the limits leave out is not known, and no error here allows for them."
+
+
+def _errors(line: FigureExpectation) -> str:
+    if line.half_width is not None:
+        return f"95 % within ±{rounded(line.half_width)}"
+    told = [f"{n:,} rows: {_some(half)}" for n, half in line.half_width_at.items()]
+    return f"95 % within, where a bin has {'; '.join(told)}"
+
+
+def _some(half: float) -> str:
+    return "too few to tell" if math.isnan(half) else f"±{rounded(half, 3)}"
+
+
+def of_summary(
+    decided: Charge[SummaryNoise],
+    *,
+    figures: tuple[Figure, ...],
+    columns: tuple[Measured, ...],
+    domain: Domain,
+    limits: dict[str, int],
+) -> SummaryExpectation:
+    """Of noise on every part: the intervals of a summary whose bins all have so many rows."""
+    noise = decided.noise
+    some = {rows: _even(noise, figures, columns, rows, min(domain.size, MAX_BINS)) for rows in SOME_ROWS}
+    first = next(iter(some.values()))
+    lines = []
+    for figure in figures:
+        one, halves = first[figure.name], {rows: _half(made, figure.name) for rows, made in some.items()}
+        ratio = isinstance(one, MeanRelease | SpreadRelease | ShareRelease)
+        fixed = None if ratio else float(halves[SOME_ROWS[0]])
+        lines.append(FigureExpectation(figure.name, first.meaning(figure), fixed, halves if ratio else {}))
+    return SummaryExpectation(
+        mechanism=noise.mechanism,
+        statistics=tuple(lines),
+        bins=domain.size,
+        guarantee=noise.guarantee,
+        strength=decided.strength,
+        note=noise_in_words(noise.mechanism, [figure.weight for figure in figures], noise.compared),
+        limits=limits,
+    )
+
+
+def _even(
+    noise: SummaryNoise, figures: tuple[Figure, ...], columns: tuple[Measured, ...], rows: int, bins: int
+) -> SummaryRelease:
+    """Made-up bins with so many rows each, no value missing, values spread evenly over the clip, and no noise."""
+    integers = {}
+    for part in noise.parts:
+        middle = 0 if part.column is None else columns[part.column]
+        size = {"rows": rows, "missing": 0, "one sign": rows * part.largest, "signed": 0}[part.kind]
+        if part.name.startswith("squares") and isinstance(middle, Measured):
+            size = -rows * middle.square_centre // 3  # the mean of 2 t^2 - 1 for t spread evenly over [-1, 1]
+        integers[part.name] = np.full(bins, size, dtype=np.int64)
+    return SummaryRelease(
+        domain=Domain(("bin",), (IntegerRange(0, bins),)),
+        figures=figures,
+        columns=columns,
+        integers=integers,
+        scales=noise.scales,
+        mechanism=noise.mechanism,
+        provenance=Provenance(),
+    )
+
+
+def _half(made: SummaryRelease, name: str) -> float:
+    one = made[name]
+    low, high = one.interval(0.95)
+    enough = np.asarray(getattr(one, "enough", np.ones(made.bins, dtype=bool)))
+    return float(high[0] - low[0]) / 2 if enough[0] else math.nan

@@ -1,0 +1,133 @@
+"""What is public about the statistics of a summary: which there are, and clip and grid of every column of values.
+
+A value is a whole number of grid steps between `lowest` and `highest`. It is added up as 2 value - lowest - highest, a
+whole number between -span and span, so that the middle of the clip is 0 exactly whatever the ends are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from leastnoise.releases.facts import Facts
+
+FigureKind = Literal["count", "sum", "mean", "rate", "variance", "std", "share"]
+FIGURE_KINDS: tuple[FigureKind, ...] = ("count", "sum", "mean", "rate", "variance", "std", "share")
+COUNTED: tuple[FigureKind, ...] = ("mean", "rate", "variance", "std")  # those that are divided by the rows with a value
+SQUARE_BITS = 30  # of a centred square: beyond, it is rounded down
+
+ROWS = "rows"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One statistic by name. `values`: which of the columns of values it is of; None: of rows."""
+
+    name: str
+    kind: FigureKind
+    values: int | None = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A column of values, or a condition (which counts as 0 or 1)."""
+
+    label: str
+    low: float
+    high: float
+    grid: float
+    lowest: int
+    highest: int
+
+    @property
+    def span(self) -> int:
+        """The most that a centred value is, in half steps of the grid."""
+        return self.highest - self.lowest
+
+    @property
+    def centre(self) -> float:
+        """The middle of the clip."""
+        return (self.lowest + self.highest) * (self.grid / 2)
+
+    @property
+    def half_range(self) -> float:
+        """Half the width of the clip."""
+        return self.span * (self.grid / 2)
+
+    @property
+    def square_shift(self) -> int:
+        """Twice a centred square is divided by two to this power, and rounded down."""
+        return max(0, (self.span**2).bit_length() - SQUARE_BITS)
+
+    @property
+    def square_centre(self) -> int:
+        """What is taken from it then, so that squares are centred, too."""
+        return self.span**2 >> self.square_shift
+
+    @property
+    def largest_square(self) -> int:
+        """The most, in size, that a centred square is: twice the largest, rounded down, is at most one more."""
+        return ((2 * self.span**2) >> self.square_shift) - self.square_centre
+
+    @property
+    def largest(self) -> int:
+        """The most, in size, that a value is, in steps of the grid."""
+        return max(abs(self.lowest), abs(self.highest))
+
+    @property
+    def one_sign(self) -> bool:
+        """Whether no two values have different signs."""
+        return self.lowest >= 0 or self.highest <= 0
+
+
+def part_name(part: Literal["missing", "sum", "squares", "plain"], column: int) -> str:
+    """What the noisy whole numbers are called: of the missing values of a column, of centred values, of centred
+    squares, of values as they are."""
+    return f"{part} {column}"
+
+
+def write_figures(figures: tuple[Figure, ...]) -> list[dict[str, Any]]:
+    """As JSON holds them."""
+    return [{"name": f.name, "kind": f.kind, "values": f.values, "weight": f.weight} for f in figures]
+
+
+def read_figures(found: list[Facts]) -> tuple[Figure, ...]:
+    """What `write_figures` wrote."""
+    made = []
+    for facts in found:
+        made.append(
+            Figure(
+                facts.text("name"),
+                facts.word("kind", FIGURE_KINDS),
+                facts.optional_integer("values"),
+                facts.number("weight"),
+            )
+        )
+        facts.finish()
+    return tuple(made)
+
+
+def write_measured(columns: tuple[Measured, ...]) -> list[dict[str, Any]]:
+    """As JSON holds them."""
+    names = ("label", "low", "high", "grid", "lowest", "highest")
+    return [{name: getattr(one, name) for name in names} for one in columns]
+
+
+def read_measured(found: list[Facts]) -> tuple[Measured, ...]:
+    """What `write_measured` wrote."""
+    made = []
+    for facts in found:
+        one = Measured(
+            facts.text("label"),
+            facts.number("low"),
+            facts.number("high"),
+            facts.number("grid"),
+            facts.integer("lowest"),
+            facts.integer("highest"),
+        )
+        facts.check("grid", one.grid > 0)
+        facts.check("lowest", 0 < one.span < 2**62 and one.largest < 2**63)
+        facts.finish()
+        made.append(one)
+    return tuple(made)

@@ -1,0 +1,157 @@
+"""The page about a summary, all of it in one file: the promise, a picture of each statistic, and a table of all."""
+
+from __future__ import annotations
+
+import os
+from html import escape
+from pathlib import Path
+from string import Template
+
+import numpy as np
+
+from leastnoise._support import atomic_files
+from leastnoise._support.number_format import rounded
+from leastnoise._support.version import VERSION
+from leastnoise.privacy.guarantee import GaussianDP
+from leastnoise.releases import labels
+from leastnoise.releases.display import TOO_FEW
+from leastnoise.releases.summary import SummaryRelease
+from leastnoise.report import markup, promise_sentences
+from leastnoise.report.markup import piece, policy
+from leastnoise.report.promise_sentences import Headline, Step, between, check_file, check_ledger, check_promise, number
+from leastnoise.report.summary_picture import MAX_BINS, dots
+from leastnoise.report.tradeoff_picture import tradeoff
+
+MAX_ROWS = 2_000  # of the table; the file of the release has all
+
+
+def write(path: str | os.PathLike[str], of: SummaryRelease, *, title: str | None = None) -> Path:
+    """The page about a summary, in a file that appears whole or not at all."""
+    atomic_files.check_writable(path, "page")
+    made = page(of, title=title)
+    with atomic_files.replacing(path, "page") as unfinished:
+        Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
+    return Path(path)
+
+
+def page(of: SummaryRelease, *, title: str | None = None) -> str:
+    """The page as text."""
+    name = title or _title(of)
+    headline = _headline(of)
+    keys = labels.of(of.domain, range(min(of.bins, MAX_ROWS)))
+    return Template(piece("summary_template.html")).substitute(
+        policy=policy(),
+        css=piece("page.css") + piece("tables.css") + piece("summary.css"),
+        title=escape(name),
+        warning=markup.warnings(of, seeded=of.seeded),
+        lead=escape(_lead(of)),
+        number=escape(headline.number),
+        label=escape(headline.label),
+        left_out=markup.paragraph("left-out", promise_sentences.left_out(of)),
+        made=markup.origin(of),
+        promise=escape(promise_sentences.promise(of)),
+        facts=markup.definitions(_facts(of)),
+        tradeoff=_tradeoff(of),
+        explained=markup.in_full(of.explain()),
+        noise=escape(of.errors_in_words()),
+        pictures=_pictures(of, keys),
+        table=_table(of, keys),
+        note=escape(f"{of.note} A mean or a rate is a noisy sum over a noisy count; its interval allows for both."),
+        cite=escape(promise_sentences.cite(of, name)),
+        paper=escape(promise_sentences.PAPER),
+        check=markup.steps(_check(of)),
+        version=escape(VERSION),
+    )
+
+
+def _title(of: SummaryRelease) -> str:
+    names = list(of)
+    listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    by = f" by {labels.title(of.domain)}" if of.domain.axes else ""
+    return f"{listed[:1].upper()}{listed[1:]}{by}"
+
+
+def _lead(of: SummaryRelease) -> str:
+    bins = "" if of.bins == 1 else f" for each {labels.title(of.domain)}"
+    what = f"{len(of)} statistics{bins}, published together with {of.mechanism.capitalize()} noise"
+    if of.guarantee is None or promise_sentences.too_weak(of):
+        return f"{what}."
+    return f"{what}, which limits what anybody can learn from them about any one {promise_sentences.unit(of)}."
+
+
+def _headline(of: SummaryRelease) -> Headline:
+    """All rows, where they are counted; else how many bins."""
+    counted = next((figure.name for figure in of.figures if figure.kind == "count"), None)
+    if counted is None:
+        return Headline(f"{of.bins:,}", "bins" if of.bins != 1 else "bin")
+    total = of[counted].total()  # type: ignore[union-attr]
+    label = f"counted {promise_sentences.scope(of)}, {between(total.low, total.high)}"
+    return Headline(number(total.value), label)
+
+
+def _facts(of: SummaryRelease) -> list[tuple[str, str]]:
+    rows = [*promise_sentences.guarantee_facts(of), ("protects", promise_sentences.protects(of))]
+    rows += [("statistics", "; ".join(f"{figure.name}: {of.meaning(figure)}" for figure in of.figures))]
+    return [*rows, ("limits", promise_sentences.limits(of))] if of.limits else rows
+
+
+def _tradeoff(of: SummaryRelease) -> str:
+    if of.guarantee is None:
+        return ""
+    caption = "What any attack can find at most, against guessing (dashed)."
+    return f"<figure>{tradeoff(of.guarantee)}<figcaption>{caption}</figcaption></figure>"
+
+
+def _pictures(of: SummaryRelease, keys: list[str]) -> str:
+    """A drawing of each statistic, of the first bins where there are many."""
+    shown = min(of.bins, MAX_BINS)
+    drawn = []
+    for figure in of.figures:
+        one = of[figure.name]
+        values, low, high = (np.asarray(column, dtype=float)[:shown] for column in (one.values, *one.interval(0.95)))
+        picture = dots(figure.name, values, low, high, keys[:shown])
+        drawn.append(f"<figure><h3>{escape(figure.name)}</h3><p>{escape(of.meaning(figure))}</p>{picture}</figure>")
+    more = f"<p>The first {shown} of {of.bins:,} bins are drawn.</p>" if of.bins > shown else ""
+    return f'<div class="multiples">{"".join(drawn)}</div>{more}'
+
+
+def _table(of: SummaryRelease, keys: list[str]) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in of)
+    columns = []
+    for name in of:
+        one = of[name]
+        low, high = one.interval(0.95)
+        columns.append(list(zip(one.values[:MAX_ROWS], low[:MAX_ROWS], high[:MAX_ROWS], strict=True)))
+    body = "".join(
+        f'<tr><th scope="row" class="text">{escape(key)}</th>{"".join(map(_cell, cells))}</tr>'
+        for key, *cells in zip(keys, *columns, strict=True)
+    )
+    more = "" if of.bins <= MAX_ROWS else f"<p>{of.bins - MAX_ROWS:,} more bins are in the file of the release.</p>"
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="All statistics"><table>'
+        "<caption>Each value with its 95 % interval</caption>"
+        f'<thead><tr><th scope="col" class="text">{escape(labels.title(of.domain))}</th>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>{more}"
+    )
+
+
+def _cell(cell: tuple[float, float, float]) -> str:
+    value, low, high = cell
+    if np.isnan(value):
+        return f"<td>{TOO_FEW}</td>"
+    return f"<td>{rounded(value, 5)}<small>{rounded(low, 5)} to {rounded(high, 5)}</small></td>"
+
+
+def _check(of: SummaryRelease) -> list[Step]:
+    promise = of.guarantee
+    first = next(iter(of))
+    steps = [
+        check_file("summary.parquet"),
+        Step(
+            f"Every statistic is in it with every digit, {first} for example, and intervals that hold together:",
+            f'print(r["{first}"].interval(0.95))\nprint(r.interval(0.95, simultaneous=True))\nprint(r.to_pandas())',
+        ),
+    ]
+    if isinstance(promise, GaussianDP) and promise.neighbours == "add-remove":
+        return [*steps, check_promise(promise), check_ledger(of)]
+    return [*steps, *([] if promise is None else [check_promise(promise)]), check_ledger(of)]

@@ -1,0 +1,80 @@
+"""One statistic of a summary, bin by bin, as a drawing that needs no script: a mark for each value, a line for its
+interval. Its colours are those of the page's style."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+
+import numpy as np
+
+from leastnoise._support.number_format import rounded
+from leastnoise._support.validation import Floats
+from leastnoise.releases.display import TOO_FEW
+
+WIDTH, LEFT, RIGHT, TOP, ROW, BOTTOM = 360.0, 96.0, 14.0, 6.0, 20.0, 22.0
+MAX_LETTERS = 13
+MAX_BINS = 40  # that have a line and a name each
+
+
+def dots(name: str, values: Floats, low: Floats, high: Floats, keys: list[str]) -> str:
+    """The values of a statistic of this name, with their intervals; a bin a line, from the top."""
+    known = ~np.isnan(values)
+    ends = np.concatenate([low[known], high[known], values[known], [0.0] if not known.any() else []])
+    first, last = float(ends.min()), float(ends.max())
+    if 0 < first < 0.5 * (last - first):  # near enough to zero to show it
+        first = 0.0
+    if first == last:
+        first, last = first - 1.0, last + 1.0
+    height = TOP + ROW * len(keys) + BOTTOM
+
+    def x(value: float) -> float:
+        return LEFT + (float(value) - first) / (last - first) * (WIDTH - LEFT - RIGHT)
+
+    ticks = "".join(_tick(at, x(at), height) for at in _ticks(first, last))
+    lines = "".join(
+        _line(place, key, value, a, b, x)
+        for place, (key, value, a, b) in enumerate(zip(keys, values, low, high, strict=True))
+    )
+    about = f"{name}: {int(known.sum())} of {len(keys)} bins, from {rounded(first)} to {rounded(last)}"
+    return (
+        f'<svg class="dots" viewBox="0 0 {WIDTH:g} {height:g}" role="img" aria-label="{escape(about, quote=True)}">'
+        f"{ticks}{lines}</svg>"
+    )
+
+
+def _line(place: int, key: str, value: float, low: float, high: float, x: object) -> str:
+    y = TOP + ROW * (place + 0.5)
+    short = key if len(key) <= MAX_LETTERS else f"{key[: MAX_LETTERS - 1]}…"
+    label = f'<text class="key" x="{LEFT - 8:g}" y="{y + 4:.2f}">{escape(short)}</text>'
+    if math.isnan(value):
+        return f'{label}<text class="few" x="{LEFT + 4:g}" y="{y + 4:.2f}">{TOO_FEW}</text>'
+    at = x  # from a value to its place
+    told = escape(f"{key}: {rounded(value)}, 95 % between {rounded(low)} and {rounded(high)}")
+    return (
+        f'{label}<g><title>{told}</title><line class="range" x1="{at(low):.2f}" x2="{at(high):.2f}" '  # type: ignore[operator]
+        f'y1="{y:.2f}" y2="{y:.2f}"/><circle cx="{at(value):.2f}" cy="{y:.2f}" r="4"/></g>'  # type: ignore[operator]
+    )
+
+
+def _tick(value: float, x: float, height: float) -> str:
+    return (
+        f'<line class="grid" x1="{x:.2f}" x2="{x:.2f}" y1="{TOP:g}" y2="{height - BOTTOM:g}"/>'
+        f'<text class="tick" x="{x:.2f}" y="{height - 6:g}">{_short(value)}</text>'
+    )
+
+
+def _short(value: float) -> str:
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            return f"{value / (1e3 if letter == 'k' else size):g} {letter}"
+    return f"{value:g}"
+
+
+def _ticks(first: float, last: float) -> list[float]:
+    """Three to five round numbers in between."""
+    rough = (last - first) / 4
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * size for size in (1, 2, 5, 10) if power * size >= rough)
+    start = math.ceil(first / step)
+    return [round(k * step, 12) for k in range(start, math.floor(last / step) + 1)]

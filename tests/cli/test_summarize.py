@@ -1,0 +1,106 @@
+"""`leastnoise summarize`, and the same as a job: statistics as people type them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import leastnoise as ln
+from fuzzing import run
+from leastnoise import datasets, errors
+from leastnoise.cli.statistics import parse
+
+TYPED = [
+    *("--unit", "person", "--by", "sex", "--keys", "female,male", "--max-rows", "1", "--stat", "n=count"),
+    *("--stat", "age=mean:age:0:100", "--stat", "old=rate:age > 66", "--epsilon", "1", "--delta", "1e-6"),
+]
+JOB = """
+[table]
+source = "people.parquet"
+unit = "person"
+
+[keys]
+sex = ["female", "male"]
+
+[ask]
+kind = "summarize"
+by = "sex"
+statistics = { n = "count", age = "mean:age:0:100", old = "rate:age > 66" }
+weights = { n = 2.5 }
+max_rows = 1
+
+[privacy]
+epsilon = 1
+delta = 1e-6
+
+[output]
+release = "job.parquet"
+page = "job.html"
+"""
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pq.write_table(datasets.people(2000), tmp_path / "people.parquet")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def done(*typed: str) -> str:
+    code, out, err = run(*typed)
+    assert (code, err) == (0, "")
+    return out
+
+
+def test_a_summary_from_file_to_page() -> None:
+    out = done("summarize", "people.parquet", *TYPED, "--weights", "n=4", "-o", "r.parquet")
+    assert "female" in out
+    assert "[" in out
+    made = ln.load("r.parquet")
+    assert list(made) == ["n", "age", "old"]
+    assert [figure.weight for figure in made.figures] == [4.0, 1.0, 1.0]
+    assert "released together" in done("show", "r.parquet")
+    done("report", "r.parquet", "-o", "page.html")
+    assert "<h3>old</h3>" in Path("page.html").read_text()
+    facts = json.loads(done("summarize", "people.parquet", *TYPED, "-o", "s.parquet", "--json"))
+    assert facts["rows"][0]["sex"] == "female"
+
+
+def test_what_to_expect_is_free() -> None:
+    out = done("summarize", "people.parquet", *TYPED, "--expect")
+    assert "Nothing was read" in out
+    assert not Path("r.parquet").exists()
+    facts = json.loads(done("summarize", "people.parquet", *TYPED, "--expect", "--json"))
+    assert [line["name"] for line in facts["statistics"]] == ["n", "age", "old"]
+
+
+def test_a_job_asks_the_same() -> None:
+    Path("job.toml").write_text(JOB)
+    done("run", "job.toml")
+    made = ln.load("job.parquet")
+    assert [figure.weight for figure in made.figures] == [2.5, 1.0, 1.0]
+    assert "<h3>age</h3>" in Path("job.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "stat", ["x", "x=", "=count", "x=counts", "x=mean:age", "x=mean:age:0:old", "x=rate:", "x=count:age", "x=mode:age"]
+)
+def test_what_is_no_statistic_is_refused(stat: str) -> None:
+    code, out, err = run("summarize", "people.parquet", *TYPED, "--stat", stat, "-o", "r.parquet")
+    assert (code, out) == (2, "")
+    assert "--stat" in err
+
+
+def test_statistics_are_read_as_they_are_written() -> None:
+    found = parse([("a", "count"), ("b", "std:x:y:-1:2.5"), ("c", "rate:x = ':'"), ("d", "share")])
+    assert found == {
+        "a": ln.stats.count(),
+        "b": ln.stats.std("x:y", clip=(-1.0, 2.5)),
+        "c": ln.stats.rate("x = ':'"),
+        "d": ln.stats.share(),
+    }
+    with pytest.raises(errors.InvalidParameter, match="Two"):
+        parse([("a", "count"), ("a", "count")])

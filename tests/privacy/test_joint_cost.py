@@ -1,0 +1,136 @@
+"""The cost of several statistics together is what the worst unit costs: found by trying every unit of a tiny table."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from leastnoise.privacy.joint_cost import Part, gaussian_cost, laplace_cost
+from leastnoise.privacy.sensitivity import Limits
+from leastnoise.privacy.summary_noise import Asked, gaussian_noise, laplace_noise
+
+PARTS = (
+    Part("rows", "rows"),
+    Part("sum 0", "signed", 3, 0),
+    Part("squares 0", "signed", 9, 0),
+    Part("missing 0", "missing", 1, 0),
+    Part("sum 1", "signed", 1, 1),
+    Part("missing 1", "missing", 1, 1),
+    Part("plain 2", "one sign", 4, 2),
+)
+FEWER = (PARTS[0], PARTS[1], PARTS[3])
+# A row: the centred value of the first column (None: missing), of the second, and the third as it is.
+ROWS = list(itertools.product([None, -3, 0, 3], [None, -1, 1], [0, 4]))
+
+
+def added(row: tuple[int | None, int | None, int]) -> dict[str, int]:
+    first, second, third = row
+    return {
+        "rows": 1,
+        "sum 0": 0 if first is None else first,
+        "squares 0": 0 if first is None else 2 * first**2 - 9,
+        "missing 0": int(first is None),
+        "sum 1": 0 if second is None else second,
+        "missing 1": int(second is None),
+        "plain 2": third,
+    }
+
+
+def vectors(parts: tuple[Part, ...], limits: Limits, bins: int) -> np.ndarray[Any, Any]:
+    """The whole numbers that one unit can add, in every way that the limits allow: a unit a row."""
+    rows = [(place, row) for place in range(bins) for row in ROWS]
+    made = set()
+    for size in range(limits.max_rows + 1):
+        for kept in itertools.combinations_with_replacement(rows, size):
+            counts = np.bincount([place for place, _ in kept], minlength=bins)
+            if counts.max() > limits.max_per_bin or (counts > 0).sum() > limits.max_bins:
+                continue
+            total = np.zeros((bins, len(parts)), dtype=int)
+            for place, row in kept:
+                total[place] += [added(row)[part.name] for part in parts]
+            made.add(tuple(total.ravel()))
+    return np.array(sorted(made), dtype=float)
+
+
+def cases() -> Iterator[Any]:
+    for parts, limits in itertools.product((PARTS, FEWER), ((1, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2))):
+        for bins in (1, 2):
+            rows, per_bin, in_bins = limits
+            if parts is PARTS and rows * bins > 2:
+                continue  # thousands of units, and pairs of them
+            kept = Limits.of(max_rows=rows, max_per_bin=per_bin, max_bins=in_bins, bins=bins)
+            yield pytest.param(parts, kept, bins, id=f"{len(parts)} parts, {limits}, {bins} bins")
+
+
+@pytest.mark.parametrize(("parts", "limits", "bins"), list(cases()))
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_no_unit_costs_more_and_under_add_remove_one_costs_that(
+    parts: tuple[Part, ...], limits: Limits, bins: int, neighbours: Any
+) -> None:
+    rng = np.random.default_rng(3)
+    units = vectors(parts, limits, bins)
+    for free in (True, False):  # missing values at the scale that costs nothing, or anywhere
+        scales = {part.name: float(rng.uniform(0.5, 9)) for part in parts}
+        for part in parts if free else ():
+            if part.kind == "missing":
+                signed = [p for p in parts if p.kind == "signed" and p.column == part.column]
+                scales[part.name] = float(sum((p.largest / scales[p.name]) ** 2 for p in signed)) ** -0.5
+        scaled = units / np.tile([scales[part.name] for part in parts], bins)
+        pairs = scaled[:, None, :] - scaled[None, :, :] if neighbours == "replace" else scaled[:, None, :]
+        facts = {"limits": limits, "bins": bins, "neighbours": neighbours}
+        squared, absolute = (pairs**2).sum(axis=2).max(), np.abs(pairs).sum(axis=2).max()
+        most, at_most = (float(rule(parts, scales, **facts)) for rule in (gaussian_cost, laplace_cost))
+        assert squared <= most * (1 + 1e-12)
+        assert absolute <= at_most * (1 + 1e-12)
+        if neighbours == "add-remove":
+            assert squared >= most * (1 - 1e-12)
+            assert absolute >= at_most * (1 - 1e-12)
+
+
+def test_missing_values_are_free() -> None:
+    limits = Limits.of(max_rows=3, bins=5)
+    facts: dict[str, Any] = {"limits": limits, "bins": 5, "neighbours": "add-remove"}
+    scales = {"rows": 2.0, "sum 0": 3.0, "missing 0": 1.0}
+    without = gaussian_cost(FEWER[:2], scales, **facts)
+    assert gaussian_cost(FEWER, scales, **facts) == without
+    assert gaussian_cost(FEWER, scales | {"missing 0": 0.5}, **facts) > without
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_noise_costs_what_is_allowed_and_hardly_less(neighbours: Any) -> None:
+    limits = Limits.of(max_rows=4, max_per_bin=2, bins=7)
+    needed = {part.name: 1.0 for part in PARTS if part.kind != "missing"}
+    asked = Asked(PARTS, needed, limits, 7, neighbours)
+    for allowed in (Fraction(1, 3), Fraction(17), Fraction(1, 10**9)):
+        made = gaussian_noise(asked, mu_squared=allowed)
+        assert allowed * (1 - Fraction(1, 10**13)) <= made.cost <= allowed
+        pure = laplace_noise(asked, epsilon=float(allowed))
+        assert Fraction(float(allowed)) * (1 - Fraction(1, 10**13)) <= pure.cost <= Fraction(float(allowed))
+
+
+@pytest.mark.parametrize("draw", [gaussian_noise, laplace_noise])
+def test_no_other_division_of_the_noise_has_less_error(draw: Any) -> None:
+    """Scales moved at random to the same cost: the weighted sum of relative variances is never less."""
+    rng = np.random.default_rng(8)
+    limits = Limits.of(max_rows=2, bins=3)
+    needed = {"rows": 5.0, "sum 0": 1.0, "squares 0": 0.3, "sum 1": 2.0, "plain 2": 1.0}
+    asked = Asked(PARTS, needed, limits, 3, "add-remove")
+    gaussian = draw is gaussian_noise
+    made = draw(asked, **({"mu_squared": Fraction(1, 10**6)} if gaussian else {"epsilon": 1e-3}))
+    rule, power = (gaussian_cost, 2) if gaussian else (laplace_cost, 1)
+    largest = {part.name: part.largest for part in PARTS}
+
+    def loss(scales: dict[str, float]) -> float:
+        return sum(weight * (scales[name] / largest[name]) ** 2 for name, weight in needed.items())
+
+    best = loss(made.scales)
+    for _ in range(200):
+        other = {name: scale * float(np.exp(rng.normal(0, 0.2))) for name, scale in made.scales.items()}
+        cost = rule(PARTS, other, limits=limits, bins=3, neighbours="add-remove")
+        factor = float(cost / made.cost) ** (1 / power)
+        assert loss({name: scale * factor for name, scale in other.items()}) >= best * (1 - 1e-9)
