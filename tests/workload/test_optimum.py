@@ -233,7 +233,7 @@ def test_a_matrix_of_tables_has_the_error_of_the_tables() -> None:
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_under_replace_nothing_is_called_best(mechanism: Any, neighbours: Any) -> None:
-    """The noise is divided for add-remove, and optimal there: a table of two keys shows that it is not under replace."""
+    """Noise is divided for add-remove, and optimal there: a table of two keys shows that it is not under replace."""
     workload = Workload({"sex": 2}, tables=["sex"])
     limits: dict[str, Any] = {"row_size": 1, "neighbours": neighbours}
     if mechanism == "gaussian":
