@@ -20,7 +20,8 @@ from findings import Findings, Headline, Seconds, Table, timings
 from stopwatch import Contestant, Timing, race
 
 import leastnoise as ln
-from leastnoise.curator.aggregate.cell_counts import POSITION, CellCounter
+from leastnoise.curator.aggregate.cell_counts import CellCounter
+from leastnoise.curator.aggregate.packed_positions import Packing
 from leastnoise.curator.engines.duckdb import MIN_BLOCK_ROWS
 from leastnoise.curator.table import table
 
@@ -62,18 +63,21 @@ def contestants(path: Path, ways: int) -> dict[str, Contestant]:
     """All over the tables of so many columns. The materialised positions stay in memory between the rounds."""
     tables = list(itertools.combinations(range(len(SIZES)), ways))
     connection = duckdb.connect()
-    positions = ", ".join(f"c{c}::INTEGER AS {POSITION}{c}" for c in range(len(SIZES)))
+    positions = ", ".join(f"c{c}::INTEGER AS c{c}" for c in range(len(SIZES)))
     connection.execute(f"CREATE TABLE placed AS SELECT {positions} FROM '{path}'")
-    counter = CellCounter(SIZES, tuple(tables))
+    counter, (word,) = CellCounter(SIZES, tuple(tables)), Packing(SIZES).words
+    packed = " | ".join(f"c{c} << {shift}" for c, (_, shift) in enumerate(Packing(SIZES).places))
 
     def by_hand() -> None:
         for columns in tables:
-            names = ", ".join(f"{POSITION}{column}" for column in columns)
+            names = ", ".join(f"c{column}" for column in columns)
             connection.execute(f"SELECT {names}, count(*) FROM placed GROUP BY {names}").fetchnumpy()
 
     return {
         BY_HAND: by_hand,
-        COUNTED: lambda: counter(iter(connection.sql("FROM placed").to_arrow_reader(MIN_BLOCK_ROWS))),
+        COUNTED: lambda: counter(
+            iter(connection.sql(f"SELECT {packed} AS {word} FROM placed").to_arrow_reader(MIN_BLOCK_ROWS))
+        ),
         ONE: lambda: release(path, "person", SIZES, ways),
         SEVERAL: lambda: release(path, "several", SIZES, ways),
     }

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import ndtr
 from scipy.stats import beta, norm
 
@@ -20,9 +22,9 @@ import leastnoise as ln
 from leastnoise import errors, testing
 from leastnoise.curator import tables_mechanism
 from leastnoise.curator.noise.gaussian import rounded_gaussian
-from leastnoise.curator.queries import crosstab_options
+from leastnoise.curator.queries import crosstab_sizes
 from leastnoise.domain import axis
-from leastnoise.workload import Workload
+from leastnoise.workload import Workload, tables
 from leastnoise.workload.residuals import integer_residual
 from leastnoise.workload.tables_noise import TablesNoise, gaussian_noise
 
@@ -149,16 +151,41 @@ def test_too_many_integers_are_refused_before_anything_is_paid(monkeypatch: pyte
     columns = [f"c{i}" for i in range(9)]
     table = ln.table(pd.DataFrame({"who": [1, 2], **{column: [0, 1] for column in columns}}), unit="who")
     keys = {column: range(2) for column in columns}
-    monkeypatch.setattr(crosstab_options, "MAX_CELLS", 3**9)
+    monkeypatch.setattr(crosstab_sizes, "MAX_CELLS", 3**9)
     assert table.crosstabs(tuple(columns), keys=keys, max_rows=1).size == 3**9
-    monkeypatch.setattr(crosstab_options, "MAX_CELLS", 3**9 - 1)
+    monkeypatch.setattr(crosstab_sizes, "MAX_CELLS", 3**9 - 1)
     with pytest.raises(errors.BadDomain, match="these have 19,683 cells"):
         table.crosstabs(tuple(columns), keys=keys, max_rows=1)
 
 
+@pytest.mark.parametrize("columns", [19, 24, 30, 60])
+@pytest.mark.parametrize("ways", [False, True])
+def test_a_wide_table_is_refused_before_anything_is_made_of_it(
+    columns: int, ways: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tables within it would fill the memory before they are counted."""
+    names = [f"c{i}" for i in range(columns)]
+    table = ln.table(pd.DataFrame({"who": [1, 2], **{name: [0, 1] for name in names}}), unit="who")
+    made: list[object] = []
+    monkeypatch.setattr(tables, "incidence", lambda *arguments: made.append(arguments))
+    asked: dict[str, Any] = {"keys": {name: range(2) for name in names}, "max_rows": 1}
+    with pytest.raises(errors.BadDomain, match="c0 x c1 x") as raised:
+        table.crosstabs(ways=columns, **asked) if ways else table.crosstabs(tuple(names), "c0", **asked)
+    assert f"{3**columns:,}" in str(raised.value) or f"{2**columns:,}" in str(raised.value)
+    assert not made
+
+
+@given(st.lists(st.integers(2, 50), min_size=1, max_size=6), st.integers(0, 6))
+def test_cells_are_counted_without_the_tables(sizes: list[int], ways: int) -> None:
+    workload = Workload({f"c{i}": size for i, size in enumerate(sizes)}, ways=ways)
+    by_order = crosstab_sizes.cells_by_order(sizes, min(ways, len(sizes)))
+    assert sum(by_order) == workload.cells == crosstab_sizes.cells_of_blocks(workload)
+    assert by_order[-1] == sum(map(workload.cells_of, workload.maximal))
+
+
 def test_all_blocks_of_a_large_survey_are_allowed() -> None:
     workload = Workload({f"c{i}": 10 for i in range(100)}, ways=3)
-    assert crosstab_options._cells_of_blocks(workload) == 1 + 1000 + 4950 * 100 + 161_700 * 1000
+    assert crosstab_sizes.cells_of_blocks(workload) == 1 + 1000 + 4950 * 100 + 161_700 * 1000
 
 
 @pytest.mark.parametrize("epsilon", [700, 1e3, 5e3, 1e6, 1e200])

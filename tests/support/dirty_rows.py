@@ -192,6 +192,19 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
         max_rows=3,
         other=True,
     ),
+    "crosstabs of many keys": lambda t: t.crosstabs(
+        ("place", "flag"),
+        "whole",
+        "day",
+        keys={
+            "place": range(100),
+            "flag": [False, True],
+            "whole": range(100_000),
+            "day": Days(date(1969, 1, 1), date(2011, 1, 1)),
+        },
+        max_rows=2,
+        other=True,
+    ),
     "crosstabs of shared weights": lambda t: t.crosstabs(
         ways=2, keys={"place": range(100), "zone": ZONES, "flag": [False, True]}, row_weight="shared"
     ),

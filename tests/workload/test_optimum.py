@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from scipy.optimize import minimize
 import leastnoise as ln
 from dense_tables import block_information, table_matrix
 from leastnoise.workload import Workload
+from leastnoise.workload.tables_noise import gaussian_noise, laplace_noise
 
 DOMAINS = {
     "Adult": [100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2],
@@ -225,3 +228,21 @@ def test_a_matrix_of_tables_has_the_error_of_the_tables() -> None:
     assert made.rmse == pytest.approx(workload.optimize(weights="cells").rmse, rel=1e-6)
     worst = Workload.from_matrix(matrix).optimize(weights="worst")
     assert worst.largest_std == pytest.approx(workload.optimize(weights="worst").largest_std, rel=1e-6)
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_under_replace_nothing_is_called_best(mechanism: Any, neighbours: Any) -> None:
+    """Noise is divided for add-remove, and optimal there: a table of two keys shows that it is not under replace."""
+    workload = Workload({"sex": 2}, tables=["sex"])
+    limits: dict[str, Any] = {"row_size": 1, "neighbours": neighbours}
+    if mechanism == "gaussian":
+        noise = gaussian_noise(workload, "tables", mu_squared=Fraction(1), **limits)
+    else:
+        noise = laplace_noise(workload, "tables", epsilon=1, **limits)
+    assert ("under replace, which is promised here, another division may have less" in noise.note) == (
+        neighbours == "replace"
+    )
+    if mechanism == "gaussian":
+        assert ("under add-remove no other Gaussian noise" in noise.note) == (neighbours == "replace")
+    assert workload.optimize().certificate["neighbours"] == "add-remove"

@@ -85,7 +85,8 @@ class CrosstabsEstimate(Promised):
     def rmse_at_most(self, confidence: float = 0.95, *, proved: bool = False) -> RmseLimit:
         """An upper limit for it.
 
-        confidence: how often the limit holds. proved: by a theorem for every truth (Gaussian noise, and wider).
+        confidence: how often the limit holds. proved: by a theorem for every truth (Gaussian noise, and wider), which
+        leaves out that noise is rounded to whole numbers.
         """
         return self.risks.rmse_at_most(confidence, proved=proved)
 
@@ -191,7 +192,8 @@ class CrosstabTableEstimate(Frames):
     def rmse_at_most(self, confidence: float = 0.95, *, proved: bool = False) -> RmseLimit:
         """An upper limit for it.
 
-        confidence: how often the limit holds. proved: by a theorem for every truth (Gaussian noise, and wider).
+        confidence: how often the limit holds. proved: by a theorem for every truth (Gaussian noise, and wider), which
+        leaves out that noise is rounded to whole numbers.
         """
         return self.risks.rmse_at_most(confidence, self.columns, proved=proved)
 

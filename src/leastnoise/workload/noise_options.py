@@ -1,9 +1,10 @@
 """Which noise for a set of tables: the mechanisms there are, with the error to expect of each, from public facts alone.
 
-Gaussian noise on residual blocks is optimal among Gaussian mechanisms, and its error grows with the root of the number
-of tables; but its constant is large. Laplace noise on plain tables pays for every table in full, with a small constant,
-and needs no delta. So for a handful of tables Laplace noise has the lesser error, all the more where one larger table
-is released and summed up. Both are computed, and compared by the error that the caller asked for.
+Gaussian noise on residual blocks is optimal among Gaussian mechanisms under add-remove, and its error grows with the
+root of the number of tables; but its constant is large. Laplace noise on plain tables pays for every table in full,
+with a small constant, and needs no delta. So for a handful of tables Laplace noise has the lesser error, all the more
+where one larger table is released and summed up. Both are computed, and compared by the error that the caller asked
+for.
 """
 
 from __future__ import annotations

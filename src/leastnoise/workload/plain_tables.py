@@ -209,7 +209,8 @@ def gaussian_tables(
     larger: bool = False,
     **unit_limits: Any,
 ) -> PlainTables:
-    """Gaussian noise on plain tables: never better than the optimal strategy, for comparison and for few tables.
+    """Gaussian noise on plain tables: under add-remove never better than the optimal strategy, for comparison and for
+    few tables.
 
     workload: the tables asked for. mu_squared: what a unit may cost in all. weights: as for `Workload.optimize`.
     unit: how many whole steps a row of weight one counts.

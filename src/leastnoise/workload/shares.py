@@ -7,7 +7,9 @@ uncorrelated, because the spaces of the blocks are orthogonal, so least squares 
     1/y_A = Pi_A = sum over the released tables R that contain A of  w_R t_RA,    t_RA = prod over R without A of 1/n_j,
 
 and the weighted sum of variances is f = sum_A q_A/Pi_A, q_A = s_A p_A. A share x_R of the promise buys w_R = x_R^a:
-a = 2 for Laplace noise (epsilon adds up, the variance is 2/epsilon^2) and a = 1 for Gaussian noise (mu^2 adds up).
+a = 2 for Laplace noise (epsilon adds up, the variance is 2/epsilon^2) and a = 1 for Gaussian noise (mu^2 adds up). That
+is add-remove, where a row costs every table alike; under replace, where a total costs nothing, the same shares are
+kept, and others may be better.
 
 *Each step lowers f.* 1/x is convex, so with the parts theta_RA = w_R t_RA/Pi_A, which sum to one over R,
 1/Pi_A(new) <= sum_R theta_RA^2/(new_R t_RA), with equality where nothing changes. The sum over A is sum_R h_R/new_R,

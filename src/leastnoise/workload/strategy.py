@@ -47,7 +47,8 @@ class Strategy(TableErrors):
 
     @property
     def gap(self) -> float:
-        """How far the error may be above the least that any Gaussian linear mechanism has (certified, relative)."""
+        """How far the error may be above the least that any Gaussian linear mechanism has under add-remove (certified,
+        relative). Of replace it says nothing: there a table of two keys that counts everybody has twice the least."""
         return max(0.0, self._value / self._bound - 1)
 
     @property

@@ -52,7 +52,7 @@ class Workload:
                 example=[{"ways": 2}, {"tables": ["age", ("age", "sex")]}],
             )
         if ways is not None:
-            rows = _of_orders(len(self._sizes), _checked_ways(ways, len(self._sizes)))
+            rows = _of_orders(len(self._sizes), checked_ways(ways, len(self._sizes)))
             order = None
         else:
             rows, order = self._of_names(tables or ())
@@ -223,7 +223,8 @@ class Workload:
                 parameter="tables",
                 value=twice,
             )
-        _check_pairs(sum(2 ** len(table) for table in named))
+        longest = max(named, key=len)
+        _check_pairs(sum(2 ** len(table) for table in named), f"{_shown(longest)} alone has {2 ** len(longest):,}. ")
         order = np.argsort([len(table) for table in named], kind="stable")
         rows = [
             np.array([[self._place[name] for name in named[i]] for i in group], dtype=np.int64).reshape(-1, length)
@@ -255,7 +256,8 @@ def _checked_sizes(sizes: Mapping[str, int]) -> dict[str, int]:
     return checked
 
 
-def _checked_ways(ways: int | Sequence[int], columns: int) -> list[int]:
+def checked_ways(ways: int | Sequence[int], columns: int) -> list[int]:
+    """The numbers of columns that are asked for, in order: of so many columns."""
     orders = list(ways) if isinstance(ways, Sequence | range) and not isinstance(ways, str) else None
     if orders is None:
         return list(range(min(validation.integer("ways", ways, least=0), columns) + 1))
@@ -271,7 +273,11 @@ def _checked_ways(ways: int | Sequence[int], columns: int) -> list[int]:
 
 
 def _of_orders(columns: int, orders: list[int]) -> list[Integers]:
-    _check_pairs(sum(math.comb(columns, order) * 2**order for order in orders))
+    most = orders[-1]
+    _check_pairs(
+        sum(math.comb(columns, order) * 2**order for order in orders),
+        f"There are {math.comb(columns, most):,} tables of {most} columns, each with {2**most:,}. ",
+    )
     return [
         np.fromiter(
             itertools.chain.from_iterable(itertools.combinations(range(columns), order)),
@@ -282,11 +288,11 @@ def _of_orders(columns: int, orders: list[int]) -> list[Integers]:
     ]
 
 
-def _check_pairs(pairs: int) -> None:
+def _check_pairs(pairs: int, largest: str) -> None:
     if pairs > MOST_PAIRS:
         raise errors.BadDomain(
             f"These tables have {pairs:,} subsets in all, counted once for every table they are in, and more than "
-            f"{MOST_PAIRS:,} do not fit in memory. Ask for fewer tables, or of fewer columns.",
+            f"{MOST_PAIRS:,} do not fit in memory. {largest}Ask for fewer tables, or of fewer columns.",
             parameter="tables",
             example={"ways": 2},
         )

@@ -69,13 +69,15 @@ def noise_in_words(mechanism: Mechanism, weights: str, guarantee: Promise | None
     aim = aims.get(weights, "the tables weighted as was said")
     other = "Gaussian" if mechanism == "laplace" else "Laplace"
     compared = "" if ratio is None else f" Its error is {ratio:.3g} of that of {other} noise for the same promise."
+    under = ""
+    if guarantee is not None and guarantee.neighbours == "replace":
+        under = " It was divided for add-remove; under replace, which is promised here, another division may have less."
     if mechanism == "laplace":
-        return f"Laplace noise on whole tables, divided among them for the least error, {aim}.{compared}"
-    of_replace = guarantee is not None and guarantee.neighbours == "replace"
+        return f"Laplace noise on whole tables, divided among them for the least error, {aim}.{under}{compared}"
+    best = "under add-remove no other" if under else "no other"
     return (
-        f"Gaussian noise divided among the tables so that, {aim}, no other Gaussian noise on linear sums has less error"
-        f"{' (under add-remove, which it was divided for)' if of_replace else ''}, but for rounding to whole numbers."
-        f"{compared}"
+        f"Gaussian noise divided among the tables so that, {aim}, {best} Gaussian noise on linear sums has less error, "
+        f"but for rounding to whole numbers.{under}{compared}"
     )
 
 

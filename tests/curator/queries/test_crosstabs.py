@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -103,6 +106,62 @@ def test_each_unit_keeps_so_many_rows_whatever_the_order_and_the_others(limit: i
     for table, values in whole.items():
         np.testing.assert_array_equal(values, shuffled[table])
         np.testing.assert_array_equal(values, sum(one[table] for one in alone))
+
+
+def test_keys_of_many_columns_are_bounded_and_counted_alike() -> None:
+    """Positions of eleven columns take several words; the rows that are kept are whole rows of the unit."""
+    rng = np.random.default_rng(4)
+    names = [f"c{place}" for place in range(11)]
+    frame = pd.DataFrame({name: rng.integers(0, 200, 12) for name in names} | {"who": np.arange(12) // 4})
+    keys = {name: range(200) for name in names}
+    query = asked(frame, ("c0", "c5"), ("c5", "c10"), *names, keys=keys, max_rows=2)
+    assert len(query._expression().columns) == 4
+    found = exact(query)
+    assert found["c0", "c5"].sum() == 6
+    for who, own in frame.groupby("who"):
+        one = exact(asked(own, ("c0", "c5"), ("c5", "c10"), *names, keys=keys, max_rows=2))
+        kept = {(int(a), int(b)) for a, b in np.argwhere(one["c0", "c5"])}
+        assert kept <= set(zip(own.c0, own.c5, strict=True)), who
+        found = {table: values - one[table] for table, values in found.items()}
+    assert not any(values.any() for values in found.values())
+
+
+@pytest.mark.parametrize("memory_limit", [None, "1GB"])
+@pytest.mark.parametrize("limit", [1, 2])
+def test_no_row_decides_what_is_asked_of_the_engine(limit: int, memory_limit: str | None, monkeypatch: Any) -> None:
+    """Else one person's row could decide how much memory is needed, and so whether a release fails."""
+    ran: list[str] = []
+
+    def recorded(frame: pd.DataFrame) -> list[str]:
+        ran.clear()
+        query = ln.table(frame, unit="who", memory_limit=memory_limit).crosstabs(ways=2, keys=KEYS, max_rows=limit)
+        engine = type(query._data.engine)
+        for name in ("fetch", "vector_sums", "copied"):
+            before = getattr(engine, name)
+
+            def record(self: Any, rows: Any, *more: Any, _before: Any = before) -> Any:
+                ran.append(self.sql(rows))
+                return _before(self, rows, *more)
+
+            monkeypatch.setattr(engine, name, record)
+        testing.aggregate(query)
+        monkeypatch.undo()
+        return [re.sub(r"[a-z_]*[0-9a-z]{16,}", "table", text) for text in ran]
+
+    alone, crowded = people(40), people(40, per_unit=4)
+    assert recorded(alone) == recorded(crowded) == recorded(alone[:0])
+    assert len(ran) == 1
+
+
+@pytest.mark.parametrize("who", ["i", "i // 2", "0"])
+def test_little_memory_is_enough_however_the_rows_lie(who: str, tmp_path: Path) -> None:
+    """The rows are ranked on disk, also where all are of one unit: what is sorted is three times the memory."""
+    rows, path = 3_000_000, tmp_path / "rows.parquet"
+    columns = ", ".join(f"(hash(i + {seed}) % 50)::TINYINT AS c{seed}" for seed in range(3))
+    duckdb.sql(f"COPY (SELECT ({who})::BIGINT AS who, {columns} FROM range({rows}) t(i)) TO '{path}' (FORMAT parquet)")
+    keys = {f"c{seed}": range(50) for seed in range(3)}
+    limited = ln.table(path, unit="who", memory_limit="48MB").crosstabs(ways=2, keys=keys, max_rows=1)
+    assert testing.aggregate(limited).values.sum() == 3 * {"i": rows, "i // 2": rows // 2, "0": 1}[who]
 
 
 def test_rows_of_one_unit_share_one_weight() -> None:

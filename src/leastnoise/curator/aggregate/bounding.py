@@ -118,20 +118,45 @@ def bounded(
     """
     rows = rows.select(*unit, "_unit", "code")
     in_bin, bins = math.inf, float(coding.bins)
-    if limits.max_per_bin < limits.max_rows:
+    if limits.max_per_bin < limits.max_rows and coding.value_bits == 0:
+        rows = _of_equal_rows(rows, unit, coding, limits, key)
+        in_bin, bins = limits.max_per_bin, min(_most_bins(limits), bins)
+    elif limits.max_per_bin < limits.max_rows:
         rows, in_bin = _within_bins(rows, unit, coding, limits.max_per_bin, key), limits.max_per_bin
-    if limits.max_bins < min(limits.max_rows, coding.bins):
-        rows, bins = _fewer_bins(rows, unit, coding, limits.max_bins, key), limits.max_bins
+    if limits.max_bins < min(limits.max_rows, bins):
+        rows, bins = _fewer_bins(rows, unit, coding, limits.max_bins, key ^ MULTIPLIER_3), limits.max_bins
     if in_bin * bins > limits.max_rows:
         rows = _fewer_rows(rows, unit, coding, limits.max_rows, key, engine)
     return rows.select("code")
 
 
+def _most_bins(limits: Limits) -> float:
+    """In how many bins a unit may be, as far as its rows do not say: with one row a bin they do at once."""
+    if limits.max_per_bin == 1:
+        return min(limits.max_bins, limits.max_rows)
+    return limits.max_bins if limits.max_bins < limits.max_rows else math.inf
+
+
+def _of_equal_rows(rows: ir.Table, unit: tuple[str, ...], coding: Coding, limits: Limits, key: int) -> ir.Table:
+    """max_per_bin and max_bins where rows of one unit and bin are all alike: both are read off one order of its rows.
+
+    Equal rows follow each other: `row_number` less `rank` numbers them, and `dense_rank` numbers the bins.
+    """
+    import ibis
+
+    key = key ^ MULTIPLIER_3 if limits.max_bins < limits.max_rows else key
+    rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash")
+    within = ibis.window(group_by=list(unit), order_by=["_hash", "code"])
+    copy = ibis.row_number().over(within) - ibis.rank().over(within)
+    rows = rows.mutate(_copy=copy, _bin=ibis.dense_rank().over(within))  # together: apart they would be two sorts
+    kept = rows.filter(rows["_copy"] < limits.max_per_bin)
+    kept = kept.filter(kept["_bin"] < _most_bins(limits)) if _most_bins(limits) < coding.bins else kept
+    return kept.drop("_copy", "_bin", "_hash")
+
+
 def _within_bins(rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: int, key: int) -> ir.Table:
     import ibis
 
-    if count == 1 and coding.value_bits == 0:
-        return rows.distinct()  # rows of one unit and bin are all alike
     rows = rows.mutate(_bin=coding.bin_of(rows["code"]))
     rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash")
     within = ibis.window(group_by=[*unit, "_bin"], order_by=["_hash", "code"])
@@ -144,7 +169,7 @@ def _fewer_bins(rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: in
     import ibis
 
     rows = rows.mutate(_bin=coding.bin_of(rows["code"]))
-    rows = with_hash(rows, key ^ MULTIPLIER_3, code="_bin", codes=coding.bins, name="_hash")
+    rows = with_hash(rows, key, code="_bin", codes=coding.bins, name="_hash")
     within = ibis.window(group_by=list(unit), order_by=["_hash", "_bin"])
     rows = rows.mutate(_rank=ibis.dense_rank().over(within))
     return rows.filter(rows["_rank"] < count).drop("_rank", "_hash", "_bin")

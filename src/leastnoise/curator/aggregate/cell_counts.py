@@ -1,4 +1,4 @@
-"""Rows counted in many tables at once: one pass over their positions, in a compiled loop.
+"""Rows counted in many tables at once: one pass over their packed positions, in a compiled loop.
 
 A group-by a table would read the rows once for each. Here a block of rows, small enough for the processor's cache, is
 counted in every table before the next block is read; the counts of all tables lie one after the other in one vector.
@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise.curator.aggregate.packed_positions import Packing
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
 BLOCK_ROWS = 2**13  # of which the positions, and the cells of one table, are in the cache
-POSITION = "position"  # the columns are called position0, position1 ...
 WEIGHT = "weight"
 
 
 @dataclass(frozen=True, slots=True)
 class CellCounter:
-    """What runs where the rows are: record batches of positions in, the counts of every cell out.
+    """What runs where the rows are: record batches of words (see `packed_positions`) in, the counts of every cell out.
 
     sizes: how many keys each column has. tables: the columns of each table, by number; none of them is empty.
     weighted: whether rows have a column `weight`, integers that are added up instead of ones.
@@ -42,15 +43,15 @@ class CellCounter:
         return np.concatenate([[0], np.cumsum(np.array(cells, np.int64))]).astype(np.int64)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> NDArray[np.int64]:
-        starts, count = self.starts, _kernel()
+        starts, packing = self.starts, Packing(self.sizes)
+        layout = np.array([(*place, bits) for place, bits in zip(packing.places, packing.bits, strict=True)], np.int64)
         members = np.array([column for table in self.tables for column in table], np.int64)
         ends = np.cumsum([len(table) for table in self.tables], dtype=np.int64)
-        sizes = np.array(self.sizes, np.int64)
-        total = np.zeros(int(starts[-1]), np.int64)
+        sizes, total = np.array(self.sizes, np.int64), np.zeros(int(starts[-1]), np.int64)
         for batch in batches:
-            positions = np.array([_column(batch, f"{POSITION}{place}", np.int32) for place in range(len(self.sizes))])
+            words = np.array([_column(batch, name, np.int32) for name in packing.words])
             weights = _column(batch, WEIGHT, np.int64) if self.weighted else np.ones(0, np.int64)
-            count(positions.reshape(len(self.sizes), -1), weights, members, ends, sizes, starts, BLOCK_ROWS, total)
+            _kernel()(words, layout, weights, members, ends, sizes, starts, BLOCK_ROWS, total)
         return total
 
     def split(self, total: NDArray[Any]) -> list[NDArray[Any]]:
@@ -64,7 +65,7 @@ def prepare() -> None:
     """Compile on made-up rows: what can fail does so before anything is paid for, and tells nothing of a row."""
     import pyarrow as pa
 
-    made_up = pa.record_batch({f"{POSITION}0": pa.array([0], pa.int32()), WEIGHT: pa.array([1], pa.int64())})
+    made_up = pa.record_batch({"word0": pa.array([0], pa.int32()), WEIGHT: pa.array([1], pa.int64())})
     for weighted in (False, True):
         CellCounter((1,), ((0,),), weighted)(iter([made_up]))
 
@@ -82,22 +83,31 @@ def _kernel() -> Any:
 
 
 def count_cells(
-    positions: Any, weights: Any, members: Any, ends: Any, sizes: Any, starts: Any, block: int, total: Any
+    words: Any, layout: Any, weights: Any, members: Any, ends: Any, sizes: Any, starts: Any, block: int, total: Any
 ) -> None:
-    """Add one, or its weight, for every row to its cell of every table."""
-    rows = positions.shape[1]
+    """Add one, or its weight, for every row to its cell of every table.
+
+    layout: the word of each column, its place in there and its width, in bits.
+    """
+    rows = words.shape[1]
+    positions = np.empty((sizes.size, block), np.int32)
     cells = np.empty(block, np.int64)
     for begin in range(0, rows, block):
         count = min(block, rows - begin)
+        for column in range(sizes.size):
+            word, shift = layout[column, 0], np.int32(layout[column, 1])
+            mask = np.int32((1 << layout[column, 2]) - 1)
+            for row in range(count):
+                positions[column, row] = (words[word, begin + row] >> shift) & mask
         first = 0
         for table in range(ends.size):
             for row in range(count):
-                cells[row] = positions[members[first], begin + row]
+                cells[row] = positions[members[first], row]
             for member in range(first + 1, ends[table]):
                 column = members[member]
                 size = sizes[column]
                 for row in range(count):
-                    cells[row] = cells[row] * size + positions[column, begin + row]
+                    cells[row] = cells[row] * size + positions[column, row]
             first = ends[table]
             start = starts[table]
             if weights.size:

@@ -7,19 +7,24 @@ Which rows of a unit are kept looks at that unit's rows alone, as in `bounding`:
 and all positions, then by the positions themselves, so rows that tie are equal in everything that is counted. The
 positions of a hundred columns do not fit into one integer, so they are packed into several words, and the hash is
 chained over these.
+
+*All tables go the same way.* The rows are ranked also where no unit has too many of them. To look for such a unit
+first, and to leave the ranking out without one, would be faster then; but ranking needs more memory, so one person's
+second row would decide whether a limit of memory is reached: an error, and it would tell of that row. Here the
+statement depends on public facts alone (sizes, limits, types), it is one, and what it needs grows with the number of
+rows: a sort, which an engine puts on disk where memory ends (see `engines.duckdb.PLAIN_WINDOWS`).
 """
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from leastnoise.curator.aggregate.binning import place
 from leastnoise.curator.aggregate.bounding import WORD_MASK, mixed, with_unit_word
-from leastnoise.curator.aggregate.cell_counts import POSITION, WEIGHT
+from leastnoise.curator.aggregate.cell_counts import WEIGHT
 from leastnoise.curator.aggregate.clipping import Clip
+from leastnoise.curator.aggregate.packed_positions import Packing
 from leastnoise.curator.engines.engine import Engine
 from leastnoise.domain import Axis
 
@@ -30,11 +35,12 @@ SHARED_PARTS = 2**12  # into which one unit's weight is divided, where its rows 
 
 
 def place_rows(rows: ir.Table, columns: Sequence[str], axes: Sequence[Axis]) -> ir.Table:
-    """`rows` with the position on each axis in position0, position1 ...; rows outside any of them are gone."""
-    names = [f"{POSITION}{number}" for number in range(len(columns))]
+    """`rows` with their positions on all axes, packed into words; rows outside any of them are gone."""
+    names = [f"_position{number}" for number in range(len(columns))]
     for name, column, axis in zip(names, columns, axes, strict=True):
         rows = place(axis, rows, column, name)
-    return rows.filter([rows[name].notnull() for name in names])
+    rows = rows.filter([rows[name].notnull() for name in names])
+    return Packing(tuple(axis.size for axis in axes)).pack(rows, names)
 
 
 def with_weight(rows: ir.Table, column: str, clip: Clip) -> ir.Table:
@@ -46,13 +52,13 @@ def bounded_rows(
     rows: ir.Table,
     *,
     unit: tuple[str, ...],
-    sizes: Sequence[int],
+    words: Sequence[str],
     max_rows: int,
     shared: bool,
     key: int,
     engine: Engine,
 ) -> ir.Table:
-    """Positions (and weight) of the rows that are kept: the first `max_rows` of each unit in the order of the hash.
+    """Words (and weight) of the rows that are kept: the first `max_rows` of each unit in the order of the hash.
 
     shared: the j rows of a unit that are kept share SHARED_PARTS parts. Each has SHARED_PARTS // j of them, and the
     first SHARED_PARTS % j one more: so they add up to SHARED_PARTS exactly, and one unit is a convex combination of
@@ -60,69 +66,27 @@ def bounded_rows(
     """
     import ibis
 
-    positions = [f"{POSITION}{number}" for number in range(len(sizes))]
-    weight = [WEIGHT] if WEIGHT in rows.columns else []
-    rows = with_unit_word(rows.select(*unit, *positions, *weight), unit, engine)
-    rows, words = _with_words(rows, positions, sizes)
-    rows = _with_hash(rows, [*words, *weight], key)
-    within = ibis.window(group_by=list(unit), order_by=["_hash", *words, *weight])
+    content = [*words, *([WEIGHT] if WEIGHT in rows.columns else [])]
+    rows = with_unit_word(rows.select(*unit, *content), unit, engine)
+    rows = _with_hash(rows, content, key)
+    within = ibis.window(group_by=list(unit), order_by=["_hash", *content])
     rows = rows.mutate(_rank=ibis.row_number().over(within))
-    if shared:
-        rows = rows.mutate(_rows=rows.count().over(ibis.window(group_by=list(unit))))
-        rows = rows.mutate(_rows=ibis.least(rows["_rows"], max_rows))
-        rows = rows.filter(rows["_rank"] < max_rows)
-        # A quotient of integers below 2^53 is floored right: it is a whole number exactly, or 1/j away from one.
-        each = (float(SHARED_PARTS) / rows["_rows"].cast("float64")).floor().cast("int64")
-        rows = rows.mutate(_each=each)
-        more = rows["_rank"] < SHARED_PARTS - rows["_each"] * rows["_rows"]
-        rows = rows.mutate(**{WEIGHT: rows["_each"] + more.cast("int64")})
-        return counted(rows, [*positions, WEIGHT])
-    return counted(rows.filter(rows["_rank"] < max_rows), [*positions, *weight])
+    if not shared:
+        return rows.filter(rows["_rank"] < max_rows).select(*content)
+    rows = rows.mutate(_rows=rows.count().over(ibis.window(group_by=list(unit))))
+    rows = rows.mutate(_rows=ibis.least(rows["_rows"], max_rows))
+    rows = rows.filter(rows["_rank"] < max_rows)
+    # A quotient of integers below 2^53 is floored right: it is a whole number exactly, or 1/j away from one.
+    each = (float(SHARED_PARTS) / rows["_rows"].cast("float64")).floor().cast("int64")
+    rows = rows.mutate(_each=each)
+    more = rows["_rank"] < SHARED_PARTS - rows["_each"] * rows["_rows"]
+    return rows.mutate(**{WEIGHT: rows["_each"] + more.cast("int64")}).select(*words, WEIGHT)
 
 
-def all_rows(rows: ir.Table, *, unit: tuple[str, ...], columns: int) -> ir.Table:
-    """Positions (and weight) of the rows, where no unit has too many: of all that have a unit."""
-    named = rows.filter([rows[column].notnull() for column in unit])
-    weight = [WEIGHT] if WEIGHT in rows.columns else []
-    return counted(named, [*(f"{POSITION}{number}" for number in range(columns)), *weight])
-
-
-def counted(rows: ir.Table, names: Sequence[str]) -> ir.Table:
-    """The columns that are counted, as narrow as they may be."""
-    kinds = {name: "int64" if name == WEIGHT else "int32" for name in names}
-    return rows.select(**{name: rows[name].cast(kind) for name, kind in kinds.items()})
-
-
-def crowded_units(rows: ir.Table, *, unit: tuple[str, ...], max_rows: int) -> ir.Table:
-    """Units with more than `max_rows` rows: where there is none, every row is kept, whatever the order."""
-    named = rows.filter([rows[column].notnull() for column in unit])
-    counts = named.group_by(list(unit)).aggregate(_rows=named.count())
-    return counts.filter(counts["_rows"] > max_rows).limit(1)
-
-
-def _with_words(rows: ir.Table, positions: Sequence[str], sizes: Sequence[int]) -> tuple[ir.Table, list[str]]:
-    """Words below 2^32, each the positions of as many columns as fit: equal words are equal positions."""
-    groups: list[list[int]] = []
-    room = 0
-    for number, size in enumerate(sizes):
-        if not groups or size > room:
-            groups.append([])
-            room = WORD_MASK + 1
-        groups[-1].append(number)
-        room //= size
-    words = {}
-    for place_of, group in enumerate(groups):
-        parts = [rows[positions[number]].cast("int64") for number in group]
-        scales = [functools.reduce(operator.mul, (sizes[n] for n in group[i + 1 :]), 1) for i in range(len(group))]
-        terms = [part * scale if scale > 1 else part for part, scale in zip(parts, scales, strict=True)]
-        words[f"_word{place_of}"] = functools.reduce(operator.add, terms)
-    return rows.mutate(**words), list(words)
-
-
-def _with_hash(rows: ir.Table, words: Sequence[str], key: int) -> ir.Table:
-    """`rows` with a hash of unit and words; one `mutate` a step, as nested text doubles at every shift."""
+def _with_hash(rows: ir.Table, content: Sequence[str], key: int) -> ir.Table:
+    """`rows` with a hash of unit and content; one `mutate` a step, as nested text doubles at every shift."""
     rows = rows.mutate(_hash=rows["_unit"] ^ key)
-    for word in words:
+    for name in content:
         rows = mixed(rows, "_hash")
-        rows = rows.mutate(_hash=rows["_hash"] ^ (rows[word] & WORD_MASK))
+        rows = rows.mutate(_hash=rows["_hash"] ^ (rows[name].cast("int64") & WORD_MASK))
     return mixed(rows, "_hash")

@@ -42,6 +42,12 @@ USABLE_MEMORY = 0.6  # of the memory limit
 MAX_LINE_BYTES, CSV_BUFFER_BYTES = 2**24, 2**25
 # Hours and days are those of UTC; texts are equal where their bytes are.
 SETTINGS = {"TimeZone": "UTC", "default_collation": "", "arrow_lossless_conversion": "false"}
+# Its plan for "the first n rows of a group" keeps a state for every group and cannot spill; the plain window is a sort
+# that can, and is faster where groups are many.
+PLAIN_WINDOWS = (
+    "SET disabled_optimizers = "
+    "concat_ws(',', nullif(current_setting('disabled_optimizers'), ''), 'top_n_window_elimination')"
+)
 BYTES_PER_UNIT = {
     "B": 1,
     "KB": 1e3,
@@ -108,9 +114,11 @@ class DuckDB:
         return rows.mutate(**{name: text_of(bytes_of(rows[name])) for name in texts}) if texts else rows
 
     def settle(self) -> None:
-        """The settings by which our SQL means what it says, also on a connection that somebody else uses."""
+        """The settings by which our SQL means what it says, also on a connection that somebody else uses; and by which
+        it fits into memory."""
         self._refuse_while_busy()
-        reading(lambda: [self.backend.raw_sql(f"SET {name} = '{value}'") for name, value in SETTINGS.items()])
+        settings = [f"SET {name} = '{value}'" for name, value in SETTINGS.items()]
+        reading(lambda: [self.backend.raw_sql(text) for text in (*settings, PLAIN_WINDOWS)])
 
     def sql(self, expression: ir.Table) -> str:
         return str(self.backend.compile(expression, pretty=True))
@@ -246,8 +254,6 @@ def connect(*, memory_limit: str | None = None) -> DuckDB:
     if memory_limit is not None:
         in_bytes(memory_limit)
         backend.raw_sql(f"SET memory_limit = '{memory_limit}'")
-        # Its plan for "the first n rows of a group" cannot spill; the plain window can.
-        backend.raw_sql("SET disabled_optimizers = 'top_n_window_elimination'")
     engine = DuckDB(backend)
     weakref.finalize(engine, _leave, folder, lock)
     return engine

@@ -6,15 +6,13 @@ import importlib.util
 import logging
 import os
 import re
-import shutil
-import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from leastnoise.curator.engines import partitions, withheld_errors
+from leastnoise.curator.engines import partitions, spark_master, withheld_errors
 from leastnoise.curator.engines.column_names import check_names
 from leastnoise.curator.engines.headers import header, separator
 from leastnoise.curator.engines.opened_table import Source
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
-MASTER_TIMEOUT_SECONDS = 5.0
 MALFORMED = "a row of the CSV has more or fewer fields than its header"  # in the logs of Spark, so without a cell
 # By these our SQL means what it says, and the same as on DuckDB. A session may be somebody else's, and it may change.
 SETTINGS = {
@@ -311,8 +308,8 @@ def connect(master: str) -> Spark:
     used."""
     import ibis
 
-    _find_java()
-    _check_master(master)
+    spark_master.check_java()
+    spark_master.check_answers(master)
     if importlib.util.find_spec("pyspark") is None:
         raise EngineUnavailable("Spark is not installed. Type pip install 'leastnoise[spark]'.")
     from pyspark.sql import SparkSession
@@ -371,39 +368,6 @@ def _time(count: str, unit: str) -> str:
         return f"timestamp_millis(IF({count} BETWEEN -62135596800000 AND 253402300799999, {count}, NULL))"
     inside = f"IF({count} BETWEEN -9223372036854774807 AND 9223372036854775806, {count}, NULL)"
     return f"timestamp_micros(({inside} - pmod({inside}, 1000L)) DIV 1000L)"
-
-
-def _find_java() -> None:
-    home = os.environ.get("JAVA_HOME", "")
-    if not (home and os.path.exists(os.path.join(home, "bin", "java"))) and shutil.which("java") is None:
-        raise EngineUnavailable(
-            "Spark needs Java 17 or 21, and none is found in JAVA_HOME or on PATH. "
-            "Install one (Debian: apt install openjdk-17-jre-headless) or use the default engine."
-        )
-
-
-def _check_master(master: str) -> None:
-    """Refuse a master that does not answer: Spark itself would wait for a minute and more."""
-    if not master.startswith("spark://"):
-        if re.match(r"local(\[.*\])?$|yarn$|k8s://", master) is None:
-            raise UnknownSource(
-                f'engine must be "duckdb" or a Spark master such as "spark://host:7077" or "local[2]". Got {master!r}.',
-                parameter="engine",
-                value=master,
-                example=[{"engine": "duckdb"}, {"engine": "local[2]"}],
-            )
-        return
-    for address in master.removeprefix("spark://").split(","):
-        host, _, port = address.partition(":")
-        try:
-            socket.create_connection((host, int(port or 7077)), timeout=MASTER_TIMEOUT_SECONDS).close()
-        except (OSError, ValueError):
-            continue
-        return
-    raise EngineUnavailable(
-        f"no Spark master answers at {master} within {MASTER_TIMEOUT_SECONDS:g} seconds. Check the address, or start "
-        "it."
-    )
 
 
 def _conv(text: Any, source: Any, target: Any) -> Any:

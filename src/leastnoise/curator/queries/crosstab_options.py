@@ -6,19 +6,17 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from leastnoise import domain as domains
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.aggregate.grid import rounded_end
 from leastnoise.curator.dataset import Dataset
+from leastnoise.curator.queries.crosstab_sizes import check_tables, check_ways, check_workload
 from leastnoise.curator.queries.domains import check_columns, exact_matches
 from leastnoise.domain import Axis, OrNull, OrOther, counts_up
 from leastnoise.errors import BadDomain, Code, InvalidParameter, MissingParameter, WrongType, as_argument
-from leastnoise.releases.crosstabs import table_name
 from leastnoise.workload import Workload
+from leastnoise.workload.tables import checked_ways
 
-MAX_CELLS = 2**28  # of all tables that are counted, and of all blocks: two gigabytes of integers
 WEIGHT_BITS = 30  # of the largest weight times the cells of the largest table, so that 2^32 rows stay below 2^62
 MIN_WEIGHT_BITS = 8
 
@@ -117,36 +115,16 @@ def checked_workload(
             value=ways,
             example={"ways": 2},
         )
-    workload = Workload(sizes, tables=[_tuple(table) for table in tables]) if tables else Workload(sizes, ways=ways)
+    named = [_tuple(table) for table in tables]
+    if ways is None:
+        check_tables(sizes, named)
+    else:
+        check_ways(sizes, checked_ways(ways, len(sizes))[-1])
+    workload = Workload(sizes, tables=named) if tables else Workload(sizes, ways=ways)
     if workload.maximal == ((),):
         raise InvalidParameter("A total alone is no set of tables: ask for it by count.", parameter="tables")
-    cells = {table: workload.cells_of(table) for table in workload.maximal}
-    total = sum(cells.values())
-    if total > MAX_CELLS:
-        largest = max(cells, key=cells.__getitem__)
-        raise BadDomain(
-            f"The tables have {total:,} cells, of which {table_name(largest)} has {cells[largest]:,}, and at most "
-            f"{MAX_CELLS:,} can be counted. Use coarser keys, or tables of fewer columns.",
-            parameter="keys",
-            value=largest,
-        )
-    blocks = _cells_of_blocks(workload)
-    if blocks > MAX_CELLS:
-        longest = max(workload.maximal, key=len)
-        raise BadDomain(
-            f"The tables are put together from all tables within them, and these have {blocks:,} cells, of which at "
-            f"most {MAX_CELLS:,} can get noise. The table of most columns has {len(longest)}: use tables of fewer.",
-            parameter="tables",
-            value=longest,
-        )
+    check_workload(workload)
     return workload
-
-
-def _cells_of_blocks(workload: Workload) -> int:
-    """How many integers get noise: a table of k columns with two keys each has 2^k cells, and 3^k in its blocks."""
-    lattice = workload.lattice
-    sizes = lattice.sizes.astype(np.float64)
-    return int(sum(np.prod(sizes[rows], axis=1).sum() for rows in lattice.blocks))
 
 
 def _tuple(table: str | Iterable[str]) -> tuple[str, ...]:

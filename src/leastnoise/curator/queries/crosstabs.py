@@ -17,6 +17,7 @@ from leastnoise.curator.aggregate.cell_counts import CellCounter
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.aggregate.crosstab_rows import SHARED_PARTS
 from leastnoise.curator.aggregate.exact_totals import Aggregate
+from leastnoise.curator.aggregate.packed_positions import Packing
 from leastnoise.curator.budget import tables_charge
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.engines.temporary_names import unique
@@ -234,40 +235,28 @@ class Crosstabs(Query):
         return CellCounter(sizes, tables, weighted=self.weight is not None or self.row_weight == "shared")
 
     def _placed(self, named: NamedRows) -> ir.Table:
-        """Unit, positions and weight of every row that is inside all keys."""
+        """Unit, packed positions and weight of every row that is inside all keys."""
         rows = crosstab_rows.place_rows(named.rows, named.by, list(self.axes.values()))
         return rows if self.clip is None else crosstab_rows.with_weight(rows, named.columns[0], self.clip)
 
-    def _kept(self, placed: ir.Table, unit: tuple[str, ...]) -> ir.Table:
+    def _expression(self) -> ir.Table:
+        """The rows that are kept: they are counted outside SQL."""
+        named = self._named()
         return crosstab_rows.bounded_rows(
-            placed,
-            unit=unit,
-            sizes=[axis.size for axis in self.axes.values()],
+            self._placed(named),
+            unit=named.unit,
+            words=Packing(tuple(axis.size for axis in self.axes.values())).words,
             max_rows=self.limits.max_rows,
             shared=self.row_weight == "shared",
             key=self._salt,
             engine=self._data.engine,
         )
 
-    def _expression(self) -> ir.Table:
-        """The rows that are kept: they are counted outside SQL."""
-        named = self._named()
-        return self._kept(self._placed(named), named.unit)
-
     def _totals(self) -> Aggregate:
-        """Where no unit has more rows than are kept, all are: the ranking is left out. Only time depends on that."""
-        engine, counter, named = self._data.engine, self._counter(), self._named()
+        """In one query, the same for all rows."""
+        counter = self._counter()
         cells = int(counter.starts[-1])
-        if not engine.copies:  # everything in one query
-            return Aggregate(values=engine.summed_cells(self._expression(), counter, cells))
-        with self._same_rows(named.rows) as rows:
-            placed, unit = self._placed(replace(named, rows=rows)), named.unit
-            crowded = crosstab_rows.crowded_units(rows, unit=unit, max_rows=self.limits.max_rows)
-            if self.row_weight == "whole" and not engine.fetch(crowded).num_rows:
-                chosen = crosstab_rows.all_rows(placed, unit=unit, columns=len(self.axes))
-            else:
-                chosen = self._kept(placed, unit)
-            return Aggregate(values=engine.summed_cells(chosen, counter, cells))
+        return Aggregate(values=self._data.engine.summed_cells(self._expression(), counter, cells))
 
 
 def _maximal(workload: Workload, noise: TablesNoise) -> tuple[tuple[str, ...], ...]:

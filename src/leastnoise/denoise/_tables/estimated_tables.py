@@ -60,7 +60,9 @@ class EstimatedTables:
         """An upper limit for the root mean squared error of a cell.
 
         confidence: how often the limit holds. table: its columns; without it, the cells of all tables asked for.
-        proved: by a theorem for every truth (Gaussian noise only, and wider), else to an approximation.
+        proved: by a theorem for every truth (Gaussian noise only, and wider), else to an approximation. The theorem is
+        about noise that is not rounded; rounding, by at most half of one of the whole numbers that were published, is
+        left out.
         """
         if not 0 < confidence < 1:
             raise errors.InvalidParameter(
