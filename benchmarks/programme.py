@@ -21,5 +21,6 @@ BENCHMARKS = (
     "heavy_noise",
     "wavelets",
     "error_limits",
+    "crosstabs_accuracy",
     "crosstabs_denoising",
 )
