@@ -22,5 +22,6 @@ BENCHMARKS = (
     "heavy_noise",
     "wavelets",
     "error_limits",
+    "crosstabs_accuracy",
     "crosstabs_denoising",
 )

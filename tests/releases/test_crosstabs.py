@@ -196,3 +196,41 @@ def test_a_set_costs_what_one_release_of_its_promise_costs(
     for left in ("epsilon", "pure_epsilon"):
         assert getattr(of_set.remaining, left) == pytest.approx(getattr(of_one.remaining, left), rel=1e-9)
         assert getattr(of_set.remaining, left) <= getattr(of_one.remaining, left) * (1 + 1e-12)
+
+
+def test_what_to_expect_is_refused_where_the_ledger_is_about_another_table(frame: pd.DataFrame, tmp_path: Path) -> None:
+    budget = ln.Budget.open(tmp_path / "b.ledger", epsilon=1, delta=1e-6, table="people", unit="who")
+    ask = {"keys": KEYS, "ways": 1, "max_rows": 1}
+    other = ln.table(frame, unit="who", name="pupils").crosstabs(**ask)
+    for spend in (other.expect, other.release):
+        with pytest.raises(errors.BudgetMismatch, match="'people' and the release about 'pupils'"):
+            spend(budget=budget, share=0.5)
+    assert budget.remaining.share == 1
+    assert ln.table(frame, unit="who", name="people").crosstabs(**ask).expect(budget=budget, share=0.5)
+
+
+def test_whole_numbers_are_tables_frames_and_files(frame: pd.DataFrame, tmp_path: Path) -> None:
+    with testing.seeded(1):
+        release = ln.table(frame, unit="who").crosstabs(ways=2, keys=KEYS, max_rows=1).release(epsilon=1, delta=1e-6)
+    whole = release.denoise().integers()  # type: ignore[union-attr]
+    assert set(whole) == set(release.tables)  # type: ignore[union-attr]
+    pair = whole["sex", "age"]
+    assert pair.columns == ("age", "sex")
+    assert (pair.to_numpy().sum(axis=1) == whole["age"].to_numpy()).all()
+    assert pair.to_numpy().sum() == whole[()].values[0]
+    shown = pair.to_pandas()
+    assert list(shown) == ["age", "sex", "value"]
+    assert shown["value"].dtype == np.int64
+    assert shown["value"].min() >= 0
+    with pytest.raises(errors.SeededRelease):
+        whole.to_csv(tmp_path / "csv")
+    folder = whole.to_csv(tmp_path / "csv", allow_seeded=True)
+    assert pd.read_csv(folder / "age-sex.csv", comment="#").equals(shown.astype({"age": int}))
+
+
+def test_whole_number_keys_beside_other_stay_whole_in_pandas(frame: pd.DataFrame) -> None:
+    query = ln.table(frame, unit="who").crosstabs("age", keys={"age": [0, 1]}, max_rows=1, other=True)
+    with testing.seeded(1):
+        shown = query.release(epsilon=1, delta=1e-6)["age"].to_pandas()  # type: ignore[index]
+    assert shown["age"].dtype == pd.Int64Dtype()
+    assert shown["age"].tolist() == [0, 1, pd.NA]

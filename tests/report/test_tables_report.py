@@ -221,6 +221,23 @@ def test_sums_of_weights_are_called_by_their_column() -> None:
     assert "squared_cost" not in page
 
 
+def test_units_whose_rows_share_a_weight_are_counted_and_called_so() -> None:
+    rows = pa.table({"pupil_id": np.arange(400) // 4, "age": np.arange(400) % 5})
+    query = ln.table(rows, unit="pupil_id").crosstabs("age", keys={"age": range(5)}, row_weight="shared")
+    with seeded(2):
+        release = query.release(epsilon=2, delta=1e-6)
+    page = Page(report.page_of_tables(release)).text
+    assert "each pupil counted once, within these limits" in page
+    assert "Each pupil counts once, divided over the cells that the rows of the pupil are in." in page
+
+
+def test_the_page_of_one_table_draws_noise_only_where_its_distribution_is_known() -> None:
+    for mechanism, drawn in (("gaussian", True), ("laplace", False)):
+        with seeded(2):
+            made = table_pages.register().release(**table_pages.PROMISE, mechanism=mechanism)
+        assert ('id="distribution"' in report.page(made["sex", "job"])) == drawn
+
+
 def test_what_the_page_says_to_check_holds(tmp_path: Path) -> None:
     """The code under "How to check" is run, on a release that was paid from a ledger."""
     budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=3, delta=1e-6)

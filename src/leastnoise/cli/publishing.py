@@ -18,8 +18,9 @@ from leastnoise._support.number_format import rounded
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
-from leastnoise.releases.crosstabs import CrosstabsRelease, table_name
+from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.summary import SummaryRelease
+from leastnoise.releases.table_set import table_name
 
 if TYPE_CHECKING:
     from leastnoise.curator.preview import Expectation

@@ -15,7 +15,7 @@ from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.cli.publishing import MAX_ROWS_SHOWN, first_rows, overview
-from leastnoise.releases.crosstabs import table_name
+from leastnoise.releases.table_set import table_name
 
 Tables = ln.CrosstabsRelease | ln.CrosstabsEstimate
 

@@ -9,8 +9,8 @@ from leastnoise.curator.budget.charge import Charge
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
 from leastnoise.privacy.strength import Strength
 from leastnoise.releases.crosstab_errors import cell_half_width, noisy_tables
-from leastnoise.releases.crosstabs import table_name
 from leastnoise.releases.left_out import TRUNCATING, LeftOut, left_out_in_words
+from leastnoise.releases.table_set import table_name
 from leastnoise.workload.tables_noise import TablesNoise
 
 MAX_TABLES_SHOWN = 24

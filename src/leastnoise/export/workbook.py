@@ -18,7 +18,7 @@ from leastnoise._support.number_format import rounded
 from leastnoise._support.outputs import WORKBOOK_MARK
 from leastnoise._support.validation import Number
 from leastnoise.export.sheets import Sheet, sheet
-from leastnoise.releases.crosstabs import table_name
+from leastnoise.releases.table_set import table_name
 
 if TYPE_CHECKING:
     from leastnoise.releases.crosstab_estimate import CrosstabsEstimate

@@ -19,13 +19,13 @@ from leastnoise._support.validation import Number
 from leastnoise._support.version import VERSION
 from leastnoise.releases import file_format
 from leastnoise.releases.columns import key_columns
-from leastnoise.releases.crosstabs import table_name
+from leastnoise.releases.table_set import Table, TableSet, table_name
 
 if TYPE_CHECKING:
     from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
+    from leastnoise.releases.crosstab_integers import CrosstabsIntegers
     from leastnoise.releases.crosstabs import CrosstabsRelease
 
-Table = tuple[str, ...]
 
 CONFIDENCE = 0.95
 MAX_STEM_BYTES = 150  # of a file's name; common file systems take 255
@@ -81,13 +81,28 @@ def write_estimate(
     return _write_folder(folder, estimate.tables, lines)
 
 
+def write_integers(integers: CrosstabsIntegers, folder: str | os.PathLike[str], *, allow_seeded: bool) -> Path:
+    """Keys and value of every table; see `CrosstabsIntegers.to_csv`."""
+    file_format.refuse_seeded_noise(integers.seeded, allow_seeded)
+
+    def lines(table: Table) -> Iterable[str]:
+        one = integers[table]
+        error = (
+            f"{_what(integers.weight)} with noise taken back out, as whole numbers that add up in all tables. They are "
+            "estimates: single cells may be further off than the release's intervals say."
+        )
+        return _lines(table, integers, [error], one.domain, {"value": [str(value) for value in one.values.tolist()]})
+
+    return _write_folder(folder, integers.tables, lines)
+
+
 def _what(weight: str | None) -> str:
     return "value: counts" if weight is None else f"value: sums of {weight}"
 
 
 def _lines(
     table: Table,
-    made: CrosstabsRelease | CrosstabsEstimate,
+    made: TableSet,
     said: Sequence[str],
     domain: Any,
     numbers: Mapping[str, list[str]],

@@ -54,9 +54,10 @@ def ratio_interval(
     return fieller.enclosed(sums, (halves[0], halves[1]))
 
 
-def largest(errors: NoisyTables) -> Table:
-    """The least accurate of the tables asked for."""
-    return errors.workload.tables[max(range(len(errors.table_variances)), key=errors.table_variances.__getitem__)]
+def largest(errors: NoisyTables, *, but_total: bool = False) -> Table:
+    """The least accurate of the tables asked for; `but_total`: of those with a column, of which there is one."""
+    named = zip(errors.workload.tables, errors.table_variances, strict=True)
+    return max((variance, -i, table) for i, (table, variance) in enumerate(named) if table or not but_total)[2]
 
 
 def rectangle_std(errors: NoisyTables, table: Table, counts: Mapping[str, int]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,18 +17,17 @@ from leastnoise._support.number_format import rounded
 from leastnoise._support.validation import Number
 from leastnoise.domain import Axis, Domain
 from leastnoise.releases.columns import key_columns
-from leastnoise.releases.crosstabs import table_name
+from leastnoise.releases.crosstab_integers import CrosstabsIntegers
 from leastnoise.releases.frames import Frames
-from leastnoise.releases.promised import Promised
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.risk_limits import RmseLimit
+from leastnoise.releases.table_set import Table, TableSet, table_name
 from leastnoise.workload import Workload
 from leastnoise.workload.residuals import table_of_blocks
 
 if TYPE_CHECKING:
     from leastnoise.privacy.noise_choice import Mechanism
 
-Table = tuple[str, ...]
 Floats = NDArray[np.float64]
 
 
@@ -42,8 +41,8 @@ class Risks(Protocol):
         """An upper limit for it."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CrosstabsEstimate(Promised):
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class CrosstabsEstimate(TableSet):
     """Denoised tables. `estimate["age", "sex"]` is one of them.
 
     It keeps the promise of the release that it was made from. `rmse` is an estimate, made without the truth, of the
@@ -68,16 +67,6 @@ class CrosstabsEstimate(Promised):
         return "tables estimate"
 
     @property
-    def tables(self) -> tuple[Table, ...]:
-        """The tables that were asked for, each by its columns; () is the total."""
-        return self.workload.tables
-
-    @property
-    def bins(self) -> int:
-        """How many cells all tables have."""
-        return self.workload.cells
-
-    @property
     def rmse(self) -> float:
         """The root mean squared error of a cell, over the cells of all tables: estimated without the truth."""
         return self.risks.rmse()
@@ -92,8 +81,7 @@ class CrosstabsEstimate(Promised):
 
     def __getitem__(self, columns: str | Iterable[str]) -> CrosstabTableEstimate:
         """The table over these columns, in any order; () is the total."""
-        table = self.workload.table(columns)
-        self.workload.block_place(tuple(column for column in table if self.workload.sizes[column] > 1))
+        table = self._known_table(columns)
         values, noisy = (
             table_of_blocks(each, table, self.workload.sizes).ravel() for each in (self.blocks, self.noisy)
         )
@@ -101,31 +89,30 @@ class CrosstabsEstimate(Promised):
             values=np.maximum(values, 0.0),
             noisy=noisy,
             std=self.std[table],
-            domain=Domain(table, tuple(self.axes[column] for column in table)),
+            domain=self._domain(table),
             risks=self.risks,
         )
 
-    def __iter__(self) -> Iterator[Table]:
-        return iter(self.tables)
-
-    def __len__(self) -> int:
-        return len(self.tables)
-
-    def integers(self) -> dict[Table, NDArray[np.int64]]:
+    def integers(self) -> CrosstabsIntegers:
         """Whole numbers, none below zero, that add up exactly: for tables of at most two columns."""
         if self.make_integers is None:
             raise errors.InvalidParameter(
                 "Whole numbers are made when tables are denoised: denoise the release again, and ask that estimate."
             )
-        return self.make_integers()
+        return CrosstabsIntegers(
+            workload=self.workload,
+            axes=self.axes,
+            arrays=self.make_integers(),
+            provenance=self.provenance,
+            weight=self.weight,
+        )
 
     def explain(self) -> str:
         """What was done, what it promises and how far off it is, in plain words."""
-        many = f"{len(self.tables):,} tables" if len(self.tables) != 1 else "1 table"
         held = f" Public tables were held: {', '.join(map(table_name, self.known))}." if self.known else ""
         return (
-            f"{many} ({self.bins:,} cells) with noise taken back out, which costs no privacy: no cell is below zero, "
-            f"and the tables agree with each other.{held}\n{self.errors_in_words()}\n{self.promise_in_words()}"
+            f"{self._many} ({self.bins:,} cells) with noise taken back out, which costs no privacy: no cell is below "
+            f"zero, and the tables agree with each other.{held}\n{self.errors_in_words()}\n{self.promise_in_words()}"
         )
 
     def errors_in_words(self) -> str:
@@ -158,10 +145,6 @@ class CrosstabsEstimate(Promised):
         from leastnoise.releases import crosstab_csv
 
         return crosstab_csv.write_estimate(self, folder, round_to=round_to, allow_seeded=allow_seeded)
-
-    def __repr__(self) -> str:
-        many = "table" if len(self.tables) == 1 else "tables"
-        return f"<CrosstabsEstimate of {len(self.tables):,} {many}, {self.bins:,} cells{self._seeded_mark}>"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -44,6 +44,16 @@ class CrosstabTable(Release):
         """How many keys each column has."""
         return () if self.domain is None else tuple(axis.size for axis in self.domain.axes)
 
+    @property
+    def one_distribution(self) -> bool:
+        """Whether `distribution` is that of a cell: sums of Gaussian draws are Gaussian, those of Laplace draws not."""
+        return self.mechanism == "gaussian"
+
+    @property
+    def noise_added_to(self) -> str:
+        """What the noise is in: a cell has a part of what was added to several blocks."""
+        return "a cell, from all parts of the set"
+
     def to_numpy(self) -> Any:
         """The values as an array with an axis a column."""
         return self.values.reshape(self.shape).copy()

@@ -7,7 +7,7 @@ computed from these, so they agree with each other to rounding, and every one is
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from leastnoise._support import validation
 from leastnoise._support.number_format import rounded
 from leastnoise._support.validation import Number
-from leastnoise.domain import Axis, Domain
+from leastnoise.domain import Axis
 from leastnoise.releases import views
 from leastnoise.releases.crosstab_errors import cell_half_width, largest, noisy_tables
 from leastnoise.releases.crosstab_table import CrosstabTable
 from leastnoise.releases.interval import Total
 from leastnoise.releases.noise import Noise
-from leastnoise.releases.promised import Promised
 from leastnoise.releases.provenance import Provenance
+from leastnoise.releases.table_set import Table, TableSet, table_name
 from leastnoise.workload import Workload
 from leastnoise.workload.residuals import table_of_blocks
 from leastnoise.workload.table_errors import NoisyTables
@@ -36,13 +36,12 @@ if TYPE_CHECKING:
     from leastnoise.privacy.noise_choice import Mechanism
     from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 
-Table = tuple[str, ...]
 
 TABLES_SHOWN = 20  # by print()
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CrosstabsRelease(Promised):
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class CrosstabsRelease(TableSet):
     """Several tables about the same people. `release["age", "sex"]` is one of them, `release.total()` their total.
 
     workload: which tables. axes: the keys of each column.
@@ -73,14 +72,9 @@ class CrosstabsRelease(Promised):
         return "tables"
 
     @property
-    def tables(self) -> tuple[Table, ...]:
-        """The tables that were asked for, each by its columns; () is the total."""
-        return self.workload.tables
-
-    @property
-    def bins(self) -> int:
-        """How many cells all tables have."""
-        return self.workload.cells
+    def rows_share_weight(self) -> bool:
+        """Whether the rows of a unit share the weight of one, so that units are counted, not rows."""
+        return self.weight is None and self.step < 1
 
     @property
     def std(self) -> Mapping[Table, float]:
@@ -99,23 +93,16 @@ class CrosstabsRelease(Promised):
 
     def __getitem__(self, columns: str | Iterable[str]) -> CrosstabTable:
         """The table over these columns, in any order; () is the total."""
-        table = self.workload.table(columns)
-        self.workload.block_place(tuple(column for column in table if self.workload.sizes[column] > 1))
+        table = self._known_table(columns)
         values = table_of_blocks(self.blocks, table, self.workload.sizes)
         return CrosstabTable(
             values=values.ravel(),
             noise=Noise.of(self.mechanism, sigma=self.std[table]),
             provenance=self.provenance,
-            domain=Domain(table, tuple(self.axes[column] for column in table)),
+            domain=self._domain(table),
             kind="count" if self.weight is None else "sum",
             within=self,
         )
-
-    def __iter__(self) -> Iterator[Table]:
-        return iter(self.tables)
-
-    def __len__(self) -> int:
-        return len(self.tables)
 
     def total(self, confidence: Number = 0.95) -> Total:
         """All rows that were counted, with standard deviation and interval of this `confidence`."""
@@ -148,17 +135,17 @@ class CrosstabsRelease(Promised):
     def errors_in_words(self) -> str:
         """How far off what is published is."""
         total = cell_half_width(self.errors, (), 0.95)
-        worst = largest(self.errors)
-        half, every = (cell_half_width(self.errors, worst, 0.95, bins) for bins in (1, self.bins))
+        worst, least = largest(self.errors), largest(self.errors, but_total=True)
+        half, every = cell_half_width(self.errors, least, 0.95), cell_half_width(self.errors, worst, 0.95, self.bins)
         return (
-            f"95 % of the time the total is off by at most {total:,.4g}, and a cell of {table_name(worst)}, the least "
-            f"accurate table, by at most {half:,.4g}. All {self.bins:,} cells together are within {every:,.4g}, with "
-            "95 % confidence. Tables agree with each other: what one adds up to is in the other."
+            f"95 % of the time the total is off by at most {total:,.4g}, and a cell of {table_name(least)}, the least "
+            f"accurate{'' if worst else ' other'} table, by at most {half:,.4g}. All {self.bins:,} cells together "
+            f"are within {every:,.4g}, with 95 % confidence. Tables agree with each other: what one adds up to is in "
+            "the other."
         )
 
     def _counted(self) -> str:
-        many = f"{len(self.tables):,} tables" if len(self.tables) != 1 else "1 table"
-        return f"{many} over {', '.join(self.axes)} ({self.bins:,} cells), released together."
+        return f"{self._many} over {', '.join(self.axes)} ({self.bins:,} cells), released together."
 
     def overview(self) -> list[dict[str, Any]]:
         """Every table: its columns, how many cells, the standard deviation of one, and its half-width at 95 %."""
@@ -243,12 +230,3 @@ class CrosstabsRelease(Promised):
         lines = [f"  {table_name(t)}: {self.workload.cells_of(t):,} x std {rounded(self.std[t])}" for t in first]
         more = [f"  … {len(self.tables) - len(first):,} more"] if len(self.tables) > len(first) else []
         return "\n".join([repr(self).strip("<>"), *lines, *more])
-
-    def __repr__(self) -> str:
-        many = "table" if len(self.tables) == 1 else "tables"
-        return f"<CrosstabsRelease of {len(self.tables):,} {many}, {self.bins:,} cells{self._seeded_mark}>"
-
-
-def table_name(table: Table) -> str:
-    """What people call a table: "age x sex", "the total"."""
-    return " x ".join(table) or "the total"

@@ -57,10 +57,16 @@ class Frames:
         estimate: what `denoise` made of this release, whose values and intervals stand beside.
         """
         try:
-            import pandas as pd  # noqa: F401
+            import pandas as pd
         except ImportError:
             raise errors.MissingPackage.named("pandas", "to_pandas()") from None
-        frame: pd.DataFrame = self.to_arrow(confidence=confidence, estimate=estimate).to_pandas()
+        import pyarrow as pa
+
+        table = self.to_arrow(confidence=confidence, estimate=estimate)
+        frame: pd.DataFrame = table.to_pandas()
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            if column.null_count and pa.types.is_integer(column.type):  # else pandas makes them floats and NaN
+                frame[name] = column.to_pandas(types_mapper={column.type: pd.Int64Dtype()}.get)
         return frame
 
     def to_polars(self, *, confidence: Number = 0.95, estimate: Estimate | None = None) -> pl.DataFrame:

@@ -79,6 +79,11 @@ class Published(Promised, Spreadsheets, ABC):
         return None
 
     @property
+    def one_distribution(self) -> bool:
+        """Whether the noise of a value is of one known distribution, which a page can draw."""
+        return True
+
+    @property
     def noise_added_to(self) -> str:
         """What the noise was added to."""
         return "a value"

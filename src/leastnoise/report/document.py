@@ -6,19 +6,17 @@ import os
 from functools import lru_cache
 from html import escape
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
 from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
-from leastnoise._support.version import VERSION
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.published import Published
 from leastnoise.report import charts, markup, promise_charts, promise_sentences, sentences
 from leastnoise.report.contents import MAX_BINS_SHOWN, Contents, decimals, gather, plain, thinned
-from leastnoise.report.markup import json_text, piece, policy
+from leastnoise.report.markup import json_text, piece
 from leastnoise.report.picture import Picture
 
 if TYPE_CHECKING:
@@ -62,10 +60,11 @@ def page(
     name_of_page = title or sentences.title(contents)
     headline = sentences.headline(contents)
     pictures = _pictures(contents)
-    script, vega = piece("numbers_table.js") + piece("page.js"), _vega()
     number, label = (escape(text) for text in headline)
-    return Template(piece("page_template.html")).substitute(
-        policy=policy(vega, script),
+    return markup.page(
+        "page_middle.html",
+        scripts=[_vega(), piece("numbers_table.js") + piece("page.js")],
+        skip="Skip to the values",
         css=piece("page.css"),
         title=escape(name_of_page),
         warning=markup.warnings(of, seeded=_seeded(contents)),
@@ -87,21 +86,17 @@ def page(
         note=_note(contents),
         caption=escape(_table_caption(contents)),
         cite=escape(sentences.cite(contents, name_of_page)),
-        paper=escape(promise_sentences.PAPER),
         check=markup.steps(sentences.check(contents)),
-        version=escape(VERSION),
         data=json_text({"name": name, "first": _first(pictures),
                     "table": _table(thinned(contents)),
                     "pictures": {key: _drawn(picture) for key, picture in pictures.items()}}),
-        vega=vega,
-        script=script,
     )  # fmt: skip
 
 
 def _pictures(contents: Contents) -> dict[str, Picture]:
     made = {"chart": charts.main(contents)}
     of = contents.of
-    if not isinstance(of, Estimate):
+    if not isinstance(of, Estimate) and of.one_distribution:
         made["distribution"] = promise_charts.noise(of.distribution, of.noise_added_to)
     made["tradeoff"] = None if of.guarantee is None else promise_charts.tradeoff(of.guarantee)
     return {name: picture for name, picture in made.items() if picture is not None}

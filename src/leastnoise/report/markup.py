@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
+from string import Template
 from typing import Any
 
+from leastnoise._support.version import VERSION
 from leastnoise.releases.promised import Promised
 from leastnoise.report import promise_sentences
 from leastnoise.report.promise_sentences import Step
@@ -24,6 +26,22 @@ from leastnoise.report.promise_sentences import Step
 def piece(name: str) -> str:
     """A file of this package: a template, a style, a script."""
     return files("leastnoise.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def page(middle: str, *, scripts: Sequence[str], **parts: str) -> str:
+    """The whole page: the top and the end that all pages have, around the file `middle`.
+
+    scripts: run in this order, and no others. parts: what the three files call by name, each made safe already.
+    """
+    frame = Template("".join(map(piece, ("page_top.html", middle, "page_end.html"))))
+    elements = "\n".join(f"<script>{script}</script>" for script in scripts)
+    return frame.substitute(
+        policy=policy(*scripts),
+        scripts=elements,
+        paper=escape(promise_sentences.PAPER),
+        version=escape(VERSION),
+        **parts,
+    )
 
 
 def policy(*scripts: str) -> str:

@@ -45,6 +45,11 @@ def unit(of: Promised) -> str:
     return column.removesuffix("_id").replace("_", " ") or column
 
 
+def limits_learning(of: Promised) -> str:
+    """What the noise does, after "which"."""
+    return f"limits what anybody can learn from them about any one {unit(of)}"
+
+
 def promise(of: Promised) -> str:
     """The guarantee as one sentence."""
     guarantee = of.guarantee

@@ -29,12 +29,12 @@ from leastnoise.report.promise_sentences import (
     check_promise,
     guarantee_facts,
     limits,
+    limits_learning,
     number,
     protects,
     scope,
     short_promise,
     too_weak,
-    unit,
 )
 
 
@@ -113,16 +113,12 @@ def lead(contents: Contents) -> str:
         what = f"{contents.size:,} noisy values, and an estimate of the truth behind them by {of.method}"
         if of.guarantee is None:
             return f"{what}. What was promised to the people in the data is in the release that it was made from."
-        return f"{what}." if too_weak(contents.of) else f"{what}. The noise {_limits(contents)}."
+        return f"{what}." if too_weak(of) else f"{what}. The noise {limits_learning(of)}."
     by = "" if contents.size == 1 else f", one for each {_bins(contents)}"
     what = f"{contents.size:,} {_kind(contents).lower()}{by}, published with {of.mechanism.capitalize()} noise"
     if of.guarantee is None:
         return f"{what} that was added elsewhere."
-    return f"{what}." if too_weak(contents.of) else f"{what}, which {_limits(contents)}."
-
-
-def _limits(contents: Contents) -> str:
-    return f"limits what anybody can learn from them about any one {unit(contents.of)}"
+    return f"{what}." if too_weak(of) else f"{what}, which {limits_learning(of)}."
 
 
 def _bins(contents: Contents) -> str:

@@ -20,10 +20,10 @@ const widthOf = (text, weight = "") => {
   return rulers.get(weight).measureText(text).width;
 };
 const widest = (texts) => texts.reduce((most, text) => Math.max(most, widthOf(text)), 0);
-const fitted = (text, room) => {
-  if (widthOf(text) <= room) return text;
+const fitted = (text, room, weight = "") => {
+  if (widthOf(text, weight) <= room) return text;
   const letters = [...text];
-  while (letters.length > 1 && widthOf(letters.join("") + "…") > room) letters.pop();
+  while (letters.length > 1 && widthOf(letters.join("") + "…", weight) > room) letters.pop();
   return letters.join("") + "…";
 };
 const everyNth = (count, most) => Math.max(1, Math.ceil(count / Math.max(1, most)));
@@ -92,7 +92,7 @@ const steps = (width, view) => {
   names.forEach((key, i) => {
     if (i % nth === 0) parts.push(drawn("text", { class: "key", x: x(i + 0.5), y: height + 22, "text-anchor": "middle" }, key));
   });
-  parts.push(drawn("text", { class: "title", x: (left + width) / 2, y: height + bottom - 4, "text-anchor": "middle" }, fitted(name, width - left)));
+  parts.push(drawn("text", { class: "title", x: (left + width) / 2, y: height + bottom - 4, "text-anchor": "middle" }, fitted(name, width - left, "600")));
   return {
     node: canvasOf(width, height + bottom, ...parts),
     locate: (at) => (at >= left && at < width - 4 ? Math.min(count - 1, Math.floor((at - left) / wide)) : null),

@@ -81,8 +81,8 @@ const heatMap = (width, view, values, shades, marked) => {
     const place = labels.turned ? { transform: `translate(${x - 3} ${y}) rotate(-45)` } : { x, y, "text-anchor": "middle" };
     parts.push(drawn("text", { class: "key", ...place }, labels.turned ? fitted(name, 110) : name));
   });
-  parts.push(drawn("text", { class: "title", x: left, y: 12 }, fitted(across.name, width - left)));
-  parts.push(drawn("text", { class: "title", x: left - 7, y: top - 7, "text-anchor": "end" }, fitted(down.name, left - 9)));
+  parts.push(drawn("text", { class: "title", x: left, y: 12 }, fitted(across.name, width - left, "600")));
+  parts.push(drawn("text", { class: "title", x: left - 7, y: top - 7, "text-anchor": "end" }, fitted(down.name, left - 9, "600")));
   return {
     node: canvasOf(width, bottom + 4, ...parts),
     locate: (x, y) => {

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from html import escape
 from pathlib import Path
-from string import Template
 
 from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
-from leastnoise._support.version import VERSION
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.report import markup, promise_sentences, tables_data, tables_sentences
-from leastnoise.report.markup import json_text, piece, policy
+from leastnoise.report.markup import json_text, piece
 from leastnoise.report.tables_contents import ShownTable, TablesContents, gather
 from leastnoise.report.tradeoff_picture import tradeoff
 
@@ -50,9 +48,10 @@ def page(
     contents = gather(of, estimate)
     name_of_page = title or tables_sentences.title(contents)
     headline = tables_sentences.headline(contents)
-    script = "".join(map(piece, SCRIPTS))
-    return Template(piece("tables_template.html")).substitute(
-        policy=policy(script),
+    return markup.page(
+        "tables_middle.html",
+        scripts=["".join(map(piece, SCRIPTS))],
+        skip="Skip to the tables",
         css=piece("page.css") + piece("tables.css"),
         title=escape(name_of_page),
         warning=markup.warnings(of, seeded=of.seeded),
@@ -71,11 +70,8 @@ def page(
         denoising=escape(tables_sentences.denoising(contents)),
         errors=_errors(contents),
         cite=escape(promise_sentences.cite(of, name_of_page)),
-        paper=escape(promise_sentences.PAPER),
         check=markup.steps(tables_sentences.check(contents)),
-        version=escape(VERSION),
         data=json_text(tables_data.data(contents, name)),
-        script=script,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from leastnoise._support.number_format import about, rounded
 from leastnoise.privacy.guarantee import GaussianDP
-from leastnoise.releases.crosstabs import table_name
+from leastnoise.releases.table_set import table_name
 from leastnoise.report.promise_sentences import (
     Headline,
     Step,
@@ -16,6 +16,7 @@ from leastnoise.report.promise_sentences import (
     check_promise,
     guarantee_facts,
     limits,
+    limits_learning,
     number,
     protects,
     scope,
@@ -42,15 +43,17 @@ def lead(contents: TablesContents) -> str:
     many = f"{len(of.tables):,} tables" if len(of.tables) != 1 else "One table"
     noise = f"{of.mechanism.capitalize()} noise"
     what = f"{many}, {of.bins:,} cells in all, published together with {noise}"
-    if of.guarantee is None or too_weak(of):
-        return f"{what}."
-    return f"{what}, which limits what anybody can learn from them about any one {unit(of)}."
+    what += "." if of.guarantee is None or too_weak(of) else f", which {limits_learning(of)}."
+    if not of.rows_share_weight:
+        return what
+    return f"{what} Each {unit(of)} counts once, divided over the cells that the rows of the {unit(of)} are in."
 
 
 def headline(contents: TablesContents) -> Headline:
     """The total, with how sure it is."""
     of, total = contents.of, contents.of.total()
     what = "counted" if of.weight is None else "summed"
+    what = f"each {unit(of)} counted once," if of.rows_share_weight else what
     return Headline(number(round(total.value)), f"{what} {scope(of)}, {between(total.low, total.high)}")
 
 

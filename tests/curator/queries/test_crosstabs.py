@@ -16,6 +16,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors, testing
+from leastnoise.cli.messages import phrase
 from leastnoise.curator.aggregate.crosstab_rows import SHARED_PARTS
 from leastnoise.curator.queries.crosstabs import Crosstabs
 from leastnoise.curator.request import PrivacyRequest
@@ -368,3 +369,12 @@ def test_the_kinds_of_noise_are_compared() -> None:
     variances = [std**2 for std in made.std.values()]  # type: ignore[union-attr]
     assert found.best.std == pytest.approx((sum(variances) / 2) ** 0.5)
     assert [row.mechanism for row in ln.compare(query, epsilon=1, delta=0).rows] == ["laplace"]
+
+
+def test_keys_of_another_type_are_advised_for_their_column_in_python_and_as_a_line_of_the_file() -> None:
+    with pytest.raises(errors.WrongType) as wrong:
+        asked(people(), "age", keys={"age": ["x", "y"]})
+    assert str(wrong.value).endswith('Say keys={"age": [1, 2, 3]}, or keys={"age": range(24)}.')
+    assert phrase(wrong.value).endswith(
+        "Say a line age = [1, 2, 3] among the keys, or a line age = { range = [0, 24] } among the keys."
+    )

@@ -42,7 +42,9 @@ def test_key_columns_with_our_own_names_are_refused_before_reading(monkeypatch: 
     monkeypatch.setattr(Query, "_aggregate", lambda q: pytest.fail("rows were read"))
     t = ln.table(pd.DataFrame({"u": [1], "value": [1]}), unit="u")
     with pytest.raises(errors.BadDomain, match="collides"):
-        t.histogram("value", keys=[0, 1], max_rows=1).release(**ASK)
+        t.histogram("value", keys=[0, 1], max_rows=1)
+    with pytest.raises(errors.BadDomain, match="collides"):
+        t.crosstabs("value", keys={"value": [0, 1]}, max_rows=1)
 
 
 def test_the_paper_s_map_on_real_trips(data: Path) -> None:

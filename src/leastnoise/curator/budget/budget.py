@@ -12,7 +12,7 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.renamed import RenamedAttribute, renamed_arguments
 from leastnoise._support.validation import Number
-from leastnoise.curator.budget.debit import Debit
+from leastnoise.curator.budget.debit import Debit, check_same_labels, check_same_neighbours
 from leastnoise.curator.budget.history import Entry, EntryOrder
 from leastnoise.curator.budget.ledger import Head, Ledger, Row
 from leastnoise.curator.budget.opening import AskedTerms, open_ledger
@@ -207,16 +207,21 @@ class Budget:
 
     preview = RenamedAttribute("expect")
 
+    def _check_same(self, *, neighbours: Neighbours, unit: str | None, table: str | None) -> None:
+        """Refuse what a debit would be refused for, whatever it costs: nothing is debited."""
+        check_same_neighbours(neighbours, self.terms)
+        check_same_labels(unit, table, self._named)
+
     def _debit(self, debit: Debit) -> int:
         """Write one release into the ledger; on disk when this returns. Only `charge` calls it."""
-        debit.check_neighbours(self.terms)
+        check_same_neighbours(debit.neighbours, self.terms)
 
         def make(db: sqlite3.Connection, head: Head, last: Row | None) -> Row:
             self._advance(db, head)
             closing = self._closing(db)
             if closing is not None:
                 raise self._is_closed(closing)
-            debit.check_labels(lambda name: self._label(name, db))
+            check_same_labels(debit.unit, debit.table, lambda name: self._label(name, db))
             return debit.entry(head.number + 1, _now(), last.spent if last else Cost(), self.terms, self.path.name)
 
         row, self._seen = self._ledger.append(make)

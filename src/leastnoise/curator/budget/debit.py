@@ -25,15 +25,6 @@ class Debit:
     unit: str | None = None
     table: str | None = None
 
-    def check_neighbours(self, terms: Terms) -> None:
-        """Refuse a release under other neighbours than the budget's."""
-        _check_same("neighbours", self.neighbours, terms.neighbours)
-
-    def check_labels(self, label: Callable[[str], str | None]) -> None:
-        """Refuse a release about another unit or table; `label` says the budget's, None before its first release."""
-        for name, value in (("unit", self.unit), ("table", self.table)):
-            _check_same(name, value, label(name) if value else None)
-
     def entry(self, number: int, at: str, before: Cost, terms: Terms, budget: str) -> Row:
         """The entry that follows those which have spent `before`; BudgetExhausted where both exceed a cap.
 
@@ -54,6 +45,17 @@ class Debit:
             cost=self.cost,
             spent=spent,
         )
+
+
+def check_same_neighbours(neighbours: Neighbours, terms: Terms) -> None:
+    """Refuse a release under other neighbours than the budget's."""
+    _check_same("neighbours", neighbours, terms.neighbours)
+
+
+def check_same_labels(unit: str | None, table: str | None, label: Callable[[str], str | None]) -> None:
+    """Refuse a release about another unit or table; `label` says the budget's, None before its first release."""
+    for name, value in (("unit", unit), ("table", table)):
+        _check_same(name, value, label(name) if value else None)
 
 
 def exhausted(cost: Cost, left: Cost, terms: Terms, name: str) -> errors.BudgetExhausted:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from leastnoise import domain as domains
@@ -13,7 +15,7 @@ from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.crosstab_sizes import check_tables, check_ways, check_workload
 from leastnoise.curator.queries.domains import check_columns, exact_matches
 from leastnoise.domain import Axis, OrNull, OrOther, counts_up
-from leastnoise.errors import BadDomain, Code, InvalidParameter, MissingParameter, WrongType, as_argument
+from leastnoise.errors import BadDomain, Code, Example, InvalidParameter, MissingParameter, WrongType, as_argument
 from leastnoise.workload import Workload
 from leastnoise.workload.tables import checked_ways
 
@@ -96,6 +98,24 @@ def _axis(data: Dataset, column: str, keys: Any, *, other: bool, nulls: str) -> 
             value=column,
         )
     return axis
+
+
+@contextmanager
+def keys_of_one(column: str) -> Iterator[None]:
+    """Errors whose examples are keys of one column advise them as keys of this column among several."""
+    try:
+        yield
+    except WrongType as problem:
+        problem.examples = tuple(_among_columns(column, example) for example in problem.examples)
+        raise
+
+
+def _among_columns(column: str, example: Example) -> Example:
+    if not isinstance(example, Mapping) or "keys" not in example:
+        return example
+    keys = example["keys"]
+    line = "{ range = [0, 24] }" if isinstance(keys, Code) else json.dumps(keys)
+    return Code(as_argument("keys", {column: keys}), f"a line {column} = {line} among the keys")
 
 
 def checked_workload(

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from leastnoise.errors import BadDomain
-from leastnoise.releases.crosstabs import table_name
+from leastnoise.releases.table_set import table_name
 from leastnoise.workload import Workload
 
 MAX_CELLS = 2**28  # of all tables that are counted, and of all blocks: two gigabytes of integers

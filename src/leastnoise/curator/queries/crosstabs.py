@@ -22,7 +22,7 @@ from leastnoise.curator.budget import tables_charge
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.publish import Answer, Decision, Facts
-from leastnoise.curator.queries.crosstab_options import checked_axes, checked_weight, checked_workload
+from leastnoise.curator.queries.crosstab_options import checked_axes, checked_weight, checked_workload, keys_of_one
 from leastnoise.curator.queries.domains import limits_of
 from leastnoise.curator.queries.query import NamedRows, Query
 from leastnoise.curator.request import PrivacyRequest
@@ -98,7 +98,8 @@ class Crosstabs(Query):
         """Build the expression and the strategy once, so that what is wrong is found before any row is read."""
         self.workload.optimize(weights=self.weights)
         for column, axis in self.axes.items():  # an error about a type names the column as its asker does
-            place(axis, self.rows, column, unique("place"))
+            with keys_of_one(column):
+                place(axis, self.rows, column, unique("place"))
         self._expression()
 
     @property

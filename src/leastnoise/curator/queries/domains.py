@@ -10,6 +10,7 @@ from leastnoise.curator.dataset import Dataset
 from leastnoise.domain import Domain, counts_up, entries, product
 from leastnoise.errors import BadDomain, InvalidParameter, WrongType
 from leastnoise.privacy.sensitivity import Limits
+from leastnoise.releases.columns import refuse_reserved
 
 
 def limits_of(
@@ -59,6 +60,7 @@ def check_columns(data: Dataset, by: Sequence[str], nulls: str) -> None:
         raise InvalidParameter.among("nulls", nulls, ["drop", "bin"])
     for column in by:
         data.check_usable(column)
+    refuse_reserved(by)
     if len(set(by)) < len(by):
         raise BadDomain("a column is named twice. Name each once.")
 

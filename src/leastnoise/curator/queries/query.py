@@ -189,11 +189,15 @@ class Query(ABC):
     ) -> Expectation | TablesExpectation | SummaryExpectation:
         """What `release` with the same arguments would be like: mechanism, noise, half-widths, threshold.
 
-        It is free: no row is read and nothing is debited. The arguments are those of `release`.
+        It is free: no row is read and nothing is debited. The arguments are those of `release`, and a budget about
+        another table or unit is refused as there.
         """
         request = PrivacyRequest(
             epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share
         )
+        if budget is not None:
+            name = self._data.source.name
+            budget._check_same(neighbours=self.neighbours, unit=" + ".join(self.unit), table=name)
         expected = self._expectation(request)
         return replace(expected, unit=self._data.unit_name, left_out=self.left_out)
 
