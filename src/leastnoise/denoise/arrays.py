@@ -205,5 +205,7 @@ def squares(x: Any, xp: Any) -> Any:
     return xp.matmul(flat, flat)
 
 
-_NOT_HERE = "y must be a rectangular array of numbers in this machine's memory. Copy it here first (y.cpu().numpy())."
+_NOT_HERE = (
+    "y must be a rectangular array of numbers in this machine's memory. Copy it here first (y.detach().cpu().numpy())."
+)
 _EMPTY = "y is empty, so there is nothing to denoise."
