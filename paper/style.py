@@ -74,7 +74,7 @@ LOOKS = {
     "trend": Look("aGM + trend filter", "#0072B2", "X"),
     "auto": Look("aGM + auto (ours)", "#7CCBA2", "*"),
     "ours": Look("least noise + auto (ours)", "#009E73", "*"),
-    "known": Look("... + the public total (ours)", "#004D38", "h", (0, (1, 0.8))),
+    "known": Look("least noise + auto, public total (ours)", "#009E73", "*"),
 }
 INK, PALE = "#222222", "#8a8a8a"
 

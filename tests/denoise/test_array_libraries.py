@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -101,6 +102,29 @@ def test_gradients_pass_through() -> None:
     y = torch.tensor([5.0, 0.1, -4.0, 2.0], requires_grad=True)
     soft_threshold(y, 1.0, threshold=1.0).values.sum().backward()
     assert y.grad.tolist() == [1.0, 0.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("rule", "facts"),
+    [
+        (james_stein, {}),
+        (james_stein, {"toward": "mean"}),
+        (soft_threshold, {}),
+        (project, {"onto": "l1", "radius": 3.0}),
+        (project, {"onto": "l1", "radius": 300.0}),
+        (project, {"onto": "l2", "radius": 3.0}),
+        (project, {"onto": "linf", "radius": 2.0}),
+        (project, {"onto": "simplex", "total": 5.0}),
+        (project, {"onto": "total", "total": 5.0}),
+    ],
+)
+def test_gradients_are_the_derivatives(rule: Any, facts: dict[str, Any]) -> None:
+    """Beside finite differences: what a rule computes from all values must not be a constant to the library."""
+    torch = library("torch")
+    y = torch.tensor([3.1, -1.2, 0.4, 2.2, -5.3, 0.9, 1.7], dtype=torch.float64, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.autograd.gradcheck(lambda y: rule(y, 1.0, **facts).values, (y,))
 
 
 def test_integers_of_another_library_are_refused() -> None:

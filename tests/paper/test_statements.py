@@ -111,9 +111,12 @@ def test_the_exact_risk_of_james_stein_is_the_library_s() -> None:
     assert abs(gain.mean() - exact) < 6 * gain.std() / math.sqrt(4000)
 
 
-def test_james_stein_of_two_bins_is_refused_for_the_right_reason() -> None:
-    with pytest.raises(errors.InvalidParameter, match="With two it leaves the raw values as they are"):
-        james_stein_risk(bins=2, sigma=1.0, prior_std=1.0)
+def test_james_stein_of_two_bins_is_the_raw_values_and_of_one_has_no_finite_risk() -> None:
+    """At d = 2 the factor is 1 - 0; at d = 1 the mean of 1/y^2, of which it has a multiple, is infinite."""
+    assert james_stein_risk(bins=2, sigma=3.0, prior_std=1.0) == 2 * 3.0**2
+    assert james_stein_risk(bins=[2, 5], sigma=1.0, prior_std=1.0).tolist() == [2.0, 3.5]
+    with pytest.raises(errors.InvalidParameter, match="infinite"):
+        james_stein_risk(bins=1, sigma=1.0, prior_std=1.0)
 
 
 def threshold_risk(t: float, x: float) -> float:

@@ -301,6 +301,10 @@ def test_several_guarantees_are_named_and_alike() -> None:
         assert np.allclose(line.get_ydata(), guarantee.tradeoff(line.get_xdata()))
     own = plot.profile({"a": ln.PureDP(1)}, colours={"a": "red"}).get_lines()[0]
     assert own.get_color() == "red"
+    first = next(iter(SEVERAL))
+    theirs = plot.tradeoff(SEVERAL, colours={first: lines[1].get_color()}).get_lines()[1:]
+    assert theirs[0].get_color() == lines[1].get_color()  # the second's, had nobody asked for it
+    assert len({line.get_color() for line in theirs}) == len(SEVERAL)
     with pytest.raises(errors.InvalidParameter, match="by name"):
         plot.tradeoff({})
     with pytest.raises(errors.InvalidParameter, match="different neighbours"):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.host_arrays import as_host
 from leastnoise.graphs.graph import Graph, check_graph
 
 Mechanism = Literal["gaussian", "laplace"]
@@ -122,14 +123,6 @@ def as_array(y: Any) -> Any:
         raise errors.WrongType(_NOT_HERE) from None
 
 
-def as_host(array: Any) -> Any:
-    """The array in this machine's memory, without what its library remembers of its making."""
-    if not array_api_compat.is_array_api_obj(array) or isinstance(array, (np.ndarray, np.generic)):
-        return array
-    detached = array.detach() if hasattr(array, "detach") else array
-    return np.asarray(array_api_compat.to_device(detached, "cpu") if hasattr(detached, "detach") else detached)
-
-
 def host_numbers(figure: Any) -> Any:
     """A number as a float and several as a NumPy array; None as it is."""
     if figure is None or isinstance(figure, float):
@@ -205,5 +198,7 @@ def squares(x: Any, xp: Any) -> Any:
     return xp.matmul(flat, flat)
 
 
-_NOT_HERE = "y must be a rectangular array of numbers in this machine's memory. Copy it here first (y.cpu().numpy())."
+_NOT_HERE = (
+    "y must be a rectangular array of numbers in this machine's memory. Copy it here first (y.detach().cpu().numpy())."
+)
 _EMPTY = "y is empty, so there is nothing to denoise."

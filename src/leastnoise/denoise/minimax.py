@@ -105,16 +105,18 @@ def bayes_risk(*, bins: int, sigma: Number, prior_std: Number) -> float:
 def james_stein_risk(*, bins: int, sigma: Number, prior_std: Number) -> float:
     """Theorem 11, corrected: d sigma^2 (1 - ((d-2)/d) sigma^2/(w^2 + sigma^2)) for the plain rule under N(0, w^2 I).
 
-    bins: d. sigma: the standard deviation of the noise. prior_std: w.
+    bins: d. At two the rule is y itself, and so is its risk; at one it is infinite, and refused.
+    sigma: the standard deviation of the noise. prior_std: w.
 
     >>> james_stein_risk(bins=5, sigma=1.0, prior_std=1.0)
     3.5
+    >>> james_stein_risk(bins=2, sigma=1.0, prior_std=1.0)
+    2.0
     """
     d, s, w = _three(bins, sigma, prior_std)
-    if d < 3:
+    if d < 2:
         raise errors.InvalidParameter(
-            f"James-Stein needs 3 bins or more; there are {d}. With two it leaves the raw values as they are, and "
-            "with one its risk is infinite.",
+            "With one bin the risk of James-Stein is infinite; there must be two or more.",
             parameter="bins",
             value=d,
             example={"bins": 3},

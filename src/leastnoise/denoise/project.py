@@ -213,11 +213,15 @@ def _l2(y: Any, radius: float, sigma: float, mechanism: Mechanism, xp: Any) -> t
 def _l1(y: Any, radius: float, sigma: float, mechanism: Mechanism, xp: Any) -> tuple[Any, Any]:
     t = _water_level(xp.reshape(xp.abs(y), (-1,)), radius, xp)
     values = shrunk(y, t, xp)
-    return values, lambda: float(xp.sum(xp.astype(values != 0, y.dtype))) - (t > 0) if mechanism == "gaussian" else None
+
+    def free() -> float | None:
+        return float(xp.sum(xp.astype(values != 0, y.dtype))) - bool(t > 0) if mechanism == "gaussian" else None
+
+    return values, free
 
 
 def _simplex(y: Any, total: float, sigma: float, mechanism: Mechanism, xp: Any) -> tuple[Any, Any]:
-    shift = float(xp.max(y))
+    shift = xp.max(y)  # what is near the total keeps its last digits
     t = _water_level(xp.reshape(y, (-1,)) - shift + total, total, xp)
     values = xp.clip(y - (shift - total + t), 0.0, None)
     return values, lambda: float(xp.sum(xp.astype(values > 0, y.dtype))) - 1 if mechanism == "gaussian" else None
@@ -228,13 +232,17 @@ def _total(y: Any, total: float, sigma: float, mechanism: Mechanism, xp: Any) ->
     return y - (xp.sum(y) - total) / d, lambda: d - 1.0
 
 
-def _water_level(x: Any, total: float, xp: Any) -> float:
-    """The t >= 0 with sum max(x_i - t, 0) = total, or 0 where the sum over x_i > 0 is smaller already."""
+def _water_level(x: Any, total: float, xp: Any) -> Any:
+    """The t >= 0 with sum max(x_i - t, 0) = total, or 0 where the sum over x_i > 0 is smaller already.
+
+    It moves with every x_i above it, so it stays a number of x's library: derivatives pass through it.
+    """
     high = xp.sort(x, descending=True)
     over = xp.cumulative_sum(high) - total
     rank = xp.astype(xp.arange(1, x.shape[0] + 1, device=_device(x)), x.dtype)
     kept = int(xp.sum(xp.astype(high * rank > over, xp.int64)))
-    return max(0.0, float(over[kept - 1]) / kept)
+    level = over[kept - 1] / kept
+    return xp.where(level > 0, level, xp.zeros_like(level))
 
 
 _RULES: dict[str, Any] = {

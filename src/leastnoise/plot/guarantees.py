@@ -151,12 +151,16 @@ def _several(guarantee: Guarantee | Mapping[str, Guarantee]) -> Mapping[str, Gua
 
 
 def _curves(several: Mapping[str, Guarantee], colours: Mapping[str, str] | None) -> Iterator[Curve]:
+    from matplotlib.colors import to_hex
+
     chosen = dict(colours or {})
     if unknown := sorted(set(chosen) - set(several)):
         raise errors.InvalidParameter.among("colours", unknown[0], several)
+    taken = {to_hex(colour) for colour in chosen.values()}
+    ours = [colour for colour, _ in STYLES]
+    free = [colour for colour in ours if to_hex(colour) not in taken] or ours
     for i, (name, guarantee) in enumerate(several.items()):
-        colour, dashes = STYLES[i % len(STYLES)]
-        yield Curve(name, guarantee, chosen.get(name, colour), dashes)
+        yield Curve(name, guarantee, chosen.get(name, free[i % len(free)]), STYLES[i % len(STYLES)][1])
 
 
 def _finish(ax: Axes, several: Mapping[str, Guarantee], note: str, delta: float | None = None) -> None:
