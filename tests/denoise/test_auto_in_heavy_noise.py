@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leastnoise.denoise import auto, empirical_bayes, neighbour_bayes
+from leastnoise.denoise import auto, empirical_bayes, neighbour_bayes, soft_threshold
 from leastnoise.denoise.auto import weighted_median
 from leastnoise.denoise.flat import flat, standing_out
 from leastnoise.graphs import Graph
@@ -27,13 +27,13 @@ def rmse(values: Any, truth: Any) -> float:
 
 @laws
 def test_next_to_nothing_is_answered_by_nothing(law: Any) -> None:
-    """A truth of 0.003 sigma on 1,000 bins: 0 in at least 9 of 12 draws (seeded; 11 are expected)."""
+    """A truth of 0.003 sigma on 1,000 bins: 0 in at least 8 of 12 draws (seeded; 10.5 are expected)."""
     truth = np.full(1000, 0.003)
     exact = 0
     for seed in range(12):
         made = auto(truth + drawn(1000, law, seed), 1.0, graph=Graph.path(1000), nonnegative=True, mechanism=law)
         exact += bool((made.values == 0).all())
-    assert exact >= 9
+    assert exact >= 8
 
 
 @laws
@@ -70,9 +70,9 @@ def test_one_value_keeps_its_own() -> None:
     assert auto([1.3], 1.0).values.tolist() == [1.3]
 
 
-@pytest.mark.parametrize(("mean", "held"), [(0.16, 0.0), (-0.16, 0.0), (0.33, 0.28875), (-0.33, -0.28875)])
+@pytest.mark.parametrize(("mean", "held"), [(0.14, 0.0), (-0.14, 0.0), (0.3, 0.225), (-0.3, -0.225)])
 def test_the_flat_value_is_drawn_to_zero(mean: float, held: float) -> None:
-    """d = 100, so that a standard error is 0.1: zero within 0.165, else m (1 - (0.165/m)^3)."""
+    """d = 100, so that a standard error is 0.1: zero within 0.15, else m (1 - (0.15/m)^2)."""
     made = flat(np.full(100, mean), 1.0)
     assert np.allclose(made.values, held)
     assert made.degrees_of_freedom == pytest.approx(1.25 if held else 0.0, abs=1e-9)
@@ -109,9 +109,9 @@ def test_what_stands_out_is_kept_and_moves_nothing_else(law: Any) -> None:
 
 @laws
 def test_noise_seldom_stands_out(law: Any) -> None:
-    """In 1,000 draws of 200 empty bins 20 are expected; 50 or more has a chance below 1e-8 (binomial)."""
+    """In 1,000 draws of 200 empty bins 49 are expected; 100 or more, or 10 or fewer: a chance below 1e-8 (binomial)."""
     passed = sum(bool((drawn(200, law, 1000 + seed) > standing_out(200, law)).any()) for seed in range(1000))
-    assert 0 < passed < 50
+    assert 10 < passed < 100
 
 
 @laws
@@ -129,13 +129,30 @@ def test_the_flat_value_of_laplace_noise_is_the_more_precise(law: Any) -> None:
 
 @laws
 def test_flat_truths_cost_no_more_than_the_rule_says(law: Any) -> None:
-    """Truths 0.5 to 8 standard errors from zero on 400 bins, 300 draws: mean error at most 1.75 times that of
-    the better of zero and the mean (1.60 is the rule's worst; the standard error is 0.06). 2 to 3 times before."""
+    """Truths 0.5 to 8 standard errors from zero on 400 bins, 300 draws: mean error at most 1.7 times that of
+    the better of zero and the mean (1.55 is the rule's worst; the standard error is 0.06). 2 to 3 times before."""
     noise = np.stack([drawn(400, law, 20_000 + seed) for seed in range(300)])
     for errors in (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0):
         truth = errors / 20
         ours = np.mean([abs(flat(truth + n, 1.0, nonnegative=True, mechanism=law).values[0] - truth) for n in noise])
-        assert ours < 1.75 * min(truth, np.abs(noise.mean(axis=1)).mean())
+        assert ours < 1.7 * min(truth, np.abs(noise.mean(axis=1)).mean())
+
+
+@laws
+def test_a_single_bin_costs_no_more_than_the_rule_says(law: Any) -> None:
+    """One bin of 1 to 20 sigma among 1,000 that are empty, 300 draws: the mean error is at most 1.35 times that of the
+    better of zeros and the universal soft threshold (1.21 at worst by the rule; the standard error is 0.02)."""
+    noise = [drawn(1000, law, 30_000 + seed) for seed in range(300)]
+    for height in (1.0, 3.0, 5.0, 6.0, 7.0, 8.0, 9.0, 12.0, 20.0):
+        truth = np.r_[height, np.zeros(999)]
+        ours, soft = (
+            np.mean([np.linalg.norm(made(truth + n).values - truth) for n in noise])
+            for made in (
+                lambda y: flat(y, 1.0, nonnegative=True, mechanism=law),
+                lambda y: soft_threshold(y, 1.0, mechanism=law),
+            )
+        )
+        assert ours < 1.35 * min(height, soft)
 
 
 @laws

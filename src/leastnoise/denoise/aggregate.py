@@ -60,7 +60,7 @@ NEVER_WORSE = ("raw", "james_stein")
 MIN_LEAD, FAVOUR = 1.0, 2.0
 MIN_LEAD_OVER_SIMPLEST, MIN_LEAD_OVER_CLEAR_VALUE = 1.75, 1.25
 CLEAR_VALUE = 4.0  # standard errors of the one value from zero
-FREE_OF_CHARGE = 3.0  # degrees of freedom that the one value may have
+FREE_OF_CHARGE = 2.0  # degrees of freedom that the one value may have
 SPREAD_OF_SQUARES = {"gaussian": 1.0, "laplace": math.sqrt(5 / 2)}  # of the noise, over that of Gaussian noise
 
 
