@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.host_arrays import as_host
 from leastnoise.graphs.graph import Graph, check_graph
 
 Mechanism = Literal["gaussian", "laplace"]
@@ -120,14 +121,6 @@ def as_array(y: Any) -> Any:
         return np.asarray(y)
     except (TypeError, ValueError, RuntimeError):
         raise errors.WrongType(_NOT_HERE) from None
-
-
-def as_host(array: Any) -> Any:
-    """The array in this machine's memory, without what its library remembers of its making."""
-    if not array_api_compat.is_array_api_obj(array) or isinstance(array, (np.ndarray, np.generic)):
-        return array
-    detached = array.detach() if hasattr(array, "detach") else array
-    return np.asarray(array_api_compat.to_device(detached, "cpu") if hasattr(detached, "detach") else detached)
 
 
 def host_numbers(figure: Any) -> Any:

@@ -20,16 +20,17 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.host_arrays import as_host
 from leastnoise._support.immutable import Frozen
 from leastnoise._support.number_format import about, rounded
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number
 from leastnoise.domain import Domain
-from leastnoise.releases import average_coverage, file_format, risk_limits
+from leastnoise.releases import bin_intervals, file_format, risk_limits
 from leastnoise.releases.average_coverage import NoiseKept
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
 from leastnoise.releases.facts import Facts
-from leastnoise.releases.interval import BinPromise, EstimateInterval
+from leastnoise.releases.interval import EstimateInterval
 from leastnoise.releases.noise import Noise, read_noise, write_noise
 from leastnoise.releases.provenance import SEEDED_WARNING, Provenance, of_arrays, read_provenance, write_provenance
 from leastnoise.releases.published import Published
@@ -139,24 +140,34 @@ class Estimate(Published):
     def rmse_at_most(self, confidence: Number = 0.95, *, proved: bool = False) -> RmseLimit:
         """An upper limit for the root mean squared error of these values, with this `confidence`.
 
-        `rmse` is right on average over the noise; for one release it may be far too small. This limit is asymptotic in
-        the number of bins, and does not count the choice between estimators. proved=True has one that holds for every
-        truth and every number of bins, by data fission: it runs the denoiser eight more times, is looser, and exists
-        for Gaussian noise only. What is returned is `proved` for noise without a grid; on a grid its allowance for the
-        rounding is computed, not proved (see `releases/risk_limits.py`).
+        `rmse` is right on average over the noise; for one release it may be far too small. This limit is the lesser of
+        two, each with half of the risk: one that is asymptotic in the number of bins and does not count the choice
+        between estimators, and the raw values' own limit plus how far denoising moved them. proved=True has a limit
+        that holds for every truth and every number of bins, with data fission in place of the asymptotic one: it runs
+        the denoiser eight more times, is looser, and exists for Gaussian noise only. What is returned is `proved` for
+        noise without a grid; on a grid its allowance for the rounding is computed, not proved (see
+        `releases/risk_limits.py`).
         """
         confidence = validation.number("confidence", confidence)
-        if proved:
-            return RmseLimit(self._proved_limit(confidence), confidence, self.grid == 0)
+        half = (1 + confidence) / 2
+        limit = self._proved_limit(half) if proved else self._asymptotic_limit(half)
+        moved = self.compare()["moved"] or 0.0
+        other = risk_limits.moved_limit(moved, self._largest, self.bins, half, self.mechanism, self.grid)
+        return RmseLimit(min(limit, other), confidence, proved and self.grid == 0)
+
+    @property
+    def _largest(self) -> float:
+        """The standard deviation of the noise; the largest, where they differ (see `releases/risk_limits.py`)."""
+        return self.std if self.sigmas is None else float(np.max(self.sigmas))
+
+    def _asymptotic_limit(self, confidence: float) -> float:
         risk = self.risk
         if risk is None:
             raise errors.InvalidParameter(
                 f"{self.method} has no estimate of its own error, and so no limit for it. Use auto, which has one; or "
                 "the release as it is, whose error is known."
             )
-        largest = self.std if self.sigmas is None else float(np.max(self.sigmas))  # see `releases/risk_limits.py`
-        limit = risk_limits.asymptotic_limit(risk, largest, self.bins, confidence, self.mechanism)
-        return RmseLimit(math.sqrt(limit), confidence, False)
+        return math.sqrt(risk_limits.asymptotic_limit(risk, self._largest, self.bins, confidence, self.mechanism))
 
     def _proved_limit(self, confidence: float) -> float:
         if self.sigmas is not None:
@@ -172,81 +183,21 @@ class Estimate(Published):
                 "An estimate that was read from a file cannot be made again, and the proof needs that. Denoise the "
                 "release once more, and ask the new estimate."
             )
-        noisy, values = (np.asarray(_host(part), dtype=np.float64) for part in (self.noisy, self.values))
+        noisy, values = (np.asarray(as_host(part), dtype=np.float64) for part in (self.noisy, self.values))
         return risk_limits.fission_limit(self.denoise_again, noisy, self.std, values, confidence, self.grid)
 
     def interval(self, confidence: Number = 0.95) -> EstimateInterval:
         """Where the truth lies with this `confidence`, bin by bin; `promise` of what is returned says in which sense.
 
-        "every bin": each by itself, whatever the truth is: estimates that are linear and unbiased, and wherever the raw
-        values' own interval is the shorter (the values decide which; the chance that a raw one is given and misses is
-        at most 1 - confidence). "share of the bins": on average over bins and noise, for every truth, as
-        nearly as bins are many and the estimator is linear (see `releases/average_coverage.py`); which are missed is
-        not known. Where nearly all bins are empty, they go from zero to one height.
+        "every bin": each by itself, whatever the truth is. Exactly so for estimates that are linear and unbiased;
+        nearly so where the raw values' own interval is given because no other is shorter: the values decide that, so
+        the chance that it is given and misses is at most 1 - confidence, and that it misses once given a little more.
+        "share of the bins": on average over bins and noise, for every truth, as nearly as bins are many and the
+        estimator is linear (see `releases/average_coverage.py`); which are missed is not known. Where nearly all bins
+        are empty, they go from zero to one height.
         "prior": under the prior that was stated. Ends are cut at zero where the truth is known not to be negative.
         """
-        confidence = validation.number("confidence", confidence)
-        if self.sigmas is not None:
-            raise errors.InvalidParameter(
-                "Intervals around denoised values are known for noise of one sigma in all bins, and here they differ. "
-                "The raw values have theirs: y plus and minus 1.96 sigma under Gaussian noise, for 95 %."
-            )
-        reach = NormalDist().inv_cdf((1 + confidence) / 2)
-        if self.posterior_std is not None:
-            return self._around(self.values, reach * self.posterior_std, "prior")
-        if self.exact_std is not None and self.mechanism == "gaussian":
-            # Half a step for the noise's rounding and half for the value's: a proof for a bin that is left as it is; a
-            # combination of many is nearly normal.
-            return self._around(self.values, reach * self.exact_std + self.grid, "every bin")
-        raw = self.distribution.half_width(confidence) + self.grid / 2
-        half = self._half_length(confidence, raw)
-        around = self._around(self.values, half, "share of the bins")
-        if half >= raw:
-            around = self._around(self.noisy, raw, "every bin")
-        return self._from_zero(confidence, raw, around) if self.nonnegative else around
-
-    def _half_length(self, confidence: float, raw: float) -> float:
-        """Around every value, so that the share of the bins is covered on average; `raw` if it cannot be less."""
-        risk = self.risk
-        if risk is None:
-            raise errors.InvalidParameter(
-                f"{self.method} has no estimate of its own error, so no interval around its values is known to hold. "
-                "Use the release's own: release.interval(0.95)."
-            )
-        missed = 1 - confidence
-        sure = 1 - average_coverage.RISK_OF_LIMIT * missed
-        limit = risk_limits.asymptotic_limit(risk, self.std, self.bins, sure, self.mechanism) / self.std**2
-        rest = (1 - average_coverage.RISK_OF_LIMIT) * missed
-        if limit - 1 >= rest * (raw / self.std) ** 2:  # Chebyshev: too long even if all of the noise were kept
-            return raw
-        kept = self.noise_kept()
-        if kept is None:
-            raise errors.InvalidParameter(
-                "The intervals of this estimate were not asked for before it was written to its file, and need the "
-                "denoiser to be run again. Denoise the release once more, and ask the new estimate."
-            )
-        bias = max(limit - kept, 0.0)
-        return self.std * average_coverage.half_length(bias, kept, rest, self.mechanism)
-
-    def _from_zero(self, confidence: float, raw: float, other: EstimateInterval) -> EstimateInterval:
-        """From zero to one height for all bins but those estimated above it, if that is shorter than `other`."""
-        noisy, values = _host(self.noisy), _host(self.values)
-        spent = average_coverage.RISK_OF_LIMIT * (1 - confidence)
-        highest = partial(average_coverage.highest, noisy, self.std, missed=1 - confidence - spent, sure=1 - spent)
-        height = highest(above=int((values > highest(above=0)).sum()))
-        if height == math.inf:
-            return other
-        above = values > height
-        low = np.where(above, np.maximum(np.minimum(noisy - raw, values), 0.0), 0.0)
-        high = np.where(above, np.maximum(noisy + raw, values), height)
-        shorter = float((high - low).mean()) < float((other.high - other.low).mean())
-        return EstimateInterval(low, high, "share of the bins") if shorter else other
-
-    def _around(self, values: Any, half: Any, promise: BinPromise) -> EstimateInterval:
-        low, high = values - half, values + half
-        if self.nonnegative:
-            low, high = low * (low > 0), high * (high > 0)
-        return EstimateInterval(low, high, promise)
+        return bin_intervals.interval(self, validation.number("confidence", confidence))
 
     @property
     def better_than_raw(self) -> bool | None:
@@ -261,7 +212,7 @@ class Estimate(Published):
         if estimated.risk is None or estimated.degrees_of_freedom is None:
             return None
         moved = self.compare()["moved"] or 0.0
-        largest = self.std if self.sigmas is None else float(np.max(self.sigmas))
+        largest = self._largest
         apart = self.bins * (moved / largest) ** 2 + self.bins
         spread = risk_limits.SQUARES[self.mechanism].variance / 2
         error = 2 * largest**2 * math.sqrt(spread * apart) / self.bins
@@ -271,7 +222,8 @@ class Estimate(Published):
         """Raw and denoised side by side: root mean squared errors, their ratio, and how far the values moved."""
         rmse = self.rmse
         gap = self.values - self.noisy
-        moved = math.sqrt(float((gap * gap).sum() if hasattr(gap, "sum") else np.square(_host(gap)).sum()) / self.bins)
+        squares = (gap * gap).sum() if hasattr(gap, "sum") else np.square(as_host(gap)).sum()
+        moved = math.sqrt(float(squares) / self.bins)
         ratio = None if rmse is None else rmse / self.std
         return {"raw_rmse": self.std, "rmse": rmse, "ratio": ratio, "moved": moved}
 
@@ -315,7 +267,7 @@ class Estimate(Published):
 
     def _columns(self) -> dict[str, Any]:
         keys = {"bin": np.arange(self.bins)} if self.domain is None else key_columns(self.domain, self.bins)
-        columns = {**keys, "value": _host(self.values).ravel(), "noisy": _host(self.noisy).ravel()}
+        columns = {**keys, "value": as_host(self.values).ravel(), "noisy": as_host(self.noisy).ravel()}
         if self.sigmas is not None:
             columns["sigma"] = np.ravel(self.sigmas)
         return columns if self.exact_std is None else {**columns, "std": np.ravel(self.exact_std)}
@@ -385,16 +337,6 @@ _WITH_SIGMAS = ["value", "noisy", "sigma"]
 
 def _rebuild(facts: dict[str, Any]) -> Estimate:
     return Estimate(**facts)
-
-
-def _host(array: Any) -> Any:
-    """The array in this machine's memory, as NumPy: only for files, frames and printing."""
-    if isinstance(array, np.ndarray):
-        return array
-    from array_api_compat import to_device
-
-    detached = array.detach() if hasattr(array, "detach") else array
-    return np.asarray(to_device(detached, "cpu") if hasattr(detached, "detach") else detached)
 
 
 def _in_words(value: Any) -> str:
