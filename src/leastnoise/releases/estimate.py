@@ -267,7 +267,7 @@ class Estimate(Published):
 
     def to_numpy(self) -> Any:
         """The values as a NumPy array of their shape, in this machine's memory."""
-        return _host(self.values)
+        return as_host(self.values)
 
     def _columns(self) -> dict[str, Any]:
         keys = {"bin": np.arange(self.bins)} if self.domain is None else key_columns(self.domain, self.bins)
@@ -359,7 +359,7 @@ def ends_where_known(estimate: Estimate, confidence: Number, names: tuple[str, s
         found = estimate.interval(confidence)
     except errors.InvalidParameter:
         return {}
-    return {name: _host(end).ravel() for name, end in zip(names, found, strict=True)}
+    return {name: as_host(end).ravel() for name, end in zip(names, found, strict=True)}
 
 
 def _rebuild(facts: dict[str, Any]) -> Estimate:
