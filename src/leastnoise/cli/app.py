@@ -14,7 +14,7 @@ from rich.console import Console
 
 import leastnoise as ln
 from leastnoise._support import atomic_files
-from leastnoise.cli import budget, calibration, denoise, job, messages, release, report, show, tables
+from leastnoise.cli import budget, calibration, composition, denoise, job, messages, release, report, show, tables
 from leastnoise.cli.demo import run_demo
 
 app = typer.Typer(
@@ -46,6 +46,7 @@ def root(
 
 
 calibration.register(app)
+composition.register(app)
 app.add_typer(budget.app, name="budget")
 app.command()(release.release)
 tables.register(app)

@@ -47,6 +47,8 @@ Neighbours = Annotated[str, NEIGHBOURS]
 Error = Annotated[float, typer.Option(help="How far off a published number may be.")]
 Confidence = Annotated[float, typer.Option(help="How surely all numbers must be within the error.")]
 Bins = Annotated[int, typer.Option(help="How many numbers are published.")]
+ReleaseSteps = Annotated[int, typer.Option("--steps", help="How many such releases there are.")]
+Sampling = Annotated[float, typer.Option(help="The chance that a person takes part in a step (Poisson sampling).")]
 Grid = Annotated[float, typer.Option(help="The step of what is published: 1 for counts, 0 for any number.")]
 
 Units = Annotated[bool, typer.Option("--units", help="Count people instead of rows.")]

@@ -13,6 +13,8 @@ from fractions import Fraction
 from functools import reduce
 
 from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
 from leastnoise.privacy.accounting.combining import together
 from leastnoise.privacy.accounting.composing import Tolerance, power, shorten
 from leastnoise.privacy.accounting.discretisation import Cells, cells_of, measure_of_lattice, measure_of_threshold
@@ -33,7 +35,7 @@ from leastnoise.privacy.accounting.two_scales import power_on_two_scales
 
 Parts = Sequence[tuple[LossPair, int]]  # each kind of release, and how many of it
 
-_LONG = 20_000  # losses of one release from which on two grids are faster
+_LONG = 20_000  # losses of one rarely sampled release from which on two grids are faster
 _TOO_LONG = 3_000_000
 _FIRST_TRY = 0.45  # the part of the accuracy that each side is allowed at first
 _RARE = Fraction(1, 1000)  # a sampling rate below which errors of second order are not all
@@ -74,6 +76,20 @@ def delta_bracket(parts: Parts, epsilon: float, accuracy: float) -> Bracket:
     return _refined(parts, accuracy, tolerance, lambda measure: measure.delta(epsilon))
 
 
+def check_accuracy(value: Number) -> float:
+    """How far the upper bound may be above the truth, relatively."""
+    accuracy = validation.number("accuracy", value)
+    if not 1e-6 <= accuracy <= 0.5:
+        raise errors.InvalidParameter(
+            "accuracy is how far the answer may be above the least one, relatively: between 1e-6 and 0.5. "
+            f"Got {value!r} instead.",
+            parameter="accuracy",
+            value=value,
+            example={"accuracy": 1e-3},
+        )
+    return accuracy
+
+
 def _refined(
     parts: Parts,
     accuracy: float,
@@ -81,8 +97,8 @@ def _refined(
     read: Callable[[LossMeasure], float],
 ) -> Bracket:
     """The bracket, made narrower until its gap is within the accuracy (or no longer worth the time)."""
-    long = any(isinstance(pair, SampledGaussianPair) and pair.rate < _RARE for pair, _ in parts)
-    loss, best = (_FIRST_TRY / 2 if long else _FIRST_TRY) * accuracy, Bracket(0.0, math.inf)
+    rare = any(_is_rare(pair) for pair, _ in parts)
+    loss, best = (_FIRST_TRY / 2 if rare else _FIRST_TRY) * accuracy, Bracket(0.0, math.inf)
     for _ in range(_TRIES):
         found = _once(parts, lambda saddle, loss=loss: tolerance(saddle, loss), read)  # type: ignore[misc]
         best = Bracket(max(best.lower, found.lower), min(best.upper, found.upper))
@@ -110,11 +126,12 @@ def directions(parts: Parts) -> tuple[Direction, ...]:
 class OneWay:
     """A composition in one direction, discretised; `measure` multiplies."""
 
-    def __init__(self, parts: Parts, tolerance: Callable[[SaddlePoint], Tolerance]) -> None:
+    def __init__(self, parts: Parts, tolerance: Callable[[SaddlePoint], Tolerance], *, bits: int | None = None) -> None:
         self.parts, self.tolerance = parts, tolerance(SaddlePoint(parts))
         self.copies = sum(times for _, times in parts)
         # 64 bits more than the smallest mass that matters: rounding then costs less than 2^-64 of a copy's share
-        self.bits = 32 * math.ceil((64 + math.log2(self.copies) - math.log2(self.tolerance.delta)) / 32)
+        enough = 32 * math.ceil((64 + math.log2(self.copies) - math.log2(self.tolerance.delta)) / 32)
+        self.bits = enough if bits is None else bits
         self.step = self._step()
         self.cells = [self._cells(pair) for pair, _ in parts]
 
@@ -162,8 +179,12 @@ class OneWay:
         else:
             assert cells is not None
             measure = cells.measure(upper=upper)
-        raised = power_on_two_scales if len(measure.masses) > _LONG and times > 1 else power
+        raised = power_on_two_scales if times > 1 and len(measure.masses) > _LONG and _is_rare(pair) else power
         return raised(measure, times, self.copies, self.tolerance)
+
+
+def _is_rare(pair: LossPair) -> bool:
+    return isinstance(pair, SampledGaussianPair) and pair.rate < _RARE
 
 
 def _width(pair: LossPair) -> Fraction | None:
