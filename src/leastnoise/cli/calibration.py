@@ -109,6 +109,7 @@ def plan(
     l1_sensitivity: options.L1Sensitivity = None,
     mechanism: options.Mechanism = "auto",
     grid: options.Grid = 0.0,
+    repeats: options.Repeats = 1,
     json: options.Json = False,
 ) -> None:
     """From the error you can accept to the least epsilon that allows it.
@@ -124,6 +125,7 @@ def plan(
         l1_sensitivity=l1_sensitivity,
         mechanism=mechanism,  # type: ignore[arg-type]
         grid=grid,
+        repeats=repeats,
     )
     facts = {name: getattr(made, name) for name in made.__slots__}
     _print_answer(json, facts, made.explain())

@@ -48,6 +48,7 @@ Error = Annotated[float, typer.Option(help="How far off a published number may b
 Confidence = Annotated[float, typer.Option(help="How surely all numbers must be within the error.")]
 Bins = Annotated[int, typer.Option(help="How many numbers are published.")]
 ReleaseSteps = Annotated[int, typer.Option("--steps", help="How many such releases there are.")]
+Repeats = Annotated[int, typer.Option(help="How many such releases epsilon is for: 52 for one a week.")]
 Sampling = Annotated[float, typer.Option(help="The chance that a person takes part in a step (Poisson sampling).")]
 Grid = Annotated[float, typer.Option(help="The step of what is published: 1 for counts, 0 for any number.")]
 

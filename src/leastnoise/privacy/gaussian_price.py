@@ -15,11 +15,13 @@ trade-off have alpha beta = p^(s + 1)/(1 + p)^2, and c = e^(-epsilon/2)/(2 cosh(
 Between corners, and from the outer ones to (0, 1) and (1, 0), it is straight and G_mu convex. (s = 1: 1/(1 +
 e^epsilon), epsilon-DP at its worst.)
 
-**Several bins** with noise of scale b grid steps, of which one unit moves each by x_i <= cap, and sum x_i <= l:
-independent noise adds up mu^2, so sum mu(x_i/b; x_i)^2 <= l max over s <= cap of mu(s/b; s)^2/s. The maximum is at s
-= 1 or at s = cap. For with t = mu/2 and psi(t) = -log Phi(-t), s/(2b) = psi(t) - log 2 - log cosh(1/(2b)), so that
-t^2/s falls in s while F(t) = 2 (psi(t) - log 2) - t psi'(t) < 2 log cosh(1/(2b)) and rises afterwards: F' = h (1 - t
-(h - t)) >= 0 with h = psi' = phi(t)/Phi(-t), which is at most t + 1/t.
+**Several bins** with noise of scale b grid steps, of which one unit moves each by x_i steps: independent noise adds
+up mu^2, so the price is at most the largest sum of mu(x_i/b; x_i)^2. With t = mu/2 and psi(t) = -log Phi(-t), which
+is convex, s/(2b) = psi(t) - kappa, kappa = log 2 + log cosh(1/(2b)). (i) mu/s falls in s: (psi(t) - kappa)/t rises in
+t, for psi(t) - t psi'(t) <= psi(0) = log 2 <= kappa. So the sum is at most mu(1/b; 1)^2 sum x_i^2. (ii) mu^2/s is
+largest at one end of 1 <= s <= cap: t^2/s falls in s while F(t) = 2 (psi(t) - log 2) - t psi'(t) < 2 log
+cosh(1/(2b)), and rises afterwards, as F' = h (1 - t (h - t)) >= 0 with h = psi'(t) = phi(t)/Phi(-t), which is at most
+t + 1/t. So the sum is at most sum x_i times the larger of mu(1/b; 1)^2 and mu(cap/b; cap)^2/cap.
 
 **Bounded range.** With C = e^epsilon - 1, the trade-off of the profile (e^(epsilon/2) - e^(x/2))^2/C is (1 + C
 alpha)(1 + C beta) = e^epsilon. Let S(s) = log(1 + C Phi(-s - mu/2)) + log(1 + C Phi(s - mu/2)); G_mu lies below where
@@ -56,16 +58,17 @@ def geometric_mu(epsilon: Fraction, steps: int) -> float:
     return _mu(epsilon, steps)
 
 
-def bins_mu_squared(*, total: Fraction, cap: Fraction, scale: Fraction) -> Fraction:
-    """mu^2 of Laplace noise of this scale in bins that one unit moves by at most `cap` each and `total` together, all
-    in steps of the grid; rounded up.
+def laplace_mu_squared(*, l1: Fraction, l2: Fraction, scale: Fraction) -> Fraction:
+    """mu^2 of Laplace noise of this scale on whole numbers that one unit moves by at most l1 and l2 together (L1, L2),
+    all in steps of the grid; rounded up.
 
-    >>> round(float(bins_mu_squared(total=Fraction(5), cap=Fraction(1), scale=Fraction(10))), 4)    # epsilon 0.5
-    0.0785
+    >>> round(float(laplace_mu_squared(l1=Fraction(5), l2=Fraction(56, 25), scale=Fraction(10))), 3)    # epsilon 0.5
+    0.079
     """
-    most = math.ceil(min(cap, total))
-    rates = [Fraction(geometric_mu(Fraction(s) / scale, s)) ** 2 / s for s in {1, most}]
-    return total * max(rates)
+    one = Fraction(geometric_mu(1 / scale, 1)) ** 2
+    most = max(1, math.floor(min(l1, l2)))  # no bin moves further
+    far = Fraction(geometric_mu(most / scale, most)) ** 2 / most
+    return min(l2**2 * one, l1 * max(one, far))
 
 
 def _mu(epsilon: Fraction, steps: int | None) -> float:
