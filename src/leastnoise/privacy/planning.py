@@ -12,7 +12,7 @@ from leastnoise._support import validation
 from leastnoise._support.directed_rounding import next_up
 from leastnoise._support.validation import Number
 from leastnoise.privacy import baselines, calibration
-from leastnoise.privacy.accounting.guarantees import LaplaceDP
+from leastnoise.privacy.accounting.guarantees import MOST_GRID_STEPS, LaplaceDP
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.composition import Composable, compose
 from leastnoise.privacy.distributions import Gaussian, Laplace, holds, laplace_reach, normal_reach, steps_within
@@ -132,10 +132,10 @@ def _for_all(one: Plan, repeats: int, beside: Sequence[Composable]) -> Plan:
     part: PureDP | LaplaceDP | GaussianDP
     if one.mechanism == "gaussian":
         part = GaussianDP.of(sigma=one.sigma, sensitivity=one.sensitivity)
-    elif one.bins == 1 and one.l1_sensitivity is not None:
-        part = LaplaceDP(one.epsilon, grid_steps=math.ceil(one.l1_sensitivity / one.grid) if one.grid else None)
-    else:  # one unit may move one bin, or many: only epsilon is known
-        part = PureDP(one.epsilon)
+    else:  # in several bins one unit may move one of them or many: only epsilon is known
+        steps = math.ceil((one.l1_sensitivity or 1.0) / one.grid) if one.grid else None
+        own = one.bins == 1 and (steps or 0) <= MOST_GRID_STEPS
+        part = LaplaceDP(one.epsilon, grid_steps=steps) if own else PureDP(one.epsilon)
     at = one.delta or None
     total = compose(part * repeats, *beside, delta=at)
     if isinstance(total, GaussianDP):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from leastnoise.privacy.composition import Composition
 
 SAMPLING_NOTE = "Poisson sampling, add-remove, sums divided by the expected batch."
+MOST_GRID_STEPS = 100_000
 UNPROVED = {
     "fixed-size": "Batches of a fixed size are another mechanism: at the same rate their epsilon can be ten times that "
     "of Poisson sampling",
@@ -84,8 +85,13 @@ class LaplaceDP(Accounted):
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", validation.number("epsilon", self.epsilon, up=True))
         validation.integer("bins", self.bins)
-        if self.grid_steps is not None:
-            validation.integer("grid_steps", self.grid_steps)
+        if self.grid_steps is not None and validation.integer("grid_steps", self.grid_steps) > MOST_GRID_STEPS:
+            raise errors.InvalidParameter(
+                f"A grid on which one unit moves a bin by more than {MOST_GRID_STEPS:,} steps has too many losses to "
+                "compose. PureDP of the same epsilon is always safe.",
+                parameter="grid_steps",
+                value=self.grid_steps,
+            )
         check_neighbours(self.neighbours)
 
     def to_pure(self) -> PureDP:
