@@ -20,6 +20,7 @@ import leastnoise as ln
 from leastnoise.privacy.accounting.bracket import OneWay
 from leastnoise.privacy.accounting.composing import Tolerance
 from leastnoise.privacy.accounting.parts import parts_of
+from leastnoise.privacy.accounting.saddle_point import SaddlePoint
 
 DELTA = 1e-6
 JOBS = {
@@ -100,7 +101,7 @@ def both_bounds(*, toy: bool) -> Table:
     rows = []
     for name, guarantees in mixes.items():
         parts = [(pair.facing("remove"), times) for pair, times in parts_of(guarantees)]
-        way = OneWay(parts, lambda saddle: Tolerance(*saddle.at_delta(1e-6), 1e-6, 0.03))
+        way = OneWay(parts, Tolerance(*SaddlePoint(parts).at_delta(1e-6), 1e-6, 0.03))
         upper, lower = way.measure(upper=True), way.measure(upper=False)
         for k in range(4 if toy else 61):
             epsilon = 0.1 * k

@@ -22,6 +22,7 @@ from leastnoise.privacy.accounting.loss_pairs import (
     randomised_response,
     two_sided_geometric,
 )
+from leastnoise.privacy.accounting.saddle_point import SaddlePoint
 from leastnoise.privacy.calibration import proof
 
 BITS = 600
@@ -152,11 +153,8 @@ def both_measures(known: Known, chance: random.Random, bits: int | None = None) 
     """(upper, lower) at a random delta and accuracy."""
     delta, accuracy = 10 ** chance.uniform(-14, -2), 10 ** chance.uniform(-4, -2)
 
-    def tolerance(saddle: Any) -> Tolerance:
-        epsilon, tilt = saddle.at_delta(delta)
-        return Tolerance(max(epsilon, 1e-9), tilt, delta, accuracy)
-
-    way = OneWay(known.parts, tolerance, bits=bits)
+    epsilon, tilt = SaddlePoint(known.parts).at_delta(delta)
+    way = OneWay(known.parts, Tolerance(max(epsilon, 1e-9), tilt, delta, accuracy), bits=bits)
     return way.measure(upper=True), way.measure(upper=False)
 
 

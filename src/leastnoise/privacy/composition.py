@@ -135,7 +135,7 @@ def _without_delta(counts: Counter[Any], side: Neighbours) -> PureDP | ApproxDP:
             example={"delta": 1e-6},
         )
     epsilon = _sum_up(_terms(counts, "epsilon"))
-    approx = Counter({part: times for part, times in counts.items() if isinstance(part, ApproxDP)})
+    approx = _of_kind(counts, ApproxDP)
     return ApproxDP(epsilon, _any_of(approx), side) if approx else PureDP(epsilon, side)
 
 
@@ -160,10 +160,7 @@ def _accounted(guarantees: Iterable[Composable], delta: float, accuracy: float, 
 
 def _mixed_epsilon(counts: Counter[Any], delta: float) -> float:
     """The least of the three closed forms."""
-    pure, approx, gaussian = (
-        Counter({part: times for part, times in counts.items() if isinstance(part, kind)})
-        for kind in (PureDP, ApproxDP, GaussianDP)
-    )
+    pure, approx, gaussian = (_of_kind(counts, kind) for kind in (PureDP, ApproxDP, GaussianDP))
     spent = _any_of(approx) if approx else 0.0
     if spent > delta:
         raise errors.InvalidParameter(
@@ -185,14 +182,21 @@ def _mixed_epsilon(counts: Counter[Any], delta: float) -> float:
                 ]
                 routes.append(_sum_up([*plain, *alone]))
             routes.append(_sum_up([*plain, (_epsilon_of(gaussian, left), 1)]))
-        as_mu = Counter({GaussianDP(pure_mu(part.epsilon)): times for part, times in pure.items() if part.epsilon})
-        routes.append(_sum_up([*others, (_epsilon_of(gaussian + as_mu, left), 1)]))
+        as_mu = Counter(gaussian)
+        for part, times in pure.items():
+            if part.epsilon:
+                as_mu[GaussianDP(pure_mu(part.epsilon))] += times
+        routes.append(_sum_up([*others, (_epsilon_of(as_mu, left), 1)]))
     if not routes:
         raise errors.InvalidParameter(
             f"The approximate parts spend all of delta = {delta:g}, so none is left for the Gaussian ones. "
             "Ask for a larger total delta."
         )
     return min(routes)
+
+
+def _of_kind(counts: Counter[Any], kind: type) -> Counter[Any]:
+    return Counter({part: times for part, times in counts.items() if isinstance(part, kind)})
 
 
 def _terms(counts: Counter[Any], name: str) -> list[tuple[float, int]]:

@@ -111,7 +111,10 @@ def _refined(
 
 
 def _once(parts: Parts, tolerance: Callable[[SaddlePoint], Tolerance], read: Callable[[LossMeasure], float]) -> Bracket:
-    ways = [OneWay([(pair.facing(way), times) for pair, times in parts], tolerance) for way in directions(parts)]
+    facing = [[(pair.facing(way), times) for pair, times in parts] for way in directions(parts)]
+    # The worse direction says how fine both grids are: the other one may have no loss so large, and no saddle point.
+    allowed = max((tolerance(SaddlePoint(one)) for one in facing), key=lambda found: (found.delta, found.epsilon))
+    ways = [OneWay(one, allowed) for one in facing]
     uppers = [read(way.measure(upper=True)) for way in ways]
     upper = max(uppers)
     worse = ways[uppers.index(upper)]
@@ -126,8 +129,8 @@ def directions(parts: Parts) -> tuple[Direction, ...]:
 class OneWay:
     """A composition in one direction, discretised; `measure` multiplies."""
 
-    def __init__(self, parts: Parts, tolerance: Callable[[SaddlePoint], Tolerance], *, bits: int | None = None) -> None:
-        self.parts, self.tolerance = parts, tolerance(SaddlePoint(parts))
+    def __init__(self, parts: Parts, tolerance: Tolerance, *, bits: int | None = None) -> None:
+        self.parts, self.tolerance = parts, tolerance
         self.copies = sum(times for _, times in parts)
         # 64 bits more than the smallest mass that matters: rounding then costs less than 2^-64 of a copy's share
         enough = 32 * math.ceil((64 + math.log2(self.copies) - math.log2(self.tolerance.delta)) / 32)

@@ -81,7 +81,7 @@ def _reciprocal(value: float, *, up: bool) -> float:
 
 def _dp_accounting() -> ModuleType:
     try:
-        from dp_accounting import dp_event
+        from dp_accounting import dp_event  # type: ignore[import-untyped]
     except ImportError:
         raise errors.MissingPackage.named("dp-accounting", "to read and write its events") from None
     return dp_event  # type: ignore[no-any-return]

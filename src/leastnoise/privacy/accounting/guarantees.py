@@ -71,7 +71,8 @@ class LaplaceDP(Accounted):
     epsilon: of all bins together. bins: how many bins one unit changes at most, each by at most the same, so that each
     bin is epsilon/bins-DP by itself.
     grid_steps: how many steps of its grid one unit moves one bin at most, where the noise is drawn on a grid: 1 for
-        counts with one row a bin. None: continuous noise, or not known to be on a grid.
+        counts with one row a bin. None: continuous noise.
+    neighbours: "add-remove" or "replace", what one unit's change means.
 
     >>> LaplaceDP(0.5, bins=5).to_gaussian().mu ** 2 < 0.08 < 0.38 < PureDP(0.5).to_gaussian().mu ** 2
     True
@@ -111,11 +112,12 @@ class LaplaceDP(Accounted):
 @dataclass(frozen=True, slots=True)
 class SampledGaussianDP(Accounted):
     """One step with Poisson sampling: each unit takes part with chance `sampling`, by itself, and noise of
-    `noise_multiplier` sensitivities is added to the sum, which is divided by the *expected* batch.
+    `noise_multiplier` sensitivities is added to the sum, which is divided by the *expected* batch. neighbours:
+    "add-remove", for nothing is proved of others.
 
     >>> step = SampledGaussianDP.of(sigma=1.1, sampling=256 / 60000)
     >>> round((step * 10).to_approx(delta=1e-5).epsilon, 2)
-    0.41
+    0.1
     """
 
     noise_multiplier: float
@@ -159,6 +161,7 @@ class BoundedRangeDP(Accounted):
     """What the exponential mechanism gives: all its losses lie in an interval of length epsilon.
 
     epsilon: the range of the losses: of scores that change by between a and b, (b - a) times their factor.
+    neighbours: "add-remove" or "replace", what one unit's change means.
     """
 
     epsilon: float
@@ -182,7 +185,7 @@ class ThresholdDP(Accounted):
     """Bins that nobody listed: a bin that only one unit has is shown with this chance at most. Compose it with the
     GaussianDP of the counts.
 
-    chance: between 0 and 1.
+    chance: between 0 and 1. neighbours: "add-remove", for nothing is proved of others.
     """
 
     chance: float

@@ -103,8 +103,8 @@ def balanced_origin(pair: SampledGaussianPair, step: float) -> float:
 
 
 def _remainder(pair: SampledGaussianPair, step: float, origin: float) -> float:
-    """What comes down to the origin less what must be balanced there (`discretisation._merge`, in floats)."""
-    losses = origin + step * np.arange(-_REACH, _REACH + 1)
+    """What comes down to the origin less what must be balanced there (`discretisation.merge`, in floats)."""
+    losses: Floats = origin + step * np.arange(-_REACH, _REACH + 1, dtype=np.float64)
     survival, other = pair.survival_floats(losses)
     mass, q_mass = survival[:-1] - survival[1:], other[:-1] - other[1:]
     filled = mass > 1e-15

@@ -68,9 +68,8 @@ def _pairs(guarantee: Any) -> list[tuple[LossPair, int]]:
             return []
         case LaplaceDP(grid_steps=None):
             return [(LaplacePair(Fraction(guarantee.epsilon) / guarantee.bins), guarantee.bins)]
-        case LaplaceDP():
-            each = Fraction(guarantee.epsilon) / guarantee.bins
-            return [(two_sided_geometric(each, guarantee.grid_steps), guarantee.bins)]
+        case LaplaceDP(grid_steps=int(steps)):
+            return [(two_sided_geometric(Fraction(guarantee.epsilon) / guarantee.bins, steps), guarantee.bins)]
         case PureDP():
             return [(randomised_response(Fraction(guarantee.epsilon)), 1)]
         case BoundedRangeDP():

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
+from leastnoise import errors
 from leastnoise.privacy.accounting.bracket import Bracket, OneWay, delta_bracket, epsilon_bracket
 from leastnoise.privacy.accounting.composing import Tolerance
 from leastnoise.privacy.accounting.loss_pairs import Direction, SampledGaussianPair
 from leastnoise.privacy.accounting.saddle_point import SaddlePoint
 
-_LOSS = 1e-4  # of epsilon, in one run of the search for sigma
+_LOSSES = (1e-4, 2.5e-5)  # of epsilon, in a run of the search for sigma: the second where the first is not enough
 CLOSE = 4e-4  # a sigma this much smaller (relatively) is tried, and proved too small where that succeeds
 
 
@@ -35,38 +37,44 @@ def least_noise(epsilon: float, delta: float, rate: float, steps: int) -> tuple[
     def bound(noise: float, loss: float, direction: Direction, *, upper: bool = True) -> float:
         parts = [(SampledGaussianPair(Fraction(noise), Fraction(rate), direction), steps)]
 
-        def tolerance(saddle: SaddlePoint) -> Tolerance:
-            about, tilt = saddle.at_delta(delta)
-            return Tolerance(max(about, 1e-9), tilt, delta, loss)
-
+        about, tilt = SaddlePoint([(parts[0][0].facing("remove"), steps)]).at_delta(delta)  # the worse one, usually
+        tolerance = Tolerance(max(about, 1e-9), tilt, delta, loss)
         return OneWay(parts, tolerance).measure(upper=upper).epsilon(delta)
 
     first = _start(epsilon, delta, rate, steps)
-    at_first = bound(first, 5 * _LOSS, "remove")
+    at_first = bound(first, 5 * _LOSSES[0], "remove")
     slope = -1.2  # of log epsilon against log sigma
     noise = _toward(first, at_first, epsilon, slope)
-    reached = bound(noise, _LOSS, "remove")
+    reached = bound(noise, _LOSSES[0], "remove")
     if abs(noise / first - 1) > 2e-3 and reached > 0 < at_first:
         slope = min(-0.5, math.log(reached / at_first) / math.log(noise / first))
     noise = _toward(noise, reached, epsilon, slope)
-    for _ in range(40):
-        noise = math.nextafter(noise * (1 + 0.1 * _LOSS), math.inf)
-        reached = bound(noise, _LOSS, "remove")
+    for loss in _LOSSES:
+        noise = _enough(partial(bound, loss=loss), noise, epsilon, slope, margin=0.1 * loss)
+        if bound(noise * (1 - CLOSE), loss, "remove", upper=False) > epsilon:
+            return noise, True
+        noise = _toward(noise, bound(noise, loss / 4, "remove"), epsilon, slope)
+    return _enough(partial(bound, loss=_LOSSES[-1]), noise, epsilon, slope, margin=0.1 * _LOSSES[-1]), False
+
+
+def _enough(bound: Callable[..., float], noise: float, epsilon: float, slope: float, margin: float) -> float:
+    """From a noise that is nearly enough to one that is proved so, in both directions."""
+    for _ in range(60):
+        noise = math.nextafter(noise * (1 + margin), math.inf)
+        reached = bound(noise, direction="remove")
         if reached <= epsilon:
-            reached = bound(noise, _LOSS, "add")
+            reached = bound(noise, direction="add")
         if reached <= epsilon:
-            break
+            return noise
         noise = _toward(noise, reached, epsilon, slope)
-    else:
-        raise ArithmeticError("no sigma was proved enough")
-    return noise, bound(noise * (1 - CLOSE), _LOSS, "remove", upper=False) > epsilon
+    raise errors.NotProved("No sigma was proved enough after 60 trials. Ask for another epsilon in its last digit.")
 
 
 def _toward(noise: float, reached: float, epsilon: float, slope: float) -> float:
     """Where a line through this point, in logarithms, meets epsilon: by a factor of two at most."""
     if reached <= 0:
         return noise / 2
-    return noise * min(2.0, max(0.5, (reached / epsilon) ** (-1 / slope)))
+    return noise * min(2.0, max(0.5, math.pow(reached / epsilon, -1 / slope)))
 
 
 def _start(epsilon: float, delta: float, rate: float, steps: int) -> float:

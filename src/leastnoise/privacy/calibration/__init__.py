@@ -101,7 +101,7 @@ def epsilon(
     >>> epsilon(sigma=21.2, delta=1e-6, sensitivity=5)
     0.9961058441642968
     >>> round(epsilon(sigma=1, delta=1e-6, steps=100, sampling=0.01), 2)
-    1.15
+    0.95
     """
     numbers = _numbers(sigma=sigma, delta=delta, sensitivity=sensitivity)
     if repeated.differ(steps, sampling):
