@@ -22,6 +22,7 @@ def draw(folder: Path) -> None:
         _ratios(folder)
         _growth(folder)
         _error_limits(folder, DOCS)
+        _both_bounds(folder, DOCS)
 
 
 def _ratios(folder: Path) -> None:
@@ -49,6 +50,29 @@ def _ratios(folder: Path) -> None:
     axes.set_xlabel("their time / ours (right of 1: ours is faster)")
     axes.margins(x=0.1)
     figure.savefig(folder / "ratios.png", dpi=110, metadata={"Software": ""})
+    plt.close(figure)
+
+
+def _both_bounds(folder: Path, docs: Path) -> None:
+    """What is proved enough and what is proved too small, the truth between them."""
+    import matplotlib.pyplot as plt
+
+    path = folder / "accounting_bounds.csv"
+    if not path.is_file():
+        return
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
+    for colour, name in zip(COLOURS, dict.fromkeys(row["of"] for row in rows), strict=False):
+        shown = [row for row in rows if row["of"] == name and float(row["lower"]) > 1e-12]
+        epsilons, upper, lower = ([float(row[key]) for row in shown] for key in ("epsilon", "upper", "lower"))
+        axes.fill_between(epsilons, lower, upper, color=colour, alpha=0.35, lw=0)
+        axes.plot(epsilons, upper, color=colour, lw=1, label=name)
+        axes.plot(epsilons, lower, color=colour, lw=1, ls=":")
+    axes.axhline(1e-6, color=GREY, lw=0.8)
+    axes.set(yscale="log", ylim=(1e-10, 1), xlim=(0, 6), xlabel="epsilon", ylabel="delta")
+    axes.legend(frameon=False, title="proved enough (dotted: proved too small), to 3 % at delta = 1e-6")
+    figure.savefig(docs / "accounting.png", dpi=110, metadata={"Software": ""})
     plt.close(figure)
 
 

@@ -18,6 +18,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = (
     | {f"workload.{name}": getattr(ln.workload, name) for name in ln.workload.__all__ if name.islower()}
     | {f"Workload.{name}": getattr(ln.workload.Workload, name) for name in ("optimize", "from_matrix", "table")}
     | {f"Strategy.{name}": getattr(ln.workload.Strategy, name) for name in ("covariance", "covariances", "at")}
+    | {f"accounting.{name}": getattr(ln.accounting, name) for name in ln.accounting.__all__}
     | {"Graph.nearest": ln.Graph.nearest, "audit.lower_bound": ln.audit.lower_bound}
 )
 
@@ -29,7 +30,10 @@ def test_the_docstring_names_every_parameter(name: str) -> None:
     assert not [each for each in parameters if not re.search(rf"\b{each}\b", text)]
 
 
-@pytest.mark.parametrize("module", [ln, ln.denoise, ln.domain, ln.graphs, ln.workload, ln.baselines, ln.audit])
+MODULES = [ln, ln.denoise, ln.domain, ln.graphs, ln.workload, ln.baselines, ln.audit, ln.accounting]
+
+
+@pytest.mark.parametrize("module", MODULES)
 def test_a_listing_shows_what_is_public_and_nothing_that_was_imported(module: Any) -> None:
     assert sorted(dir(module)) == sorted(module.__all__)
     assert not {"annotations", "np", "math", "Callable", "validation", "Any"} & set(dir(module))

@@ -8,7 +8,8 @@ from leastnoise._support.version import VERSION
 from leastnoise.curator.budget import Budget
 from leastnoise.curator.mechanism import release, release_sparse
 from leastnoise.errors import BudgetExhausted
-from leastnoise.privacy import baselines
+from leastnoise.privacy import accounting, baselines
+from leastnoise.privacy.accounting.guarantees import LaplaceDP, SampledGaussianDP
 from leastnoise.privacy.calibration import delta, epsilon, sigma
 from leastnoise.privacy.comparison import Comparison, compare
 from leastnoise.privacy.composition import compose
@@ -45,6 +46,7 @@ __all__ = [
     "Estimate",
     "GaussianDP",
     "Graph",
+    "LaplaceDP",
     "LimitSuggestion",
     "MeanRelease",
     "Plan",
@@ -52,9 +54,11 @@ __all__ = [
     "QuantileRelease",
     "Query",
     "Release",
+    "SampledGaussianDP",
     "SparseRelease",
     "SummaryRelease",
     "Table",
+    "accounting",
     "audit",
     "baselines",
     "compare",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -66,3 +67,50 @@ def test_an_answer_that_is_no_double_is_exit_code_1() -> None:
     done = run("sigma", "--epsilon", "0", "--delta", "1e-300", "--sensitivity", "1e150")
     assert done.returncode == 1
     assert "largest double" in done.stderr
+
+
+def test_steps_with_sampling() -> None:
+    done = run("epsilon", "--sigma", "1.1", "--delta", "1e-5", "--steps", "100", "--sampling", "0.01", "--json")
+    found = json.loads(done.stdout)
+    assert found["epsilon"] == ln.epsilon(sigma=1.1, delta=1e-5, steps=100, sampling=0.01)
+    assert found["epsilon"] * (1 - 1e-3) <= found["lower"] <= found["epsilon"]
+    said = run("delta", "--sigma", "1.1", "--epsilon", "1", "--steps", "20", "--sampling", "0.01").stdout
+    assert "Poisson sampling, add-remove, sums divided by the expected batch." in " ".join(
+        said.replace("│", " ").split()
+    )
+    done = run("sigma", "--epsilon", "1", "--delta", "1e-6", "--steps", "4", "--json")
+    assert json.loads(done.stdout)["sigma"] == ln.sigma(epsilon=1, delta=1e-6, steps=4)
+    assert run("epsilon", "--sigma", "1", "--delta", "1e-5", "--sampling", "1.5").returncode == 2
+
+
+def test_compose_reads_a_job(tmp_path: Path) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text(
+        '[compose]\ndelta = 1e-6\n[[compose.releases]]\nkind = "laplace"\nepsilon = 0.1\ntimes = 20\n'
+        '[[compose.releases]]\nkind = "gaussian"\nsigma = 10\ntimes = 20\n'
+    )
+    done = run("compose", str(job), "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["epsilon"] == pytest.approx(2.833, abs=1e-3)
+    assert found["lower"] == pytest.approx(2.833, abs=3e-3)
+    assert "No epsilon below" in run("compose", str(job), "--delta", "1e-8").stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[table]\n", "no releases to compose"),
+        ('[[compose.releases]]\nkind = "gausian"\n', "Did you mean"),
+        ('[[compose.releases]]\nkind = "gaussian"\n', "needs its sigma"),
+        ('[[compose.releases]]\nkind = "pure"\nepsilon = 1\ntimes = 0\n', "release 1"),
+        ('[[compose.releases]]\nkind = "sampled-gaussian"\nsigma = 1\nsampling = 2\n', "at most 1"),
+        ('[[compose.releases]]\nkind = "pure"\nepsilon = 1\nsigma = 1\n', "a name of pure"),
+    ],
+)
+def test_a_mistake_in_a_job_to_compose(tmp_path: Path, text: str, words: str) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text(text)
+    done = run("compose", str(job), "--delta", "1e-6")
+    assert done.returncode == 2
+    assert words in " ".join(done.stderr.replace("│", " ").split())

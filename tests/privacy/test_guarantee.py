@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
@@ -188,6 +188,7 @@ def test_one_pure_part_is_never_turned_into_something_worse() -> None:
     assert ln.compose(PureDP(1), delta=1e-6) == ApproxDP(1, 1e-6)
 
 
+@settings(max_examples=12)
 @given(st.lists(positive_epsilons, max_size=3), st.lists(mus, min_size=1, max_size=3), small_deltas)
 def test_a_mixture_is_never_worse_than_basic_composition(pure: list[float], mu: list[float], delta: float) -> None:
     total = ln.compose(*map(PureDP, pure), *map(GaussianDP, mu), ApproxDP(0.1, delta / 10), delta=delta)

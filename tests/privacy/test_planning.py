@@ -125,3 +125,33 @@ def test_a_plan_with_laplace_noise_promises_delta_zero_for_the_l1_it_names(delta
 def test_bad_plans(change: dict[str, object], mistake: type[Exception]) -> None:
     with pytest.raises(mistake):
         ln.plan(**{"error": 10, "delta": 1e-6, **change})  # type: ignore[arg-type]
+
+
+def test_one_a_week_for_a_year() -> None:
+    one = ln.plan(error=20, delta=1e-6, grid=1)
+    year = ln.plan(error=20, delta=1e-6, grid=1, repeats=52)
+    assert (year.sigma, year.half_width, year.each) == (one.sigma, one.half_width, one.epsilon)
+    assert year.epsilon == pytest.approx(ln.epsilon(sigma=one.sigma, delta=1e-6, steps=52), rel=1e-12)
+    assert "for all 52 releases together" in str(year)
+    pure = ln.plan(error=20, delta=0, grid=1, repeats=52)
+    assert isinstance(pure.guarantee, ln.PureDP)
+    assert pure.epsilon == pytest.approx(52 * pure.each, rel=1e-12)  # type: ignore[operator]
+
+
+def test_a_plan_beside_other_releases() -> None:
+    others = [ln.PureDP(0.1) * 20]
+    made = ln.plan(error=20, delta=1e-6, grid=1, repeats=4, beside=others)
+    each = ln.GaussianDP.of(sigma=made.sigma)
+    assert made.guarantee == ln.compose(each * 4, *others, delta=1e-6)
+    assert made.lower is not None
+    assert made.epsilon * (1 - 1e-3) <= made.lower < made.epsilon
+    assert "with what is beside" in str(made)
+
+
+def test_laplace_repeats_may_use_delta() -> None:
+    """Many small epsilons are less together than their sum once a delta is allowed."""
+    made = ln.plan(error=20, delta=1e-6, grid=1, repeats=200, l1_sensitivity=1, mechanism="laplace")
+    assert made.delta == 1e-6
+    assert made.epsilon < 0.5 * 200 * made.each  # type: ignore[operator]
+    with pytest.raises(errors.InvalidParameter, match="repeats"):
+        ln.plan(error=20, delta=1e-6, repeats=0)

@@ -21,3 +21,9 @@ def composed_renyi(sigmas, delta):
 
 def _event(sigmas):
     return dp_event.ComposedDpEvent([dp_event.GaussianDpEvent(sigma) for sigma in sigmas])
+
+
+def sampled(sigma, rate, steps, delta):
+    """Epsilon of steps with Poisson sampling, by privacy-loss distributions at the default step 1e-4."""
+    step = dp_event.PoissonSampledDpEvent(rate, dp_event.GaussianDpEvent(sigma))
+    return lambda: PLDAccountant().compose(step, steps).get_epsilon(delta)

@@ -47,6 +47,9 @@ _MEANINGS = {
     "confidence": "The confidence is how often the promise must hold: 0 < confidence < 1.",
     "share": "A share is a part of the whole budget: 0 < share <= 1.",
     "bins": "bins is how many numbers are published: a whole number >= 1.",
+    "steps": "steps is how many releases there are: a whole number >= 1.",
+    "times": "times is how often a guarantee is repeated: a whole number >= 1.",
+    "sampling": "sampling is the chance that a unit takes part in a step: a number above 0 and at most 1.",
 }
 _EXAMPLES: dict[str, float] = {
     "epsilon": 1,
@@ -56,6 +59,8 @@ _EXAMPLES: dict[str, float] = {
     "error": 10,
     "confidence": 0.95,
     "share": 0.25,
+    "steps": 1000,
+    "sampling": 0.01,
 }
 
 

@@ -14,7 +14,20 @@ from rich.console import Console
 
 import leastnoise as ln
 from leastnoise._support import atomic_files
-from leastnoise.cli import budget, calibration, denoise, export, job, limits, messages, release, report, show, tables
+from leastnoise.cli import (
+    budget,
+    calibration,
+    composition,
+    denoise,
+    export,
+    job,
+    limits,
+    messages,
+    release,
+    report,
+    show,
+    tables,
+)
 from leastnoise.cli.demo import run_demo
 
 app = typer.Typer(
@@ -46,6 +59,7 @@ def root(
 
 
 calibration.register(app)
+composition.register(app)
 app.add_typer(budget.app, name="budget")
 app.command()(release.release)
 tables.register(app)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import typer
@@ -12,6 +13,7 @@ from rich.table import Table
 import leastnoise as ln
 from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
+from leastnoise.privacy.accounting.guarantees import SAMPLING_NOTE
 
 
 def register(app: typer.Typer) -> None:
@@ -24,17 +26,23 @@ def sigma(
     epsilon: options.Epsilon,
     delta: options.Delta,
     sensitivity: options.Sensitivity = 1.0,
+    steps: options.ReleaseSteps = 1,
+    sampling: options.Sampling = 1.0,
     json: options.Json = False,
 ) -> None:
     """The least noise that keeps the promise: sigma, proved and rounded up.
 
     Example: [bold]leastnoise sigma --epsilon 1 --delta 1e-6 --sensitivity 5[/bold]
     """
-    answer = ln.sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
+    with warnings.catch_warnings(record=True) as doubts:
+        warnings.simplefilter("always", ln.errors.Wasteful)
+        answer = ln.sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity, steps=steps, sampling=sampling)
+    close = "1e-12 less is not" if sampling == 1 else "4e-4 less is proved not to be"
+    close = "how much less would do could not be proved in reasonable time" if doubts else close
     _print_answer(
         json,
-        {"sigma": answer, "epsilon": epsilon, "delta": delta, "sensitivity": sensitivity},
-        f"Gaussian noise of this standard deviation is ({epsilon:g}, {delta:g})-DP; 1e-12 less is not.",
+        {"sigma": answer, "epsilon": epsilon, "delta": delta, "sensitivity": sensitivity, **_steps(steps, sampling)},
+        f"Gaussian noise of this standard deviation is ({epsilon:g}, {delta:g})-DP; {close}.{_note(sampling)}",
     )
 
 
@@ -42,38 +50,54 @@ def epsilon(
     sigma: options.Sigma,
     delta: options.Delta,
     sensitivity: options.Sensitivity = 1.0,
+    steps: options.ReleaseSteps = 1,
+    sampling: options.Sampling = 1.0,
     json: options.Json = False,
 ) -> None:
     """What a noise of this sigma promises: the least epsilon at a delta, proved and rounded up.
 
     Example: [bold]leastnoise epsilon --sigma 21.2 --delta 1e-6 --sensitivity 5[/bold]
     """
-    answer = ln.epsilon(sigma=sigma, delta=delta, sensitivity=sensitivity)
-    _print_answer(
-        json,
-        {"epsilon": answer, "sigma": sigma, "delta": delta, "sensitivity": sensitivity},
-        ln.GaussianDP.of(sigma=sigma, sensitivity=sensitivity).explain(delta=delta),
-    )
+    facts = {"sigma": sigma, "delta": delta, "sensitivity": sensitivity, **_steps(steps, sampling)}
+    if sampling != 1:
+        step = ln.SampledGaussianDP.of(sigma=sigma, sensitivity=sensitivity, sampling=sampling)
+        total = (step * steps).to_approx(delta=delta)
+        _print_answer(json, {"epsilon": total.epsilon, "lower": total.lower, **facts}, total.explain())
+        return
+    answer = ln.epsilon(sigma=sigma, delta=delta, sensitivity=sensitivity, steps=steps)
+    whole = ln.compose(ln.GaussianDP.of(sigma=sigma, sensitivity=sensitivity) * steps)
+    _print_answer(json, {"epsilon": answer, **facts}, ln.GaussianDP.explain(whole, delta=delta))  # type: ignore[arg-type]
 
 
 def delta(
     sigma: options.Sigma,
     epsilon: options.Epsilon,
     sensitivity: options.Sensitivity = 1.0,
+    steps: options.ReleaseSteps = 1,
+    sampling: options.Sampling = 1.0,
     json: options.Json = False,
 ) -> None:
     """What a noise of this sigma promises: the least delta at an epsilon, proved and rounded up.
 
     Example: [bold]leastnoise delta --sigma 21.2 --epsilon 1 --sensitivity 5[/bold]
     """
-    answer = ln.delta(sigma=sigma, epsilon=epsilon, sensitivity=sensitivity)
-    loss = ln.GaussianDP.of(sigma=sigma, sensitivity=sensitivity).loss_at_least(epsilon)
-    _print_answer(
-        json,
-        {"delta": answer, "sigma": sigma, "epsilon": epsilon, "sensitivity": sensitivity},
-        f"An attacker's hit rate is at most e^{epsilon:g} times the false-alarm rate plus delta. "
-        f"(The privacy loss itself passes {epsilon:g} with probability {loss:.2g}.)",
-    )
+    answer = ln.delta(sigma=sigma, epsilon=epsilon, sensitivity=sensitivity, steps=steps, sampling=sampling)
+    meaning = f"An attacker's hit rate is at most e^{epsilon:g} times the false-alarm rate plus delta.{_note(sampling)}"
+    if sampling == 1:
+        whole: Any = ln.compose(ln.GaussianDP.of(sigma=sigma, sensitivity=sensitivity) * steps)
+        chance = whole.loss_at_least(epsilon)
+        meaning += f" (The privacy loss itself passes {epsilon:g} with probability {chance:.2g}.)"
+    facts = {"delta": answer, "sigma": sigma, "epsilon": epsilon, "sensitivity": sensitivity}
+    _print_answer(json, facts | _steps(steps, sampling), meaning)
+
+
+def _steps(steps: int, sampling: float) -> dict[str, Any]:
+    """As facts, where they differ from one release of all people."""
+    return {} if steps == 1 == sampling else {"steps": steps, "sampling": sampling}
+
+
+def _note(sampling: float) -> str:
+    return "" if sampling == 1 else f" {SAMPLING_NOTE}"
 
 
 def plan(
@@ -85,6 +109,7 @@ def plan(
     l1_sensitivity: options.L1Sensitivity = None,
     mechanism: options.Mechanism = "auto",
     grid: options.Grid = 0.0,
+    repeats: options.Repeats = 1,
     json: options.Json = False,
 ) -> None:
     """From the error you can accept to the least epsilon that allows it.
@@ -100,6 +125,7 @@ def plan(
         l1_sensitivity=l1_sensitivity,
         mechanism=mechanism,  # type: ignore[arg-type]
         grid=grid,
+        repeats=repeats,
     )
     facts = {name: getattr(made, name) for name in made.__slots__}
     _print_answer(json, facts, made.explain())

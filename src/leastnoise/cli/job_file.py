@@ -167,7 +167,7 @@ def read_job(path: str | os.PathLike[str], day: date) -> Job:
     """The job in the file, for a run on this day, checked. Nothing is opened but files of keys."""
     file = toml_files.load(path, "job", parse_float=Decimal)
     for name in file.found:
-        if name not in (*NAMES, "keys"):
+        if name not in (*NAMES, "keys", "compose"):  # [compose] is for `leastnoise compose`
             raise _mistake(file, (name,), errors.InvalidParameter.among("a section", name, [*NAMES, "keys"]).message)
     sections = {name: _section(file, name, day) for name in NAMES}
     _check_kind(file, sections["ask"])

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
 from flint import arb
 
@@ -12,19 +15,64 @@ from leastnoise._support import validation
 from leastnoise._support.directed_rounding import next_down
 from leastnoise._support.validation import Number
 from leastnoise.privacy import calibration
+from leastnoise.privacy.accounting.bracket import Bracket, check_accuracy, epsilon_bracket
+from leastnoise.privacy.accounting.guarantees import (
+    SAMPLING_NOTE,
+    Accounted,
+    BoundedRangeDP,
+    LaplaceDP,
+    SampledGaussianDP,
+)
+from leastnoise.privacy.accounting.parts import counted, parts_of
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Guarantee, PureDP, pure_mu
+from leastnoise.privacy.neighbours import Neighbours
+from leastnoise.privacy.repeated import Repeatable, Repeated
+
+Composable = Guarantee | Repeated | Accounted
 
 
-def compose(*guarantees: Guarantee, delta: Number | None = None) -> Guarantee:
+@dataclass(frozen=True, slots=True, eq=False)
+class Composition(ApproxDP):
+    """What several guarantees promise together at one delta, from both sides.
+
+    epsilon is proved enough. lower is proved too small: below it, some releases with these guarantees would break the
+    promise (where a BoundedRangeDP is among them, it is a bound of its worst case alone). note says what the releases
+    must be for this to hold.
+    """
+
+    lower: float = 0.0
+    note: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ApproxDP) and _promised(self) == _promised(other)
+
+    def __hash__(self) -> int:
+        return hash(_promised(self))
+
+    def explain(self, *, unit: str = "person") -> str:
+        """What this means in words. `unit` is what is protected: a "person", a "taxi"."""
+        said = [ApproxDP(self.epsilon, self.delta, self.neighbours).explain(unit=unit), self.note]
+        return " ".join([*filter(None, said), f"No epsilon below {self.lower:.6g} would be enough."])
+
+
+def _promised(guarantee: ApproxDP) -> tuple[float, float, str]:
+    return guarantee.epsilon, guarantee.delta, guarantee.neighbours
+
+
+def compose(*guarantees: Composable, delta: Number | None = None, accuracy: Number = 1e-3) -> Guarantee:
     """The guarantee of everything together: GaussianDP where all parts are, otherwise the best valid ApproxDP
     at this total delta (PureDP where all parts are pure and no delta is given).
 
-    guarantees: what is added up, each PureDP, ApproxDP or GaussianDP, all with the same neighbours.
+    guarantees: what is added up, each PureDP, ApproxDP, GaussianDP, LaplaceDP or SampledGaussianDP, or one of them
+        times a whole number; all with the same neighbours.
     delta: of the total; needed where Gaussian parts stand beside others.
+    accuracy: how far epsilon may be above the least one, relatively, where the accountant is asked.
 
     Gaussian parts add exactly, mu^2 = sum mu_i^2, even when later ones are chosen after seeing earlier ones.
-    For a mixture the least of three bounds is taken:
+    For all else the accountant brackets the least epsilon (`leastnoise.accounting`): the answer is an ApproxDP with
+    `lower`, proved too small. What is asked may depend on earlier answers there; which guarantees, and how many of
+    them, is fixed beforehand. Three closed forms compete with it, and the least is taken:
 
     - basic: pure epsilons and approximate (epsilon, delta)s add; several Gaussians do so at equal shares of
       the delta that is left;
@@ -34,16 +82,39 @@ def compose(*guarantees: Guarantee, delta: Number | None = None) -> Guarantee:
     >>> total = compose(*[GaussianDP.of(sigma=20)] * 100)
     >>> round(total.to_approx(delta=1e-6).epsilon, 9)
     2.25408465
+    >>> total = compose(PureDP(0.1) * 100, delta=1e-6)
+    >>> round(total.epsilon, 4), round(total.lower, 4)
+    (4.7746, 4.7746)
     """
+    _check_parts(guarantees)
+    side = _common_neighbours(guarantees)
+    counts = counted(guarantees)
+    known = all(isinstance(part, (PureDP, ApproxDP, GaussianDP)) for part in counts)
+    if all(isinstance(part, GaussianDP) for part in counts):
+        return GaussianDP(_root_sum_of_squares(counts), side)
+    if delta is None:
+        return _without_delta(counts, side)
+    total = validation.number("delta", delta)
+    bracket = _accounted(guarantees, total, check_accuracy(accuracy), needed=not known)
+    closed = _mixed_epsilon(counts, total) if known else math.inf
+    epsilon = closed if len(counts) == 1 == sum(counts.values()) and known else min(closed, bracket.upper)
+    sampled = any(isinstance(part, SampledGaussianDP) for part in counts)
+    return Composition(epsilon, total, side, min(bracket.lower, epsilon), SAMPLING_NOTE if sampled else "")
+
+
+def _check_parts(guarantees: Iterable[object]) -> None:
     if not guarantees:
         raise errors.MissingParameter("Nothing to compose. Give guarantees, such as GaussianDP(0.2).")
     for part in guarantees:
-        if not isinstance(part, (PureDP, ApproxDP, GaussianDP)):
+        if not isinstance(part, Repeatable):
             raise errors.WrongType(
-                f"compose takes PureDP, ApproxDP or GaussianDP. Got {type(part).__name__} instead. "
-                "A release carries its guarantee: compose(a.guarantee, b.guarantee)."
+                "compose takes PureDP, ApproxDP, GaussianDP, LaplaceDP or SampledGaussianDP. Got "
+                f"{type(part).__name__} instead. A release carries its guarantee: compose(a.guarantee, b.guarantee)."
             )
-    neighbours = {part.neighbours for part in guarantees}
+
+
+def _common_neighbours(guarantees: Iterable[Composable]) -> Neighbours:
+    neighbours = {part.neighbours for part in guarantees}  # type: ignore[union-attr]
     if len(neighbours) > 1:
         raise errors.InvalidParameter(
             'Guarantees for "add-remove" and "replace" neighbours protect different changes, so their sum promises '
@@ -51,45 +122,71 @@ def compose(*guarantees: Guarantee, delta: Number | None = None) -> Guarantee:
             parameter="neighbours",
             example=[{"neighbours": "add-remove"}, {"neighbours": "replace"}],
         )
-    pure = [part for part in guarantees if isinstance(part, PureDP)]
-    approx = [part for part in guarantees if isinstance(part, ApproxDP)]
-    gaussian = [part for part in guarantees if isinstance(part, GaussianDP)]
-    side = neighbours.pop()
-    if not pure and not approx:
-        return GaussianDP(_root_sum_of_squares(part.mu for part in gaussian), side)
-    epsilon = _sum_up([part.epsilon for part in pure] + [part.epsilon for part in approx])
-    if not gaussian and delta is None:
-        return ApproxDP(epsilon, _any_of(approx), side) if approx else PureDP(epsilon, side)
-    if delta is None:
+    return neighbours.pop()
+
+
+def _without_delta(counts: Counter[Any], side: Neighbours) -> PureDP | ApproxDP:
+    """Epsilons, and the chances of failing, add."""
+    if not all(isinstance(part, (PureDP, ApproxDP, LaplaceDP, BoundedRangeDP)) for part in counts):
         raise errors.MissingParameter(
-            "Gaussian parts beside others give one epsilon for each delta, so the total needs to know yours.",
+            "Gaussian parts beside others, and sampled ones, give one epsilon for each delta, so the total needs to "
+            "know yours.",
             parameter="delta",
             example={"delta": 1e-6},
         )
-    return ApproxDP(_mixed_epsilon(pure, approx, gaussian, validation.number("delta", delta)), float(delta), side)
+    epsilon = _sum_up(_terms(counts, "epsilon"))
+    approx = _of_kind(counts, ApproxDP)
+    return ApproxDP(epsilon, _any_of(approx), side) if approx else PureDP(epsilon, side)
 
 
-def _mixed_epsilon(pure: list[PureDP], approx: list[ApproxDP], gaussian: list[GaussianDP], delta: float) -> float:
+def _accounted(guarantees: Iterable[Composable], delta: float, accuracy: float, *, needed: bool) -> Bracket:
+    """The accountant's bounds; none where it cannot help and the closed forms can."""
+    try:
+        parts = parts_of(guarantees)
+        bracket = epsilon_bracket(parts, delta, accuracy) if parts else Bracket(0.0, 0.0)
+    except (errors.OutOfRange, OverflowError):
+        if needed:
+            raise
+        return Bracket(0.0, math.inf)
+    if math.isinf(bracket.upper) and needed:
+        raise errors.InvalidParameter(
+            f"These parts fail outright with a chance of more than delta = {delta:g}, whatever epsilon is. Ask for a "
+            "larger delta.",
+            parameter="delta",
+            value=delta,
+        )
+    return bracket
+
+
+def _mixed_epsilon(counts: Counter[Any], delta: float) -> float:
+    """The least of the three closed forms."""
+    pure, approx, gaussian = (_of_kind(counts, kind) for kind in (PureDP, ApproxDP, GaussianDP))
     spent = _any_of(approx) if approx else 0.0
     if spent > delta:
         raise errors.InvalidParameter(
             f"The approximate parts spend delta = {spent:.6g} together, more than the total delta = {delta:g} asked "
             f"for. Ask for delta > {spent!r}."
         )
-    pures, others = [part.epsilon for part in pure], [part.epsilon for part in approx]
-    mus = [part.mu for part in gaussian]
     left = _delta_left(delta, spent)
+    plain, others = [*_terms(pure, "epsilon"), *_terms(approx, "epsilon")], _terms(approx, "epsilon")
     routes = []
     if not gaussian:
-        routes.append(_sum_up([*pures, *others]))
+        routes.append(_sum_up(plain))
     if left > 0:
-        as_mu = [pure_mu(epsilon) for epsilon in pures]
         if gaussian:
-            share = max(0.0, next_down(left / len(gaussian)))
-            alone = [calibration.epsilon(sigma=1.0, delta=share, sensitivity=mu) for mu in mus] if share else []
-            routes += [_sum_up([*pures, *others, *alone])] if alone else []
-            routes.append(_sum_up([*pures, *others, _epsilon_of(mus, left)]))
-        routes.append(_sum_up([*others, _epsilon_of([*mus, *as_mu], left)]))
+            share = max(0.0, next_down(left / sum(gaussian.values())))
+            if share:
+                alone = [
+                    (calibration.epsilon(sigma=1.0, delta=share, sensitivity=part.mu), n)
+                    for part, n in gaussian.items()
+                ]
+                routes.append(_sum_up([*plain, *alone]))
+            routes.append(_sum_up([*plain, (_epsilon_of(gaussian, left), 1)]))
+        as_mu = Counter(gaussian)
+        for part, times in pure.items():
+            if part.epsilon:
+                as_mu[GaussianDP(pure_mu(part.epsilon))] += times
+        routes.append(_sum_up([*others, (_epsilon_of(as_mu, left), 1)]))
     if not routes:
         raise errors.InvalidParameter(
             f"The approximate parts spend all of delta = {delta:g}, so none is left for the Gaussian ones. "
@@ -98,22 +195,31 @@ def _mixed_epsilon(pure: list[PureDP], approx: list[ApproxDP], gaussian: list[Ga
     return min(routes)
 
 
-def _epsilon_of(mus: list[float], delta: float) -> float:
-    if not any(mus):
+def _of_kind(counts: Counter[Any], kind: type) -> Counter[Any]:
+    return Counter({part: times for part, times in counts.items() if isinstance(part, kind)})
+
+
+def _terms(counts: Counter[Any], name: str) -> list[tuple[float, int]]:
+    return [(getattr(part, name), times) for part, times in counts.items()]
+
+
+def _epsilon_of(gaussian: Counter[Any], delta: float) -> float:
+    if not gaussian:
         return 0.0
-    return calibration.epsilon(sigma=1.0, delta=delta, sensitivity=_root_sum_of_squares(mus))
+    return calibration.epsilon(sigma=1.0, delta=delta, sensitivity=_root_sum_of_squares(gaussian))
 
 
-def _sum_up(values: Iterable[float]) -> float:
-    """The exact sum rounded up; 4,300 bits hold every sum of doubles without rounding."""
-    with proof.precision(4300):
-        total = proof.upward(sum((arb(value) for value in values), arb(0)))
+def _sum_up(terms: Iterable[tuple[float, int]]) -> float:
+    """The exact sum rounded up; 4,500 bits hold every sum of doubles without rounding."""
+    with proof.precision(4500):
+        total = proof.upward(sum((arb(value) * times for value, times in terms), arb(0)))
     return _double("epsilon", total)
 
 
-def _root_sum_of_squares(mus: Iterable[float]) -> float:
-    with proof.precision(4300):
-        return _double("mu", proof.upward(sum((arb(mu) ** 2 for mu in mus), arb(0)).sqrt()))
+def _root_sum_of_squares(gaussian: Counter[Any]) -> float:
+    with proof.precision(4500):
+        total = sum((arb(part.mu) ** 2 * times for part, times in gaussian.items()), arb(0))
+        return _double("mu", proof.upward(total.sqrt()))
 
 
 def _double(name: str, value: float) -> float:
@@ -122,12 +228,12 @@ def _double(name: str, value: float) -> float:
     return value
 
 
-def _any_of(approx: list[ApproxDP]) -> float:
+def _any_of(approx: Counter[Any]) -> float:
     """The chance that any part uses its delta: 1 - prod (1 - delta_i), rounded up."""
     with proof.precision(4300):
         kept = arb(1)
-        for part in approx:
-            kept *= 1 - arb(part.delta)
+        for part, times in approx.items():
+            kept *= (1 - arb(part.delta)) ** times
         return proof.upward(1 - kept)
 
 

@@ -30,6 +30,7 @@ from leastnoise._support.validation import Floats, Number, Numbers
 from leastnoise.privacy import calibration
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.neighbours import Neighbours, check_neighbours
+from leastnoise.privacy.repeated import Repeatable
 
 
 class Guarantee(Protocol):
@@ -52,7 +53,7 @@ class Guarantee(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class PureDP:
+class PureDP(Repeatable):
     """epsilon-DP: what Laplace noise gives.
 
     >>> PureDP(1).to_approx(delta=1e-6)
@@ -106,7 +107,7 @@ class PureDP:
 
 
 @dataclass(frozen=True, slots=True)
-class ApproxDP:
+class ApproxDP(Repeatable):
     """(epsilon, delta)-DP."""
 
     epsilon: float
@@ -170,7 +171,7 @@ class ApproxDP:
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianDP:
+class GaussianDP(Repeatable):
     """mu-GDP: exactly what Gaussian noise gives, mu = sensitivity / sigma (rounded up).
 
     >>> g = GaussianDP.of(sigma=4.224678889326836)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from leastnoise import errors
@@ -11,9 +12,11 @@ from leastnoise._support import validation
 from leastnoise._support.directed_rounding import next_up
 from leastnoise._support.validation import Number
 from leastnoise.privacy import baselines, calibration
+from leastnoise.privacy.accounting.guarantees import MOST_GRID_STEPS, LaplaceDP
 from leastnoise.privacy.calibration import proof
+from leastnoise.privacy.composition import Composable, compose
 from leastnoise.privacy.distributions import Gaussian, Laplace, holds, laplace_reach, normal_reach, steps_within
-from leastnoise.privacy.guarantee import ApproxDP, PureDP
+from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.privacy.sensitivity import l1_from_l2
 
 Mechanism = Literal["gaussian", "laplace"]
@@ -34,19 +37,25 @@ class Plan:
     sensitivity: float
     grid: float
     l1_sensitivity: float | None = None  # what Laplace noise was planned for
+    repeats: int = 1  # how many such releases epsilon is for
+    others: int = 0  # how many guarantees beside them it covers
+    each: float | None = None  # epsilon of one of them by itself, at the same delta, where there are others
+    lower: float | None = None  # proved too small for all, where the accountant was asked
 
     @property
     def guarantee(self) -> PureDP | ApproxDP:
-        """What a release made to this plan promises."""
-        return PureDP(self.epsilon) if self.mechanism == "laplace" else ApproxDP(self.epsilon, self.delta)
+        """What is promised by a release made to this plan, by all of them where it is for several."""
+        return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
 
     def explain(self) -> str:
         """The plan in one paragraph."""
         each = "the noisy value lies" if self.bins == 1 else f"all {self.bins:,} noisy values lie"
         level = f"{100 * self.confidence:g} %"
         moved = "" if self.l1_sensitivity is None else f" (for an L1 sensitivity of {self.l1_sensitivity:g})"
+        whole = f" for all {self.repeats:,} releases together" if self.repeats > 1 else ""
+        whole += ", with what is beside," if self.others else ""
         return (
-            f"epsilon = {self.epsilon:.6g}, delta = {self.delta:g} is the least that keeps the error within "
+            f"epsilon = {self.epsilon:.6g}, delta = {self.delta:g}{whole} is the least that keeps the error within "
             f"{self.error:g}: with {self.mechanism.capitalize()} noise of standard deviation {self.sigma:.6g}{moved}, "
             f"{each} within {self.half_width:.6g} of the truth with {level} confidence."
         )
@@ -65,6 +74,8 @@ def plan(
     l1_sensitivity: Number | None = None,
     mechanism: Literal["auto", "gaussian", "laplace"] = "auto",
     grid: Number = 0.0,
+    repeats: int = 1,
+    beside: Sequence[Composable] = (),
 ) -> Plan:
     """The least epsilon for which all `bins` noisy values lie within +-`error` at once, with this confidence.
 
@@ -75,13 +86,20 @@ def plan(
         `l1_sensitivity` is given (or delta is 0, which no Gaussian can).
     grid: 1 plans for whole numbers, as counts are released: noise on a grid lies within 10.7 when it lies within 10.
         Real numbers (0) are rounded to a fine grid when they are released, which adds up to 1e-4 of the noise.
+    repeats: how many such releases there will be, 52 for one a week; the error holds in each, with this confidence,
+        and epsilon is for all of them together.
+    beside: guarantees of what else is released about the same people, which epsilon covers too.
 
     >>> p = plan(error=10, delta=1e-6, sensitivity=1)
     >>> round(p.epsilon, 4), p.mechanism
     (0.8162, 'gaussian')
     >>> plan(error=10, delta=1e-6, sensitivity=1, l1_sensitivity=1).mechanism
     'laplace'
+    >>> weekly = plan(error=20, delta=1e-6, grid=1, repeats=52)
+    >>> round(weekly.epsilon, 2), round(weekly.each, 2)
+    (3.22, 0.38)
     """
+    repeats = validation.integer("repeats", repeats)
     error = validation.number("error", error)
     confidence = validation.number("confidence", confidence)
     bins = validation.integer("bins", bins)
@@ -102,8 +120,32 @@ def plan(
         l1 = validation.number("l1_sensitivity", l1_sensitivity)
         validation.check_norms(l1, sensitivity)
         epsilon, sigma, half = _laplace(error, confidence, bins, l1, grid)
-        plans.append(Plan(epsilon, 0.0, "laplace", sigma, half, error, confidence, bins, sensitivity, grid, l1))
+        promised = delta if repeats > 1 or beside else 0.0
+        plans.append(Plan(epsilon, promised, "laplace", sigma, half, error, confidence, bins, sensitivity, grid, l1))
+    if repeats > 1 or beside:
+        plans = [_for_all(each, repeats, beside) for each in plans]
     return min(plans, key=lambda p: p.epsilon)
+
+
+def _for_all(one: Plan, repeats: int, beside: Sequence[Composable]) -> Plan:
+    """The same noise, in so many releases and beside others: what all promise together."""
+    part: PureDP | LaplaceDP | GaussianDP
+    if one.mechanism == "gaussian":
+        part = GaussianDP.of(sigma=one.sigma, sensitivity=one.sensitivity)
+    else:  # in several bins one unit may move one of them or many: only epsilon is known
+        steps = math.ceil((one.l1_sensitivity or 1.0) / one.grid) if one.grid else None
+        own = one.bins == 1 and (steps or 0) <= MOST_GRID_STEPS
+        part = LaplaceDP(one.epsilon, grid_steps=steps) if own else PureDP(one.epsilon)
+    at = one.delta or None
+    total = compose(part * repeats, *beside, delta=at)
+    if isinstance(total, GaussianDP):
+        total = total.to_approx(delta=one.delta)
+    assert isinstance(total, (PureDP, ApproxDP))
+    lower = getattr(total, "lower", None)
+    spent = total.delta if isinstance(total, ApproxDP) else 0.0
+    return replace(
+        one, epsilon=total.epsilon, delta=spent, repeats=repeats, others=len(beside), each=one.epsilon, lower=lower
+    )
 
 
 def _gaussian(

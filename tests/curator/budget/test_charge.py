@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from decimal import Decimal
 from fractions import Fraction
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import leastnoise as ln
-from leastnoise import errors
+from leastnoise import LaplaceDP, errors
 from leastnoise.curator.noise import entropy
 from spending import COUNTS, spend, spend_on_unknown_keys
 
@@ -195,3 +196,26 @@ def test_sparse_parameters_cost_nothing(budget: ln.Budget) -> None:
     with pytest.raises(errors.InvalidParameter):
         ln.release_sparse([1], [2], domain_size=10**12, sensitivity=1, budget=budget, share=0.1, threshold=1)
     assert budget.history() == []
+
+
+def test_laplace_noise_in_several_bins_pays_its_own_price(tmp_path: Path) -> None:
+    """Counts, one row a bin and five bins a unit: 0.0785 of mu^2 at epsilon 0.5, where epsilon-DP would pay 0.389."""
+    budget = ln.Budget.open(tmp_path / "b", epsilon=3, delta=1e-6)
+    ln.release(COUNTS, sensitivity=math.sqrt(5), l1_sensitivity=5, epsilon=0.5, delta=0, budget=budget)
+    paid = float(budget.history()[0].gaussian * budget.terms.mu**2)
+    assert paid == pytest.approx(0.07851, rel=1e-3)
+    made = ln.release(COUNTS, sensitivity=math.sqrt(5), l1_sensitivity=5, mechanism="laplace", share=0.3, budget=budget)
+    bought = LaplaceDP(made.guarantee.epsilon, bins=5, grid_steps=1).to_gaussian().mu ** 2  # type: ignore[union-attr]
+    assert bought == pytest.approx(0.3 * float(budget.terms.mu) ** 2, rel=1e-6)
+    assert budget.history()[1].gaussian == Fraction(3, 10)
+
+
+def test_auto_takes_laplace_from_a_budget_where_it_is_less(tmp_path: Path) -> None:
+    with pytest.warns(errors.WeakPromise):
+        budget = ln.Budget.open(tmp_path / "b", epsilon=30, delta=1e-6)
+    with pytest.warns(errors.WeakPromise):
+        made = ln.release(COUNTS, sensitivity=100, l1_sensitivity=100, share=1, budget=budget)
+    assert made.mechanism == "laplace"
+    gaussian = 100 / float(budget.terms.mu)
+    assert made.std < gaussian
+    assert budget.history()[0].gaussian == 1

@@ -14,6 +14,7 @@ closes the budget until its curator reopens it.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -35,6 +36,7 @@ from leastnoise.privacy import (
     laplace_threshold,
     noise_choice,
     partition_selection,
+    rounding_charge,
     threshold_choice,
 )
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
@@ -47,6 +49,8 @@ from leastnoise.privacy.strength import Strength, judge, warn_if_weak
 from leastnoise.privacy.summary_noise import SummaryNoise
 from leastnoise.workload.tables_noise import TablesNoise
 
+_MOST_EPSILON = 1e6  # nobody needs more
+_LAPLACE_MAY_WIN = 8  # mu^2 of a share; below it Gaussian noise is the smaller one
 Noise = TypeVar("Noise", NoiseChoice, Threshold, TablesNoise, SummaryNoise)
 
 
@@ -139,8 +143,9 @@ def decide(
 ) -> Charge[NoiseChoice]:
     """The noise that a share of the budget buys, or that (epsilon, delta) or sigma ask for, and its cost.
 
-    With a budget "auto" takes Gaussian noise: it costs least mu^2 for the same standard deviation (Laplace noise
-    would win only where one release has an epsilon past 16). A budget for Laplace releases only takes Laplace.
+    With a share "auto" takes the noise of the smaller standard deviation that the share pays for. That is Gaussian
+    noise unless the share is worth an epsilon of about 5 and more in one bin. A budget for Laplace releases only takes
+    Laplace.
     """
     choose = partial(
         noise_choice.choose,
@@ -172,18 +177,53 @@ def decide(
         made = asked(mechanism="laplace" if laplace else "gaussian")
         if automatic:
             made = replace(made, reason=NoiseReason(_why(terms, made, request.sigma)))
-        cost = _cost(terms, made).at_least(privacy_filter.LEAST_SHARE, terms.caps)
+        cost = _cost(terms, made, bins=bins, integers=integers).at_least(privacy_filter.LEAST_SHARE, terms.caps)
         return Charge(made, made.guarantee, cost, budget)
     part = privacy_filter.share_of(share)
+    bought = terms.laplace_share(part) if laplace else terms.gaussian_share(part)
+    priced = partial(_cost, terms, bins=bins, integers=integers)
+    best = partial(_best_laplace, terms, bought, partial(choose, delta=0, mechanism="laplace"), priced)
+    reason = NoiseReason("budget share")
     if laplace:
-        cost = terms.laplace_share(part)
-        made = choose(epsilon=_some(terms.epsilon_for(cost)), delta=0, mechanism="laplace")
+        made = best()
     else:
-        cost = terms.gaussian_share(part)
-        made = choose(mu_squared=terms.mu_squared_for(cost), mechanism="gaussian")
-        made = replace(made, delta=terms.gaussian_promise[1])
-    made = replace(made, reason=NoiseReason("budget share"))
-    return Charge(made, made.guarantee, cost, budget)
+        squared = terms.mu_squared_for(bought)
+        made = replace(choose(mu_squared=squared, mechanism="gaussian"), delta=terms.gaussian_promise[1])
+        if automatic and l1_sensitivity is not None and not terms.pure_epsilon and squared > _LAPLACE_MAY_WIN:
+            made, reason = _lesser(made, best())
+    made = replace(made, reason=reason)
+    return Charge(made, made.guarantee, bought, budget)
+
+
+def _best_laplace(
+    terms: Terms, cost: Cost, choose: Callable[..., NoiseChoice], priced: Callable[[NoiseChoice], Cost]
+) -> NoiseChoice:
+    """The Laplace noise of the largest epsilon that this cost pays for, to 1e-9.
+
+    What epsilon-DP at its worst may have is paid in any case; the noise's own price allows more.
+    """
+    sure = _some(terms.epsilon_for(cost))
+    made = choose(epsilon=sure)
+    if cost.pure:
+        return made
+    choose = partial(choose, l1_sensitivity=made.l1_sensitivity)  # what it may have warned of, once
+    low, high = sure, 2 * sure
+    while high < _MOST_EPSILON and priced(tried := choose(epsilon=high)).within(cost):
+        low, high, made = high, 2 * high, tried
+    while high > low * (1 + 1e-9):
+        middle = (low + high) / 2
+        if priced(tried := choose(epsilon=middle)).within(cost):
+            low, made = middle, tried
+        else:
+            high = middle
+    return made
+
+
+def _lesser(gaussian: NoiseChoice, laplace: NoiseChoice) -> tuple[NoiseChoice, NoiseReason]:
+    """The one with the smaller standard deviation; Gaussian noise has no sentence about the other one here."""
+    if laplace.distribution.std < gaussian.distribution.std:
+        return laplace, NoiseReason("smaller", gaussian.distribution.std)
+    return gaussian, NoiseReason("budget share")
 
 
 def decide_unknown(
@@ -264,10 +304,11 @@ def _strength(guarantee: ApproxDP, cut: Threshold, limits: Limits) -> Strength:
     return judge(guarantee, mu=mu, chance=chance)
 
 
-def _cost(terms: Terms, made: NoiseChoice) -> Cost:
+def _cost(terms: Terms, made: NoiseChoice, *, bins: int, integers: bool) -> Cost:
     if made.mechanism == "gaussian":
         return terms.gaussian_cost(sensitivity=made.charged, sigma=made.scale)
-    return terms.laplace_cost(l1_sensitivity=made.charged, scale=made.scale)
+    moved = made.sensitivity if integers else rounding_charge.l2_charged(made.sensitivity, bins, made.grid)
+    return terms.laplace_cost(l1_sensitivity=made.charged, scale=made.scale, l2_sensitivity=moved, grid=made.grid)
 
 
 def _threshold_cost(terms: Terms, cut: Threshold, limits: Limits, neighbours: Neighbours) -> Cost:

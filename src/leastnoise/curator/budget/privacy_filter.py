@@ -36,6 +36,7 @@ from leastnoise._support import validation
 from leastnoise._support.directed_rounding import next_down, next_up, round_down, round_up
 from leastnoise._support.validation import Number
 from leastnoise.privacy.calibration import proof
+from leastnoise.privacy.gaussian_price import laplace_mu_squared
 from leastnoise.privacy.guarantee import ApproxDP, PureDP
 from leastnoise.privacy.neighbours import NEIGHBOURS, Neighbours
 from leastnoise.privacy.strength import Strength, judge
@@ -226,12 +227,19 @@ class Terms:
         """(sensitivity/sigma)^2, the sensitivity with its grid charge."""
         return self._mu_cost(Fraction(sensitivity) / Fraction(sigma))
 
-    def laplace_cost(self, *, l1_sensitivity: float, scale: float) -> Cost:
-        """epsilon = l1_sensitivity/scale of the reserve; without one the mu^2 of the Gaussian curve below it."""
+    def laplace_cost(
+        self, *, l1_sensitivity: float, scale: float, l2_sensitivity: float | None = None, grid: float | None = None
+    ) -> Cost:
+        """epsilon = l1_sensitivity/scale of the reserve; without one the mu^2 of the Gaussian curve below it: that of
+        the noise itself where its grid and the L2 sensitivity are known (`gaussian_price`), else that of epsilon-DP."""
         epsilon = Fraction(l1_sensitivity) / Fraction(scale)
         if self.pure_epsilon:
             return Cost(pure=math.ceil(epsilon / _atom(self.pure_epsilon)))
-        return self._mu_cost(Fraction(PureDP(epsilon).to_gaussian().mu))  # type: ignore[arg-type]  # rounded up
+        if l2_sensitivity is None or grid is None:
+            return self._mu_cost(Fraction(PureDP(epsilon).to_gaussian().mu))  # type: ignore[arg-type]  # rounded up
+        steps = [Fraction(each) / Fraction(grid) for each in (l1_sensitivity, l2_sensitivity, scale)]
+        squared = laplace_mu_squared(l1=steps[0], l2=steps[1], scale=steps[2])
+        return Cost(gaussian=math.ceil(squared / self.mu**2 * ATOMS))
 
     def threshold_cost(self, chance: float) -> Cost:
         """The chance that a bin of one person's own shows."""

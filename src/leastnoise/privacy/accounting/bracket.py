@@ -1,0 +1,203 @@
+"""Both bounds of a composition: measures above and below every pair, multiplied, and read off.
+
+The neighbours are the same in all releases, so each direction is composed by itself, and the larger of both numbers is
+what is promised. A lower bound needs one direction only: the worse one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.validation import Number
+from leastnoise.privacy.accounting.combining import together
+from leastnoise.privacy.accounting.composing import Tolerance, power, shorten
+from leastnoise.privacy.accounting.discretisation import Cells, cells_of, measure_of_lattice, measure_of_threshold
+from leastnoise.privacy.accounting.loss_measure import LossMeasure
+from leastnoise.privacy.accounting.loss_pairs import (
+    BoundedRangePair,
+    Direction,
+    GaussianPair,
+    LaplacePair,
+    Lattice,
+    LossPair,
+    SampledGaussianPair,
+    Threshold,
+)
+from leastnoise.privacy.accounting.nodes import grid_for
+from leastnoise.privacy.accounting.saddle_point import SaddlePoint
+from leastnoise.privacy.accounting.two_scales import power_on_two_scales
+
+Parts = Sequence[tuple[LossPair, int]]  # each kind of release, and how many of it
+
+_LONG = 20_000  # losses of one rarely sampled release from which on two grids are faster
+_TOO_LONG = 3_000_000
+_FIRST_TRY = 0.45  # the part of the accuracy that each side is allowed at first
+_RARE = Fraction(1, 1000)  # a sampling rate below which errors of second order are not all
+_TRIES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """`upper` is proved enough; `lower` is proved too small, or as small as it can be."""
+
+    lower: float
+    upper: float
+
+    @property
+    def gap(self) -> float:
+        """How far the upper one may be from the truth, relatively."""
+        return 1 - self.lower / self.upper if self.upper > 0 else 0.0
+
+
+def epsilon_bracket(parts: Parts, delta: float, accuracy: float) -> Bracket:
+    """epsilon at this delta."""
+
+    def tolerance(saddle: SaddlePoint, loss: float) -> Tolerance:
+        epsilon, tilt = saddle.at_delta(delta)
+        return Tolerance(max(epsilon, 1e-9), tilt, delta, loss)
+
+    return _refined(parts, accuracy, tolerance, lambda measure: measure.epsilon(delta))
+
+
+def delta_bracket(parts: Parts, epsilon: float, accuracy: float) -> Bracket:
+    """delta at this epsilon: its relative error is about tilt times the error of epsilon."""
+
+    def tolerance(saddle: SaddlePoint, loss: float) -> Tolerance:
+        log_delta, tilt = saddle.at_epsilon(epsilon)
+        about = max(epsilon, 1e-3)
+        return Tolerance(about, tilt, math.exp(max(log_delta, -600.0)), loss / max(1.0, (1 + tilt) * about))
+
+    return _refined(parts, accuracy, tolerance, lambda measure: measure.delta(epsilon))
+
+
+def check_accuracy(value: Number) -> float:
+    """How far the upper bound may be above the truth, relatively."""
+    accuracy = validation.number("accuracy", value)
+    if not 1e-6 <= accuracy <= 0.5:
+        raise errors.InvalidParameter(
+            "accuracy is how far the answer may be above the least one, relatively: between 1e-6 and 0.5. "
+            f"Got {value!r} instead.",
+            parameter="accuracy",
+            value=value,
+            example={"accuracy": 1e-3},
+        )
+    return accuracy
+
+
+def _refined(
+    parts: Parts,
+    accuracy: float,
+    tolerance: Callable[[SaddlePoint, float], Tolerance],
+    read: Callable[[LossMeasure], float],
+) -> Bracket:
+    """The bracket, made narrower until its gap is within the accuracy (or no longer worth the time)."""
+    rare = any(_is_rare(pair) for pair, _ in parts)
+    loss, best = (_FIRST_TRY / 2 if rare else _FIRST_TRY) * accuracy, Bracket(0.0, math.inf)
+    for _ in range(_TRIES):
+        found = _once(parts, lambda saddle, loss=loss: tolerance(saddle, loss), read)  # type: ignore[misc]
+        best = Bracket(max(best.lower, found.lower), min(best.upper, found.upper))
+        if best.gap <= accuracy:
+            break
+        loss *= min(0.5, 0.7 * accuracy / best.gap)
+        if best.gap == 1:
+            break
+    return best
+
+
+def _once(parts: Parts, tolerance: Callable[[SaddlePoint], Tolerance], read: Callable[[LossMeasure], float]) -> Bracket:
+    facing = [[(pair.facing(way), times) for pair, times in parts] for way in directions(parts)]
+    # The worse direction says how fine both grids are: the other one may have no loss so large, and no saddle point.
+    allowed = max((tolerance(SaddlePoint(one)) for one in facing), key=lambda found: (found.delta, found.epsilon))
+    ways = [OneWay(one, allowed) for one in facing]
+    uppers = [read(way.measure(upper=True)) for way in ways]
+    upper = max(uppers)
+    worse = ways[uppers.index(upper)]
+    return Bracket(min(upper, read(worse.measure(upper=False))), upper)
+
+
+def directions(parts: Parts) -> tuple[Direction, ...]:
+    """Both, unless all pairs look the same in both."""
+    return ("remove",) if all(pair.symmetric for pair, _ in parts) else ("remove", "add")
+
+
+class OneWay:
+    """A composition in one direction, discretised; `measure` multiplies."""
+
+    def __init__(self, parts: Parts, tolerance: Tolerance, *, bits: int | None = None) -> None:
+        self.parts, self.tolerance = parts, tolerance
+        self.copies = sum(times for _, times in parts)
+        # 64 bits more than the smallest mass that matters: rounding then costs less than 2^-64 of a copy's share
+        enough = 32 * math.ceil((64 + math.log2(self.copies) - math.log2(self.tolerance.delta)) / 32)
+        self.bits = enough if bits is None else bits
+        self.step = self._step()
+        self.cells = [self._cells(pair) for pair, _ in parts]
+
+    def measure(self, *, upper: bool) -> LossMeasure:
+        """The measure of all parts, above or below."""
+        measures = [
+            self._power(pair, cells, times, upper) for (pair, times), cells in zip(self.parts, self.cells, strict=True)
+        ]
+        measures.sort(key=lambda measure: measure.step, reverse=True)
+        cuts = 4 * len(measures)
+
+        def joined(first: LossMeasure, second: LossMeasure) -> LossMeasure:
+            return shorten(together(first, second, self.tolerance), 1.0, cuts, 0.05, self.tolerance)
+
+        return reduce(joined, measures)
+
+    def _step(self) -> Fraction:
+        """About what the tolerance allows; a power of two of them make the widest lattice, whose losses stay nodes."""
+        step = Fraction(_short(self.tolerance.first_step(self.copies)))
+        widths = [(times * width**2, width) for pair, times in self.parts if (width := _width(pair))]
+        if not widths:
+            return step
+        width = max(widths)[1]
+        return width / Fraction(2) ** max(4, math.ceil(math.log2(width / step)))
+
+    def _cells(self, pair: LossPair) -> Cells | None:
+        if isinstance(pair, (Lattice, Threshold)):
+            return None
+        assert isinstance(pair, (GaussianPair, LaplacePair, BoundedRangePair, SampledGaussianPair))
+        grid = grid_for(pair, self.step, self.copies, self.tolerance)
+        if grid.nodes[-1] - grid.nodes[0] > _TOO_LONG:
+            raise errors.OutOfRange(
+                f"This composition would need {grid.nodes[-1] - grid.nodes[0]:,} different losses of one release at "
+                "this accuracy, which takes too long. Ask for less accuracy, or for a larger delta.",
+                parameter="accuracy",
+                example={"accuracy": 0.01},
+            )
+        return cells_of(pair, grid, self.bits)
+
+    def _power(self, pair: LossPair, cells: Cells | None, times: int, upper: bool) -> LossMeasure:
+        if isinstance(pair, Lattice):
+            measure = measure_of_lattice(pair, self.bits, upper=upper)
+        elif isinstance(pair, Threshold):
+            measure = measure_of_threshold(pair, self.step, self.bits, upper=upper)
+        else:
+            assert cells is not None
+            measure = cells.measure(upper=upper)
+        raised = power_on_two_scales if times > 1 and len(measure.masses) > _LONG and _is_rare(pair) else power
+        return raised(measure, times, self.copies, self.tolerance)
+
+
+def _is_rare(pair: LossPair) -> bool:
+    return isinstance(pair, SampledGaussianPair) and pair.rate < _RARE
+
+
+def _width(pair: LossPair) -> Fraction | None:
+    """The distance of losses that must stay nodes."""
+    if isinstance(pair, Lattice):
+        return pair.step
+    return 2 * pair.epsilon if isinstance(pair, (LaplacePair, BoundedRangePair)) else None
+
+
+def _short(value: float) -> float:
+    """Rounded down to 12 bits, so that its exact value stays short."""
+    mantissa, exponent = math.frexp(value)
+    return math.ldexp(math.floor(mantissa * 2**12) / 2**12, exponent)
