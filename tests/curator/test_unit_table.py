@@ -55,6 +55,7 @@ def test_a_row_is_one_unit() -> None:
         ("b", 3, 0.0, "z", 0.0, "z", 1),  # 0.0 and -0.0 are one number, and NaN is missing
         ("c", 1, None, None, None, None, 0),
     ]
+    assert math.copysign(1, rows_of(made)[1]["least"]) == 1
 
 
 def test_questions_about_units_need_no_limit() -> None:

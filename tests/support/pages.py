@@ -162,5 +162,7 @@ def write(name: str, folder: Path, **options: Any) -> Path:
     options["allow_seeded"] = True
     if name == "junctions":
         options["graph"] = city()[0]
+    if name == "zones":
+        options["zones"] = ZONES
     made: Path = of.report(folder / f"{name}.html", **options)
     return made
