@@ -55,7 +55,14 @@ def test_a_row_is_one_unit() -> None:
         ("b", 3, 0.0, "z", 0.0, "z", 1),  # 0.0 and -0.0 are one number, and NaN is missing
         ("c", 1, None, None, None, None, 0),
     ]
-    assert math.copysign(1, rows_of(made)[1]["least"]) == 1
+
+
+def test_there_is_one_zero() -> None:
+    """Which of two zeros an engine meets first, or keeps, does not show."""
+    for zeros in ([-0.0], [0.0, -0.0], [-0.0, 0.0]):
+        t = ln.table(pa.table({"who": [1] * len(zeros), "x": zeros}), unit="who")
+        (row,) = rows_of(t.per_unit(a=ln.stats.min("x"), b=ln.stats.max("x"), c=ln.stats.mode("x")))
+        assert [math.copysign(1, row[name]) for name in "abc"] == [1, 1, 1]
 
 
 def test_questions_about_units_need_no_limit() -> None:
