@@ -57,6 +57,14 @@ def test_a_row_is_one_unit() -> None:
     ]
 
 
+def test_there_is_one_zero() -> None:
+    """Which of two zeros an engine meets first, or keeps, does not show."""
+    for zeros in ([-0.0], [0.0, -0.0], [-0.0, 0.0]):
+        t = ln.table(pa.table({"who": [1] * len(zeros), "x": zeros}), unit="who")
+        (row,) = rows_of(t.per_unit(a=ln.stats.min("x"), b=ln.stats.max("x"), c=ln.stats.mode("x")))
+        assert [math.copysign(1, row[name]) for name in "abc"] == [1, 1, 1]
+
+
 def test_questions_about_units_need_no_limit() -> None:
     made = trips().per_unit(trips=ln.stats.count(), spent=ln.stats.sum("fare"), home=ln.stats.mode("zone"))
     assert aggregate(made.histogram("trips", keys=range(1, 5))).values.tolist() == [1, 1, 1, 0]

@@ -115,6 +115,8 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "bars": lambda: towns("few").plot(estimate=pages.kind("estimate")),
     "steps": lambda: pages.kind("many").plot(estimate=pages.kind("many").denoise()),
     "image": lambda: pages.kind("lattice").plot(),
+    "found_cells": lambda: pages.kind("found_cells").plot(),
+    "zones": lambda: pages.kind("zones").plot(zones=pages.ZONES),
     "means": lambda: towns("means").plot(),
     "estimate": lambda: pages.kind("many").denoise().plot(),
     "map": village,

@@ -173,8 +173,24 @@ def test_bins_of_one_name_have_a_bar_each() -> None:
 def test_cells_far_from_the_origin_stay_apart() -> None:
     cells = Lattice("x", "y", 0.5).box(x=(5_000_000, 5_000_004), y=(0, 2))
     release = replace(ln.wrap(np.arange(32.0), sigma=1.0), domain=Domain(("cell",), (cells,)))
-    chart = json.loads(Page(report.page(release, estimate=None)).data)["pictures"]["chart"]["columns"]
-    assert len(set(zip(chart["across"], chart["along"], strict=True))) == cells.size == 32
+    chart = json.loads(Page(report.page(release, estimate=None)).data)["pictures"]["chart"]
+    corners = {tuple(polygons[0][0][0]) for polygons in chart["extra"]["shapes"]}
+    assert len(corners) == cells.size == 32
+    assert "scale" not in chart["extra"]  # metres, not degrees
+
+
+def test_a_map_of_zones_is_as_wide_as_the_ground() -> None:
+    """A degree of longitude is half as long as one of latitude at 60 degrees north; the hole stays open."""
+    drawn = json.loads(Page(report.page(pages.kind("zones"), zones=pages.ZONES)).data)["pictures"]["chart"]
+    shapes, blank = drawn["extra"]["shapes"], drawn["extra"]["blank"]
+    assert drawn["columns"]["value"] == [pages.kind("zones").values[1], pages.kind("zones").values[0]]  # Aš, Cork
+    assert [len(polygons[0]) for polygons in shapes] == [1, 2]
+    assert len(blank) == 1
+    corners = np.array([corner for polygons in [*shapes, [blank[0]]] for ring in polygons[0] for corner in ring])
+    wide, high = np.ptp(corners, axis=0)
+    assert wide / high == pytest.approx(2 * np.cos(np.radians(59.95)), rel=1e-3)
+    with pytest.raises(ln.errors.InvalidParameter, match="no zone 'a'"):
+        report.page(replace(pages.kind("zones"), domain=product(["zone"], ["a", "b", "c"])), zones=pages.ZONES)
 
 
 def test_the_bin_of_nulls_is_not_the_key_none() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 import leastnoise as ln
 from leastnoise import datasets
-from leastnoise.domain import Domain, Edges, Lattice, product
+from leastnoise.domain import Domain, Edges, Lattice, Zones, listed, product, with_lattices
 from leastnoise.graphs import Graph
 from leastnoise.testing import seeded
 
@@ -60,6 +60,31 @@ def lattice() -> ln.Release:
     return _counts(400 * np.exp(-np.arange(cells.size) / 90), Domain(("cell",), (cells,)))
 
 
+def found_cells() -> ln.Release:
+    """Cells that a threshold let through, far from the equator; a hole between them, and one apart."""
+    lattice = Lattice("lon", "lat", 0.01)
+    found = [lattice.cell(10.005 + x / 100, 59.905 + y / 100) for x, y in CELLS]
+    domain = with_lattices(listed(("cell",), found), {"cell": lattice})
+    return replace(_counts(400 / (1.0 + np.arange(len(found)))), domain=domain, threshold=15)
+
+
+CELLS = [(x, y) for x in range(6) for y in range(5) if (x, y) != (3, 2)] + [(9, 7)]
+RINGS = [
+    [[10.0, 59.9], [10.1, 59.9], [10.12, 59.95], [10.05, 59.96], [10.0, 59.95], [10.0, 59.9]],
+    [[10.1, 59.9], [10.2, 59.91], [10.2, 59.96], [10.12, 59.95], [10.1, 59.9]],
+    [[10.0, 59.95], [10.05, 59.96], [10.12, 59.95], [10.2, 59.96], [10.18, 60.0], [10.02, 60.0], [10.0, 59.95]],
+]
+HOLE = [[10.08, 59.97], [10.1, 59.98], [10.13, 59.97], [10.1, 59.965], [10.08, 59.97]]
+ZONES = Zones(
+    ("Aš", "Berlin", "Cork"), tuple(tuple(map(np.array, part)) for part in ([RINGS[0]], [RINGS[1]], [RINGS[2], HOLE]))
+)
+
+
+def zones() -> ln.Release:
+    """Of two of three zones, and of no zone."""
+    return _counts(np.array([300.0, 40.0, 7.0]), product(["zone"], ["Cork", "Aš"], nulls="bin"))
+
+
 def real() -> ln.Release:
     made = ln.release(np.linspace(-300.0, 300.0, 100), sensitivity=1.0, **PROMISE)
     return replace(made, kind="vector")
@@ -102,7 +127,23 @@ def namesakes() -> ln.Release:
 
 KINDS: dict[str, Callable[[], Any]] = {
     made.__name__: made
-    for made in (few, one, many, lattice, real, junctions, means, quantiles, unknown, sparse, wrapped, large, namesakes)
+    for made in (
+        few,
+        one,
+        many,
+        lattice,
+        found_cells,
+        zones,
+        real,
+        junctions,
+        means,
+        quantiles,
+        unknown,
+        sparse,
+        wrapped,
+        large,
+        namesakes,
+    )
 }
 
 
@@ -121,5 +162,7 @@ def write(name: str, folder: Path, **options: Any) -> Path:
     options["allow_seeded"] = True
     if name == "junctions":
         options["graph"] = city()[0]
+    if name == "zones":
+        options["zones"] = ZONES
     made: Path = of.report(folder / f"{name}.html", **options)
     return made

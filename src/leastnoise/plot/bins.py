@@ -196,7 +196,7 @@ def _image(values: Floats, plane: labels.Plane, caption: str, title: str, ax: Ax
 def _lattice(values: Floats, cells: LatticeCells, caption: str, title: str, ax: Axes | None, of: Published) -> Axes:
     """Cells in their places, as wide and high as they are on the ground."""
     ratio = float(np.clip(cells.height * cells.aspect / cells.width, 0.25, 2.0))
-    ax = canvas.axes(ax, *((6.0, 1.2 + 4.6 * ratio) if ratio <= 1 else (1.4 + 4.6 / ratio, 5.8)))
+    ax = canvas.axes(ax, *((6.0, 1.8 + 4.6 * ratio) if ratio <= 1 else (1.4 + 4.6 / ratio, 6.4)))
     colours = maps.scale([values], signed=None)
     picture = ax.imshow(
         cells.image(values),

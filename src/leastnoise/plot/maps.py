@@ -206,7 +206,7 @@ def write_caption(axes: list[Axes], text: str, *, own: bool) -> None:
         canvas.caption(axes[0], text, below=6)
 
 
-def caption(raw: object, estimate: object) -> str:
+def caption(raw: object, estimate: object, bin_name: str = "node") -> str:
     """What the noise is, and what it promises; and how what was denoised is off."""
     lines = []
     if isinstance(raw, Published):
@@ -215,6 +215,6 @@ def caption(raw: object, estimate: object) -> str:
         missing = f"{canvas.seeded(raw)}{few}{canvas.left_out(raw)}"
         lines.append(f"Noise of standard deviation {raw.std:.4g}; {promise}.{missing}")
     if isinstance(estimate, Estimate):
-        lines.append(f"Denoised by {estimate.method}: estimated error of a node {estimate.rmse_in_words()}.")
+        lines.append(f"Denoised by {estimate.method}: estimated error of a {bin_name} {estimate.rmse_in_words()}.")
         lines += [] if isinstance(raw, Published) else [canvas.left_out(estimate).strip()]
     return " ".join(line for line in lines if line)

@@ -53,7 +53,7 @@ def zone_map(
         axis.set_title(name, loc="left", fontsize=10.5, fontweight="bold", color=INK, pad=4)
     maps.colour_bar(drawn, axes, colours, raw)
     maps.scale_bar(axes[0], corners)
-    maps.write_caption(axes, maps.caption(raw, estimate), own=ax is None)
+    maps.write_caption(axes, maps.caption(raw, estimate, "zone"), own=ax is None)
     return axes[0] if len(axes) == 1 else tuple(axes)
 
 

@@ -30,9 +30,14 @@ class LatticeCells(NamedTuple):
         return column * step, (column + self.width) * step, row * step, (row + self.height) * step
 
     @property
+    def in_degrees(self) -> bool:
+        """Whether the coordinates are longitude and latitude."""
+        return in_degrees(self.extent, self.lattice.step)
+
+    @property
     def aspect(self) -> float:
         """How much longer a step upward is than one to the right, where they are degrees; else 1."""
-        return aspect(self.extent)
+        return aspect(self.extent) if self.in_degrees else 1.0
 
     def image(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """The values in their places, NaN where there is none."""
@@ -73,10 +78,13 @@ def _around(lattice: Lattice, column: Any, row: Any, *, whole: Cells | None = No
     return LatticeCells(lattice, column - left, row - low, (left, low), wide, high)
 
 
-def aspect(extent: tuple[float, float, float, float]) -> float:
-    """Of a rectangle of longitudes and latitudes: 1 / cos of the middle's latitude. Whole numbers are no degrees."""
+def in_degrees(extent: tuple[float, float, float, float], step: float) -> bool:
+    """Whether a rectangle of cells is of longitudes and latitudes: within their ranges, and not of whole numbers."""
     left, right, bottom, top = extent
-    degrees = max(abs(left), abs(right)) <= 180 and max(abs(bottom), abs(top)) <= 89
-    if not degrees or all(end == round(end) for end in extent):
-        return 1.0
-    return 1 / math.cos(math.radians((bottom + top) / 2))
+    within = max(abs(left), abs(right)) <= 180 and max(abs(bottom), abs(top)) <= 89
+    return within and any(end != round(end) for end in (*extent, step))
+
+
+def aspect(extent: tuple[float, float, float, float]) -> float:
+    """Of a rectangle of longitudes and latitudes: 1 / cos of the middle's latitude."""
+    return 1 / math.cos(math.radians((extent[2] + extent[3]) / 2))

@@ -19,7 +19,7 @@ from leastnoise.releases.spreadsheets import Spreadsheets
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from leastnoise.domain import Domain
+    from leastnoise.domain import Domain, Zones
     from leastnoise.graphs import Graph
     from leastnoise.privacy.noise_choice import Mechanism
     from leastnoise.releases.estimate import Estimate
@@ -167,15 +167,19 @@ class Published(Promised, Spreadsheets, ABC):
         *,
         estimate: Estimate | Literal["auto"] | None = "auto",
         graph: Graph | None = None,
+        zones: Zones | None = None,
         title: str | None = None,
         allow_seeded: bool = False,
     ) -> Path:
         """One HTML page for people, with nothing to fetch: what was released, the promise, a map or a chart, a table.
 
-        It is written to `path`. `estimate` is "auto" to denoise first, an Estimate of your own, or None; `graph` makes
-        it a map; `title` is the page's heading. `allow_seeded` lets a test write what a seed made.
+        It is written to `path`. `estimate` is "auto" to denoise first, an Estimate of your own, or None; `graph`, or
+        `zones` by name, make it a map; `title` is the page's heading. `allow_seeded` lets a test write what a seed
+        made.
         """
-        return views.report(path, self, estimate=estimate, graph=graph, title=title, allow_seeded=allow_seeded)
+        return views.report(
+            path, self, estimate=estimate, graph=graph, zones=zones, title=title, allow_seeded=allow_seeded
+        )
 
     def _shown_columns(
         self, confidence: Number = 0.95, estimate: Estimate | None = None, *, for_people: bool = False

@@ -17,6 +17,7 @@ from leastnoise.domain import Domain
 from leastnoise.releases import file_format
 
 if TYPE_CHECKING:
+    from leastnoise.domain import Zones
     from leastnoise.graphs import Graph
     from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
     from leastnoise.releases.crosstabs import CrosstabsRelease
@@ -55,6 +56,7 @@ def report(
     *,
     estimate: Estimate | Literal["auto"] | None,
     graph: Graph | None,
+    zones: Zones | None,
     title: str | None,
     allow_seeded: bool,
 ) -> Path:
@@ -66,7 +68,9 @@ def report(
     file_format.refuse_seeded_noise(seeded, allow_seeded)
     atomic_files.check_writable(path, "page")  # before anything slow
     beside, why_none = _estimate_for_page(published, estimate, graph)
-    return report.write(path, published, estimate=beside, why_no_estimate=why_none, graph=graph, title=title)
+    return report.write(
+        path, published, estimate=beside, why_no_estimate=why_none, graph=graph, zones=zones, title=title
+    )
 
 
 def report_tables(

@@ -16,6 +16,7 @@ from leastnoise import errors
 from leastnoise._support.validation import Floats
 from leastnoise.releases import labels
 from leastnoise.releases.display import TOO_FEW
+from leastnoise.releases.lattice_cells import lattice_cells
 from leastnoise.releases.release import Release
 from leastnoise.report.contents import (
     MAX_BINS_SHOWN,
@@ -211,7 +212,9 @@ def _image(contents: Contents) -> Picture:
     colour = alt.Color("shown:Q", scale=scale, title=None, legend=alt.Legend(format=",.3~r"))
     chart = base.mark_rect(cornerRadius=0).encode(x=x, y=y, color=colour, tooltip=_tooltip(alt, contents))
     chart = chart.add_params(alt.param(name="column", value=_first(contents)))
-    ratio = min(1.1, max(0.3, rows / across))
+    cells = lattice_cells(contents.of)
+    taller = 1.0 if cells is None else cells.aspect
+    ratio = min(1.1, max(0.3, taller * rows / across))
     return Picture(specification(chart), columns, _alt(contents, "An image of the lattice"), note=note, ratio=ratio)
 
 

@@ -12,13 +12,14 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support.validation import Floats
-from leastnoise.domain import Cells, Domain
+from leastnoise.domain import Domain, Zones
 from leastnoise.graphs.graph import check_graph
 from leastnoise.releases import labels
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.labels import MAX_BARS
+from leastnoise.releases.lattice_cells import lattice_cells
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.published import Published
 from leastnoise.releases.quantile import QuantileRelease
@@ -46,7 +47,7 @@ class Column(NamedTuple):
     missing: str = ""  # what people read where there is no number
 
 
-Shape = Literal["one", "bars", "dots", "line", "image", "map"]
+Shape = Literal["one", "bars", "dots", "line", "image", "map", "areas"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,7 @@ class Contents:
     domain: Domain | None
     shape: Shape
     graph: Graph | None = None
+    zones: Zones | None = None
 
     def number(self, name: str) -> Floats | None:
         """One of the numbers, as floats."""
@@ -99,12 +101,20 @@ def decimals(half: float) -> int:
 
 
 def gather(
-    of: Published, *, estimate: Estimate | None = None, why_no_estimate: str = "", graph: Graph | None = None
+    of: Published,
+    *,
+    estimate: Estimate | None = None,
+    why_no_estimate: str = "",
+    graph: Graph | None = None,
+    zones: Zones | None = None,
 ) -> Contents:
     """The contents for whatever `of` is. An `estimate` is shown beside a Release, or why there is none."""
     found = _contents(of)
     if isinstance(of, Release):
         found = _beside(found, estimate, why_no_estimate)
+    if zones is not None and graph is None:
+        return replace(found, zones=zones, shape="areas")
+    found = _with_places(found)
     if graph is None or found.shape == "one":
         return found
     if check_graph(graph).size != found.size:
@@ -112,6 +122,20 @@ def gather(
             f"The graph has {graph.size:,} nodes and the release {found.size:,} bins. Give one node a bin, in order."
         )
     return replace(found, graph=graph, shape="map" if graph.coordinates is not None else found.shape)
+
+
+def _with_places(contents: Contents) -> Contents:
+    """Cells of a lattice by their middles, which say more than packed numbers."""
+    cells = lattice_cells(contents.of)
+    if cells is None or contents.size < 2:
+        return contents
+    centres = [
+        (first + place + 0.5) * cells.lattice.step
+        for first, place in zip(cells.first, (cells.column, cells.row), strict=True)
+    ]
+    names = (cells.lattice.x, cells.lattice.y)
+    keys = tuple(Column(f"key{i}", name, centre) for i, (name, centre) in enumerate(zip(names, centres, strict=True)))
+    return replace(contents, keys=keys, shape="areas" if contents.size <= MAX_BINS_SHOWN else contents.shape)
 
 
 def _beside(contents: Contents, estimate: Estimate | None, why_no_estimate: str) -> Contents:
@@ -243,12 +267,6 @@ def _shape(domain: Domain | None, size: int) -> Shape:
 def _keys(domain: Domain | None, size: int) -> tuple[Column, ...]:
     if domain is None:
         return (Column("key0", "bin", np.arange(size)),)
-    if len(domain.axes) == 1 and isinstance(domain.axes[0], Cells):  # centres say more than packed numbers
-        cells = domain.axes[0]
-        row, column = np.divmod(np.arange(size), cells.width)
-        step = cells.lattice.step
-        across, along = (cells.column + column + 0.5) * step, (cells.row + row + 0.5) * step
-        return (Column("key0", cells.lattice.x, across), Column("key1", cells.lattice.y, along))
     columns = key_columns(domain, size, for_people=True)
     return tuple(Column(f"key{i}", name, values) for i, (name, values) in enumerate(columns.items()))
 

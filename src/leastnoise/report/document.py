@@ -14,12 +14,13 @@ from leastnoise._support.number_format import rounded
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.published import Published
-from leastnoise.report import charts, markup, promise_charts, promise_sentences, sentences
+from leastnoise.report import charts, markup, place_charts, promise_charts, promise_sentences, sentences
 from leastnoise.report.contents import MAX_BINS_SHOWN, Contents, decimals, gather, plain, thinned
 from leastnoise.report.markup import json_text, piece
 from leastnoise.report.picture import Picture
 
 if TYPE_CHECKING:
+    from leastnoise.domain import Zones
     from leastnoise.graphs import Graph
 
 
@@ -31,6 +32,7 @@ def write(
     of: Published,
     *,
     graph: Graph | None = None,
+    zones: Zones | None = None,
     estimate: Estimate | None = None,
     why_no_estimate: str = "",
     title: str | None = None,
@@ -40,7 +42,15 @@ def write(
     An `estimate` is shown beside a release; without one, `why_no_estimate` says why.
     """
     atomic_files.check_writable(path, "page")
-    made = page(of, graph=graph, estimate=estimate, why_no_estimate=why_no_estimate, title=title, name=Path(path).stem)
+    made = page(
+        of,
+        graph=graph,
+        zones=zones,
+        estimate=estimate,
+        why_no_estimate=why_no_estimate,
+        title=title,
+        name=Path(path).stem,
+    )
     with atomic_files.replacing(path, "page") as unfinished:
         Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
     return Path(path)
@@ -50,13 +60,14 @@ def page(
     of: Published,
     *,
     graph: Graph | None = None,
+    zones: Zones | None = None,
     estimate: Estimate | None = None,
     why_no_estimate: str = "",
     title: str | None = None,
     name: str = "release",
 ) -> str:
     """The page as text."""
-    contents = gather(of, estimate=estimate, why_no_estimate=why_no_estimate, graph=graph)
+    contents = gather(of, estimate=estimate, why_no_estimate=why_no_estimate, graph=graph, zones=zones)
     name_of_page = title or sentences.title(contents)
     headline = sentences.headline(contents)
     pictures = _pictures(contents)
@@ -94,7 +105,7 @@ def page(
 
 
 def _pictures(contents: Contents) -> dict[str, Picture]:
-    made = {"chart": charts.main(contents)}
+    made = {"chart": place_charts.main(contents) or charts.main(contents)}
     of = contents.of
     if not isinstance(of, Estimate) and of.one_distribution:
         made["distribution"] = promise_charts.noise(of.distribution, of.noise_added_to)
@@ -203,7 +214,7 @@ def _origin(contents: Contents) -> str:
 
 
 def _chart_caption(contents: Contents) -> str:
-    below = "Values at or below zero are the faintest. " if contents.shape in ("image", "map") else ""
+    below = "Values at or below zero are the faintest. " if contents.shape in ("image", "map", "areas") else ""
     low = contents.number("low") is not None and contents.shape in ("bars", "dots", "line")
     bars = "Lines and bands are 95 % intervals of what was published. " if low else ""
     none = "The intervals are not of the denoised values. " if contents.estimate is not None and low else ""

@@ -33,6 +33,9 @@
         band: { color: accent, opacity: 0.25 }, promise: { color: accent, strokeWidth: 2.2 },
         guess: { color: quiet, strokeDash: [4, 4], strokeWidth: 1.2 }, near: { color: ink },
         street: { color: street, strokeWidth: 0.6 }, scale: { color: ink, strokeWidth: 2.5 },
+        zone: { stroke: paper, strokeWidth: 0.6 },
+        cell: { strokeWidth: 0 },
+        blank: { fill: "transparent", stroke: line, strokeWidth: 0.9 },
         scale_name: { color: ink, fontSize: 12, font },
       },
     };
@@ -57,6 +60,9 @@
     if (!place || !picture) return;
     const spec = structuredClone(picture.spec);
     spec.datasets = { bins: rows(picture.columns), ...(picture.extra.edges ? lines(picture) : {}) };
+    const { shapes, blank } = picture.extra, area = (coordinates) => ({ type: "Feature", geometry: { type: "MultiPolygon", coordinates } });
+    if (shapes) spec.datasets.bins = spec.datasets.bins.map((row, i) => ({ ...row, ...area(shapes[i]) }));
+    if (blank) spec.datasets.blank = [area(blank)];
     if (picture.ratio) {
       spec.height = Math.round(Math.min(place.clientWidth * picture.ratio, 0.85 * Math.max(window.innerHeight, 600), 760));
     }
