@@ -124,7 +124,7 @@ def test_the_exit_codes_are_in_the_help() -> None:
     assert "Exit codes" in out
     assert "130" in out
     assert "--install-completion" in out
-    assert set(re.findall(r"^    (\d+) ", messages.__doc__ or "", re.MULTILINE)) == {"0", "1", "2", "3", "130"}
+    assert set(re.findall(r"^    (\d+) ", messages.__doc__ or "", re.MULTILINE)) == {"0", "1", "2", "3", "4", "130"}
 
 
 @pytest.mark.parametrize(
