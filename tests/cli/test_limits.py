@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_limits_are_paid_for_written_and_shown(folder: Path) -> None:
     opened = ["--epsilon", "1", "--delta", "1e-6", "--unit", "plane", "--table", "flights"]
     assert run("budget", "create", "city.ledger", *opened)[0] == 0
-    paid = ["--budget", "city.ledger", "--share", "0.02", "-o", "limits.parquet"]
+    paid = ["--table", "flights", "--budget", "city.ledger", "--share", "0.02", "-o", "limits.parquet"]
     code, out, err = run("suggest-limits", "flights.parquet", *ASKED, "--values", "delay", *paid, "--json")
     assert (code, err) == (0, "")
     found, loaded = json.loads(out), ln.load("limits.parquet")

@@ -1,10 +1,10 @@
 """How many units there are of each size, from counts with noise: smooth shapes, and where the counts differ from them.
 
 Noise of a few dozen units on each of eighty classes hides most of a histogram, and what it does in the classes of very
-large units would decide every limit. So the counts y are read as f (1 + d) + noise: f is a number of units times one of
-many smooth shapes (lognormal and Weibull, from all alike to heavy tails), and d, by how much the truth differs from it,
-a Gaussian process over the logarithm of the size: about half of f, and much the same within an octave. Given f, this
-is a linear model, and its mean and likelihood are exact:
+large units would decide every limit. So the counts y are read as f (1 + d) + noise. f is a number of units times one of
+many smooth shapes, or a sum of two: lognormal and Weibull, from all alike to heavy tails, whole or cut off. d, by how
+much the truth differs from it, is a Gaussian process over the logarithm of the size: about half of f, and much the same
+within an octave. Given f, this is a linear model, and its mean and likelihood are exact:
 
     u = f + F K F (F K F + s^2 I)^-1 (y - f),    F = diag(f)
 
@@ -27,6 +27,7 @@ DIFFERENCE = 0.5  # of the truth from a shape, relative
 OWN_DIFFERENCE = 0.1  # of one class by itself
 USUAL_SIZE, SIZE_SPREAD = 1.5, 2.0  # mean and standard deviation of the logarithm of a typical unit's rows, beforehand
 SHAPES_KEPT = 60  # the likeliest, of which the mean is taken
+PAIRS_TRIED, SECOND_SHAPE = 20, 7.5  # shapes to which another is added, and what that must gain in log-likelihood
 SPREADS_KEPT = 12
 _LOGNORMAL = (0.15, 0.3, 0.5, 0.75, 1.0, 1.4, 1.9, 2.5)  # standard deviations of the logarithm
 _WEIBULL = (0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0)
@@ -76,20 +77,33 @@ def of_spread(noisy: Floats, std: float, units: Floats) -> Floats:
 
 
 def _scaled(noisy: Floats, std: float, starts: tuple[float, ...], size_spread: float) -> Fit:
-    """The shapes, each times the number of units by least squares."""
+    """The shapes, each times the number of units by least squares; and the best of them with another one added."""
     shapes, scales = _shapes(starts)
-    units = np.maximum(shapes @ noisy / (shapes**2).sum(axis=1), 1.0)
+    squares = (shapes**2).sum(axis=1)
+    one = np.maximum(shapes @ noisy / squares, 1.0)[:, None] * shapes
+    beforehand = -(((scales - USUAL_SIZE) / size_spread) ** 2) / 2
+    best = np.argsort(_rough(noisy, std, one) - 2 * beforehand, kind="stable")[:PAIRS_TRIED]
+    left = np.maximum((noisy - one[best]) @ shapes.T, 0.0)
+    second = np.argmax(left**2 / (2 * std**2 * squares) + beforehand, axis=1)
+    more = left[np.arange(best.size), second] / squares[second]
+    two = one[best] + more[:, None] * shapes[second]
     octaves = np.log2(np.asarray(starts))
     away = np.abs(np.subtract.outer(octaves, octaves))
-    beforehand = -(((scales - USUAL_SIZE) / size_spread) ** 2) / 2
-    return _posterior(noisy, std, units[:, None] * shapes, away, SHAPES_KEPT, beforehand)
+    chances = np.concatenate([beforehand, beforehand[best] + beforehand[second] - SECOND_SHAPE])
+    return _posterior(noisy, std, np.concatenate([one, two]), away, SHAPES_KEPT, chances)
+
+
+def _rough(noisy: Floats, std: float, expected: Floats) -> Floats:
+    """Twice the negative log-likelihood, as if every class differed by itself."""
+    variance = std**2 + (DIFFERENCE * expected) ** 2
+    found: Floats = ((noisy - expected) ** 2 / variance + np.log(variance)).sum(axis=1)
+    return found
 
 
 def _posterior(noisy: Floats, std: float, expected: Floats, away: Floats, kept: int, beforehand: Floats) -> Fit:
     """The counts given each of the likeliest expectations, and how likely these are; `beforehand`, as a logarithm."""
     kernel = DIFFERENCE**2 * np.exp(-(away**2) / 2) + OWN_DIFFERENCE**2 * np.eye(noisy.size)
-    variance = std**2 + (DIFFERENCE * expected) ** 2
-    rough = ((noisy - expected) ** 2 / variance + np.log(variance)).sum(axis=1) - 2 * beforehand
+    rough = _rough(noisy, std, expected) - 2 * beforehand
     counts, likelihoods = [], []
     for place in np.argsort(rough, kind="stable")[:kept]:
         shape = expected[place]
@@ -104,8 +118,8 @@ def _posterior(noisy: Floats, std: float, expected: Floats, away: Floats, kept: 
 
 @lru_cache(maxsize=4)
 def _shapes(starts: tuple[float, ...]) -> tuple[Floats, Floats]:
-    """Lognormal and Weibull distributions over classes that start here: one a row, adding up to one, and the logarithm
-    of the scale of each."""
+    """Lognormal and Weibull distributions over classes that start here, whole and cut off at the end of each octave:
+    one a row, adding up to one, and the logarithm of the scale of each."""
     from scipy.special import ndtr
 
     log = np.log(np.asarray(starts))
@@ -114,8 +128,13 @@ def _shapes(starts: tuple[float, ...]) -> tuple[Floats, Floats]:
     weibull = -np.expm1(-np.exp(np.minimum((log - scales) * np.array(_WEIBULL)[:, None], 30.0)))
     below = np.concatenate([lognormal.reshape(-1, log.size), weibull.reshape(-1, log.size)])
     below[:, 0] = 0.0
-    located = [np.broadcast_to(scales, part.shape)[..., 0].ravel() for part in (lognormal, weibull)]
-    return np.diff(below, axis=1, append=1.0), np.concatenate(located)
+    whole = np.diff(below, axis=1, append=1.0)
+    located = np.concatenate([np.broadcast_to(scales, part.shape)[..., 0].ravel() for part in (lognormal, weibull)])
+    ends = np.searchsorted(log, np.arange(log[0] + 2 * np.log(2), log[-1], np.log(2)))
+    kept = [whole, *(np.where(np.arange(log.size) < end, whole, 0.0) for end in ends)]
+    cut, total = np.concatenate(kept), np.concatenate([part.sum(axis=1) for part in kept])
+    enough = total > 0.2  # of a distribution that is cut nearer to its beginning another has the shape
+    return cut[enough] / total[enough, None], np.tile(located, len(kept))[enough]
 
 
 @lru_cache(maxsize=1)
