@@ -15,6 +15,7 @@ import numpy as np
 
 from leastnoise._support.immutable import Frozen
 from leastnoise._support.number_format import rounded
+from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Floats
 from leastnoise.domain import Domain, Edges
 from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, octave_of_rows
@@ -112,9 +113,9 @@ class LimitSuggestion(Promised, Frames):
     def errors(self) -> LimitErrors:
         """The predicted errors of all pairs of max_rows and max_per_bin that were weighed."""
         spread = None if self.layout.bins == 1 else self._spread
-        return limit_errors.predict(
-            self._fit, spread, concentration=self._concentration, bins=self.layout.bins, noise=self.asked
-        )
+        concentration, bins = self._concentration, self.layout.bins
+        with one_thread():
+            return limit_errors.predict(self._fit, spread, concentration=concentration, bins=bins, noise=self.asked)
 
     @property
     def units(self) -> Release:
@@ -128,7 +129,8 @@ class LimitSuggestion(Promised, Frames):
 
     @cached_property
     def _fit(self) -> Fit:
-        return unit_size_fit.of_rows(self._part("rows"), self._std("rows"))
+        with one_thread():
+            return unit_size_fit.of_rows(self._part("rows"), self._std("rows"))
 
     @cached_property
     def _spread(self) -> Floats:
