@@ -95,6 +95,7 @@ class MeanRelease(Published):
     column: str | None = None  # whose means they are; None: not known
     count_noise: tuple[Noise, ...] = ()  # of a count, where it is not that of a sum; several: they add up
     rate: bool = False  # whether they are shares of rows for which the condition `column` holds
+    rows: Release | None = None  # of keys that nobody listed: the noisy rows, which decided that they show
     parts = RenamedAttribute("components")
     half = RenamedAttribute("half_range")
 
@@ -168,12 +169,30 @@ class MeanRelease(Published):
     def interval(self, confidence: Number = 0.95) -> Interval:
         """Fieller's interval of this `confidence` for each mean; the whole clip where the count may be zero."""
         confidence = validation.number("confidence", confidence)
+        if self.rows is not None:
+            return self._interval_given_shown(self.rows, confidence)
         scaled = np.broadcast_to(self.components.values[self.bins :], self.sums.shape).astype(np.float64)
         low, high = ratio_interval.ends(self.sums, scaled, self._ratio_noise, confidence)
         low, high = np.nextafter(self.half_range * low, -np.inf), np.nextafter(self.half_range * high, np.inf)
         least, most = self.within
         low, high = np.nextafter(self.centre + low, -np.inf), np.nextafter(self.centre + high, np.inf)
         return Interval(np.clip(low, least, most), np.clip(high, least, most))
+
+    def _interval_given_shown(self, rows: Release, confidence: float) -> Interval:
+        """The rows within an interval that holds given that they show, and sum and missing rows, whose noise decided
+        nothing, within theirs: all together with this confidence, and the mean between what these allow."""
+        each = 1 - (1 - confidence) / (1 + len(self.count_noise))
+        fewest, most = (end.astype(np.float64) for end in rows.interval(each))
+        missing = rows.values - self.counts  # 0 where rows without a value were left out
+        off = sum(one.distribution.half_width(each) for one in self.count_noise[1:])
+        fewest, most = fewest - missing - off, most - missing + off
+        half = self.distribution.half_width(each)
+        low, high = self.sums - half, self.sums + half
+        few, many = np.maximum(fewest, 1e-300), np.maximum(most, 1e-300)
+        least = np.where(fewest > 0, np.where(low < 0, low / few, low / many), -self.half_range)
+        largest = np.where(fewest > 0, np.where(high > 0, high / few, high / many), self.half_range)
+        ends = (np.nextafter(self.centre + least, -np.inf), np.nextafter(self.centre + largest, np.inf))
+        return Interval(np.clip(ends[0], *self.within), np.clip(ends[1], *self.within))
 
     def overall(self, confidence: Number = 0.95) -> Overall:
         """The mean over all bins, each row counting alike, and its interval of this `confidence`.
@@ -267,6 +286,8 @@ class MeanRelease(Published):
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file at `path`, readable by anyone. `allow_seeded` lets a test write what a seed made."""
+        if self.rows is not None:
+            raise errors.InvalidParameter("This is a part of a summary. Save the summary: its file has all of them.")
         file_format.refuse_seeded_noise(self.seeded, allow_seeded)
         facts = {
             "components": write_release(self.components),
