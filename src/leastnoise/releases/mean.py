@@ -156,6 +156,9 @@ class MeanRelease(Published):
 
         The rule reads nothing that is not published.
         """
+        if self.rows is not None:
+            each = 1 - (1 - ENOUGH_CONFIDENCE) / len(self.count_noise)
+            return np.asarray(self._rows_given_shown(self.rows, each)[0] > 0)
         least = self._ratio_noise.half_width(ENOUGH_CONFIDENCE)
         return np.asarray(np.broadcast_to(self.components.values[self.bins :], self.sums.shape) > least)
 
@@ -182,10 +185,7 @@ class MeanRelease(Published):
         """The rows within an interval that holds given that they show, and sum and missing rows, whose noise decided
         nothing, within theirs: all together with this confidence, and the mean between what these allow."""
         each = 1 - (1 - confidence) / (1 + len(self.count_noise))
-        fewest, most = (end.astype(np.float64) for end in rows.interval(each))
-        missing = rows.values - self.counts  # 0 where rows without a value were left out
-        off = sum(one.distribution.half_width(each) for one in self.count_noise[1:])
-        fewest, most = fewest - missing - off, most - missing + off
+        fewest, most = self._rows_given_shown(rows, each)
         half = self.distribution.half_width(each)
         low, high = self.sums - half, self.sums + half
         few, many = np.maximum(fewest, 1e-300), np.maximum(most, 1e-300)
@@ -193,6 +193,14 @@ class MeanRelease(Published):
         largest = np.where(fewest > 0, np.where(high > 0, high / few, high / many), self.half_range)
         ends = (np.nextafter(self.centre + least, -np.inf), np.nextafter(self.centre + largest, np.inf))
         return Interval(np.clip(ends[0], *self.within), np.clip(ends[1], *self.within))
+
+    def _rows_given_shown(self, rows: Release, confidence: float) -> tuple[Floats, Floats]:
+        """Between how many rows have a value: the rows given that they show, less the missing ones, each with this
+        confidence."""
+        fewest, most = (end.astype(np.float64) for end in rows.interval(confidence))
+        missing = rows.values - self.counts  # 0 where rows without a value were left out
+        off = sum(one.distribution.half_width(confidence) for one in self.count_noise[1:])
+        return fewest - missing - off, most - missing + off
 
     def overall(self, confidence: Number = 0.95) -> Overall:
         """The mean over all bins, each row counting alike, and its interval of this `confidence`.

@@ -83,7 +83,7 @@ class UnknownKeysHistogram(Query):
         return threshold_choice.compare(epsilon=epsilon, delta=delta, limits=self.limits, neighbours=self.neighbours)
 
     def total(self) -> UnknownKeysTotal:
-        """How many rows all keys have together, shown or not, under the same limits: a question with a debit of its own.
+        """How many rows all keys have together, shown or not, under the same limits: a question with its own debit.
 
         `release.others(total)` says what is left for the keys that do not show. To add up the noisy counts of all keys
         below the threshold instead would tell how many keys there are.
