@@ -207,7 +207,7 @@ class SummaryRelease(Promised, Frames):
 
         method, options: those of other releases.
         """
-        able = [f.name for f in self.figures if f.kind in ("count", "sum", "mean", "rate")]
+        able = [f.name for f in self.figures if f.kind in ("count", "sum")]
         raise errors.InvalidParameter(
             "The statistics of a summary are denoised one by one"
             + (f', release["{able[0]}"].denoise().' if able else "; of these none can be."),

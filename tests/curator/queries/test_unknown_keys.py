@@ -47,8 +47,8 @@ def test_intervals_of_bins_that_showed_hold_given_that_they_do() -> None:
     assert ((low <= shown) & (shown <= high))[near].mean() >= 0.88
     total = made.total(confidence=0.95)
     assert total.low <= shown.sum() <= total.high
-    with pytest.raises(errors.InvalidParameter, match="List the keys"):
-        made.denoise()
+    with pytest.raises(errors.InvalidParameter, match="list the keys"):
+        made.denoise("james_stein")
     assert "too high on average" in made.explain()
 
 
