@@ -25,7 +25,7 @@ OPTIONS = {
     "memory_limit", "method", "neighbours", "nodes", "other", "output", "pure_epsilon", "q", "reason", "row_weight",
     "sensitivity",
     "share", "sigma", "table", "threshold_delta", "title", "type", "types", "unit", "units", "ways", "weight",
-    "weight_clip", "weights", "where",
+    "weight_clip", "weights", "where", "stat",
 }  # fmt: skip
 _ALIASES = {"name": "table"}  # ln.table(..., name="trips") is --table trips
 
