@@ -271,7 +271,7 @@ def test_print_shows_values(made: SummaryRelease) -> None:
 
 def test_what_cannot_be_denoised_says_why(made: SummaryRelease) -> None:
     assert made["flights"].denoise().bins == 3  # type: ignore[union-attr]
-    for one in (made, made["spread"], made["part"]):
+    for one in (made, made["spread"], made["part"], made["delay"], made["late"]):
         with pytest.raises(errors.InvalidParameter):
             one.denoise()
 

@@ -178,6 +178,18 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
         price=stats.sum("price", clip=(0, 999.99)),
         high=stats.rate("value > 20 or flag"),
     ),
+    "summary of unknown keys": lambda t: t.summarize(
+        "zone",
+        "flag",
+        max_rows=6,
+        max_per_bin=2,
+        max_bins=3,
+        nulls="bin",
+        rows=stats.count(),
+        mean=stats.mean("value", clip=(-5, 40)),
+        total=stats.sum("whole", clip=(-50, 500)),
+    ),
+    "total of unknown keys": lambda t: t.histogram("zone", "flag", max_rows=4, max_bins=3).total(),
     "summary of one column": lambda t: t.summarize(max_rows=5, spread=stats.std("value", clip=(-5, 40))),
     "crosstabs": lambda t: t.crosstabs(
         "place",

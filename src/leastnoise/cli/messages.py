@@ -25,7 +25,7 @@ OPTIONS = {
     "expect", "for_delta", "for_epsilon", "for_share", "force", "graph", "grid", "having", "join", "keys",
     "l1_sensitivity", "lattice", "loss", "max_bins", "max_per_bin", "max_rows", "mechanism", "memory_limit", "method",
     "neighbours", "nodes", "other", "output", "per_unit", "pure_epsilon", "q", "reason", "round_to", "row_weight",
-    "sampling", "sensitivity", "share", "sigma", "steps", "table", "threshold_delta", "title", "type", "types",
+    "sampling", "sensitivity", "share", "sigma", "stat", "steps", "table", "threshold_delta", "title", "type", "types",
     "unit", "units", "values", "ways", "weight", "weight_clip", "weights", "where", "within",
 }  # fmt: skip
 PRIVATE = 4  # the exit code of what must not be published

@@ -226,7 +226,7 @@ def publish_unknown(
     drawn = rounded_gaussian(scale, size) if cut.scale is None else two_sided_geometric(scale, size)
     noisy = add_integers(np.asarray(counts, dtype=np.int64), drawn)
     shown = [(key, value) for key, value in zip(keys, noisy.tolist(), strict=True) if value >= cut.at_least]
-    shown.sort(key=lambda pair: _sortable(pair[0]))
+    shown.sort(key=lambda pair: sortable(pair[0]))
     return Release(
         values=np.array([value for _, value in shown], dtype=np.int64),
         noise=Noise(cut.mechanism, scale, 1.0),
@@ -237,9 +237,9 @@ def publish_unknown(
     )
 
 
-def _sortable(key: Any) -> Any:
+def sortable(key: Any) -> Any:
     """Keys in order, missing ones last; a tuple part by part."""
-    return tuple(map(_sortable, key)) if isinstance(key, tuple) else (key is None, 0 if key is None else key)
+    return tuple(map(sortable, key)) if isinstance(key, tuple) else (key is None, 0 if key is None else key)
 
 
 def _declared(values: Any) -> NDArray[Any] | list[Any]:

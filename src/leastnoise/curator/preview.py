@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from leastnoise._support.number_format import rounded
 from leastnoise.curator.budget.charge import Charge
@@ -14,6 +14,7 @@ from leastnoise.privacy.noise_choice import NoiseChoice
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.privacy.strength import Strength
+from leastnoise.privacy.threshold_choice import ALONE, Spread
 from leastnoise.releases.left_out import TRUNCATING, LeftOut, left_out_in_words
 from leastnoise.releases.mean import half_widths
 
@@ -103,13 +104,14 @@ def of_listed(
     )
 
 
-def of_unknown_keys(decided: Charge[Threshold], *, limits: Limits) -> Expectation:
-    """Of noise and a threshold on keys that nobody listed."""
-    cut = decided.noise
-    distribution = cut.distribution
+def of_unknown_keys(decided: Charge[Threshold], *, limits: Limits, spread: Spread = ALONE) -> Expectation:
+    """Of noise and a threshold on keys that nobody listed. spread: how much noisier counts are beside others."""
+    cut, wider = decided.noise, spread.of(decided.noise)
+    alone = replace(cut, sigma=cut.sigma * wider, scale=None if cut.scale is None else cut.scale * wider)
+    distribution = alone.distribution
     return Expectation(
         mechanism=cut.mechanism,
-        sigma=cut.sigma,
+        sigma=alone.sigma,
         std=distribution.std,
         half_width=distribution.half_width(0.95),
         half_width_all=None,

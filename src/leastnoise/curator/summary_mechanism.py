@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise import domain as domains
 from leastnoise._support import progress
-from leastnoise.curator.mechanism import add_integers
+from leastnoise.curator.mechanism import add_integers, sortable
 from leastnoise.domain import Domain
+from leastnoise.privacy.guarantee import ApproxDP
+from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.summary_noise import SummaryNoise
-from leastnoise.releases.measured import Figure, Measured
+from leastnoise.releases.measured import ROWS, Figure, Measured
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.summary import SummaryRelease
 
@@ -51,4 +54,37 @@ def publish(
         provenance=Provenance(
             guarantee=noise.guarantee, delta=noise.delta, reason=noise.reason, seeded=entropy.is_seeded(), **facts
         ),
+    )
+
+
+def publish_unknown(
+    keys: Sequence[Any],
+    exact: Mapping[str, NDArray[np.int64]],
+    cut: Threshold,
+    scales: Mapping[str, float],
+    promise: ApproxDP,
+    *,
+    names: Sequence[str],
+    figures: tuple[Figure, ...],
+    columns: tuple[Measured, ...],
+    **facts: Any,
+) -> SummaryRelease:
+    """Noise on every number of every key; then the keys whose noisy number of rows reaches the threshold, in order."""
+    from leastnoise.curator.noise import entropy
+    from leastnoise.curator.noise.gaussian import rounded_gaussian
+    from leastnoise.curator.noise.laplace import two_sided_geometric
+
+    draw = rounded_gaussian if cut.scale is None else two_sided_geometric
+    noisy = {name: add_integers(whole, draw(scales[name], whole.size)) for name, whole in exact.items()}
+    shown = np.flatnonzero(noisy[ROWS] >= cut.at_least).tolist()
+    shown.sort(key=lambda place: sortable(keys[place]))
+    return SummaryRelease(
+        domain=domains.listed(tuple(names), [keys[place] for place in shown]),
+        figures=figures,
+        columns=columns,
+        integers={name: values[shown] for name, values in noisy.items()},
+        scales=dict(scales),
+        mechanism=cut.mechanism,
+        threshold=cut.at_least,
+        provenance=Provenance(guarantee=promise, delta=promise.delta, seeded=entropy.is_seeded(), **facts),
     )

@@ -24,6 +24,7 @@ from leastnoise.denoise.posterior import Posterior
 from leastnoise.denoise.prior import gaussian_prior, posterior_mean
 from leastnoise.denoise.project import consistent, isotonic, project
 from leastnoise.denoise.risk import monte_carlo_divergence
+from leastnoise.denoise.shown_counts import shown_counts as shown_counts
 from leastnoise.denoise.shrink import james_stein
 from leastnoise.denoise.spectral import spectral
 from leastnoise.denoise.tables import denoise_tables as denoise_tables

@@ -19,6 +19,9 @@ For replace neighbours either person may have own bins, hidden with probability 
 conditions are enough: P(A) = hidden_x P_shared(A) <= P_shared(A) <= e^((L - 1)/b) Q_shared(A) <= e^((L - 1)/b -
 log(1 - delta_2)) Q(A), and what shows an own bin has probability delta_2 at most.
 
+Where other numbers of the same rows are released with the counts, b is that of one count which would cost as much as
+all of them together, and the counts themselves have `spread` times that: it decides delta_2 alone.
+
 The two-sided geometric distribution is log-concave, and so is its distribution function: the chance that no own bin
 shows, a product of these, is least at the same splits as for Gaussian noise (`partition_selection.splits`).
 """
@@ -41,8 +44,12 @@ from leastnoise.privacy.sensitivity import Limits
 MAX_THRESHOLD = 2**50
 
 
-def choose(*, epsilon: Number, delta: Number, limits: Limits, neighbours: Neighbours = "add-remove") -> Threshold:
+def choose(
+    *, epsilon: Number, delta: Number, limits: Limits, neighbours: Neighbours = "add-remove", spread: float = 1.0
+) -> Threshold:
     """The least scale that epsilon allows, and with it the least T, proved in balls.
+
+    spread: the noise of the counts over the scale that is chosen.
 
     >>> one = Limits.of(max_rows=1, bins=None)
     >>> choose(epsilon=1, delta=1e-6, limits=one).at_least
@@ -58,17 +65,29 @@ def choose(*, epsilon: Number, delta: Number, limits: Limits, neighbours: Neighb
         )
     rows = rows_of(limits, neighbours)
     scale = baselines.laplace_scale(epsilon=spend, l1_sensitivity=rows)
-    return within_chance(epsilon=spend, scale=scale, chance=chance, limits=limits, neighbours=neighbours)
+    return within_chance(epsilon=spend, scale=scale, chance=chance, limits=limits, neighbours=neighbours, spread=spread)
 
 
 def within_chance(
-    *, epsilon: float, scale: float, chance: float, limits: Limits, neighbours: Neighbours = "add-remove"
+    *,
+    epsilon: float,
+    scale: float,
+    chance: float,
+    limits: Limits,
+    neighbours: Neighbours = "add-remove",
+    spread: float = 1.0,
 ) -> Threshold:
     """The least T at which an own bin shows with at most this chance, and all is epsilon-DP but for that."""
 
     def enough(at_least: int) -> bool:
         return is_private(
-            epsilon=epsilon, delta=chance, scale=scale, at_least=at_least, limits=limits, neighbours=neighbours
+            epsilon=epsilon,
+            delta=chance,
+            scale=scale,
+            at_least=at_least,
+            limits=limits,
+            neighbours=neighbours,
+            spread=spread,
         )
 
     low = limits.max_per_bin  # at T <= c a bin of one's own shows as likely as not
@@ -93,11 +112,12 @@ def is_private(
     at_least: int,
     limits: Limits,
     neighbours: Neighbours = "add-remove",
+    spread: float = 1.0,
 ) -> bool:
     """Whether the three conditions hold, proved in balls (False where that cannot be decided)."""
     rows = rows_of(limits, neighbours)
     with proof.precision(192):
-        shows = arb(chance_shown(limits=limits, scale=scale, at_least=at_least))
+        shows = arb(chance_shown(limits=limits, scale=scale * spread, at_least=at_least))
         if not shows <= delta or not shows < 1:
             return False
         both = (rows - 1) / arb(scale) - (1 - shows).log()

@@ -14,6 +14,9 @@ with delta_G the profile of Theorem 8. For replace neighbours either side may ha
 largest delta_2 and the whole of both persons' rows shared it is enough that
 
     delta_2 + delta_G(epsilon + log(1 - delta_2); sqrt(2) L2/sigma)  <=  delta.
+
+Where other numbers of the same rows are released with the counts, sigma is that of one count which would cost as much
+as all of them together, and the counts themselves have `spread` times that: it decides delta_2 alone.
 """
 
 from __future__ import annotations
@@ -71,20 +74,29 @@ class Split:
     shared: int
 
 
-def choose(*, epsilon: Number, delta: Number, limits: Limits, neighbours: Neighbours = "add-remove") -> Threshold:
+def choose(
+    *,
+    epsilon: Number,
+    delta: Number,
+    limits: Limits,
+    neighbours: Neighbours = "add-remove",
+    spread: float = 1.0,
+) -> Threshold:
     """The least whole T for which some sigma is valid, and with it the least such sigma, proved in balls.
+
+    spread: the noise of the counts over the sigma that is chosen.
 
     >>> one = Limits.of(max_rows=1, bins=None)
     >>> choose(epsilon=1, delta=1e-6, limits=one).at_least
     22
     """
     replace = check_neighbours(neighbours) == "replace"
-    return _choose(validation.number("epsilon", epsilon), validation.number("delta", delta), limits, replace)
+    return _choose(validation.number("epsilon", epsilon), validation.number("delta", delta), limits, replace, spread)
 
 
 @lru_cache(maxsize=64)  # public numbers in, public numbers out
-def _choose(epsilon: float, delta: float, limits: Limits, replace: bool) -> Threshold:
-    ask = _Ask(epsilon, delta, replace, tuple(splits(limits, coarse=replace)))
+def _choose(epsilon: float, delta: float, limits: Limits, replace: bool, spread: float) -> Threshold:
+    ask = _Ask(epsilon, delta, replace, tuple(splits(limits, coarse=replace)), spread)
     floor = calibration.sigma(epsilon=ask.epsilon, delta=ask.delta, sensitivity=ask.widest)
     high = 1
     while ask.best(high, floor)[1] > 0:
@@ -175,12 +187,20 @@ def _shared(rows: int, per_bin: int, bins: int) -> int:
 
 
 def is_private(
-    split: Split, *, epsilon: float, delta: float, sigma: float, at_least: int, replace: bool = False
+    split: Split,
+    *,
+    epsilon: float,
+    delta: float,
+    sigma: float,
+    at_least: int,
+    replace: bool = False,
+    spread: float = 1.0,
 ) -> bool:
     """Whether the conditions hold for this split, proved in balls (False where that cannot be decided)."""
     for bits in (192, 512, 2048):
         with proof.precision(bits):
-            sides = _sides(split, arb(epsilon), arb(sigma), at_least, replace)
+            hidden = _hidden(split, arb(sigma * spread), at_least)
+            sides = _sides(split, arb(epsilon), arb(sigma), hidden, replace)
             if all(side <= delta for side in sides):
                 return True
             if any(side > delta for side in sides):
@@ -189,9 +209,8 @@ def is_private(
 
 
 def _sides(
-    split: Split, epsilon: proof.RealBall, sigma: proof.RealBall, at_least: int, replace: bool
+    split: Split, epsilon: proof.RealBall, sigma: proof.RealBall, hidden: proof.RealBall, replace: bool
 ) -> list[proof.RealBall]:
-    hidden = _hidden(split, sigma, at_least)
     shift = hidden.log()  # log(1 - delta_2) <= 0
     if replace:
         return [1 - hidden + _profile(epsilon + shift, (2 * arb(split.shared)).sqrt() / sigma)]
@@ -224,6 +243,7 @@ class _Ask:
     delta: float
     replace: bool
     splits: tuple[Split, ...]
+    spread: float = 1.0
 
     @property
     def widest(self) -> float:
@@ -234,7 +254,7 @@ class _Ask:
         from scipy.special import log_ndtr
 
         counts, bins, shared = _arrays(self.splits)
-        log_hidden = (bins * log_ndtr((at_least - 0.5 - counts) / sigma)).sum(axis=1)
+        log_hidden = (bins * log_ndtr((at_least - 0.5 - counts) / (sigma * self.spread))).sum(axis=1)
         mu = np.sqrt(shared * (2.0 if self.replace else 1.0)) / sigma
         shown = -np.expm1(log_hidden)
         outside = _profile_in_doubles(self.epsilon + log_hidden, mu)
@@ -272,6 +292,7 @@ class _Ask:
                     sigma=sigma,
                     at_least=at_least,
                     replace=self.replace,
+                    spread=self.spread,
                 )
                 for split in self.splits
             ):

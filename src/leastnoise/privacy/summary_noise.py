@@ -63,7 +63,7 @@ class Asked:
 
 def gaussian_noise(asked: Asked, *, mu_squared: Fraction) -> SummaryNoise:
     """As little Gaussian noise as mu_squared allows. asked: the parts. mu_squared: what one unit may cost, exactly."""
-    sizes = _sizes(asked, 1 / 2)
+    sizes = relative_sizes(asked, 1 / 2)
     rough = {part.name: part.largest / math.sqrt(sizes[part.name]) for part in asked.parts}
     root = math.sqrt(_cost(gaussian_cost, asked, rough) / mu_squared)
     scales, cost = _within(gaussian_cost, asked, {name: root * scale for name, scale in rough.items()}, mu_squared)
@@ -81,7 +81,7 @@ def gaussian_noise(asked: Asked, *, mu_squared: Fraction) -> SummaryNoise:
 def laplace_noise(asked: Asked, *, epsilon: Number) -> SummaryNoise:
     """As little Laplace noise as epsilon allows. asked: the parts. epsilon: what one unit may cost."""
     spend = validation.number("epsilon", epsilon)
-    sizes = _sizes(asked, 1 / 3)
+    sizes = relative_sizes(asked, 1 / 3)
     rough = {part.name: part.largest / sizes[part.name] for part in asked.parts}
     factor = float(_cost(laplace_cost, asked, rough)) / spend if spend else math.inf
     _check_scale(max(rough.values()) * factor, MAX_LAPLACE_SCALE)
@@ -98,7 +98,7 @@ def laplace_noise(asked: Asked, *, epsilon: Number) -> SummaryNoise:
     )
 
 
-def _sizes(asked: Asked, power: float) -> dict[str, float]:
+def relative_sizes(asked: Asked, power: float) -> dict[str, float]:
     """p of every part, up to one factor for all; of missing values the sum over their column's signed parts."""
     found = {part.name: asked.needed[part.name] ** power for part in asked.parts if part.kind != "missing"}
     for part in asked.parts:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from dataclasses import dataclass
 
 from leastnoise import errors
 from leastnoise._support import validation
@@ -28,13 +29,34 @@ from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits, of_sum
 
 
-def loss(cut: Threshold) -> float:
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How much noisier counts are than if they were released alone, by mechanism."""
+
+    gaussian: float = 1.0
+    laplace: float = 1.0
+
+    def of(self, cut: Threshold) -> float:
+        """For the mechanism of this threshold."""
+        return self.gaussian if cut.scale is None else self.laplace
+
+
+ALONE = Spread()
+
+
+def loss(cut: Threshold, spread: Spread = ALONE) -> float:
     """T + variance/T."""
-    return cut.at_least + cut.distribution.std**2 / cut.at_least
+    return cut.at_least + (spread.of(cut) * cut.distribution.std) ** 2 / cut.at_least
 
 
 def choose(
-    *, epsilon: Number, delta: Number, limits: Limits, neighbours: Neighbours = "add-remove", mechanism: Choice = "auto"
+    *,
+    epsilon: Number,
+    delta: Number,
+    limits: Limits,
+    neighbours: Neighbours = "add-remove",
+    mechanism: Choice = "auto",
+    spread: Spread = ALONE,
 ) -> Threshold:
     """The noise and the threshold of the mechanism asked for; "auto" takes that of the lesser loss.
 
@@ -42,20 +64,25 @@ def choose(
     >>> [choose(epsilon=1, delta=1e-6, limits=limits).mechanism for limits in (one, many)]
     ['laplace', 'gaussian']
     """
-    options = _options(epsilon, delta, limits, neighbours, mechanism)
-    return min(options, key=loss)
+    options = _options(epsilon, delta, limits, neighbours, mechanism, spread)
+    return min(options, key=lambda cut: loss(cut, spread))
 
 
 def _options(
-    epsilon: Number, delta: Number, limits: Limits, neighbours: Neighbours, mechanism: Choice
+    epsilon: Number,
+    delta: Number,
+    limits: Limits,
+    neighbours: Neighbours,
+    mechanism: Choice,
+    spread: Spread = ALONE,
 ) -> list[Threshold]:
     facts = {"epsilon": epsilon, "delta": delta, "limits": limits, "neighbours": neighbours}
     if mechanism == "laplace":
-        return [laplace_threshold.choose(**facts)]  # type: ignore[arg-type]
-    found = [partition_selection.choose(**facts)]  # type: ignore[arg-type]
+        return [laplace_threshold.choose(**facts, spread=spread.laplace)]  # type: ignore[arg-type]
+    found = [partition_selection.choose(**facts, spread=spread.gaussian)]  # type: ignore[arg-type]
     if mechanism == "auto" and not validation.is_zero(epsilon):
         with suppress(errors.OutOfRange):  # a threshold past 2^50 would not have won
-            found.append(laplace_threshold.choose(**facts))  # type: ignore[arg-type]
+            found.append(laplace_threshold.choose(**facts, spread=spread.laplace))  # type: ignore[arg-type]
     return found
 
 

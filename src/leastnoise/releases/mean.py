@@ -95,6 +95,7 @@ class MeanRelease(Published):
     column: str | None = None  # whose means they are; None: not known
     count_noise: tuple[Noise, ...] = ()  # of a count, where it is not that of a sum; several: they add up
     rate: bool = False  # whether they are shares of rows for which the condition `column` holds
+    rows: Release | None = None  # of keys that nobody listed: the noisy rows, which decided that they show
     parts = RenamedAttribute("components")
     half = RenamedAttribute("half_range")
 
@@ -155,6 +156,9 @@ class MeanRelease(Published):
 
         The rule reads nothing that is not published.
         """
+        if self.rows is not None:
+            each = 1 - (1 - ENOUGH_CONFIDENCE) / len(self.count_noise)
+            return np.asarray(self._rows_given_shown(self.rows, each)[0] > 0)
         least = self._ratio_noise.half_width(ENOUGH_CONFIDENCE)
         return np.asarray(np.broadcast_to(self.components.values[self.bins :], self.sums.shape) > least)
 
@@ -168,12 +172,35 @@ class MeanRelease(Published):
     def interval(self, confidence: Number = 0.95) -> Interval:
         """Fieller's interval of this `confidence` for each mean; the whole clip where the count may be zero."""
         confidence = validation.number("confidence", confidence)
+        if self.rows is not None:
+            return self._interval_given_shown(self.rows, confidence)
         scaled = np.broadcast_to(self.components.values[self.bins :], self.sums.shape).astype(np.float64)
         low, high = ratio_interval.ends(self.sums, scaled, self._ratio_noise, confidence)
         low, high = np.nextafter(self.half_range * low, -np.inf), np.nextafter(self.half_range * high, np.inf)
         least, most = self.within
         low, high = np.nextafter(self.centre + low, -np.inf), np.nextafter(self.centre + high, np.inf)
         return Interval(np.clip(low, least, most), np.clip(high, least, most))
+
+    def _interval_given_shown(self, rows: Release, confidence: float) -> Interval:
+        """The rows within an interval that holds given that they show, and sum and missing rows, whose noise decided
+        nothing, within theirs: all together with this confidence, and the mean between what these allow."""
+        each = 1 - (1 - confidence) / (1 + len(self.count_noise))
+        fewest, most = self._rows_given_shown(rows, each)
+        half = self.distribution.half_width(each)
+        low, high = self.sums - half, self.sums + half
+        few, many = np.maximum(fewest, 1e-300), np.maximum(most, 1e-300)
+        least = np.where(fewest > 0, np.where(low < 0, low / few, low / many), -self.half_range)
+        largest = np.where(fewest > 0, np.where(high > 0, high / few, high / many), self.half_range)
+        ends = (np.nextafter(self.centre + least, -np.inf), np.nextafter(self.centre + largest, np.inf))
+        return Interval(np.clip(ends[0], *self.within), np.clip(ends[1], *self.within))
+
+    def _rows_given_shown(self, rows: Release, confidence: float) -> tuple[Floats, Floats]:
+        """Between how many rows have a value: the rows given that they show, less the missing ones, each with this
+        confidence."""
+        fewest, most = (end.astype(np.float64) for end in rows.interval(confidence))
+        missing = rows.values - self.counts  # 0 where rows without a value were left out
+        off = sum(one.distribution.half_width(confidence) for one in self.count_noise[1:])
+        return fewest - missing - off, most - missing + off
 
     def overall(self, confidence: Number = 0.95) -> Overall:
         """The mean over all bins, each row counting alike, and its interval of this `confidence`.
@@ -194,6 +221,18 @@ class MeanRelease(Published):
         ends = [total / count for total in (top.low, top.high) for count in (bottom.low, bottom.high)]
         found = (top.value / bottom.value, min(ends), max(ends))
         return Overall(*(float(np.clip(self.centre + self.half_range * end, *self.within)) for end in found))
+
+    def denoise(self, method: str = "auto", **options: Any) -> Any:
+        """Refused: a mean is a ratio of two noisy numbers, and the law of that depends on the count it divides by.
+
+        method, options: those of other releases.
+        """
+        raise errors.InvalidParameter(
+            f"A {self.kind} is a noisy sum over a noisy count, and how noisy it is depends on a count that nobody "
+            "knows, so no denoiser's law holds. Its interval is right as it is.",
+            parameter="method",
+            value=method,
+        )
 
     def half_widths(self, confidence: Number = 0.95) -> HalfWidths:
         """How far off a sum, a count, and a mean times its rows may be, with this `confidence`.
@@ -266,6 +305,8 @@ class MeanRelease(Published):
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file at `path`, readable by anyone. `allow_seeded` lets a test write what a seed made."""
+        if self.rows is not None:
+            raise errors.InvalidParameter("This is a part of a summary. Save the summary: its file has all of them.")
         file_format.refuse_seeded_noise(self.seeded, allow_seeded)
         facts = {
             "components": write_release(self.components),

@@ -117,6 +117,32 @@ class Release(Published):
             half += chosen.size * self.grid / 2
         return Total(value, self.std * math.sqrt(chosen.size), value - half, value + half)
 
+    def others(self, total: Release, confidence: Number = 0.95) -> Total:
+        """What the keys that do not show have together: a total of all keys, less what shows.
+
+        total: what `query.total().release(...)` gave, of the same question. confidence: of the interval, in which the
+        counts of all keys that show, given that they do, and the total are enclosed together. The value is at least 0,
+        and too low on average, because what shows is too high.
+        """
+        confidence = validation.number("confidence", confidence)
+        if self.threshold is None:
+            raise errors.InvalidParameter("All bins of this release show, so there are no others.")
+        same = total.kind == "count" and total.bins == 1 and total.threshold is None
+        if not same or (total.limits, total.unit, total.provenance.table) != (
+            self.limits,
+            self.unit,
+            self.provenance.table,
+        ):
+            raise errors.InvalidParameter(
+                "The total must be of the same question: release query.total() of the query that this is of.",
+                parameter="total",
+            )
+        each = (1 + confidence) / 2
+        low, high = (float(end[0]) for end in total.interval(each))
+        shown = self.total(confidence=each)
+        left = float(total.values[0]) - shown.value
+        return Total(max(left, 0.0), math.nan, max(low - shown.high, 0.0), max(high - shown.low, 0.0))
+
     def _positions(self, bins: ArrayLike | slice | None) -> Any:
         if bins is None:
             return slice(None)

@@ -59,6 +59,7 @@ class SummaryRelease(Promised, Spreadsheets):
     mechanism: Mechanism
     provenance: Provenance
     compared: float | None = None  # its error over that of the other mechanism; None: they were not compared
+    threshold: int | None = None  # unknown keys: only those with at least so many noisy rows were published
 
     def __post_init__(self) -> None:
         for values in self.integers.values():
@@ -109,6 +110,7 @@ class SummaryRelease(Promised, Spreadsheets):
             provenance=self.provenance,
             domain=self.domain,
             kind="count",
+            threshold=self.threshold,
         )
 
     def _sums(self, figure: Figure) -> Release:
@@ -154,6 +156,7 @@ class SummaryRelease(Promised, Spreadsheets):
             column=column.label,
             count_noise=noises,
             rate=figure.kind == "rate",
+            rows=None if self.threshold is None else self._counts(),
         )
 
     def _spreads(self, figure: Figure) -> SpreadRelease:
@@ -204,12 +207,21 @@ class SummaryRelease(Promised, Spreadsheets):
 
         method, options: those of other releases.
         """
-        able = [f.name for f in self.figures if f.kind in ("count", "sum", "mean", "rate")]
+        able = [f.name for f in self.figures if f.kind in ("count", "sum")]
         raise errors.InvalidParameter(
             "The statistics of a summary are denoised one by one"
             + (f', release["{able[0]}"].denoise().' if able else "; of these none can be."),
             parameter="method",
             value=method,
+        )
+
+    def _selection_in_words(self) -> str:
+        if self.threshold is None:
+            return ""
+        return (
+            f"Keys were not listed in advance: only those with {self.threshold} noisy rows or more show, which makes "
+            "counts too high on average. Intervals of counts, means and rates allow for that; sums have noise of their "
+            "own, which did not decide what shows."
         )
 
     def explain(self) -> str:

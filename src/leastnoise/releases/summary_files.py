@@ -36,6 +36,7 @@ def save(release: SummaryRelease, path: str | os.PathLike[str], *, allow_seeded:
         "parts": [{"name": part, "scale": release.scales[part]} for part in release.integers],
         "mechanism": release.mechanism,
         "compared": release.compared,
+        "threshold": release.threshold,
         "domain": write_domain(release.domain),
         "provenance": write_provenance(release.provenance),
     }
@@ -66,6 +67,7 @@ def from_table(table: pa.Table, facts: Facts) -> SummaryRelease:
         mechanism=facts.word("mechanism", MECHANISMS),
         provenance=read_provenance(facts.facts("provenance")),
         compared=facts.optional_number("compared"),
+        threshold=facts.optional_integer("threshold"),
     )
     facts.check("domain", found.bins == table.num_rows)
     facts.check("id", found.id != "")

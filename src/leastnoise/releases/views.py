@@ -162,10 +162,7 @@ def denoise(release: Release, method: str, along: Along, options: dict[str, Any]
 
     validation.word("method", method, denoise.METHODS)
     if release.threshold is not None:
-        raise errors.InvalidParameter(
-            f"Only bins whose noisy count reached {release.threshold} were published, so what is left of their noise "
-            "is not symmetric and no denoiser's law holds. List the keys to denoise; the intervals are right as is."
-        )
+        return _denoise_shown(release, release.threshold, method, options)
     accepted = inspect.signature(denoise.METHODS[method]).parameters
     _refuse_what_is_not_taken(method, options)
     options, chained = denoise.with_axes(options, domain=release.domain, along=along, method=method, accepted=accepted)
@@ -190,6 +187,21 @@ def denoise(release: Release, method: str, along: Along, options: dict[str, Any]
     return replace(
         made, parameters=parameters, domain=release.domain, noise=release.noise, provenance=release.provenance
     )
+
+
+def _denoise_shown(release: Release, threshold: int, method: str, options: dict[str, Any]) -> Estimate:
+    """Of keys that nobody listed: what is left of their noise is not symmetric, and one law knows how."""
+    from leastnoise import denoise
+
+    given = {name: value for name, value in options.items() if value is not None}
+    if method != "auto" or given:
+        raise errors.InvalidParameter(
+            f"Only bins whose noisy count reached {threshold} were published, so what is left of their noise is not "
+            "symmetric and the law of this denoiser does not hold. Without arguments denoise takes the one that does, "
+            "if sizes follow a power law; or list the keys."
+        )
+    made = denoise.shown_counts(release.values.astype(np.float64), release.noise, threshold)
+    return replace(made, domain=release.domain, provenance=release.provenance)
 
 
 def denoise_tables(release: CrosstabsRelease, known: Mapping[Any, Any]) -> CrosstabsEstimate:

@@ -10,7 +10,7 @@ from scipy.stats import binom
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.privacy.sensitivity import Limits
-from leastnoise.testing import seeded
+from leastnoise.testing import aggregate, seeded
 from queries_of_every_kind import ASK
 
 
@@ -47,6 +47,41 @@ def test_intervals_of_bins_that_showed_hold_given_that_they_do() -> None:
     assert ((low <= shown) & (shown <= high))[near].mean() >= 0.88
     total = made.total(confidence=0.95)
     assert total.low <= shown.sum() <= total.high
-    with pytest.raises(errors.InvalidParameter, match="List the keys"):
-        made.denoise()
+    with pytest.raises(errors.InvalidParameter, match="list the keys"):
+        made.denoise("james_stein")
     assert "too high on average" in made.explain()
+
+
+def test_others_are_the_total_less_what_shows() -> None:
+    """With a fixed seed: the truth lies between ends of 99 %."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"p": np.arange(9000) % 5000, "k": [f"k{rank}" for rank in rng.zipf(1.6, 9000)]})
+    query = ln.table(frame, unit="p").histogram("k", max_rows=2, max_per_bin=1)
+    exact = aggregate(query)
+    counts = dict(zip(exact.keys or (), exact.values.tolist(), strict=True))
+    total = query.total()  # type: ignore[attr-defined]
+    assert aggregate(total).values.tolist() == [sum(counts.values())]
+    assert total.sensitivity.l2 == 2
+    with seeded(5):
+        made = query.release(epsilon=1, delta=1e-6)
+        whole = total.release(epsilon=1, delta=1e-6)
+    truth = sum(count for key, count in counts.items() if key not in set(made.to_pandas()["k"]))
+    others = made.others(whole, 0.99)
+    assert others.low <= truth <= others.high
+    assert 0 < others.value < sum(counts.values())
+    with pytest.raises(errors.InvalidParameter, match="same question"):
+        made.others(ln.table(frame, unit="p").count(max_rows=1).release(**ASK))
+    with pytest.raises(errors.InvalidParameter, match="no others"):
+        whole.others(whole)
+
+
+def test_a_unit_moves_the_total_by_its_rows_at_most() -> None:
+    frame = pd.DataFrame({"p": [1] * 9 + [2, 3], "k": [*"abcdefghi", "a", "b"]})
+    for limits in ({"max_rows": 4}, {"max_rows": 4, "max_bins": 2}):
+        counts = []
+        for one in (frame, frame[frame["p"] != 1]):
+            query = ln.table(one, unit="p").histogram("k", **limits)
+            counts.append(int(aggregate(query.total()).values[0]))  # type: ignore[attr-defined]
+        assert counts[0] - counts[1] == min(limits["max_rows"], limits.get("max_bins", 99) * 1)
+    empty = ln.table(frame.iloc[:0], unit="p").histogram("k", max_rows=4)
+    assert aggregate(empty.total()).values.tolist() == [0]  # type: ignore[attr-defined]

@@ -40,23 +40,36 @@ def with_codes(rows: ir.Table, columns: Sequence[str], clips: Sequence[Clip], *,
     return rows.filter([rows[name] > 0 for name in code_names(len(columns))])
 
 
-def bounded_rows(rows: ir.Table, *, unit: tuple[str, ...], codes: int, bins: int, limits: Limits, key: int) -> ir.Table:
-    """Bin and codes of the rows that are kept. `rows` has the unit, `_unit`, `bin` and the codes.
+def bounded_rows(
+    rows: ir.Table,
+    *,
+    unit: tuple[str, ...],
+    codes: int,
+    bins: int | None,
+    limits: Limits,
+    key: int,
+    names: Sequence[str] = ("bin",),
+) -> ir.Table:
+    """Bin and codes of the rows that are kept. `rows` has the unit, `_unit`, the codes, and the columns `names` that
+    name a bin: its number, or its keys and `_place`, a word of them. bins: how many there are; None: nobody knows.
 
     A limit is applied unless those already applied, and the size of the domain, imply it.
     """
     import ibis
 
-    read = ["bin", *code_names(codes)]
-    rows = _with_hash(rows.select(*unit, "_unit", *read), read, key)
-    in_bin, in_bins = math.inf, float(bins)
+    place = "bin" if bins is not None else "_place"
+    read = [*names, *code_names(codes)]
+    rows = rows.select(*unit, "_unit", *dict.fromkeys([place, *read]))
+    rows = _with_hash(rows, [place, *code_names(codes)], key)
+    in_bin, in_bins = math.inf, math.inf if bins is None else float(bins)
     if limits.max_per_bin < limits.max_rows:
-        within = ibis.window(group_by=[*unit, "bin"], order_by=["_hash", *read])
+        within = ibis.window(group_by=[*unit, *names], order_by=["_hash", *read])
         rows = rows.mutate(_rank=ibis.row_number().over(within))
         rows, in_bin = rows.filter(rows["_rank"] < limits.max_per_bin).drop("_rank"), limits.max_per_bin
-    if limits.max_bins < min(limits.max_rows, bins):
-        rows = bounding.with_hash(rows, key ^ MULTIPLIER_3, code="bin", codes=bins, name="_bin_hash")
-        within = ibis.window(group_by=list(unit), order_by=["_bin_hash", "bin"])
+    if limits.max_bins < min(limits.max_rows, in_bins):
+        words = WORD_MASK + 1 if bins is None else bins
+        rows = bounding.with_hash(rows, key ^ MULTIPLIER_3, code=place, codes=words, name="_bin_hash")
+        within = ibis.window(group_by=list(unit), order_by=["_bin_hash", *names])
         rows = rows.mutate(_rank=ibis.dense_rank().over(within))
         rows, in_bins = rows.filter(rows["_rank"] < limits.max_bins).drop("_rank", "_bin_hash"), limits.max_bins
     if in_bin * in_bins > limits.max_rows:
@@ -66,7 +79,7 @@ def bounded_rows(rows: ir.Table, *, unit: tuple[str, ...], codes: int, bins: int
     return rows.select(*read)
 
 
-def totals(kept: ir.Table, columns: Sequence[Measured], engine: Engine) -> ir.Table:
+def totals(kept: ir.Table, columns: Sequence[Measured], engine: Engine, names: Sequence[str] = ("bin",)) -> ir.Table:
     """Of each bin: rows, and of each column the missing values, the centred sum and the centred squares."""
     import ibis
 
@@ -79,8 +92,10 @@ def totals(kept: ir.Table, columns: Sequence[Measured], engine: Engine) -> ir.Ta
         sums[f"missing{place}"] = missing.cast("int64")
         sums[f"sum{place}"] = kept[centre]
         sums[f"squares{place}"] = square
-    kept = kept.select("bin", **sums)
-    return kept.group_by("bin").aggregate(rows=kept.count(), **{name: engine.exact_sum(kept[name]) for name in sums})
+    kept = kept.select(*names, **sums)
+    return kept.group_by(list(names)).aggregate(
+        rows=kept.count(), **{name: engine.exact_sum(kept[name]) for name in sums}
+    )
 
 
 def _with_hash(rows: ir.Table, words: Sequence[str], key: int) -> ir.Table:

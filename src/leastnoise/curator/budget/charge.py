@@ -47,6 +47,7 @@ from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.privacy.strength import Strength, judge, warn_if_weak
 from leastnoise.privacy.summary_noise import SummaryNoise
+from leastnoise.privacy.threshold_choice import Spread
 from leastnoise.workload.tables_noise import TablesNoise
 
 _MOST_EPSILON = 1e6  # nobody needs more
@@ -227,7 +228,11 @@ def _lesser(gaussian: NoiseChoice, laplace: NoiseChoice) -> tuple[NoiseChoice, N
 
 
 def decide_unknown(
-    request: PrivacyRequest, *, limits: Limits, neighbours: Neighbours = "add-remove"
+    request: PrivacyRequest,
+    *,
+    limits: Limits,
+    neighbours: Neighbours = "add-remove",
+    spread: Spread = threshold_choice.ALONE,
 ) -> Charge[Threshold]:
     """Noise and threshold for bins that nobody listed, and their cost in two currencies.
 
@@ -248,25 +253,26 @@ def decide_unknown(
         epsilon, delta = request.promise()
         mechanism = "gaussian" if budget is not None and request.mechanism == "auto" else request.mechanism
         cut = threshold_choice.choose(
-            epsilon=epsilon, delta=delta, limits=limits, neighbours=neighbours, mechanism=mechanism
+            epsilon=epsilon, delta=delta, limits=limits, neighbours=neighbours, mechanism=mechanism, spread=spread
         )
-        cost = Cost() if budget is None else _threshold_cost(budget.terms, cut, limits, neighbours)
+        cost = Cost() if budget is None else _threshold_cost(budget.terms, cut, limits, neighbours, spread)
         guarantee = ApproxDP(epsilon, delta, neighbours)  # type: ignore[arg-type]
-        return Charge(cut, guarantee, cost, budget, _strength(guarantee, cut, limits))
+        return Charge(cut, guarantee, cost, budget, _strength(guarantee, cut, limits, spread))
     terms = budget.terms
     cost = terms.unknown_share(privacy_filter.share_of(share))
     if request.mechanism == "laplace":
-        return _laplace_share(budget, share, cost, limits, neighbours)
+        return _laplace_share(budget, share, cost, limits, neighbours, spread)
     l2, squared = _widest(limits, neighbours), terms.mu_squared_for(cost)
     sigma = noise_choice.choose(bins=1, integers=True, sensitivity=l2, mu_squared=squared, mechanism="gaussian").scale
     cut = partition_selection.within_chance(
-        limits=limits, sigma=sigma, chance=terms.chance_for(cost), neighbours=neighbours
+        limits=limits, sigma=sigma * spread.gaussian, chance=terms.chance_for(cost), neighbours=neighbours
     )
-    return Charge(cut, _promise(terms, cut, limits, neighbours), cost, budget)
+    cut = replace(cut, sigma=sigma)
+    return Charge(cut, _promise(terms, cut, limits, neighbours, spread), cost, budget)
 
 
 def _laplace_share(
-    budget: Budget, share: Number, both: Cost, limits: Limits, neighbours: Neighbours
+    budget: Budget, share: Number, both: Cost, limits: Limits, neighbours: Neighbours, spread: Spread
 ) -> Charge[Threshold]:
     """The same with Laplace noise: (epsilon, chance)-DP, paid from the reserve for Laplace releases where there is one,
     and from that for unknown keys. (Replace neighbours pay for the own bins of either person.)"""
@@ -277,29 +283,30 @@ def _laplace_share(
     cost = noise + Cost(threshold=both.threshold)
     chance = round_down(Fraction(terms.chance_for(cost)) / sides)
     cut = laplace_threshold.within_chance(
-        epsilon=epsilon, scale=scale, chance=chance, limits=limits, neighbours=neighbours
+        epsilon=epsilon, scale=scale, chance=chance, limits=limits, neighbours=neighbours, spread=spread.laplace
     )
     return Charge(cut, ApproxDP(epsilon, chance, neighbours), cost, budget)
 
 
-def _promise(terms: Terms, cut: Threshold, limits: Limits, neighbours: Neighbours) -> ApproxDP:
+def _promise(terms: Terms, cut: Threshold, limits: Limits, neighbours: Neighbours, spread: Spread) -> ApproxDP:
     """The epsilon of this mu at the budget's delta: delta_G(epsilon; mu) + chance <= delta is enough, as
     `privacy_filter` proves."""
     total = round_down(terms.delta)
     chance = partition_selection.chance_shown(
-        limits=limits, sigma=cut.sigma, at_least=cut.at_least, neighbours=neighbours
+        limits=limits, sigma=cut.sigma * spread.gaussian, at_least=cut.at_least, neighbours=neighbours
     )
     left = round_down(Fraction(total) - Fraction(chance))
     least = calibration.epsilon(sigma=cut.sigma, delta=left, sensitivity=_widest(limits, neighbours))
     return ApproxDP(least, total, neighbours)
 
 
-def _strength(guarantee: ApproxDP, cut: Threshold, limits: Limits) -> Strength:
+def _strength(guarantee: ApproxDP, cut: Threshold, limits: Limits, spread: Spread) -> Strength:
     """The counts are mu-GDP, but for the chance that a bin of one person's own shows."""
     side = guarantee.neighbours
     if cut.scale is not None:
         return judge(guarantee)
-    chance = partition_selection.chance_shown(limits=limits, sigma=cut.sigma, at_least=cut.at_least, neighbours=side)
+    sigma = cut.sigma * spread.gaussian
+    chance = partition_selection.chance_shown(limits=limits, sigma=sigma, at_least=cut.at_least, neighbours=side)
     mu = GaussianDP.of(sigma=cut.sigma, sensitivity=_widest(limits, side), neighbours=side).mu
     return judge(guarantee, mu=mu, chance=chance)
 
@@ -311,15 +318,16 @@ def _cost(terms: Terms, made: NoiseChoice, *, bins: int, integers: bool) -> Cost
     return terms.laplace_cost(l1_sensitivity=made.charged, scale=made.scale, l2_sensitivity=moved, grid=made.grid)
 
 
-def _threshold_cost(terms: Terms, cut: Threshold, limits: Limits, neighbours: Neighbours) -> Cost:
+def _threshold_cost(terms: Terms, cut: Threshold, limits: Limits, neighbours: Neighbours, spread: Spread) -> Cost:
     if cut.scale is not None:
         sides = 2 if neighbours == "replace" else 1
-        shown = laplace_threshold.chance_shown(limits=limits, scale=cut.scale, at_least=cut.at_least)
+        scale = cut.scale * spread.laplace
+        shown = laplace_threshold.chance_shown(limits=limits, scale=scale, at_least=cut.at_least)
         rows = float(laplace_threshold.rows_of(limits, neighbours))
         pure = terms.laplace_cost(l1_sensitivity=rows, scale=cut.scale)
         return (pure + terms.threshold_cost(sides * shown)).at_least(privacy_filter.LEAST_SHARE, terms.caps)
     chance = partition_selection.chance_shown(
-        limits=limits, sigma=cut.sigma, at_least=cut.at_least, neighbours=neighbours
+        limits=limits, sigma=cut.sigma * spread.gaussian, at_least=cut.at_least, neighbours=neighbours
     )
     shared = terms.gaussian_cost(sensitivity=_widest(limits, neighbours), sigma=cut.sigma)
     return (shared + terms.threshold_cost(chance)).at_least(privacy_filter.LEAST_SHARE, terms.caps)

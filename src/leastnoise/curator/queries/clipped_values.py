@@ -51,7 +51,7 @@ class ClippedValues(BinnedQuery):
         names = column_names(by)
         if names and keys is None:
             raise MissingParameter(
-                f"{cls.kind} by {', '.join(names)} needs the public keys. Only histograms find keys.",
+                f"{cls.kind} by {', '.join(names)} needs the public keys. Histograms and summaries find them.",
                 parameter="keys",
                 example={"keys": ["a", "b"]},
             )

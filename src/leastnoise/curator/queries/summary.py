@@ -26,17 +26,17 @@ from leastnoise.curator.publish import Answer, Decision, Facts
 from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.domains import check_names, limits_of, listed_domain
 from leastnoise.curator.queries.query import NamedRows
-from leastnoise.curator.queries.summary_options import Asked, checked
+from leastnoise.curator.queries.summary_options import Asked, checked, whole_numbers
+from leastnoise.curator.queries.unknown_summary import UnknownKeysSummary
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.summary_preview import SummaryExpectation
 from leastnoise.domain import Domain
-from leastnoise.errors import BadDomain, MissingParameter
+from leastnoise.errors import BadDomain
 from leastnoise.privacy import summary_noise
 from leastnoise.privacy.joint_cost import gaussian_cost, laplace_cost
 from leastnoise.privacy.sensitivity import Sensitivity
 from leastnoise.privacy.summary_noise import SummaryNoise
 from leastnoise.releases.left_out import LeftOut
-from leastnoise.releases.measured import ROWS, part_name
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -63,16 +63,12 @@ class Summary(BinnedQuery):
         nulls: str,
         weights: Mapping[str, float] | None,
         **limits: int | None,
-    ) -> Summary:
-        """The question, checked."""
+    ) -> Summary | UnknownKeysSummary:
+        """The question, checked; without keys, of those that are found."""
         check_names(by)
         names = tuple(by)
         if names and keys is None:
-            raise MissingParameter(
-                f"A summary by {', '.join(names)} needs the public keys.",
-                parameter="keys",
-                example={"keys": ["a", "b"]},
-            )
+            return UnknownKeysSummary.of(data, names, statistics, nulls=nulls, weights=weights, **limits)
         domain = listed_domain(data, names, keys, nulls) if names else Domain()
         asked = checked(data, statistics, weights, names)
         if domain.sparse or domain.size * len(asked.parts) > MAX_NUMBERS:
@@ -112,16 +108,7 @@ class Summary(BinnedQuery):
         return [*BinnedQuery._values_left_out(self), *missing, *dict.fromkeys(clips)]
 
     def _subject(self) -> str:
-        words = [self._in_words(figure.kind, figure.values) for figure in self.asked.figures]
-        return description.shortened(words)
-
-    def _in_words(self, kind: str, values: int | None) -> str:
-        if values is None:
-            return {"count": "rows", "share": "share of rows"}[kind]
-        column = self.asked.columns[values]
-        if kind == "rate":
-            return f"rate of {column.label}"
-        return f"{kind} of {column.label} clipped to [{column.low!r}, {column.high!r}]"
+        return description.shortened(self.asked.in_words())
 
     def _clip_facts(self) -> dict[str, object]:
         return {"clips": [[column.low, column.high] for column in self.asked.columns], "valued": self.asked.valued}
@@ -182,18 +169,10 @@ class Summary(BinnedQuery):
     def _integers(self, parts: list[pa.Table]) -> Aggregate:
         """The parts one after the other, each of all bins."""
         size = self._bins.size
-        rows = scattered(size, parts, "rows").astype(object)
-        found: dict[str, Any] = {ROWS: rows}
-        for place, column in enumerate(self.asked.columns):
-            missing, sums, squares = (
-                scattered(size, parts, f"{name}{place}").astype(object) for name in ("missing", "sum", "squares")
-            )
-            both = sums + (column.lowest + column.highest) * (rows - missing)  # twice the sum of the values
-            found |= {
-                part_name("missing", place): missing,
-                part_name("sum", place): sums,
-                part_name("squares", place): squares,
-                part_name("plain", place): both // 2,
-            }
+
+        def read(name: str) -> np.ndarray[Any, Any]:
+            return scattered(size, parts, name).astype(object)
+
+        found = whole_numbers(self.asked.columns, read)
         wanted = [np.asarray(found[part.name], dtype=object) for part in self.asked.parts]
         return Aggregate(values=narrow(np.concatenate(wanted)))

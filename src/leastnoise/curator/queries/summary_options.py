@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -57,6 +57,18 @@ class Asked:
                 if part.kind != "missing":
                     found[part.name] += figure.weight
         return found
+
+    def in_words(self) -> list[str]:
+        """Every statistic in public words."""
+        return [self._words(figure) for figure in self.figures]
+
+    def _words(self, figure: Figure) -> str:
+        if figure.values is None:
+            return {"count": "rows", "share": "share of rows"}[figure.kind]
+        column = self.columns[figure.values]
+        if figure.kind == "rate":
+            return f"rate of {column.label}"
+        return f"{figure.kind} of {column.label} clipped to [{column.low!r}, {column.high!r}]"
 
     def _parts_of(self, figure: Figure) -> list[Part]:
         rows = [Part(ROWS, "rows")] if figure.values is None or figure.kind in COUNTED else []
@@ -170,6 +182,22 @@ class _Columns:
             self.clips.append(clip)
             self.columns.append(Measured(label, clip.low, clip.high, clip.grid, clip.lowest, clip.highest))
         return self.places[key]
+
+
+def whole_numbers(columns: Sequence[Measured], read: Callable[[str], Any]) -> dict[str, Any]:
+    """Every part from the totals that were read, by name. PRIVATE. read: a column of Python integers."""
+    rows = read("rows")
+    found: dict[str, Any] = {ROWS: rows}
+    for place, column in enumerate(columns):
+        missing, sums, squares = (read(f"{name}{place}") for name in ("missing", "sum", "squares"))
+        both = sums + (column.lowest + column.highest) * (rows - missing)  # twice the sum of the values
+        found |= {
+            part_name("missing", place): missing,
+            part_name("sum", place): sums,
+            part_name("squares", place): squares,
+            part_name("plain", place): both // 2,
+        }
+    return found
 
 
 def _coarse(clip: Clip) -> Clip:

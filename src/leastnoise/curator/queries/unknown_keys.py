@@ -19,6 +19,7 @@ from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.preview import Expectation
 from leastnoise.curator.publish import Answer, Decision, Facts
 from leastnoise.curator.queries.domains import check_unknown_keys, limits_of
+from leastnoise.curator.queries.listed_bins import ListedQuery
 from leastnoise.curator.queries.query import NamedRows, Query
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy import sensitivity as sensitivities
@@ -26,7 +27,7 @@ from leastnoise.privacy import threshold_choice
 from leastnoise.privacy.comparison import Comparison
 from leastnoise.privacy.guarantee import ApproxDP
 from leastnoise.privacy.partition_selection import Threshold
-from leastnoise.privacy.sensitivity import Sensitivity
+from leastnoise.privacy.sensitivity import Limits, Sensitivity
 from leastnoise.releases.left_out import LeftOut
 
 if TYPE_CHECKING:
@@ -81,6 +82,14 @@ class UnknownKeysHistogram(Query):
         """
         return threshold_choice.compare(epsilon=epsilon, delta=delta, limits=self.limits, neighbours=self.neighbours)
 
+    def total(self) -> UnknownKeysTotal:
+        """How many rows all keys have together, shown or not, under the same limits: a question with its own debit.
+
+        `release.others(total)` says what is left for the keys that do not show. To add up the noisy counts of all keys
+        below the threshold instead would tell how many keys there are.
+        """
+        return UnknownKeysTotal(_data=self._data, by=self.by, limits=self.limits, keys=self)
+
     def _expectation(self, request: PrivacyRequest) -> Expectation:
         decided = self._decide(request).charge
         return preview.of_unknown_keys(decided, limits=self.limits)
@@ -106,16 +115,7 @@ class UnknownKeysHistogram(Query):
         return ranked.group_by(by).aggregate(rows=engine.exact_sum(ranked["_kept"])).order_by(by)
 
     def _with_keys(self, named: NamedRows) -> ir.Table:
-        """Without days before the year 1 or after 9999: a release could not name them, and an error would."""
-        rows = named.rows
-        if self.nulls == "drop":
-            for column in named.by:
-                rows = rows.filter(~is_missing(rows[column]))
-        for column in named.by:
-            if rows[column].type().is_date():
-                days = epoch_days(rows[column], column)
-                rows = rows.filter(rows[column].isnull() | days.between(FIRST_DAY, LAST_DAY))
-        return rows
+        return with_known_keys(named, nulls=self.nulls)
 
     def _with_key_hash(self, groups: ir.Table, named: NamedRows) -> ir.Table:
         groups = groups.mutate(_unit=groups["_unit"] ^ self._salt)
@@ -130,3 +130,61 @@ class UnknownKeysHistogram(Query):
         columns = [found[name].to_pylist() for name in found.column_names[: len(self.by)]]
         keys = tuple(columns[0]) if len(columns) == 1 else tuple(zip(*columns, strict=True))
         return Aggregate(values=narrow(integers(found["rows"])), keys=keys)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class UnknownKeysTotal(ListedQuery):
+    """How many rows the keys of a histogram have together: of the same rows that it keeps."""
+
+    kind: ClassVar[str] = "count"
+    keys: UnknownKeysHistogram
+
+    @property
+    def bins(self) -> int:
+        """One number."""
+        return 1
+
+    @property
+    def size(self) -> int:
+        """One number."""
+        return 1
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """One unit adds at most max_rows rows, in whichever keys."""
+        rows = self.limits.max_rows
+        return sensitivities.of_sum(
+            Limits(max_rows=rows, max_per_bin=rows, max_bins=1), low=0, high=1, bins=1, neighbours=self.neighbours
+        )
+
+    @property
+    def _bins_of_limits(self) -> None:
+        """A unit's rows may lie in any keys."""
+        return
+
+    def _values_left_out(self) -> Sequence[LeftOut]:
+        return self.keys._values_left_out()
+
+    def _subject(self) -> str:
+        return "rows of all keys together"
+
+    def _expression(self) -> ir.Table:
+        counts = self.keys._expression()
+        return counts.aggregate(rows=self._data.engine.exact_sum(counts["rows"]).coalesce(0))
+
+    def _totals(self) -> Aggregate:
+        return Aggregate(values=narrow(integers(self._data.engine.fetch(self._expression())["rows"])))
+
+
+def with_known_keys(named: NamedRows, *, nulls: str) -> ir.Table:
+    """The rows that have a key. Without days before the year 1 or after 9999: a release could not name them, and an
+    error would."""
+    rows = named.rows
+    if nulls == "drop":
+        for column in named.by:
+            rows = rows.filter(~is_missing(rows[column]))
+    for column in named.by:
+        if rows[column].type().is_date():
+            days = epoch_days(rows[column], column)
+            rows = rows.filter(rows[column].isnull() | days.between(FIRST_DAY, LAST_DAY))
+    return rows

@@ -1,0 +1,183 @@
+"""Several statistics of each key that the rows hold: keys that nobody listed, so a threshold on their rows hides rare
+ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from leastnoise.curator import description, preview, summary_mechanism
+from leastnoise.curator.aggregate import bounding, summary_rows
+from leastnoise.curator.aggregate.bounding import MULTIPLIER_2, WORD_MASK
+from leastnoise.curator.aggregate.every_bin import integers
+from leastnoise.curator.aggregate.exact_totals import Aggregate, clamped, narrow
+from leastnoise.curator.budget import charge
+from leastnoise.curator.dataset import Dataset
+from leastnoise.curator.preview import Expectation
+from leastnoise.curator.publish import Answer, Decision, Facts
+from leastnoise.curator.queries.domains import check_unknown_keys, limits_of
+from leastnoise.curator.queries.query import NamedRows, Query
+from leastnoise.curator.queries.summary_options import Asked, checked, whole_numbers
+from leastnoise.curator.queries.unknown_keys import with_known_keys
+from leastnoise.curator.request import PrivacyRequest
+from leastnoise.errors import InvalidParameter
+from leastnoise.privacy import summary_noise
+from leastnoise.privacy.guarantee import ApproxDP
+from leastnoise.privacy.joint_cost import Part
+from leastnoise.privacy.partition_selection import Threshold
+from leastnoise.privacy.sensitivity import Sensitivity, of_sum
+from leastnoise.privacy.unknown_summary import Division
+from leastnoise.releases.left_out import LeftOut
+from leastnoise.releases.measured import ROWS
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+KINDS = ("count", "sum", "mean", "rate")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class UnknownKeysSummary(Query):
+    """Statistics of each key that is found."""
+
+    kind: ClassVar[str] = "summary"
+    asked: Asked
+    nulls: str = "drop"
+
+    @classmethod
+    def of(
+        cls,
+        data: Dataset,
+        by: Sequence[str],
+        statistics: Mapping[str, Any],
+        *,
+        nulls: str,
+        weights: Mapping[str, float] | None,
+        **limits: int | None,
+    ) -> UnknownKeysSummary:
+        """The question, checked."""
+        check_unknown_keys(data, by, nulls)
+        asked = checked(data, statistics, weights, tuple(by))
+        for figure in asked.figures:
+            if figure.kind not in KINDS:
+                raise InvalidParameter(
+                    f'"{figure.name}" is a {figure.kind}, and of keys that nobody listed only counts, sums, means and '
+                    "rates are published: the others have no interval that holds given that a key shows. List the "
+                    "keys.",
+                    parameter="keys",
+                    example={"keys": ["a", "b"]},
+                )
+        kept = limits_of(data, bins=None, by=by, **limits)
+        return cls(_data=asked.data, by=tuple(by), nulls=nulls, asked=asked, limits=kept)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of values and conditions."""
+        return self.asked.names
+
+    @property
+    def size(self) -> None:
+        """How many keys there are is private."""
+        return
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The whole numbers of every key: its rows, by which it shows, and what the statistics need."""
+        return (Part(ROWS, "rows"), *(part for part in self.asked.parts if part.name != ROWS))
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """Of the rows of each key."""
+        return of_sum(self.limits, low=0, high=1, bins=None, neighbours=self.neighbours)
+
+    def _values_left_out(self) -> Sequence[LeftOut]:
+        keys = [LeftOut("null", columns=(column,)) for column in self.by] if self.nulls == "drop" else []
+        named = [one for place, one in enumerate(self.asked.columns) if place not in self.asked.conditions]
+        missing = [LeftOut("null", (one.label,)) for one in named] if self.asked.valued else []
+        return [*keys, *missing, *(LeftOut("clip", (one.label,), (one.low, one.high)) for one in named)]
+
+    def _subject(self) -> str:
+        return description.shortened(self.asked.in_words())
+
+    def _clip_facts(self) -> dict[str, object]:
+        return {"clips": [[column.low, column.high] for column in self.asked.columns], "valued": self.asked.valued}
+
+    def _division(self) -> Division:
+        needed = self.asked.needed
+        every = sum(figure.weight for figure in self.asked.figures)  # all need to know that the key shows
+        asked = summary_noise.Asked(self.parts, needed | {ROWS: every}, self.limits, 2, self.neighbours)
+        return Division(asked, ROWS)
+
+    def _charge(self, request: PrivacyRequest) -> charge.Charge[Threshold]:
+        return charge.decide_unknown(
+            request, limits=self.limits, neighbours=self.neighbours, spread=self._division().spread
+        )
+
+    def _decide(self, request: PrivacyRequest) -> Decision[Threshold]:
+        decided = self._charge(request)
+        assert isinstance(decided.guarantee, ApproxDP)
+        scales = self._division().scales(decided.noise)
+        return Decision(decided, partial(self._draw, decided.noise, scales, decided.guarantee))
+
+    def _draw(
+        self, cut: Threshold, scales: Mapping[str, float], guarantee: ApproxDP, exact: Aggregate, facts: Facts
+    ) -> Answer:
+        assert exact.keys is not None
+        whole = clamped(exact.values).reshape(len(self.parts), len(exact.keys))
+        return summary_mechanism.publish_unknown(
+            exact.keys,
+            {part.name: row for part, row in zip(self.parts, whole, strict=True)},
+            cut,
+            scales,
+            guarantee,
+            names=self.by,
+            figures=self.asked.figures,
+            columns=self.asked.columns,
+            **facts,
+        )
+
+    def _expectation(self, request: PrivacyRequest) -> Expectation:
+        decided = self._charge(request)
+        made = preview.of_unknown_keys(decided, limits=self.limits, spread=self._division().spread)
+        note = "Every statistic has noise of its own; these are of the number of rows, by which a key shows."
+        return replace(made, note=f"{made.note} {note}")
+
+    def _expression(self) -> ir.Table:
+        named = self._named()
+        rows = with_known_keys(named, nulls=self.nulls)
+        rows = summary_rows.with_codes(rows, named.columns, self.asked.clips, valued=self.asked.valued)
+        rows = bounding.with_unit_word(rows, named.unit, self._data.engine)
+        kept = summary_rows.bounded_rows(
+            self._with_place(rows, named),
+            unit=named.unit,
+            codes=len(self.columns),
+            bins=None,
+            limits=self.limits,
+            key=self._salt,
+            names=named.by,
+        )
+        return summary_rows.totals(kept, self.asked.columns, self._data.engine, named.by).order_by(list(named.by))
+
+    def _with_place(self, rows: ir.Table, named: NamedRows) -> ir.Table:
+        """`rows` with one word of all keys."""
+        words = [bounding.word(rows[column], column, self._data.engine).fill_null(0) for column in named.by]
+        place = words[0]
+        for word in words[1:]:
+            place = (place * MULTIPLIER_2 + word) & WORD_MASK
+        return rows.mutate(_place=place)
+
+    def _totals(self) -> Aggregate:
+        found = self._data.engine.fetch(self._expression())
+        columns = [found[name].to_pylist() for name in found.column_names[: len(self.by)]]
+        keys = tuple(columns[0]) if len(columns) == 1 else tuple(zip(*columns, strict=True))
+
+        def read(name: str) -> np.ndarray[Any, Any]:
+            return integers(found[name]).astype(object)
+
+        every = whole_numbers(self.asked.columns, read)
+        wanted = [np.asarray(every[part.name], dtype=object) for part in self.parts]
+        return Aggregate(values=narrow(np.concatenate(wanted)), keys=keys)
