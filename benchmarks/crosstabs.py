@@ -66,7 +66,7 @@ def contestants(path: Path, ways: int) -> dict[str, Contestant]:
     positions = ", ".join(f"c{c}::INTEGER AS c{c}" for c in range(len(SIZES)))
     connection.execute(f"CREATE TABLE placed AS SELECT {positions} FROM '{path}'")
     counter, (word,) = CellCounter(SIZES, tuple(tables)), Packing(SIZES).words
-    packed = " | ".join(f"c{c} << {shift}" for c, (_, shift) in enumerate(Packing(SIZES).places))
+    packed = " | ".join(f"(c{c} << {shift})" for c, (_, shift) in enumerate(Packing(SIZES).places))
 
     def by_hand() -> None:
         for columns in tables:

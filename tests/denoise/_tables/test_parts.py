@@ -84,24 +84,24 @@ def test_posterior_means_are_those_of_the_mixture():
     seen, predicted, variance = np.array([-3.0, 0.0, 9.0, 60.0]), np.array([0.5, 4.0, 64.0, 64.0]), np.full(4, 16.0)
     knot, along = mixture._place(predicted)
     mean, spread, found, expected = np.empty(4), np.empty(4), np.zeros(50), np.zeros(50)
-    mixture._means(
-        seen, predicted, variance, knot, along, weights, np.ones(50), mixture.SPREADS, mixture.LEVELS, mean, spread,
-        found, expected,
-    )  # fmt: skip
+    grid = mixture.SPREADS, mixture.LEVELS
+    mixture._means(seen, predicted, variance, knot, along, weights, np.ones(50), *grid, mean, spread)
+    likelihoods = mixture._likelihoods(seen, predicted, variance, *grid)
+    mixture._count(likelihoods, knot, along, weights, np.ones(50), found, expected)
+    shares = np.zeros(4)
     for i in range(4):
         p = predicted[i]
         components = [(0.1, 0.0, 0.0), (0.4, p, 0.0), (0.3, p, (0.25 * p) ** 2), (0.2, 8.0, (0.35 * 8) ** 2)]
         density = [w * np.exp(-0.5 * (seen[i] - m) ** 2 / (v + 16)) / np.sqrt(v + 16) for w, m, v in components]
         means = [m + v / (v + 16) * (seen[i] - m) for _, m, v in components]
         assert mean[i] == pytest.approx(np.dot(density, means) / np.sum(density))
+        shares += density / np.sum(density)
+    assert found[[0, 1, 5, 12]] == pytest.approx(shares)
     assert found.sum() == pytest.approx(4)
     assert expected == pytest.approx(4 * weights[0])
     step = 1e-4  # Tweedie: the slope of the mean is the posterior variance over that of the noise
     up = np.empty(4)
-    mixture._means(
-        seen + step, predicted, variance, knot, along, weights, np.ones(50), mixture.SPREADS, mixture.LEVELS, up,
-        np.empty(4), found, expected,
-    )  # fmt: skip
+    mixture._means(seen + step, predicted, variance, knot, along, weights, np.ones(50), *grid, up, np.empty(4))
     assert (up - mean) / step == pytest.approx(spread / variance, rel=1e-3)
 
 

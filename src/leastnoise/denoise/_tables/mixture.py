@@ -23,7 +23,7 @@ from leastnoise._support.compilation import compiled
 from leastnoise._support.validation import Floats
 
 SPREADS = np.array([0.0, 0.03, 0.06, 0.125, 0.25, 0.5, 1.0])
-LEVELS = 2.0 ** np.arange(-1, 41)
+LEVELS = 2.0 ** np.arange(-1.0, 41.0)
 NEAR = 1.4  # levels within this factor of the prediction are its own components
 LOWEST, KNOTS = -8.0, 49  # of the weights, at 2^-8, ..., 2^40
 STEPS, SMOOTHING = 40, 0.2  # of expectation maximisation; of the weights between neighbouring knots
@@ -66,7 +66,7 @@ def _weights(blocks: Sequence[Cells]) -> Floats:
     weights = np.full((KNOTS, 1 + SPREADS.size + LEVELS.size), 1.0)
     weights[:, 1 + SPREADS.size :] = max(4.0, float(seen.max())) > 2 * LEVELS
     weights /= weights.sum(axis=1, keepdims=True)
-    _maximise(seen, predicted, variance, share, knot, along, weights, SPREADS, LEVELS, STEPS)
+    _maximise(_likelihoods(seen, predicted, variance, SPREADS, LEVELS), share, knot, along, weights, STEPS)
     return weights
 
 
@@ -75,20 +75,15 @@ def _posterior(block: Cells, weights: Floats) -> Posterior:
     knot, along = _place(predicted)
     tilt, stride = np.ones(weights.shape[1]), max(1, seen.size // BLOCK_SAMPLE)
     part = slice(None, None, stride)
+    likelihoods = _likelihoods(seen[part], predicted[part], variance[part], SPREADS, LEVELS)
     for _ in range(TILTS):
         found, expected = np.zeros((2, tilt.size))
-        _means(
-            seen[part], predicted[part], variance[part], knot[part], along[part], weights, tilt, SPREADS, LEVELS,
-            np.empty(seen[part].size), np.empty(seen[part].size), found, expected,
-        )  # fmt: skip
+        _count(likelihoods, knot[part], along[part], weights, tilt, found, expected)
         prior = PRIOR_CELLS * expected / expected.sum()
         cells = stride * block.freedom
         tilt = tilt * (cells * found + prior) / np.maximum(cells * expected + prior, 1e-300)
     mean, spread = np.empty(seen.size), np.empty(seen.size)
-    _means(
-        seen, predicted, variance, knot, along, weights, tilt, SPREADS, LEVELS, mean, spread,
-        np.zeros(tilt.size), np.zeros(tilt.size),
-    )  # fmt: skip
+    _means(seen, predicted, variance, knot, along, weights, tilt, SPREADS, LEVELS, mean, spread)
     return Posterior(mean.reshape(block.seen.shape), spread.reshape(block.seen.shape))
 
 
@@ -112,29 +107,40 @@ def _component(k: int, p: float, spreads: Floats, levels: Floats) -> tuple[float
 
 
 @compiled
-def _maximise(  # type: ignore[no-untyped-def]
-    seen, predicted, variance, share, knot, along, weights, spreads, levels, steps
-) -> None:
+def _likelihoods(seen: Floats, predicted: Floats, variance: Floats, spreads: Floats, levels: Floats) -> Floats:
+    """Of every cell (a row) under each component, up to a factor; -1 where the cell does not have the component."""
+    components = 1 + spreads.size + levels.size
+    made = np.empty((seen.size, components))
+    for i in range(seen.size):
+        for k in range(components):
+            mean, spread = _component(k, predicted[i], spreads, levels)
+            made[i, k] = -1.0
+            if spread >= 0:
+                v = variance[i] + spread
+                # Never below 1e-261, so that a cell far from all components still has one.
+                made[i, k] = math.exp(max(-0.5 * (seen[i] - mean) ** 2 / v, -600.0)) / math.sqrt(v)
+    return made
+
+
+@compiled
+def _maximise(likelihoods, share, knot, along, weights, steps) -> None:  # type: ignore[no-untyped-def]
     knots, components = weights.shape
     density = np.empty(components)
     for _ in range(steps):
         found = np.zeros((knots, components))
-        for i in range(seen.size):
+        for i in range(share.size):
             b, t, total = knot[i], along[i], 0.0
             for k in range(components):
                 w = (1 - t) * weights[b, k] + t * weights[b + 1, k]
                 density[k] = 0.0
-                if w > 0:
-                    mean, spread = _component(k, predicted[i], spreads, levels)
-                    if spread >= 0:
-                        v = variance[i] + spread
-                        # Never below 1e-261, so that a cell far from all components still has one.
-                        density[k] = w / math.sqrt(v) * math.exp(max(-0.5 * (seen[i] - mean) ** 2 / v, -600.0))
-                        total += density[k]
+                if w > 0 and likelihoods[i, k] > 0:
+                    density[k] = w * likelihoods[i, k]
+                    total += density[k]
             for k in range(components):
-                part = share[i] * density[k] / total
-                found[b, k] += (1 - t) * part
-                found[b + 1, k] += t * part
+                if density[k] > 0:
+                    part = share[i] * density[k] / total
+                    found[b, k] += (1 - t) * part
+                    found[b + 1, k] += t * part
         for b in range(knots):
             total = 0.0
             for k in range(components):
@@ -149,30 +155,42 @@ def _maximise(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _means(  # type: ignore[no-untyped-def]
-    seen, predicted, variance, knot, along, weights, tilt, spreads, levels, mean, spread, found, expected
-) -> None:
+def _count(likelihoods, knot, along, weights, tilt, found, expected) -> None:  # type: ignore[no-untyped-def]
+    """How many cells each component has by what was seen, and by the weights alone; added to `found` and `expected`."""
     components = tilt.size
     density, prior = np.empty(components), np.empty(components)
-    for i in range(seen.size):
-        b, t, total, whole, first, second = knot[i], along[i], 0.0, 0.0, 0.0, 0.0
+    for i in range(knot.size):
+        b, t, total, whole = knot[i], along[i], 0.0, 0.0
         for k in range(components):
             w = ((1 - t) * weights[b, k] + t * weights[b + 1, k]) * tilt[k]
             density[k], prior[k] = 0.0, 0.0
+            if w > 0 and likelihoods[i, k] > 0:
+                prior[k], density[k] = w, w * likelihoods[i, k]
+                whole += w
+                total += density[k]
+        for k in range(components):
+            if prior[k] > 0:
+                found[k] += density[k] / total
+                expected[k] += prior[k] / whole
+
+
+@compiled
+def _means(  # type: ignore[no-untyped-def]
+    seen, predicted, variance, knot, along, weights, tilt, spreads, levels, mean, spread
+) -> None:
+    for i in range(seen.size):
+        b, t, total, first, second = knot[i], along[i], 0.0, 0.0, 0.0
+        for k in range(tilt.size):
+            w = ((1 - t) * weights[b, k] + t * weights[b + 1, k]) * tilt[k]
             if w > 0:
                 centre, own = _component(k, predicted[i], spreads, levels)
                 if own >= 0:
                     v, off = variance[i] + own, seen[i] - centre
                     factor = own / v
                     here = centre + factor * off
-                    prior[k] = w
-                    whole += w
-                    density[k] = w / math.sqrt(v) * math.exp(max(-0.5 * off * off / v, -600.0))
-                    total += density[k]
-                    first += density[k] * here
-                    second += density[k] * (here * here + factor * variance[i])
+                    density = w / math.sqrt(v) * math.exp(max(-0.5 * off * off / v, -600.0))
+                    total += density
+                    first += density * here
+                    second += density * (here * here + factor * variance[i])
         mean[i] = first / total
         spread[i] = max(second / total - mean[i] ** 2, 0.0)
-        for k in range(components):
-            found[k] += density[k] / total
-            expected[k] += prior[k] / whole

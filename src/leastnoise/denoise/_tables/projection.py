@@ -30,11 +30,15 @@ def nearest(table: Floats, margins: Sequence[Floats], *, rounds: int = ROUNDS) -
         return found.reshape(-1)
     total = float(np.sum(margins[0]))
     shifts = [np.zeros(np.shape(margin)) for margin in margins]
+    if table.ndim == 2:
+        plain, columns, rows = (np.ascontiguousarray(each, dtype=np.float64) for each in (table, *margins))
+        found, met = _two_axes(plain, columns, rows, shifts[0], shifts[1], rounds, EXACT * total)
+        return found if met else _newton(table, margins[1], margins[0], shifts[1], shifts[0])
     for _ in range(rounds):
         found = _round(table, margins, shifts)
         if _defect(found, margins) <= EXACT * total:
             return found
-    return _newton(table, margins[1], margins[0], shifts[1], shifts[0]) if table.ndim == 2 else found
+    return found
 
 
 def _round(table: Floats, margins: Sequence[Floats], shifts: list[Floats]) -> Floats:
@@ -88,6 +92,35 @@ def _lines(lines, sums, level) -> None:  # type: ignore[no-untyped-def]
             level[o, i] = off
             for j in range(size):
                 lines[o, j, i] = max(lines[o, j, i] - off, 0.0)
+
+
+@compiled
+def _two_axes(
+    table: Floats, columns: Floats, rows: Floats, by_column: Floats, by_row: Floats, rounds: int, exact: float
+) -> tuple[Floats, bool]:
+    """Rounds over both axes, and whether both sums are met: `_round` without the price of a call for each array.
+
+    columns, rows: the sums along axis 0 and 1. by_column, by_row: what is taken off along them, renewed in place.
+    """
+    height, width = table.shape
+    found = np.empty((height, width))
+    for _ in range(rounds):
+        for i in range(height):
+            for j in range(width):
+                found[i, j] = table[i, j] - by_row[i]
+        _lines(found.reshape(1, height, width), columns.reshape(1, width), by_column.reshape(1, width))
+        for i in range(height):
+            for j in range(width):
+                found[i, j] = table[i, j] - by_column[j]
+        _lines(found.reshape(height, width, 1), rows.reshape(height, 1), by_row.reshape(height, 1))
+        worst = 0.0
+        for i in range(height):
+            worst = max(worst, abs(found[i].sum() - rows[i]))
+        for j in range(width):
+            worst = max(worst, abs(found[:, j].sum() - columns[j]))
+        if worst <= exact:
+            return found, True
+    return found, False
 
 
 def _newton(table: Floats, rows: Floats, columns: Floats, u: Floats, v: Floats) -> Floats:
