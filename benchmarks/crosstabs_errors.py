@@ -59,7 +59,9 @@ def run(*, toy: bool = False) -> Findings:
     return [
         Headline("limits of 95 % of denoised sets that hold", held, least=0.95),
         Headline("limits of 95 % of their tables that hold", tables, least=0.95),
-        Headline("worst excess of a denoised table, Laplace noise", max(r["worst excess"] for r in few), most=0.02),
+        Headline(
+            "worst excess of a denoised table, Laplace noise", max(0.0, *(r["worst excess"] for r in few)), most=0.02
+        ),
         Table("crosstabs_errors", "What denoised sets of tables tell of their errors, Gaussian noise:", sets),
         Table("crosstabs_errors_laplace", "A few tables of people, Laplace noise:", few),
     ]
