@@ -24,4 +24,5 @@ BENCHMARKS = (
     "error_limits",
     "crosstabs_accuracy",
     "crosstabs_denoising",
+    "crosstabs_errors",
 )

@@ -18,8 +18,8 @@ def rho(epsilon, delta):
     return 1 / (2 * dp.binary_search_param(measured, d_in=1.0, d_out=(epsilon, delta), T=float) ** 2)
 
 
-def tables(path, sizes, columns, epsilon, delta, fitted):
-    """Marginals over these lists of columns: as published, and of the model (`fitted`: else only its one-way part)."""
+def tables(path, sizes, columns, epsilon, delta):
+    """Marginals over these lists of columns: as published, and of the model."""
     asked = [tuple(table) for table in columns if table]
     budget = rho(epsilon, delta)
 
@@ -31,10 +31,7 @@ def tables(path, sizes, columns, epsilon, delta, fitted):
                 shape = [sizes[c] + 1 for c in one.clique]  # it gives every column one more key, for nulls
                 inner = tuple(slice(sizes[c]) for c in one.clique)
                 published[tuple(one.clique)] = np.array(one.noisy_measurement).reshape(shape)[inner]
-            if fitted:
-                return mbi.estimation.mirror_descent(domain, measured, potentials=potentials)
-            # The model over all columns needs the table of all of them, which no memory holds: a product will do.
-            return mbi.estimation.mirror_descent(domain, [one for one in measured if len(one.clique) == 1], iters=1)
+            return mbi.estimation.mirror_descent(domain, measured, potentials=potentials)  # as it does by itself
 
         context = dp.Context.compositor(
             data=pl.scan_parquet(path).select(pl.col(c).cast(pl.Int32) for c in sizes),
@@ -45,10 +42,10 @@ def tables(path, sizes, columns, epsilon, delta, fitted):
         fixed = dp.mbi.Fixed(queries=[dp.mbi.Count(by=table) for table in asked], estimator=estimator)
         made = context.query().contingency_table(keys={c: list(range(n)) for c, n in sizes.items()}, algorithm=fixed)
         model = made.release()
-        found = {"published": [published[table].tolist() for table in asked]}
-        if fitted:
-            inner = [tuple(slice(sizes[c]) for c in table) for table in asked]
-            found["model"] = [np.asarray(model.project(t))[i].tolist() for t, i in zip(asked, inner, strict=True)]
-        return found
+        inner = [tuple(slice(sizes[c]) for c in table) for table in asked]
+        return {
+            "published": [published[table].tolist() for table in asked],
+            "model": [np.asarray(model.project(t))[i].tolist() for t, i in zip(asked, inner, strict=True)],
+        }
 
     return work

@@ -8,7 +8,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.budget.debit import Debit
+from leastnoise.curator.budget.debit import Debit, check_same_labels, check_same_neighbours
 from leastnoise.curator.budget.privacy_filter import Cost
 
 
@@ -41,12 +41,10 @@ def test_a_refusal_names_the_largest_share_that_fits(budget: ln.Budget) -> None:
 
 
 def test_other_people_and_other_neighbours_are_refused(budget: ln.Budget) -> None:
-    asked = debit(Cost())
-    asked.check_neighbours(budget.terms)
-    asked.check_labels({"unit": "taxi", "table": "trips"}.get)
-    asked.check_labels(lambda _: None)
+    check_same_neighbours("add-remove", budget.terms)
+    check_same_labels("taxi", None, {"unit": "taxi", "table": "trips"}.get)
+    check_same_labels("taxi", "trips", lambda _: None)
     with pytest.raises(errors.BudgetMismatch, match="about the unit 'rider'"):
-        asked.check_labels({"unit": "rider"}.get)
-    other = Debit(cost=Cost(), release="id", query="q", noise="n", neighbours="replace")
+        check_same_labels("taxi", None, {"unit": "rider"}.get)
     with pytest.raises(errors.BudgetMismatch, match="about the neighbours 'add-remove'"):
-        other.check_neighbours(budget.terms)
+        check_same_neighbours("replace", budget.terms)

@@ -50,9 +50,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -258,7 +257,10 @@ class TableRisks:
 
     def _draw(self, generator: np.random.Generator, mechanism: Mechanism = "gaussian") -> dict[Table, Floats]:
         """Noise of covariance y_A C_A in every block that is not known."""
-        draw: Callable[..., Any] = generator.standard_normal
-        if mechanism == "laplace":
-            draw = partial(generator.laplace, 0.0, math.sqrt(0.5))
-        return {a: math.sqrt(self._variances.get(a, 0.0)) * project(draw(size=r.shape)) for a, r in self._noisy.items()}
+
+        def draw(shape: tuple[int, ...]) -> Floats:
+            if mechanism == "laplace":
+                return np.asarray(generator.laplace(0.0, math.sqrt(0.5), shape))
+            return np.asarray(generator.standard_normal(shape))
+
+        return {a: math.sqrt(self._variances.get(a, 0.0)) * project(draw(r.shape)) for a, r in self._noisy.items()}
