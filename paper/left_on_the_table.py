@@ -90,7 +90,7 @@ def draw(rows: list[Row]) -> Figure:
     style.city_map(after, drawn, denoised.values, top=top)
     style.city_map(whole, drawn, truth, top=top)
     whole.set_title("the truth\n", fontsize=8)
-    before.set_title(f"the paper's best\nRMSE {theirs['mean']:.1f}", fontsize=8)
+    before.set_title(f"trend filter\nRMSE {theirs['mean']:.1f}", fontsize=8)
     after.set_title(f"ours\nRMSE {best['mean']:.1f}", fontsize=8)
     if places.NOTE:
         figure.supxlabel(places.NOTE, fontsize=7, color=style.PALE)
