@@ -95,8 +95,8 @@ def compose(*guarantees: Composable, delta: Number | None = None, accuracy: Numb
     if delta is None:
         return _without_delta(counts, side)
     total = validation.number("delta", delta)
-    bracket = _accounted(guarantees, total, check_accuracy(accuracy), needed=not known)
-    closed = _mixed_epsilon(counts, total) if known else math.inf
+    closed, allowed = _mixed_epsilon(counts, total) if known else math.inf, check_accuracy(accuracy)
+    bracket = _accounted(guarantees, total, allowed, needed=not known) if closed else Bracket(0.0, 0.0)
     epsilon = closed if len(counts) == 1 == sum(counts.values()) and known else min(closed, bracket.upper)
     sampled = any(isinstance(part, SampledGaussianDP) for part in counts)
     return Composition(epsilon, total, side, min(bracket.lower, epsilon), SAMPLING_NOTE if sampled else "")

@@ -7,6 +7,7 @@ what is promised. A lower bound needs one direction only: the worse one.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,13 @@ from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.privacy.accounting.combining import together
 from leastnoise.privacy.accounting.composing import Tolerance, power, shorten
-from leastnoise.privacy.accounting.discretisation import Cells, cells_of, measure_of_lattice, measure_of_threshold
+from leastnoise.privacy.accounting.discretisation import (
+    Cells,
+    cells_of,
+    measure_of_lattice,
+    measure_of_threshold,
+    regrid,
+)
 from leastnoise.privacy.accounting.loss_measure import LossMeasure
 from leastnoise.privacy.accounting.loss_pairs import (
     BoundedRangePair,
@@ -36,10 +43,12 @@ from leastnoise.privacy.accounting.two_scales import power_on_two_scales
 Parts = Sequence[tuple[LossPair, int]]  # each kind of release, and how many of it
 
 _LONG = 20_000  # losses of one rarely sampled release from which on two grids are faster
-_TOO_LONG = 3_000_000
+_TOO_LONG = 1_000_000
 _FIRST_TRY = 0.45  # the part of the accuracy that each side is allowed at first
 _RARE = Fraction(1, 1000)  # a sampling rate below which errors of second order are not all
 _TRIES = 4
+_PATIENCE = 3.0  # seconds of processor that a try may take and be followed by a finer one
+_MANY = 4  # different steps from which on all parts are put on one grid first
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,7 @@ def delta_bracket(parts: Parts, epsilon: float, accuracy: float) -> Bracket:
     def tolerance(saddle: SaddlePoint, loss: float) -> Tolerance:
         log_delta, tilt = saddle.at_epsilon(epsilon)
         about = max(epsilon, 1e-3)
-        return Tolerance(about, tilt, math.exp(max(log_delta, -600.0)), loss / max(1.0, (1 + tilt) * about))
+        return Tolerance(about, tilt, math.exp(max(log_delta, -300.0)), loss / max(1.0, (1 + tilt) * about))
 
     return _refined(parts, accuracy, tolerance, lambda measure: measure.delta(epsilon))
 
@@ -100,12 +109,13 @@ def _refined(
     rare = any(_is_rare(pair) for pair, _ in parts)
     loss, best = (_FIRST_TRY / 2 if rare else _FIRST_TRY) * accuracy, Bracket(0.0, math.inf)
     for _ in range(_TRIES):
+        begun = time.process_time()
         found = _once(parts, lambda saddle, loss=loss: tolerance(saddle, loss), read)  # type: ignore[misc]
         best = Bracket(max(best.lower, found.lower), min(best.upper, found.upper))
         if best.gap <= accuracy:
             break
         loss *= min(0.5, 0.7 * accuracy / best.gap)
-        if best.gap == 1:
+        if best.gap == 1 or time.process_time() - begun > _PATIENCE:
             break
     return best
 
@@ -144,12 +154,18 @@ class OneWay:
             self._power(pair, cells, times, upper) for (pair, times), cells in zip(self.parts, self.cells, strict=True)
         ]
         measures.sort(key=lambda measure: measure.step, reverse=True)
+        if len({measure.step for measure in measures if len(measure.masses) > 1}) > _MANY:
+            measures = [measure if len(measure.masses) == 1 else self._on_own_grid(measure) for measure in measures]
         cuts = 4 * len(measures)
 
         def joined(first: LossMeasure, second: LossMeasure) -> LossMeasure:
             return shorten(together(first, second, self.tolerance), 1.0, cuts, 0.05, self.tolerance)
 
         return reduce(joined, measures)
+
+    def _on_own_grid(self, measure: LossMeasure) -> LossMeasure:
+        """On the common step: a regrid of each part, in place of one of the growing product for each."""
+        return measure if measure.step == self.step else regrid(measure, self.step)
 
     def _step(self) -> Fraction:
         """About what the tolerance allows; a power of two of them make the widest lattice, whose losses stay nodes."""

@@ -126,6 +126,8 @@ def _upper_measure(cells: Cells) -> LossMeasure:
     masses[0] += ceiling(cells.below * unit)
     decay, widths = (-ball(grid.step)).exp(), {}
     for low, high, mass, other in zip(grid.nodes, grid.nodes[1:], cells.mass, cells.other, strict=False):
+        if mass == 0:
+            continue
         if high - low not in widths:
             widths[high - low] = 1 / (1 - decay ** (high - low))
         upward = (mass - other * ball(grid.loss(low)).exp()) * widths[high - low]
