@@ -43,7 +43,6 @@ from leastnoise.privacy.accounting.two_scales import power_on_two_scales
 Parts = Sequence[tuple[LossPair, int]]  # each kind of release, and how many of it
 
 _LONG = 20_000  # losses of one rarely sampled release from which on two grids are faster
-_TOO_LONG = 1_000_000
 _FIRST_TRY = 0.45  # the part of the accuracy that each side is allowed at first
 _RARE = Fraction(1, 1000)  # a sampling rate below which errors of second order are not all
 _TRIES = 4
@@ -79,6 +78,7 @@ def delta_bracket(parts: Parts, epsilon: float, accuracy: float) -> Bracket:
 
     def tolerance(saddle: SaddlePoint, loss: float) -> Tolerance:
         log_delta, tilt = saddle.at_epsilon(epsilon)
+        tilt = min(tilt, 1000.0)  # past all losses but the largest there is no end to it
         about = max(epsilon, 1e-3)
         return Tolerance(about, tilt, math.exp(max(log_delta, -300.0)), loss / max(1.0, (1 + tilt) * about))
 
@@ -181,13 +181,6 @@ class OneWay:
             return None
         assert isinstance(pair, (GaussianPair, LaplacePair, BoundedRangePair, SampledGaussianPair))
         grid = grid_for(pair, self.step, self.copies, self.tolerance)
-        if grid.nodes[-1] - grid.nodes[0] > _TOO_LONG:
-            raise errors.OutOfRange(
-                f"This composition would need {grid.nodes[-1] - grid.nodes[0]:,} different losses of one release at "
-                "this accuracy, which takes too long. Ask for less accuracy, or for a larger delta.",
-                parameter="accuracy",
-                example={"accuracy": 0.01},
-            )
         return cells_of(pair, grid, self.bits)
 
     def _power(self, pair: LossPair, cells: Cells | None, times: int, upper: bool) -> LossMeasure:

@@ -10,12 +10,14 @@ from fractions import Fraction
 
 import numpy as np
 
+from leastnoise import errors
 from leastnoise._support.validation import Floats
 from leastnoise.privacy.accounting.composing import Tolerance
 from leastnoise.privacy.accounting.discretisation import Grid
 from leastnoise.privacy.accounting.loss_pairs import Density, SampledGaussianPair
 
 _LARGEST_STRIDE = 2**14
+_TOO_LONG = 1_000_000
 _REACH = 120  # cells on each side of the middle that decide its place
 
 
@@ -24,6 +26,7 @@ def grid_for(pair: Density, step: Fraction, copies: int, tolerance: Tolerance) -
     if pair.ends is not None:  # its ends are nodes: atoms lie there
         low, high = pair.ends
         count = 16 * math.ceil((high - low) / (16 * step))  # atoms stay on nodes when the step is doubled
+        _check_length(count)
         return Grid(low, (high - low) / count, list(range(count + 1)))
     sampled = isinstance(pair, SampledGaussianPair)
     origin = balanced_origin(pair, float(step)) if isinstance(pair, SampledGaussianPair) else 0.0
@@ -50,6 +53,7 @@ def _nodes(pair: Density, step: float, origin: float, copies: int, tolerance: To
 
     low, high = math.floor((first - origin) / step) - 2, math.ceil((last - origin) / step) + 2
     low, high = min(low, -2), max(high, 2)
+    _check_length(high - low)
     # strides only where the tilted tail is small against the spread, or a lower measure suffers
     small = min(0.02, 0.005 * spread * (tolerance.tilt + 1))
     below, above = weights.cumsum(), weights[::-1].cumsum()[::-1]
@@ -61,6 +65,16 @@ def _nodes(pair: Density, step: float, origin: float, copies: int, tolerance: To
         right.append(math.ceil((losses[-int((above <= tail).sum())] - origin) / step) if above[-1] <= tail else high)
         stride *= 2
     return sorted({*_strided(right, 0, high), *(-node for node in _strided([-edge for edge in left], 0, -low))})
+
+
+def _check_length(losses: int) -> None:
+    if losses > _TOO_LONG:
+        raise errors.OutOfRange(
+            f"This composition would need {losses:,} different losses of one release at this accuracy, which takes too "
+            "long. Ask for less accuracy, or for a larger delta.",
+            parameter="accuracy",
+            example={"accuracy": 0.01},
+        )
 
 
 def _strided(edges: list[int], start: int, end: int) -> list[int]:

@@ -28,8 +28,9 @@ class SaddlePoint:
 
     def at_epsilon(self, epsilon: float) -> tuple[float, float]:
         """(log delta, tilt) at which epsilon is about this."""
-        _, tilt = self._solve(lambda tilt: self._log_delta(tilt)[1] < epsilon)
-        return self._log_delta(tilt)[0], tilt
+        reached, tilt = self._solve(lambda tilt: self._log_delta(tilt)[1] < epsilon)
+        possible = reached >= 0.9 * epsilon or tilt < _TILTS[1] / 2  # else no losses add up to so much
+        return (self._log_delta(tilt)[0], tilt) if possible else (-math.inf, 1.0)
 
     def _solve(self, before: Callable[[float], bool]) -> tuple[float, float]:
         low, high = (math.log(edge) for edge in _TILTS)
