@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import sys
@@ -387,3 +388,13 @@ def test_the_command_writes_a_map(tmp_path: Path) -> None:
     alone = run("report", str(tmp_path / "map.parquet"), *both[2:])
     assert alone.returncode == 2
     assert "--graph FILE" in alone.stderr
+
+
+def test_how_to_check_names_the_file_beside_the_page(tmp_path: Path) -> None:
+    made = ln.release([3, 4], sensitivity=1, epsilon=1, delta=1e-6)
+    other = ln.release([3, 4], sensitivity=1, epsilon=1, delta=1e-6)
+    other.save(tmp_path / "another.parquet")
+    assert 'ln.load("release.parquet")' in html.unescape(made.report(tmp_path / "page.html").read_text())
+    made.save(tmp_path / "visits 2026.parquet")
+    other.save(tmp_path / "another.parquet")
+    assert 'ln.load("visits 2026.parquet")' in html.unescape(made.report(tmp_path / "page.html").read_text())

@@ -18,6 +18,7 @@ from leastnoise.report import charts, markup, place_charts, promise_charts, prom
 from leastnoise.report.contents import MAX_BINS_SHOWN, Contents, decimals, gather, plain, thinned
 from leastnoise.report.markup import json_text, piece
 from leastnoise.report.picture import Picture
+from leastnoise.report.saved_release import saved_file
 
 if TYPE_CHECKING:
     from leastnoise.domain import Zones
@@ -50,6 +51,7 @@ def write(
         why_no_estimate=why_no_estimate,
         title=title,
         name=Path(path).stem,
+        file=saved_file(path, of.id, "release.parquet"),
     )
     with atomic_files.replacing(path, "page") as unfinished:
         Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
@@ -65,6 +67,7 @@ def page(
     why_no_estimate: str = "",
     title: str | None = None,
     name: str = "release",
+    file: str = "release.parquet",
 ) -> str:
     """The page as text."""
     contents = gather(of, estimate=estimate, why_no_estimate=why_no_estimate, graph=graph, zones=zones)
@@ -97,7 +100,7 @@ def page(
         note=_note(contents),
         caption=escape(_table_caption(contents)),
         cite=escape(sentences.cite(contents, name_of_page)),
-        check=markup.steps(sentences.check(contents)),
+        check=markup.steps(sentences.check(contents, file)),
         data=json_text({"name": name, "first": _first(pictures),
                     "table": _table(thinned(contents)),
                     "pictures": {key: _drawn(picture) for key, picture in pictures.items()}}),

@@ -203,10 +203,10 @@ ESTIMATORS = {
 }
 
 
-def check(contents: Contents) -> list[Step]:
-    """What to type to check the page."""
+def check(contents: Contents, file: str) -> list[Step]:
+    """What to type to check the page, whose release is in this file."""
     of, promise = contents.of, contents.of.guarantee
-    steps = [check_file("release.parquet")]
+    steps = [check_file(file)]
     if isinstance(of, Estimate) and promise is None:
         return steps
     if isinstance(promise, GaussianDP) and not isinstance(of, Estimate) and of.sensitivity is not None:

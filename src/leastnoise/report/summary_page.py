@@ -19,6 +19,7 @@ from leastnoise.releases.summary import SummaryRelease
 from leastnoise.report import markup, promise_sentences
 from leastnoise.report.markup import piece, policy
 from leastnoise.report.promise_sentences import Headline, Step, between, check_file, check_ledger, check_promise, number
+from leastnoise.report.saved_release import saved_file
 from leastnoise.report.summary_picture import MAX_BINS, dots
 from leastnoise.report.tradeoff_picture import tradeoff
 
@@ -28,13 +29,13 @@ MAX_ROWS = 2_000  # of the table; the file of the release has all
 def write(path: str | os.PathLike[str], of: SummaryRelease, *, title: str | None = None) -> Path:
     """The page about a summary, in a file that appears whole or not at all."""
     atomic_files.check_writable(path, "page")
-    made = page(of, title=title)
+    made = page(of, title=title, file=saved_file(path, of.id, "summary.parquet"))
     with atomic_files.replacing(path, "page") as unfinished:
         Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
     return Path(path)
 
 
-def page(of: SummaryRelease, *, title: str | None = None) -> str:
+def page(of: SummaryRelease, *, title: str | None = None, file: str = "summary.parquet") -> str:
     """The page as text."""
     name = title or _title(of)
     headline = _headline(of)
@@ -59,7 +60,7 @@ def page(of: SummaryRelease, *, title: str | None = None) -> str:
         note=escape(f"{of.note} A mean or a rate is a noisy sum over a noisy count; its interval allows for both."),
         cite=escape(promise_sentences.cite(of, name)),
         paper=escape(promise_sentences.PAPER),
-        check=markup.steps(_check(of)),
+        check=markup.steps(_check(of, file)),
         version=escape(VERSION),
     )
 
@@ -142,11 +143,11 @@ def _cell(cell: tuple[float, float, float]) -> str:
     return f"<td>{rounded(value, 5)}<small>{rounded(low, 5)} to {rounded(high, 5)}</small></td>"
 
 
-def _check(of: SummaryRelease) -> list[Step]:
+def _check(of: SummaryRelease, file: str) -> list[Step]:
     promise = of.guarantee
     first = next(iter(of))
     steps = [
-        check_file("summary.parquet"),
+        check_file(file),
         Step(
             f"Every statistic is in it with every digit, {first} for example, and intervals that hold together:",
             f'print(r["{first}"].interval(0.95))\nprint(r.interval(0.95, simultaneous=True))\nprint(r.to_pandas())',

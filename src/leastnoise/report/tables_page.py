@@ -12,6 +12,7 @@ from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.report import markup, promise_sentences, tables_data, tables_sentences
 from leastnoise.report.markup import json_text, piece
+from leastnoise.report.saved_release import saved_file
 from leastnoise.report.tables_contents import ShownTable, TablesContents, gather
 from leastnoise.report.tradeoff_picture import tradeoff
 
@@ -35,14 +36,20 @@ def write(
 ) -> Path:
     """The page about a set of tables, in a file that appears whole or not at all. An `estimate` is shown beside it."""
     atomic_files.check_writable(path, "page")
-    made = page(of, estimate=estimate, title=title, name=Path(path).stem)
+    file = saved_file(path, of.id, "tables.parquet")
+    made = page(of, estimate=estimate, title=title, name=Path(path).stem, file=file)
     with atomic_files.replacing(path, "page") as unfinished:
         Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
     return Path(path)
 
 
 def page(
-    of: CrosstabsRelease, *, estimate: CrosstabsEstimate | None = None, title: str | None = None, name: str = "tables"
+    of: CrosstabsRelease,
+    *,
+    estimate: CrosstabsEstimate | None = None,
+    title: str | None = None,
+    name: str = "tables",
+    file: str = "tables.parquet",
 ) -> str:
     """The page as text."""
     contents = gather(of, estimate)
@@ -70,7 +77,7 @@ def page(
         denoising=escape(tables_sentences.denoising(contents)),
         errors=_errors(contents),
         cite=escape(promise_sentences.cite(of, name_of_page)),
-        check=markup.steps(tables_sentences.check(contents)),
+        check=markup.steps(tables_sentences.check(contents, file)),
         data=json_text(tables_data.data(contents, name)),
     )
 

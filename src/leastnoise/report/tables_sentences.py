@@ -107,10 +107,10 @@ def error_in_words(rmse: float, at_most: float) -> str:
     return f"{about(rmse)}, at most {rounded(at_most, 2)} (95 %)"
 
 
-def check(contents: TablesContents) -> list[Step]:
-    """What to type to check the page."""
+def check(contents: TablesContents, file: str) -> list[Step]:
+    """What to type to check the page, whose release is in this file."""
     of, promise = contents.of, contents.of.guarantee
-    steps = [check_file("tables.parquet")]
+    steps = [check_file(file)]
     largest = max((table.columns for table in contents.listed), key=len)
     steps.append(
         Step(
