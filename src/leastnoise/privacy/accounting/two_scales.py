@@ -92,7 +92,9 @@ class TwoScales:
         """Without the ends of the tail."""
         if self.coarse is None:
             return replace(self, fine=trim(self.fine, right, left))
-        rest = trim(self.coarse, right, 0.0)  # what lies left of `fine` must not move past it
+        rest = trim(self.coarse, right, left)
+        if rest.start > self.fine.start:  # what lies left of `fine` must not move past it
+            rest = trim(self.coarse, right, 0.0)
         fine = replace(self.fine, infinite=self.fine.infinite + rest.infinite)
         return replace(self, fine=fine, coarse=replace(rest, infinite=fmpz(0)))
 
