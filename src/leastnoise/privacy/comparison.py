@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 from leastnoise import errors
@@ -13,17 +14,20 @@ from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.privacy import baselines, calibration
 from leastnoise.privacy.distributions import Distribution, Gaussian, Laplace
+from leastnoise.privacy.gaussian_price import laplace_mu_squared
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
 from leastnoise.privacy.sensitivity import l1_from_l2
 
 
 class Sensitive(Protocol):
-    """What `compare` reads of a query: its sensitivity, and how many numbers it publishes."""
+    """What `compare` reads of a query: its sensitivity, how many numbers it publishes, and in steps of what."""
 
     @property
     def sensitivity(self) -> Any: ...
     @property
     def size(self) -> int | None: ...
+    @property
+    def grid(self) -> float: ...
 
 
 @runtime_checkable
@@ -120,6 +124,7 @@ def compare(
         if isinstance(query, HasNoiseOptions):
             return query.compare(epsilon=epsilon, delta=delta)
         sensitivity, l1_sensitivity, bins = query.sensitivity.l2, query.sensitivity.l1, query.size or 1
+    grid = None if query is None else query.grid
     if sensitivity is None:
         raise errors.MissingParameter(
             "compare needs to know how far one person can move the answer. Give a query, or its sensitivity.",
@@ -131,17 +136,30 @@ def compare(
     l1 = l1_from_l2(l2, bins) if l1_sensitivity is None else validation.number("l1_sensitivity", l1_sensitivity)
     validation.check_norms(l1, l2)
     epsilon, delta = validation.number("epsilon", epsilon), validation.number("delta", delta)
-    rows = _rows(l2, l1, epsilon, delta, bins)
+    laplace_cost = _laplace_cost(l2, l1, epsilon, grid)
+    rows = _rows(l2, l1, epsilon, delta, bins, laplace_cost)
     least = min(row.std for row in rows)
     scaled = [
         Row(**{**asdict(row), "variance_ratio": (row.std / least) * (row.std / least)})
         for row in sorted(rows, key=lambda r: r.std)
     ]
-    verdict = _verdict(l2, l1, l1_sensitivity is not None, epsilon, delta, bins) + _worst_bin(scaled, bins)
+    verdict = _verdict(l2, l1, l1_sensitivity is not None, epsilon, delta, bins, laplace_cost)
+    verdict += _worst_bin(scaled, bins)
     return Comparison(tuple(scaled), verdict, epsilon, delta, bins)
 
 
-def _rows(l2: float, l1: float, epsilon: float, delta: float, bins: int) -> list[Row]:
+def _laplace_cost(l2: float, l1: float, epsilon: float, grid: float | None) -> float:
+    """mu^2 of Laplace noise: by its own curve where its steps are known, else that of epsilon-DP at its worst."""
+    if epsilon == 0:
+        return math.inf
+    worst = PureDP(epsilon).to_gaussian().mu ** 2
+    if not grid:
+        return worst
+    one, two = (Fraction(norm) / Fraction(grid) for norm in (l1, l2))
+    return min(worst, float(laplace_mu_squared(l1=one, l2=two, scale=one / Fraction(epsilon))))
+
+
+def _rows(l2: float, l1: float, epsilon: float, delta: float, bins: int, laplace_cost: float) -> list[Row]:
     def gaussian(name: str, sigma: float, note: str) -> Row:
         cost = GaussianDP.of(sigma=sigma, sensitivity=l2).mu ** 2
         return _row(name, Gaussian(sigma), bins, cost, note)
@@ -150,7 +168,7 @@ def _rows(l2: float, l1: float, epsilon: float, delta: float, bins: int) -> list
     if epsilon == 0:
         return rows
     distribution = Laplace(baselines.laplace_scale(epsilon=epsilon, l1_sensitivity=l1))
-    rows.append(_row("laplace", distribution, bins, PureDP(epsilon).to_gaussian().mu ** 2, f"delta = 0; L1 = {l1:.5g}"))
+    rows.append(_row("laplace", distribution, bins, laplace_cost, f"delta = 0; L1 = {l1:.5g}"))
     others: list[tuple[str, Callable[..., float], str]] = []
     if epsilon >= baselines.LEAST_RENYI_EPSILON:
         others.append(("renyi", baselines.renyi_sigma, "Renyi DP, tight conversion"))
@@ -170,7 +188,7 @@ def _row(name: str, distribution: Distribution, bins: int, cost: float, note: st
     )
 
 
-def _verdict(l2: float, l1: float, known: bool, epsilon: float, delta: float, bins: int) -> str:
+def _verdict(l2: float, l1: float, known: bool, epsilon: float, delta: float, bins: int, laplace_cost: float) -> str:
     """Which to use, and where the crossover lies: sqrt(2) L1/epsilon = sigma_1 L2 at L1/L2 = sigma_1 epsilon/sqrt 2."""
     if epsilon == 0:
         return "Use Gaussian noise: at epsilon = 0 there is no Laplace mechanism."
@@ -182,9 +200,10 @@ def _verdict(l2: float, l1: float, known: bool, epsilon: float, delta: float, bi
         f"here it is {ratio:.3g}{assumed}"
     )
     if ratio < crossover:
+        times = laplace_cost * float(calibration.sigma(epsilon=epsilon, delta=delta)) ** 2
         return (
             f"Use Laplace noise for one release alone: {facts}. For several releases from one budget use Gaussian: "
-            f"there Laplace costs {_budget_ratio(epsilon, delta):.3g} times as much."
+            f"there Laplace costs {times:.3g} times as much."
         )
     return f"Use Gaussian noise: {facts}. For several releases from one budget it is the cheaper one too."
 
@@ -199,9 +218,3 @@ def _worst_bin(rows: list[Row], bins: int) -> str:
         f" If the worst of the {bins:,} bins matters more than the typical one, use {calmer.mechanism.capitalize()}: "
         f"all of them lie within {calmer.half_width_all:.4g} against {first.half_width_all:.4g}."
     )
-
-
-def _budget_ratio(epsilon: float, delta: float) -> float:
-    """mu^2 of epsilon-DP over mu^2 of the Gaussian that gives the same (epsilon, delta)."""
-    gaussian = 1 / calibration.sigma(epsilon=epsilon, delta=delta)
-    return (PureDP(epsilon).to_gaussian().mu / gaussian) ** 2
