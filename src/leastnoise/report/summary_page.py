@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 from html import escape
 from pathlib import Path
-from string import Template
 
 import numpy as np
 
 from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
-from leastnoise._support.version import VERSION
 from leastnoise.privacy.guarantee import GaussianDP
 from leastnoise.releases import labels
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.summary import SummaryRelease
 from leastnoise.report import markup, promise_sentences
-from leastnoise.report.markup import piece, policy
+from leastnoise.report.markup import piece
 from leastnoise.report.promise_sentences import Headline, Step, between, check_file, check_ledger, check_promise, number
 from leastnoise.report.saved_release import saved_file
 from leastnoise.report.summary_picture import MAX_BINS, dots
@@ -40,8 +38,11 @@ def page(of: SummaryRelease, *, title: str | None = None, file: str = "summary.p
     name = title or _title(of)
     headline = _headline(of)
     keys = labels.of(of.domain, range(min(of.bins, MAX_ROWS)))
-    return Template(piece("summary_template.html")).substitute(
-        policy=policy(),
+    return markup.page(
+        "summary_middle.html",
+        scripts=[],
+        skip="Skip to the statistics",
+        data="{}",
         css=piece("page.css") + piece("tables.css") + piece("summary.css"),
         title=escape(name),
         warning=markup.warnings(of, seeded=of.seeded),
@@ -59,9 +60,7 @@ def page(of: SummaryRelease, *, title: str | None = None, file: str = "summary.p
         table=_table(of, keys),
         note=escape(f"{of.note} A mean or a rate is a noisy sum over a noisy count; its interval allows for both."),
         cite=escape(promise_sentences.cite(of, name)),
-        paper=escape(promise_sentences.PAPER),
         check=markup.steps(_check(of, file)),
-        version=escape(VERSION),
     )
 
 
