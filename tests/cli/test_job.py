@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ import leastnoise as ln
 from command_line import ENVIRONMENT
 from fuzzing import damaged, run, told
 from leastnoise import datasets
+from leastnoise.cli.job_file import NAMES
 from leastnoise.cli.job_record import Record
 from leastnoise.releases.published import Published
 from leastnoise.releases.release import Release
@@ -490,3 +492,10 @@ early = ["yes", "no"]
     code, _, err = run("run", "job.toml", "--date", "2026-11-30")
     assert (code, err) == (0, "")
     assert debits() == 2
+
+
+@pytest.mark.parametrize("section", ["table", "ask", "privacy", "output"])
+def test_the_page_about_jobs_has_every_name(section: str) -> None:
+    page = (Path(__file__).parents[2] / "docs/howto/monthly-job.md").read_text()
+    row = next(line for line in page.splitlines() if line.startswith(f"| `[{section}]`"))
+    assert [name for name in NAMES[section] if not re.search(rf"\b{name}\b", row)] == []

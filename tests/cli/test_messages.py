@@ -189,9 +189,19 @@ def test_the_options_of_messages_are_those_of_the_commands() -> None:
             "table_by",
             "known",
             "denoised",
-            "stat",
             "repeats",
         )
     }
     assert messages.OPTIONS - found == set()
     assert set(ARGUMENTS) <= messages.OPTIONS
+
+
+def test_a_mistake_of_ours_is_placed_in_our_own_code(rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def mistaken(*_: Any, **__: Any) -> None:
+        raise TypeError(CANARY)
+
+    monkeypatch.setattr("leastnoise.curator.table.open_dataset", mistaken)
+    code, out, err = run("count", "rows.parquet", "--unit", "taxi", "--max-rows", "1", *ASK, "-o", "o.parquet")
+    assert (code, out) == (3, "")
+    assert "at leastnoise.curator.table, line" in err
+    assert CANARY not in err

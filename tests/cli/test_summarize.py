@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 
@@ -104,3 +105,14 @@ def test_statistics_are_read_as_they_are_written() -> None:
     }
     with pytest.raises(errors.InvalidParameter, match="Two"):
         parse([("a", "count"), ("a", "count")])
+
+
+@pytest.mark.parametrize("name", list(inspect.signature(ln.Table.summarize).parameters))
+def test_a_statistic_is_not_called_like_an_argument_of_summarize(name: str) -> None:
+    code, out, err = run("summarize", "people.parquet", *TYPED, "--stat", f"{name}=count", "--expect")
+    if name in ("self", "by", "statistics"):  # given by position, or not at all: free to use
+        assert code == 0
+        assert name in out
+    else:
+        assert (code, out) == (2, "")
+        assert f"cannot be called '{name}'" in err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from leastnoise import stats
 from leastnoise.curator.table import Table, table
 from leastnoise.domain import Edges, Hours
 from leastnoise.errors import (
@@ -199,3 +201,22 @@ def test_values_in_memory_are_no_condition_and_are_not_read(values: object) -> N
     for ask in (rows.where, lambda made: rows.derive(y=made)):
         with pytest.raises(WrongType, match="must be one expression"):
             ask(values)
+
+
+@pytest.mark.parametrize("name", ["self", "exprs", "mutations", "named_exprs", "by", "having", "metrics", "kwargs"])
+def test_a_column_may_be_called_like_an_argument_of_ibis(tmp_path: Path, name: str) -> None:
+    (tmp_path / "rows.csv").write_text(f"unit,{name},x\n1,a,1.5\n2,b,2.5\n2,b,2.5\n")
+    rows = table(tmp_path / "rows.csv", unit="unit", types={"x": "float"})
+    keys = ["a", "b"]
+    assert aggregate(rows.histogram(name, keys=keys, max_rows=2)).values.tolist() == [1, 2]
+    doubled = rows.derive(**{name: "x * 2"})
+    assert aggregate(doubled.histogram(name, keys=Edges([0, 4, 8]), max_rows=2)).values.tolist() == [1, 2]
+    copied = table(tmp_path / "rows.csv", unit="unit").derive(**{name: "x"})
+    assert aggregate(copied.histogram(name, keys=["1.5", "2.5"], max_rows=2)).values.tolist() == [1, 2]
+    people = rows.per_unit(**{name: stats.count(), "usual": stats.mode(name)})
+    assert aggregate(people.histogram(name, keys=[1, 2])).values.tolist() == [1, 1]
+    assert aggregate(people.histogram("usual", keys=keys)).values.tolist() == [1, 1]
+    (tmp_path / "plain.csv").write_text("unit,x\n1,a\n2,b\n2,b\n")
+    plain = table(tmp_path / "plain.csv", unit="unit")
+    joined = plain.join_public({"x": ["a", "b"], name: ["A", "B"]}, on="x")
+    assert aggregate(joined.histogram(name, keys=["A", "B"], max_rows=2)).values.tolist() == [1, 2]

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,7 +26,7 @@ from leastnoise import errors, report
 from leastnoise._support import number_format
 from leastnoise.domain import Domain, Lattice, listed, product
 from leastnoise.graphs import Graph
-from leastnoise.report import contents, document, promise_sentences, sentences
+from leastnoise.report import contents, document, promise_sentences, sentences, summary_page, tables_page
 from leastnoise.testing import seeded
 from page_parser import Page
 
@@ -398,3 +399,29 @@ def test_how_to_check_names_the_file_beside_the_page(tmp_path: Path) -> None:
     made.save(tmp_path / "visits 2026.parquet")
     other.save(tmp_path / "another.parquet")
     assert 'ln.load("visits 2026.parquet")' in html.unescape(made.report(tmp_path / "page.html").read_text())
+
+
+@pytest.mark.parametrize(("mechanism", "authors"), [("gaussian", "Balle"), ("laplace", "Dwork")])
+def test_a_page_cites_the_paper_of_its_own_noise(mechanism: str, authors: str) -> None:
+    rows = pa.table({"unit": range(60), "a": ["x", "y", "z"] * 20, "b": [1, 2] * 30})
+    table, keys = ln.table(rows, unit="unit"), {"a": ["x", "y", "z"], "b": [1, 2]}
+    asked: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "mechanism": mechanism}
+    counts = table.histogram("a", "b", keys=keys, max_rows=1).release(**asked)
+    summary = table.summarize("a", "b", keys=keys, max_rows=1, n=ln.stats.count()).release(**asked)
+    tables = table.crosstabs(ways=2, keys=keys, max_rows=1).release(**asked)
+    for text in (document.page(counts), summary_page.page(summary), tables_page.page(tables)):
+        method = text.partition("<p>The method: ")[2].partition("</p>")[0]
+        assert authors in method
+    assert "for each combination of a and b, published together" in summary_page.page(summary)
+
+
+@pytest.mark.parametrize(("better", "first"), [(True, "estimate"), (None, "estimate"), (False, "value")])
+def test_denoised_values_are_shown_first_unless_they_are_no_better(
+    better: bool | None, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = pa.table({"unit": range(120), "a": list("wxyz") * 30, "b": [1, 2, 3] * 40})
+    keys = {"a": list("wxyz"), "b": [1, 2, 3]}
+    r = ln.table(rows, unit="unit").histogram("a", "b", keys=keys, max_rows=1).release(epsilon=1, delta=1e-6)
+    monkeypatch.setattr(ln.Estimate, "better_than_raw", property(lambda _: better))
+    text = document.page(r, estimate=r.denoise())
+    assert re.findall(r'value="(\w+)" checked', text) == [first]

@@ -14,6 +14,7 @@ Exit codes, the same for every command:
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Mapping
 from typing import Any
 
@@ -105,10 +106,11 @@ def explain(problem: BaseException) -> str:
         return "there is not enough memory for this. Nothing was written. Ask for fewer bins, or use a larger machine."
     if isinstance(problem, OSError):
         return "the system refused to read or write. Look for a full disk, or a pipe that was closed."
-    place = problem.__traceback__
-    while place is not None and place.tb_next is not None and "leastnoise" in place.tb_next.tb_frame.f_code.co_filename:
-        place = place.tb_next
-    where = f" at {place.tb_frame.f_code.co_name}, line {place.tb_lineno}" if place is not None else ""
+    where = ""
+    for frame, line in traceback.walk_tb(problem.__traceback__):  # the last of ours: typer's lie between main and it
+        module = str(frame.f_globals.get("__name__"))
+        if module.partition(".")[0] == "leastnoise":
+            where = f" at {module}, line {line}"
     return (
         f"leastnoise made a mistake{where}, for which we are sorry; nothing was written. Its message is withheld "
         "because it may quote private values; LEASTNOISE_DEBUG=1 shows it to you. Please report this."

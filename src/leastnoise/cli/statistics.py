@@ -15,6 +15,7 @@ from leastnoise import errors, stats
 from leastnoise.cli.options import BinOptions
 
 _CLIPPED = {"sum": stats.sum, "mean": stats.mean, "variance": stats.variance, "std": stats.std, "share": stats.share}
+_TAKEN = ("keys", "max_rows", "max_per_bin", "max_bins", "weights", "nulls")  # what `summarize` itself is given by name
 _EXAMPLES = [{"stat": "flights=count"}, {"stat": "delay=mean:dep_delay:-30:180"}, {"stat": "late=rate:dep_delay > 15"}]
 
 
@@ -56,6 +57,8 @@ def parse(pairs: Iterable[tuple[str, str]]) -> dict[str, stats.Statistic]:
             raise errors.InvalidParameter(
                 f"Two statistics are called {name!r}. Give each its own name.", parameter="stat"
             )
+        if name in _TAKEN:
+            raise errors.InvalidParameter(f"A statistic cannot be called {name!r}. Use another name.", parameter="stat")
         made[name] = _statistic(name, text)
     return made
 

@@ -73,7 +73,7 @@ def attached(
     wide = rows.mutate(**dict(zip(own, left, strict=True)))
     joined = wide.left_join(table, [wide[a] == table[b] for a, b in zip(own, names, strict=True)])
     made = {name: joined[texts[name]].nullif("").substr(1).cast(_kind(column)) for name, column in columns.items()}
-    return joined.select(*rows.columns, **made)
+    return joined.select(*rows.columns, *(value.name(name) for name, value in made.items()))
 
 
 def _pairs(on: Any) -> dict[str, str]:

@@ -226,6 +226,7 @@ class Questions:
 
     def summarize(
         self,
+        /,
         *by: str,
         keys: Any = None,
         max_rows: int | None = None,

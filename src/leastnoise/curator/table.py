@@ -130,7 +130,7 @@ class Table(Questions):
         """
         return Table(transform.filter_rows(self._data, condition))
 
-    def derive(self, **columns: Any) -> Table:
+    def derive(self, /, **columns: Any) -> Table:
         """New columns, each a fixed function of its own row.
 
         columns: the new name = SQL text over one row, such as night="hour < 6", an Ibis expression, a function of the
@@ -138,7 +138,7 @@ class Table(Questions):
         """
         return Table(transform.add_columns(self._data, columns))
 
-    def per_unit(self, **columns: stats.OfUnit) -> Table:
+    def per_unit(self, /, **columns: stats.OfUnit) -> Table:
         """A table of one row a unit, each made from all rows of the unit: how many taxis made 1, 2, 3 trips; the median
         spend of a customer. Every question can be asked of it, and none needs a limit: `max_rows` is 1.
 

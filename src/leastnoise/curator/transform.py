@@ -48,7 +48,7 @@ def add_columns(data: Dataset, columns: Mapping[str, Any]) -> Dataset:
         if isinstance(given, Lattice):
             for column in (given.x, given.y):
                 data.check_usable(column)
-            rows = rows.mutate(**{name: lattice_cell(rows, given)})
+            rows = rows.mutate({name: lattice_cell(rows, given)})
             steps.append(description.cells(name, given.x, given.y, given.step))
             lattices[name] = given
         else:
@@ -81,13 +81,13 @@ def add_nearest(
     if kernel_width is None:
         node = data.engine.map_points(Nearest(nodes=nodes, within=float(within)), *points, result="int64")
         step = description.nearest(name, lon, lat, len(nodes), float(within), None)
-        return data.with_rows(data.rows.mutate(**{name: node}), step)
+        return data.with_rows(data.rows.mutate({name: node}), step)
     _check_kernel(kernel_width, spread)
     count = min(spread, len(nodes))
     kernel = KernelWeights(nodes=nodes, within=float(within), width=float(kernel_width), count=count)
     weights = data.engine.map_points(kernel, *points, result="array<int64>")
     step = description.nearest(name, lon, lat, len(nodes), float(within), (float(kernel_width), count))
-    return data.with_rows(data.rows.mutate(**{name: weights}), step, kernels={name: count})
+    return data.with_rows(data.rows.mutate({name: weights}), step, kernels={name: count})
 
 
 def _check_kernel(width: float, spread: int) -> None:

@@ -37,7 +37,7 @@ def per_unit(data: Dataset, columns: Mapping[str, Any]) -> Dataset:
     return replace(
         data,
         source=replace(data.source, undeclared=()),
-        clean=CleanRows(units.select(**{new: units[old] for new, old in named.items()}), already_clean=True),
+        clean=CleanRows(units.select({new: units[old] for new, old in named.items()}), already_clean=True),
         steps=(*data.steps, description.per_unit(data.unit_name, words)),
         kernels={},
         lattices=_lattices(data, columns),

@@ -133,7 +133,7 @@ def bars(
     ax.axvline(0, color=QUIET, linewidth=0.8)
     ax.set_yticks(places, [_short(tick) for tick in ticks], parse_math=False)
     ax.tick_params(axis="y", length=0)
-    ax.invert_yaxis()
+    ax.set_ylim(values.size - 0.4, -0.6)  # the first on top; a share of many bars would be an empty strip
     ax.set_ylabel(title, parse_math=False)
     ax.set_xlabel("value")
     canvas.heading(ax, "Published values" if low is not None else "Denoised values")

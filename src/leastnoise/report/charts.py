@@ -93,8 +93,12 @@ def _tooltip(alt: Any, contents: Contents) -> list[Any]:
 
 
 def _first(contents: Contents) -> str:
-    """Which is shown first: the denoised where there are many bins; where few, what was published, with its bars."""
-    return "estimate" if contents.number("estimate") is not None and contents.shape != "bars" else "value"
+    """Which is shown first: the denoised where there are many bins and they are better; else what was published. Where
+    bins are few, that has its bars."""
+    if contents.number("estimate") is None or contents.shape == "bars":
+        return "value"
+    worse = contents.estimate is not None and contents.estimate.better_than_raw is False
+    return "value" if worse else "estimate"
 
 
 def _bars(contents: Contents) -> Picture:

@@ -100,6 +100,7 @@ def page(
         note=_note(contents),
         caption=escape(_table_caption(contents)),
         cite=escape(sentences.cite(contents, name_of_page)),
+        paper=escape(promise_sentences.PAPERS[contents.of.mechanism]),
         check=markup.steps(sentences.check(contents, file)),
         data=json_text({"name": name, "first": _first(pictures),
                     "table": _table(thinned(contents)),

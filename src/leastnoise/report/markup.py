@@ -38,7 +38,6 @@ def page(middle: str, *, scripts: Sequence[str], **parts: str) -> str:
     return frame.substitute(
         policy=policy(*scripts),
         scripts=elements,
-        paper=escape(promise_sentences.PAPER),
         version=escape(VERSION),
         **parts,
     )

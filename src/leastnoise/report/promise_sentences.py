@@ -8,10 +8,12 @@ from leastnoise._support.number_format import percent_at_most
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Promise, PureDP
 from leastnoise.releases.promised import Promised
 
-PAPER = (
-    "B. Balle and Y.-X. Wang. Improving the Gaussian Mechanism for Differential Privacy: Analytical Calibration and "
-    "Optimal Denoising. International Conference on Machine Learning, 2018."
-)
+PAPERS = {
+    "gaussian": "B. Balle and Y.-X. Wang. Improving the Gaussian Mechanism for Differential Privacy: Analytical "
+    "Calibration and Optimal Denoising. International Conference on Machine Learning, 2018.",
+    "laplace": "C. Dwork, F. McSherry, K. Nissim and A. Smith. Calibrating Noise to Sensitivity in Private Data "
+    "Analysis. Theory of Cryptography Conference, 2006.",
+}
 
 
 class Step(NamedTuple):

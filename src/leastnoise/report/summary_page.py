@@ -60,6 +60,7 @@ def page(of: SummaryRelease, *, title: str | None = None, file: str = "summary.p
         table=_table(of, keys),
         note=escape(f"{of.note} A mean or a rate is a noisy sum over a noisy count; its interval allows for both."),
         cite=escape(promise_sentences.cite(of, name)),
+        paper=escape(promise_sentences.PAPERS[of.mechanism]),
         check=markup.steps(_check(of, file)),
     )
 
@@ -72,7 +73,8 @@ def _title(of: SummaryRelease) -> str:
 
 
 def _lead(of: SummaryRelease) -> str:
-    bins = "" if of.bins == 1 else f" for each {labels.title(of.domain)}"
+    each = "combination of " if len(of.domain.axes) > 1 else ""
+    bins = "" if of.bins == 1 else f" for each {each}{labels.title(of.domain)}"
     what = f"{len(of)} statistics{bins}, published together with {of.mechanism.capitalize()} noise"
     if of.guarantee is None or promise_sentences.too_weak(of):
         return f"{what}."

@@ -77,6 +77,7 @@ def page(
         denoising=escape(tables_sentences.denoising(contents)),
         errors=_errors(contents),
         cite=escape(promise_sentences.cite(of, name_of_page)),
+        paper=escape(promise_sentences.PAPERS[of.mechanism]),
         check=markup.steps(tables_sentences.check(contents, file)),
         data=json_text(tables_data.data(contents, name)),
     )

@@ -56,7 +56,7 @@ def clean(rows: ir.Table, columns: Iterable[str] | None = None) -> ir.Table:
             made[name] = _within(hidden, ibis.date(1, 1, 1), ibis.date(9999, 12, 31))
         else:
             made[name] = _within(_microseconds(hidden), ibis.timestamp(FIRST_TIME), ibis.timestamp(LAST_TIME))
-    return rows.mutate(**made) if made else rows
+    return rows.mutate(made) if made else rows
 
 
 def _within(value: ir.Value, first: ir.Value, last: ir.Value) -> ir.Value:

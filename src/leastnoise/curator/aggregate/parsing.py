@@ -81,7 +81,7 @@ def parsed(source: Source, types: Mapping[str, str]) -> ir.Table:
                 parameter="types",
                 value=column,
             )
-    return rows.mutate(**{column: parse_cell(rows[column], types.get(column, "text")) for column in texts})
+    return rows.mutate({column: parse_cell(rows[column], types.get(column, "text")) for column in texts})
 
 
 def parse_cell(text: ir.StringValue, kind: str) -> ir.Value:

@@ -111,7 +111,7 @@ class DuckDB:
         bytes_of = _builtin(ibis.udf.scalar, _recoded, "encode", ("string",), "binary")
         text_of = _builtin(ibis.udf.scalar, _recoded, "decode", ("binary",), "string")
         texts = [name for name, kind in rows.schema().items() if kind.is_string()]
-        return rows.mutate(**{name: text_of(bytes_of(rows[name])) for name in texts}) if texts else rows
+        return rows.mutate({name: text_of(bytes_of(rows[name])) for name in texts}) if texts else rows
 
     def settle(self) -> None:
         """The settings by which our SQL means what it says, also on a connection that somebody else uses; and by which

@@ -34,7 +34,8 @@ def header(file: str) -> list[str]:
     if not names or not all(names) or len({name.casefold() for name in names}) < len(names):
         raise UnknownSource(
             f'the first line of "{file}" is no header. It must name every column, each differently and not by case '
-            "alone, in UTF-8: unit,hour,fare. Add one, or convert the file to Parquet."
+            "alone, in UTF-8: unit,hour,fare. Row numbers that R and pandas write have no name: give them one. Or "
+            "convert the file to Parquet."
         )
     return names
 

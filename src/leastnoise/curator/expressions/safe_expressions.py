@@ -42,11 +42,11 @@ UNITS = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D", "ho
 def with_column(rows: ir.Table, root: Node, name: str) -> ir.Table:
     """`rows` with the value of the tree in the column `name`, new or replaced."""
     if isinstance(root, Column):
-        return rows.mutate(**{name: rows[root.name]})
+        return rows.mutate({name: rows[root.name]})
     staged, value = _staged(rows, root)
     if isinstance(root, Literal):  # a bare number in GROUP BY would be a place
         value = _coalesce(value, constant(Literal(None, root.type)))
-    return staged.mutate(**{name: value}).select(*dict.fromkeys((*rows.columns, name)))
+    return staged.mutate({name: value}).select(*dict.fromkeys((*rows.columns, name)))
 
 
 def filtered(rows: ir.Table, root: Node) -> ir.Table:
