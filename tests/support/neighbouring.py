@@ -104,7 +104,8 @@ def costlier(query: Summary | UnknownKeysSummary, moved: dict[Any, int]) -> list
         normal, pure = gaussian_noise(asked, mu_squared=Fraction(1, 3)), laplace_noise(asked, epsilon=0.7)
         charged = {"gaussian": (normal.scales, normal.cost), "laplace": (pure.scales, pure.cost)}
     else:
-        names = {place: query.parts[place[0]].name for place in moved}
+        several = len(query.parts) > 1
+        names = {place: query.parts[place[0] if several else 0].name for place in moved}
         twice, limits, division = 2 if query.neighbours == "replace" else 1, query.limits, query._division()
         cuts = {"gaussian": Threshold(2.5, 9), "laplace": Threshold(2.5, 9, scale=1.7)}
         sizes = {"gaussian": limits.squared_norm / Fraction(2.5) ** 2, "laplace": limits.max_rows / Fraction(1.7)}
