@@ -177,6 +177,12 @@ def test_a_sum_is_on_its_grid(grid: float | None, clip: Any, expected: float) ->
     assert type(found) is type(expected)
 
 
+@pytest.mark.parametrize(("clip", "expected"), [((1e50, 1e60), MOST), ((-1e60, -1e50), -MOST), ((-1e60, 1e60), 4)])
+def test_a_sum_of_whole_numbers_may_be_clipped_anywhere(clip: tuple[float, float], expected: int) -> None:
+    t = ln.table(pa.table({"who": [1, 1], "x": [1, 3]}), unit="who")
+    assert rows_of(t.per_unit(s=ln.stats.sum("x", clip=clip)))[0]["s"] == expected
+
+
 def test_decimals_are_added_up_in_their_own_digits() -> None:
     prices = pa.array([Decimal("0.10"), Decimal("0.20"), Decimal("19.99")], pa.decimal128(10, 2))
     t = ln.table(pa.table({"who": [1, 1, 1], "x": prices}), unit="who")

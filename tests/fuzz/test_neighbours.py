@@ -138,6 +138,7 @@ MUTANTS = {
     "max_bins of unknown keys": Mutant(("unknown keys",), looser("max_bins")),
     "max_rows of summaries": Mutant(("summary",), looser("max_rows")),
     "max_per_bin of summaries": Mutant(("summary",), looser("max_per_bin")),
+    "max_rows of unknown summaries": Mutant(("unknown summary",), looser("max_rows")),
     "once a unit": Mutant(("count_units",), units_twice),
     "clip": Mutant(("sum", "mean"), wider_clip),
     "norm": Mutant(VECTORS, wider_norm),

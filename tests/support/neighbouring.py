@@ -24,8 +24,12 @@ from leastnoise.curator.engines import duckdb as engine
 from leastnoise.curator.queries.count import Count
 from leastnoise.curator.queries.histogram import Histogram
 from leastnoise.curator.queries.query import Query
+from leastnoise.curator.queries.summary import Summary
 from leastnoise.curator.queries.unknown_keys import UnknownKeysHistogram
+from leastnoise.curator.queries.unknown_summary import UnknownKeysSummary
 from leastnoise.errors import InvalidParameter, ReadingFailed
+from leastnoise.privacy.partition_selection import Threshold
+from leastnoise.privacy.summary_noise import gaussian_noise, laplace_noise
 from leastnoise.testing import aggregate
 
 Integers = dict[Any, int]
@@ -63,6 +67,8 @@ def integers(found: Aggregate) -> Integers:
     """The answer by bin, whatever names the bins."""
     names = found.keys if found.keys is not None else found.indices
     places = range(len(found.values)) if names is None else (names if isinstance(names, tuple) else names.tolist())
+    if places and len(found.values) > len(places):  # several numbers of each key
+        places = [(part, key) for part in range(len(found.values) // len(places)) for key in places]
     return dict(zip(places, (int(value) for value in found.values), strict=True))
 
 
@@ -77,6 +83,8 @@ def exceeded(query: Query, moved: dict[Any, int], relation: str) -> list[str]:
     sizes, step, claim = [abs(size) for size in moved.values()], Fraction(query.grid), query.sensitivity
     if relation == "nobody":
         return ["rows of nobody count"] if moved else []
+    if isinstance(query, UnknownKeysSummary):
+        return costlier(query, moved)
     units = 2 if relation == "replace" else 1
     broken = {
         "L1": step * sum(sizes) > Fraction(claim.l1),
@@ -84,7 +92,30 @@ def exceeded(query: Query, moved: dict[Any, int], relation: str) -> list[str]:
         "Linf": step * max(sizes, default=0) > Fraction(claim.linf),
         "bins": isinstance(query, COUNTS) and len(sizes) > units * query.limits.max_bins,
     }
-    return [name for name, is_broken in broken.items() if is_broken]
+    found = [name for name, is_broken in broken.items() if is_broken]
+    return [*found, *costlier(query, moved)] if isinstance(query, Summary) else found
+
+
+def costlier(query: Summary | UnknownKeysSummary, moved: dict[Any, int]) -> list[str]:
+    """The noise for which the change, each part in units of its own noise, costs more than is charged."""
+    if isinstance(query, Summary):
+        asked, bins = query._noise_asked(), query._bins.size
+        names = {place: asked.parts[place // bins].name for place in moved}
+        normal, pure = gaussian_noise(asked, mu_squared=Fraction(1, 3)), laplace_noise(asked, epsilon=0.7)
+        charged = {"gaussian": (normal.scales, normal.cost), "laplace": (pure.scales, pure.cost)}
+    else:
+        several = len(query.parts) > 1
+        names = {place: query.parts[place[0] if several else 0].name for place in moved}
+        twice, limits, division = 2 if query.neighbours == "replace" else 1, query.limits, query._division()
+        cuts = {"gaussian": Threshold(2.5, 9), "laplace": Threshold(2.5, 9, scale=1.7)}
+        sizes = {"gaussian": limits.squared_norm / Fraction(2.5) ** 2, "laplace": limits.max_rows / Fraction(1.7)}
+        charged = {kind: (division.scales(cut), twice * sizes[kind]) for kind, cut in cuts.items()}
+    powers = {"gaussian": 2, "laplace": 1}
+    paid = {
+        kind: sum((abs(size) / Fraction(scales[names[place]])) ** powers[kind] for place, size in moved.items())
+        for kind, (scales, _) in charged.items()
+    }
+    return [f"{kind} cost" for kind, (_, cost) in charged.items() if paid[kind] > cost]
 
 
 @dataclass(frozen=True)

@@ -238,6 +238,31 @@ def summary(s: Schema, chance: random.Random) -> Ask:
     return lambda t: t.summarize(s[part], keys=keys, **given, **chosen)
 
 
+def unknown_summary(s: Schema, chance: random.Random) -> Ask:
+    """Statistics of keys that nobody listed."""
+    parts = chance.sample(UNLISTED, chance.choice([1, 1, 2]))
+    possible: dict[str, Any] = {
+        "rows_": stats.count(),
+        "average": stats.mean(s[chance.choice(VALUES)], clip=chance.choice(CLIPS)),
+        "total": stats.sum(s[chance.choice(VALUES)], clip=chance.choice(CLIPS)),
+        "yes": stats.rate(lambda rows: rows[s["real"]] > 0),
+    }
+    chosen = {name: possible[name] for name in chance.sample(list(possible), chance.choice([1, 2, 4]))}
+    given = {"nulls": chance.choice(["drop", "bin"]), **limits(chance)}
+    return lambda t: t.derive(**{f"key{i}": _copy(s[part]) for i, part in enumerate(parts)}).summarize(
+        *(f"key{i}" for i in range(len(parts))), **given, **chosen
+    )
+
+
+def _copy(column: str) -> Callable[[Any], Any]:
+    return lambda rows: rows[column]
+
+
+def unknown_total(s: Schema, chance: random.Random) -> Ask:
+    ask_keys = unlisted(s, chance)
+    return lambda t: ask_keys(t).total()  # type: ignore[attr-defined]
+
+
 KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {
     "count": count,
     "count_units": lambda s, chance: lambda t: t.count_units(),
@@ -259,6 +284,8 @@ KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {
     "zones": zones,
     "unit counts": unit_counts,
     "summary": summary,
+    "unknown summary": unknown_summary,
+    "unknown total": unknown_total,
 }
 
 

@@ -15,6 +15,18 @@ if TYPE_CHECKING:
     from leastnoise.releases.estimate import Estimate
 
 
+def typed(columns: dict[str, Any]) -> dict[str, Any]:
+    """The columns, with lists of keys that only unsigned integers hold as such: Arrow itself takes all for signed."""
+    import pyarrow as pa
+
+    large = [
+        name
+        for name, column in columns.items()
+        if isinstance(column, list) and any(isinstance(key, int) and key >= 2**63 for key in column)
+    ]
+    return columns | {name: pa.array(columns[name], pa.uint64()) for name in large}
+
+
 class Frames:
     """Anything with columns of equal length, by name: those of its file, and those that people are shown."""
 
@@ -36,7 +48,7 @@ class Frames:
     def _arrow(self, columns: dict[str, Any]) -> pa.Table:
         import pyarrow as pa
 
-        return pa.table(columns)
+        return pa.table(typed(columns))
 
     def to_arrow(self, *, confidence: Number = 0.95, estimate: Estimate | None = None) -> pa.Table:
         """Keys, values and their intervals as an Arrow table.
@@ -66,7 +78,8 @@ class Frames:
         frame: pd.DataFrame = table.to_pandas()
         for name, column in zip(table.column_names, table.columns, strict=True):
             if column.null_count and pa.types.is_integer(column.type):  # else pandas makes them floats and NaN
-                frame[name] = column.to_pandas(types_mapper={column.type: pd.Int64Dtype()}.get)
+                kind = pd.UInt64Dtype() if pa.types.is_uint64(column.type) else pd.Int64Dtype()
+                frame[name] = column.to_pandas(types_mapper={column.type: kind}.get)
         return frame
 
     def to_polars(self, *, confidence: Number = 0.95, estimate: Estimate | None = None) -> pl.DataFrame:

@@ -24,6 +24,7 @@ from leastnoise.domain import Domain
 from leastnoise.privacy.summary_noise import noise_in_words
 from leastnoise.releases import display, labels, views
 from leastnoise.releases.columns import key_columns
+from leastnoise.releases.frames import typed
 from leastnoise.releases.interval import Interval
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.measured import COUNTED, ROWS, Figure, Measured, part_name
@@ -296,7 +297,7 @@ class SummaryRelease(Promised, Spreadsheets):
 
         values = {name: columns[name] for name in self}
         masked = {name: pa.array(v, mask=np.isnan(v.astype(np.float64))) for name, v in values.items()}
-        return pa.table(columns | masked)
+        return pa.table(typed(columns) | masked)
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file at `path` with everything. `allow_seeded` lets a test write what a seed made."""

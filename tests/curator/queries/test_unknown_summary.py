@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import leastnoise as ln
@@ -206,6 +207,25 @@ def test_large_keys_show_with_all_statistics(tmp_path: Any) -> None:
     made.report(tmp_path / "zones.html", allow_seeded=True)
     with pytest.raises(errors.InvalidParameter, match="summary"):
         made["fare"].save(tmp_path / "fare.parquet", allow_seeded=True)
+
+
+@pytest.mark.parametrize("summary", [True, False])
+def test_keys_that_only_unsigned_integers_hold_are_saved(summary: bool, tmp_path: Any) -> None:
+    """What is paid for can be kept, whichever keys show."""
+    keys = [2**64 - 1, 5, None] * 200
+    rows = pa.table({"who": range(600), "zone": pa.array(keys, pa.uint64())})
+    t = ln.table(rows, unit="who")
+    query = (
+        t.summarize("zone", n=ln.stats.count(), max_rows=1, nulls="bin")
+        if summary
+        else t.histogram("zone", max_rows=1, nulls="bin")
+    )
+    with seeded(3):
+        made = query.release(epsilon=1, delta=1e-6)
+    made.save(tmp_path / "zones.parquet", allow_seeded=True)
+    again = ln.load(tmp_path / "zones.parquet")
+    assert again.domain == made.domain
+    assert set(made.to_pandas()["zone"].dropna()) == {5, 2**64 - 1}
 
 
 def test_nothing_shows_of_an_empty_table() -> None:

@@ -58,13 +58,16 @@ class Grid:
         """Where values and sums end, in steps: what lies beyond counts as this."""
         return LARGEST // self.numerator
 
+    def _inside(self, end: float) -> int:
+        return max(-self.most, min(int(end), self.most))
+
     def steps(self, value: ir.Value, column: str, clip: object) -> ir.IntegerValue:
         """The nearest step of each value; null where it is missing."""
         kind, ends = value.type(), None if clip is None else checked_ends(clip)
         whole = kind.is_integer() or kind.is_boolean() or (kind.is_decimal() and kind.scale == 0)
         if whole and self == Grid(1, 1) and (ends is None or all(end == int(end) for end in ends)):
-            low, high = (-self.most, self.most) if ends is None else (int(ends[0]), int(ends[1]))
-            return clipped(as_integer(value, column), max(low, -self.most), min(high, self.most))
+            low, high = (-self.most, self.most) if ends is None else (self._inside(end) for end in ends)
+            return clipped(as_integer(value, column), low, high)
         number = as_double(value, column)
         number = number if ends is None else clipped(number, *ends)
         number = number if self.denominator == 1 else number * double_literal(self.denominator)
