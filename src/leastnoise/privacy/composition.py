@@ -144,10 +144,12 @@ def _accounted(guarantees: Iterable[Composable], delta: float, accuracy: float, 
     try:
         parts = parts_of(guarantees)
         bracket = epsilon_bracket(parts, delta, accuracy) if parts else Bracket(0.0, 0.0)
-    except (errors.OutOfRange, OverflowError):
-        if needed:
+    except (errors.OutOfRange, OverflowError) as failed:
+        if not needed:
+            return Bracket(0.0, math.inf)
+        if isinstance(failed, errors.OutOfRange):
             raise
-        return Bracket(0.0, math.inf)
+        raise errors.OutOfRange(proof.too_large("epsilon")) from None
     if math.isinf(bracket.upper) and needed:
         raise errors.InvalidParameter(
             f"These parts fail outright with a chance of more than delta = {delta:g}, whatever epsilon is. Ask for a "

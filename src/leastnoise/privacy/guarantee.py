@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.directed_rounding import next_up
 from leastnoise._support.number_format import percent_at_most
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number, Numbers
@@ -312,7 +311,8 @@ def pure_mu(epsilon: float) -> float:
     Past 700 the simple mu = 2 sqrt(2 epsilon): Phi(-t) <= exp(-t^2/2)/2, so it is always enough.
     """
     if epsilon > 700:
-        return 2 * next_up(math.sqrt(2) * math.sqrt(epsilon))
+        with proof.precision(128):
+            return proof.upward(2 * (2 * arb(epsilon)).sqrt())
     with proof.precision(1200):
         mu = 2 * arb(2).sqrt() * (2 / (1 + arb(epsilon).exp())).erfcinv()
         return max(5e-324, proof.upward(mu))

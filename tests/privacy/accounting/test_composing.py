@@ -8,10 +8,12 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from dp_accounting import dp_event
 from dp_accounting.pld import privacy_loss_distribution as pld
+from flint import arb
 from scipy.integrate import quad
 from scipy.special import ndtr
 
@@ -20,7 +22,9 @@ import leastnoise as ln
 from leastnoise import ApproxDP, GaussianDP, LaplaceDP, PureDP, SampledGaussianDP, errors
 from leastnoise.privacy.accounting import BoundedRangeDP, ThresholdDP
 from leastnoise.privacy.accounting.bracket import epsilon_bracket
+from leastnoise.privacy.accounting.loss_measure import ceiling, floor
 from leastnoise.privacy.accounting.loss_pairs import GaussianPair, SampledGaussianPair
+from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.composition import Composition
 
 
@@ -250,6 +254,56 @@ def test_bad_input(given: dict[str, Any], name: str) -> None:
 def test_a_grid_too_fine_is_refused() -> None:
     with pytest.raises(errors.InvalidParameter, match="too many losses"):
         LaplaceDP(1, grid_steps=10**6)
+
+
+@pytest.mark.parametrize("tiny", [2.0**-30, 1e-7, 1e-4])
+def test_large_and_tiny_losses_together(tiny: float) -> None:
+    """Two bits of randomised response have four losses, so their profile is a sum of four terms."""
+    total = ln.compose(PureDP(8), PureDP(tiny), delta=1e-6)
+    assert total.epsilon < 1.001 * total.lower
+    assert _two_bits(8, tiny, total.epsilon) <= 1e-6 < _two_bits(8, tiny, math.nextafter(total.lower, 0) - 1e-12)
+    alone, beside = GaussianDP(1).to_approx(delta=1e-6).epsilon, ln.compose(LaplaceDP(tiny), GaussianDP(1), delta=1e-6)
+    assert beside.lower <= alone + tiny
+    assert alone <= beside.epsilon <= 1.001 * (alone + tiny)
+
+
+def _two_bits(first: float, second: float, epsilon: float) -> mpmath.mpf:
+    with mpmath.workdps(50):
+        losses = [(a * mpmath.mpf(first), b * mpmath.mpf(second)) for a in (-1, 1) for b in (-1, 1)]
+        terms = [
+            (1 - mpmath.exp(epsilon - a - b)) / ((1 + mpmath.exp(-a)) * (1 + mpmath.exp(-b)))
+            for a, b in losses
+            if a + b > epsilon
+        ]
+        return mpmath.fsum(terms)
+
+
+@pytest.mark.parametrize("part", [PureDP, LaplaceDP, BoundedRangeDP])
+def test_epsilons_at_the_ends_of_the_doubles(part: Any) -> None:
+    """Neither of them ends in anything but an answer or a refusal."""
+    assert ln.compose(part(5e-324) * 3, delta=1e-6).epsilon == 0
+    for huge in (1e100, 1e300):
+        for others in ((), (GaussianDP(0.1),)):
+            try:
+                total = ln.compose(part(huge) * 3, *others, delta=1e-6)
+            except errors.OutOfRange:
+                assert part is not PureDP
+            else:
+                assert Fraction(total.epsilon) >= 3 * Fraction(huge) - 1
+    with pytest.raises(errors.OutOfRange):
+        ln.compose(GaussianDP(1e155), part(1), delta=1e-6)
+
+
+def test_balls_of_any_size_are_rounded_outward() -> None:
+    with proof.precision(64):
+        for power in (-(10**30), -200, -3, 0, 3, 200):
+            value = arb(5) * arb(2) ** power
+            exact = Fraction(5) * Fraction(2) ** max(power, -200)
+            assert (ceiling(value), floor(value)) == (math.ceil(exact), math.floor(exact))
+            assert floor(-value) == 0 <= ceiling(-value) <= (power < -200)  # 2^-(10^30) is a ball around 0
+    for unknown in (arb("nan"), arb("inf"), arb(2) ** 10**30):
+        with pytest.raises(errors.OutOfRange):
+            ceiling(unknown)
 
 
 def test_a_composition_equals_the_promise_it_makes() -> None:

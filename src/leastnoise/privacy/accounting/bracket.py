@@ -168,9 +168,11 @@ class OneWay:
         return measure if measure.step == self.step else regrid(measure, self.step)
 
     def _step(self) -> Fraction:
-        """About what the tolerance allows; a power of two of them make the widest lattice, whose losses stay nodes."""
+        """About what the tolerance allows; a power of two of them make the widest lattice, whose losses stay nodes.
+
+        A lattice narrower than a step asks for no finer one: it is put on the grid of the others (`combining`)."""
         step = Fraction(_short(self.tolerance.first_step(self.copies)))
-        widths = [(times * width**2, width) for pair, times in self.parts if (width := _width(pair))]
+        widths = [(times * width**2, width) for pair, times in self.parts if (width := _width(pair)) and width >= step]
         if not widths:
             return step
         width = max(widths)[1]

@@ -11,18 +11,27 @@ from flint import fmpz
 from leastnoise.privacy.accounting.composing import Tolerance
 from leastnoise.privacy.accounting.discretisation import regrid
 from leastnoise.privacy.accounting.loss_measure import LossMeasure
+from leastnoise.privacy.accounting.nodes import check_length
 
 _DENSE = 64  # a measure of fewer masses may have gaps between them
+_SMALL = 1 / 16  # a step of this part of what epsilon may lose: mass that moves by one hardly counts
 
 
 def together(first: LossMeasure, second: LossMeasure, tolerance: Tolerance) -> LossMeasure:
     """The measure of both. Where neither step is a multiple of the other's, the measure with more masses is put on a
-    part of the other one's step: merging costs a lower measure little only where masses lie close together."""
+    part of the other one's step: merging costs a lower measure little only where masses lie close together.
+
+    A step far below what epsilon may lose is made as large as that allows first, or losses of 8 and of 1e-6 would need
+    millions of masses: no mass moves further than one such step."""
     if len(first.masses) == 1:
         return replace(first, step=second.step) * second
     if len(second.masses) == 1:
         return first * replace(second, step=first.step)
     wide, narrow = (first, second) if first.step >= second.step else (second, first)
+    small = Fraction(tolerance.accuracy * tolerance.epsilon * _SMALL)
+    if narrow.step < min(small, wide.step):
+        common = wide.step / max(1, math.ceil(wide.step / small))
+        return refined(wide, common) * regrid(narrow, common)
     if (wide.step / narrow.step).denominator == 1:
         return refined(wide, narrow.step) * narrow
     sparse, dense = sorted((first, second), key=lambda measure: len(measure.masses))
@@ -36,6 +45,7 @@ def together(first: LossMeasure, second: LossMeasure, tolerance: Tolerance) -> L
 def refined(measure: LossMeasure, step: Fraction) -> LossMeasure:
     """The same measure on a grid so many times finer."""
     ratio = int(measure.step / step)
+    check_length((len(measure.masses) - 1) * ratio)
     masses = [fmpz(0)] * ((len(measure.masses) - 1) * ratio + 1)
     masses[::ratio] = measure.masses
     return replace(measure, step=step, masses=masses)

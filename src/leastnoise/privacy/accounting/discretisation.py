@@ -89,7 +89,7 @@ def measure_of_threshold(pair: Threshold, step: Fraction, bits: int, *, upper: b
     rounded, unit = (ceiling, 2**bits) if upper else (floor, 2**bits)
     with proof.precision(bits + 48):
         loss = pair.loss() * unit
-        near = loss.upper().ceil() if upper else loss.lower().floor()
+        near = loss.upper().ceil() if upper else loss.lower().floor()  # may be negative
         infinite = rounded(ball(pair.chance) * unit) if pair.direction == "remove" else fmpz(0)
         kept = rounded((1 - ball(pair.chance)) * unit) if pair.direction == "remove" else fmpz(unit)
         return LossMeasure(Fraction(int(near.unique_fmpz()), unit), step, [kept], infinite, upper, bits)
@@ -217,4 +217,5 @@ def _balanced(falling: Integer, depth: Integer, gap: Integer, most: Integer) -> 
 
 
 def _working_bits(bits: int, step: Fraction) -> int:
-    return bits + 48 + 2 * max(0, math.ceil(-math.log2(step)))
+    below_one = step.denominator.bit_length() - step.numerator.bit_length()  # log2(1/step), to 1
+    return bits + 50 + 2 * max(0, below_one)

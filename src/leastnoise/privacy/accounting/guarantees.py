@@ -45,8 +45,8 @@ class Accounted(Repeatable):
     @overload
     def profile(self, epsilon: Numbers) -> Floats: ...
     def profile(self, epsilon: Numbers) -> float | Floats:
-        """delta(epsilon): the least delta that is promised at each epsilon (a number or an array), proved enough and
-        at most 0.1 % too large."""
+        """delta(epsilon): the least delta that is promised at each epsilon (a number or an array), proved enough,
+        and as a rule at most 0.1 % too large (not where it is below about 1e-30)."""
         from leastnoise.privacy.accounting.bracket import delta_bracket
         from leastnoise.privacy.accounting.parts import parts_of
 

@@ -31,11 +31,13 @@ from typing import Any
 
 from flint import arb, fmpq, fmpz, fmpz_poly
 
+from leastnoise import errors
 from leastnoise.privacy.calibration import proof
 
 Integer = Any  # fmpz; flint ships no types
 RealBall = proof.RealBall
 _READING_BITS = 192
+_MOST = arb(2) ** 100_000  # flint ends the process where a whole number is beyond its memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +138,23 @@ def ball(value: Fraction) -> RealBall:
 
 def ceiling(value: RealBall) -> Integer:
     """The least whole number not below any point of the ball, at least 0."""
-    return max(fmpz(0), value.upper().ceil().unique_fmpz())
+    mantissa, shift = _binary(value.upper())
+    return max(fmpz(0), -(-mantissa >> shift))
 
 
 def floor(value: RealBall) -> Integer:
     """The largest whole number not above any point of the ball, or 0 where that is negative."""
-    return max(fmpz(0), value.lower().floor().unique_fmpz())
+    mantissa, shift = _binary(value.lower())
+    return max(fmpz(0), mantissa >> shift)
+
+
+def _binary(value: RealBall) -> tuple[Integer, int]:
+    """A number without radius as mantissa / 2^shift, shift >= 0, or one that is rounded to whole numbers alike."""
+    if not abs(value) < _MOST:  # nor where nothing is known of it
+        raise errors.OutOfRange(
+            "These losses are too far apart to be added up exactly. Ask for releases of a smaller epsilon."
+        )
+    mantissa, exponent = value.man_exp()
+    if exponent >= 0:
+        return mantissa << int(exponent), 0
+    return mantissa, min(-int(exponent), int(mantissa).bit_length() + 1)  # below 1/2 in size: as good as 1/4

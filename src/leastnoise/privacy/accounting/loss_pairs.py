@@ -68,8 +68,8 @@ def randomised_response(epsilon: Fraction, delta: Fraction = Fraction(0)) -> Lat
     e^epsilon/(1 + e^epsilon) (Kairouz, Oh and Viswanath 2015). Losses -epsilon and epsilon."""
 
     def chances() -> list[RealBall]:
-        kept, growth = 1 - ball(delta), ball(epsilon).exp()
-        return [kept / (1 + growth), kept * growth / (1 + growth)]
+        kept, decay = 1 - ball(delta), (-ball(epsilon)).exp()  # which no epsilon overflows
+        return [kept * decay / (1 + decay), kept / (1 + decay)]
 
     return Lattice(-epsilon, 2 * epsilon, chances, delta)
 
@@ -187,7 +187,7 @@ class LaplacePair:
     def samples(self) -> Samples:
         own, x = float(self.epsilon), (np.arange(4000) + 0.5) / 4000
         losses = np.concatenate([[-own], own * (2 * x - 1), [own]])
-        inner = np.log(own / 8000) - own * (1 - x)
+        inner = math.log(own) - math.log(8000) - own * (1 - x)
         return losses, np.concatenate([[-own - math.log(2)], inner, [-math.log(2)]])
 
 
@@ -230,7 +230,7 @@ class BoundedRangePair:
     def samples(self) -> Samples:
         own, x = float(self.epsilon), (np.arange(4000) + 0.5) / 4000
         losses = own * (2 * x - 1)
-        return losses, np.log(own / 4000) + (losses - own) / 2 - math.log(-math.expm1(-own))
+        return losses, math.log(own) - math.log(4000) + (losses - own) / 2 - math.log(-math.expm1(-own))
 
 
 @dataclass(frozen=True, slots=True)

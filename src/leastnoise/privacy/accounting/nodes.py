@@ -26,7 +26,7 @@ def grid_for(pair: Density, step: Fraction, copies: int, tolerance: Tolerance) -
     if pair.ends is not None:  # its ends are nodes: atoms lie there
         low, high = pair.ends
         count = 16 * math.ceil((high - low) / (16 * step))  # atoms stay on nodes when the step is doubled
-        _check_length(count)
+        check_length(count)
         return Grid(low, (high - low) / count, list(range(count + 1)))
     sampled = isinstance(pair, SampledGaussianPair)
     origin = balanced_origin(pair, float(step)) if isinstance(pair, SampledGaussianPair) else 0.0
@@ -53,7 +53,7 @@ def _nodes(pair: Density, step: float, origin: float, copies: int, tolerance: To
 
     low, high = math.floor((first - origin) / step) - 2, math.ceil((last - origin) / step) + 2
     low, high = min(low, -2), max(high, 2)
-    _check_length(high - low)
+    check_length(high - low)
     # strides only where the tilted tail is small against the spread, or a lower measure suffers
     small = min(0.02, 0.005 * spread * (tolerance.tilt + 1))
     below, above = weights.cumsum(), weights[::-1].cumsum()[::-1]
@@ -67,10 +67,11 @@ def _nodes(pair: Density, step: float, origin: float, copies: int, tolerance: To
     return sorted({*_strided(right, 0, high), *(-node for node in _strided([-edge for edge in left], 0, -low))})
 
 
-def _check_length(losses: int) -> None:
+def check_length(losses: int) -> None:
+    """Refuse a measure of so many losses: it would take too long, and too much memory."""
     if losses > _TOO_LONG:
         raise errors.OutOfRange(
-            f"This composition would need {losses:,} different losses of one release at this accuracy, which takes too "
+            f"This composition would need {losses:,} different losses at this accuracy, which takes too "
             "long. Ask for less accuracy, or for a larger delta.",
             parameter="accuracy",
             example={"accuracy": 0.01},

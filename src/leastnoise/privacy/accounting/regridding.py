@@ -44,14 +44,15 @@ def onto_coarser(measure: LossMeasure, through: Fraction, ratio: int) -> LossMea
 
 
 def _spread(mass: list[Integer], scaled: list[Integer], opening: Integer) -> list[Integer]:
-    """Of m, (m - n)/(1 - e^-width) goes up, with n the sum with weights rounded down (by less than m 2^-128), and
-    opening, at least 1/(1 - e^-width): rounded up. What stays is m less that with both roundings the other way."""
+    """Of m, (m - n)/(1 - e^-width) goes up, with n the sum with weights rounded down, and opening, at least 1/(1 -
+    e^-width): rounded up. What stays is m less that with both roundings the other way: a ball that contains a whole
+    number is rounded by more than 1 and less than 2 units of 2^-128."""
     placed = [fmpz(0)] * (len(mass) + 1)
     for k, (whole, n) in enumerate(zip(mass, scaled, strict=True)):
         if whole:
             most = whole * _ONE - n
             up = min(whole, -((-most * opening) >> 2 * _BITS))
-            least = ((most - whole) * (opening - 1)) >> 2 * _BITS
+            least = (max(fmpz(0), most - 2 * whole) * (opening - 2)) >> 2 * _BITS
             placed[k] += whole - max(fmpz(0), least)
             placed[k + 1] += up
     return placed
@@ -60,7 +61,7 @@ def _spread(mass: list[Integer], scaled: list[Integer], opening: Integer) -> lis
 def _merged(mass: list[Integer], scaled: list[Integer], growth: Integer, middle: int) -> list[Integer]:
     to_lower, to_upper = [], []
     for whole, n in zip(mass, scaled, strict=True):
-        mean = -(-(n + whole) // whole) if whole else _ONE  # rounded up, the weights too
+        mean = -(-(n + 2 * whole) // whole) if whole else _ONE  # rounded up, the weights too
         to_lower.append(max(fmpz(0), _ONE - mean))
         to_upper.append(max(fmpz(0), -((-mean * growth) >> _BITS) - _ONE) if whole else fmpz(0))
     return merge(mass, to_lower, to_upper, middle if 0 <= middle <= len(mass) else None)

@@ -50,6 +50,7 @@ class SaddlePoint:
             mean = (weights * losses).sum() / total
             value += times * (top + math.log(total))
             slope += times * mean
-            bend += times * (weights * (losses - mean) ** 2).sum() / total
+            with np.errstate(over="ignore", invalid="ignore"):  # losses beyond 1e154
+                bend += times * (weights * (losses - mean) ** 2).sum() / total
         spread = 0.5 * math.log1p(2 * math.pi * bend * tilt * tilt)
         return value - tilt * slope - math.log1p(tilt) - spread, slope
