@@ -248,7 +248,7 @@ def test_an_id_is_text_in_the_code_to_check() -> None:
     ran: list[bool] = []
     release = ln.wrap([1.0, 2.0], sigma=1.0)
     release = replace(release, provenance=replace(release.provenance, id='x" or ran.append(True) or "'))
-    _, code = sentences.check(contents.gather(release, estimate=None, graph=None))[-1]
+    _, code = sentences.check(contents.gather(release, estimate=None, graph=None), "release.parquet")[-1]
     last = code.splitlines()[-1]
     budget = SimpleNamespace(history=lambda: [SimpleNamespace(release=release.id), SimpleNamespace(release="other")])
     told: list[Any] = []
@@ -257,8 +257,9 @@ def test_an_id_is_text_in_the_code_to_check() -> None:
     assert [entry.release for entry in told] == [release.id]
 
 
-def test_a_thresholded_release_says_why_it_is_not_denoised(tmp_path: Path) -> None:
-    assert "no denoiser's law holds" in Page(pages.write("unknown", tmp_path).read_text()).text
+def test_a_thresholded_release_says_what_its_denoising_is_worth(tmp_path: Path) -> None:
+    unknown = Page(pages.write("unknown", tmp_path).read_text()).text
+    assert "Denoised by power law of sizes. How much error is left cannot be told without the truth." in unknown
     assert "follows no denoiser's law" in Page(pages.write("sparse", tmp_path).read_text()).text
 
 
@@ -357,7 +358,7 @@ def test_mistakes_are_sentences(tmp_path: Path) -> None:
 def test_without_the_extra_it_says_what_to_type(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     document._vega.cache_clear()
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(errors.MissingPackage, match=r"pip install 'leastnoise\[plot\]'"):
+    with pytest.raises(errors.MissingPackage, match=r"pip install 'leastnoise\[report\]'"):
         report.page(pages.kind("few"))
 
 
