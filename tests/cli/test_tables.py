@@ -59,7 +59,7 @@ def test_the_command_line_on_real_trips(data: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["mechanism"] == "laplace"
-    assert ln.load(out).to_pandas().shape == (3874, 2)
+    assert ln.load(out).to_pandas().shape == (3874, 4)
 
 
 @pytest.mark.parametrize(

@@ -377,4 +377,4 @@ def test_unknown_bins_show_only_above_the_threshold_and_sorted() -> None:
     assert made.guarantee == promise
     empty = mechanism.publish_unknown([], np.array([], dtype=int), cut, promise, ["fruit"])
     assert empty.bins == 0
-    assert empty.to_pandas().shape == (0, 2)
+    assert empty.to_pandas().shape == (0, 4)

@@ -84,9 +84,10 @@ def test_public_mistakes_are_found_before_any_row_is_read(
     for kind in ("histogram", "mean", "quantile"):
         with pytest.raises(mistake):
             queries_of(people)[kind].release(**asked)
-    for kind in ("unknown", "sparse"):
-        with pytest.raises(errors.InvalidParameter):
-            queries_of(people)[kind].release(**ASK, mechanism="laplace")
+    with pytest.raises(errors.InvalidParameter):
+        queries_of(people)["sparse"].release(**ASK, mechanism="laplace")
+    with pytest.raises(errors.InvalidParameter):
+        queries_of(people)["unknown"].release(epsilon=1, delta=0)
 
 
 def test_numpy_numbers_are_numbers(people: Table) -> None:

@@ -13,7 +13,7 @@ import pytest
 from dirty_rows import QUERIES, write
 from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.table import Table, table
-from leastnoise.errors import ReadingFailed
+from leastnoise.errors import EngineUnavailable, ReadingFailed
 from leastnoise.testing import aggregate
 
 pytestmark = pytest.mark.spark
@@ -114,3 +114,9 @@ def test_a_killed_worker_changes_no_integer(many: tuple[Table, Table], cluster, 
     assert running.is_alive(), "the query ended before the worker died"
     running.join()
     assert same(expected, found[0])
+
+
+def test_limits_are_not_proposed_on_spark(both: tuple[Table, Table]) -> None:
+    _, distributed = both
+    with pytest.raises(EngineUnavailable, match="Nothing was read or paid"):
+        distributed.suggest_limits("place", keys=range(100), epsilon=1, delta=1e-6)

@@ -73,7 +73,7 @@ def test_frames_carry_the_keys() -> None:
         assert frame["cell"].tolist() == ["x", "y"] * 3
         assert frame["value"].tolist() == r.values.tolist()
         assert str(frame["day"][2])[:10] == "2024-01-02"
-    assert list(made().to_pandas().columns) == ["bin", "value"]
+    assert list(made().to_pandas().columns) == ["bin", "value", "low", "high"]
 
 
 def test_rich_rendering_shows_ten_rows_and_counts_the_rest() -> None:
