@@ -92,3 +92,23 @@ def test_a_job_writes_them_too(tmp_path: Path) -> None:
         assert result.exit_code == 0, result.output + repr(result.exception)
         assert (tmp_path / csv).exists()
         assert (tmp_path / f"{kind}.xlsx").exists()
+
+
+def test_proposed_limits_are_a_table_too(tmp_path: Path) -> None:
+    found = ln.table(PEOPLE, unit="who").suggest_limits("zone", keys=["a", "b", "c"], epsilon=1, delta=1e-6)
+    found.save(tmp_path / "limits.parquet")
+    for name in ("limits.csv", "limits.xlsx"):
+        run(tmp_path / "limits.parquet", "-o", tmp_path / name)
+    assert '"max_rows","max_per_bin","kept"' in (tmp_path / "limits.csv").read_text()
+    with pytest.raises(errors.InvalidParameter, match="denoised"):
+        run(tmp_path / "limits.parquet", "-o", tmp_path / "limits.csv", "--denoised")
+    with pytest.raises(errors.InvalidParameter, match="Nothing is denoised"):
+        found.to_pandas(estimate=found)  # type: ignore[arg-type]
+
+
+def test_a_file_of_denoised_tables_is_a_folder_of_csv_files(many: Path) -> None:
+    ln.load(many).denoise().save(many.with_name("better.parquet"))
+    run(many.with_name("better.parquet"), "-o", many.with_name("better"))
+    assert len(list(many.with_name("better").iterdir())) == 4
+    with pytest.raises(errors.BadOutput, match="--denoised"):
+        run(many.with_name("better.parquet"), "-o", many.with_name("better.xlsx"))

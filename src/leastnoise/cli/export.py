@@ -47,9 +47,14 @@ def write(
     round_to: float | None = None,
 ) -> Path:
     """Write what was loaded, in the form that the name of the output says."""
-    if isinstance(loaded, CrosstabsEstimate):
-        return loaded.to_csv(_folder(output), round_to=round_to)
     excel = output.suffix.lower() == ".xlsx"
+    if isinstance(loaded, CrosstabsEstimate):
+        if excel:
+            raise errors.BadOutput(
+                "A workbook has denoised tables beside the release that they were made from, with its intervals. Give "
+                "the file of that release and --denoised; or a folder, tables/, for CSV files of these."
+            )
+        return loaded.to_csv(_folder(output), round_to=round_to)
     if isinstance(loaded, CrosstabsRelease):
         estimate = loaded.denoise() if denoised else None
         if excel:

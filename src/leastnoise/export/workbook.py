@@ -43,10 +43,10 @@ def write_workbook(
     round_to: Number | None = None,
 ) -> Path:
     """Write the file whole or not at all; see `Published.to_excel`."""
-    _check_rows(published.bins)
     _check_package()
     atomic_files.check_writable(path, "workbook")
     made = sheet(published, estimate=estimate, confidence=confidence, round_to=round_to)
+    _check_rows(max(map(len, made.columns.values())))
     return _write(path, made.notes, [], {"Numbers": made})
 
 

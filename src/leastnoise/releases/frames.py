@@ -40,6 +40,8 @@ class Frames:
         self, confidence: Number = 0.95, estimate: Estimate | None = None, *, for_people: bool = False
     ) -> dict[str, Any]:
         """The columns of a frame; `for_people` has keys as they were written, whatever types a column then mixes."""
+        if estimate is not None:
+            raise errors.InvalidParameter("Nothing is denoised here, so no estimate stands beside it. Leave it out.")
         return self._columns()
 
     def _file_table(self) -> pa.Table:

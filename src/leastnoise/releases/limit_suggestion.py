@@ -23,12 +23,12 @@ from leastnoise.privacy.neighbours import check_neighbours
 from leastnoise.privacy.sensitivity import ChosenLimit, Limits
 from leastnoise.releases import clip_errors, file_format, limit_errors, unit_size_fit, views
 from leastnoise.releases.facts import Facts
-from leastnoise.releases.frames import Frames
 from leastnoise.releases.limit_errors import AskedNoise, LimitErrors
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.promised import Promised
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.release import Release, read_release, write_release
+from leastnoise.releases.spreadsheets import Spreadsheets
 from leastnoise.releases.unit_counts import WEIGHTS, Layout
 from leastnoise.releases.unit_size_fit import Fit
 
@@ -41,7 +41,7 @@ _ABOUT = "These are predictions. A few units with very many rows cannot be seen 
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LimitSuggestion(Promised, Frames):
+class LimitSuggestion(Promised, Spreadsheets):
     """Limits and clips for one question, proposed from private counts of units.
 
     `limits` go into the question as they are, `t.histogram("zone", keys=zones, **a.limits)`, and `clips["fare"]` as

@@ -7,11 +7,11 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from leastnoise import errors
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.privacy.distributions import Distribution
 from leastnoise.releases import display, labels, views
+from leastnoise.releases.frames import Frames
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.promised import Promised
 from leastnoise.releases.spreadsheets import Spreadsheets
@@ -184,10 +184,8 @@ class Published(Promised, Spreadsheets, ABC):
     def _shown_columns(
         self, confidence: Number = 0.95, estimate: Estimate | None = None, *, for_people: bool = False
     ) -> dict[str, Any]:
-        if estimate is not None:
-            raise errors.InvalidParameter(f"Nothing is denoised of a {self.noun}, so no estimate stands beside it.")
         low, high = self.interval(confidence)
-        return self._columns() | {"low": low, "high": high}
+        return Frames._shown_columns(self, confidence, estimate) | {"low": low, "high": high}
 
     def _first_columns(self, rows: int) -> dict[str, Any]:
         return {name: column[:rows] for name, column in self._columns().items()}
