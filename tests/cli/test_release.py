@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import command_line
 import leastnoise as ln
-from command_line import ENVIRONMENT
 from leastnoise.curator import column_files, odd_cells
 
 ASK = ["--sensitivity", "1", "--epsilon", "1", "--delta", "1e-6"]
@@ -23,15 +21,8 @@ SECRET = "987654321"
 
 
 def run(*arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "leastnoise", "release", *arguments],
-        input=stdin,
-        capture_output=True,
-        timeout=120,
-        env=ENVIRONMENT | {"COLUMNS": "200"},
-        check=False,
-    )
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
+    done = command_line.run("release", *arguments, stdin=stdin, columns=200)
+    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import command_line
 import leastnoise as ln
 
 
@@ -20,13 +21,7 @@ def test_the_command_line_pays(tmp_path: Path) -> None:
     ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6)
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "leastnoise", *arguments, "--budget", str(tmp_path / "b")],
-            capture_output=True,
-            text=True,
-            env={"PATH": "/usr/bin:/bin", "COLUMNS": "300", "NO_COLOR": "1", "TERM": "dumb"},
-            check=False,
-        )
+        return command_line.run(*arguments, "--budget", str(tmp_path / "b"), columns=300)
 
     out = str(tmp_path / "o.parquet")
     source = str(tmp_path / "t.parquet")
@@ -82,16 +77,8 @@ def test_mistakes_on_the_command_line(arguments: list[str], words: str, tmp_path
     source = tmp_path / "t.parquet"
     pd.DataFrame({"person": [1], "ward": ["a"], "age": [1]}).to_parquet(source)
     command, *rest = arguments
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "leastnoise", command, str(source), *rest),
-            *("--epsilon", "1", "--delta", "1e-6", "-o", str(tmp_path / "out.parquet")),
-        ],
-        capture_output=True,
-        text=True,
-        env={"PATH": "/usr/bin:/bin", "COLUMNS": "300", "NO_COLOR": "1", "TERM": "dumb"},
-        check=False,
-    )
+    asked = ["--epsilon", "1", "--delta", "1e-6", "-o", str(tmp_path / "out.parquet")]
+    done = command_line.run(command, str(source), *rest, *asked, columns=300)
     assert done.returncode in (1, 2)
     assert words in done.stderr
     assert "Traceback" not in done.stderr

@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import functools
 import inspect
-import io
 import itertools
 import os
 import random
-import signal
-import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from leastnoise import cli, errors
+import command_line
+from leastnoise import errors
 
 MINUTES = float(os.environ.get("LEASTNOISE_FUZZ_MINUTES", "0"))
 PARTS = 31  # what the targets take together, and one more: the last to begin is alone
@@ -88,15 +84,8 @@ def seeds(few: int, *, parts: int = 1) -> Iterator[int]:
 
 def run(*arguments: str) -> tuple[int, str, str]:
     """The command line in this process: exit code, standard output, standard error."""
-    out, err, code, before = io.StringIO(), io.StringIO(), 0, signal.getsignal(signal.SIGINT)
-    with redirect_stdout(out), redirect_stderr(err), mock.patch.object(sys, "argv", ["leastnoise", *arguments]):
-        try:
-            cli.main()
-        except SystemExit as stopped:
-            code = stopped.code if isinstance(stopped.code, int) else 1
-        finally:
-            signal.signal(signal.SIGINT, before)
-    return code, out.getvalue(), err.getvalue()
+    done = command_line.run(*arguments, columns=None)
+    return done.returncode, done.stdout, done.stderr
 
 
 def told(*arguments: str) -> int:
