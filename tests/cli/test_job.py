@@ -20,8 +20,8 @@ import leastnoise as ln
 from command_line import ENVIRONMENT
 from fuzzing import damaged, run, told
 from leastnoise import datasets
-from leastnoise.cli.job_file import NAMES
-from leastnoise.cli.job_record import Record
+from leastnoise.jobs.file import NAMES
+from leastnoise.jobs.record import Record
 from leastnoise.releases.published import Published
 from leastnoise.releases.release import Release
 
@@ -190,7 +190,7 @@ def stopping(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
         "before the debit": ("leastnoise.curator.budget.charge.Charge.pay", stop),
         "before a row is read": ("leastnoise.curator.publish._read", stop),
         "before the release is written": (f"{Release.__module__}.Release.save", stop),
-        "before its record is": ("leastnoise.cli.job_record.Record.write", stop_when_written),
+        "before its record is": ("leastnoise.jobs.record.Record.write", stop_when_written),
         "before the page is": (f"{Published.__module__}.Published.report", stop),
     }
     monkeypatch.setattr(*places[where])

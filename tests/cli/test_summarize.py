@@ -12,7 +12,7 @@ import pytest
 import leastnoise as ln
 from fuzzing import run
 from leastnoise import datasets, errors
-from leastnoise.cli.statistics import parse
+from leastnoise.jobs.statistics import parse
 
 TYPED = [
     *("--unit", "person", "--by", "sex", "--keys", "female,male", "--max-rows", "1", "--stat", "n=count"),

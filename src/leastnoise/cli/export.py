@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from rich.console import Console
 
 import leastnoise as ln
-from leastnoise import errors
 from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
-from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
-from leastnoise.releases.crosstabs import CrosstabsRelease
-from leastnoise.releases.published import Published
-from leastnoise.releases.release import Release
+from leastnoise.jobs.sheets import write
 
 
 def export(
@@ -36,41 +30,3 @@ def export(
         print_json({"output": str(made)})
         return
     Console().print(f"Written: {made}", highlight=False, markup=False, soft_wrap=True)
-
-
-def write(
-    loaded: Published | CrosstabsRelease | CrosstabsEstimate,
-    output: Path,
-    *,
-    denoised: bool = False,
-    confidence: float = 0.95,
-    round_to: float | None = None,
-) -> Path:
-    """Write what was loaded, in the form that the name of the output says."""
-    excel = output.suffix.lower() == ".xlsx"
-    if isinstance(loaded, CrosstabsEstimate):
-        if excel:
-            raise errors.BadOutput(
-                "A workbook has denoised tables beside the release that they were made from, with its intervals. Give "
-                "the file of that release and --denoised; or a folder, tables/, for CSV files of these."
-            )
-        return loaded.to_csv(_folder(output), round_to=round_to)
-    if isinstance(loaded, CrosstabsRelease):
-        estimate = loaded.denoise() if denoised else None
-        if excel:
-            return loaded.to_excel(output, estimate=estimate, confidence=confidence, round_to=round_to)
-        return (estimate or loaded).to_csv(_folder(output), round_to=round_to)
-    if denoised and not isinstance(loaded, Release):
-        raise errors.InvalidParameter(f"{type(loaded).__name__} is not denoised here. Leave out --denoised.")
-    beside = loaded.denoise() if denoised and isinstance(loaded, Release) else None
-    to_file = loaded.to_excel if excel else loaded.to_csv
-    return to_file(output, estimate=beside, confidence=confidence, round_to=round_to)
-
-
-def _folder(output: Path) -> Path:
-    if output.suffix:
-        raise errors.BadOutput(
-            f"A set of tables is a folder of CSV files, or one workbook, and {str(output)!r} is neither. Say tables/, "
-            "or tables.xlsx."
-        )
-    return output

@@ -4,11 +4,12 @@ the cells of a rectangle (box:west,east,south,north)."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import domain as domains
 from leastnoise import errors
+from leastnoise.jobs.file import select_keys
 
 if TYPE_CHECKING:
     from leastnoise.curator.table import Table
@@ -66,13 +67,3 @@ def _cells(table: Table, column: str, text: str) -> domains.Cells:
             value=text,
         )
     return lattice.box(x=(west, east), y=(south, north))
-
-
-def select_keys(keys: Mapping[str, Any], by: Sequence[str], path: str) -> Any:
-    """Of the keys in a file those of the columns of `by`, as the queries take them."""
-    missing = [column for column in by if column not in keys]
-    if missing:
-        raise errors.BadDomain(
-            f"{path!r} has no keys for {', '.join(missing)}. It has them for {', '.join(keys)}.", parameter="keys"
-        )
-    return keys[by[0]] if len(by) == 1 else [keys[column] for column in by]

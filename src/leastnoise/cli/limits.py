@@ -20,7 +20,8 @@ from leastnoise.cli.json_output import print_json
 from leastnoise.cli.keys import parse_keys
 from leastnoise.cli.messages import PRIVATE, printable
 from leastnoise.cli.options import BinOptions, OutputOptions, PrivacyOptions, TableOptions, ValueOptions
-from leastnoise.cli.publishing import MAX_ROWS_SHOWN, arguments, notes, refuse_weak, show_expected, show_written
+from leastnoise.cli.publishing import MAX_ROWS_SHOWN, notes, show_expected, show_written
+from leastnoise.jobs.running import arguments, refuse_weak
 
 if TYPE_CHECKING:
     from leastnoise.curator.queries.query import Query
@@ -72,7 +73,7 @@ def suggest_limits(table: TableOptions, limits: LimitOptions, privacy: PrivacyOp
     if output.expect:
         show_expected(expected, output)
         return
-    refuse_weak(expected.strength, privacy)
+    refuse_weak(expected.strength, privacy.force)
     atomic_files.check_writable(output.path, sources=question.files)
     with notes():
         made: Any = question.release(**arguments(request))

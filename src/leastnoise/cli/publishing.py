@@ -18,6 +18,7 @@ from leastnoise._support.number_format import rounded
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
+from leastnoise.jobs.running import arguments, refuse_weak
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.summary import SummaryRelease
 from leastnoise.releases.table_set import table_name
@@ -26,10 +27,8 @@ if TYPE_CHECKING:
     from leastnoise.curator.preview import Expectation
     from leastnoise.curator.publish import Answer
     from leastnoise.curator.queries.query import Query
-    from leastnoise.curator.request import PrivacyRequest
     from leastnoise.curator.summary_preview import SummaryExpectation
     from leastnoise.curator.tables_preview import TablesExpectation
-    from leastnoise.privacy.strength import Strength
 
 MAX_ROWS_SHOWN = 10
 
@@ -40,7 +39,7 @@ def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> Non
         show_expected(query.expect(**arguments(privacy.request())), output)
         return
     request = privacy.request()
-    refuse_weak(query.expect(**arguments(request)).strength, privacy)
+    refuse_weak(query.expect(**arguments(request)).strength, privacy.force)
     atomic_files.check_writable(output.path, sources=query.files)
     with notes():
         made = query.release(**arguments(request))
@@ -55,17 +54,6 @@ def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> Non
     show_written(made.explain(), output.path)
 
 
-def refuse_weak(strength: Strength | None, privacy: PrivacyOptions) -> None:
-    """Refuse a promise that protects nobody, unless --force was typed: here nobody may read a warning."""
-    if strength is None or privacy.force or not strength.protects_nobody:
-        return
-    raise errors.InvalidParameter(
-        f"{strength.in_words()} Nothing was read, paid or written.",
-        parameter="budget" if strength.of_budget else "epsilon",
-        example=[*([] if strength.of_budget else [{"epsilon": 1, "delta": 1e-6}]), {"force": True}],
-    )
-
-
 @contextmanager
 def notes() -> Iterator[None]:
     """Our warnings as notes on standard error, once what caused them is done."""
@@ -75,11 +63,6 @@ def notes() -> Iterator[None]:
         yield
     for warning in caught:
         Console(stderr=True).print(f"Note: {warning.message}", markup=False, highlight=False)
-
-
-def arguments(request: PrivacyRequest) -> dict[str, Any]:
-    """The request as the arguments of `release` and `expect`."""
-    return {field.name: getattr(request, field.name) for field in fields(request)}
 
 
 def show_expected(expected: Expectation | TablesExpectation | SummaryExpectation, output: OutputOptions) -> None:

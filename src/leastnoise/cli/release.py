@@ -11,11 +11,12 @@ from leastnoise._support import atomic_files, validation
 from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
-from leastnoise.cli.publishing import arguments, notes, refuse_weak, show_expected, show_written
+from leastnoise.cli.publishing import notes, show_expected, show_written
 from leastnoise.curator import column_files
 from leastnoise.curator.budget import charge
 from leastnoise.curator.preview import Expectation
 from leastnoise.curator.request import PrivacyRequest
+from leastnoise.jobs.running import arguments, refuse_weak
 
 _ABOUT_REALS = "How many real numbers there are changes this by less than 0.01 %."
 
@@ -46,7 +47,7 @@ def release(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.Wasteful)  # it is shown once, below
         # Public mistakes first, before anything private is read.
-        refuse_weak(charge.decide(request, bins=2, integers=True, **facts).strength, privacy)
+        refuse_weak(charge.decide(request, bins=2, integers=True, **facts).strength, privacy.force)
     atomic_files.check_writable(output.path, sources=[values])
     with notes():
         private = column_files.read_column(values, column=column, kind=type)  # type: ignore[arg-type]

@@ -1,31 +1,17 @@
-"""What one row is, on the command line and in a job's [table]: columns joined in or derived, and a row for each unit.
-
-They act in one order: --join, --within, --derive, --lattice, --where, --per-unit, --having. Each is written as text:
-
-    --join zones.csv:zone_id              columns of a public table, by a column that both have (or pickup=zone_id)
-    --within zone=zones.geojson:name,lon,lat        the zone that holds a point, by the property that names it
-    --derive night="hour < 6"
-    --lattice cell=lon,lat,0.01
-    --per-unit trips=count --per-unit spent=sum:fare:0.01 --per-unit home=mode:zone
-"""
+"""What one row is, as options; `jobs.rows` says what each means, and in which order they act."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leastnoise import errors, stats
-from leastnoise.errors import Code
+from leastnoise.jobs.rows import shaped, wrong
 
 if TYPE_CHECKING:
     from leastnoise.curator.table import Table
-
-STATISTICS: dict[str, Callable[[str], stats.OfUnit]] = {
-    "sum": stats.sum, "min": stats.min, "max": stats.max, "mode": stats.mode, "distinct": stats.distinct,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,110 +49,12 @@ class RowOptions:
         )
 
 
-def shaped(
-    table: Table,
-    *,
-    join: Sequence[str] = (),
-    within: Mapping[str, str] | None = None,
-    derive: Mapping[str, str] | None = None,
-    lattice: Mapping[str, str] | None = None,
-    where: str | None = None,
-    per_unit: Mapping[str, str] | None = None,
-    having: str | None = None,
-    path: Callable[[str], str] = lambda text: text,
-) -> Table:
-    """The table with what these texts add to its rows, or leave of them; `path` says where a file lies."""
-    from leastnoise.curator.table import lattice as cells
-
-    for text in join:
-        file, on = _join(text)
-        table = table.join_public(path(file), on=on)
-    for name, text in (within or {}).items():
-        file, key, lon, lat = _zones(text)
-        table = table.within(path(file), lon=lon, lat=lat, name=name, key=key)
-    table = table.derive(**derive) if derive else table
-    made = {name: cells(*_lattice(text)) for name, text in (lattice or {}).items()}
-    table = table.derive(**made) if made else table
-    table = table if where is None else table.where(where)
-    if having is not None and not per_unit:
-        raise errors.MissingParameter(
-            "a condition on people needs a row for each of them, with the columns that it reads.",
-            parameter="per_unit",
-            example={"per_unit": Code("trips=count", "trips=count")},
-        )
-    table = table.per_unit(**{name: _statistic(text) for name, text in per_unit.items()}) if per_unit else table
-    return table if having is None else table.where(having)
-
-
 def _named(option: str, texts: Sequence[str] | None) -> dict[str, str]:
     """NAME=TEXT, each name once."""
     found: dict[str, str] = {}
     for text in texts or ():
         name, sign, rest = text.partition("=")
         if not (name.strip() and sign and rest.strip()) or name.strip() in found:
-            raise _wrong(option, text, "a new name, an equals sign and what it stands for, each name once")
+            raise wrong(option, text, "a new name, an equals sign and what it stands for, each name once")
         found[name.strip()] = rest.strip()
     return found
-
-
-def _join(text: str) -> tuple[str, Any]:
-    file, _, names = text.rpartition(":")
-    pairs = [name.partition("=") for name in names.split(",")]
-    if not file or not all(own and (not sign or key) for own, sign, key in pairs):
-        raise _wrong("join", text, "a file and, after a colon, the column that both tables have")
-    return file, {own: key if sign else own for own, sign, key in pairs}
-
-
-def _zones(text: str) -> tuple[str, str | None, str, str]:
-    file, _, rest = text.rpartition(":")
-    names = rest.split(",")
-    if not file or len(names) not in (2, 3) or not all(names):
-        raise _wrong("within", text, "a file, a colon, the property that names a zone, and the columns of a point")
-    return file, names[0] if len(names) == 3 else None, names[-2], names[-1]
-
-
-def _lattice(text: str) -> tuple[str, str, float]:
-    names = text.split(",")
-    try:
-        x, y, step = names[0], names[1], float(names[2])
-    except (IndexError, ValueError):
-        x, y, step = "", "", 0.0
-    if not (x and y and len(names) == 3):
-        raise _wrong("lattice", text, "two columns of coordinates and the side of a cell")
-    return x, y, step
-
-
-def _statistic(text: str) -> stats.OfUnit:
-    """count, mode:zone, or sum:fare:0.01; a column's own name may hold a colon."""
-    word, _, column = text.partition(":")
-    if word == "count" and not column:
-        return stats.count()
-    if word not in STATISTICS or not column:
-        raise _wrong("per_unit", text, f"count, or one of {', '.join(STATISTICS)} with a colon and a column")
-    name, _, grid = column.rpartition(":")
-    if word == "sum" and name and _is_number(grid):
-        return stats.sum(name, grid=float(grid))
-    return STATISTICS[word](column)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-EXAMPLES = {
-    "join": "zones.csv:zone_id", "within": "zone=zones.geojson:name,lon,lat", "derive": 'night="hour < 6"',
-    "lattice": "cell=lon,lat,0.01", "per_unit": "spent=sum:fare:0.01",
-}  # fmt: skip
-
-
-def _wrong(option: str, text: str, needed: str) -> errors.InvalidParameter:
-    return errors.InvalidParameter(
-        f"--{option.replace('_', '-')} takes {needed}. Got {text!r} instead.",
-        parameter=option,
-        value=text,
-        example={option: Code(EXAMPLES[option], EXAMPLES[option])},
-    )

@@ -1,22 +1,15 @@
-"""Statistics as people type them: flights=count, delay=mean:dep_delay:-30:180, "late=rate:dep_delay > 15".
-
-The command line takes them by --stat, a job by `statistics`.
-"""
+"""--stat and --weights: the statistics of a summary as options."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import typer
 
 from leastnoise import errors, stats
 from leastnoise.cli.options import BinOptions
-
-_CLIPPED = {"sum": stats.sum, "mean": stats.mean, "variance": stats.variance, "std": stats.std, "share": stats.share}
-_TAKEN = ("keys", "max_rows", "max_per_bin", "max_bins", "weights", "nulls")  # what `summarize` itself is given by name
-_EXAMPLES = [{"stat": "flights=count"}, {"stat": "delay=mean:dep_delay:-30:180"}, {"stat": "late=rate:dep_delay > 15"}]
+from leastnoise.jobs.statistics import EXAMPLES, number, parse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,44 +38,8 @@ class SummaryOptions(BinOptions):
         made = {}
         for text in self.weights or []:
             name, size = _pair(text, "weights")
-            made[name] = _number(size, text, "weights")
+            made[name] = number(size, text, "weights")
         return made or None
-
-
-def parse(pairs: Iterable[tuple[str, str]]) -> dict[str, stats.Statistic]:
-    """Statistics by name, from pairs of a name and what it is."""
-    made: dict[str, stats.Statistic] = {}
-    for name, text in pairs:
-        if name in made:
-            raise errors.InvalidParameter(
-                f"Two statistics are called {name!r}. Give each its own name.", parameter="stat"
-            )
-        if name in _TAKEN:
-            raise errors.InvalidParameter(f"A statistic cannot be called {name!r}. Use another name.", parameter="stat")
-        made[name] = _statistic(name, text)
-    return made
-
-
-def _statistic(name: str, text: str) -> stats.Statistic:
-    kind, _, rest = text.partition(":")
-    if kind == "count" and not rest:
-        return stats.count()
-    if kind == "share" and not rest:
-        return stats.share()
-    if kind == "rate" and rest:
-        return stats.rate(rest)
-    column, *ends = rest.rsplit(":", 2)
-    if kind in _CLIPPED and len(ends) == 2:
-        make: Any = _CLIPPED[kind]
-        statistic: stats.Statistic = make(column, clip=(_number(ends[0], text, "stat"), _number(ends[1], text, "stat")))
-        return statistic
-    raise errors.InvalidParameter(
-        f"The statistic {name!r} is count, share, rate:CONDITION, or one of {', '.join(_CLIPPED)} with its column and "
-        f"the ends of one value, mean:fare:0:100. Got {text!r} instead.",
-        parameter="stat",
-        value=text,
-        example=_EXAMPLES,
-    )
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:
@@ -92,18 +49,6 @@ def _pair(text: str, option: str) -> tuple[str, str]:
             f"--{option} takes a name and what it is, with an equals sign in between. Got {text!r} instead.",
             parameter=option,
             value=text,
-            example=_EXAMPLES if option == "stat" else {option: "flights=4"},
+            example=EXAMPLES if option == "stat" else {option: "flights=4"},
         )
     return name.strip(), rest.strip()
-
-
-def _number(text: str, whole: str, option: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise errors.InvalidParameter(
-            f"{text!r} in {whole!r} is no number.",
-            parameter=option,
-            value=whole,
-            example=_EXAMPLES if option == "stat" else {option: "flights=4"},
-        ) from None

@@ -1,6 +1,6 @@
 """The kinds of questions that a job can ask: what each needs in [ask], and how it is asked of a table.
 
-A new kind is one more entry of KINDS; what may stand behind a new name, `job_file.NAMES` says.
+A new kind is one more entry of KINDS; what may stand behind a new name, `file.NAMES` says.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _ask_crosstabs(table: Table, given: dict[str, Any]) -> Query:
 
 def _ask_summary(table: Table, given: dict[str, Any]) -> Query:
     """Statistics as { flights = "count", delay = "mean:dep_delay:-30:180" }; weights by the name of a statistic."""
-    from leastnoise.cli.statistics import parse
+    from leastnoise.jobs.statistics import parse
 
     statistics: dict[str, Any] = dict(parse(given.pop("statistics").items()))
     weights = given.pop("weights", None)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from leastnoise import errors
-from leastnoise.cli.job_file import NAMES
+from leastnoise.jobs.file import NAMES
 
 
 @contextmanager

@@ -29,7 +29,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -38,8 +38,7 @@ from typing import Any, NamedTuple
 from leastnoise import domain, errors
 from leastnoise._support import toml_files
 from leastnoise._support.toml_files import TomlFile
-from leastnoise.cli.job_kinds import KINDS, Kind
-from leastnoise.cli.keys import select_keys
+from leastnoise.jobs.kinds import KINDS, Kind
 
 
 class _Type(NamedTuple):
@@ -114,7 +113,7 @@ NAMES: dict[str, dict[str, _Type]] = {
         "release": _TEXT, "page": _TEXT, "estimate": _TEXT, "csv": _TEXT, "excel": _TEXT, "title": _TEXT,
     },
 }  # fmt: skip
-ROW_NAMES = ("join", "within", "derive", "lattice", "where", "per_unit", "having")  # what one row is: `row_options`
+ROW_NAMES = ("join", "within", "derive", "lattice", "where", "per_unit", "having")  # what one row is: `rows`
 NEEDED = {"table": ("source", "unit"), "ask": ("kind",), "privacy": (), "output": ("release",)}
 _EXAMPLES = {
     "source": '"people.parquet"', "unit": '"person"', "kind": '"histogram"', "release": '"out-{date:%Y-%m}.parquet"',
@@ -172,6 +171,16 @@ def read_job(path: str | os.PathLike[str], day: date) -> Job:
     sections = {name: _section(file, name, day) for name in NAMES}
     _check_kind(file, sections["ask"])
     return Job(file=file, keys=_keys(file, day), **sections)
+
+
+def select_keys(keys: Mapping[str, Any], by: Sequence[str], path: str) -> Any:
+    """Of the keys in a file those of the columns of `by`, as the queries take them."""
+    missing = [column for column in by if column not in keys]
+    if missing:
+        raise errors.BadDomain(
+            f"{path!r} has no keys for {', '.join(missing)}. It has them for {', '.join(keys)}.", parameter="keys"
+        )
+    return keys[by[0]] if len(by) == 1 else [keys[column] for column in by]
 
 
 def _section(file: TomlFile, name: str, day: date) -> dict[str, Any]:

@@ -1,0 +1,243 @@
+"""One run of a job: what is asked is released once, and a run after that makes only what is made of the release.
+
+The order is fixed: everything public is checked, the record of the run is on disk (`record`), the budget is debited,
+rows are read, noise is drawn, the release is on disk, the record says so. Estimate and page are made from the release,
+for free, whenever the job runs.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leastnoise import errors
+from leastnoise._support import atomic_files, csv_folders, outputs
+from leastnoise.jobs.file import ROW_NAMES, Job
+from leastnoise.jobs.record import Record, read_record
+from leastnoise.jobs.rows import shaped
+from leastnoise.jobs.sheets import write
+
+if TYPE_CHECKING:
+    from leastnoise.curator.budget import Budget
+    from leastnoise.curator.publish import Answer
+    from leastnoise.curator.queries.query import Query
+    from leastnoise.curator.request import PrivacyRequest
+    from leastnoise.curator.table import Table
+    from leastnoise.privacy.strength import Strength
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of a run."""
+
+    release: Answer
+    new: bool
+    files: Mapping[str, str]  # release, and where asked for estimate and page
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a job.
+
+    job: what its file says.
+    query: the question, of a table that is opened and not read.
+    request: how private; the ledger is opened.
+    again: pay for a new release although there is one, or one was paid for and lost.
+    """
+
+    job: Job
+    query: Query
+    request: PrivacyRequest
+    again: bool = False
+
+    @classmethod
+    def of(cls, job: Job, *, again: bool = False) -> Run:
+        """The run of a job: its table and its ledger are opened, and no row is read."""
+        return cls(job, job.kind.ask(open_table(job), job.arguments()), _request(job), again)
+
+    def expect(self) -> Any:
+        """What the release would be like; free."""
+        return self.query.expect(**arguments(self.request))
+
+    @property
+    def files(self) -> dict[str, str]:
+        """What will be written, by its name in [output]."""
+        return {name: self.job.path(text) for name, text in self.job.output.items() if name != "title"}
+
+    def do(self) -> Done:
+        """Release unless that was done before, then make the other files of it."""
+        self._check_files()
+        before = _release_at(self.files["release"])
+        record = self._settled(before, self.request.budget)
+        made = None if self.again else self._made_before(record, before)
+        new = made is None
+        made = made or self._release(record, before)
+        self._write_others(made)
+        return Done(made, new, self.files)
+
+    def _check_files(self) -> None:
+        """Everything that will be written can be, before anything is paid."""
+        paths = list(self.files.values())
+        if "estimate" in self.files and not self.job.kind.denoises(self.query):
+            place = self.job.file.place("output", "estimate")
+            raise errors.InvalidParameter(f"{place}: this kind of release cannot be denoised. Leave estimate out.")
+        if len({os.path.realpath(path) for path in paths}) < len(paths):
+            raise errors.InvalidParameter(f"{self.job.file.place('output')}: two outputs have one path. Give each one.")
+        for name, path in self.files.items():
+            if name == "csv" and self.job.ask["kind"] == "crosstabs":
+                csv_folders.check(path)
+            else:
+                atomic_files.check_writable(path, _OUTPUT_KINDS.get(name, "release"), sources=self.query.files)
+
+    def _settled(self, before: Answer | None, budget: Budget | None) -> Record | None:
+        """What is known of earlier runs. Refuses to go on where one has paid for a release and lost it."""
+        path = self.files["release"]
+        found = read_record(path)
+        record = None if found is None else found.settled(None if before is None else before.id, budget)
+        if record is not None and record.release is None and not self.again:
+            raise errors.FileProblem(
+                f"A run of this job that began at {record.begun} debited the budget (release {record.debit(budget)}) "
+                f"and ended before {path!r} was written. Nobody has seen what it drew, and what it paid stays paid. "
+                "Find out what stopped it; then type --again to pay for a new release."
+            )
+        return record
+
+    def _made_before(self, record: Record | None, before: Answer | None) -> Answer | None:
+        """The release that an earlier run of this job wrote; None where there is none."""
+        path = self.files["release"]
+        if before is None:
+            if record is None:
+                return None
+            raise errors.FileProblem(
+                f"{path!r} was released before (release {record.release}, by the run that began at {record.begun}), "
+                "and the file is gone. Nothing was read, paid or written. Put it back, or type --again to pay for a "
+                "new one."
+            )
+        if record is None or record.release != before.id:
+            raise errors.BadOutput(
+                f"{path!r} is a release that no run of this job wrote. Nothing was read, paid or written. Give the job "
+                f"another path, or type --again to pay for a new one in its place.{_DATE}"
+            )
+        changed = record.changed(self.job.fingerprints())
+        if changed:
+            parts = ", ".join(f"[{name}]" for name in changed)
+            raise errors.InvalidParameter(
+                f"{path!r} was released on {day_of(before)}, and {parts} of the job is not what it was then. Nothing "
+                f"was read, paid or written. Give the job another path, or type --again to pay for a new one in its "
+                f"place.{_DATE}"
+            )
+        return before
+
+    def _release(self, known: Record | None, before: Answer | None) -> Answer:
+        """Pay, read, draw and write, between two states of the record."""
+        path, budget = self.files["release"], self.request.budget
+        refuse_weak(self.expect().strength, bool(self.job.privacy.get("force")))
+        record = Record(
+            fingerprints=self.job.fingerprints(),
+            query=self.query.describe(),
+            entries=None if budget is None else len(budget.history()),
+            replaces=None if before is None else before.id,
+            replaced=None if known is None or before is None or known.release != before.id else known.fingerprints,
+        )
+        record.write(path)
+        try:
+            made = self.query.release(**arguments(self.request))
+        except errors.LeastnoiseError:
+            record.withdraw(path, known, budget)
+            raise
+        made.save(path)
+        replace(record, release=made.id).write(path)
+        return made
+
+    def _write_others(self, made: Any) -> None:
+        """What is made of the release alone, for free."""
+        estimate: Any = "auto"
+        if "estimate" in self.files:
+            estimate = made.denoise()
+            estimate.save(self.files["estimate"])
+        if "page" in self.files:
+            made.report(self.files["page"], estimate=estimate, title=self.job.output.get("title"))
+        for name in ("csv", "excel"):
+            if name in self.files:
+                write(made, Path(self.files[name]), denoised="estimate" in self.files)
+
+
+_OUTPUT_KINDS: dict[str, outputs.Kind] = {"page": "page", "csv": "csv", "excel": "workbook"}
+_DATE = " A path with {date:%Y-%m} in it is another every month."
+
+
+def open_table(job: Job) -> Table:
+    """The rows that the job is about, lazily."""
+    from leastnoise.curator.table import table
+
+    given = dict(job.table)
+    source = given.pop("source")
+    rows = {name: given.pop(name) for name in ROW_NAMES if name in given}
+    joined = rows.pop("join", [])
+    paths = job.path(source) if isinstance(source, str) else [job.path(each) for each in source]
+    join = [joined] if isinstance(joined, str) else joined
+    return shaped(table(paths, **given), join=join, path=job.path, **rows)
+
+
+def _request(job: Job) -> PrivacyRequest:
+    from leastnoise.curator.budget import Budget
+    from leastnoise.curator.request import PrivacyRequest
+
+    given = {name: value for name, value in job.privacy.items() if name != "force"}
+    for name in ("epsilon", "delta", "sigma"):
+        if name in given:
+            given[name] = float(given[name])
+    if "budget" in given:
+        given["budget"] = Budget.open(job.path(given["budget"]))
+    return PrivacyRequest(**given)
+
+
+def arguments(request: PrivacyRequest) -> dict[str, Any]:
+    """The request as the arguments of `release` and `expect`."""
+    return {field.name: getattr(request, field.name) for field in fields(request)}
+
+
+def refuse_weak(strength: Strength | None, force: bool) -> None:
+    """Refuse a promise that protects nobody, unless that is forced: here nobody may read a warning."""
+    if strength is None or force or not strength.protects_nobody:
+        return
+    raise errors.InvalidParameter(
+        f"{strength.in_words()} Nothing was read, paid or written.",
+        parameter="budget" if strength.of_budget else "epsilon",
+        example=[*([] if strength.of_budget else [{"epsilon": 1, "delta": 1e-6}]), {"force": True}],
+    )
+
+
+def _release_at(path: str) -> Answer | None:
+    """The release at the path; None where nothing is there."""
+    from leastnoise.releases.loading import load
+
+    if not os.path.exists(path) or not os.path.getsize(path):
+        return None
+    found: Answer = load(path)
+    if found.kind == "estimate":
+        raise errors.BadOutput(
+            f"{path!r} is an estimate, and the release of this job belongs there. Give another path."
+        )
+    return found
+
+
+@contextmanager
+def alone(job: Path) -> Iterator[None]:
+    """Nobody else runs this job meanwhile: two runs at once would both pay."""
+    with open(job, "rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise errors.FileProblem(f"Another run of {str(job)!r} is under way. Wait for it.") from None
+        yield
+
+
+def day_of(made: Answer) -> str:
+    """The day on which a release was made."""
+    return f"{made.created_at:%Y-%m-%d}"

@@ -1,0 +1,64 @@
+"""Statistics as people type them: flights=count, delay=mean:dep_delay:-30:180, "late=rate:dep_delay > 15".
+
+The command line takes them by --stat, a job by `statistics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from leastnoise import errors, stats
+
+_CLIPPED = {"sum": stats.sum, "mean": stats.mean, "variance": stats.variance, "std": stats.std, "share": stats.share}
+_TAKEN = ("keys", "max_rows", "max_per_bin", "max_bins", "weights", "nulls")  # what `summarize` itself is given by name
+EXAMPLES = [{"stat": "flights=count"}, {"stat": "delay=mean:dep_delay:-30:180"}, {"stat": "late=rate:dep_delay > 15"}]
+
+
+def parse(pairs: Iterable[tuple[str, str]]) -> dict[str, stats.Statistic]:
+    """Statistics by name, from pairs of a name and what it is."""
+    made: dict[str, stats.Statistic] = {}
+    for name, text in pairs:
+        if name in made:
+            raise errors.InvalidParameter(
+                f"Two statistics are called {name!r}. Give each its own name.", parameter="stat"
+            )
+        if name in _TAKEN:
+            raise errors.InvalidParameter(f"A statistic cannot be called {name!r}. Use another name.", parameter="stat")
+        made[name] = _statistic(name, text)
+    return made
+
+
+def _statistic(name: str, text: str) -> stats.Statistic:
+    kind, _, rest = text.partition(":")
+    if kind == "count" and not rest:
+        return stats.count()
+    if kind == "share" and not rest:
+        return stats.share()
+    if kind == "rate" and rest:
+        return stats.rate(rest)
+    column, *ends = rest.rsplit(":", 2)
+    if kind in _CLIPPED and len(ends) == 2:
+        make: Any = _CLIPPED[kind]
+        statistic: stats.Statistic = make(column, clip=(number(ends[0], text, "stat"), number(ends[1], text, "stat")))
+        return statistic
+    raise errors.InvalidParameter(
+        f"The statistic {name!r} is count, share, rate:CONDITION, or one of {', '.join(_CLIPPED)} with its column and "
+        f"the ends of one value, mean:fare:0:100. Got {text!r} instead.",
+        parameter="stat",
+        value=text,
+        example=EXAMPLES,
+    )
+
+
+def number(text: str, whole: str, option: str) -> float:
+    """The number that `text`, a part of the `whole` of an option, is."""
+    try:
+        return float(text)
+    except ValueError:
+        raise errors.InvalidParameter(
+            f"{text!r} in {whole!r} is no number.",
+            parameter=option,
+            value=whole,
+            example=EXAMPLES if option == "stat" else {option: "flights=4"},
+        ) from None

@@ -1,0 +1,1 @@
+"""The way from a table to a published page, in the browser."""
