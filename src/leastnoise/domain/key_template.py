@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Mapping
-from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
 from leastnoise import errors
-from leastnoise._support import atomic_files
+from leastnoise._support import atomic_files, toml_text
 from leastnoise.domain.axes import Axis, Edges, IntegerRange, Keys
 from leastnoise.domain.product import axis
 from leastnoise.domain.times import Days, Hours
@@ -40,10 +37,10 @@ def template(columns: Mapping[str, ColumnKind | None]) -> str:
     lines = []
     for column, kind in columns.items():
         if kind is None:
-            lines.append(f"# {_name(column)}: no keys are known for its type")
+            lines.append(f"# {toml_text.name(column)}: no keys are known for its type")
             continue
         entry, hint = _ENTRIES[kind]
-        lines.append(f"{_name(column)} = {entry}" + (f"  # {kind}: {hint}" if hint else ""))
+        lines.append(f"{toml_text.name(column)} = {entry}" + (f"  # {kind}: {hint}" if hint else ""))
     return _HEAD + "\n".join(lines) + "\n"
 
 
@@ -53,17 +50,17 @@ def write(path: str | os.PathLike[str], keys: Mapping[str, Any]) -> Path:
     path: where it goes, such as "keys.toml".
     keys: by column, what `keys=` of the questions takes: lists, ranges, edges, days, hours; with labels or "other".
     """
-    lines = [f"{_name(column)} = {_entry(column, axis(given))}" for column, given in keys.items()]
+    lines = [f"{toml_text.name(column)} = {_entry(column, axis(given))}" for column, given in keys.items()]
     return atomic_files.create(path, "\n".join(lines) + "\n")
 
 
 def _entry(column: str, given: Axis) -> str:
     named = given.axis if isinstance(given, OrOther) else given
     inner = named.axis if isinstance(named, Labelled) else named
-    labels = f", labels = {_list(named.labels)}" if isinstance(named, Labelled) else ""
+    labels = f", labels = {toml_text.value(named.labels)}" if isinstance(named, Labelled) else ""
     more = labels + (", other = true" if isinstance(given, OrOther) else "")
     if isinstance(inner, Keys):
-        return f"{{ keys = {_list(inner.values)}{more} }}" if more else _list(inner.values)
+        return f"{{ keys = {toml_text.value(inner.values)}{more} }}" if more else toml_text.value(inner.values)
     bins = _bins(inner)
     if bins is None:
         raise errors.WrongType(
@@ -78,30 +75,9 @@ def _entry(column: str, given: Axis) -> str:
 def _bins(inner: Axis) -> str | None:
     if isinstance(inner, IntegerRange):
         ends = (inner.start, inner.stop) if inner.step == 1 else (inner.start, inner.stop, inner.step)
-        return f"range = {_list(ends)}"
+        return f"range = {toml_text.value(ends)}"
     if isinstance(inner, Edges):
-        return f"edges = {_list(inner.edges)}"
+        return f"edges = {toml_text.value(inner.edges)}"
     if isinstance(inner, Days):
-        return f"days = {_list((inner.start, inner.stop))}"
-    return f"hours = {_list((inner.start, inner.stop))}" if isinstance(inner, Hours) else None
-
-
-def _list(values: tuple[Any, ...]) -> str:
-    return f"[{', '.join(map(_value, values))}]"
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return _text(value)
-    return value.isoformat() if isinstance(value, date) else repr(value)  # a datetime is a date
-
-
-def _name(column: str) -> str:
-    return column if re.fullmatch(r"[A-Za-z0-9_-]+", column) else _text(column)
-
-
-def _text(word: str) -> str:
-    """As TOML quotes it: like JSON, and the one control character that JSON leaves as it is."""
-    return json.dumps(word, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return f"days = {toml_text.value((inner.start, inner.stop))}"
+    return f"hours = {toml_text.value((inner.start, inner.stop))}" if isinstance(inner, Hours) else None
