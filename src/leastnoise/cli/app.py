@@ -26,6 +26,7 @@ from leastnoise.cli import (
     release,
     report,
     show,
+    studio,
     tables,
 )
 from leastnoise.cli.demo import run_demo
@@ -69,6 +70,7 @@ app.command()(report.report)
 app.command()(show.show)
 app.command()(export.export)
 app.command()(job.run)
+app.command()(studio.studio)
 
 
 @app.command()

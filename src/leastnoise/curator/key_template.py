@@ -14,12 +14,12 @@ from leastnoise.domain import ColumnKind, template
 def write_template(data: Dataset, path: str | os.PathLike[str]) -> Path:
     """One entry for each column that bins can be of; the unit's own cannot be released."""
     kinds = data.clean.given.schema()
-    usable = {column: _kind(kinds[column]) for column in kinds if column not in data.kernels}
+    usable = {column: kind_of(kinds[column]) for column in kinds if column not in data.kernels}
     columns = {column: usable.get(column) for column in data.columns if column not in data.unit}
     return atomic_files.create(path, template(columns))
 
 
-def _kind(kind: Any) -> ColumnKind | None:
+def kind_of(kind: Any) -> ColumnKind | None:
     """What a column holds, as far as keys go. Levels of a category stay out: a frame takes them from its rows."""
     tests: tuple[tuple[bool, ColumnKind], ...] = (
         (kind.is_boolean(), "boolean"),

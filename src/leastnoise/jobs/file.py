@@ -39,6 +39,7 @@ from leastnoise import domain, errors
 from leastnoise._support import toml_files
 from leastnoise._support.toml_files import TomlFile
 from leastnoise.jobs.kinds import KINDS, Kind
+from leastnoise.jobs.rows import parse_lattice
 
 
 class _Type(NamedTuple):
@@ -164,13 +165,17 @@ class Job:
 
 def read_job(path: str | os.PathLike[str], day: date) -> Job:
     """The job in the file, for a run on this day, checked. Nothing is opened but files of keys."""
-    file = toml_files.load(path, "job", parse_float=Decimal)
+    return parse_job(toml_files.load(path, "job", parse_float=Decimal), day)
+
+
+def parse_job(file: TomlFile, day: date) -> Job:
+    """The same of a text that need not be on disk. Its numbers with a point are decimals."""
     for name in file.found:
         if name not in (*NAMES, "keys", "compose"):  # [compose] is for `leastnoise compose`
             raise _mistake(file, (name,), errors.InvalidParameter.among("a section", name, [*NAMES, "keys"]).message)
     sections = {name: _section(file, name, day) for name in NAMES}
     _check_kind(file, sections["ask"])
-    return Job(file=file, keys=_keys(file, day), **sections)
+    return Job(file=file, keys=_keys(file, day, sections["table"].get("lattice", {})), **sections)
 
 
 def select_keys(keys: Mapping[str, Any], by: Sequence[str], path: str) -> Any:
@@ -216,15 +221,32 @@ def _check_kind(file: TomlFile, ask: Mapping[str, Any]) -> None:
             raise _mistake(file, ("ask", word), message)
 
 
-def _keys(file: TomlFile, day: date) -> dict[str, Any]:
+def _keys(file: TomlFile, day: date, lattices: Mapping[str, str]) -> dict[str, Any]:
     found = file.found.get("keys", {})
     if isinstance(found, str):
         return domain.read(file.folder / _dated(found, day, file, ("keys",)))
     if not isinstance(found, dict):
         raise _mistake(file, ("keys",), "keys are a section, or the name of a file of keys in quotes.")
+    boxes = {column: entry for column, entry in found.items() if column in lattices and _is_box(entry)}
+    cells = {column: _cells(file, column, lattices[column], entry["box"]) for column, entry in boxes.items()}
+    found = {column: entry for column, entry in found.items() if column not in boxes}
     if not found:
-        return {}
-    return domain.parse(found, place=lambda column: file.place("keys", column), folder=file.folder, path=file.path)
+        return cells
+    return cells | domain.parse(
+        found, place=lambda column: file.place("keys", column), folder=file.folder, path=file.path
+    )
+
+
+def _is_box(entry: object) -> bool:
+    return isinstance(entry, dict) and set(entry) == {"box"}
+
+
+def _cells(file: TomlFile, column: str, lattice: str, box: Any) -> Any:
+    """The cells of a rectangle, { box = [west, east, south, north] }, of a column that [table] makes by lattice."""
+    if not (isinstance(box, list) and len(box) == 4 and all(map(_is_number, box))):
+        raise _mistake(file, ("keys", column), "box must be four numbers: [west, east, south, north].")
+    west, east, south, north = map(float, box)
+    return domain.Lattice(*parse_lattice(lattice)).box(x=(west, east), y=(south, north))
 
 
 def _dated(value: Any, day: date, file: TomlFile, names: tuple[str, ...]) -> Any:

@@ -47,7 +47,7 @@ def shaped(
         file, key, lon, lat = _zones(text)
         table = table.within(path(file), lon=lon, lat=lat, name=name, key=key)
     table = table.derive(**derive) if derive else table
-    made = {name: cells(*_lattice(text)) for name, text in (lattice or {}).items()}
+    made = {name: cells(*parse_lattice(text)) for name, text in (lattice or {}).items()}
     table = table.derive(**made) if made else table
     table = table if where is None else table.where(where)
     if having is not None and not per_unit:
@@ -76,7 +76,8 @@ def _zones(text: str) -> tuple[str, str | None, str, str]:
     return file, names[0] if len(names) == 3 else None, names[-2], names[-1]
 
 
-def _lattice(text: str) -> tuple[str, str, float]:
+def parse_lattice(text: str) -> tuple[str, str, float]:
+    """lon,lat,0.01: two columns, and the side of a cell."""
     names = text.split(",")
     try:
         x, y, step = names[0], names[1], float(names[2])

@@ -1,0 +1,211 @@
+"""The pages of the studio, as an ASGI application: one address a step, and a job's file behind them."""
+
+from __future__ import annotations
+
+import hmac
+from typing import Any
+from urllib.parse import parse_qsl, quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from leastnoise import errors
+from leastnoise._support.version import VERSION
+from leastnoise.studio import steps
+from leastnoise.studio.access import Access, Keys
+from leastnoise.studio.draft import Draft
+from leastnoise.studio.steps import STEPS, Studio
+
+MAX_BODY_BYTES = 2**20  # of a form
+SEVERAL = ("by",)  # what may be chosen several times
+# The ends of the files that the studio makes: no other is handed out, not even in the folder.
+MADE = (".parquet", ".html", ".csv", ".xlsx", ".toml")
+
+
+def application(studio: Studio, keys: Keys, port: int) -> Starlette:
+    """The application for one folder; `keys` says who may use it."""
+    pages = _Pages(studio)
+    return Starlette(
+        routes=[
+            Route("/", pages.first),
+            Mount("/static", StaticFiles(packages=[("leastnoise.studio", "static")])),
+            Route("/published/{job}", pages.published),
+            Route("/file/{job}/{name}", pages.download),
+            Route("/{job}/another", pages.another, methods=["POST"]),
+            Route("/{job}/privacy/look", pages.look),
+            Route("/{job}/privacy/solve", pages.solve),
+            Route("/{job}/release/state", pages.state),
+            Route("/{job}/{step}", pages.show),
+            Route("/{job}/{step}", pages.send, methods=["POST"]),
+        ],
+        middleware=[Middleware(Access, keys=keys, port=port)],
+        exception_handlers={404: pages.not_found, 500: pages.broken},
+    )
+
+
+class _Pages:
+    """The handlers. Each reads the job's file anew: the file is the state, and a reload shows it."""
+
+    def __init__(self, studio: Studio) -> None:
+        self._studio = studio
+        self._templates = Environment(
+            loader=PackageLoader("leastnoise.studio"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        )
+
+    def first(self, request: Request) -> Response:
+        return RedirectResponse(_address(self._studio.first_name, "table"), status_code=303)
+
+    def show(self, request: Request) -> Response:
+        draft, step = self._draft(request), request.path_params["step"]
+        if step not in STEPS:
+            return self.not_found(request, None)
+        missing = _missing(draft, step)
+        if missing is not None:
+            return RedirectResponse(_address(draft.name, missing), status_code=303)
+        try:
+            return self._page(request, draft, step, {})
+        except errors.LeastnoiseError as problem:
+            earlier = _before(step)
+            if earlier == step:
+                return self._problem_page(request, problem.message)
+            return self._page(request, draft, earlier, {}, problem.message)
+
+    async def send(self, request: Request) -> Response:
+        body = b""
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BODY_BYTES:
+                return HTMLResponse("<p>This form is too long.</p>", status_code=413)
+        fields = _fields(body.decode("utf-8", "replace"))
+        if not hmac.compare_digest(str(fields.pop("form_key", "")), request.scope["form_key"]):
+            return HTMLResponse("<p>This form is not of this studio. Go back and reload it.</p>", status_code=403)
+        return await run_in_threadpool(self._saved, request, fields)
+
+    def _saved(self, request: Request, fields: dict[str, Any]) -> Response:
+        draft, step = self._draft(request), request.path_params["step"]
+        if step not in STEPS:
+            return self.not_found(request, None)
+        if fields.get("go") == "stay":
+            return self._page(request, draft, step, fields)
+        try:
+            changed = STEPS[step].save(self._studio, draft, fields)
+        except errors.LeastnoiseError as problem:
+            return self._page(request, draft, step, fields, problem.message, status=422)
+        if changed.found != draft.found and step != "release":
+            changed.write()
+            self._studio.releases.forget(draft.name)
+        going_on = fields.get("go", "next") == "next" and step != "release"
+        return RedirectResponse(_address(draft.name, _after(step) if going_on else step), status_code=303)
+
+    def look(self, request: Request) -> Response:
+        """What a choice of privacy would lead to; nothing is kept."""
+        found = steps.look(self._studio, self._draft(request), dict(request.query_params))
+        return HTMLResponse(self._templates.get_template("look.html").render(**found))
+
+    def solve(self, request: Request) -> Response:
+        """The privacy that a wanted error needs."""
+        try:
+            found = steps.solved(self._studio, self._draft(request), dict(request.query_params))
+        except errors.LeastnoiseError as problem:
+            return JSONResponse({"problem": problem.message})
+        if found is None:
+            return JSONResponse({"problem": "No privacy on this scale allows so small an error."})
+        return JSONResponse({"value": f"{found:.3g}"})
+
+    def state(self, request: Request) -> Response:
+        """How far the release of this job is."""
+        progress = self._studio.releases.of(self._draft(request).name)
+        return JSONResponse({"state": progress.state, "seconds": progress.seconds})
+
+    async def another(self, request: Request) -> Response:
+        """A new job about the same table and the same keys."""
+        fields = _fields((await request.body()).decode("utf-8", "replace"))
+        if not hmac.compare_digest(str(fields.get("form_key", "")), request.scope["form_key"]):
+            return HTMLResponse("<p>This form is not of this studio.</p>", status_code=403)
+        draft = self._draft(request)
+        name = self._studio.another_name()
+        made = Draft.begin(self._studio.folder.path(f"{name}.toml"), draft.section("table"))
+        made = made.with_section("keys", draft.section("keys")).with_section("privacy", draft.section("privacy"))
+        made.write()
+        return RedirectResponse(_address(name, "question"), status_code=303)
+
+    def published(self, request: Request) -> Response:
+        """The page that a job made, as it was published."""
+        path = self._studio.folder.path(self._draft(request).section("output")["page"])
+        return FileResponse(path, media_type="text/html") if path.exists() else self.not_found(request, None)
+
+    def download(self, request: Request) -> Response:
+        """A file that a job made."""
+        draft, name = self._draft(request), request.path_params["name"]
+        made = {text for word, text in draft.section("output").items() if word != "title"} | {draft.path.name}
+        if name not in made or not name.endswith(MADE):
+            return self.not_found(request, None)
+        path = self._studio.folder.path(name)
+        return FileResponse(path, filename=name) if path.exists() else self.not_found(request, None)
+
+    def not_found(self, request: Request, problem: Any) -> Response:
+        return self._problem_page(request, "There is no such page.", status=404)
+
+    def broken(self, request: Request, problem: Any) -> Response:
+        """A mistake of ours: its words may quote anything, so none are shown."""
+        return self._problem_page(request, "This is a mistake of the studio's own. Nothing was released.", status=500)
+
+    def _draft(self, request: Request) -> Draft:
+        return self._studio.draft(request.path_params["job"])
+
+    def _page(
+        self, request: Request, draft: Draft, step: str, fields: dict[str, Any], problem: str = "", status: int = 200
+    ) -> Response:
+        shown = STEPS[step].show(self._studio, draft, fields)
+        context = {
+            "draft": draft, "step": step, "steps": STEPS, "problem": problem, "form_key": request.scope["form_key"],
+            "reached": _missing(draft, "results"), "version": VERSION, **shown,
+        }  # fmt: skip
+        return HTMLResponse(self._templates.get_template(f"{step}.html").render(**context), status_code=status)
+
+    def _problem_page(self, request: Request, message: str, status: int = 400) -> Response:
+        return HTMLResponse(self._templates.get_template("problem.html").render(message=message), status_code=status)
+
+
+def _fields(body: str) -> dict[str, Any]:
+    """A form's fields: texts; lists of those that may be chosen several times."""
+    found: dict[str, Any] = {}
+    for name, value in parse_qsl(body, keep_blank_values=True, max_num_fields=5000):
+        if name in SEVERAL:
+            found.setdefault(name, []).append(value)
+        else:
+            found[name] = value
+    return found
+
+
+def _missing(draft: Draft, step: str) -> str | None:
+    """The first step before this one that is not done yet; None where all are."""
+    needed = {"table": "unit" in draft.section("table"), "question": "kind" in draft.section("ask")}
+    needed["limits"] = needed["question"]
+    needed["privacy"] = bool(draft.section("privacy"))
+    for name in STEPS:
+        if name == step:
+            return None
+        if not needed.get(name, True):
+            return name
+    return None
+
+
+def _after(step: str) -> str:
+    names = list(STEPS)
+    return names[min(names.index(step) + 1, len(names) - 1)]
+
+
+def _before(step: str) -> str:
+    names = list(STEPS)
+    return names[max(names.index(step) - 1, 0)]
+
+
+def _address(job: str, step: str) -> str:
+    return f"/{quote(job, safe='')}/{step}"

@@ -1,0 +1,80 @@
+"""A job that is not finished yet: what was chosen so far, in its file after every step."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from leastnoise import errors
+from leastnoise._support import atomic_files, toml_files, toml_text
+from leastnoise._support.toml_files import TomlFile
+from leastnoise.jobs.file import Job, parse_job
+from leastnoise.jobs.running import Run
+
+SECTIONS = ("table", "keys", "ask", "privacy", "output")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """path: the job's file. found: its sections, as far as they are filled in."""
+
+    path: Path
+    found: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, path: Path) -> Draft:
+        """What the file says."""
+        found = toml_files.load(path, "job", parse_float=Decimal).found
+        for name in ("table", "ask", "privacy", "output"):
+            if not isinstance(found.get(name, {}), dict):
+                raise errors.InvalidParameter(f"{path.name!r} is no job: {name} is no section of it.")
+        return cls(path, found)
+
+    @classmethod
+    def begin(cls, path: Path, table: Mapping[str, Any]) -> Draft:
+        """A new job about a table."""
+        stem = path.stem
+        return cls(path, {"table": dict(table), "output": {"release": f"{stem}-release.parquet", "page": f"{stem}.html"}})
+
+    @property
+    def name(self) -> str:
+        """Of the file, without its end: it stands in the address of every step."""
+        return self.path.stem
+
+    def section(self, name: str) -> dict[str, Any]:
+        """A section; empty where nothing was chosen. Keys that lie in a file of their own are no section."""
+        found = self.found.get(name, {})
+        return dict(found) if isinstance(found, dict) else {}
+
+    def with_section(self, name: str, values: Mapping[str, Any] | str) -> Draft:
+        """The same with another section; what is None, empty or blank in it is left out."""
+        kept = values if isinstance(values, str) else {word: value for word, value in values.items() if _given(value)}
+        found = {**self.found, name: kept}
+        return Draft(self.path, {word: found[word] for word in (*SECTIONS, *found) if word in found})
+
+    @property
+    def text(self) -> str:
+        """The file."""
+        return toml_text.document(self.found)
+
+    def write(self) -> None:
+        """Keep it: whole or not at all."""
+        atomic_files.rewrite(self.path, self.text)
+
+    def job(self) -> Job:
+        """What it asks for, checked; an error says what is missing."""
+        text = self.text
+        return parse_job(TomlFile(str(self.path), tomllib.loads(text, parse_float=Decimal), text), date.today())
+
+    def run(self) -> Run:
+        """The run that it describes: the table and the ledger are opened, no row is read."""
+        return Run.of(self.job())
+
+
+def _given(value: Any) -> bool:
+    return value is not None and value != "" and value != [] and value != {}

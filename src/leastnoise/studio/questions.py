@@ -1,0 +1,179 @@
+"""The questions that can be asked, in people's words, and what each writes into [ask]."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from leastnoise import errors
+from leastnoise.studio import key_text
+from leastnoise.studio.columns import Column
+
+CELL = "cell"  # the column of squares of a map
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One kind of question: what it is called, and which fields it needs."""
+
+    title: str
+    sentence: str
+    kind: str  # in [ask]
+    by: str = "some"  # none, some or needed
+    value: bool = False  # a column of numbers, with the ends of one value
+    one_row: bool = False  # at most one row of everybody, unless said otherwise
+
+
+QUESTIONS: dict[str, Question] = {
+    "people": Question(
+        title="How many people", sentence="One number: how many of them the table knows.", kind="count_units", by="none"
+    ),
+    "counts": Question(
+        title="A table of counts",
+        sentence="Rows counted by one column, or by several crossed with one another.",
+        kind="histogram",
+        by="needed",
+    ),
+    "tables": Question(
+        title="A set of tables",
+        sentence="Many tables about the same people, which agree with each other and share the noise best.",
+        kind="crosstabs",
+        by="needed",
+    ),
+    "sum": Question(title="A sum", sentence="Of a column of numbers, in all or by group.", kind="sum", value=True),
+    "mean": Question(title="A mean", sentence="Of a column of numbers, in all or by group.", kind="mean", value=True),
+    "rate": Question(
+        title="A rate", sentence="The part of the rows for which something holds, by group.", kind="summarize"
+    ),
+    "quantile": Question(
+        title="Quantiles",
+        sentence="The median, or the value that a tenth lies below.",
+        kind="quantile",
+        by="none",
+        value=True,
+    ),
+    "map": Question(
+        title="A map", sentence="Rows counted in the squares of a map, from two columns of coordinates.",
+        kind="histogram", by="none",
+    ),
+}  # fmt: skip
+
+
+def word_of(table: Mapping[str, Any], ask: Mapping[str, Any]) -> str:
+    """Which question a job asks; the first where it asks none."""
+    if CELL in table.get("lattice", {}) and ask.get("by") in (CELL, [CELL]):
+        return "map"
+    return next((word for word, question in QUESTIONS.items() if question.kind == ask.get("kind")), "counts")
+
+
+def fields_of(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What the form shows of the sections of a draft."""
+    table, ask, keys = found.get("table", {}), found.get("ask", {}), found.get("keys", {})
+    by = ask.get("by", [])
+    fields: dict[str, Any] = {"question": word_of(table, ask), "by": [by] if isinstance(by, str) else list(by)}
+    if ask.get("kind") == "crosstabs":
+        fields["by"] = list(keys) if isinstance(keys, dict) else []
+        fields["ways"] = str(ask.get("ways", 2))
+    fields |= {
+        "column": ask.get("column", ""),
+        "levels": ", ".join(map(str, _list(ask.get("levels", ask.get("q", []))))),
+    }
+    fields |= dict(zip(("low", "high"), map(str, ask.get("clip", ["", ""])), strict=True))
+    fields["condition"] = str(ask.get("statistics", {}).get("rate", "")).removeprefix("rate:")
+    x, y, step = [*table.get("lattice", {}).get(CELL, ",,").split(","), "", "", ""][:3]
+    fields |= {"x": x, "y": y, "step": step}
+    if isinstance(keys, dict):
+        box = keys.get(CELL, {}).get("box", ["", "", "", ""]) if isinstance(keys.get(CELL), dict) else [""] * 4
+        fields |= dict(zip(("west", "east", "south", "north"), map(str, box), strict=True))
+        for column, entry in keys.items():
+            if column != CELL:
+                fields[f"form:{column}"], fields[f"keys:{column}"] = key_text.show(entry)
+    return fields
+
+
+def sections(fields: Mapping[str, Any], columns: Sequence[Column], earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """[ask], [keys] and the lattice of [table] from the form. `earlier` are the limits that were chosen before."""
+    question = QUESTIONS.get(str(fields.get("question")))
+    if question is None:
+        raise errors.InvalidParameter("Choose a question.", parameter="question")
+    kinds = {column.name: column for column in columns}
+    by = [name for name in fields.get("by", []) if name in kinds]
+    ask: dict[str, Any] = {"kind": question.kind}
+    table: dict[str, Any] = {}
+    keys: dict[str, Any] = {}
+    if question.by == "needed" and not by:
+        raise errors.MissingParameter("Choose at least one column to count by.", parameter="by")
+    if fields["question"] == "map":
+        table, keys, by = _map(fields)
+    elif question.by != "none":
+        for name in by:
+            usual = key_text.USUAL.get(kinds[name].kind, "list")
+            keys[name] = key_text.parse(
+                name, kinds[name].kind, str(fields.get(f"form:{name}") or usual), str(fields.get(f"keys:{name}") or "")
+            )
+    if question.kind == "crosstabs":
+        ask["ways"] = _whole(fields, "ways", "how many columns one table may cross")
+    elif by and (question.by != "none" or fields["question"] == "map"):
+        ask["by"] = by
+    if question.value:
+        ask |= {"column": _column(fields, kinds), "clip": [_number(fields, "low"), _number(fields, "high")]}
+    if question.kind == "quantile":
+        ask["levels"] = _levels(str(fields.get("levels", "")))
+    if question.kind == "summarize":
+        condition = str(fields.get("condition", "")).strip()
+        if not condition:
+            raise errors.MissingParameter("Say what must hold of a row, such as delay > 15.", parameter="condition")
+        ask["statistics"] = {"rows": "count", "rate": f"rate:{condition}"}
+    return {"ask": ask | dict(earlier), "keys": keys, "lattice": table}
+
+
+def _map(fields: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any], list[str]]:
+    x, y = str(fields.get("x", "")), str(fields.get("y", ""))
+    if not x or not y or x == y:
+        raise errors.MissingParameter("Choose the two columns of coordinates.", parameter="x")
+    step = _number(fields, "step")
+    box = [_number(fields, name) for name in ("west", "east", "south", "north")]
+    if step <= 0 or box[1] <= box[0] or box[3] <= box[2]:
+        raise errors.BadDomain("A map has squares with a side above zero, west below east and south below north.")
+    return {CELL: f"{x},{y},{step}"}, {CELL: {"box": box}}, [CELL]
+
+
+def _column(fields: Mapping[str, Any], kinds: Mapping[str, Column]) -> str:
+    name = str(fields.get("column", ""))
+    if name not in kinds or not kinds[name].is_number:
+        raise errors.MissingParameter("Choose a column of numbers.", parameter="column")
+    return name
+
+
+def _levels(text: str) -> list[Decimal]:
+    words = [word.strip().removesuffix("%") for word in text.split(",") if word.strip()]
+    found = [_decimal(word, "levels") for word in words or ["0.5"]]
+    return [level / 100 if level >= 1 else level for level in found]
+
+
+def _whole(fields: Mapping[str, Any], name: str, words: str) -> int:
+    text = str(fields.get(name, "")).strip()
+    if not text.isdigit():
+        raise errors.InvalidParameter(f"Say {words}: a whole number.", parameter=name)
+    return int(text)
+
+
+def _number(fields: Mapping[str, Any], name: str) -> int | Decimal:
+    found = _decimal(str(fields.get(name, "")), name)
+    return int(found) if found == found.to_integral_value() and abs(found) < 10**15 else found
+
+
+def _decimal(text: str, name: str) -> Decimal:
+    try:
+        found = Decimal(text.strip())
+    except InvalidOperation:
+        raise errors.InvalidParameter(f'"{name}" must be a number. Got {text!r} instead.', parameter=name) from None
+    if not found.is_finite():
+        raise errors.InvalidParameter(f'"{name}" must be finite.', parameter=name)
+    return found
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

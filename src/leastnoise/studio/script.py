@@ -1,0 +1,117 @@
+"""The job again, as a Python script and as a command line: each asks the same question of the same table."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from leastnoise.studio.draft import Draft
+
+
+class _Code(str):
+    """Python that is no text: it stands in the script as it is."""
+
+    __slots__ = ()
+
+
+def command_lines(draft: Draft) -> str:
+    """What to type in the folder of the job."""
+    name = shlex.quote(draft.path.name)
+    return f"leastnoise run {name} --expect   # what it would be like: free\nleastnoise run {name}"
+
+
+def python(draft: Draft) -> str:
+    """The script, to be run in the folder of the job."""
+    table, ask, privacy, output = (draft.section(name) for name in ("table", "ask", "privacy", "output"))
+    lines = ["from datetime import date", ""] if "date(" in _value(_keys(draft)) else []
+    lines += ["import leastnoise as ln", "", *_table(table)]
+    lines.append(f"question = table.{_question(ask, _keys(draft))}")
+    privacy.pop("force", None)
+    if "budget" in privacy:
+        lines.append(f"budget = ln.Budget.open({privacy['budget']!r})")
+        privacy["budget"] = _Code("budget")
+    given = _arguments(privacy)
+    lines += [f"print(question.expect({given}))  # free: no row is read", "", f"release = question.release({given})"]
+    lines.append(f"release.save({output['release']!r})")
+    if "page" in output:
+        named = {"title": output["title"]} if "title" in output else {}
+        lines.append(f"release.report({', '.join(filter(None, [repr(output['page']), _arguments(named)]))})")
+    return "\n".join(lines) + "\n"
+
+
+def _table(table: dict[str, Any]) -> list[str]:
+    rows = {name: table.pop(name) for name in ("lattice", "where", "derive") if name in table}
+    lines = [f"table = ln.table({_value(table.pop('source'))}, {_arguments(table)})"]
+    if "derive" in rows:
+        lines.append(f"table = table.derive(**{_value(rows['derive'])})")
+    for name, text in rows.get("lattice", {}).items():
+        x, y, step = text.split(",")
+        lines.append(f"table = table.derive({name}=ln.lattice({x!r}, {y!r}, {step}))")
+    return [*lines, *([f"table = table.where({rows['where']!r})"] if "where" in rows else [])]
+
+
+def _question(ask: dict[str, Any], keys: dict[str, Any]) -> str:
+    kind, by = ask.pop("kind"), ask.pop("by", [])
+    by = [by] if isinstance(by, str) else by
+    first, named = [], dict(ask)
+    if kind == "crosstabs":
+        named = {"keys": keys, **ask}
+    elif kind == "summarize":
+        statistics = {name: _statistic(text) for name, text in named.pop("statistics").items()}
+        first, named = list(by), _listed(keys, by) | named | statistics
+    elif kind == "histogram":
+        first, named = list(by), _listed(keys, by) | ask
+    elif kind != "count_units":
+        first, named = [named.pop("column")], ({"by": by} | _listed(keys, by) if by else {}) | named
+    if isinstance(named.get("clip"), list):
+        named["clip"] = tuple(named["clip"])
+    return f"{kind}({', '.join([*map(_value, first), *filter(None, [_arguments(named)])])})"
+
+
+def _statistic(text: str) -> _Code:
+    word, _, rest = text.partition(":")
+    return _Code(f"ln.stats.{word}({rest!r})" if rest else f"ln.stats.{word}()")
+
+
+def _listed(keys: dict[str, Any], by: list[str]) -> dict[str, Any]:
+    found = [keys[name] for name in by if name in keys]
+    return {"keys": found[0] if len(found) == 1 else found} if found else {}
+
+
+def _keys(draft: Draft) -> dict[str, Any]:
+    return {name: _axis(name, entry) for name, entry in draft.section("keys").items()}
+
+
+def _axis(column: str, entry: Any) -> Any:
+    """The keys of a column as Python."""
+    if not isinstance(entry, dict):
+        return entry
+    if "range" in entry:
+        return _Code(f"range({', '.join(map(str, entry['range']))})")
+    if "edges" in entry:
+        return _Code(f"ln.domain.Edges(({', '.join(map(str, entry['edges']))}))")
+    if "days" in entry:
+        return _Code(f"ln.domain.Days({', '.join(map(_value, entry['days']))})")
+    if "box" in entry:
+        west, east, south, north = entry["box"]
+        return _Code(f"table.lattices[{column!r}].box(x=({west}, {east}), y=({south}, {north}))")
+    return _Code(f"ln.domain.read_public_column({entry['file']!r}, {entry['column']!r})")
+
+
+def _arguments(named: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={_value(value)}" for name, value in named.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, _Code | Decimal):
+        return str(value)
+    if isinstance(value, date):
+        return f"date({value.year}, {value.month}, {value.day})"
+    if isinstance(value, list | tuple):
+        inner = ", ".join(map(_value, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name!r}: {_value(each)}" for name, each in value.items()) + "}"
+    return repr(value)

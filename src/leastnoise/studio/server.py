@@ -1,0 +1,56 @@
+"""Starts the studio on this machine only, and opens it in the browser."""
+
+from __future__ import annotations
+
+import socket
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+from leastnoise import errors
+from leastnoise.studio.folder import Folder
+
+LOOPBACK = "127.0.0.1"
+
+
+def serve(source: str, *, port: int = 0, browser: bool = True, announce: Callable[[str], None] = print) -> None:
+    """Run the studio for a table until it is stopped with Ctrl-C.
+
+    source: the table, a file in the folder in which the studio is started, or in one below it.
+    port: where it listens; 0 takes a free one.
+    browser: whether the browser is opened.
+    announce: gets the lines that the terminal shows.
+    """
+    import uvicorn
+
+    from leastnoise.studio.access import Keys
+    from leastnoise.studio.app import application
+    from leastnoise.studio.steps import Studio
+
+    folder = Folder.of(Path.cwd())
+    listening = _listen(port)
+    address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/"
+    keys = Keys(lambda link: announce(f"For another window: {address}?key={link}"))
+    studio = Studio(folder, source)
+    app = application(studio, keys, listening.getsockname()[1])
+    link = f"{address}?key={keys.link}"
+    announce(f"The studio is at {link}")
+    announce("It listens on this machine only. Stop it with Ctrl-C; what was chosen stays in the job's file.")
+    if browser:
+        webbrowser.open(link)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False, server_header=False))
+    try:
+        server.run(sockets=[listening])
+    finally:
+        studio.releases.wait()
+
+
+def _listen(port: int) -> socket.socket:
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a studio that ended a second ago is no obstacle
+    try:
+        listening.bind((LOOPBACK, port))
+    except (OSError, OverflowError):
+        listening.close()
+        raise errors.FileProblem(f"Port {port} cannot be used. Leave it out, and a free one is taken.") from None
+    return listening
