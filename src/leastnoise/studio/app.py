@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
@@ -16,16 +17,17 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from leastnoise import errors
+from leastnoise._support import outputs
 from leastnoise._support.version import VERSION
 from leastnoise.studio import steps
 from leastnoise.studio.access import Access, Keys
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.steps import STEPS, Studio
+from leastnoise.studio.wording import in_words
 
 MAX_BODY_BYTES = 2**20  # of a form
 SEVERAL = ("by",)  # what may be chosen several times
-# The ends of the files that the studio makes: no other is handed out, not even in the folder.
-MADE = (".parquet", ".html", ".csv", ".xlsx", ".toml")
+RELEASED = "This job was released, and stays as it was. Ask another question at the end of the walk."
 
 
 def application(studio: Studio, keys: Keys, port: int) -> Starlette:
@@ -73,8 +75,8 @@ class _Pages:
         except errors.LeastnoiseError as problem:
             earlier = _before(step)
             if earlier == step:
-                return self._problem_page(request, problem.message)
-            return self._page(request, draft, earlier, {}, problem.message)
+                return self._problem_page(request, in_words(problem, self._studio.folder))
+            return self._page(request, draft, earlier, {}, in_words(problem, self._studio.folder))
 
     async def send(self, request: Request) -> Response:
         body = b""
@@ -93,10 +95,12 @@ class _Pages:
             return self.not_found(request, None)
         if fields.get("go") == "stay":
             return self._page(request, draft, step, fields)
+        if step != "release" and self._studio.is_released(draft):
+            return self._page(request, draft, step, fields, RELEASED, status=422)
         try:
             changed = STEPS[step].save(self._studio, draft, fields)
         except errors.LeastnoiseError as problem:
-            return self._page(request, draft, step, fields, problem.message, status=422)
+            return self._page(request, draft, step, fields, in_words(problem, self._studio.folder), status=422)
         if changed.found != draft.found and step != "release":
             changed.write()
             self._studio.releases.forget(draft.name)
@@ -113,7 +117,7 @@ class _Pages:
         try:
             found = steps.solved(self._studio, self._draft(request), dict(request.query_params))
         except errors.LeastnoiseError as problem:
-            return JSONResponse({"problem": problem.message})
+            return JSONResponse({"problem": in_words(problem, self._studio.folder)})
         if found is None:
             return JSONResponse({"problem": "No privacy on this scale allows so small an error."})
         return JSONResponse({"value": f"{found:.3g}"})
@@ -137,17 +141,25 @@ class _Pages:
 
     def published(self, request: Request) -> Response:
         """The page that a job made, as it was published."""
-        path = self._studio.folder.path(self._draft(request).section("output")["page"])
-        return FileResponse(path, media_type="text/html") if path.exists() else self.not_found(request, None)
+        path = self._made(self._draft(request).section("output").get("page", ""), "page")
+        return self.not_found(request, None) if path is None else FileResponse(path, media_type="text/html")
 
     def download(self, request: Request) -> Response:
         """A file that a job made."""
         draft, name = self._draft(request), request.path_params["name"]
-        made = {text for word, text in draft.section("output").items() if word != "title"} | {draft.path.name}
-        if name not in made or not name.endswith(MADE):
-            return self.not_found(request, None)
-        path = self._studio.folder.path(name)
-        return FileResponse(path, filename=name) if path.exists() else self.not_found(request, None)
+        if name == draft.path.name:
+            return Response(draft.text, media_type="application/toml")
+        listed = name in {text for word, text in draft.section("output").items() if word != "title"}
+        path = self._made(name, "release", "page", "csv", "workbook") if listed else None
+        return self.not_found(request, None) if path is None else FileResponse(path, filename=name)
+
+    def _made(self, name: str, *kinds: outputs.Kind) -> Path | None:
+        """The file, where it is of a kind that leastnoise writes: a table of people never is."""
+        try:
+            path = self._studio.folder.path(name)
+        except errors.LeastnoiseError:
+            return None
+        return path if path.is_file() and outputs.at(path) in kinds else None
 
     def not_found(self, request: Request, problem: Any) -> Response:
         return self._problem_page(request, "There is no such page.", status=404)

@@ -39,7 +39,9 @@ class Draft:
     def begin(cls, path: Path, table: Mapping[str, Any]) -> Draft:
         """A new job about a table."""
         stem = path.stem
-        return cls(path, {"table": dict(table), "output": {"release": f"{stem}-release.parquet", "page": f"{stem}.html"}})
+        return cls(
+            path, {"table": dict(table), "output": {"release": f"{stem}-release.parquet", "page": f"{stem}.html"}}
+        )
 
     @property
     def name(self) -> str:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from leastnoise import errors
 from leastnoise.jobs.phrasing import in_job
-from leastnoise.jobs.running import alone
+from leastnoise.jobs.running import Run, alone
 from leastnoise.studio.draft import Draft
 
 State = Literal["none", "running", "done", "failed"]
@@ -54,8 +54,11 @@ class Releases:
             if name in self._found and self._found[name].state != "running":
                 del self._found[name]
 
-    def begin(self, draft: Draft) -> Progress:
-        """Start the release of a job; where one is under way, say so."""
+    def begin(self, draft: Draft, *, again: bool = False) -> Progress:
+        """Start the release of a job; where one is under way or done, that one.
+
+        again: pay for a new one where an earlier run paid and was stopped.
+        """
         with self._lock:
             known = self._found.get(draft.name)
             if known is not None and known.state in ("running", "done"):
@@ -63,7 +66,7 @@ class Releases:
             if any(other.state == "running" for other in self._found.values()):
                 raise errors.FileProblem("Another release is under way. Wait for it; nothing was paid.")
             progress = self._found[draft.name] = Progress(state="running")
-        threading.Thread(target=_do, args=(draft, progress), name=f"release of {draft.name}").start()
+        threading.Thread(target=_do, args=(draft, progress, again), name=f"release of {draft.name}").start()
         return progress
 
     def wait(self) -> None:
@@ -72,12 +75,12 @@ class Releases:
             time.sleep(0.05)
 
 
-def _do(draft: Draft, progress: Progress) -> None:
+def _do(draft: Draft, progress: Progress, again: bool) -> None:
     try:
         with warnings.catch_warnings(record=True) as caught, alone(draft.path):
             warnings.simplefilter("always", errors.Wasteful)
             warnings.simplefilter("always", errors.WeakPromise)
-            done = draft.run().do()
+            done = Run.of(draft.job(), again=again).do()
         progress.new = done.new
         progress.notes = tuple(str(each.message) for each in caught)
         progress.state = "done"

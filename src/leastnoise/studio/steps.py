@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from leastnoise.studio.draft import Draft
 from leastnoise.studio.folder import Folder
 from leastnoise.studio.preview import EPSILONS, Preview, preview, solve
 from leastnoise.studio.releasing import Releases
+from leastnoise.studio.wording import in_words
 
 Fields = Mapping[str, Any]  # of a form: texts, and a list for a name that may be chosen several times
 CONFIRMATION = "release"
@@ -33,6 +35,11 @@ class Studio:
         """The job of this name; a new one where there is no file."""
         path = self.folder.path(f"{name}.toml")
         return Draft.read(path) if path.exists() else Draft.begin(path, {"source": self.source})
+
+    def is_released(self, draft: Draft) -> bool:
+        """Whether the job was released, or is being: from then on it stays as it is."""
+        release = draft.section("output").get("release", "")
+        return self.releases.of(draft.name).state == "running" or self.folder.path(f"{release}.run").exists()
 
     @property
     def first_name(self) -> str:
@@ -91,7 +98,7 @@ def _save_table(studio: Studio, draft: Draft, fields: Fields) -> Draft:
 def _show_question(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     unit = draft.section("table").get("unit")
     found = [column for column in columns(draft) if column.name not in (unit, questions.CELL)]
-    shown = dict(fields) or questions.fields_of(draft.found)
+    shown = questions.fields_of({}) | dict(fields) if fields else questions.fields_of(draft.found)
     word = str(shown.get("question", "counts"))
     return {
         "questions": questions.QUESTIONS,
@@ -172,7 +179,7 @@ def look(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
             gauge = budgets.gauge(studio.folder, str(fields["budget"]), float(_number(fields, "share")))
         found = preview(changed)
     except errors.LeastnoiseError as error:
-        problem = error.message
+        problem = in_words(error, studio.folder)
     return {"preview": found, "gauge": gauge, "impossible": problem}
 
 
@@ -234,9 +241,11 @@ def _save_release(studio: Studio, draft: Draft, fields: Fields) -> Draft:
         output["estimate"] = f"{draft.name}-denoised.parquet"
     if draft.section("ask").get("kind") != "crosstabs":
         output["csv"] = f"{draft.name}.csv"
+    if find_spec("xlsxwriter") is not None:
+        output["excel"] = f"{draft.name}.xlsx"
     changed = draft.with_section("output", output)
     changed.write()
-    studio.releases.begin(changed)
+    studio.releases.begin(changed, again=fields.get("again") == "yes")
     return changed
 
 

@@ -1,0 +1,89 @@
+"""Who is let in: one browser a link, on this machine, from our own pages; and no file outside the folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from starlette.testclient import TestClient
+
+from leastnoise.studio.access import Keys
+from leastnoise.studio.app import application
+from leastnoise.studio.folder import Folder
+from leastnoise.studio.steps import Studio
+from studio_visitor import ORIGIN, PORT, Visitor, visitor
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Visitor:
+    monkeypatch.chdir(tmp_path)
+    return visitor(tmp_path, pa.table({"person": [1, 2], "ward": ["a", "b"]}))
+
+
+def test_a_link_works_once(tmp_path: Path) -> None:
+    shown: list[str] = []
+    keys = Keys(shown.append)
+    app = application(Studio(Folder.of(tmp_path), "people.parquet"), keys, PORT)
+    link = keys.link
+    first, second, third = (TestClient(app, base_url=ORIGIN) for _ in range(3))
+    assert first.get(f"/?key={link}", follow_redirects=False).status_code == 303
+    assert second.get(f"/?key={link}").status_code == 403
+    assert shown == [keys.link]
+    assert third.get(f"/?key={shown[0]}", follow_redirects=False).status_code == 303
+    assert second.get("/?key=").status_code == 403
+    cookie = first.cookies.jar
+    assert all(each.has_nonstandard_attr("HttpOnly") for each in cookie)
+
+
+def test_nobody_else_is_let_in(small: Visitor) -> None:
+    client = small.client
+    assert client.get("/people/table", headers={"host": "evil.example:8765"}).status_code == 403
+    assert client.get("/people/table", headers={"host": "127.0.0.1:9"}).status_code == 403
+    assert client.get("/people/table", headers={"sec-fetch-site": "cross-site"}).status_code == 403
+    key = small.form_key("/people/table")
+    for origin in ({}, {"origin": "http://evil.example"}, {"origin": "null"}, {"origin": "http://127.0.0.1:9"}):
+        sent = client.post("/people/table", data={"unit": "person", "form_key": key}, headers=origin)
+        assert sent.status_code == 403
+    for wrong in ("", "0" * 64):
+        sent = client.post("/people/table", data={"unit": "person", "form_key": wrong}, headers={"origin": ORIGIN})
+        assert sent.status_code == 403
+    assert not (small.folder / "people.toml").exists()
+    stranger = TestClient(client.app, base_url=ORIGIN)
+    for path in ("/people/table", "/file/people/people.toml", "/published/people", "/static/studio.js"):
+        assert stranger.get(path).status_code == 403
+
+
+def test_every_answer_says_what_a_browser_may_do(small: Visitor) -> None:
+    found = small.client.get("/people/table").headers
+    assert "default-src 'none'" in found["content-security-policy"]
+    assert "unsafe" not in found["content-security-policy"]
+    assert found["cache-control"] == "no-store"
+    assert found["x-content-type-options"] == "nosniff"
+
+
+def test_no_file_outside_the_folder_or_not_of_the_job(small: Visitor, tmp_path: Path) -> None:
+    (tmp_path.parent / "secret.parquet").write_text("secret")
+    (tmp_path / "link.parquet").symlink_to(tmp_path.parent / "secret.parquet")
+    small.send("/people/table", unit="person")
+    for name in ("people.parquet", "link.parquet", "../secret.parquet", "..%2Fsecret.parquet", ".hidden", "%00"):
+        assert small.client.get(f"/file/people/{name}").status_code in (400, 404), name
+    # not even where the job's file was edited to say so
+    for name in ("people.parquet", "../secret.parquet", "link.parquet", "/etc/passwd"):
+        draft = small.studio.draft("people")
+        draft.with_section("output", {"release": name, "page": name}).write()
+        assert small.client.get("/published/people").status_code != 200, name
+        assert small.client.get(f"/file/people/{name}").status_code != 200, name
+
+
+def test_a_form_that_is_too_long_is_refused(small: Visitor) -> None:
+    sent = small.client.post("/people/table", content=b"a" * (2**20 + 1), headers={"origin": ORIGIN})
+    assert sent.status_code == 413
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "a\\b", ".x", " x", "x\n", "x" * 201, "/etc/passwd"])
+def test_names_of_files_are_plain(tmp_path: Path, name: str) -> None:
+    from leastnoise import errors
+
+    with pytest.raises(errors.FileProblem):
+        Folder.of(tmp_path).path(name)

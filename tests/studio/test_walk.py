@@ -1,0 +1,185 @@
+"""The walk from a table to a page, without a screen: every kind of question, wrong turns, and what is never shown."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pyarrow as pa
+import pytest
+
+import leastnoise as ln
+from command_line import run
+from leastnoise.curator.engines.duckdb import DuckDB
+from studio_visitor import ORIGIN, Visitor, visitor
+
+KEYS = {"by": ["district", "sex"], "keys__district": "Harbour, Old Town, Mill", "keys__sex": "F, M"}
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "people": {},
+    "counts": KEYS,
+    "tables": KEYS | {"ways": "2"},
+    "sum": {"column": "income", "low": "0", "high": "90000", "by": ["sex"], "keys__sex": "F, M"},
+    "mean": {"column": "income", "low": "0", "high": "90000"},
+    "rate": {"condition": "age >= 65", "by": ["sex"], "keys__sex": "F, M"},
+    "quantile": {"column": "age", "low": "0", "high": "100", "levels": "0.5, 0.9"},
+    "map": {"x": "age", "y": "income", "step": "5000", "west": "0", "east": "10000", "south": "0", "north": "50000"},
+}
+
+
+def walk(desk: Visitor, question: str, *, share: str = "0.2") -> None:
+    """Up to the release, which is not made."""
+    assert desk.send("/people/table", unit="person").headers["location"] == "/people/question"
+    sent = desk.send("/people/question", question=question, **QUESTIONS[question])
+    assert sent.headers.get("location") == "/people/limits", sent.text
+    assert desk.send("/people/limits", max_rows="1").headers["location"] == "/people/privacy"
+    made = desk.send("/people/privacy", go="create", ledger="city", new__epsilon="3", new__delta="1e-6")
+    assert made.headers["location"] == "/people/privacy"
+    sent = desk.send("/people/privacy", budget="city.ledger", share=share)
+    assert sent.headers.get("location") == "/people/release", sent.text
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_every_question_is_released_paid_once_and_taken_away(desk: Visitor, question: str) -> None:
+    walk(desk, question)
+    clicked = {"form_key": desk.form_key("/people/release"), "confirm": "release", "title": "A <b> title"}
+    for _ in range(2):  # a second click
+        assert desk.client.post("/people/release", data=clicked, headers={"origin": ORIGIN}).status_code == 200
+    assert desk.released() == "done", desk.client.get("/people/release").text
+    assert len(ln.Budget.open("city.ledger").history()) == 1
+    page = desk.client.get("/people/results").text
+    assert 'src="/published/people"' in page
+    assert "sandbox" in desk.client.get("/published/people").headers["content-security-policy"]
+    assert desk.client.get("/file/people/people-release.parquet").content[:4] == b"PAR1"
+    # the job's file is what `leastnoise run` runs, and finds done
+    done = run("run", "people.toml")
+    assert done.returncode == 0, done.stderr
+    assert "Nothing was read, paid or drawn again." in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_script_asks_the_same_question(desk: Visitor, question: str, tmp_path: Path) -> None:
+    from leastnoise.studio.script import python
+
+    walk(desk, question)
+    text = python(desk.studio.draft("people"))
+    (tmp_path / "job.py").write_text(text)
+    found = runpy.run_path(str(tmp_path / "job.py"))
+    assert found["question"].describe() == desk.studio.draft("people").run().query.describe()
+    assert (tmp_path / "people.html").exists()
+
+
+def test_nothing_is_read_before_the_release(desk: Visitor) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a row was read")
+
+    with mock.patch.object(DuckDB, "_read", refuse), mock.patch.object(DuckDB, "fetch", refuse):
+        for question in QUESTIONS:
+            (desk.folder / "city.ledger").unlink(missing_ok=True)
+            walk(desk, question)
+            assert desk.client.get("/people/release").status_code == 200
+            asked = {"budget": "city.ledger", "share": "0.3", "error": "200"}
+            assert desk.client.get("/people/privacy/look", params=asked).status_code == 200
+            assert desk.client.get("/people/privacy/solve", params=asked).status_code == 200
+        # and that it would be seen
+        desk.send("/people/release", confirm="release")
+        assert desk.released() == "failed"
+
+
+def test_one_person_more_changes_no_byte_before_the_release(tmp_path: Path, register: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("secrets.token_urlsafe", lambda size: "always the same")
+    pages = []
+    for name, rows in (("with", register), ("without", pa.concat_tables([register, register.slice(7, 1)]))):
+        folder = tmp_path / name
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        desk = visitor(folder, rows)
+        walk(desk, "tables")
+        steps = [
+            desk.client.get(f"/people/{step}").text for step in ("table", "question", "limits", "privacy", "release")
+        ]
+        pages.append([*steps, desk.client.get("/people/privacy/look", params={"epsilon": "1", "delta": "1e-6"}).text])
+    assert pages[0] == pages[1]
+
+
+def test_hostile_names_stay_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    bad = '"><script>alert(1)</script>'
+    desk = visitor(tmp_path, pa.table({"person": [1, 2], bad: ["a", "b"]}))
+    desk.send("/people/table", unit="person")
+    page = desk.client.get("/people/question").text
+    assert "<script>alert" not in page
+    sent = desk.send("/people/question", question="counts", by=[bad], **{f"keys__{bad}": "</textarea><script>, b"})
+    assert sent.headers.get("location") == "/people/limits", sent.text
+    assert "<script>," not in desk.client.get("/people/question").text
+    assert desk.studio.draft("people").section("keys") == {bad: ["</textarea><script>", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("step", "fields", "words"),
+    [
+        ("table", {}, "Whom does the table protect"),
+        ("table", {"unit": "person", "where": "no such column > 1"}, "no"),
+        ("question", {"question": "counts"}, "at least one column"),
+        ("question", {"question": "counts", "by": ["age"], "keys__age": "old"}, "first and the last"),
+        ("question", {"question": "counts", "by": ["age"], "keys__age": "9 to 2"}, "smaller"),
+        ("question", {"question": "sum", "column": "district", "low": "0", "high": "1"}, "column of numbers"),
+        ("question", {"question": "sum", "column": "age", "low": "x", "high": "1"}, "must be a number"),
+        ("question", {"question": "map", "x": "age", "y": "age"}, "two columns"),
+        ("question", {"question": "what"}, "Choose a question"),
+        ("limits", {"max_rows": "0"}, "above zero"),
+        ("limits", {"max_rows": ""}, "at least the first limit"),
+        ("privacy", {"epsilon": "much", "delta": "1e-6"}, "must be a number"),
+        ("privacy", {"epsilon": "100", "delta": "1e-6"}, "protects nobody"),
+        ("privacy", {"go": "create", "ledger": "../city", "new__epsilon": "1", "new__delta": "1e-6"}, "no name"),
+        ("release", {"confirm": "yes"}, "to confirm"),
+    ],
+)
+def test_a_wrong_turn_says_what_to_do_and_changes_nothing(
+    desk: Visitor, step: str, fields: dict[str, Any], words: str
+) -> None:
+    walk(desk, "counts")
+    before = (desk.folder / "people.toml").read_text()
+    sent = desk.send(f"/people/{step}", **fields)
+    assert sent.status_code == 422
+    assert words in sent.text.replace("&#34;", '"').replace("&#39;", "'")
+    assert "Traceback" not in sent.text
+    assert (desk.folder / "people.toml").read_text() == before
+    assert len(ln.Budget.open("city.ledger").history()) == 0
+
+
+def test_a_released_job_stays_and_another_is_begun(desk: Visitor) -> None:
+    walk(desk, "counts")
+    desk.send("/people/release", confirm="release")
+    assert desk.released() == "done"
+    sent = desk.send("/people/limits", max_rows="3")
+    assert sent.status_code == 422
+    assert "stays as it was" in sent.text
+    sent = desk.client.post(
+        "/people/another",
+        data={"form_key": desk.form_key("/people/results")},
+        headers={"origin": ORIGIN},
+        follow_redirects=False,
+    )
+    assert sent.headers["location"] == "/people-2/question"
+    assert desk.studio.draft("people-2").section("keys") == desk.studio.draft("people").section("keys")
+
+
+def test_a_budget_that_is_spent_refuses_and_debits_nothing(desk: Visitor) -> None:
+    walk(desk, "counts", share="0.9")
+    ln.Budget.open("city.ledger").terms  # noqa: B018 - it is there
+    t = ln.table("people.parquet", unit="person")
+    t.count_units().release(budget=ln.Budget.open("city.ledger"), share=0.5)
+    assert "more than is left" in desk.client.get("/people/privacy").text
+    desk.send("/people/release", confirm="release")
+    assert desk.released() == "failed"
+    assert "BudgetExhausted" not in desk.client.get("/people/release").text
+    assert len(ln.Budget.open("city.ledger").history()) == 1
+
+
+def test_steps_that_are_not_reached_lead_back(desk: Visitor) -> None:
+    for step in ("question", "limits", "privacy", "release", "results"):
+        assert desk.client.get(f"/people/{step}", follow_redirects=False).headers["location"] == "/people/table"
+    assert desk.client.get("/people/nowhere").status_code == 404
+    assert desk.client.get("/.hidden/table").status_code in (400, 404, 500)

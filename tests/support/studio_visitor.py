@@ -1,0 +1,59 @@
+"""A studio in this process, and a visitor without a screen who was let in."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from starlette.testclient import TestClient
+
+from leastnoise.studio.access import Keys
+from leastnoise.studio.app import application
+from leastnoise.studio.folder import Folder
+from leastnoise.studio.steps import Studio
+
+PORT = 8765
+ORIGIN = f"http://127.0.0.1:{PORT}"
+
+
+@dataclass
+class Visitor:
+    """A browser without a screen."""
+
+    client: TestClient
+    studio: Studio
+    folder: Path
+
+    def form_key(self, path: str) -> str:
+        found = re.search(r'name="form_key" value="(\w+)"', self.client.get(path).text)
+        assert found, self.client.get(path).text
+        return found[1]
+
+    def send(self, path: str, **fields: Any) -> Any:
+        """Fill in the form at the path; names with a colon are given with two underscores."""
+        named = {name.replace("__", ":"): value for name, value in fields.items()}
+        whole = {"go": "next", **named, "form_key": self.form_key(path)}
+        return self.client.post(path, data=whole, headers={"origin": ORIGIN}, follow_redirects=False)
+
+    def released(self, job: str = "people") -> str:
+        """Wait for the release; what became of it."""
+        for _ in range(1200):
+            state = self.client.get(f"/{job}/release/state").json()["state"]
+            if state != "running":
+                return str(state)
+            time.sleep(0.05)
+        raise TimeoutError
+
+
+def visitor(folder: Path, rows: Any) -> Visitor:
+    """Of a studio that was started for these rows in the folder."""
+    pq.write_table(rows, folder / "people.parquet")
+    studio = Studio(Folder.of(folder), "people.parquet")
+    keys = Keys(lambda link: None)
+    client = TestClient(application(studio, keys, PORT), base_url=ORIGIN)
+    assert client.get(f"/?key={keys.link}").status_code == 200
+    return Visitor(client, studio, folder)
