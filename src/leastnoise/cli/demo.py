@@ -29,7 +29,8 @@ def run_demo(console: Console) -> None:
     _city(console)
     _register(console)
     console.print(
-        "Next: [bold]leastnoise compare --epsilon 0.5 --delta 1e-6[/bold], [bold]leastnoise --help[/bold], README.md",
+        "Next: [bold]leastnoise studio people.parquet[/bold] does the whole job in the browser, with a table of yours; "
+        "[bold]leastnoise compare --epsilon 0.5 --delta 1e-6[/bold], [bold]leastnoise --help[/bold], README.md",
         highlight=False,
     )
 

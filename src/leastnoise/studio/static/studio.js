@@ -6,17 +6,28 @@ const wait = (milliseconds) => new Promise((done) => setTimeout(done, millisecon
 function start() {
   // A part of the form that depends on another: asked for again, with what is in the form, and nothing is kept.
   for (const form of document.querySelectorAll("form[data-live]")) {
+    let latest = 0;
     form.addEventListener("change", async (event) => {
       if (!event.target.matches("[data-refresh]")) return;
+      const mine = ++latest;
       const fields = new URLSearchParams(new FormData(form));
       fields.set("go", "stay");
       const answer = await fetch(location.href, { method: "POST", body: fields });
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const name = form.dataset.live;
-      const focused = document.activeElement && document.activeElement.name;
-      document.querySelector(name).replaceWith(page.querySelector(name));
-      const again = focused && form.querySelector(`[name="${CSS.escape(focused)}"]:checked, [name="${CSS.escape(focused)}"]`);
-      if (again && event.target.closest(name) === null && event.target !== document.activeElement) again.focus();
+      const text = await answer.text();
+      if (mine !== latest) return; // another choice was made meanwhile
+      const old = document.querySelector(form.dataset.live);
+      const made = new DOMParser().parseFromString(text, "text/html").querySelector(form.dataset.live);
+      for (const field of old.querySelectorAll("textarea, input:not([type])")) {
+        const same = made.querySelector(`[name="${CSS.escape(field.name)}"]`);
+        if (same) same.value = field.value; // what was typed meanwhile
+      }
+      const focused = old.contains(document.activeElement) ? document.activeElement : null;
+      old.replaceWith(made);
+      if (focused) {
+        const value = focused.type === "checkbox" ? `[value="${CSS.escape(focused.value)}"]` : "";
+        const again = made.querySelector(`[name="${CSS.escape(focused.name)}"]${value}`);
+        if (again) again.focus();
+      }
     });
   }
 
