@@ -58,7 +58,8 @@ class CrosstabsRelease(TableSet):
     mechanism: Mechanism
     provenance: Provenance
     weights: str = "tables"  # what the noise is optimal for
-    gap: float = 0.0  # how far from the optimum it may be, under add-remove and before rounding to whole numbers
+    # How far from the optimum it may be, under add-remove and before rounding to whole numbers; None: not known.
+    gap: float | None = 0.0
     compared: float | None = None  # its error over that of the other mechanism; None: they were not compared
     weight: str | None = None  # the column whose sums were published instead of counts
 
@@ -94,7 +95,7 @@ class CrosstabsRelease(TableSet):
     def __getitem__(self, columns: str | Iterable[str]) -> CrosstabTable:
         """The table over these columns, in any order; () is the total."""
         table = self._known_table(columns)
-        values = table_of_blocks(self.blocks, table, self.workload.sizes)
+        values = table_of_blocks(self.blocks, table, self.workload.sizes, self.workload.strategies)
         return CrosstabTable(
             values=values.ravel(),
             noise=Noise.of(self.mechanism, sigma=self.std[table]),

@@ -43,8 +43,9 @@ class TablesNoise:
     error: float  # what was to be least, in whole steps: a root of a weighted mean of variances, or the largest std
     guarantee: GaussianDP | PureDP
     delta: float | None = None
-    # How far the error before rounding may be above the least of any Gaussian linear mechanism under add-remove.
-    gap: float = 0.0
+    # How far the error before rounding may be above the least of any Gaussian linear mechanism under add-remove; None:
+    # not known, with cumulative sums or ranges.
+    gap: float | None = 0.0
     other_error: float | None = None  # of the noise that lost, where two were compared
     reason: NoiseReason | None = None
 
@@ -93,7 +94,8 @@ def gaussian_noise(
     strategy = workload.optimize(weights=weights)
     scales = scales_within(strategy, mu_squared, unit=row_size, parts=row_size, neighbours=neighbours)
     _check_scale(max(scales.values()), MAX_SCALE)
-    cost = Fraction(squared_cost(scales, workload.sizes, parts=row_size, neighbours=neighbours))
+    workload, of_columns = strategy.workload, strategy.workload.strategies
+    cost = Fraction(squared_cost(scales, workload.sizes, parts=row_size, neighbours=neighbours, strategies=of_columns))
     return TablesNoise(
         mechanism="gaussian",
         workload=workload,
