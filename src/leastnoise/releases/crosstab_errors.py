@@ -26,8 +26,8 @@ def noisy_tables(mechanism: Mechanism, workload: Workload, scales: Mapping[Table
 
 
 def cell_half_width(errors: NoisyTables, table: Table, confidence: float, bins: int = 1) -> float:
-    """How far off one cell of a table may be, with this confidence; or `bins` such cells at once."""
-    return errors.half_width(table, dict.fromkeys(table, 1), confidence=confidence, bins=bins)
+    """How far off one cell of a table may be, whichever it is, with this confidence; or `bins` such cells at once."""
+    return errors.cell_half_width(table, confidence=confidence, bins=bins)
 
 
 def difference_half_width(
@@ -60,6 +60,6 @@ def largest(errors: NoisyTables, *, but_total: bool = False) -> Table:
     return max((variance, -i, table) for i, (table, variance) in enumerate(named) if table or not but_total)[2]
 
 
-def rectangle_std(errors: NoisyTables, table: Table, counts: Mapping[str, int]) -> float:
-    """The standard deviation of a sum over a rectangle of so many keys."""
-    return math.sqrt(errors.rectangle_variance(table, counts))
+def rectangle_std(errors: NoisyTables, table: Table, keys: Positions) -> float:
+    """The standard deviation of a sum over a rectangle."""
+    return math.sqrt(max(0.0, float(errors.covariances([(table, keys)])[0, 0])))

@@ -14,13 +14,16 @@ from numpy.typing import ArrayLike
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.releases.crosstab_errors import cell_half_width, difference_half_width, ratio_interval
+from leastnoise.releases import cumulative as cumulative_sums
+from leastnoise.releases.crosstab_errors import cell_half_width, difference_half_width, ratio_interval, rectangle_std
+from leastnoise.releases.cumulative import CumulativeTable
 from leastnoise.releases.interval import Interval, Overall, Total
 from leastnoise.releases.release import Release
 
 if TYPE_CHECKING:
     from leastnoise.domain import Axis
     from leastnoise.releases.crosstabs import CrosstabsRelease
+    from leastnoise.releases.estimate import Estimate
 
 Where = Mapping[str, Any]  # keys by column; a column that is not named is summed whole
 
@@ -65,9 +68,30 @@ class CrosstabTable(Release):
         Cells share their noise with each other and with other tables; the intervals of all at once allow for that.
         """
         confidence = validation.number("confidence", confidence)
-        half = cell_half_width(self.within.errors, self.columns, confidence, self.bins if simultaneous else 1)
+        half = self._half_widths(confidence, self.bins if simultaneous else 1)
         values: Any = self.values
         return Interval(values - half, values + half)
+
+    def _half_widths(self, confidence: float, bins: int) -> Any:
+        """One for all cells, or where a column has a strategy of its own one for each."""
+        if not any(column in self.within.workload.strategies for column in self.columns):
+            return cell_half_width(self.within.errors, self.columns, confidence, bins)
+        return self.within.errors.sum_half_widths(self.columns, confidence=confidence, bins=bins).ravel()
+
+    def cumulative(self, column: str | None = None) -> CumulativeTable:
+        """The sums from the first key of a column up to each of its keys, with intervals: a curve, or one for each key
+        of the other columns.
+
+        column: along which; not needed where only one can be meant.
+        """
+        return cumulative_sums.cumulative(self, column)
+
+    def _shown_columns(
+        self, confidence: Number = 0.95, estimate: Estimate | None = None, *, for_people: bool = False
+    ) -> dict[str, Any]:
+        """Keys, value, low and high; and where cumulative sums were asked for along one column, these."""
+        made = Release._shown_columns(self, confidence, estimate, for_people=for_people)
+        return made | cumulative_sums.columns_beside(self, confidence)
 
     def total(self, bins: Where | ArrayLike | slice | None = None, confidence: Number = 0.95) -> Total:
         """The sum of some cells (all by default) with its standard deviation and interval.
@@ -78,11 +102,11 @@ class CrosstabTable(Release):
         confidence = validation.number("confidence", confidence)
         positions = self._rectangle(bins)
         value = self._sum(positions)
-        counts = {column: len(chosen) for column, chosen in positions.items()}
-        if not all(counts.values()):
+        if not all(positions.values()):
             return Total(0.0, 0.0, 0.0, 0.0)
-        std = math.sqrt(self.within.errors.rectangle_variance(self.columns, counts))
-        half = self.within.errors.half_width(self.columns, counts, confidence=confidence)
+        std = rectangle_std(self.within.errors, self.columns, positions)
+        sums = [(self.columns, positions)]
+        half = self.within.errors.combination_half_width(sums, [1.0], confidence=confidence)
         return Total(value, std, value - half, value + half)
 
     def difference(self, where: Where, minus: Where, confidence: Number = 0.95) -> Total:

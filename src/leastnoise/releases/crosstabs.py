@@ -23,6 +23,7 @@ from leastnoise.domain import Axis
 from leastnoise.releases import views
 from leastnoise.releases.crosstab_errors import cell_half_width, largest, noisy_tables
 from leastnoise.releases.crosstab_table import CrosstabTable
+from leastnoise.releases.cumulative import sums_in_words
 from leastnoise.releases.interval import Total
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance
@@ -58,7 +59,8 @@ class CrosstabsRelease(TableSet):
     mechanism: Mechanism
     provenance: Provenance
     weights: str = "tables"  # what the noise is optimal for
-    gap: float = 0.0  # how far from the optimum it may be, under add-remove and before rounding to whole numbers
+    # How far from the optimum it may be, under add-remove and before rounding to whole numbers; None: not known.
+    gap: float | None = 0.0
     compared: float | None = None  # its error over that of the other mechanism; None: they were not compared
     weight: str | None = None  # the column whose sums were published instead of counts
 
@@ -94,7 +96,7 @@ class CrosstabsRelease(TableSet):
     def __getitem__(self, columns: str | Iterable[str]) -> CrosstabTable:
         """The table over these columns, in any order; () is the total."""
         table = self._known_table(columns)
-        values = table_of_blocks(self.blocks, table, self.workload.sizes)
+        values = table_of_blocks(self.blocks, table, self.workload.sizes, self.workload.strategies)
         return CrosstabTable(
             values=values.ravel(),
             noise=Noise.of(self.mechanism, sigma=self.std[table]),
@@ -135,13 +137,14 @@ class CrosstabsRelease(TableSet):
     def errors_in_words(self) -> str:
         """How far off what is published is."""
         total = cell_half_width(self.errors, (), 0.95)
+        curves = sums_in_words(self)
         worst, least = largest(self.errors), largest(self.errors, but_total=True)
         half, every = cell_half_width(self.errors, least, 0.95), cell_half_width(self.errors, worst, 0.95, self.bins)
         return (
             f"95 % of the time the total is off by at most {total:,.4g}, and a cell of {table_name(least)}, the least "
             f"accurate{'' if worst else ' other'} table, by at most {half:,.4g}. All {self.bins:,} cells together "
-            f"are within {every:,.4g}, with 95 % confidence. Tables agree with each other: what one adds up to is in "
-            "the other."
+            f"are within {every:,.4g}, with 95 % confidence.{curves} Tables agree with each other: what one adds up to "
+            "is in the other."
         )
 
     def _counted(self) -> str:
@@ -162,7 +165,8 @@ class CrosstabsRelease(TableSet):
     @property
     def note(self) -> str:
         """What the noise is best for."""
-        return noise_in_words(self.mechanism, self.weights, self.guarantee, self.compared)
+        sums = bool(self.workload.asked)
+        return noise_in_words(self.mechanism, self.weights, self.guarantee, self.compared, sums=sums)
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file at `path` with the whole set. `allow_seeded` lets a test write what a seed made."""

@@ -26,7 +26,8 @@ _SAME = 1e-12  # variances this close, relatively, are the same number but for r
 
 
 def integer_scales(strategy: Strategy, *, unit: int = 1) -> dict[Table, float]:
-    """The standard deviation of the noise on the integers of each block: unit N_A sqrt(y_A).
+    """The standard deviation of the noise on the integers of each block: unit N_A sqrt(y_A), or for other columns than
+    plain counts the product of their steps in place of N_A.
 
     strategy: from `Workload.optimize`.
     unit: how many whole steps a row of weight one counts: the number of parts where rows share one weight.
@@ -38,8 +39,7 @@ def integer_scales(strategy: Strategy, *, unit: int = 1) -> dict[Table, float]:
     workload = strategy.workload
     roots = np.sqrt(_snapped(strategy.block_variances)).tolist()
     return {
-        block: float(steps * workload.cells_of(block)) * root
-        for block, root in zip(workload.blocks, roots, strict=True)
+        block: float(steps * workload.step_of(block)) * root for block, root in zip(workload.blocks, roots, strict=True)
     }
 
 
@@ -57,7 +57,7 @@ def scales_within(strategy: Strategy, mu_squared: Fraction, *, unit: int = 1, **
             "No finite noise costs nothing: mu_squared must be above 0.", parameter="mu_squared", value=mu_squared
         )
     scales = integer_scales(strategy, unit=unit)
-    sizes = strategy.workload.sizes
+    sizes, unit_limits = strategy.workload.sizes, {**unit_limits, "strategies": strategy.workload.strategies}
     cost = squared_cost(scales, sizes, **unit_limits)
     step = 0.0
     while Fraction(cost) > mu_squared or not step:

@@ -92,8 +92,9 @@ def gaussian_option(
     unit: how many whole steps a row of weight one counts.
     unit_limits: neighbours, max_rows, row_weight, parts, distinct, always_counted, as for `squared_cost`.
     """
-    scales = scales_within(optimal(workload, weights=weights), mu_squared, unit=unit, **unit_limits)
-    made = GaussianBlocks(workload, scales, unit=unit)
+    strategy = optimal(workload, weights=weights)
+    scales = scales_within(strategy, mu_squared, unit=unit, **unit_limits)
+    made = GaussianBlocks(strategy.workload, scales, unit=unit)
     return NoiseOption("gaussian", made, weighted_error(made, weights))
 
 

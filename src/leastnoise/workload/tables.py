@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +15,10 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
+from leastnoise.workload.columns import ColumnStrategy, PlainColumn
 from leastnoise.workload.incidence import MOST_PAIRS, Incidence, Integers, incidence
+from leastnoise.workload.ordered.asked_columns import checked_sums
+from leastnoise.workload.ordered.questions import KINDS, Kind
 
 if TYPE_CHECKING:
     from leastnoise.workload.linear import LinearWorkload
@@ -29,6 +33,8 @@ class Workload:
     sizes: how many keys each column has, by name; its order is the order of columns in every table.
     ways: 2 for every table of at most two columns, the total included; (2,) for the tables of two columns only.
     tables: the tables themselves, each a name or a tuple of names; () is the total. Either this or `ways`.
+    cumulative: columns with ordered keys of which cumulative sums are to be accurate, in every table they are in.
+    ranges: columns with ordered keys of which the sums over all ranges are.
 
     >>> w = Workload({"age": 100, "sex": 2}, ways=2)
     >>> w.tables
@@ -43,8 +49,14 @@ class Workload:
         *,
         ways: int | Sequence[int] | None = None,
         tables: Iterable[str | Sequence[str]] | None = None,
+        cumulative: Iterable[str] = (),
+        ranges: Iterable[str] = (),
     ) -> None:
         self._sizes = _checked_sizes(sizes)
+        self._asked = checked_sums(self._sizes, cumulative, ranges)
+        self._strategies: dict[str, ColumnStrategy] = {}
+        self._columns = self._all_columns()
+        self.known_strategies: dict[bytes, Mapping[str, ColumnStrategy]] = {}  # by weights, once they were found
         if (ways is None) == (tables is None):
             raise errors.MissingParameter(
                 "Which tables? Give either how many columns they may have, or the tables themselves, not both.",
@@ -56,7 +68,7 @@ class Workload:
             order = None
         else:
             rows, order = self._of_names(tables or ())
-        self._lattice: Incidence = incidence(np.array(list(self._sizes.values()), dtype=np.int64), rows)
+        self._lattice: Incidence = self._incidence(rows)
         self._order = order  # where the i-th table asked for stands in the lattice; None: in the same order
 
     @staticmethod
@@ -68,6 +80,60 @@ class Workload:
         from leastnoise.workload.linear import LinearWorkload
 
         return LinearWorkload(questions)
+
+    def _incidence(self, tables: Sequence[Integers]) -> Incidence:
+        sizes = np.array(list(self._sizes.values()), dtype=np.int64)
+        return incidence(sizes, tables, [self.column(name).factors for name in self._sizes])
+
+    def _all_columns(self) -> dict[str, ColumnStrategy]:
+        plain = {name: PlainColumn(size, self._asked.get(name)) for name, size in self._sizes.items()}
+        return {**plain, **self._strategies}
+
+    @property
+    def asked(self) -> Mapping[str, Kind]:
+        """The columns of which other sums than counts are to be accurate: "prefix" or "ranges"."""
+        return MappingProxyType(self._asked)
+
+    @property
+    def strategies(self) -> Mapping[str, ColumnStrategy]:
+        """The columns that get noise on other integers than those of plain counts. `optimize` chooses them for the
+        columns in `asked`; before, there are none."""
+        return MappingProxyType(self._strategies)
+
+    def column(self, name: str) -> ColumnStrategy:
+        """How one column enters the blocks.
+
+        name: which.
+        """
+        return self._columns[name]
+
+    def with_strategies(self, strategies: Mapping[str, ColumnStrategy]) -> Workload:
+        """The same tables, with these columns published by strategies of their own.
+
+        strategies: by column; the other columns have plain counts.
+        """
+        for name, strategy in strategies.items():
+            if self._sizes.get(name) != strategy.size:
+                raise errors.InvalidParameter(f'The strategy of "{name}" is not for its keys.', parameter="strategies")
+        made = copy.copy(self)
+        made._strategies, made.known_strategies = dict(strategies), {}
+        made._columns = made._all_columns()
+        made._lattice = made._incidence(self._lattice.tables)
+        return made
+
+    def block_shape(self, block: Table) -> tuple[int, ...]:
+        """How many integers of a block get noise, an axis a column.
+
+        block: one of `blocks`.
+        """
+        return tuple(self.column(column).rows for column in block)
+
+    def step_of(self, block: Table) -> int:
+        """By how much the integers of a block are larger than its counts: N_A for plain counts.
+
+        block: one of `blocks`.
+        """
+        return math.prod(self.column(column).step for column in block)
 
     @property
     def columns(self) -> Table:
@@ -172,6 +238,10 @@ class Workload:
         weights: what is least. "tables": the sum of the variances of one cell of each table, so every table counts the
         same. "cells": that of all cells, so the RMSE. "worst": the largest variance. Or a mapping of tables to positive
         numbers: the sum of variances of one cell of each table times its number, which is 1 where none is given.
+
+        With `cumulative` or `ranges` the variance of a table is the mean over these sums instead of one cell; their
+        strategies are then chosen, too, and the `workload` of what is returned has them. Each is optimal for its column
+        alone; that no other noise on the set has less error is not known.
         """
         from leastnoise.workload.strategy import optimal
 
@@ -183,13 +253,14 @@ class Workload:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Workload):
             return NotImplemented
-        return [*self._sizes.items()] == [*other._sizes.items()] and self.tables == other.tables
+        same = [*self._sizes.items()] == [*other._sizes.items()] and self.tables == other.tables
+        return same and self._asked == other._asked and self._strategies == other._strategies
 
     def __hash__(self) -> int:
         return hash((tuple(self._sizes.items()), len(self._lattice.cells)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remade, (self._sizes, self.tables)
+        return _remade, (self._sizes, self.tables, self._asked, self._strategies)
 
     @cached_property
     def _place(self) -> dict[str, int]:
@@ -235,8 +306,15 @@ class Workload:
         return rows, np.argsort(order, kind="stable")
 
 
-def _remade(sizes: dict[str, int], tables: tuple[Table, ...]) -> Workload:
-    return Workload(sizes, tables=tables)
+def _remade(
+    sizes: dict[str, int],
+    tables: tuple[Table, ...],
+    asked: Mapping[str, Kind],
+    strategies: Mapping[str, ColumnStrategy],
+) -> Workload:
+    by_kind = {kind: [name for name, sums in asked.items() if sums == kind] for kind in KINDS}
+    made = Workload(sizes, tables=tables, cumulative=by_kind["prefix"], ranges=by_kind["ranges"])
+    return made.with_strategies(strategies) if strategies else made
 
 
 def _checked_sizes(sizes: Mapping[str, int]) -> dict[str, int]:

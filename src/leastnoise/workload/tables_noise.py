@@ -43,8 +43,9 @@ class TablesNoise:
     error: float  # what was to be least, in whole steps: a root of a weighted mean of variances, or the largest std
     guarantee: GaussianDP | PureDP
     delta: float | None = None
-    # How far the error before rounding may be above the least of any Gaussian linear mechanism under add-remove.
-    gap: float = 0.0
+    # How far the error before rounding may be above the least of any Gaussian linear mechanism under add-remove; None:
+    # not known, with cumulative sums or ranges.
+    gap: float | None = 0.0
     other_error: float | None = None  # of the noise that lost, where two were compared
     reason: NoiseReason | None = None
 
@@ -52,14 +53,17 @@ class TablesNoise:
     def note(self) -> str:
         """Why this noise was chosen, and how good it is, in words."""
         ratio = None if self.other_error is None else self.error / self.other_error
-        return noise_in_words(self.mechanism, self.weights, self.guarantee, ratio)
+        return noise_in_words(self.mechanism, self.weights, self.guarantee, ratio, sums=bool(self.workload.asked))
 
 
-def noise_in_words(mechanism: Mechanism, weights: str, guarantee: Promise | None, ratio: float | None) -> str:
+def noise_in_words(
+    mechanism: Mechanism, weights: str, guarantee: Promise | None, ratio: float | None, *, sums: bool = False
+) -> str:
     """What the noise of a set of tables is best for.
 
     mechanism: "gaussian" or "laplace". weights: what is least. guarantee: what is promised.
     ratio: its error over that of the other mechanism; None where they were not compared.
+    sums: whether cumulative sums or ranges were asked for.
     """
     aims = {
         "tables": "every table counting the same",
@@ -74,6 +78,11 @@ def noise_in_words(mechanism: Mechanism, weights: str, guarantee: Promise | None
         under = " It was divided for add-remove; under replace, which is promised here, another division may have less."
     if mechanism == "laplace":
         return f"Laplace noise on whole tables, divided among them for the least error, {aim}.{under}{compared}"
+    if sums:
+        return (
+            "Gaussian noise on sums along the ordered columns, chosen for the least error of their cumulative sums or "
+            f"ranges, and divided among the tables for the least error, {aim}.{under}{compared}"
+        )
     best = "under add-remove no other" if under else "no other"
     return (
         f"Gaussian noise divided among the tables so that, {aim}, {best} Gaussian noise on linear sums has less error, "
@@ -93,7 +102,8 @@ def gaussian_noise(
     strategy = workload.optimize(weights=weights)
     scales = scales_within(strategy, mu_squared, unit=row_size, parts=row_size, neighbours=neighbours)
     _check_scale(max(scales.values()), MAX_SCALE)
-    cost = Fraction(squared_cost(scales, workload.sizes, parts=row_size, neighbours=neighbours))
+    workload, of_columns = strategy.workload, strategy.workload.strategies
+    cost = Fraction(squared_cost(scales, workload.sizes, parts=row_size, neighbours=neighbours, strategies=of_columns))
     return TablesNoise(
         mechanism="gaussian",
         workload=workload,
