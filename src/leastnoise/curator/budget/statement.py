@@ -14,12 +14,14 @@ def statement(budget: Budget) -> str:
     about = f' in "{table}"' if table else ""
     promise = f"epsilon = {float(terms.epsilon):g}, delta = {float(terms.delta):g}"
     lines = [f"{budget.path.name}: {promise} for {whom}{about} ({terms.neighbours})"]
-    if not terms.laplace_only:
+    gaussian = not terms.laplace_only and left.mu > 0
+    if gaussian or not (terms.laplace_only or left.pure_epsilon):
         free = f"mu {left.mu:.6g}; one release of epsilon {left.epsilon:.6g} at delta {terms.gaussian_promise[1]:g}"
         lines.append(f"  Gaussian (mu^2)          {_left(left.share)}  {free}")
-    if terms.pure_epsilon:
-        share = left.pure_epsilon / float(terms.pure_epsilon)
-        lines.append(f"  Laplace (epsilon)        {_left(share)}  epsilon {left.pure_epsilon:.6g}")
+    if terms.pure_epsilon or (terms.pure_instead and left.pure_epsilon):
+        share = left.pure_epsilon / float(terms.pure_epsilon or terms.epsilon)
+        word = "or Laplace alone " if terms.pure_instead and gaussian else "Laplace (epsilon)"
+        lines.append(f"  {word:<23}  {_left(share)}  epsilon {left.pure_epsilon:.6g}")
     if terms.threshold_delta:
         share = left.threshold_delta / float(terms.threshold_delta)
         lines.append(f"  unknown keys (delta)     {_left(share)}  delta {left.threshold_delta:.3g}")
