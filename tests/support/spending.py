@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,21 @@ import pyarrow as pa
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.budget import charge, ledger, privacy_filter
+from leastnoise.curator.budget.opening import AskedTerms
 from leastnoise.curator.request import PrivacyRequest
 
 COUNTS = np.array([120, 0, 45])
+
+
+def budget_of_before(path: Path, **limits: Any) -> ln.Budget:
+    """A budget as it was opened before Laplace releases alone could spend all of epsilon."""
+    texts = AskedTerms(**(dict.fromkeys(AskedTerms.__slots__) | {"pure_epsilon": 0, "threshold_delta": 0} | limits))
+    ledger.Ledger.create(
+        path, {name: text for name, text in texts.terms().to_texts().items() if name != "pure_instead"}
+    )
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 2")
+    return ln.Budget.open(path)
 
 
 def spend(budget: ln.Budget, **how: Any) -> ln.Release:

@@ -91,7 +91,7 @@ def release(
     bins = _domain(domain, len(given))
     receipt = decided.pay(query=f"a vector of {len(given):,} value{'s' * (len(given) != 1)}")
     private = given if isinstance(given, np.ndarray) else odd_cells.as_doubles(given, len(given))
-    return publish(private, decided.noise, domain=bins, id=receipt.id, strength=decided.strength)
+    return publish(private, decided.noise, domain=bins, id=receipt.id, strength=receipt.strength)
 
 
 def publish(
@@ -160,7 +160,7 @@ def release_sparse(
     )
     cut = sparse_cut(decided.noise, size, threshold, kind)
     receipt = decided.pay(query=f"occupied bins of {size:,}")
-    return publish_sparse(indices, counts, decided.noise, size, cut, kind, id=receipt.id, strength=decided.strength)
+    return publish_sparse(indices, counts, decided.noise, size, cut, kind, id=receipt.id, strength=receipt.strength)
 
 
 def sparse_cut(chosen: NoiseChoice, size: int, threshold: Number | Literal["universal"], kind: str) -> float:

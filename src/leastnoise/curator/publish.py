@@ -64,7 +64,7 @@ def release(query: Query, request: PrivacyRequest) -> Answer:
     refuse_reserved(query.by)
     decided = query._decide(request)
     unit, text, table = " + ".join(query.unit), query.describe(), query._data.source.name
-    left_out, strength = query.left_out, decided.charge.strength
+    left_out = query.left_out
     receipt = decided.charge.pay(query=text, unit=unit, table=table)
     exact = _read(decided.reads or query, receipt)
     facts = Facts(
@@ -74,7 +74,7 @@ def release(query: Query, request: PrivacyRequest) -> Answer:
         left_out=left_out,
         query=text,
         table=table,
-        strength=strength,
+        strength=receipt.strength,
     )
     return _on_map(decided.draw(exact, facts), query)
 

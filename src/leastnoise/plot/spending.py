@@ -38,7 +38,7 @@ def budget(budget: BudgetHistory, *, ax: Axes | None = None) -> Axes:
     times = _times(entries, ax)
     for name, label, colour, style in CAPS:
         spent = np.cumsum([0.0, *(100 * float(getattr(entry, name)) for entry in entries), 0.0])
-        if not spent.any():
+        if not spent.any() or not _counts(name, entries, terms):
             continue
         ax.step(times, spent, where="post", color=colour, linewidth=2, linestyle=style, label=label)
         ax.fill_between(times, spent, step="post", color=colour, alpha=0.08, linewidth=0)
@@ -62,6 +62,15 @@ def budget(budget: BudgetHistory, *, ax: Axes | None = None) -> Axes:
         f"({terms.neighbours}).{when}",
     )
     return ax
+
+
+def _counts(cap: str, entries: list[Any], terms: Any) -> bool:
+    """Whether the cap still says what may be spent, where Laplace releases alone may spend all of epsilon instead."""
+    if not terms.pure_instead:
+        return True
+    if cap == "pure":
+        return all(entry.pure for entry in entries if entry.kind == "release")
+    return all(sum(getattr(entry, name) for entry in entries) <= 1 for name in ("gaussian", "threshold"))
 
 
 def _times(entries: list[Any], ax: Axes) -> Any:

@@ -39,7 +39,9 @@ from fractions import Fraction
 
 from flint import arb, fmpq
 
+from leastnoise._support.directed_rounding import round_down
 from leastnoise.privacy.calibration import proof
+from leastnoise.privacy.guarantee import PureDP
 
 _LARGE = 700  # past this epsilon mu = 2 sqrt(epsilon + small) is taken: Phi(-t) <= e^(-t^2/2)/2
 
@@ -58,6 +60,16 @@ def geometric_mu(epsilon: Fraction, steps: int) -> float:
     return _mu(epsilon, steps)
 
 
+def bounded_range_mu(epsilon: Fraction) -> float:
+    """mu = -2 Phi^-1(1/(1 + e^(epsilon/2))) of losses that lie in an interval of this length, rounded up: that of
+    epsilon/2-DP.
+
+    >>> round(bounded_range_mu(Fraction(1)) ** 2, 4)    # of the exponential mechanism; epsilon-DP alone: 1.5179
+    0.3892
+    """
+    return PureDP(epsilon / 2).to_gaussian().mu  # type: ignore[arg-type]
+
+
 def laplace_mu_squared(*, l1: Fraction, l2: Fraction, scale: Fraction) -> Fraction:
     """mu^2 of Laplace noise of this scale on whole numbers that one unit moves by at most l1 and l2 together (L1, L2),
     all in steps of the grid; rounded up.
@@ -65,10 +77,31 @@ def laplace_mu_squared(*, l1: Fraction, l2: Fraction, scale: Fraction) -> Fracti
     >>> round(float(laplace_mu_squared(l1=Fraction(5), l2=Fraction(56, 25), scale=Fraction(10))), 3)    # epsilon 0.5
     0.079
     """
+    one, each = step_prices(scale, max(1, math.floor(min(l1, l2))))  # no bin moves further
+    return min(l2**2 * one, l1 * each)
+
+
+def step_prices(scale: Fraction, most: int) -> tuple[Fraction, Fraction]:
+    """Bounds for a number that moves by s <= `most` steps under noise of this scale: mu^2 <= (first) s^2, and mu^2 <=
+    (second) s."""
     one = Fraction(geometric_mu(1 / scale, 1)) ** 2
-    most = max(1, math.floor(min(l1, l2)))  # no bin moves further
-    far = Fraction(geometric_mu(most / scale, most)) ** 2 / most
-    return min(l2**2 * one, l1 * max(one, far))
+    return one, max(one, Fraction(geometric_mu(most / scale, most)) ** 2 / most)
+
+
+def pure_epsilon_within(mu_squared: Fraction) -> float:
+    """The largest epsilon whose mu = -2 Phi^-1(1/(1 + e^epsilon)) is within: log(Phi(mu/2)/Phi(-mu/2)), rounded down.
+
+    Past 700 mu is taken as 2 sqrt(2 epsilon) (see privacy/guarantee.py), so epsilon is mu^2/8.
+    """
+    if mu_squared > 5600:
+        epsilon = round_down(mu_squared / 8)
+    else:
+        with proof.precision(1200):
+            tail = proof.upper_tail(_ball(mu_squared).sqrt() / 2)
+            epsilon = min(700.0, proof.downward(((1 - tail) / tail).log()))
+    while epsilon > 0 and Fraction(PureDP(epsilon).to_gaussian().mu) ** 2 > mu_squared:
+        epsilon *= 1 - 2.0**-52
+    return epsilon
 
 
 def _mu(epsilon: Fraction, steps: int | None) -> float:

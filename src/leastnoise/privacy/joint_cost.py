@@ -35,15 +35,17 @@ most P_rows |n - n'| + P_values (n + n') + P_one max(n, n') <= (P_rows + P_value
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from leastnoise.privacy.gaussian_price import step_prices
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.sensitivity import Limits
 
 PartKind = Literal["rows", "missing", "signed", "one sign"]
+_Sizes = tuple[Fraction, Fraction, Fraction]  # P_rows, P_values and P_one
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,13 @@ def gaussian_cost(
     parts: Iterable[Part], scales: Mapping[str, float], *, limits: Limits, bins: int, neighbours: Neighbours
 ) -> Fraction:
     """mu^2 at most, exactly, of Gaussian noise of these standard deviations on whole numbers."""
-    rows, values, one = _sizes(parts, {name: Fraction(scale) for name, scale in scales.items()}, power=2)
+    return _squared(
+        _sizes(parts, lambda part: (part.largest / Fraction(scales[part.name])) ** 2), limits, bins, neighbours
+    )
+
+
+def _squared(sizes: _Sizes, limits: Limits, bins: int, neighbours: Neighbours) -> Fraction:
+    rows, values, one = sizes
     if neighbours == "add-remove":
         return limits.squared_norm * (rows + values + one)
     if bins == 1:
@@ -72,7 +80,26 @@ def laplace_cost(
     parts: Iterable[Part], scales: Mapping[str, float], *, limits: Limits, bins: int, neighbours: Neighbours
 ) -> Fraction:
     """epsilon at most, exactly, of Laplace noise of these scales on whole numbers."""
-    rows, values, one = _sizes(parts, {name: Fraction(scale) for name, scale in scales.items()}, power=1)
+    return _summed(_sizes(parts, lambda part: part.largest / Fraction(scales[part.name])), limits, bins, neighbours)
+
+
+def laplace_price(
+    parts: Iterable[Part], scales: Mapping[str, float], *, limits: Limits, bins: int, neighbours: Neighbours
+) -> Fraction:
+    """mu^2 at most of Laplace noise of these scales, rounded up.
+
+    A number that moves by s steps costs at most A s^2, and at most B s (`gaussian_price.step_prices`). So the sums
+    above hold with A V^2 in place of (V/s)^2, and with B V in place of V/s; the lesser of both is taken.
+    """
+    kept, rows = tuple(parts), min(limits.max_rows, limits.max_per_bin) * (2 if neighbours == "replace" else 1)
+    steps = {part.name: step_prices(Fraction(scales[part.name]), rows * part.largest) for part in kept}
+    squared = _sizes(kept, lambda part: part.largest**2 * steps[part.name][0])
+    summed = _sizes(kept, lambda part: part.largest * steps[part.name][1])
+    return min(_squared(squared, limits, bins, neighbours), _summed(summed, limits, bins, neighbours))
+
+
+def _summed(sizes: _Sizes, limits: Limits, bins: int, neighbours: Neighbours) -> Fraction:
+    rows, values, one = sizes
     if neighbours == "add-remove":
         return limits.max_rows * (rows + values + one)
     if bins == 1:
@@ -80,13 +107,13 @@ def laplace_cost(
     return 2 * limits.max_rows * (rows + values + one)
 
 
-def _sizes(parts: Iterable[Part], scales: Mapping[str, Fraction], *, power: int) -> tuple[Fraction, Fraction, Fraction]:
+def _sizes(parts: Iterable[Part], size_of: Callable[[Part], Fraction]) -> _Sizes:
     """P_rows, P_values and P_one."""
     rows, one = Fraction(0), Fraction(0)
     signed: dict[int | None, Fraction] = {}
     missing: dict[int | None, Fraction] = {}
     for part in parts:
-        size = (part.largest / scales[part.name]) ** power
+        size = size_of(part)
         if part.kind == "rows":
             rows += size
         elif part.kind == "one sign":

@@ -18,6 +18,7 @@ from flint import arb, fmpq
 
 from leastnoise._support import validation
 from leastnoise.privacy.calibration import proof
+from leastnoise.privacy.gaussian_price import step_prices
 from leastnoise.privacy.neighbours import Neighbours, check_neighbours
 
 Table = tuple[str, ...]
@@ -55,6 +56,23 @@ def plain_cost(
         if neighbours == "add-remove":
             return float(proof.upward(every))
         return float(proof.upward(moved if always_counted else moved.max(every)))
+
+
+def laplace_price(
+    scales: Mapping[Table, float], *, sizes: Mapping[str, int], parts: int, neighbours: Neighbours
+) -> Fraction:
+    """mu^2 of Laplace noise of these scales, rounded up: what it costs of a budget that counts mu^2.
+
+    A unit moves the whole numbers of a table by at most `parts` together; under "replace", where there is more than one
+    cell, by twice as much. The tables have noise of their own, so their mu^2 add up.
+    """
+    total = Fraction(0)
+    for table, scale in scales.items():
+        several = neighbours == "replace" and math.prod(sizes[column] for column in table) > 1
+        one, each = step_prices(Fraction(scale), parts)  # no cell moves further
+        squared, moved = (2 * parts**2, 2 * parts) if several else (parts**2, parts)
+        total += min(squared * one, moved * each)
+    return total
 
 
 def scaled_to(

@@ -77,9 +77,10 @@ def test_laplace_without_a_reserve_is_charged_as_mu(budget: ln.Budget) -> None:
     made = ln.release(COUNTS, sensitivity=1, l1_sensitivity=1, epsilon=0.1, delta=0, budget=budget)
     assert made.mechanism == "laplace"
     expected = (ln.PureDP(0.1).to_gaussian().mu * ln.sigma(epsilon=1, delta=1e-6)) ** 2
-    assert budget.history()[0].share == pytest.approx(expected, rel=1e-12)
+    assert float(budget.history()[0].gaussian) == pytest.approx(expected, rel=1e-12)
+    spend(budget, share=0.1)  # from here on Laplace releases alone cannot spend all of epsilon
     ln.release(COUNTS, sensitivity=1, l1_sensitivity=1, share=0.5, mechanism="laplace", budget=budget)
-    assert budget.history()[1].gaussian == Fraction(1, 2)
+    assert budget.history()[2].gaussian == Fraction(1, 2)
 
 
 def test_a_reserve_is_spent_by_itself(tmp_path: Path) -> None:
@@ -204,18 +205,19 @@ def test_laplace_noise_in_several_bins_pays_its_own_price(tmp_path: Path) -> Non
     ln.release(COUNTS, sensitivity=math.sqrt(5), l1_sensitivity=5, epsilon=0.5, delta=0, budget=budget)
     paid = float(budget.history()[0].gaussian * budget.terms.mu**2)
     assert paid == pytest.approx(0.07851, rel=1e-3)
+    spend(budget, share=0.01)
     made = ln.release(COUNTS, sensitivity=math.sqrt(5), l1_sensitivity=5, mechanism="laplace", share=0.3, budget=budget)
     bought = LaplaceDP(made.guarantee.epsilon, bins=5, grid_steps=1).to_gaussian().mu ** 2  # type: ignore[union-attr]
     assert bought == pytest.approx(0.3 * float(budget.terms.mu) ** 2, rel=1e-6)
-    assert budget.history()[1].gaussian == Fraction(3, 10)
+    assert budget.history()[2].gaussian == Fraction(3, 10)
 
 
 def test_auto_takes_laplace_from_a_budget_where_it_is_less(tmp_path: Path) -> None:
     with pytest.warns(errors.WeakPromise):
         budget = ln.Budget.open(tmp_path / "b", epsilon=30, delta=1e-6)
     with pytest.warns(errors.WeakPromise):
-        made = ln.release(COUNTS, sensitivity=100, l1_sensitivity=100, share=1, budget=budget)
+        made = ln.release(COUNTS, sensitivity=100, l1_sensitivity=100, share=0.9, budget=budget)
     assert made.mechanism == "laplace"
-    gaussian = 100 / float(budget.terms.mu)
+    gaussian = 100 / float(budget.terms.mu) / 0.9**0.5
     assert made.std < gaussian
-    assert budget.history()[0].gaussian == 1
+    assert budget.history()[0].gaussian == Fraction(9, 10)

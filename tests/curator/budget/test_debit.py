@@ -23,21 +23,24 @@ def debit(cost: Cost) -> Debit:
 
 def test_what_is_left_can_be_spent_to_the_last_and_no_more(budget: ln.Budget) -> None:
     caps = budget.terms.caps
-    before = Cost(gaussian=caps.gaussian - 7)
+    other = Cost(pure=caps.pure + 1)  # not pure
+    before = Cost(gaussian=caps.gaussian - 7) + other
     row = debit(Cost(gaussian=7)).entry(2, "now", before, budget.terms, "city")
-    assert (row.number, row.kind, row.unit, row.table, row.spent) == (2, "release", "taxi", "", caps)
-    with pytest.raises(errors.BudgetExhausted, match="budget 'city' has"):
-        debit(Cost(gaussian=8)).entry(2, "now", before, budget.terms, "city")
+    assert (row.number, row.kind, row.unit, row.table, row.spent) == (2, "release", "taxi", "", caps + Cost(pure=1))
+    for cost in (Cost(gaussian=8), Cost(gaussian=8, pure=5), Cost(gaussian=8) + other):
+        with pytest.raises(errors.BudgetExhausted, match="budget 'city' has"):
+            debit(cost).entry(2, "now", before, budget.terms, "city")
 
 
 def test_a_refusal_names_the_largest_share_that_fits(budget: ln.Budget) -> None:
     caps = budget.terms.caps
-    half = Cost(gaussian=caps.gaussian // 2)
+    other = Cost(pure=caps.pure + 1)
+    half, whole = (Cost(gaussian=part) + other for part in (caps.gaussian // 2, caps.gaussian))
     with pytest.raises(errors.BudgetExhausted) as caught:
-        debit(caps).entry(2, "now", half, budget.terms, "city")
+        debit(whole).entry(2, "now", half, budget.terms, "city")
     assert caught.value.largest_share == 0.5
     with pytest.raises(errors.BudgetExhausted, match="Nothing more can be released"):
-        debit(caps).entry(2, "now", caps, budget.terms, "city")
+        debit(whole).entry(2, "now", whole, budget.terms, "city")
 
 
 def test_other_people_and_other_neighbours_are_refused(budget: ln.Budget) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.budget import privacy_filter
-from leastnoise.privacy import noise_choice
+from leastnoise.privacy import gaussian_price, noise_choice
 from spending import COUNTS, spend, spend_on_unknown_keys
 
 
@@ -157,7 +157,7 @@ def test_what_is_printed_as_left_can_be_typed(share: Fraction) -> None:
 
 @given(squared=st.fractions(Fraction(1, 10**12), 10_000))
 def test_laplace_charged_as_mu_costs_no_more_than_its_share(squared: Fraction) -> None:
-    epsilon = privacy_filter.pure_epsilon_of(squared)
+    epsilon = gaussian_price.pure_epsilon_within(squared)
     assert Fraction(ln.PureDP(epsilon).to_gaussian().mu) ** 2 <= squared
     assert Fraction(ln.PureDP(epsilon * (1 + 1e-12)).to_gaussian().mu) ** 2 > squared
 

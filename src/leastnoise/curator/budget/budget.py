@@ -69,8 +69,8 @@ class Budget:
         - `path`: the ledger, one file. It holds limits, times, costs and descriptions of queries, and no data.
         - `epsilon`, `delta`: the most that all releases together may promise away about one unit. A budget for Laplace
           releases only has no delta.
-        - `pure_epsilon`: the part of epsilon that is set aside for Laplace releases; all of it makes a budget for
-          nothing else.
+        - `pure_epsilon`: the part of epsilon that is set aside for Laplace releases beside others; all of it makes a
+          budget for nothing else. Without one, Laplace releases alone may spend all of epsilon.
         - `threshold_delta`: the part of delta that is set aside for histograms over unknown keys.
         - `unit`, `table`: whom the budget protects and in which table: names, never content. By default those of the
           first release that is paid from it; a release about others is refused.
@@ -99,7 +99,7 @@ class Budget:
     @property
     def remaining(self) -> Remaining:
         """What is left."""
-        return Remaining.of(self.terms.caps - self._spent(), self.terms)
+        return Remaining.of(self._spent(), self.terms)
 
     @property
     def unit(self) -> str | None:
@@ -142,7 +142,7 @@ class Budget:
         """Every entry: when, what, how much, by which query, under which release id."""
         with self._ledger.reading() as db:
             self._look(db)
-            return [Entry.from_row(row, self.terms.caps) for row, _ in self._ledger.rows(db)]
+            return [Entry.from_row(row, self.terms) for row, _ in self._ledger.rows(db)]
 
     def verify(self) -> str:
         """Check the whole file: pages, terms, the chain of hashes, all sums and caps. LedgerBroken says which entry.
@@ -155,11 +155,11 @@ class Budget:
             head, _ = self._look(db)
             if not self.terms.is_proved():
                 raise ledger.broken("its limit is more than its terms allow")
-            caps, previous, spent, order = self.terms.caps, ledger.root, Cost(), EntryOrder()
+            previous, spent, order = ledger.root, Cost(), EntryOrder()
             for number, (row, stored) in enumerate(ledger.rows(db), start=1):
                 previous, spent = row.hash_after(previous), spent + row.cost
-                intact = row.number == number and stored == previous and row.spent == spent and spent.within(caps)
-                if not intact or not order.accepts(row):
+                intact = row.number == number and stored == previous and row.spent == spent
+                if not intact or not self.terms.allows(spent) or not order.accepts(row):
                     raise ledger.broken(f"entry {number} is not as it was written")
             if previous != head.hash:
                 raise ledger.broken("its end was cut off or added to by hand")
@@ -187,7 +187,8 @@ class Budget:
         - `integers`: whether they are whole numbers; others are rounded to a grid, which costs a little.
         - `share`: how much of mu^2 the release takes, 0 < share <= 1; or `epsilon` and `delta`, what it promises by
           itself; or `sigma`, its noise.
-        - `mechanism`: "gaussian", "laplace", or "auto", which is Gaussian wherever the budget has a delta.
+        - `mechanism`: "gaussian", "laplace", or "auto": Gaussian, or Laplace where that has less noise and takes
+          nothing from later releases.
         """
         from leastnoise.curator.budget import charge
         from leastnoise.curator.request import PrivacyRequest
@@ -201,9 +202,9 @@ class Budget:
             l1_sensitivity=l1_sensitivity,
             neighbours=self.terms.neighbours,
         )
-        caps, spent = self.terms.caps, self._spent() + decided.cost
-        left = Remaining.of(caps - spent, self.terms) if spent.within(caps) else None
-        return charge.BudgetExpectation(decided.noise, float(max(decided.cost.shares(caps))), left)
+        spent = self._spent() + decided.cost
+        left = Remaining.of(spent, self.terms) if self.terms.allows(spent) else None
+        return charge.BudgetExpectation(decided.noise, float(self.terms.share(decided.cost)), left)
 
     preview = RenamedAttribute("expect")
 
@@ -212,20 +213,24 @@ class Budget:
         check_same_neighbours(neighbours, self.terms)
         check_same_labels(unit, table, self._named)
 
-    def _debit(self, debit: Debit) -> int:
-        """Write one release into the ledger; on disk when this returns. Only `charge` calls it."""
+    def _debit(self, debit: Debit) -> Cost:
+        """Write one release into the ledger; on disk when this returns. What the first one cost. Only `charge` calls
+        it."""
         check_same_neighbours(debit.neighbours, self.terms)
+        first = debit.cost
 
         def make(db: sqlite3.Connection, head: Head, last: Row | None) -> Row:
+            nonlocal first
             self._advance(db, head)
+            first = first if (known := self._ledger.first_cost(db)) is None else known
             closing = self._closing(db)
             if closing is not None:
                 raise self._is_closed(closing)
             check_same_labels(debit.unit, debit.table, lambda name: self._label(name, db))
             return debit.entry(head.number + 1, _now(), last.spent if last else Cost(), self.terms, self.path.name)
 
-        row, self._seen = self._ledger.append(make)
-        return row.number
+        _, self._seen = self._ledger.append(make)
+        return first
 
     def _close(self, release: str, why: str) -> None:
         """Refuse every debit from now on, until `reopen`. Only `charge.Receipt` calls it."""
@@ -267,6 +272,12 @@ class Budget:
         from leastnoise.curator.budget.statement import statement
 
         return statement(self)
+
+    def _first(self) -> Cost | None:
+        """What the first release cost, which decides what is promised; None before it."""
+        with self._ledger.reading() as db:
+            self._look(db)
+            return self._ledger.first_cost(db)
 
     def _spent(self) -> Cost:
         with self._ledger.reading() as db:

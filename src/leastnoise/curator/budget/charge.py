@@ -14,20 +14,20 @@ closes the budget until its curator reopens it.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Generic, TypeVar
 
 from leastnoise import errors
-from leastnoise._support import validation
 from leastnoise._support.directed_rounding import round_down, sqrt_up
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import privacy_filter
 from leastnoise.curator.budget.budget import Budget
 from leastnoise.curator.budget.debit import Debit
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
+from leastnoise.curator.budget.promise import strength as strength_of
+from leastnoise.curator.budget.purchase import Makers, purchase, some_epsilon
 from leastnoise.curator.budget.remaining import Remaining
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy import (
@@ -42,7 +42,6 @@ from leastnoise.privacy import (
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import NoiseChoice
-from leastnoise.privacy.noise_reason import NoiseReason, ReasonCode
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.privacy.strength import Strength, judge, warn_if_weak
@@ -50,17 +49,16 @@ from leastnoise.privacy.summary_noise import SummaryNoise
 from leastnoise.privacy.threshold_choice import Spread
 from leastnoise.workload.tables_noise import TablesNoise
 
-_MOST_EPSILON = 1e6  # nobody needs more
-_LAPLACE_MAY_WIN = 8  # mu^2 of a share; below it Gaussian noise is the smaller one
 Noise = TypeVar("Noise", NoiseChoice, Threshold, TablesNoise, SummaryNoise)
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A debit that is on disk (or none, without a budget). `id` is for the Release."""
+    """A debit that is on disk (or none, without a budget). `id` and `strength` are for the Release."""
 
     id: str
     budget: Budget | None
+    strength: Strength
 
     def close(self, failed: errors.ReadingFailed) -> errors.ReadingFailed:
         """Close the budget because rows could not be read; what to raise, which is `failed` and what became of it."""
@@ -86,9 +84,10 @@ class Charge(Generic[Noise]):
     @property
     def strength(self) -> Strength:
         """How strong the promise is; with a budget that of all of it, since other releases will follow."""
-        if self.budget is not None:
-            return self.budget.terms.strength
-        return self.own_strength or judge(self.guarantee)
+        if self.budget is None:
+            return self.own_strength or judge(self.guarantee)
+        first = self.budget._first()
+        return strength_of(self.budget.terms, self.cost if first is None else first)
 
     def pay(self, *, query: str, unit: str | None = None, table: str | None = None) -> Receipt:
         """Debit the cost. When this returns the entry is on disk; BudgetExhausted leaves the ledger as it was.
@@ -97,21 +96,22 @@ class Charge(Generic[Noise]):
 
         `query` describes what is released by public facts alone: it is written into the ledger as it is.
         """
-        warn_if_weak(self.strength)
-        receipt = Receipt(secrets.token_hex(8), self.budget)
-        if self.budget is not None:
-            self.budget._debit(
-                Debit(
-                    cost=self.cost,
-                    release=receipt.id,
-                    query=query,
-                    noise=_described(self.noise),
-                    neighbours=self.guarantee.neighbours,
-                    unit=unit,
-                    table=table,
-                )
+        strength, release = self.strength, secrets.token_hex(8)
+        warn_if_weak(strength)
+        if self.budget is None:
+            return Receipt(release, None, strength)
+        first = self.budget._debit(
+            Debit(
+                cost=self.cost,
+                release=release,
+                query=query,
+                noise=_described(self.noise),
+                neighbours=self.guarantee.neighbours,
+                unit=unit,
+                table=table,
             )
-        return receipt
+        )
+        return Receipt(release, self.budget, strength_of(self.budget.terms, first))  # another may have been faster
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +144,7 @@ def decide(
 ) -> Charge[NoiseChoice]:
     """The noise that a share of the budget buys, or that (epsilon, delta) or sigma ask for, and its cost.
 
-    With a share "auto" takes the noise of the smaller standard deviation that the share pays for. That is Gaussian
-    noise unless the share is worth an epsilon of about 5 and more in one bin. A budget for Laplace releases only takes
-    Laplace.
+    Which noise "auto" takes of a budget, `purchase` says.
     """
     choose = partial(
         noise_choice.choose,
@@ -158,73 +156,31 @@ def decide(
         neighbours=neighbours,
     )
     asked = partial(choose, epsilon=request.epsilon, delta=request.delta, sigma=request.sigma)
-    budget, share, automatic = request.budget, request.share, request.mechanism == "auto"
+    budget = request.budget
     if budget is None:
         made = asked(mechanism=request.mechanism)
         return Charge(made, made.guarantee, Cost(), None)
-    terms = budget.terms
-    laplace = request.mechanism == "laplace" or (
-        automatic and (terms.laplace_only or validation.is_zero(request.delta))
-    )
-    if not laplace and terms.laplace_only:
-        raise errors.BudgetMismatch(
-            "All of this budget's epsilon is set aside for Laplace releases, so Gaussian noise has no limit to spend "
-            "from. Take Laplace noise, or open a budget with a pure_epsilon below its epsilon.",
-            parameter="mechanism",
-            value=request.mechanism,
-            example={"mechanism": "laplace"},
-        )
-    if share is None:
-        made = asked(mechanism="laplace" if laplace else "gaussian")
-        if automatic:
-            made = replace(made, reason=NoiseReason(_why(terms, made, request.sigma)))
-        cost = _cost(terms, made, bins=bins, integers=integers).at_least(privacy_filter.LEAST_SHARE, terms.caps)
-        return Charge(made, made.guarantee, cost, budget)
-    part = privacy_filter.share_of(share)
-    bought = terms.laplace_share(part) if laplace else terms.gaussian_share(part)
-    priced = partial(_cost, terms, bins=bins, integers=integers)
-    best = partial(_best_laplace, terms, bought, partial(choose, delta=0, mechanism="laplace"), priced)
-    reason = NoiseReason("budget share")
-    if laplace:
-        made = best()
-    else:
-        squared = terms.mu_squared_for(bought)
-        made = replace(choose(mu_squared=squared, mechanism="gaussian"), delta=terms.gaussian_promise[1])
-        if automatic and l1_sensitivity is not None and not terms.pure_epsilon and squared > _LAPLACE_MAY_WIN:
-            made, reason = _lesser(made, best())
-    made = replace(made, reason=reason)
-    return Charge(made, made.guarantee, bought, budget)
+    pure = partial(choose, delta=0, mechanism="laplace")
 
-
-def _best_laplace(
-    terms: Terms, cost: Cost, choose: Callable[..., NoiseChoice], priced: Callable[[NoiseChoice], Cost]
-) -> NoiseChoice:
-    """The Laplace noise of the largest epsilon that this cost pays for, to 1e-9.
-
-    What epsilon-DP at its worst may have is paid in any case; the noise's own price allows more.
-    """
-    sure = _some(terms.epsilon_for(cost))
-    made = choose(epsilon=sure)
-    if cost.pure:
+    def laplace(epsilon: float) -> NoiseChoice:
+        nonlocal pure
+        made = pure(epsilon=epsilon)
+        pure = partial(pure, l1_sensitivity=made.l1_sensitivity)  # what it may have warned of, once
         return made
-    choose = partial(choose, l1_sensitivity=made.l1_sensitivity)  # what it may have warned of, once
-    low, high = sure, 2 * sure
-    while high < _MOST_EPSILON and priced(tried := choose(epsilon=high)).within(cost):
-        low, high, made = high, 2 * high, tried
-    while high > low * (1 + 1e-9):
-        middle = (low + high) / 2
-        if priced(tried := choose(epsilon=middle)).within(cost):
-            low, made = middle, tried
-        else:
-            high = middle
-    return made
 
-
-def _lesser(gaussian: NoiseChoice, laplace: NoiseChoice) -> tuple[NoiseChoice, NoiseReason]:
-    """The one with the smaller standard deviation; Gaussian noise has no sentence about the other one here."""
-    if laplace.distribution.std < gaussian.distribution.std:
-        return laplace, NoiseReason("smaller", gaussian.distribution.std)
-    return gaussian, NoiseReason("budget share")
+    makers = Makers(
+        gaussian=lambda squared: replace(
+            choose(mu_squared=squared, mechanism="gaussian"), delta=budget.terms.gaussian_promise[1]
+        ),
+        laplace=laplace,
+        asked=lambda laplace: asked(mechanism="laplace" if laplace else "gaussian"),
+        cost=partial(_cost, bins=bins, integers=integers),
+        error=lambda made: made.distribution.std,
+        compare=l1_sensitivity is not None,
+    )
+    bought = purchase(request, budget, makers)
+    made = bought.noise if bought.reason is None else replace(bought.noise, reason=bought.reason)
+    return Charge(made, made.guarantee, bought.cost, budget)
 
 
 def decide_unknown(
@@ -278,9 +234,9 @@ def _laplace_share(
     and from that for unknown keys. (Replace neighbours pay for the own bins of either person.)"""
     terms, sides = budget.terms, 2 if neighbours == "replace" else 1
     noise = terms.laplace_share(privacy_filter.share_of(share))
-    epsilon = _some(terms.epsilon_for(noise))
+    epsilon = some_epsilon(terms.epsilon_for(noise))
     scale = baselines.laplace_scale(epsilon=epsilon, l1_sensitivity=laplace_threshold.rows_of(limits, neighbours))
-    cost = noise + Cost(threshold=both.threshold)
+    cost = replace(both, gaussian=0) + noise
     chance = round_down(Fraction(terms.chance_for(cost)) / sides)
     cut = laplace_threshold.within_chance(
         epsilon=epsilon, scale=scale, chance=chance, limits=limits, neighbours=neighbours, spread=spread.laplace
@@ -339,15 +295,6 @@ def _widest(limits: Limits, neighbours: Neighbours) -> float:
     return sqrt_up(Fraction(square))
 
 
-def _why(terms: Terms, made: NoiseChoice, sigma: Number | None) -> ReasonCode:
-    """The reason for what "auto" took with a budget."""
-    if made.mechanism == "laplace":
-        return "budget of Laplace noise" if terms.laplace_only else "delta is zero"
-    if sigma is not None:
-        return "sigma given"
-    return "budget with a delta"
-
-
 def _described(noise: NoiseChoice | Threshold | TablesNoise | SummaryNoise) -> str:
     if isinstance(noise, SummaryNoise):
         return f"{noise.mechanism} noise on {len(noise.parts)} numbers of each bin"
@@ -358,13 +305,3 @@ def _described(noise: NoiseChoice | Threshold | TablesNoise | SummaryNoise) -> s
         return f"{noise.mechanism} noise of {word} {size:.6g}, shown from {noise.at_least} on"
     word = "sigma" if noise.mechanism == "gaussian" else "scale"
     return f"{noise.mechanism} noise of {word} {noise.scale:.6g}"
-
-
-def _some(epsilon: float) -> float:
-    if epsilon > 0:
-        return epsilon
-    raise errors.InvalidParameter(
-        "This share is worth no epsilon that a double can hold. Take a larger one.",
-        parameter="share",
-        example={"share": 0.01},
-    )

@@ -26,13 +26,13 @@ class Debit:
     table: str | None = None
 
     def entry(self, number: int, at: str, before: Cost, terms: Terms, budget: str) -> Row:
-        """The entry that follows those which have spent `before`; BudgetExhausted where both exceed a cap.
+        """The entry that follows those which have spent `before`; BudgetExhausted where both are more than is allowed.
 
         It is made under the writer's lock, so that no other entry comes between.
         """
         spent = before + self.cost
-        if not spent.within(terms.caps):
-            raise exhausted(self.cost, terms.caps - before, terms, budget)
+        if not terms.allows(spent):
+            raise exhausted(self.cost, before, terms, budget)
         return Row(
             number=number,
             created_at=at,
@@ -58,15 +58,15 @@ def check_same_labels(unit: str | None, table: str | None, label: Callable[[str]
         _check_same(name, value, label(name) if value else None)
 
 
-def exhausted(cost: Cost, left: Cost, terms: Terms, name: str) -> errors.BudgetExhausted:
-    """The error for a release that costs more than is left in the budget of this name."""
-    caps = terms.caps
-    fits = cost.largest_share(left, caps)
+def exhausted(cost: Cost, before: Cost, terms: Terms, name: str) -> errors.BudgetExhausted:
+    """The error for a release that costs more than is left in the budget of this name after those of `before`."""
+    fits = terms.largest_share(cost, before)
     largest = privacy_filter.spendable(fits) if fits >= privacy_filter.LEAST_SHARE else 0.0
-    asked, rest = (_percent(part.shares(caps), cost) for part in (cost, left))
+    left, shares = terms.left(before), terms.shares(cost)
+    asked, rest = (_percent(part, shares, terms) for part in (shares, left.shares(terms.caps)))
     refusal = errors.BudgetExhausted(
         f"This release asks for {asked}; the budget {name!r} has {rest} left. "
-        + (f"The largest share that fits is {largest!r}. " if largest else "Nothing more can be released. ")
+        + (f"The largest share that fits is {largest!r}. " if largest else _nothing_fits(cost, left, terms))
         + "Another budget would not undo the losses of this one: what both tell about a person adds up.",
         parameter="share",
         example={"share": largest} if largest else (),
@@ -98,6 +98,17 @@ _CURES: dict[str, tuple[str, Callable[[str], errors.Example | tuple[()]]]] = {
 }
 
 
-def _percent(shares: tuple[Fraction, ...], drawn: Cost) -> str:
-    named = zip(("mu^2", "pure epsilon", "threshold delta"), shares, drawn.parts, strict=True)
-    return " and ".join(f"{100 * float(share):.10g} % of {name}" for name, share, asked in named if asked)
+def _nothing_fits(cost: Cost, left: Cost, terms: Terms) -> str:
+    if terms.pure_instead and left.pure and not terms.is_pure(cost):
+        return (
+            "Its releases so far are all of Laplace noise, and more than Gaussian ones may be added to: only Laplace "
+            "noise on keys that are listed can be released from it. "
+        )
+    return "Nothing more can be released. "
+
+
+def _percent(shares: tuple[Fraction, ...], drawn: tuple[Fraction, ...], terms: Terms) -> str:
+    """The shares of what is drawn on; a release that Laplace releases alone could pay for has two ways to."""
+    named = zip(("mu^2", "pure epsilon", "threshold delta"), shares, drawn, strict=True)
+    word = " or " if terms.pure_instead and drawn[1] else " and "
+    return word.join(f"{100 * float(share):.10g} % of {name}" for name, share, asked in named if asked)

@@ -9,12 +9,14 @@ from typing import Literal
 
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise.curator.budget.ledger import Row
-from leastnoise.curator.budget.privacy_filter import Cost
+from leastnoise.curator.budget.privacy_filter import Cost, Terms, lesser_share
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One line of the history. The shares are of the three caps, exact: 0 for close and reopen.
+
+    Without a reserve a Laplace release has a share of mu^2 and one of epsilon: it is paid in either, as the others are.
 
     A void, with negative shares, gave a debit back. None is written any more; it is read where a ledger has one.
     """
@@ -32,19 +34,20 @@ class Entry:
     made = RenamedAttribute("created_at")
 
     @classmethod
-    def from_row(cls, row: Row, caps: Cost) -> Entry:
-        """The entry of a row in a ledger with these caps."""
-        when, shares = datetime.fromisoformat(row.created_at), row.cost.shares(caps)
+    def from_row(cls, row: Row, terms: Terms) -> Entry:
+        """The entry of a row in a ledger with these terms."""
+        when, shares = datetime.fromisoformat(row.created_at), terms.shares(row.cost)
         return cls(row.number, when, row.kind, row.release, row.query, row.noise, *shares)  # type: ignore[arg-type]
 
     @property
     def share(self) -> float:
-        """The largest of its shares."""
-        return float(max(self.gaussian, self.pure, self.threshold, key=abs))
+        """The largest of its shares; of mu^2 and of epsilon, where it may be paid in either, the lesser."""
+        return float(lesser_share(self.gaussian, self.pure, self.threshold))
 
     def __str__(self) -> str:
         parts = {"mu^2": self.gaussian, "pure epsilon": self.pure, "threshold delta": self.threshold}
-        shares = ", ".join(f"{100 * float(part):.6g} % of {name}" for name, part in parts.items() if part)
+        word = " or " if self.gaussian and self.pure else ", "
+        shares = word.join(f"{100 * float(part):.6g} % of {name}" for name, part in parts.items() if part)
         cost = f"  {shares}" if shares else ""
         return f"{self.number:>5}  {self.created_at:%Y-%m-%d %H:%M:%S}  {self.kind}  {self.release}{cost}: {self.query}"
 

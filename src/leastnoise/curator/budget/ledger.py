@@ -31,7 +31,8 @@ from leastnoise import errors
 from leastnoise._support import atomic_files, outputs
 from leastnoise.curator.budget.privacy_filter import Cost
 
-FORMAT = 2  # 1 had no entries of the kinds close and reopen
+FORMAT = 3  # 2 had no term pure_instead; 1 no entries of the kinds close and reopen
+CLOSING_FORMAT = 2
 MAX_CELL_BYTES = 2**20  # of a cell, or of a table's definition
 LOCK_TIMEOUT_SECONDS = 30.0  # for other processes to finish their commit
 _APPLICATION = int.from_bytes(outputs.APPLICATION, "big")
@@ -216,6 +217,15 @@ class Ledger:
             except (TypeError, ValueError):
                 raise self.broken(f"entry {values[0]} is not as it was written") from None
 
+    def first_cost(self, db: sqlite3.Connection) -> Cost | None:
+        """What the first release costs, before which nothing was seen; None: there is none yet.
+
+        Where a release was given back, nothing is known of the order of the others: no cost at all stands for that.
+        """
+        if db.execute("SELECT number FROM entries WHERE kind = 'void' LIMIT 1").fetchone():
+            return Cost()
+        return next((row.cost for row, _ in self.rows(db, until=1)), None)
+
     def last_but_voids(self, db: sqlite3.Connection) -> Row | None:
         """The last entry that is no void, checked like the end of the chain."""
         found = db.execute("SELECT number FROM entries WHERE kind <> 'void' ORDER BY number DESC LIMIT 1").fetchone()
@@ -238,7 +248,8 @@ class Ledger:
                 db.execute(f"INSERT INTO entries ({_COLUMNS}, hash) VALUES ({marks})", [*row.to_fields(), new.hash])
                 db.execute("UPDATE head SET number = ?, hash = ?", new)
                 if row.kind in ("close", "reopen"):
-                    db.execute(f"PRAGMA user_version = {FORMAT}")  # older versions would release from a closed budget
+                    (written,) = db.execute("PRAGMA user_version").fetchone()  # 1 would release from a closed budget
+                    db.execute(f"PRAGMA user_version = {max(written, CLOSING_FORMAT)}")
                 db.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):

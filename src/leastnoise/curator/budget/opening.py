@@ -16,6 +16,7 @@ from leastnoise._support.validation import Number
 from leastnoise.curator.budget import privacy_filter
 from leastnoise.curator.budget.ledger import Ledger
 from leastnoise.curator.budget.privacy_filter import Terms
+from leastnoise.curator.budget.promise import strength
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.strength import warn_if_weak
 
@@ -74,7 +75,7 @@ def open_ledger(path: str | os.PathLike[str], asked: AskedTerms) -> Ledger:
     absolute = _absolute_path(path)
     if asked.has_limits and not os.path.lexists(absolute):
         terms = asked.terms()
-        warn_if_weak(terms.strength)
+        warn_if_weak(strength(terms, None))
         with suppress(FileExistsError):  # another process was faster; what its ledger says is compared afterwards
             Ledger.create(absolute, terms.to_texts())
     return Ledger(absolute)

@@ -14,6 +14,23 @@ such bin. (Where the person is absent the last step costs delta_G(epsilon + log(
 <= delta_G(epsilon) + D for D <= 1/2: the slope of delta_G is -e^x Phi(-mu/2 - x/mu) = -phi(a) R(b), at least -1/2 for
 x >= 0, and at least -e^x below.)
 
+**Laplace releases instead.** A budget without a reserve for Laplace releases (`pure_instead`) allows a release if, it
+included, *either* all so far are pure (delta = 0) and their epsilons add up to at most epsilon, *or* all so far keep to
+the caps, a pure one paying the mu^2 of its noise (`gaussian_price`). That is (epsilon, delta)-DP, whatever rule chooses
+each release from the outputs before it. Let P and Q be the laws of the whole transcript from two neighbouring
+tables, and A the transcripts whose releases do not keep to the caps. On A the last release was allowed by the first
+rule: all are pure, P <= e^epsilon Q there, and (P - e^epsilon Q)^+ = 0. Stop the same process just before a release
+would pass a cap: it keeps to the caps on every path, so it is (epsilon, delta)-DP; and as what is spent never falls,
+it does not stop outside A, where its laws are P and Q. Hence the integral of (P - e^epsilon Q)^+ is at most 0 + delta.
+
+The caps fail for mu: the transcripts of A may have any ratio up to e^epsilon. But the *first* release is chosen before
+anything of this budget is seen. If it is not pure, the first rule never holds again, and all keeps to the caps; if it
+is pure and passes them, the second never does, and all is epsilon-DP. Only in between is (epsilon, delta) all that
+is promised (`promise.py`).
+
+To decide by sums alone, the amount `pure` of such a budget counts every epsilon as a part of all of epsilon, and a
+release that is not pure as more than all of it.
+
 Amounts are whole numbers of atoms: 10^-30 of mu_limit^2, and 10^-30 times the power of ten at or below the other two
 caps. So a share of 0.01 is exactly 1/100, three Laplace releases of epsilon 0.1 are exactly a reserve of 0.3, every sum
 is exact, and a hundred thousand of them need no more room than one. Shares and caps are rounded down, costs up.
@@ -29,17 +46,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from flint import arb, fmpq
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.directed_rounding import next_down, next_up, round_down, round_up
+from leastnoise._support.directed_rounding import next_down, round_down
 from leastnoise._support.validation import Number
 from leastnoise.privacy.calibration import proof
-from leastnoise.privacy.gaussian_price import laplace_mu_squared
-from leastnoise.privacy.guarantee import ApproxDP, PureDP
+from leastnoise.privacy.gaussian_price import laplace_mu_squared, pure_epsilon_within
+from leastnoise.privacy.guarantee import PureDP
 from leastnoise.privacy.neighbours import NEIGHBOURS, Neighbours
-from leastnoise.privacy.strength import Strength, judge
 
 ATOMS = 10**30
 LEAST_SHARE = Fraction(1, 10**6)
@@ -82,6 +97,11 @@ class Cost:
         drawn = zip(self.parts, left.shares(caps), strict=True)
         return min((share for asked, share in drawn if asked > 0), default=Fraction(0))
 
+    @property
+    def without_pure(self) -> Cost:
+        """The same but for its pure part."""
+        return replace(self, pure=0)
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -95,6 +115,7 @@ class Terms:
     unit: str | None
     table: str | None
     neighbours: Neighbours
+    pure_instead: bool = False  # releases that are all pure may spend all of epsilon; ledgers of before have it not
 
     @classmethod
     def of(
@@ -143,7 +164,7 @@ class Terms:
             )
         side = validation.word("neighbours", neighbours or "add-remove", NEIGHBOURS)
         unit, table = _label("unit", unit), _label("table", table)
-        terms = cls(total, chance, pure, hidden, Fraction(0), unit, table, side)  # type: ignore[arg-type]
+        terms = cls(total, chance, pure, hidden, Fraction(0), unit, table, side, not pure)  # type: ignore[arg-type]
         return terms if terms.laplace_only else replace(terms, mu=proof.mu(*terms.gaussian_promise))
 
     @property
@@ -158,16 +179,6 @@ class Terms:
         delta = round_down(self.delta - self.threshold_delta) if self.threshold_delta else _double(self.delta)
         return epsilon, delta
 
-    @property
-    def strength(self) -> Strength:
-        """How strong the promise of all releases together is: (epsilon, delta), and, but for threshold_delta, a mu."""
-        if self.laplace_only:
-            return judge(PureDP(self.epsilon, self.neighbours), of_budget=True)  # type: ignore[arg-type]
-        whole = ApproxDP(self.epsilon, self.delta, self.neighbours)  # type: ignore[arg-type]
-        pure = PureDP(self.pure_epsilon).to_gaussian().mu if self.pure_epsilon else 0.0  # type: ignore[arg-type]
-        mu = next_up(math.hypot(round_up(self.mu), pure))
-        return judge(whole, mu=mu, chance=round_up(self.threshold_delta), of_budget=True)
-
     def to_texts(self) -> dict[str, str]:
         """Exact texts, for the ledger."""
         named = {name: getattr(self, name) for name in self.__slots__}
@@ -181,6 +192,7 @@ class Terms:
             unit=texts.get("unit"),
             table=texts.get("table"),
             neighbours=validation.word("neighbours", texts["neighbours"], NEIGHBOURS),  # type: ignore[arg-type]
+            pure_instead=texts.get("pure_instead") == "True",
         )
 
     def is_proved(self) -> bool:
@@ -190,18 +202,66 @@ class Terms:
     @property
     def caps(self) -> Cost:
         """All there is, in atoms."""
-        pure, threshold = (math.floor(cap / _atom(cap)) for cap in (self.pure_epsilon, self.threshold_delta))
+        pure, threshold = (math.floor(cap / _atom(cap)) for cap in (self._pure_cap, self.threshold_delta))
         return Cost(0 if self.laplace_only else ATOMS, pure, threshold)
+
+    @property
+    def _pure_cap(self) -> Fraction:
+        return self.epsilon if self.pure_instead else self.pure_epsilon
+
+    # What fits
+
+    def allows(self, spent: Cost) -> bool:
+        """Whether releases of these costs together keep the promise (and none was refunded below nothing)."""
+        return min(spent.parts) >= 0 and (self.keeps_caps(spent) or self.is_pure(spent))
+
+    def keeps_caps(self, spent: Cost) -> bool:
+        """Whether no cap is passed."""
+        return (spent.without_pure if self.pure_instead else spent).within(self.caps)
+
+    def is_pure(self, spent: Cost) -> bool:
+        """Whether Laplace releases alone have spent this, and no more than all of epsilon."""
+        return self.pure_instead and 0 <= spent.pure <= self.caps.pure
+
+    def left(self, spent: Cost) -> Cost:
+        """What is left: of the caps, and for Laplace releases alone."""
+        rest = self.caps - spent
+        if not self.pure_instead:
+            return rest
+        kept = rest if self.keeps_caps(spent) else Cost()
+        return Cost(kept.gaussian, max(0, rest.pure), kept.threshold)
+
+    def shares(self, cost: Cost) -> tuple[Fraction, Fraction, Fraction]:
+        """The parts of the caps; 0 of epsilon for a release that is not pure."""
+        pure = not self.pure_instead or abs(cost.pure) <= self.caps.pure
+        return (cost if pure else cost.without_pure).shares(self.caps)
+
+    def share(self, cost: Cost) -> Fraction:
+        """The largest of them; of two ways to pay, the lesser."""
+        return lesser_share(*self.shares(cost))
+
+    def largest_share(self, cost: Cost, spent: Cost) -> Fraction:
+        """The largest share that a release like this one may still take, after those of `spent`."""
+        left = self.left(spent)
+        if not self.pure_instead:
+            return cost.largest_share(left, self.caps)
+        if self.is_pure(cost) and left.pure:
+            return Fraction(left.pure, self.caps.pure)
+        return cost.without_pure.largest_share(left, self.caps)
 
     # What shares cost, and what that buys
 
     def gaussian_share(self, share: Fraction) -> Cost:
         """A share of mu_limit^2."""
-        return Cost(gaussian=math.floor(share * self.caps.gaussian))
+        return Cost(gaussian=math.floor(share * self.caps.gaussian)) + self._not_pure
+
+    def pure_share(self, share: Fraction) -> Cost:
+        """A share of all of epsilon, or of the reserve."""
+        return Cost(pure=math.floor(share * self.caps.pure))
 
     def laplace_share(self, share: Fraction) -> Cost:
         """A share of the reserve for Laplace releases; without one, of mu_limit^2."""
-        return Cost(pure=math.floor(share * self.caps.pure)) if self.pure_epsilon else self.gaussian_share(share)
+        return self.pure_share(share) if self.pure_epsilon else self.gaussian_share(share).without_pure
 
     def unknown_share(self, share: Fraction) -> Cost:
         """A share of mu_limit^2, and the same of the reserve for unknown keys."""
@@ -214,8 +274,8 @@ class Terms:
     def epsilon_for(self, cost: Cost) -> float:
         """The epsilon of a Laplace release for this cost, rounded down."""
         if cost.pure:
-            return round_down(cost.pure * _atom(self.pure_epsilon))
-        return pure_epsilon_of(self.mu_squared_for(cost))
+            return round_down(cost.pure * _atom(self._pure_cap))
+        return pure_epsilon_within(self.mu_squared_for(cost))
 
     def chance_for(self, cost: Cost) -> float:
         """The chance that a bin of one person's own may show, for this cost, rounded down."""
@@ -225,7 +285,7 @@ class Terms:
 
     def gaussian_cost(self, *, sensitivity: float, sigma: float) -> Cost:
         """(sensitivity/sigma)^2, the sensitivity with its grid charge."""
-        return self._mu_cost(Fraction(sensitivity) / Fraction(sigma))
+        return self._mu_cost(Fraction(sensitivity) / Fraction(sigma)) + self._not_pure
 
     def laplace_cost(
         self, *, l1_sensitivity: float, scale: float, l2_sensitivity: float | None = None, grid: float | None = None
@@ -233,17 +293,29 @@ class Terms:
         """epsilon = l1_sensitivity/scale of the reserve; without one the mu^2 of the Gaussian curve below it: that of
         the noise itself where its grid and the L2 sensitivity are known (`gaussian_price`), else that of epsilon-DP."""
         epsilon = Fraction(l1_sensitivity) / Fraction(scale)
-        if self.pure_epsilon:
-            return Cost(pure=math.ceil(epsilon / _atom(self.pure_epsilon)))
         if l2_sensitivity is None or grid is None:
-            return self._mu_cost(Fraction(PureDP(epsilon).to_gaussian().mu))  # type: ignore[arg-type]  # rounded up
+            return self.pure_cost(epsilon)
         steps = [Fraction(each) / Fraction(grid) for each in (l1_sensitivity, l2_sensitivity, scale)]
-        squared = laplace_mu_squared(l1=steps[0], l2=steps[1], scale=steps[2])
-        return Cost(gaussian=math.ceil(squared / self.mu**2 * ATOMS))
+        return self.pure_cost(epsilon, laplace_mu_squared(l1=steps[0], l2=steps[1], scale=steps[2]))
+
+    def pure_cost(self, epsilon: Fraction, mu_squared: Fraction | None = None) -> Cost:
+        """Of a release that is epsilon-DP; mu_squared: what is known of its own curve, rounded up."""
+        pure = Cost(pure=math.ceil(epsilon / _atom(self._pure_cap)))
+        if self.pure_epsilon:
+            return pure
+        if mu_squared is None:
+            mu_squared = Fraction(PureDP(epsilon).to_gaussian().mu) ** 2  # type: ignore[arg-type]  # rounded up
+        squared = Cost(gaussian=math.ceil(mu_squared / self.mu**2 * ATOMS))
+        return squared + pure if self.pure_instead else squared
 
     def threshold_cost(self, chance: float) -> Cost:
         """The chance that a bin of one person's own shows."""
-        return Cost(threshold=math.ceil(Fraction(chance) / _atom(self.threshold_delta)))
+        return Cost(threshold=math.ceil(Fraction(chance) / _atom(self.threshold_delta))) + self._not_pure
+
+    @property
+    def _not_pure(self) -> Cost:
+        """More than all of epsilon, in a budget that releases which are all pure may spend instead."""
+        return Cost(pure=self.caps.pure + 1) if self.pure_instead else Cost()
 
     def _mu_cost(self, mu: Fraction) -> Cost:
         return Cost(gaussian=math.ceil((mu / self.mu) ** 2 * ATOMS))
@@ -278,32 +350,18 @@ def share_of(share: Number) -> Fraction:
     return exact
 
 
+def lesser_share(gaussian: Fraction, pure: Fraction, threshold: Fraction) -> Fraction:
+    """The largest of three shares. One that is of mu^2 and of epsilon too is paid in either, so that the lesser is."""
+    either = min(gaussian, pure, key=abs) if gaussian and pure else gaussian or pure
+    return max(either, threshold, key=abs)
+
+
 def spendable(share: Fraction) -> float:
     """The largest double that, typed as a share, asks for no more than this."""
     double = float(share)
     while double > 0 and Fraction(str(double)) > share:
         double = next_down(double)
     return double
-
-
-def pure_epsilon_of(mu_squared: Fraction) -> float:
-    """The largest epsilon whose mu = -2 Phi^-1(1/(1 + e^epsilon)) is within: log(Phi(mu/2)/Phi(-mu/2)), rounded down.
-
-    Past 700 mu is taken as 2 sqrt(2 epsilon) (see privacy/guarantee.py), so epsilon is mu^2/8.
-    """
-    if mu_squared > 5600:
-        epsilon = round_down(mu_squared / 8)
-    else:
-        with proof.precision(1200):
-            tail = proof.upper_tail(_ball(mu_squared).sqrt() / 2)
-            epsilon = min(700.0, proof.downward(((1 - tail) / tail).log()))
-    while epsilon > 0 and Fraction(PureDP(epsilon).to_gaussian().mu) ** 2 > mu_squared:
-        epsilon *= 1 - 2.0**-52
-    return epsilon
-
-
-def _ball(value: Fraction) -> proof.RealBall:
-    return arb(fmpq(value.numerator, value.denominator))
 
 
 def _atom(cap: Fraction) -> Fraction:

@@ -13,18 +13,19 @@ from leastnoise.privacy import calibration
 class Remaining(NamedTuple):
     """What is left, rounded down: each number can be spent as it is printed, down to a millionth of its cap."""
 
-    share: float  # of mu^2; in a budget for Laplace releases only, of epsilon
+    share: float  # of mu^2; of epsilon in a budget for Laplace releases only, and where only those still fit
     mu: float
     epsilon: float  # one release of this epsilon at the budget's delta would take all that share
-    pure_epsilon: float  # of the reserve for Laplace releases
+    pure_epsilon: float  # of the reserve for Laplace releases; without one, of epsilon while no other release was made
     threshold_delta: float  # of the reserve for unknown keys
 
     @classmethod
-    def of(cls, left: Cost, terms: Terms) -> Remaining:
-        """What these parts of the caps are worth."""
+    def of(cls, spent: Cost, terms: Terms) -> Remaining:
+        """What is left after releases of these costs."""
+        left = terms.left(spent)
         gaussian, pure, _ = (privacy_filter.spendable(share) for share in left.shares(terms.caps))
         epsilon, chance = terms.epsilon_for(Cost(pure=left.pure)) if left.pure else 0.0, terms.chance_for(left)
-        if terms.laplace_only:
+        if terms.laplace_only or not terms.keeps_caps(spent):
             return cls(pure, 0.0, epsilon, epsilon, chance)
         mu = sqrt_down(terms.mu_squared_for(left))
         return cls(gaussian, mu, _epsilon(left, mu, terms), epsilon, chance)

@@ -177,7 +177,9 @@ class BoundedRangeDP(Accounted):
 
     def to_gaussian(self) -> GaussianDP:
         """mu = -2 Phi^-1(1/(1 + e^(epsilon/2))), rounded up: that of epsilon/2-DP (proof in `gaussian_price`)."""
-        return GaussianDP(PureDP(self.epsilon / 2).to_gaussian().mu, self.neighbours)
+        from leastnoise.privacy.gaussian_price import bounded_range_mu
+
+        return GaussianDP(bounded_range_mu(Fraction(self.epsilon)), self.neighbours)
 
 
 @dataclass(frozen=True, slots=True)
