@@ -26,7 +26,7 @@ from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, VALUE_ENDS, last
 
 DIFFERENCE = 0.5  # of the truth from a shape, relative
 OWN_DIFFERENCE = 0.1  # of one class by itself
-USUAL_SIZE, SIZE_SPREAD = 1.5, 2.0  # mean and standard deviation of the logarithm of a typical unit's rows, beforehand
+USUAL_SIZE, SIZE_SPREAD = 2.5, 1.8  # mean and standard deviation of the logarithm of a typical unit's rows, beforehand
 SHAPES_KEPT = 150  # a sample of the plausible ones
 FEWEST_UNITS = 20.0  # of a table for which limits are worth proposing
 NUMBERS_TRIED = 8  # of units, for each shape
