@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.report import markup, promise_sentences, tables_data, tables_sentences
 from leastnoise.report.markup import json_text, piece
+from leastnoise.report.promise_sentences import most_found
 from leastnoise.report.saved_release import saved_file
 from leastnoise.report.tables_contents import ShownTable, TablesContents, gather
 from leastnoise.report.tradeoff_picture import tradeoff
@@ -87,7 +89,7 @@ def _tradeoff(of: CrosstabsRelease) -> str:
     if of.guarantee is None:
         return ""
     caption = "What any attack can find at most, against guessing (dashed)."
-    return f"<figure>{tradeoff(of.guarantee)}<figcaption>{caption}</figcaption></figure>"
+    return f"<figure>{tradeoff(partial(most_found, of))}<figcaption>{caption}</figcaption></figure>"
 
 
 def _errors(contents: TablesContents) -> str:
