@@ -22,6 +22,7 @@ import pandas as pd
 from findings import Findings, Headline, Table
 
 import leastnoise as ln
+from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.suggest import limit_question
 from leastnoise.domain.size_classes import ROW_STARTS
@@ -33,7 +34,7 @@ from leastnoise.testing import aggregate, seeded
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 SHARES = (0.1, 0.02)
 DELTA = 1e-6
-DRAWS = 6
+DRAWS = 5
 Array = np.ndarray[Any, Any]
 
 
@@ -89,26 +90,33 @@ def _regrets(which: str, toy: bool) -> list[dict[str, Any]]:
         counts = Counts.of(rows)
         frame = pd.DataFrame({"unit": counts.unit.repeat(counts.rows), "bin": counts.bin.repeat(counts.rows)})
         hindsight = [(limits, counts.bias(*limits)) for limits in _worth_trying(counts)]
+        exact: Array | None = None
         for epsilon in EPSILONS[1:2] if toy else EPSILONS:
+            question = _question(frame, counts.bins, epsilon)
+            exact = aggregate(question).values if exact is None else exact  # the same for every epsilon
+            errors = {
+                limits: math.hypot(bias, _noise(question.asked, limits, counts.bins)) for limits, bias in hindsight
+            }
+            draws = 2 if toy else DRAWS
             found += [
-                _regret(which, name, frame, counts, hindsight, epsilon, share, 2 if toy else DRAWS) for share in SHARES
+                {"set": which, "table": name, **_regret(question, exact, counts, errors, epsilon, share, draws)}
+                for share in SHARES
             ]
         print(f"{which}: {name}", flush=True)
     return found
 
 
-def _regret(
-    which: str, name: str, frame: pd.DataFrame, counts: Counts, hindsight: Any, epsilon: float, share: float, draws: int
-) -> dict[str, Any]:
-    table = ln.table(frame, unit="unit")
+def _question(frame: pd.DataFrame, bins: int, epsilon: float) -> UnitCounts:
     later = {"for_epsilon": epsilon, "for_delta": DELTA, "for_share": None}
-    by, keys = (("bin",), range(counts.bins)) if counts.bins > 1 else ((), None)
-    question = limit_question(
-        table._data, by, keys=keys, values=(), nulls="drop", request=PrivacyRequest(epsilon=1, delta=DELTA), **later
-    )
-    exact = aggregate(question).values
+    by, keys = (("bin",), range(bins)) if bins > 1 else ((), None)
+    request, table = PrivacyRequest(epsilon=1, delta=DELTA), ln.table(frame, unit="unit")
+    return limit_question(table._data, by, keys=keys, values=(), nulls="drop", request=request, **later)
+
+
+def _regret(
+    question: UnitCounts, exact: Array, counts: Counts, errors: Any, epsilon: float, share: float, draws: int
+) -> dict[str, Any]:
     sigma = ln.sigma(epsilon=epsilon, delta=DELTA, sensitivity=question.sensitivity.l2) / math.sqrt(share)
-    errors = {limits: math.hypot(bias, _noise(question.asked, limits, counts.bins)) for limits, bias in hindsight}
     best = min(errors, key=errors.__getitem__)
     regrets, chosen = [], (0, 0)
     for draw in range(draws):
@@ -120,8 +128,6 @@ def _regret(
         error = math.hypot(counts.bias(*limits), _noise(question.asked, limits, counts.bins))
         regrets.append(error / errors[best] - 1)
     return {
-        "set": which,
-        "table": name,
         "units": int(counts.unit[-1]) + 1,
         "bins": counts.bins,
         "epsilon": epsilon,

@@ -1,14 +1,15 @@
 """Tables for the benchmark of limits: who has how many rows, in which bins. Taxi trips, flights, and synthetic ones.
 
-Those called tuned were looked at while the method was made (its shapes, its weights and its constants); those called
-judged were written down afterwards, and nothing was changed since. Real ones are left out where their files are not
-there.
+Those called tuned were looked at while the method was made (its shapes, its weights and its constants), among them the
+ones by which an earlier version of it was judged; those called judged were written down before the last change and
+looked at after it. Real ones are left out where their files or packages are not there.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,7 +24,7 @@ Rows = tuple[Any, Any, int]  # unit and bin of every row, and how many bins
 
 def tables(which: str, *, toy: bool = False) -> Iterator[tuple[str, Rows]]:
     """Name and rows of the tables of "tuned" or "judged" that can be had."""
-    makers = SYNTHETIC[which] if toy else {**SYNTHETIC[which], **_taxi(which), **_flights(which)}
+    makers = SYNTHETIC[which] if toy else {**SYNTHETIC[which], **_taxi(which), **_flights(which), **_others(which)}
     for name, make in list(makers.items())[: 2 if toy else None]:
         yield name, make()
 
@@ -58,6 +59,10 @@ def _two_heavy(chance: np.random.Generator, units: int) -> Any:
     return np.where(chance.random(units) < 0.5, 1 + chance.poisson(12, units), np.exp(chance.normal(4, 0.5, units)))
 
 
+def _three_kinds(chance: np.random.Generator, units: int) -> Any:
+    return np.array([1, 10, 120])[chance.choice(3, units, p=(0.6, 0.3, 0.1))] + chance.poisson(2, units)
+
+
 SYNTHETIC: dict[str, dict[str, Callable[[], Rows]]] = {
     "tuned": {
         "light": lambda: _synthetic(5000, lambda r, n: 1 + r.poisson(1, n), 50, seed=1),
@@ -80,8 +85,6 @@ SYNTHETIC: dict[str, dict[str, Callable[[], Rows]]] = {
         "heavy unit among 20,000": lambda: _one_heavy(20_000, 100, 1_000_000, one_bin=False, seed=16),
         "1,000 units": lambda: _synthetic(1000, lambda r, n: np.exp(r.normal(3, 0.8, n)), 30, home=0.3, seed=17),
         "geometric": lambda: _synthetic(50_000, lambda r, n: r.geometric(0.1, n), 2000, seed=18),
-    },
-    "judged": {
         "Poisson 5": lambda: _synthetic(6000, lambda r, n: r.poisson(5, n), 80, seed=21),
         "two heavy kinds": lambda: _synthetic(6000, _two_heavy, 150, home=0.4, seed=22),
         "Pareto 1.5": lambda: _synthetic(20_000, lambda r, n: np.minimum(r.pareto(1.5, n) + 1, 1e5), 300, seed=23),
@@ -89,6 +92,19 @@ SYNTHETIC: dict[str, dict[str, Callable[[], Rows]]] = {
         "uniform to 30": lambda: _synthetic(4000, lambda r, n: r.integers(1, 31, n), 24, seed=25),
         "500 units": lambda: _synthetic(500, lambda r, n: r.geometric(1 / 15, n), 12, seed=26),
         "heavy unit among 3,000": lambda: _one_heavy(3000, 50, 50_000, one_bin=False, seed=27),
+    },
+    "judged": {
+        "Weibull 0.5, at home": lambda: _synthetic(
+            12_000, lambda r, n: 1 + 6 * r.weibull(0.5, n), 90, home=0.5, seed=31
+        ),
+        "Pareto 1.3, 12 bins": lambda: _synthetic(
+            9000, lambda r, n: np.minimum(r.pareto(1.3, n) + 1, 3e4), 12, seed=32
+        ),
+        "2,000 units, some 30 rows": lambda: _synthetic(2000, lambda r, n: r.poisson(30, n), 52, seed=33),
+        "800 units, lognormal": lambda: _synthetic(800, lambda r, n: np.exp(r.normal(2, 1, n)), 25, seed=34),
+        "geometric, a week": lambda: _synthetic(10_000, lambda r, n: r.geometric(0.2, n), 7, home=0.2, seed=35),
+        "three kinds of units": lambda: _synthetic(7000, _three_kinds, 200, home=0.3, seed=36),
+        "heavy unit among 8,000": lambda: _one_heavy(8000, 20, 30_000, one_bin=True, seed=37),
     },
 }
 
@@ -105,6 +121,7 @@ def _taxi(which: str) -> dict[str, Callable[[], Rows]]:
         return lambda: (kept[unit].to_numpy(), pd.factorize(kept[column])[0], bins)
 
     five, riders = (minute // 5).clip(0, 20), trips["passengers"].clip(0, 6)
+    quarter = (minute // 15).clip(0, 6) * 7 + riders
     if which == "tuned":
         return {
             "taxis by pick-up junction": placed("taxi_id", "pickup_node", 3874),
@@ -113,11 +130,13 @@ def _taxi(which: str) -> dict[str, Callable[[], Rows]]:
             "taxis by minute": lambda: (trips["taxi_id"].to_numpy(), minute.clip(0, 104).to_numpy(), 105),
             "drivers by passengers": lambda: (trips["driver_id"].to_numpy(), riders.to_numpy(), 7),
             "drivers, all trips": lambda: (trips["driver_id"].to_numpy(), np.zeros(len(trips), dtype=np.int64), 1),
+            "taxis by drop-off junction": placed("taxi_id", "dropoff_node", 3874),
+            "taxis by quarter and passengers": lambda: (trips["taxi_id"].to_numpy(), quarter.to_numpy(), 49),
         }
-    quarter = (minute // 15).clip(0, 6) * 7 + riders
+    ten = (minute // 10).clip(0, 10)
     return {
-        "taxis by drop-off junction": placed("taxi_id", "dropoff_node", 3874),
-        "taxis by quarter and passengers": lambda: (trips["taxi_id"].to_numpy(), quarter.to_numpy(), 49),
+        "drivers by pick-up junction": placed("driver_id", "pickup_node", 3874),
+        "drivers by ten minutes": lambda: (trips["driver_id"].to_numpy(), ten.to_numpy(), 11),
     }
 
 
@@ -130,9 +149,7 @@ def _flights(which: str) -> dict[str, Callable[[], Rows]]:
     flights = flights[flights["tailnum"].notna()]
 
     def of(*columns: str, unit: str = "tailnum") -> Callable[[], Rows]:
-        codes = [pd.factorize(flights[column])[0] for column in columns]
-        sizes = [int(code.max()) + 1 for code in codes]
-        return lambda: (flights[unit].to_numpy(), np.ravel_multi_index(codes, sizes), int(np.prod(sizes)))
+        return _grouped(flights, unit, *columns)
 
     if which == "tuned":
         return {
@@ -144,10 +161,43 @@ def _flights(which: str) -> dict[str, Callable[[], Rows]]:
             "aircraft by origin and destination": of("origin", "dest"),
             "aircraft by month": of("month"),
             "flight numbers by destination": of("dest", unit="flight"),
+            "aircraft by hour": of("hour"),
+            "aircraft by origin and month": of("origin", "month"),
+            "flight numbers by month": of("month", unit="flight"),
+            "flight numbers by carrier and day of the month": of("carrier", "day", unit="flight"),
         }
     return {
-        "aircraft by hour": of("hour"),
-        "aircraft by origin and month": of("origin", "month"),
-        "flight numbers by month": of("month", unit="flight"),
-        "flight numbers by carrier and day of the month": of("carrier", "day", unit="flight"),
+        "aircraft by destination and month": of("dest", "month"),
+        "flight numbers by origin": of("origin", unit="flight"),
     }
+
+
+def _others(which: str) -> dict[str, Callable[[], Rows]]:
+    """Lectures that students rated (InstEval, of pydataset) and inspected restaurants (of causaldata)."""
+    ratings, restaurants = _package_file("pydataset", "resources.tar.gz"), _package_file("causaldata")
+    makers: dict[str, Callable[[], Rows]] = {}
+    if which == "tuned":
+        return makers
+    if ratings is not None:
+        with tarfile.open(ratings) as packed:
+            member = packed.extractfile(next(name for name in packed.getnames() if name.endswith("/InstEval.csv")))
+            rated = pd.read_csv(member)  # type: ignore[arg-type]
+        makers["students by department"] = _grouped(rated, "s", "dept")
+        makers["students by rating and department"] = _grouped(rated, "s", "y", "dept")
+        makers["lecturers by the students' age"] = _grouped(rated, "d", "studage")
+    if restaurants is not None:
+        inspected = pd.read_csv(restaurants / "restaurant_inspections" / "restaurant_data.csv")
+        makers["restaurants by year"] = _grouped(inspected, "business_name", "Year")
+    return makers
+
+
+def _package_file(package: str, *parts: str) -> Path | None:
+    found = importlib.util.find_spec(package)
+    path = None if found is None or found.origin is None else Path(found.origin).parent.joinpath(*parts)
+    return path if path is not None and path.exists() else None
+
+
+def _grouped(rows: pd.DataFrame, unit: str, *columns: str) -> Callable[[], Rows]:
+    codes = [pd.factorize(rows[column])[0] for column in columns]
+    sizes = [int(code.max()) + 1 for code in codes]
+    return lambda: (rows[unit].to_numpy(), np.ravel_multi_index(codes, sizes), int(np.prod(sizes)))

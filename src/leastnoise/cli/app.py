@@ -21,8 +21,10 @@ from leastnoise.cli import (
     denoise,
     export,
     job,
+    keys,
     limits,
     messages,
+    options,
     release,
     report,
     show,
@@ -65,6 +67,7 @@ app.add_typer(budget.app, name="budget")
 app.command()(release.release)
 tables.register(app)
 limits.register(app)
+app.command()(options.grouped(keys.keys))
 app.command()(denoise.denoise)
 app.command()(report.report)
 app.command()(show.show)

@@ -1,14 +1,22 @@
-"""--keys: a file of keys (keys.toml), a column of a public file (nodes.parquet:id), a range (0:24), a list (a,b), or
-the cells of a rectangle (box:west,east,south,north)."""
+"""`leastnoise keys`, and --keys: a file of keys (keys.toml), a column of a public file (nodes.parquet:id), a range
+(0:24), a list (a,b), or the cells of a rectangle (box:west,east,south,north)."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
 
 from leastnoise import domain as domains
 from leastnoise import errors
+from leastnoise.cli import options
+from leastnoise.cli.messages import printable
+from leastnoise.cli.options import TableOptions
 from leastnoise.jobs.file import select_keys
 
 if TYPE_CHECKING:
@@ -17,6 +25,37 @@ if TYPE_CHECKING:
 _FILES = (".parquet", ".csv")
 _KEY_FILE = ".toml"
 _BOX = "box:"
+
+
+Known = Annotated[
+    list[str] | None,
+    typer.Option(help="Public keys of a column: month=1:13, zone=zones.csv:zone_id, sex=f,m. Others are left open."),
+]
+KeyFile = Annotated[Path, typer.Option("--output", "-o", help="The file of keys, such as keys.toml. Never replaced.")]
+
+
+def keys(table: TableOptions, output: KeyFile, known: Known = None, quiet: options.Quiet = False) -> None:
+    """A file of public keys to be filled in, one line a column, from names and types alone: no row is read.
+
+    Keys come from a public file, a range or a list; never from the table itself. Columns that --known leaves out are
+    for you to fill in. Questions take the file: --keys keys.toml.
+
+    Example: [bold]leastnoise keys trips.parquet --unit taxi --known zone=zones.csv:zone_id --known hour=0:24 -o
+    keys.toml[/bold]
+    """
+    opened = table.open()
+    given: dict[str, Any] = {}
+    for text in known or []:
+        column, equals, keys_of_it = text.partition("=")
+        if not equals:
+            raise errors.BadDomain(f"--known takes COLUMN=KEYS, such as month=1:13. Got {text!r} instead.")
+        opened._data.check_usable(column)
+        given[column] = parse_keys(opened, [column], [keys_of_it])
+    opened.write_keys(output, keys=given)
+    if not quiet:
+        Console().print(
+            printable(f"Written: {output}. Fill in every [] from what is public, then say --keys {output}.")
+        )
 
 
 def parse_keys(table: Table, by: Sequence[str], texts: Sequence[str] | None) -> Any:
@@ -43,6 +82,7 @@ def _parse(table: Table, column: str, text: str) -> Any:
         return _cells(table, column, text)
     path, colon, name = text.rpartition(":")
     if colon and path.endswith(_FILES):
+        _check_public(table, path)
         return domains.read_public_column(path, name)
     if text.endswith(_FILES):
         raise errors.BadDomain(f"Which column of {text!r} holds the keys? Say --keys {text}:COLUMN.")
@@ -50,6 +90,17 @@ def _parse(table: Table, column: str, text: str) -> Any:
     if not table[column].type().is_string() and all(re.fullmatch(r"-?\d{1,30}", item) for item in items):
         return [int(item) for item in items]
     return items
+
+
+def _check_public(table: Table, path: str) -> None:
+    """Refuse the table's own files: their keys are people's rows."""
+    if any(os.path.realpath(path) == os.path.realpath(file) for file in table._data.source.files):
+        raise errors.BadDomain(
+            f"{path!r} holds people's rows, and which keys it has tells about them. Keys come from a public file; left "
+            "out, histograms, sums and means find those that enough rows have.",
+            parameter="keys",
+            value=path,
+        )
 
 
 def _cells(table: Table, column: str, text: str) -> domains.Cells:

@@ -154,6 +154,7 @@ class TableOptions(RowOptions):
     types: Annotated[
         list[str] | None, typer.Option(help="Of a CSV's columns: hour=int,fare=float (bool, date, timestamp, text).")
     ] = None
+    missing: Annotated[list[str] | None, typer.Option(help="Texts that stand for a missing value: NA,-999.")] = None
     table: Annotated[str | None, typer.Option(help="What the ledger calls this table; else the file's name.")] = None
 
     def open(self) -> Table:
@@ -168,6 +169,7 @@ class TableOptions(RowOptions):
             engine=self.engine,
             memory_limit=self.memory_limit,
             types=_types(self.types or []),
+            missing=[word for text in self.missing or [] for word in text.split(",")],
         )
         return self.shaped(opened)
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from leastnoise.curator.aggregate.bounding import word
 from leastnoise.curator.aggregate.clean_rows import CleanRows
-from leastnoise.curator.aggregate.parsing import check_types, parsed, undeclared_column, unknown_column
+from leastnoise.curator.aggregate.parsing import check_missing, check_types, parsed, undeclared_column, unknown_column
+from leastnoise.curator.description import escaped, shortened
 from leastnoise.curator.engines.engine import Engine
 from leastnoise.curator.engines.opened_table import Source
 from leastnoise.curator.engines.sources import open_source
@@ -119,6 +120,7 @@ def open_dataset(
     engine: str | None,
     memory_limit: str | None,
     types: Mapping[str, str],
+    missing: str | Sequence[str] = (),
 ) -> Dataset:
     """The rows of a source with the declared types. Only schemas are read."""
     relation = check_neighbours(neighbours)
@@ -137,11 +139,15 @@ def open_dataset(
             example={"unit": Code('["company", "person"]', "company,person")},
         )
     check_types(types)
+    words = check_missing(missing)
     opened = open_source(source, name=name, engine=engine, memory_limit=memory_limit, types=types)
     for column in units:
         if column not in opened.rows.columns:
             raise unknown_column(opened, column)
-    rows = parsed(opened, types)
+    rows = parsed(opened, types, words)
     for column in units:
         word(rows[column], column, opened.engine)
-    return Dataset(source=opened, clean=CleanRows(rows), unit=units, neighbours=relation, types=dict(types))
+    steps = (f"{shortened([escaped(repr(word)) for word in words])} read as missing",) if words else ()
+    return Dataset(
+        source=opened, clean=CleanRows(rows), unit=units, neighbours=relation, types=dict(types), steps=steps
+    )

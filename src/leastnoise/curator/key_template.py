@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ from leastnoise.curator.dataset import Dataset
 from leastnoise.domain import ColumnKind, template
 
 
-def write_template(data: Dataset, path: str | os.PathLike[str]) -> Path:
+def write_template(data: Dataset, path: str | os.PathLike[str], known: Mapping[str, Any]) -> Path:
     """One entry for each column that bins can be of; the unit's own cannot be released."""
+    for column in known:
+        data.check_usable(column)
     kinds = data.clean.given.schema()
     usable = {column: kind_of(kinds[column]) for column in kinds if column not in data.kernels}
     columns = {column: usable.get(column) for column in data.columns if column not in data.unit}
-    return atomic_files.create(path, template(columns))
+    return atomic_files.create(path, template(columns, known))
 
 
 def kind_of(kind: Any) -> ColumnKind | None:

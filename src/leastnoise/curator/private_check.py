@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -36,6 +36,7 @@ BANNER = (
     "PRIVATE: exact numbers of people's rows, outside every guarantee. For the curator's own eyes: publish, save and "
     "send none of it."
 )
+MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none", "nil", "missing", "unknown", "?", "-")
 SHOWN = 5  # keys and values that are named
 MAX_KEYS = 2**20  # of an axis, to look for keys that cover nothing
 
@@ -93,26 +94,50 @@ class PrivateCheck:
         raise InvalidParameter("A private check is for the curator's own eyes, and is not written anywhere. Ask again.")
 
 
-def check_table(data: Dataset) -> dict[str, int]:
-    """Exact numbers of rows, of rows without a unit, and for each column of rows where it is null or NaN."""
-    rows = data.rows
-    nameless = functools.reduce(operator.or_, [rows[column].isnull() for column in data.unit])
-    missing = {f"missing in {column}": is_missing(rows[column]).sum() for column in rows.columns}
-    return _fetch(data, rows, {"rows": rows.count(), "rows without a unit": nameless.sum(), **missing})
+def check_table(data: Dataset) -> PrivateCheck:
+    """The exact numbers of a table. Rows are read; nothing is paid or recorded."""
+    return _read(data, lambda: _checked_table(data))
 
 
 def check(query: Query) -> PrivateCheck:
     """The exact numbers of a question. Rows are read; nothing is paid or recorded."""
-    query._data.source.check_unchanged()
+    return _read(query._data, lambda: _checked(query))
+
+
+def _read(data: Dataset, look: Callable[[], PrivateCheck]) -> PrivateCheck:
+    data.source.check_unchanged()
     try:
-        return reading(lambda: _checked(query), query.files)
+        return reading(look, data.source.files)
     finally:
-        query._data.source.check_unchanged()
+        data.source.check_unchanged()
+
+
+def _checked_table(data: Dataset) -> PrivateCheck:
+    rows = data.rows
+    nameless = functools.reduce(operator.or_, [rows[column].isnull() for column in data.unit])
+    missing = {f"missing in {column}": is_missing(rows[column]).sum() for column in rows.columns}
+    words = _missing_words(rows, data.unit, data.unit)
+    found = _fetch(data, rows, {"rows": rows.count(), "rows without a unit": nameless.sum(), **words, **missing})
+    shown = {what: count for what, count in found.items() if count or what not in words}
+    return PrivateCheck(Frozen({**shown, **_unparsed(data)}))
+
+
+def _missing_words(rows: ir.Table, names: Sequence[str], columns: Sequence[str]) -> dict[str, ir.Value]:
+    """How many rows have a text that is often written for a missing value. `names` as the rows have them."""
+    texts = {name: column for name, column in zip(names, columns, strict=True) if rows[name].type().is_string()}
+    return {
+        f'rows with a {column} such as "NA", "null" or "": a value like others, unless missing names it': (
+            rows[name].strip().lower().isin(MISSING_WORDS).sum()
+        )
+        for name, column in texts.items()
+    }
 
 
 def _checked(query: Query) -> PrivateCheck:
     named = query._named()
-    given = _fetch(query._data, named.rows, {"rows": named.rows.count(), **_without_unit(query, named)})
+    words = _missing_words(named.rows, (*named.unit, *named.by), (*query.unit, *query.by))
+    given = _fetch(query._data, named.rows, {"rows": named.rows.count(), **_without_unit(query, named), **words})
+    given = {what: count for what, count in given.items() if count or what not in words}
     rows = named.rows.filter([named.rows[column].notnull() for column in named.unit])
     counts = {**given, **_unparsed(query._data), **_values(query, replace(named, rows=rows))}
     coverage = {

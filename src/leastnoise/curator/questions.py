@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from leastnoise import stats
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.count import Count
 from leastnoise.curator.queries.crosstabs import Crosstabs, RowWeight
 from leastnoise.curator.queries.distinct_units import DistinctUnits
-from leastnoise.curator.queries.domains import check_names
+from leastnoise.curator.queries.domains import check_names, column_names
 from leastnoise.curator.queries.histogram import Histogram
 from leastnoise.curator.queries.kernel_histogram import KernelHistogram
 from leastnoise.curator.queries.mean import Mean
@@ -19,6 +20,7 @@ from leastnoise.curator.queries.query import Query
 from leastnoise.curator.queries.sum import Sum
 from leastnoise.curator.queries.summary import Summary
 from leastnoise.curator.queries.unknown_keys import UnknownKeysHistogram
+from leastnoise.curator.queries.unknown_summary import UnknownKeysSummary
 from leastnoise.curator.queries.vector import VectorMean, VectorSum
 from leastnoise.errors import InvalidParameter, MissingParameter
 from leastnoise.workload.strategy import Weights
@@ -169,13 +171,17 @@ class Questions:
         clip: the public ends (low, high), in the column's unit; values beyond count as the nearer end. Noise grows with
             the larger of the two.
         by: the column, or columns, whose values are the bins. Left out, everything is added up to one number.
-        keys: the public bins, as for `histogram`; they must be given with `by`.
+        keys: the public bins, as for `histogram`. Left out, the keys are found in the rows, and those show whose noisy
+            number of rows passes a threshold (this needs a delta): a summary, with the sums as `release["sum"]`.
         max_rows: how many rows of one unit are added at most.
         max_per_bin: how many of them in one bin. Left out, as many as max_rows.
         max_bins: in how many bins. Left out, as many as max_rows. Of the three, enough must be given to limit a unit.
         nulls: "drop" (the default) leaves out rows without a key, "bin" gives them a bin of their own.
         """
         limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
+        if keys is None and (names := column_names(by)):
+            statistics = {"sum": stats.sum(column, clip=clip)}
+            return UnknownKeysSummary.of(self._data, names, statistics, nulls=nulls, weights=None, **limits)
         return Sum.of(self._data, column, clip=clip, by=by, keys=keys, nulls=nulls, **limits)
 
     def mean(
@@ -196,13 +202,17 @@ class Questions:
         clip: the public ends (low, high), in the column's unit; values beyond count as the nearer end. Noise grows with
             the distance between the two.
         by: the column, or columns, whose values are the bins. Left out, there is one mean of everything.
-        keys: the public bins, as for `histogram`; they must be given with `by`.
+        keys: the public bins, as for `histogram`. Left out, the keys are found in the rows, and those show whose noisy
+            number of rows passes a threshold (this needs a delta): a summary, with the means as `release["mean"]`.
         max_rows: how many rows of one unit count at most.
         max_per_bin: how many of them in one bin. Left out, as many as max_rows.
         max_bins: in how many bins. Left out, as many as max_rows. Of the three, enough must be given to limit a unit.
         nulls: "drop" (the default) leaves out rows without a key, "bin" gives them a bin of their own.
         """
         limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
+        if keys is None and (names := column_names(by)):
+            statistics = {"mean": stats.mean(column, clip=clip)}
+            return UnknownKeysSummary.of(self._data, names, statistics, nulls=nulls, weights=None, **limits)
         return Mean.of(self._data, column, clip=clip, by=by, keys=keys, nulls=nulls, **limits)
 
     def vector_sum(
@@ -246,7 +256,8 @@ class Questions:
         """Several statistics of the same rows, in all or in each bin, under one guarantee: `curator.queries.summary`.
 
         by: the columns whose values are the bins. Left out, there is one bin.
-        keys: the public bins, as for `histogram`; they must be given with `by`.
+        keys: the public bins, as for `histogram`. Left out, the keys are found in the rows, and those show whose noisy
+            number of rows passes a threshold (this needs a delta).
         max_rows: how many rows of one unit are used at most.
         max_per_bin: how many of them in one bin. Left out, as many as max_rows.
         max_bins: in how many bins. Left out, as many as max_rows. Of the three, enough must be given to limit a unit.

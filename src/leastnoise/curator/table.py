@@ -34,6 +34,7 @@ def table(
     engine: str | None = None,
     memory_limit: str | None = None,
     types: Mapping[str, str] | None = None,
+    missing: str | Sequence[str] = (),
 ) -> Table:
     """Open a table of people's rows. Only its schema is read.
 
@@ -51,6 +52,8 @@ def table(
         "text". A CSV does not declare it, and guessing would look at people's rows, so undeclared columns are text;
         columns that folders name, day=5/, too. A pandas column of Python objects cannot be used until it is declared. A
         cell that is not written like its type is null.
+    missing: texts that stand for a missing value, such as "NA" or ["NA", "-999"]: such a cell is null in every column
+        of text, and before its type is read. An empty cell of a CSV is null as it is.
     """
     return Table(
         open_dataset(
@@ -61,6 +64,7 @@ def table(
             engine=engine,
             memory_limit=memory_limit,
             types=types or {},
+            missing=missing,
         )
     )
 
@@ -215,19 +219,21 @@ class Table(Questions):
         )
         return Table(found)
 
-    def write_keys(self, path: str | os.PathLike[str]) -> Path:
+    def write_keys(self, path: str | os.PathLike[str], *, keys: Mapping[str, Any] | None = None) -> Path:
         """Write a file of keys to be filled in, one line a column, from names and types alone; no row is read.
 
         Filled in from what is public, `ln.domain.read(path)` makes `keys=` of it. Until then it is refused.
 
         path: where the file goes, such as "keys.toml". A file that is there already is never replaced.
+        keys: those of some columns that are known, by name, as questions take them: they are filled in.
         """
-        return key_template.write_template(self._data, path)
+        return key_template.write_template(self._data, path, keys or {})
 
-    def private_check(self) -> dict[str, int]:
+    def private_check(self) -> private_check.PrivateCheck:
         """A look at data quality for the curator's own eyes, OUTSIDE every guarantee: never publish it.
 
-        Exact numbers of rows, of rows without a unit, and for each column of rows where it is null or NaN.
+        Exact numbers of rows, of rows without a unit or with one that looks like a word for a missing value, of cells
+        that are not written like their type, and for each column of rows where it is null or NaN.
         """
         return private_check.check_table(self._data)
 

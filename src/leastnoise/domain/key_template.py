@@ -32,10 +32,16 @@ _ENTRIES: dict[ColumnKind, tuple[str, str]] = {
 }
 
 
-def template(columns: Mapping[str, ColumnKind | None]) -> str:
-    """A file of keys to be filled in, from the names and the types of columns; None is a type that has no keys."""
-    lines = []
+def template(columns: Mapping[str, ColumnKind | None], known: Mapping[str, Any] | None = None) -> str:
+    """A file of keys to be filled in, from the names and the types of columns; None is a type that has no keys.
+
+    known: the keys of some columns, by name, as they are given to questions: these are written already.
+    """
+    lines, given = [], known or {}
     for column, kind in columns.items():
+        if column in given:
+            lines.append(f"{toml_text.name(column)} = {_entry(column, axis(given[column]))}")
+            continue
         if kind is None:
             lines.append(f"# {toml_text.name(column)}: no keys are known for its type")
             continue

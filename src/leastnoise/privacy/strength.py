@@ -9,14 +9,18 @@ are.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from leastnoise import errors
 from leastnoise._support import callers, validation
 from leastnoise._support.number_format import percent_at_most
-from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Promise
+from leastnoise._support.validation import Floats
+from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Guarantee, Promise
 
 Band = Literal["strong", "moderate", "weak", "very weak", "protects nobody in practice"]
 
@@ -38,6 +42,8 @@ class Strength:
     found: float  # the part of those present that an attacker with 5 % false alarms finds at most
     failing: float = 0.0  # a probability of publishing everything that is too large by itself; 0: it is not
     of_budget: bool = False  # of all that a budget allows, not of one release
+    mu: float | None = None  # also known: but for events of probability `chance` on either side, it is mu-GDP
+    chance: float = 0.0
 
     @property
     def band(self) -> Band:
@@ -58,6 +64,16 @@ class Strength:
 
     def __str__(self) -> str:
         return f"{self.band}: {self.reason()}"
+
+    def most_found(self, guarantee: Guarantee, false_alarms: ArrayLike) -> Floats:
+        """The part of those present that an attacker with these false alarms finds at most: the smaller of what the
+        guarantee says and what mu says, P[hit] <= 1 - f(P[false alarm] + chance) + chance."""
+        alarms = np.asarray(false_alarms, dtype=np.float64)
+        found: Floats = 1 - guarantee.tradeoff(alarms)
+        if self.of_budget or self.mu is None:
+            return found
+        missed = GaussianDP(self.mu, guarantee.neighbours).tradeoff(np.minimum(1.0, alarms + self.chance))
+        return np.minimum(found, 1 - missed + self.chance)
 
     def reason(self) -> str:
         """What an attacker finds."""
@@ -82,17 +98,16 @@ def judge(
     """How strong a guarantee is, from public facts.
 
     mu, chance: where it is also known that, but for events of probability `chance` on either side, it is mu-GDP. Then
-        P[hit] <= 1 - f(P[false alarm] + chance) + chance, f being the trade-off of mu; the smaller bound is taken.
+        there are two bounds, and the smaller is taken.
     units: how many units there are, where that is public; a delta of one over it, or more, is too much.
     of_budget: whether it is the guarantee of a whole budget.
     """
-    found, failing = 1 - float(guarantee.tradeoff(FALSE_ALARMS)), chance
-    if mu is not None:
-        missed = float(GaussianDP(mu, guarantee.neighbours).tradeoff(min(1.0, FALSE_ALARMS + chance)))
-        found = min(found, 1 - missed + chance)
-    elif isinstance(guarantee, ApproxDP):
-        failing = guarantee.delta
-    return Strength(found, failing if _is_too_much(failing, units) else 0.0, of_budget)
+    failing = guarantee.delta if mu is None and isinstance(guarantee, ApproxDP) else chance
+    known = Strength(1.0, failing if _is_too_much(failing, units) else 0.0, mu=mu, chance=chance)
+    found = float(known.most_found(guarantee, FALSE_ALARMS))
+    if of_budget:  # its releases promise less than all of it, and have a mu of their own
+        return replace(known, found=found, of_budget=True, mu=None, chance=0.0)
+    return replace(known, found=found)
 
 
 def warn_if_weak(strength: Strength) -> None:

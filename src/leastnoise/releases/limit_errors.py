@@ -16,6 +16,7 @@ the least expected logarithm of the regret.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -30,6 +31,7 @@ from leastnoise.privacy.sensitivity import Limits, Sensitivity
 from leastnoise.releases.unit_size_fit import Fit
 
 MORE_CONCENTRATED = 4.0  # of what max_per_bin loses, against what max_rows loses
+LIKELY_NONE = math.log(2)  # the mean below which a Poisson number is most likely 0
 USUAL_CONCENTRATION, CONCENTRATION_SPREAD = 2.0, 1.1  # against even bins, beforehand: median, and of the logarithm
 
 
@@ -73,31 +75,54 @@ class LimitErrors:
         return order[np.unique(self.max_rows[order], return_index=True)[1]]
 
 
-def predict(rows: Fit, spread: Floats | None, *, concentration: float, bins: int, noise: AskedNoise) -> LimitErrors:
+def predict(rows: Fit, spread: Fit | None, *, concentration: float, bins: int, noise: AskedNoise) -> LimitErrors:
     """The errors of all limits that are worth trying. `spread` is None where there is one bin."""
     limits = _worth_trying(rows.mean, bins, spread is None)
     m = np.array([limit.max_rows for limit in limits], dtype=np.float64)
     p = np.array([limit.max_per_bin for limit in limits], dtype=np.float64)
-    by_rows, by_both = _lost(m, p, spread)
     std = np.array([noise.std(limit, bins) for limit in limits])
+    by_rows = _lost_by_rows(m)
+    chances, counts = _likely(rows)
+    counts = _there(counts)
+    expected: Floats = chances @ counts
+    answers = concentration / bins * np.array([rows_of(units) for units in counts]) ** 2  # mean square of the truth
+    logs, stakes, lost, bias = np.zeros(m.size), 0.0, np.zeros(m.size), np.zeros(m.size)
+    for chance, by_both in _lost_by_both(m, p, spread, by_rows):
 
-    def squares(units: Floats) -> Floats:
-        first, more = by_rows @ units, np.maximum((by_both - by_rows) @ units, 0.0)
-        lost: Floats = concentration * first**2 + min(1.0, MORE_CONCENTRATED * concentration) * more**2
-        return lost / bins
+        def squares(units: Floats, more: Floats = by_both - by_rows) -> Floats:
+            by_bins = min(1.0, MORE_CONCENTRATED * concentration) * (more @ units) ** 2
+            lost_squares: Floats = (concentration * (by_rows @ units) ** 2 + by_bins) / bins
+            return lost_squares
 
-    plausible = [(chance, counts) for chance, counts in zip(rows.weights, rows.counts, strict=True) if chance > 1e-3]
-    total = sum(chance for chance, _ in plausible)
-    logs = sum((chance / total * np.log(squares(counts) + std**2) for chance, counts in plausible), np.zeros(m.size))
-    lost, every = by_both @ rows.mean, max(rows_of(rows.mean), 1e-300)
+        errors = np.log(squares(counts.T) + std[:, None] ** 2)
+        stake = chance * chances * np.maximum(np.log(answers) - errors.min(axis=0), 1e-9)
+        logs += errors @ stake
+        stakes += float(stake.sum())
+        lost += chance * (by_both @ expected)
+        bias += chance * squares(expected)
     return LimitErrors(
         max_rows=m.astype(np.int64),
         max_per_bin=p.astype(np.int64),
-        kept=np.clip(1 - lost / every, 0.0, 1.0),
-        bias=np.sqrt(squares(rows.mean)),
+        kept=np.clip(1 - lost / max(rows_of(expected), 1e-300), 0.0, 1.0),
+        bias=np.sqrt(bias),
         noise=std,
-        error=np.exp(logs / 2),
+        error=np.exp(logs / stakes / 2),
     )
+
+
+def _there(counts: Floats) -> Floats:
+    """The same without classes from which on less than LIKELY_NONE of a unit is expected: most likely there is none.
+
+    A thousandth of a unit with a million rows would otherwise count as a thousand rows that are lost.
+    """
+    beyond = np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1]
+    return np.where(beyond < LIKELY_NONE, 0.0, counts)
+
+
+def _likely(fit: Fit) -> tuple[Floats, Floats]:
+    """Of a fit what is not out of the question: chances, which add up to one, and counts."""
+    likely = fit.weights > 1e-3
+    return fit.weights[likely] / fit.weights[likely].sum(), fit.counts[likely]
 
 
 def concentration(noisy: Floats, std: float, units: float) -> float:
@@ -144,21 +169,32 @@ def rows_of(units: Floats) -> float:
     return float(np.array([_inside(first, last, 3).mean() for first, last in ends]) @ units)
 
 
-def _lost(m: Floats, p: Floats, spread: Floats | None) -> tuple[Floats, Floats]:
-    """The rows that a unit of each class loses by max_rows alone, and by both limits: limits by classes."""
-    by_rows, by_both = np.zeros((m.size, len(ROW_STARTS))), np.zeros((m.size, len(ROW_STARTS)))
-    octaves, lasts = octave_of_rows(), last_of_each(OCTAVES)
+def _lost_by_rows(m: Floats) -> Floats:
+    """The rows that a unit of each class loses by max_rows alone: limits by classes."""
+    ends = zip(ROW_STARTS, last_of_each(ROW_STARTS), strict=True)
+    return np.stack([np.maximum(_inside(*end, 3) - m[:, None], 0.0).mean(axis=1) for end in ends], axis=1)
+
+
+def _lost_by_both(m: Floats, p: Floats, spread: Fit | None, by_rows: Floats) -> Iterator[tuple[float, Floats]]:
+    """The same by both limits, for each plausible way to share bins, with its chance."""
+    if spread is None:
+        yield 1.0, by_rows
+        return
+    shared, octaves = _lost_where_shared(m, p), octave_of_rows()
+    for chance, flat in zip(*_likely(spread), strict=True):
+        chances = flat.reshape(len(OCTAVES), len(OCTAVES))[octaves]
+        yield float(chance), np.maximum(np.einsum("lco,co->lc", shared, chances), by_rows)
+
+
+def _lost_where_shared(m: Floats, p: Floats) -> Floats:
+    """The rows that a unit of each class loses by both limits, if a row shares its bin with as many of the unit's rows
+    as each octave has: limits by classes by octaves. Rows beyond the last class lie anywhere: max_rows alone counts."""
+    lost = np.zeros((m.size, len(ROW_STARTS), len(OCTAVES)))
+    lasts = last_of_each(OCTAVES)
     for place, (first, last) in enumerate(zip(ROW_STARTS, last_of_each(ROW_STARTS), strict=True)):
-        sizes = _inside(first, last, 3)
-        for rows in sizes:
-            alone = np.maximum(rows - m, 0.0)
-            by_rows[:, place] += alone / sizes.size
-            if spread is None or rows > MOST_ROWS:
-                by_both[:, place] += alone / sizes.size
-                continue
-            for deep in np.flatnonzero(spread[octaves[place]] > 1e-3):
-                shared = _inside(OCTAVES[deep], min(lasts[deep], rows), 3)
-                for here in shared:
-                    chance = spread[octaves[place], deep] / sizes.size / shared.size
-                    by_both[:, place] += chance * (rows - np.minimum(np.minimum(rows, m), p * rows / here))
-    return by_rows, np.maximum(by_both, by_rows)
+        rows = float(_inside(first, last, 3).mean())
+        for deep in range(int(octave_of_rows()[place]) + 1):
+            shared = _inside(OCTAVES[deep], min(lasts[deep], rows), 3) if first < MOST_ROWS else np.ones(1)
+            kept = np.minimum(np.minimum(rows, m)[:, None], (p * rows)[:, None] / shared)
+            lost[:, place, deep] = rows - kept.mean(axis=1)
+    return lost

@@ -112,9 +112,9 @@ class LimitSuggestion(Promised, Spreadsheets):
     @cached_property
     def errors(self) -> LimitErrors:
         """The predicted errors of all pairs of max_rows and max_per_bin that were weighed."""
-        spread = None if self.layout.bins == 1 else self._spread
-        concentration, bins = self._concentration, self.layout.bins
+        bins = self.layout.bins
         with one_thread():
+            spread, concentration = None if bins == 1 else self._spread, self._concentration
             return limit_errors.predict(self._fit, spread, concentration=concentration, bins=bins, noise=self.asked)
 
     @property
@@ -130,13 +130,18 @@ class LimitSuggestion(Promised, Spreadsheets):
     @cached_property
     def _fit(self) -> Fit:
         with one_thread():
-            return unit_size_fit.of_rows(self._part("rows"), self._std("rows"))
+            return unit_size_fit.of_rows(
+                self._part("rows"), self._part("octaves"), std=self._std("rows"), octave_std=self._std("octaves")
+            )
 
     @cached_property
-    def _spread(self) -> Floats:
+    def _spread(self) -> Fit:
         units: Floats = np.zeros(len(OCTAVES))
         np.add.at(units, octave_of_rows(), self._fit.mean)
-        return unit_size_fit.of_spread(self._part("spread"), self._std("spread"), units)
+        pairs, depths = self._part("spread"), self._part("depths")
+        return unit_size_fit.of_spread(
+            pairs, depths, std=self._std("spread"), depth_std=self._std("depths"), units=units, bins=self.layout.bins
+        )
 
     @cached_property
     def _concentration(self) -> float:

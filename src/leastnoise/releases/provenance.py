@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -77,7 +77,7 @@ def write_provenance(provenance: Provenance) -> dict[str, Any]:
     reason = provenance.reason
     return {
         "guarantee": guarantee_facts(provenance.guarantee),
-        "strength": None if provenance.strength is None else asdict(provenance.strength),
+        "strength": None if provenance.strength is None else _strength_facts(provenance.strength),
         "delta": provenance.delta,
         "sensitivity": provenance.sensitivity,
         "l1_sensitivity": provenance.l1_sensitivity,
@@ -132,10 +132,20 @@ def _read_guarantee(facts: Facts) -> Promise | None:
     return guarantee
 
 
+def _strength_facts(strength: Strength) -> dict[str, Any]:
+    """Its fields; those of mu only where there is one."""
+    named = asdict(strength)
+    return named if strength.mu is not None else {name: named[name] for name in ("found", "failing", "of_budget")}
+
+
 def _read_strength(facts: Facts | None) -> Strength | None:
     if facts is None:
         return None
     strength = Strength(facts.number("found"), facts.number("failing"), facts.flag("of_budget"))
+    if facts.has("mu"):
+        strength = replace(strength, mu=facts.number("mu"), chance=facts.number("chance"))
+        facts.check("mu", (strength.mu or 0.0) > 0 and not strength.of_budget)
+        facts.check("chance", 0 <= strength.chance <= 1)
     facts.check("found", 0 <= strength.found <= 1)
     facts.check("failing", 0 <= strength.failing <= 1)
     facts.finish()

@@ -19,7 +19,7 @@ from leastnoise._support import validation
 from leastnoise._support.directed_rounding import next_up
 from leastnoise._support.validation import Number
 from leastnoise.domain import Domain
-from leastnoise.releases import file_format, views
+from leastnoise.releases import file_format, shown_total, views
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
 from leastnoise.releases.estimate import Estimate, ends_where_known
 from leastnoise.releases.facts import Facts
@@ -109,9 +109,12 @@ class Release(Published):
         value = float(sum(chosen.tolist())) if chosen.dtype == np.int64 else math.fsum(chosen.tolist())
         if chosen.size == 0:
             return Total(0.0, 0.0, 0.0, 0.0)
-        if self.threshold is not None:  # chosen by their noise: the sum of intervals that hold together
-            low, high = (end[self._positions(bins)] for end in self.interval(confidence, simultaneous=True))
-            return Total(value, math.nan, float(low.sum()), float(high.sum()))
+        if self.threshold is not None:  # chosen by their noise: `shown_total` proves these ends
+            miss = 1 - confidence
+            low = self.interval(1 - miss / 2, simultaneous=True)[0][self._positions(bins)]
+            more = shown_total.most_noise(self.distribution, self.threshold - np.maximum(low, 0.0), miss / 4)
+            less = self.distribution.sum_half_width(chosen.size, confidence)
+            return Total(value, math.nan, max(value - more, float(low.sum())), value + less)
         half = self.distribution.sum_half_width(chosen.size, confidence)
         if self.values.dtype != np.int64:
             half += chosen.size * self.grid / 2

@@ -3,9 +3,13 @@
 Every unit with a row in the bins is counted once in each of these histograms:
 
     rows        by how many rows it has
-    spread      by how many rows it has, and how many of these are in the bin of one of its rows, drawn at random
-    bins        by the bin of that row; left out where there is only one bin
+    octaves     the same in classes four times as wide: where noise hides the finer ones, these may still be seen
+    spread      by the octave of its rows, and of how many of them are in the bin of one of its rows, drawn at random
+    depths      by the latter octave alone
+    bins        by the bin of that row
     values      for each named column, by the value of one of its rows, drawn at random
+
+Where there is one bin, spread, depths and bins are left out.
 
 A unit moves one number in each by that histogram's weight, and no other. So with weights w adding or removing a unit
 moves the whole vector by at most sum(w) in L1, sqrt(sum(w^2)) in L2 and max(w) in Linf; replacing one takes a weight
@@ -24,7 +28,7 @@ from numpy.typing import NDArray
 from leastnoise._support.validation import Floats
 from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, SIGNED_CLASSES
 
-WEIGHTS = {"rows": 2, "spread": 1, "bins": 1, "values": 1}
+WEIGHTS = {"rows": 1, "octaves": 3, "spread": 1, "depths": 2, "bins": 1, "values": 1}
 PAIRS = len(OCTAVES) * (len(OCTAVES) + 1) // 2  # of octaves, the second at most the first
 
 
@@ -38,8 +42,9 @@ class Layout:
     @property
     def histograms(self) -> tuple[tuple[str, int, int], ...]:
         """The histograms in order: kind, how many numbers, and the weight of a unit."""
-        spread = [("spread", PAIRS), ("bins", self.bins)] if self.bins > 1 else []
-        listed = [("rows", len(ROW_STARTS)), *spread, *(("values", SIGNED_CLASSES) for _ in self.columns)]
+        spread = [("spread", PAIRS), ("depths", len(OCTAVES)), ("bins", self.bins)] if self.bins > 1 else []
+        sizes = [("rows", len(ROW_STARTS)), ("octaves", len(OCTAVES))]
+        listed = [*sizes, *spread, *(("values", SIGNED_CLASSES) for _ in self.columns)]
         return tuple((kind, size, WEIGHTS[kind]) for kind, size in listed)
 
     @property

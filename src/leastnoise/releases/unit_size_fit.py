@@ -2,15 +2,16 @@
 
 Noise of a few dozen units on each of eighty classes hides most of a histogram, and what it does in the classes of very
 large units would decide every limit. So the counts y are read as f (1 + d) + noise. f is a number of units times one of
-many smooth shapes, or a sum of two: lognormal and Weibull, from all alike to heavy tails, whole or cut off. d, by how
-much the truth differs from it, is a Gaussian process over the logarithm of the size: about half of f, and much the same
-within an octave. Given f, this is a linear model, and its mean and likelihood are exact:
+many smooth shapes, or a sum of two: lognormal, Weibull and power laws, from all alike to heavy tails, whole or cut off.
+d, by how much the truth differs from it, is a Gaussian process over the logarithm of the size: about half of f, and
+much the same within an octave. Given f, this is a linear model, and its mean and likelihood are exact:
 
     u = f + F K F (F K F + s^2 I)^-1 (y - f),    F = diag(f)
 
 Where counts are far above the noise u is what was counted; where they are not, it is the shape that fits the rest.
-Before anything is counted, most units are taken to have from one row to some hundreds: only counts that stand out say
-that they have many thousands.
+Before anything is counted, most units are taken to have from one row to some hundreds, only counts that stand out say
+that they have many thousands; and their number may be of any order of magnitude. What is kept is not the best f but a
+sample of those that are plausible: where noise drowns the counts that is all that was believed beforehand.
 """
 
 from __future__ import annotations
@@ -21,16 +22,19 @@ from functools import lru_cache
 import numpy as np
 
 from leastnoise._support.validation import Floats
-from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, VALUE_ENDS, last_of_each
+from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, VALUE_ENDS, last_of_each, octave_of_rows
 
 DIFFERENCE = 0.5  # of the truth from a shape, relative
 OWN_DIFFERENCE = 0.1  # of one class by itself
-USUAL_SIZE, SIZE_SPREAD = 1.5, 2.0  # mean and standard deviation of the logarithm of a typical unit's rows, beforehand
-SHAPES_KEPT = 60  # the likeliest, of which the mean is taken
+USUAL_SIZE, SIZE_SPREAD = 2.5, 1.8  # mean and standard deviation of the logarithm of a typical unit's rows, beforehand
+SHAPES_KEPT = 150  # a sample of the plausible ones
+FEWEST_UNITS = 20.0  # of a table for which limits are worth proposing
+NUMBERS_TRIED = 8  # of units, for each shape
 PAIRS_TRIED, SECOND_SHAPE = 20, 7.5  # shapes to which another is added, and what that must gain in log-likelihood
-SPREADS_KEPT = 12
+SPREADS_KEPT = 16
 _LOGNORMAL = (0.15, 0.3, 0.5, 0.75, 1.0, 1.4, 1.9, 2.5)  # standard deviations of the logarithm
 _WEIBULL = (0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0)
+_PARETO = (0.7, 1.0, 1.3, 1.7, 2.3)  # exponents of the tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,102 +51,159 @@ class Fit:
         return expected
 
 
-def of_rows(noisy: Floats, std: float) -> Fit:
-    """Units by their number of rows, in the classes of ROW_STARTS."""
-    return _scaled(noisy, std, tuple(map(float, ROW_STARTS)), SIZE_SPREAD)
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Counts with noise: of `total @ counts`, each with its standard deviation."""
+
+    noisy: Floats
+    std: Floats
+    total: Floats
+
+    @classmethod
+    def of(cls, *parts: tuple[Floats, float, Floats]) -> Seen:
+        """From several sets of sums of the same counts."""
+        noisy, stds, totals = zip(*parts, strict=True)
+        std = [np.full(part.size, value) for part, value in zip(noisy, stds, strict=True)]
+        return cls(np.concatenate(noisy), np.concatenate(std), np.concatenate(totals))
+
+
+def of_rows(noisy: Floats, octaves: Floats, *, std: float, octave_std: float) -> Fit:
+    """Units by their number of rows, in the classes of ROW_STARTS, from counts of these and of their octaves."""
+    wide = octave_of_rows()[None, :] == np.arange(len(OCTAVES))[:, None]
+    seen = Seen.of((noisy, std, np.eye(noisy.size)), (octaves, octave_std, wide.astype(np.float64)))
+    return _scaled(seen, tuple(map(float, ROW_STARTS)), SIZE_SPREAD)
 
 
 def of_values(noisy: Floats, std: float) -> Fit:
     """Values above zero, in the classes between VALUE_ENDS."""
-    return _scaled(noisy, std, VALUE_ENDS[:-1], np.inf)
+    return _scaled(Seen.of((noisy, std, np.eye(noisy.size))), VALUE_ENDS[:-1], np.inf)
 
 
-def of_spread(noisy: Floats, std: float, units: Floats) -> Floats:
-    """The chance that a row of a unit in octave i shares its bin with 2^j to 2^(j+1) - 1 of the unit's rows: row i,
-    column j. `units` are those in each octave."""
-    wide, deep = np.tril_indices(len(OCTAVES))
-    seen = np.flatnonzero(units > 0.5)
-    kept = wide <= max(2, int(seen[-1]) if seen.size else 0)
+def of_spread(pairs: Floats, depths: Floats, *, std: float, depth_std: float, units: Floats, bins: int) -> Fit:
+    """The chance that a row of a unit in octave i shares its bin with 2^j to 2^(j+1) - 1 of the unit's rows, as
+    matrices (i, j) laid out flat, one for each plausible spread. `units` are those in each octave.
+
+    Of n_b of its N rows in bin b, a row drawn at random shares its bin with a part sum (n_b / N)^2 >= 1 / bins.
+    """
+    size = len(OCTAVES)
+    wide, deep = np.tril_indices(size)
+    occupied = np.flatnonzero(units > 0.5)
+    kept = wide <= max(2, int(occupied[-1]) if occupied.size else 0)
     wide, deep = wide[kept], deep[kept]
-    shapes = _spreads()
+    shapes = _spreads(bins)
     away = np.hypot(np.subtract.outer(wide, wide), np.subtract.outer(deep, deep))
     expected = shapes[:, wide, deep] * units[wide]
-    fit = _posterior(noisy[kept], std, expected, away, SPREADS_KEPT, np.zeros(len(expected)))
-    found = np.zeros((len(OCTAVES), len(OCTAVES)))
-    found[wide, deep] = fit.mean
-    total = found.sum(axis=1, keepdims=True)
-    usual = shapes.mean(axis=0)
-    spread: Floats = np.where(total > 1e-6, found / np.maximum(total, 1e-300), usual)
-    return spread
+    total = (deep[None, :] == np.arange(size)[:, None]).astype(np.float64)
+    seen = Seen.of((pairs[kept], std, np.eye(wide.size)), (depths, depth_std, total))
+    fit = _posterior(seen, expected, away, SPREADS_KEPT, np.zeros(len(expected)))
+    found = np.zeros((len(fit.weights), size, size))
+    found[:, wide, deep] = fit.counts
+    of_octave = found.sum(axis=2, keepdims=True)
+    spread = np.where(of_octave > 1e-6, found / np.maximum(of_octave, 1e-300), shapes.mean(axis=0))
+    return Fit(spread.reshape(len(spread), -1), fit.weights)
 
 
-def _scaled(noisy: Floats, std: float, starts: tuple[float, ...], size_spread: float) -> Fit:
-    """The shapes, each times the number of units by least squares; and the best of them with another one added."""
-    shapes, scales = _shapes(starts)
-    squares = (shapes**2).sum(axis=1)
-    one = np.maximum(shapes @ noisy / squares, 1.0)[:, None] * shapes
-    beforehand = -(((scales - USUAL_SIZE) / size_spread) ** 2) / 2
-    best = np.argsort(_rough(noisy, std, one) - 2 * beforehand, kind="stable")[:PAIRS_TRIED]
-    left = np.maximum((noisy - one[best]) @ shapes.T, 0.0)
-    second = np.argmax(left**2 / (2 * std**2 * squares) + beforehand, axis=1)
+def _scaled(seen: Seen, starts: tuple[float, ...], size_spread: float) -> Fit:
+    """The shapes, each times plausible numbers of units; and the best of them with another one added."""
+    shapes, scales, kinds = _shapes(starts)
+    weighed = shapes @ seen.total.T / seen.std
+    squares, noisy = (weighed**2).sum(axis=1), seen.noisy / seen.std
+    believed = kinds - ((scales - USUAL_SIZE) / size_spread) ** 2 / 2
+    numbers, steps = _numbers(weighed @ noisy / squares, 1 / np.sqrt(squares))
+    one = (numbers[:, :, None] * shapes[:, None, :]).reshape(-1, shapes.shape[1])
+    beforehand = (believed[:, None] + np.log(steps)).ravel()
+    best = np.argsort(_rough(seen, one) - 2 * beforehand, kind="stable")[:PAIRS_TRIED]
+    left = np.maximum((noisy - one[best] @ seen.total.T / seen.std) @ weighed.T, 0.0)
+    second = np.argmax(left**2 / (2 * squares) + believed, axis=1)
     more = left[np.arange(best.size), second] / squares[second]
     two = one[best] + more[:, None] * shapes[second]
     octaves = np.log2(np.asarray(starts))
     away = np.abs(np.subtract.outer(octaves, octaves))
-    chances = np.concatenate([beforehand, beforehand[best] + beforehand[second] - SECOND_SHAPE])
-    return _posterior(noisy, std, np.concatenate([one, two]), away, SHAPES_KEPT, chances)
+    chances = np.concatenate([beforehand, beforehand[best] + believed[second] - SECOND_SHAPE])
+    return _posterior(seen, np.concatenate([one, two]), away, SHAPES_KEPT, chances)
 
 
-def _rough(noisy: Floats, std: float, expected: Floats) -> Floats:
-    """Twice the negative log-likelihood, as if every class differed by itself."""
-    variance = std**2 + (DIFFERENCE * expected) ** 2
-    found: Floats = ((noisy - expected) ** 2 / variance + np.log(variance)).sum(axis=1)
+def _numbers(likeliest: Floats, off: Floats) -> tuple[Floats, Floats]:
+    """Numbers of units for each shape, equally far from each other as logarithms; and how far."""
+    low = np.log(np.maximum(likeliest - 2.5 * off, FEWEST_UNITS))
+    high = np.log(np.maximum(likeliest + 2.5 * off, 2 * FEWEST_UNITS))
+    step = (high - low) / NUMBERS_TRIED
+    places = np.arange(NUMBERS_TRIED) + 0.5
+    return np.exp(low[:, None] + step[:, None] * places), np.broadcast_to(step[:, None], (low.size, NUMBERS_TRIED))
+
+
+def _rough(seen: Seen, expected: Floats) -> Floats:
+    """Twice the negative log-likelihood, as if every number differed by itself."""
+    expected = expected @ seen.total.T
+    variance = seen.std**2 + (DIFFERENCE * expected) ** 2
+    found: Floats = ((seen.noisy - expected) ** 2 / variance + np.log(variance)).sum(axis=1)
     return found
 
 
-def _posterior(noisy: Floats, std: float, expected: Floats, away: Floats, kept: int, beforehand: Floats) -> Fit:
-    """The counts given each of the likeliest expectations, and how likely these are; `beforehand`, as a logarithm."""
-    kernel = DIFFERENCE**2 * np.exp(-(away**2) / 2) + OWN_DIFFERENCE**2 * np.eye(noisy.size)
-    rough = _rough(noisy, std, expected) - 2 * beforehand
+def _posterior(seen: Seen, expected: Floats, away: Floats, kept: int, beforehand: Floats) -> Fit:
+    """The counts given each of some plausible expectations, and how likely these are; `beforehand`, as a logarithm."""
+    kernel = DIFFERENCE**2 * np.exp(-(away**2) / 2) + OWN_DIFFERENCE**2 * np.eye(len(away))
+    places, stands_for = _sample(beforehand - _rough(seen, expected) / 2, kept)
     counts, likelihoods = [], []
-    for place in np.argsort(rough, kind="stable")[:kept]:
+    for place in places:
         shape = expected[place]
-        covariance = shape[:, None] * kernel * shape
-        factor = np.linalg.cholesky(covariance + std**2 * np.eye(noisy.size))
-        white = np.linalg.solve(factor, noisy - shape)
-        counts.append(np.maximum(shape + covariance @ np.linalg.solve(factor.T, white), 0.0))
+        both = seen.total @ (shape[:, None] * kernel * shape)  # covariances of what was seen with the counts
+        factor = np.linalg.cholesky(both @ seen.total.T + np.diag(seen.std**2))
+        white = np.linalg.solve(factor, seen.noisy - seen.total @ shape)
+        counts.append(np.maximum(shape + both.T @ np.linalg.solve(factor.T, white), 0.0))
         likelihoods.append(beforehand[place] - white @ white / 2 - np.log(np.diag(factor)).sum())
-    chances = np.exp(np.array(likelihoods) - max(likelihoods))
+    logs = np.array(likelihoods) + np.log(stands_for)
+    chances = np.exp(logs - logs.max())
     return Fit(np.array(counts), chances / chances.sum())
 
 
+def _sample(logs: Floats, number: int) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], Floats]:
+    """Some of the places, evenly by a chance that goes with the square root of exp(logs): so the likeliest are there,
+    and others too. How many of all places each stands for is beside it."""
+    chances = np.exp((logs - logs.max()) / 2)
+    ends = np.cumsum(chances / chances.sum())
+    hits = np.searchsorted(ends, (np.arange(number) + 0.5) / number)
+    places, times = np.unique(np.minimum(hits, logs.size - 1), return_counts=True)
+    return places, times / (number * chances[places] / chances.sum())
+
+
 @lru_cache(maxsize=4)
-def _shapes(starts: tuple[float, ...]) -> tuple[Floats, Floats]:
-    """Lognormal and Weibull distributions over classes that start here, whole and cut off at the end of each octave:
-    one a row, adding up to one, and the logarithm of the scale of each."""
+def _shapes(starts: tuple[float, ...]) -> tuple[Floats, Floats, Floats]:
+    """Distributions over classes that start here, whole and cut off at the end of an octave: one a row, adding up to
+    one; the logarithm of the scale of each; and that of how much it counts: all kinds alike, whole as much as cut."""
     from scipy.special import ndtr
 
     log = np.log(np.asarray(starts))
     scales = np.arange(log[0], max(log[0] + 9.0, log[-1] - 4.0), 0.25)[:, None, None]
-    lognormal = ndtr((log - scales) / np.array(_LOGNORMAL)[:, None])
-    weibull = -np.expm1(-np.exp(np.minimum((log - scales) * np.array(_WEIBULL)[:, None], 30.0)))
-    below = np.concatenate([lognormal.reshape(-1, log.size), weibull.reshape(-1, log.size)])
+    away = log - scales
+    kinds = (
+        ndtr(away / np.array(_LOGNORMAL)[:, None]),
+        -np.expm1(-np.exp(np.minimum(away * np.array(_WEIBULL)[:, None], 30.0))),
+        -np.expm1(-np.array(_PARETO)[:, None] * np.log1p(np.exp(np.minimum(away, 700.0)))),
+    )
+    below = np.concatenate([kind.reshape(-1, log.size) for kind in kinds])
     below[:, 0] = 0.0
     whole = np.diff(below, axis=1, append=1.0)
-    located = np.concatenate([np.broadcast_to(scales, part.shape)[..., 0].ravel() for part in (lognormal, weibull)])
+    located = np.concatenate([np.broadcast_to(scales, kind.shape)[..., 0].ravel() for kind in kinds])
+    counts = np.concatenate([np.full(kind[..., 0].size, -np.log(kind.shape[1])) for kind in kinds])
     ends = np.searchsorted(log, np.arange(log[0] + 2 * np.log(2), log[-1], np.log(2)))
-    kept = [whole, *(np.where(np.arange(log.size) < end, whole, 0.0) for end in ends)]
-    cut, total = np.concatenate(kept), np.concatenate([part.sum(axis=1) for part in kept])
-    enough = total > 0.2  # of a distribution that is cut nearer to its beginning another has the shape
-    return cut[enough] / total[enough, None], np.tile(located, len(kept))[enough]
+    left = np.stack([np.where(np.arange(log.size) < end, whole, 0.0) for end in ends])
+    total = left.sum(axis=2)
+    cut, shape = np.nonzero((total > 0.2) & (total < 0.97))  # other cuts have nearly the shape of another one, or whole
+    often = np.maximum(np.bincount(shape, minlength=len(whole)), 1)
+    return (
+        np.concatenate([whole, left[cut, shape] / total[cut, shape][:, None]]),
+        np.concatenate([located, located[shape]]),
+        np.concatenate([counts, (counts - np.log(often))[shape]]),
+    )
 
 
-@lru_cache(maxsize=1)
-def _spreads() -> Floats:
+@lru_cache(maxsize=8)
+def _spreads(bins: int) -> Floats:
     """Of N rows 1 + floor((N - 1) x) share a bin, where log x is normal and x at most 1: shape, octave of N, of n."""
     from scipy.special import ndtr
 
-    middle, width = np.meshgrid(np.linspace(0, 7, 22), (0.2, 0.5, 0.9, 1.4), indexing="ij")
+    middle, width = np.meshgrid(np.linspace(0, np.log(bins), 22), (0.2, 0.5, 0.9, 1.4), indexing="ij")
     middle, width = middle.ravel()[:, None], width.ravel()[:, None]
     starts = np.array(OCTAVES[1:], dtype=np.float64)
     found = np.zeros((middle.size, len(OCTAVES), len(OCTAVES)))

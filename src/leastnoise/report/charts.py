@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastnoise import errors
 from leastnoise._support.validation import Floats
@@ -345,9 +346,19 @@ def _sizes(count: int) -> list[float]:
     return [most / 8, most]
 
 
+def far_from_zero(values: ArrayLike) -> bool:
+    """Whether the smallest value is nearer to the largest than to zero, and they differ."""
+    known = np.asarray(values, dtype=float)
+    known = known[np.isfinite(known)]
+    return known.size > 1 and float(known.max()) > float(known.min()) > 0.5 * float(known.max())
+
+
 def _colours(alt: Any, contents: Contents, columns: Rows) -> Any:
-    """From zero by square roots, where what lies below zero is noise; else both ways from zero."""
+    """From zero by square roots, where what lies below zero is noise; else both ways from zero. Where all lie far
+    above zero, from the smallest: from zero they would all look alike."""
     best = np.asarray(columns.get("estimate", columns["value"]), dtype=float)
+    if far_from_zero(best):
+        return alt.Scale(type="linear", domain=[float(np.nanmin(best)), float(np.nanmax(best))], clamp=True)
     top, bottom = float(np.nanmax([*best, 0.0])), float(np.nanmin([*best, 0.0]))
     if top <= 0 or (not contents.counted and bottom < -0.3 * top):
         reach = max(abs(top), abs(bottom)) or 1.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import lru_cache
+from functools import lru_cache, partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from leastnoise.report import charts, markup, place_charts, promise_charts, prom
 from leastnoise.report.contents import MAX_BINS_SHOWN, Contents, decimals, gather, plain, thinned
 from leastnoise.report.markup import json_text, piece
 from leastnoise.report.picture import Picture
+from leastnoise.report.promise_sentences import most_found
 from leastnoise.report.saved_release import saved_file
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _pictures(contents: Contents) -> dict[str, Picture]:
     of = contents.of
     if not isinstance(of, Estimate) and of.one_distribution:
         made["distribution"] = promise_charts.noise(of.distribution, of.noise_added_to)
-    made["tradeoff"] = None if of.guarantee is None else promise_charts.tradeoff(of.guarantee)
+    made["tradeoff"] = None if of.guarantee is None else promise_charts.tradeoff(partial(most_found, of))
     return {name: picture for name, picture in made.items() if picture is not None}
 
 
@@ -217,8 +218,15 @@ def _origin(contents: Contents) -> str:
     return markup.origin(of)
 
 
+def _faintest(contents: Contents) -> str:
+    estimate = contents.number("estimate")
+    if charts.far_from_zero(contents.numbers[0].values if estimate is None else estimate):
+        return "The faintest is the smallest value, far above zero. "
+    return "Values at or below zero are the faintest. "
+
+
 def _chart_caption(contents: Contents) -> str:
-    below = "Values at or below zero are the faintest. " if contents.shape in ("image", "map", "areas") else ""
+    below = _faintest(contents) if contents.shape in ("image", "map", "areas") else ""
     low = contents.number("low") is not None and contents.shape in ("bars", "dots", "line")
     bars = "Lines and bands are 95 % intervals of what was published. " if low else ""
     none = "The intervals are not of the denoised values. " if contents.estimate is not None and low else ""

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from leastnoise._support.number_format import percent_at_most
+from leastnoise._support.validation import Floats
 from leastnoise.privacy.distributions import Distribution, Laplace
-from leastnoise.privacy.guarantee import Guarantee
 from leastnoise.report.picture import Picture, Rows, altair, round_step, specification
 
 
-def tradeoff(guarantee: Guarantee) -> Picture:
+def tradeoff(most_found: Callable[[ArrayLike], Floats]) -> Picture:
     """How many people an attack finds against its false alarms: the promise, and mere guessing."""
     alt = altair()
     rates = np.concatenate([np.linspace(0, 0.04, 21), np.linspace(0.04, 1, 49)[1:]])
-    found = 1 - guarantee.tradeoff(rates)
+    found = most_found(rates)
     columns: Rows = {"alarms": (100 * rates).tolist(), "found": (100 * found).tolist()}
     data = alt.NamedData("bins")
     x = alt.X("alarms:Q", title="false alarms of an attack, %", scale=alt.Scale(domain=[0, 100], nice=False))
@@ -24,8 +27,10 @@ def tradeoff(guarantee: Guarantee) -> Picture:
             alt.Tooltip("found:Q", format=".4~g", title="found at most, %")]  # fmt: skip
     line = alt.Chart(data).mark_line(style="promise").encode(x=x, y=y, tooltip=tips)
     guess = alt.Chart(data).mark_line(style="guess").encode(x=x, y=alt.Y("alarms:Q"))
-    at = float(1 - guarantee.tradeoff(0.05))
-    sentence = f"The most that any attack can find, against its false alarms: {100 * at:.3g} % at 5 % false alarms."
+    at = float(most_found(0.05))
+    sentence = (
+        f"The most that any attack can find, against its false alarms: {percent_at_most(at)} % at 5 % false alarms."
+    )
     return Picture(specification(alt.layer(guess, line)), columns, sentence, ratio=0.8)
 
 

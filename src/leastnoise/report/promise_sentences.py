@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from numpy.typing import ArrayLike
+
 from leastnoise._support.number_format import percent_at_most
-from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Promise, PureDP
+from leastnoise._support.validation import Floats
+from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.releases.promised import Promised
 
 PAPERS = {
@@ -58,7 +61,7 @@ def promise(of: Promised) -> str:
     if guarantee is None:
         return "What is promised is known to whoever added the noise, and is not in this file."
     whom = unit(of)
-    caught = percent_at_most(1 - float(guarantee.tradeoff(0.05)))
+    caught = percent_at_most(float(most_found(of, 0.05)))
     if guarantee.neighbours == "replace":
         secret, present = f"which of two records any one {whom} has", "that have the one"
     else:
@@ -67,6 +70,14 @@ def promise(of: Promised) -> str:
         f"Whoever tries to tell {secret} from these numbers, whatever else they know, and accepts 5 % false alarms, "
         f"finds at most {caught} % of those {present}. Guessing finds 5 %."
     )
+
+
+def most_found(of: Promised, false_alarms: ArrayLike) -> Floats:
+    """The part of those present that any attack with these false alarms finds at most."""
+    assert of.guarantee is not None
+    if of.strength is None:
+        return 1 - of.guarantee.tradeoff(false_alarms)
+    return of.strength.most_found(of.guarantee, false_alarms)
 
 
 def protects(of: Promised) -> str:
@@ -121,11 +132,16 @@ def check_file(name: str) -> Step:
     )
 
 
-def check_promise(promise: Promise) -> Step:
+def check_promise(of: Promised) -> Step:
     """What to type to see what the promise means."""
+    promise, strength = of.guarantee, of.strength
+    found = "1 - g.tradeoff(0.05)"
+    if strength is not None and strength.mu is not None:
+        mu, chance = f"ln.{GaussianDP(strength.mu, promise.neighbours)!r}", strength.chance  # type: ignore[union-attr]
+        found = f"min({found}, 1 - {mu}.tradeoff(0.05 + {chance!r}) + {chance!r})"
     return Step(
         "What the promise means, and what any attack can find at most at 5 % false alarms:",
-        f"g = ln.{promise!r}\nprint(g.explain())\nprint(1 - g.tradeoff(0.05))",
+        f"g = ln.{promise!r}\nprint(g.explain())\nprint({found})",
     )
 
 

@@ -40,7 +40,8 @@ from leastnoise.report.promise_sentences import (
 
 def title(contents: Contents) -> str:
     """What was released: "Counts by pickup", "Mean age by sex"."""
-    kind, column = _kind(contents), contents.of.column
+    of, column = contents.of, contents.of.column
+    kind = "Median" if isinstance(of, QuantileRelease) and of.levels == (0.5,) else _kind(contents)
     if column is not None:
         kind = f"Mean {column}" if contents.of.kind == "mean" else f"{kind} of {column}"
     if contents.domain is not None and contents.domain.axes:
@@ -115,7 +116,8 @@ def lead(contents: Contents) -> str:
             return f"{what}. What was promised to the people in the data is in the release that it was made from."
         return f"{what}." if too_weak(of) else f"{what}. The noise {limits_learning(of)}."
     by = "" if contents.size == 1 else f", one for each {_bins(contents)}"
-    what = f"{contents.size:,} {_kind(contents).lower()}{by}, published with {of.mechanism.capitalize()} noise"
+    median = isinstance(of, QuantileRelease) and of.levels == (0.5,)
+    what = f"{'1 median' if median else f'{contents.size:,} {_kind(contents).lower()}'}{by}, published with {of.mechanism.capitalize()} noise"
     if of.guarantee is None:
         return f"{what} that was added elsewhere."
     return f"{what}." if too_weak(of) else f"{what}, which {limits_learning(of)}."
@@ -218,5 +220,5 @@ def check(contents: Contents, file: str) -> list[Step]:
             )
         )
     elif promise is not None:
-        steps.append(check_promise(promise))
+        steps.append(check_promise(contents.of))
     return [*steps, check_ledger(of)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.report import markup, promise_sentences, tables_data, tables_sentences
 from leastnoise.report.curve_picture import curve
 from leastnoise.report.markup import json_text, piece
+from leastnoise.report.promise_sentences import most_found
 from leastnoise.report.saved_release import saved_file
 from leastnoise.report.tables_contents import ShownTable, TablesContents, gather
 from leastnoise.report.tradeoff_picture import tradeoff
@@ -89,7 +91,7 @@ def _tradeoff(of: CrosstabsRelease) -> str:
     if of.guarantee is None:
         return ""
     caption = "What any attack can find at most, against guessing (dashed)."
-    return f"<figure>{tradeoff(of.guarantee)}<figcaption>{caption}</figcaption></figure>"
+    return f"<figure>{tradeoff(partial(most_found, of))}<figcaption>{caption}</figcaption></figure>"
 
 
 def _curves(of: CrosstabsRelease) -> str:

@@ -131,7 +131,7 @@ def check(contents: TablesContents, file: str) -> list[Step]:
             )
         )
     elif promise is not None:
-        steps.append(check_promise(promise))
+        steps.append(check_promise(of))
     return [*steps, check_ledger(of)]
 
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from leastnoise.privacy.guarantee import Guarantee
+from leastnoise._support.number_format import percent_at_most
+from leastnoise._support.validation import Floats
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 340.0, 272.0, 46.0, 44.0, 8.0, 10.0
 TICKS = (0, 20, 40, 60, 80, 100)
 
 
-def tradeoff(guarantee: Guarantee) -> str:
+def tradeoff(most_found: Callable[[ArrayLike], Floats]) -> str:
     """How many people an attack finds at most against its false alarms, and what mere guessing finds (dashed)."""
     rates = np.concatenate([np.linspace(0, 0.04, 21), np.linspace(0.04, 1, 49)[1:]])
-    found = 1 - guarantee.tradeoff(rates)
-    at = float(1 - guarantee.tradeoff(0.05))
-    name = f"The most that any attack can find, against its false alarms: {100 * at:.3g} % at 5 % false alarms."
+    found = most_found(rates)
+    at = float(most_found(0.05))
+    name = f"The most that any attack can find, against its false alarms: {percent_at_most(at)} % at 5 % false alarms."
     promise = " ".join(f"{_x(rate):.2f},{_y(part):.2f}" for rate, part in zip(rates, found, strict=True))
     return (
         f'<svg class="tradeoff" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" aria-label="{escape(name, quote=True)}">'

@@ -9,7 +9,7 @@ tell about it. Engines read odd numbers differently (is 2.5 an integer?), so a p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from leastnoise.curator.engines.opened_table import Source
@@ -67,9 +67,24 @@ def check_types(types: Mapping[str, str]) -> None:
             raise InvalidParameter.among(f'the type of "{column}"', kind, [*PATTERNS, "text"])
 
 
-def parsed(source: Source, types: Mapping[str, str]) -> ir.Table:
-    """The rows of the source with the declared types; in a CSV an empty cell is null."""
-    rows = source.rows
+def check_missing(words: object) -> tuple[str, ...]:
+    """The texts that stand for a missing value, or an error."""
+    listed = (words,) if isinstance(words, str) else tuple(words) if isinstance(words, Iterable) else (words,)
+    for word in listed:
+        if not isinstance(word, str):
+            raise WrongType(
+                f"missing holds texts that stand for a missing value. Got {type(word).__name__} instead.",
+                parameter="missing",
+                value=word,
+                example={"missing": ["NA", "-999"]},
+            )
+    return listed
+
+
+def parsed(source: Source, types: Mapping[str, str], missing: Sequence[str] = ()) -> ir.Table:
+    """The rows of the source with the declared types; in a CSV an empty cell is null. So is, in every column of text, a
+    cell that is one of `missing`: that depends on the cell alone."""
+    rows = _without(source.rows, missing)
     texts = rows.columns if is_csv(source) else source.folders
     for column in types:
         if column not in rows.columns:
@@ -82,6 +97,14 @@ def parsed(source: Source, types: Mapping[str, str]) -> ir.Table:
                 value=column,
             )
     return rows.mutate({column: parse_cell(rows[column], types.get(column, "text")) for column in texts})
+
+
+def _without(rows: ir.Table, missing: Sequence[str]) -> ir.Table:
+    import ibis
+
+    texts = [name for name, kind in rows.schema().items() if kind.is_string()] if missing else []
+    nothing = ibis.null("string")
+    return rows.mutate({name: ibis.ifelse(rows[name].isin(missing), nothing, rows[name]) for name in texts})
 
 
 def parse_cell(text: ir.StringValue, kind: str) -> ir.Value:

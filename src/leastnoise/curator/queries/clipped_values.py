@@ -13,7 +13,7 @@ from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.domains import column_names, limits_of, listed_domain
 from leastnoise.curator.queries.query import NamedRows
 from leastnoise.domain import Domain
-from leastnoise.errors import BadDomain, MissingParameter
+from leastnoise.errors import BadDomain
 from leastnoise.releases.left_out import LeftOut
 
 if TYPE_CHECKING:
@@ -49,12 +49,6 @@ class ClippedValues(BinnedQuery):
         """The question, checked."""
         data.check_usable(column)
         names = column_names(by)
-        if names and keys is None:
-            raise MissingParameter(
-                f"{cls.kind} by {', '.join(names)} needs the public keys. Histograms and summaries find them.",
-                parameter="keys",
-                example={"keys": ["a", "b"]},
-            )
         domain = listed_domain(data, names, keys, nulls) if names else Domain()
         ends = Clip.of(clip, data.rows[column].type())
         if domain.sparse or domain.size << ends.bits >= 2**62:

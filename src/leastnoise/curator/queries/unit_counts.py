@@ -159,12 +159,14 @@ class UnitCounts(BinnedQuery):
 
         layout = self.layout
         drawn = _with_class(drawn, "_total", ROW_CLASSES, "_rows")
-        cells = [drawn["_rows"]]
+        drawn = _with_class(drawn, "_total", OCTAVE_CLASSES, "_wide")
         if self._bins.size > 1:
-            drawn = _with_class(drawn, "_total", OCTAVE_CLASSES, "_wide")
             drawn = _with_class(drawn, "_here", OCTAVE_CLASSES, "_deep")
+        cells = [drawn["_rows"], drawn["_wide"] + layout.start("octaves")]
+        if self._bins.size > 1:
             pair = ((drawn["_wide"] * (drawn["_wide"] + 1)) >> 1) + drawn["_deep"]
-            cells = [drawn["_rows"], pair + layout.start("spread"), drawn["code"] + layout.start("bins")]
+            cells += [pair + layout.start("spread"), drawn["_deep"] + layout.start("depths")]
+            cells += [drawn["code"] + layout.start("bins")]
         return drawn.select(bin=ibis.array(cells).unnest())
 
     def _drawn(self, rows: ir.Table, unit: tuple[str, ...], column: str) -> ir.Table:
