@@ -190,6 +190,20 @@ def test_medians_err_less_in_absolute_terms_and_are_zero(law: Any) -> None:
 
 
 @laws
+def test_whole_numbers_below_one_half_are_zero(law: Any) -> None:
+    """Counts with a mean of 0.3 in one bin of ten, which noise hides: zero is their median, and the best answer."""
+    truth = np.where(np.arange(4096) % 10, 0.0, 3.0)
+    y = truth + 8 * drawn(4096, law, 9)
+    known, unknown = (auto(y, 8.0, nonnegative=True, integers=i, loss="absolute", mechanism=law) for i in (True, False))
+    assert unknown.values.max() > 0
+    assert (known.values[unknown.values < 0.5] == 0).all()
+    assert (known.values[unknown.values >= 0.5] == unknown.values[unknown.values >= 0.5]).all()
+    assert np.abs(known.values - truth).mean() <= truth.mean() < 0.9 * np.abs(unknown.values - truth).mean()
+    squared = (auto(y, 8.0, nonnegative=True, integers=i, mechanism=law).values for i in (True, False))
+    assert np.array_equal(*squared)
+
+
+@laws
 def test_medians_do_not_jump_where_the_truth_is_smooth(law: Any) -> None:
     """Normal truths (sigma 2): the likeliest prior has a dozen atoms, yet medians err at most 5 % more than means."""
     truth = 10 + 2 * np.random.default_rng(7).standard_normal(3000)
