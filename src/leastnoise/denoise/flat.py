@@ -9,20 +9,20 @@ tell. Let f be such a truth, not negative, in standard errors, and take the mean
 the two, min(f, 0.8), but 0.1 at least (at f = 0 no rule has a finite ratio). The mean is sufficient for a flat truth
 under Gaussian noise, so that this bounds every estimator: the largest ratio over f is 1.23 at least, and 1.41 for rules
 that are exactly zero up to 1.5 standard errors (a convex programme over all rules, solved numerically; its solution
-jumps and stays far below m up to f = 8). Here it is 1.55, at f = 2.2, and above 1.25 from 1.2 to 4.4 and from 0.08 to
+jumps and stays far below m up to f = 8). Here it is 1.55, at f = 2.2, and above 1.25 from 1.2 to 4.3 and from 0.08 to
 0.16, where a negative m is zero (`nonnegative`). Else a negative c costs as much again there, and the largest is 1.85,
 at f = 0.1. Of root mean squared errors, with 0.3 in place of 0.1, and `nonnegative`: 1.22, 1.36 and 1.48.
 
 Under Laplace noise m is the median of the values, which has half the variance of their mean. It is close to the *mean*
 of truths that are small beside the noise, since its pull is linear there, and a large one hardly moves it. (1.55 above
-becomes 1.30, and 1.48 becomes 1.14.) Its covariance with the values is its variance, as for every efficient estimate,
+becomes 1.31, and 1.48 becomes 1.14.) Its covariance with the values is its variance, as for every efficient estimate,
 so it has half a degree of freedom.
 
 **Absolute error** is least at the median of the truth, not at its mean. If the mean f sits in few bins that do not
 stand out, zero is the best answer, and c makes the error 1 + E|c|/f times as large; if the truth is flat, c is what is
-wanted. While nothing tells the two apart, no rule has less than 2f/(f + 0.8) on both (|c| + |f - c| >= f), 1.6 at 3.
-a = 1.7 makes them equal up to there: 1.70 on flat truths, 1.66 on the others. Beyond, such bins show in the squares of
-the values, and another candidate says so.
+wanted. While nothing tells the two apart, no rule has less than 2f/(f + 0.8) on both (|c| + |f - c| >= f), 1.58 at 3.
+a = 1.7 makes them equal up to there: 1.69 on flat truths, 1.67 on the others. Beyond, such bins show in the squares of
+the values, and another candidate says so. (`benchmarks/flat_truths.py` has the programme and the quadratures.)
 
 **What stands out** is beyond t, which noise alone passes upward in any of the bins with a chance of `FALSE_ALARM`.
 Three times of what exceeds t is kept, so that a false alarm costs little, and from 3t/2 on everything. One bin of s
