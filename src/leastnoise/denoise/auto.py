@@ -50,7 +50,7 @@ from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 
 MAX_LAPLACE_NODES = 200_000  # nodes in all orders of the fused lasso under Laplace noise, whose divergence is dear
-FOR_BOTH_LOSSES = ("empirical_bayes", "neighbour_bayes", "flat")  # methods that take loss=
+FOR_BOTH_LOSSES = ("empirical_bayes", "neighbour_bayes")  # methods that take loss=
 Candidates = dict[str, Callable[..., Estimate]]  # by name, not yet computed
 
 
