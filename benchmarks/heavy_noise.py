@@ -8,9 +8,9 @@ with loss="absolute" the same of mean absolute errors. Every truth and noise has
 theirs, ten means of noise decided about every constant. What constants cost exactly is in `flat_truths.py`.
 
 When `auto` gives one value for all bins, and what stands out from it, was settled by argument, on pure noise and on
-other made-up truths, but with the real ones in view: that a bin stands out with a false alarm of 5 % and not of 2 % is
-from single bins among empty ones, after MEDCOST had been seen; that absolute error asks for more before a value is not
-zero was an answer to STROKE, and how much more is a balance of flat and sparse truths (`denoise/flat.py`).
+other made-up truths, but with the real ones in view: that the value is zero within two standard errors, and that a bin
+stands out with a false alarm of 2 %, balance nearly empty maps against flat truths and single bins, after hundreds of
+draws on the truths here (`flat_truths.py`).
 """
 
 from __future__ import annotations
