@@ -20,6 +20,7 @@ BENCHMARKS = (
     "accuracy",
     "limits",
     "heavy_noise",
+    "flat_truths",
     "wavelets",
     "error_limits",
     "crosstabs_accuracy",

@@ -124,6 +124,7 @@ def test_absolute_loss_reaches_the_release() -> None:
     made = released(truth, None, 0)
     e = made.denoise(loss="absolute")
     assert e.parameters["loss"] == "absolute"
+    assert e.parameters["integers"]  # counts are
     assert e.risk is None
     assert (e.values == 0).mean() > 0.5 > (made.denoise().values == 0).mean()
     assert np.abs(e.values - truth).mean() < np.abs(made.denoise().values - truth).mean()

@@ -70,9 +70,9 @@ def test_one_value_keeps_its_own() -> None:
     assert auto([1.3], 1.0).values.tolist() == [1.3]
 
 
-@pytest.mark.parametrize(("mean", "held"), [(0.14, 0.0), (-0.14, 0.0), (0.3, 0.225), (-0.3, -0.225)])
+@pytest.mark.parametrize(("mean", "held"), [(0.19, 0.0), (-0.19, 0.0), (0.4, 0.3), (-0.4, -0.3)])
 def test_the_flat_value_is_drawn_to_zero(mean: float, held: float) -> None:
-    """d = 100, so that a standard error is 0.1: zero within 0.15, else m (1 - (0.15/m)^2)."""
+    """d = 100, so that a standard error is 0.1: zero within 0.2, else m (1 - (0.2/m)^2)."""
     made = flat(np.full(100, mean), 1.0)
     assert np.allclose(made.values, held)
     assert made.degrees_of_freedom == pytest.approx(1.25 if held else 0.0, abs=1e-9)
@@ -109,39 +109,40 @@ def test_what_stands_out_is_kept_and_moves_nothing_else(law: Any) -> None:
 
 @laws
 def test_noise_seldom_stands_out(law: Any) -> None:
-    """In 1,000 draws of 200 empty bins 49 are expected; 100 or more, or 10 or fewer: a chance below 1e-8 (binomial)."""
-    passed = sum(bool((drawn(200, law, 1000 + seed) > standing_out(200, law)).any()) for seed in range(1000))
-    assert 10 < passed < 100
+    """In 3,000 draws of 200 empty bins 59 are expected; 110 or more, or 20 or fewer: a chance below 1e-8 (binomial)."""
+    passed = sum(bool((drawn(200, law, 1000 + seed) > standing_out(200, law)).any()) for seed in range(3000))
+    assert 20 < passed < 110
 
 
 @laws
 def test_the_flat_value_of_laplace_noise_is_the_more_precise(law: Any) -> None:
-    """0.5 sigma on 1,000 bins, 200 draws: under Laplace noise 0.6 to 0.85 of the mean's squared error's root (0.71 is
+    """1 sigma on 1,000 bins, 200 draws: under Laplace noise 0.6 to 0.85 of the mean's squared error's root (0.71 is
     expected, its standard error is 0.04); under Gaussian noise the mean itself, but for a few hundredths."""
     ours, means = [], []
     for seed in range(200):
-        y = 0.5 + drawn(1000, law, 7000 + seed)
-        ours.append(flat(y, 1.0, mechanism=law).values[0] - 0.5)
-        means.append(y.mean() - 0.5)
+        y = 1.0 + drawn(1000, law, 7000 + seed)
+        ours.append(flat(y, 1.0, mechanism=law).values[0] - 1.0)
+        means.append(y.mean() - 1.0)
     ratio = np.std(ours) / np.std(means)
     assert (0.6 < ratio < 0.85) if law == "laplace" else (0.98 < ratio < 1.02)
 
 
 @laws
 def test_flat_truths_cost_no_more_than_the_rule_says(law: Any) -> None:
-    """Truths 0.5 to 8 standard errors from zero on 400 bins, 300 draws: mean error at most 1.7 times that of
-    the better of zero and the mean (1.55 is the rule's worst; the standard error is 0.06). 2 to 3 times before."""
+    """Truths 0.5 to 8 standard errors from zero on 400 bins, 300 draws: mean error at most 2.1 times that of
+    the better of zero and the mean (1.95 is the rule's worst; the standard error is 0.06). 2 to 3 times before."""
     noise = np.stack([drawn(400, law, 20_000 + seed) for seed in range(300)])
     for errors in (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0):
         truth = errors / 20
         ours = np.mean([abs(flat(truth + n, 1.0, nonnegative=True, mechanism=law).values[0] - truth) for n in noise])
-        assert ours < 1.7 * min(truth, np.abs(noise.mean(axis=1)).mean())
+        assert ours < 2.1 * min(truth, np.abs(noise.mean(axis=1)).mean())
 
 
 @laws
 def test_a_single_bin_costs_no_more_than_the_rule_says(law: Any) -> None:
-    """One bin of 1 to 20 sigma among 1,000 that are empty, 300 draws: the mean error is at most 1.35 times that of the
-    better of zeros and the universal soft threshold (1.21 at worst by the rule; the standard error is 0.02)."""
+    """One bin of 1 to 20 sigma among 1,000 that are empty, 300 draws: the mean error is at most 1.1 times that of the
+    better of zeros and the universal soft threshold, 1.55 times under Laplace noise (1.45 at worst by the rule, at 7 to
+    8 sigma, which noise reaches in one draw of twenty to fifty; the standard error is 0.02)."""
     noise = [drawn(1000, law, 30_000 + seed) for seed in range(300)]
     for height in (1.0, 3.0, 5.0, 6.0, 7.0, 8.0, 9.0, 12.0, 20.0):
         truth = np.r_[height, np.zeros(999)]
@@ -152,7 +153,19 @@ def test_a_single_bin_costs_no_more_than_the_rule_says(law: Any) -> None:
                 lambda y: soft_threshold(y, 1.0, mechanism=law),
             )
         )
-        assert ours < 1.35 * min(height, soft)
+        assert ours < (1.1 if law == "gaussian" else 1.55) * min(height, soft)
+
+
+@laws
+def test_nearly_empty_bins_cost_little_more_than_zeros(law: Any) -> None:
+    """A truth as on a map at a tiny epsilon: its mean is a tenth of a standard error, all of it in one bin of four.
+    Over 400 draws at most 1.35 times the error of zeros (1.2 is expected, its standard error is 0.04; 1.5 before)."""
+    truth = np.where(np.arange(4096) % 4, 0.0, 0.4 / 64)
+    ours = [
+        rmse(flat(truth + drawn(4096, law, 50_000 + k), 1.0, nonnegative=True, mechanism=law).values, truth)
+        for k in range(400)
+    ]
+    assert np.mean(ours) < 1.35 * rmse(np.zeros(4096), truth)
 
 
 @laws
@@ -187,6 +200,20 @@ def test_medians_err_less_in_absolute_terms_and_are_zero(law: Any) -> None:
         assert np.mean((means.values - truth) ** 2) < np.mean((medians.values - truth) ** 2)
         assert (medians.values[truth == 0] == 0).mean() > 0.9
         assert medians.risk is None
+
+
+@laws
+def test_whole_numbers_below_one_half_are_zero(law: Any) -> None:
+    """Counts with a mean of 0.3 in one bin of ten, which noise hides: zero is their median, and the best answer."""
+    truth = np.where(np.arange(4096) % 10, 0.0, 3.0)
+    y = truth + 8 * drawn(4096, law, 9)
+    known, unknown = (auto(y, 8.0, nonnegative=True, integers=i, loss="absolute", mechanism=law) for i in (True, False))
+    assert unknown.values.max() > 0
+    assert (known.values[unknown.values < 0.5] == 0).all()
+    assert (known.values[unknown.values >= 0.5] == unknown.values[unknown.values >= 0.5]).all()
+    assert np.abs(known.values - truth).mean() <= truth.mean() < 0.9 * np.abs(unknown.values - truth).mean()
+    squared = (auto(y, 8.0, nonnegative=True, integers=i, mechanism=law).values for i in (True, False))
+    assert np.array_equal(*squared)
 
 
 @laws

@@ -182,7 +182,7 @@ def _describe(estimates: Mapping[str, Estimate], shares: Mapping[str, float], si
     used = ", ".join(f"{share:.0%} {name}" for name, share in sorted(shares.items(), key=lambda item: -item[1]))
     found = f"Estimated errors of the candidates alone: {listed}; raw {sigma:.4g}."
     if set(shares) == {"raw"}:
-        return f"{found} The noisy values are kept, since nothing is estimated to be better."
+        return f"{found} The noisy values are kept, since nothing beats them beyond chance."
     if set(shares) == {"flat"}:
         return (
             f"{found} One value was taken for all bins but those that stand out, since none of the others beats that "

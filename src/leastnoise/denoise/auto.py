@@ -12,6 +12,10 @@ candidate, in the geometric mean under either law, and up to 3 % more where anyo
 **Absolute error.** loss="absolute" keeps the weights and takes, in every bin, the weighted *median* of the candidates,
 those with a prior giving their posterior medians: exactly zero where half of the weight says so. Absolute error has no
 unbiased estimate, so that these weights suit it is not proved but measured, and `risk` is None.
+
+With integers=True a median below one half is zero. Whole numbers that are not negative and have a mean below one half
+are zero in more than half of the bins, so zero is their median whatever else is true of them; and a law of the truth
+itself that gives half of its mass to values below one half gives it to zero.
 """
 
 from __future__ import annotations
@@ -46,7 +50,7 @@ from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 
 MAX_LAPLACE_NODES = 200_000  # nodes in all orders of the fused lasso under Laplace noise, whose divergence is dear
-FOR_BOTH_LOSSES = ("empirical_bayes", "neighbour_bayes", "flat")  # methods that take loss=
+FOR_BOTH_LOSSES = ("empirical_bayes", "neighbour_bayes")  # methods that take loss=
 Candidates = dict[str, Callable[..., Estimate]]  # by name, not yet computed
 
 
@@ -58,6 +62,7 @@ def auto(
     graph: Graph | None = None,
     shape: tuple[int, ...] | None = None,
     nonnegative: bool = False,
+    integers: bool = False,
     effort: Literal["cheap", "best"] = "cheap",
     loss: Loss = "squared",
     mechanism: Mechanism = "gaussian",
@@ -68,6 +73,7 @@ def auto(
     graph: which values are near one another; what uses it is tried beside the rest, and taken where it helps.
     shape: how many bins along each axis of a table of which y are the cells; row and column effects are then tried.
     nonnegative: whether the truth is (counts are): it narrows the prior and clips what is left below zero, last.
+    integers: whether the truth is whole numbers (counts are): with absolute loss what is below one half is then zero.
     effort: "cheap", or "best", which also tries thresholds and a prior without bounds; they seldom add anything.
     loss: "squared", or "absolute" to make the mean absolute error small: medians, many of them exactly zero.
     mechanism: "gaussian" or "laplace", the distribution of the noise.
@@ -95,7 +101,7 @@ def auto(
         nonnegative=nonnegative,
         mechanism=mechanism,
     )
-    return mixed if loss == "squared" else _medians(mixed, tried)
+    return mixed if loss == "squared" else _medians(mixed, tried, integers=integers)
 
 
 def candidates(y: Floats, sigma: float, *, nonnegative: bool, effort: str, mechanism: Mechanism) -> dict[str, Estimate]:
@@ -161,15 +167,17 @@ def _computed(tried: Candidates) -> dict[str, Estimate]:
     return made
 
 
-def _medians(mixed: Estimate, tried: Candidates) -> Estimate:
+def _medians(mixed: Estimate, tried: Candidates, *, integers: bool) -> Estimate:
     """The weighted median of what the mixture is made of, with posterior medians where there is a prior."""
     shares = dict(mixed.parameters["weights"])
     values = [mixed.noisy if name == "raw" else _with_medians(name, tried[name]).values for name in shares]
     middle = weighted_median(np.stack(values), np.array(list(shares.values())))
+    if integers:
+        middle = np.where(np.abs(middle) < 0.5, 0.0, middle)
     return replace(
         mixed,
         values=np.maximum(middle, 0.0) if mixed.parameters["nonnegative"] else middle,
-        parameters={**mixed.parameters, "loss": "absolute"},
+        parameters={**mixed.parameters, "loss": "absolute", "integers": integers},
         estimate_risk=partial(RiskEstimate, None, None),
         description=f"{mixed.description} Of these the weighted median was taken, bin by bin.",
     )

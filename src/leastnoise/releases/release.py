@@ -186,7 +186,8 @@ class Release(Published):
             `graph` says which bins are near.
 
         Counts are known not to be negative, so "auto", "empirical_bayes" and "neighbour_bayes" say so for them unless
-        you do (nonnegative=False, support="real"). The noise is taken as it was drawn, rounding to the grid included.
+        you do (nonnegative=False, support="real"), and to be whole, which "auto" is told (integers=False if not). The
+        noise is taken as it was drawn, rounding to the grid included.
         """
         return views.denoise(self, method, along, options)
 

@@ -189,7 +189,7 @@ def denoise(release: Release, method: str, along: Along, options: dict[str, Any]
             parameter=needed[0],
         )
     if release.kind == "count":
-        options = {**NOT_NEGATIVE.get(method, {}), **options}
+        options = {**KNOWN_OF_COUNTS.get(method, {}), **options}
     made = denoise.METHODS[method](release.values, release.std, mechanism=release.mechanism, axis=None, **options)
     parameters = {**made.parameters, "along": list(chained)} if chained else made.parameters
     return replace(
@@ -298,8 +298,8 @@ def _refuse_what_is_not_taken(method: str, options: dict[str, Any]) -> None:
 
 
 # What is known of counts, unless the caller says otherwise.
-NOT_NEGATIVE: dict[str, dict[str, Any]] = {
-    "auto": {"nonnegative": True},
+KNOWN_OF_COUNTS: dict[str, dict[str, Any]] = {
+    "auto": {"nonnegative": True, "integers": True},
     "empirical_bayes": {"support": "nonnegative"},
     "neighbour_bayes": {"support": "nonnegative"},
 }

@@ -1,0 +1,193 @@
+"""Flat truths far below the noise: how far off the one value is that `auto` gives, and the least that any rule can be.
+
+The mean of d noisy values is all that Gaussian noise leaves of a flat truth. In units of its standard error it is f + n
+with n standard normal, and the one value is a function c of it. Its error is |c(f + n) - f|, on average; that of the
+better of zero and the mean is min(f, 0.8). The ratios are computed by quadrature, with the library's own c. (Under
+Laplace noise c is a function of the median, whose standard error is less by sqrt 2 than that of the mean.)
+
+**What no rule can do.** The least possible worst ratio is the value of a linear programme over all functions c: least R
+with E|c(f + n) - f| <= R min(f, 0.8) for every f of a list. It begins at 0.02: down to zero no rule has a finite R.
+More f could only make it larger.
+
+**Absolute error, flat or sparse.** If the mean f sits in a share q of the bins, zero is the best answer for the mean
+absolute error, and c makes it 1 + (1 - 2q) E c / f times as large. Such a truth cannot be told from a flat one if q is
+well above f^2 / sqrt(2 d), for the chi-square divergence of the two is about f^4 / (2 q^2 d). So q may go to zero as d
+grows, and a rule has to suffice for both at once.
+
+**Other truths.** The ratio is 1 in most draws and large in a few, so that ten draws say little about its mean. The one
+value takes no time: the last table has hundreds of draws of it, with what stands out, on every truth of
+`heavy_noise.py` at 3,630, where `auto` gives nothing else unless a candidate beats it beyond chance.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+from accuracy import DATA, LAWS, Truth, drawn, geometric_mean, real
+from findings import Findings, Headline, Table
+from heavy_noise import made_up
+from scipy.optimize import linprog
+from scipy.sparse import coo_array
+from scipy.stats import norm
+
+from leastnoise import denoise
+from leastnoise.denoise.arrays import Mechanism
+from leastnoise.denoise.flat import flat
+
+STEP = 0.02  # of the lattice of means, in standard errors
+MEAN_ERROR = math.sqrt(2 / math.pi)  # of the mean of the values, in its standard errors
+FLAT = np.geomspace(0.02, 10, 25)
+ALIKE = np.array([0.02, 0.04, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0])  # beyond, sparse ones show in the squares
+CONSTANTS = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)  # heavy_noise.py has them, among 4,096 bins at 3,630
+BINS, SIGMA = 4096, 3630.0
+DRAWS, DRAWS_OF_GRIDS = 400, 100
+UNITS: dict[Mechanism, float] = {"gaussian": 1.0, "laplace": math.sqrt(2)}  # the mean's standard error in those of c's
+Floats = np.ndarray[Any, Any]
+
+
+def run(*, toy: bool = False) -> Findings:
+    worst = list(_worst(*((FLAT[::6], ALIKE[::3], 0.25) if toy else (FLAT, ALIKE, 0.05))))
+    others = [_on(truth, toy) for truth in _truths(toy)]
+    return [
+        Table(
+            "flat_truths",
+            "The mean error over that of the better of zero and the mean, at worst, by quadrature, for truths of 0.02 "
+            "to 10 standard errors (to 3 where they may be sparse):",
+            worst,
+        ),
+        Table(
+            "flat_truths_constants",
+            "The constants among 4,096 bins at sigma 3,630 (ten times as many standard errors at 362):",
+            [_constant(value) for value in CONSTANTS],
+        ),
+        Table(
+            "flat_truths_others",
+            "The mean error of the one value, with what stands out, over that of the best of zeros, the mean, the raw "
+            f"values, James-Stein and the universal threshold, sigma 3,630; {DRAWS} draws, {DRAWS_OF_GRIDS} of grids:",
+            others,
+        ),
+        *(Headline(f"{row['truths']}: {row['rule']}, worst", row["worst ratio"]) for row in worst),
+        *_headlines(others),
+    ]
+
+
+def _worst(flat_ones: Floats, alike: Floats, step: float) -> Iterator[dict[str, Any]]:
+    """Of the rule here and of the best that there can be."""
+    fine, low = np.geomspace(0.02, 10, 300), np.geomspace(ALIKE[0], ALIKE[-1], 200)
+    rows = (
+        ("flat", "the best there can be", least_worst(flat_ones, step=step)),
+        *(("flat", f"auto, {law}", max(ratio(f * UNITS[law], law) for f in fine)) for law in LAWS),
+        ("flat or sparse, absolute loss", "the best there can be", least_worst(alike, sparse=True, step=step)),
+        ("flat or sparse, absolute loss", "auto, gaussian", max(max(ratio(f), sparse_ratio(f)) for f in low)),
+    )
+    for truths, rule, found in rows:
+        yield {"truths": truths, "rule": rule, "worst ratio": found}
+
+
+def least_worst(truths: Floats, *, sparse: bool = False, step: float = STEP) -> float:
+    """R of the best rule. Its values c_j >= 0 at the means x_j, and u_ij >= |c_j - f_i|, are the variables."""
+    means = np.arange(-4, truths.max() + 4, step)
+    many, size = truths.size, means.size
+    chances = norm.pdf(means - truths[:, None]) * step
+    i, j = (index.ravel() for index in np.indices((many, size)))
+    above, last = size + i * size + j, size + many * size  # where u and R stand
+    row, ones = np.arange(many * size), np.ones(many * size)
+    begin, every = 2 * many * size, np.arange(many)
+    # c - u <= f, then -c - u <= -f, then sum of p u - R best <= 0, then sum of p c / f - R <= -1
+    parts = [(row, j, ones), (row, above, -ones), (many * size + row, j, -ones), (many * size + row, above, -ones)]
+    parts += [
+        (begin + i, above, chances.ravel()),
+        (begin + every, np.full(many, last), -np.minimum(truths, MEAN_ERROR)),
+    ]
+    limits = [np.repeat(truths, size), -np.repeat(truths, size), np.zeros(many)]
+    if sparse:
+        begin += many
+        parts.append((begin + i, j, (chances / truths[:, None]).ravel()))
+        parts.append((begin + every, np.full(many, last), -np.ones(many)))
+        limits.append(-np.ones(many))
+    rows, columns, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+    found = linprog(
+        np.eye(1, last + 1, last)[0],
+        A_ub=coo_array((values, (rows, columns))).tocsr(),
+        b_ub=np.concatenate(limits),
+        method="highs-ipm",
+    )
+    return float(found.fun)
+
+
+def ratio(f: float, mechanism: Mechanism = "gaussian") -> float:
+    """The mean error of the one value over that of the better of zero and the mean, f in standard errors of c's."""
+    means, given = _rule(mechanism)
+    error = float(np.abs(given - f) @ norm.pdf(means - f)) * STEP
+    return error / min(f, MEAN_ERROR * UNITS[mechanism])
+
+
+def sparse_ratio(f: float) -> float:
+    """The same of mean absolute errors, if the mean sits in so few bins that zero is the best answer."""
+    means, given = _rule("gaussian")
+    return 1 + float(given @ norm.pdf(means - f)) * STEP / f
+
+
+@cache
+def _rule(mechanism: Mechanism) -> tuple[Floats, Floats]:
+    """The library's own rule at a lattice of means, both in standard errors."""
+    means = np.arange(-8, 30, STEP)
+    unit = 1 / (UNITS[mechanism] * math.sqrt(BINS))
+    given = [flat(np.full(BINS, x * unit), 1.0, nonnegative=True, mechanism=mechanism) for x in means]
+    return means, np.array([made.parameters["value"] for made in given]) / unit
+
+
+def _constant(value: float) -> dict[str, Any]:
+    f = value / SIGMA * math.sqrt(BINS)
+    return {"constant": value, "standard errors": f} | {law: ratio(f * UNITS[law], law) for law in LAWS}
+
+
+def _truths(toy: bool) -> list[Truth]:
+    if toy:
+        return list(made_up(100))[:2]
+    return [*(t for t in (real() if DATA.is_dir() else ()) if t.name != "counties"), *made_up(BINS)]
+
+
+def _on(truth: Truth, toy: bool) -> dict[str, Any]:
+    x = truth.values
+    known = float(x.mean()) / SIGMA * math.sqrt(x.size)
+    line: dict[str, Any] = {"truth": truth.name, "kind": truth.kind, "standard errors": known}
+    for law in LAWS:
+        squared: dict[str, list[float]] = {}
+        absolute: dict[str, list[float]] = {}
+        for seed in range(2 if toy else DRAWS_OF_GRIDS if truth.kind == "grid" else DRAWS):
+            y = x + drawn(x.size, SIGMA, law, zlib.crc32(f"{truth.name} {law} {seed}".encode()))
+            for name, values in _answers(y, law).items():
+                squared.setdefault(name, []).append(math.sqrt(float(np.mean((values - x) ** 2))))
+                absolute.setdefault(name, []).append(float(np.abs(values - x).mean()))
+        for what, errors in ((law, squared), (f"{law}, absolute error", absolute)):
+            one, *simple = (float(np.mean(seen)) for seen in errors.values())
+            line[what] = one / min(simple)
+    return line
+
+
+def _answers(y: Floats, law: Mechanism) -> dict[str, Floats]:
+    """The one value first, then the simple answers."""
+    return {
+        "one value": flat(y, SIGMA, nonnegative=True, mechanism=law).values,
+        "zeros": np.zeros_like(y),
+        "mean": np.full_like(y, y.mean()),
+        "raw": y,
+        "james_stein": denoise.james_stein(y, SIGMA, mechanism=law).values,
+        "soft_threshold": denoise.soft_threshold(y, SIGMA, mechanism=law).values,
+    }
+
+
+def _headlines(rows: list[dict[str, Any]]) -> Iterator[Headline]:
+    for what in [column for column in rows[0] if column.startswith(LAWS)]:
+        for group, kinds in (("real", ("map", "path", "grid")), ("made-up", ("constant", "made-up"))):
+            seen = [row[what] for row in rows if row["kind"] in kinds]
+            if seen:
+                named = f"the one value, {what}, {len(seen)} {group} truths, sigma 3,630: over the best simple answer"
+                yield Headline(f"{named}, geo-mean", geometric_mean(seen))
+                yield Headline(f"{named}, worst", max(seen))
