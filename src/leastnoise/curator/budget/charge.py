@@ -44,6 +44,7 @@ from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import NoiseChoice
 from leastnoise.privacy.noise_reason import NoiseReason, ReasonCode
 from leastnoise.privacy.partition_selection import Threshold
+from leastnoise.privacy.rank_noise import RankNoise
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.privacy.strength import Strength, judge, warn_if_weak
 from leastnoise.privacy.summary_noise import SummaryNoise
@@ -52,7 +53,7 @@ from leastnoise.workload.tables_noise import TablesNoise
 
 _MOST_EPSILON = 1e6  # nobody needs more
 _LAPLACE_MAY_WIN = 8  # mu^2 of a share; below it Gaussian noise is the smaller one
-Noise = TypeVar("Noise", NoiseChoice, Threshold, TablesNoise, SummaryNoise)
+Noise = TypeVar("Noise", NoiseChoice, Threshold, TablesNoise, SummaryNoise, RankNoise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +349,9 @@ def _why(terms: Terms, made: NoiseChoice, sigma: Number | None) -> ReasonCode:
     return "budget with a delta"
 
 
-def _described(noise: NoiseChoice | Threshold | TablesNoise | SummaryNoise) -> str:
+def _described(noise: NoiseChoice | Threshold | TablesNoise | SummaryNoise | RankNoise) -> str:
+    if isinstance(noise, RankNoise):
+        return f"exponential mechanism on ranks, epsilon {float(noise.rates.rate):.6g} a row"
     if isinstance(noise, SummaryNoise):
         return f"{noise.mechanism} noise on {len(noise.parts)} numbers of each bin"
     if isinstance(noise, TablesNoise):
