@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -12,42 +12,49 @@ from leastnoise._support import validation
 from leastnoise._support.number_format import rounded
 from leastnoise._support.validation import Floats, Number
 from leastnoise.curator.budget import quantile_charge
-from leastnoise.curator.budget.charge import Charge
-from leastnoise.curator.preview import Computed, Expectation, of_listed
+from leastnoise.curator.budget.quantile_charge import Histogram, QuantileCharge
+from leastnoise.curator.preview import Expectation
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Steps
 from leastnoise.domain.round_numbers import step_weights
 from leastnoise.privacy.comparison import Comparison, Row
-from leastnoise.privacy.guarantee import GaussianDP
-from leastnoise.privacy.noise_choice import NoiseChoice
 from leastnoise.privacy.rank_noise import RankNoise, RankQuestion
 from leastnoise.privacy.sensitivity import Limits
+from leastnoise.privacy.strength import Strength
 from leastnoise.releases.quantile import ranks_in_words
-from leastnoise.releases.quantile_histogram import rank_error, rank_std
+from leastnoise.releases.quantile_histogram import noise_in_words, rank_error
 
 
-def expected(
-    decided: quantile_charge.QuantileCharge, *, levels: Sequence[Fraction], steps: Steps, limits: Limits
-) -> Expectation:
+def expected(chosen: QuantileCharge, *, levels: Sequence[Fraction], steps: Steps, limits: Limits) -> Expectation:
     """Of the mechanism that was chosen."""
-    names = tuple(float(level) for level in levels)
-    if isinstance(decided.noise, RankNoise):
-        return _by_rank(decided, names, steps, limits)
-    counted: Charge[NoiseChoice] = decided
-    distribution = counted.noise.distribution
-    errors_ = np.array([rank_error(distribution, steps=steps.bins, level=level) for level in names])
-    why = (
-        f"noise of standard deviation {rounded(distribution.std)} is added to each of the histogram's "
-        f"{steps.bins:,} steps, and it adds up"
-    )
-    computed = Computed(_named(errors_, names), ranks_in_words(errors_, names, why))
-    return of_listed(
-        counted, size=steps.bins, limits=limits, threshold=None, computed=computed, note=counted.noise.note
+    names, decided = tuple(float(level) for level in levels), chosen.charge
+    noise = decided.noise
+    if isinstance(noise, RankNoise):
+        return _by_rank(noise, decided.strength, names, steps, limits)
+    distribution, cumulative = noise.distribution, chosen.cumulative
+    off = np.array([rank_error(distribution, steps=steps.bins, level=q, cumulative=cumulative) for q in names])
+    why = noise_in_words(distribution, steps.bins, cumulative)
+    return Expectation(
+        mechanism=noise.mechanism,
+        sigma=noise.scale if noise.mechanism == "gaussian" else noise.scale * 2**0.5,
+        std=distribution.std,
+        half_width=None,
+        half_width_all=None,
+        threshold=None,
+        limits=limits.numbers,
+        bins=steps.bins,
+        guarantee=noise.guarantee,
+        note=noise.note,
+        half_widths=_named(off, names),
+        description=ranks_in_words(off, names, why),
+        strength=decided.strength,
     )
 
 
-def _by_rank(decided: Charge[RankNoise], levels: tuple[float, ...], steps: Steps, limits: Limits) -> Expectation:
-    rates = decided.noise.rates
+def _by_rank(
+    noise: RankNoise, strength: Strength, levels: tuple[float, ...], steps: Steps, limits: Limits
+) -> Expectation:
+    rates = noise.rates
     off = np.array(rates.rank_errors(spread=step_weights(steps).total))
     stds = ", ".join(f"{rounded(std, 3)} at {q:g}" for q, std in zip(levels, rates.rank_stds, strict=True))
     why = f"whatever the rows are. Where they lie densely the standard deviation of the rank is, in rows: {stds}"
@@ -60,11 +67,11 @@ def _by_rank(decided: Charge[RankNoise], levels: tuple[float, ...], steps: Steps
         threshold=None,
         limits=limits.numbers,
         bins=steps.bins,
-        guarantee=decided.noise.guarantee,
-        note=decided.noise.reason.in_words("exponential", rates.rank_std),
+        guarantee=noise.guarantee,
+        note=noise.reason.in_words("exponential", rates.rank_std),
         half_widths=_named(off, levels),
         description=ranks_in_words(off, levels, why),
-        strength=decided.strength,
+        strength=strength,
     )
 
 
@@ -72,43 +79,20 @@ def _named(rows: Floats, levels: Sequence[float]) -> dict[str, float]:
     return {f"rank at {level:g}": float(each) for level, each in zip(levels, rows, strict=True)}
 
 
-def compared(
-    ranks: RankQuestion,
-    count: Callable[[PrivacyRequest], Charge[NoiseChoice]],
-    fine: Steps,
-    coarse: Steps,
-    *,
-    epsilon: Number,
-    delta: Number,
-) -> Comparison:
+def compared(ranks: RankQuestion, histogram: Histogram, fine: Steps, *, epsilon: Number, delta: Number) -> Comparison:
     """Every mechanism at this (epsilon, delta), by how far off ranks are: in rows, over all levels.
 
-    fine, coarse: the steps that candidates are taken from, and those of a histogram.
+    fine: the steps that candidates are taken from.
     """
-    levels = [float(level) for level in ranks.levels]
-    asked = {"epsilon": epsilon, "delta": delta}
+    pure = validation.is_zero(delta)
+    asked = {"epsilon": epsilon, "delta": delta, "mechanisms": ("exponential", "laplace", "gaussian")}
     rows = []
-    for name in ("exponential", "laplace", "gaussian"):
-        if name == "gaussian" and validation.is_zero(delta):
-            continue
-        request = PrivacyRequest(mechanism=name, mechanisms=("auto", name), **asked)  # type: ignore[arg-type]
+    for name in ("exponential", "laplace") if pure else ("exponential", "laplace", "gaussian"):
+        request = PrivacyRequest(mechanism=name, **asked)  # type: ignore[arg-type]
         try:
-            decided = quantile_charge.decide(request, ranks, count, steps=coarse.bins)
+            rows.append(_row(name, quantile_charge.decide(request, ranks, histogram), ranks, histogram, fine))
         except errors.OutOfRange:  # too wide to be drawn
             continue
-        noise = decided.noise
-        if isinstance(noise, RankNoise):
-            off = np.array(noise.rates.rank_errors(spread=step_weights(fine).total))
-            std, cost = noise.rates.rank_std, float(ranks.price(noise))
-            note = f"candidates: {fine.bins:,} steps"
-        else:
-            distribution = noise.distribution
-            off = np.array([rank_error(distribution, steps=coarse.bins, level=q) for q in levels])
-            std = rank_std(distribution, steps=coarse.bins, levels=levels)
-            guarantee = noise.guarantee
-            mu = guarantee.mu if isinstance(guarantee, GaussianDP) else guarantee.to_gaussian().mu
-            cost, note = mu**2, f"a histogram of {coarse.bins:,} steps"
-        rows.append(Row(name, std, float(off.min()), float(off.max()), 1.0, cost, note))
     rows.sort(key=lambda row: row.std)
     least = rows[0].std
     scaled = tuple(
@@ -120,8 +104,22 @@ def compared(
         _verdict(scaled),
         validation.number("epsilon", epsilon),
         0.0 if validation.is_zero(delta) else validation.number("delta", delta),
-        len(levels) * ranks.groups,
+        len(ranks.levels) * ranks.groups,
     )
+
+
+def _row(name: str, chosen: QuantileCharge, ranks: RankQuestion, histogram: Histogram, fine: Steps) -> Row:
+    """One mechanism: errors in rows, and mu^2."""
+    noise = chosen.charge.noise
+    if isinstance(noise, RankNoise):
+        off = noise.rates.rank_errors(spread=step_weights(fine).total)
+        cost, note = float(ranks.price(noise)), f"candidates: {fine.bins:,} steps"
+    else:
+        known = {"steps": histogram.steps, "cumulative": chosen.cumulative}
+        off = tuple(rank_error(noise.distribution, level=q, **known) for q in histogram.levels)  # type: ignore[arg-type]
+        cost = noise.guarantee.to_gaussian().mu ** 2
+        note = f"a {'cumulative ' if chosen.cumulative else ''}histogram of {histogram.steps:,} steps"
+    return Row(name, chosen.rank_std, min(off), max(off), 1.0, cost, note)
 
 
 def _verdict(rows: Sequence[Row]) -> str:

@@ -61,6 +61,12 @@ class QuantileRelease(Published):
         return self.noise.mechanism if isinstance(self.found, HistogramQuantiles) else "exponential"
 
     @property
+    def mechanism_in_words(self) -> str:
+        """The exponential mechanism adds no noise."""
+        kind = "noise" if isinstance(self.found, HistogramQuantiles) else "mechanism"
+        return f"{self.mechanism.capitalize()} {kind}"
+
+    @property
     def provenance(self) -> Provenance:
         """What is promised, to whom, and where it comes from."""
         return self.found.provenance

@@ -78,6 +78,8 @@ def _(of: SparseRelease) -> Headline | None:
 
 @_headline.register
 def _(of: QuantileRelease) -> Headline | None:
+    if of.domain is not None:
+        return None
     place = int(np.argmin(np.abs(np.array(of.levels) - 0.5)))
     name = "the median" if of.levels[place] == 0.5 else f"the quantile at {of.levels[place]:g}"
     low, high = of.interval(0.95)
@@ -115,14 +117,14 @@ def lead(contents: Contents) -> str:
             return f"{what}. What was promised to the people in the data is in the release that it was made from."
         return f"{what}." if too_weak(of) else f"{what}. The noise {limits_learning(of)}."
     by = "" if contents.size == 1 else f", one for each {_bins(contents)}"
-    what = f"{contents.size:,} {_kind(contents).lower()}{by}, published with {of.mechanism.capitalize()} noise"
+    what = f"{contents.size:,} {_kind(contents).lower()}{by}, published with {of.mechanism_in_words}"
     if of.guarantee is None:
         return f"{what} that was added elsewhere."
     return f"{what}." if too_weak(of) else f"{what}, which {limits_learning(of)}."
 
 
 def _bins(contents: Contents) -> str:
-    if isinstance(contents.of, QuantileRelease):
+    if isinstance(contents.of, QuantileRelease) and contents.of.domain is None:
         return "level"
     if len(contents.keys) == 1:
         return contents.keys[0].title

@@ -1,5 +1,7 @@
 """How quantiles are found, and what that costs: drawn by rank, or read off a noisy histogram. Nothing is paid yet.
 
+A histogram's noise is on every count, or, Gaussian, on the sums of counts that are best for cumulative sums.
+
 "auto" takes the one whose ranks are off by fewer rows, from public facts alone: levels, groups, limits and the promise.
 How many rows there are, and where, is private. So both are judged as where rows are many and lie densely; where that
 is wrong, neither the promise nor the intervals suffer.
@@ -9,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from leastnoise import errors
 from leastnoise._support import validation
@@ -23,32 +25,79 @@ from leastnoise.privacy.noise_reason import NoiseReason
 from leastnoise.privacy.rank_noise import RankNoise, RankQuestion
 from leastnoise.releases.quantile_histogram import rank_std
 
-QuantileCharge = Charge[RankNoise] | Charge[NoiseChoice]
+Count = Callable[[PrivacyRequest], Charge[NoiseChoice]]
 
 
-def decide(
-    request: PrivacyRequest,
-    ranks: RankQuestion,
-    count: Callable[[PrivacyRequest], Charge[NoiseChoice]],
-    *,
-    steps: int,
-) -> QuantileCharge:
-    """The mechanism and its cost.
+@dataclass(frozen=True, slots=True)
+class QuantileCharge:
+    """The mechanism and its cost; `cumulative`: noise is on sums of counts that are best for cumulative sums."""
 
-    count: the noise of a histogram for a request, and its cost. steps: how many steps that has in a group.
-    """
-    if request.mechanism in ("gaussian", "laplace"):
-        return count(request)
+    charge: Charge[RankNoise] | Charge[NoiseChoice]
+    rank_std: float
+    cumulative: bool = False
+
+    def because(self, other: float) -> QuantileCharge:
+        """The same, chosen because ranks would be off by `other` rows otherwise."""
+        made, why = self.charge, NoiseReason("rank error", other)
+        if isinstance(made.noise, RankNoise):
+            return replace(self, charge=replace(made, noise=replace(made.noise, reason=why)))
+        return replace(self, charge=replace(made, noise=replace(made.noise, reason=why)))
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Noise of a histogram for a request, and its cost: on every count, or on sums that are best for cumulative ones
+    (None: of so many steps there are none)."""
+
+    levels: tuple[float, ...]
+    steps: int
+    plain: Count
+    cumulative: Count | None
+
+    def on_counts(self, request: PrivacyRequest) -> QuantileCharge:
+        """Noise on every count."""
+        made = self.plain(request)
+        return QuantileCharge(made, rank_std(made.noise.distribution, steps=self.steps, levels=self.levels))
+
+    def on_sums(self, request: PrivacyRequest) -> QuantileCharge | None:
+        """Gaussian noise on sums of counts."""
+        if self.cumulative is None:
+            return None
+        made = self.cumulative(replace(request, mechanism="gaussian"))
+        found = rank_std(made.noise.distribution, steps=self.steps, levels=self.levels, cumulative=True)
+        return QuantileCharge(made, found, cumulative=True)
+
+    def guess(self, request: PrivacyRequest) -> float:
+        """About what `on_sums` would have: its strategy takes seconds to find the first time."""
+        if self.cumulative is None:
+            return math.inf
+        each = self.plain(replace(request, mechanism="gaussian")).noise.distribution.std
+        return each * (1.56 + 0.302 * math.log(max(1.0, self.steps / 10)))
+
+
+def decide(request: PrivacyRequest, ranks: RankQuestion, histogram: Histogram) -> QuantileCharge:
+    """The mechanism and its cost; "gaussian" takes whichever noise of a histogram has the lesser error in ranks."""
     if request.mechanism == "exponential":
-        return by_rank(request, ranks)
-    if request.sigma is not None:
-        return count(replace(request, mechanism="gaussian"))
-    drawn, counted = by_rank(request, ranks), count(request)
-    own = drawn.noise.rates.rank_std
-    other = rank_std(counted.noise.distribution, steps=steps, levels=[float(q) for q in ranks.levels])
-    if own <= other:
-        return replace(drawn, noise=replace(drawn.noise, reason=NoiseReason("rank error", other)))
-    return replace(counted, noise=replace(counted.noise, reason=NoiseReason("rank error", own)))
+        return drawn(by_rank(request, ranks))
+    if request.mechanism == "laplace" or request.sigma is not None:
+        return histogram.on_counts(replace(request, mechanism="gaussian") if request.mechanism == "auto" else request)
+    if request.mechanism == "gaussian":
+        counted = histogram.on_counts(request)
+        sums = histogram.on_sums(request) if histogram.guess(request) < 1.2 * counted.rank_std else None
+        return counted if sums is None or counted.rank_std < sums.rank_std else sums
+    by_ranks, counted = drawn(by_rank(request, ranks)), histogram.on_counts(request)
+    best, other = sorted([by_ranks, counted], key=lambda each: each.rank_std)
+    pure = validation.is_zero(request.delta) or (request.budget is not None and request.budget.terms.laplace_only)
+    if not pure and histogram.guess(request) < 1.1 * best.rank_std:
+        sums = histogram.on_sums(request)
+        if sums is not None and sums.rank_std < best.rank_std:
+            return sums.because(by_ranks.rank_std)
+    return best.because(other.rank_std)
+
+
+def drawn(made: Charge[RankNoise]) -> QuantileCharge:
+    """Of the exponential mechanism."""
+    return QuantileCharge(made, made.noise.rates.rank_std)
 
 
 def by_rank(request: PrivacyRequest, ranks: RankQuestion) -> Charge[RankNoise]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from leastnoise._support import progress
+from leastnoise._support.directed_rounding import sqrt_up
 from leastnoise._support.validation import Number
 from leastnoise.curator import description, mechanism, quantile_preview
 from leastnoise.curator.aggregate.binning import place
@@ -18,8 +19,9 @@ from leastnoise.curator.aggregate.bounding import Coding
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.aggregate.every_bin import joined
 from leastnoise.curator.aggregate.exact_totals import Aggregate, clamped, narrow
-from leastnoise.curator.budget import quantile_charge
-from leastnoise.curator.budget.quantile_charge import QuantileCharge
+from leastnoise.curator.budget import charge, quantile_charge
+from leastnoise.curator.budget.charge import Charge
+from leastnoise.curator.budget.quantile_charge import Histogram, QuantileCharge
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.noise import entropy
 from leastnoise.curator.preview import Expectation
@@ -44,6 +46,8 @@ from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.quantile_histogram import HistogramQuantiles
 from leastnoise.releases.quantile_ranks import RankQuantiles
+from leastnoise.workload.ordered import prefix_strategy
+from leastnoise.workload.ordered.integer_strategy import MAX_KEYS
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -185,26 +189,50 @@ class Quantile(BinnedQuery):
         """The same question with as many steps as a histogram has."""
         return self if self.fixed else replace(self, steps=replace(self.steps, bins=HISTOGRAM_STEPS))
 
-    def _chosen(self, request: PrivacyRequest) -> QuantileCharge:
+    @property
+    def _noises(self) -> Histogram:
+        """The noises of a histogram that compete."""
         counted = self.histogram
-        return quantile_charge.decide(request, self.ranks, counted._charge, steps=counted.steps.bins)
+        steps, levels = counted.steps.bins, tuple(float(level) for level in self.levels)
+        return Histogram(levels, steps, counted._charge, counted._sums_charge if 2 <= steps <= MAX_KEYS else None)
+
+    def _sums_charge(self, request: PrivacyRequest) -> Charge[NoiseChoice]:
+        """Gaussian noise on the sums S x of every group, and its cost.
+
+        k rows of a unit in one group move S x by at most k times the longest column of S. No entry of S is negative,
+        so neither is a product of two such moves, and replaced rows move it by at most the sum of both squares.
+        """
+        strategy = prefix_strategy(self.steps.bins)
+        assert (strategy.matrix >= 0).all()
+        moved = 2 if self.neighbours == "replace" else 1
+        square = self.limits.squared_norm * strategy.squared_sensitivity * moved
+        return charge.decide(
+            request, bins=self.size, integers=True, sensitivity=sqrt_up(Fraction(square)), neighbours=self.neighbours
+        )
+
+    def _chosen(self, request: PrivacyRequest) -> QuantileCharge:
+        return quantile_charge.decide(request, self.ranks, self._noises)
 
     def _decide(self, request: PrivacyRequest) -> AnyDecision:  # type: ignore[override]
         chosen, counted = self._chosen(request), self.histogram
-        if isinstance(chosen.noise, RankNoise):
-            return Decision(chosen, partial(self._draw_ranks, chosen.noise))
-        return Decision(chosen, partial(counted._draw_counts, chosen.noise), reads=counted)
+        made = chosen.charge
+        if isinstance(made.noise, RankNoise):
+            return Decision(made, partial(self._draw_ranks, made.noise))
+        return Decision(made, partial(counted._draw_counts, made.noise, chosen.cumulative), reads=counted)
 
     def _prepare(self) -> None:
         """The weights of the steps: computed once, before anything is paid."""
         step_weights(self.steps)
 
-    def _draw_counts(self, chosen: NoiseChoice, exact: Aggregate, facts: Facts) -> QuantileRelease:
-        """Noise on the count of every step."""
-        dense = np.zeros(self.size, dtype=np.int64)
-        dense[exact.indices] = clamped(exact.values)
-        noisy = mechanism.publish(dense, chosen, kind="quantile", domain=None, **facts)
-        return self._released(HistogramQuantiles(noisy, self.steps, self._bins.size))
+    def _draw_counts(self, chosen: NoiseChoice, cumulative: bool, exact: Aggregate, facts: Facts) -> QuantileRelease:
+        """Noise on the count of every step, or on sums of them."""
+        numbers = np.zeros(self.size, dtype=np.int64)
+        numbers[exact.indices] = clamped(exact.values)
+        if cumulative:
+            table = numbers.reshape(self._bins.size, self.steps.bins)
+            numbers = prefix_strategy(self.steps.bins).apply(table).ravel()
+        noisy = mechanism.publish(numbers, chosen, kind="quantile", domain=None, **facts)
+        return self._released(HistogramQuantiles(noisy, self.steps, self._bins.size, cumulative))
 
     def _draw_ranks(self, noise: RankNoise, exact: Aggregate, facts: Facts) -> QuantileRelease:
         """The quantiles of each group, one after the other."""
@@ -235,13 +263,10 @@ class Quantile(BinnedQuery):
     # Expecting
 
     def _expectation(self, request: PrivacyRequest) -> Expectation:
-        decided = self._chosen(request)
-        steps = (self if isinstance(decided.noise, RankNoise) else self.histogram).steps
-        return quantile_preview.expected(decided, levels=self.levels, steps=steps, limits=self.limits)
+        chosen = self._chosen(request)
+        steps = (self if isinstance(chosen.charge.noise, RankNoise) else self.histogram).steps
+        return quantile_preview.expected(chosen, levels=self.levels, steps=steps, limits=self.limits)
 
     def compare(self, *, epsilon: Number, delta: Number) -> Comparison:
         """The mechanisms side by side: how far off the ranks are."""
-        counted = self.histogram
-        return quantile_preview.compared(
-            self.ranks, counted._charge, self.steps, counted.steps, epsilon=epsilon, delta=delta
-        )
+        return quantile_preview.compared(self.ranks, self._noises, self.steps, epsilon=epsilon, delta=delta)
