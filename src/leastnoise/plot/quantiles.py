@@ -8,7 +8,7 @@ import numpy as np
 
 from leastnoise._support.validation import Number
 from leastnoise.plot import canvas
-from leastnoise.plot.canvas import BLUE, INK, SKY
+from leastnoise.plot.canvas import BLUE, INK, QUIET, SKY
 from leastnoise.releases.quantile import QuantileRelease
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ MAX_BOXES = 60
 
 
 def boxes(release: QuantileRelease, *, confidence: Number = 0.95, ax: Axes | None = None) -> Axes:
-    """A row for each group: a line through the outer levels, a box between the inner ones, a mark at the middle one;
-    thin lines are intervals of this `confidence`."""
+    """A row for each group: a line through the outer levels, a box between the inner ones, a mark at the middle one,
+    and below it a thin line, its interval of this `confidence`."""
     levels, count = release.levels, len(release.levels)
     groups = min(release.found.groups, MAX_BOXES)
     values = np.atleast_2d(release.values)[:groups]
@@ -27,8 +27,7 @@ def boxes(release: QuantileRelease, *, confidence: Number = 0.95, ax: Axes | Non
     ax = canvas.axes(ax, 6.4, 1.8 + 0.34 * max(3, groups))
     places, middle = np.arange(groups), int(np.argmin(np.abs(np.array(levels) - 0.5)))
     inner = count // 4
-    for level in range(count):
-        ax.hlines(places + 0.28, low[:, level], high[:, level], color=SKY, linewidth=1)
+    ax.hlines(places + 0.3, low[:, middle], high[:, middle], color=QUIET, linewidth=1)
     ax.hlines(places, values[:, 0], values[:, -1], color=BLUE, linewidth=1.5)
     if count >= 4:
         ax.barh(places, values[:, count - 1 - inner] - values[:, inner], left=values[:, inner], height=0.4, color=SKY)
@@ -45,7 +44,7 @@ def boxes(release: QuantileRelease, *, confidence: Number = 0.95, ax: Axes | Non
     some = "" if groups == release.found.groups else f" The first {groups} of {release.found.groups:,} groups."
     canvas.caption(
         ax,
-        f"Quantiles at {shown}; thin lines are {100 * float(confidence):g} % intervals. "
+        f"Quantiles at {shown}; thin lines are {100 * float(confidence):g} % intervals at {levels[middle]:g}. "
         f"{canvas.noise_and_promise(release)}{some}",
     )
     return ax

@@ -63,8 +63,8 @@ class QuantileRelease(Published):
     @property
     def mechanism_in_words(self) -> str:
         """The exponential mechanism adds no noise."""
-        kind = "noise" if isinstance(self.found, HistogramQuantiles) else "mechanism"
-        return f"{self.mechanism.capitalize()} {kind}"
+        noisy = isinstance(self.found, HistogramQuantiles)
+        return f"{self.mechanism.capitalize()} noise" if noisy else "the exponential mechanism"
 
     @property
     def provenance(self) -> Provenance:

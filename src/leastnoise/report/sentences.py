@@ -124,8 +124,9 @@ def lead(contents: Contents) -> str:
 
 
 def _bins(contents: Contents) -> str:
-    if isinstance(contents.of, QuantileRelease) and contents.of.domain is None:
-        return "level"
+    if isinstance(contents.of, QuantileRelease):
+        names = () if contents.of.domain is None else contents.of.domain.names
+        return " and ".join([*names, "level"])
     if len(contents.keys) == 1:
         return contents.keys[0].title
     return "combination of " + " and ".join(column.title for column in contents.keys)
