@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from leastnoise.curator.noise.lazy_uniform import GUARD_BITS, MAX_BITS, Uniform, decide_floor
 from leastnoise.errors import NotProved
 
-FAR = 120.0  # exponents above the least that are bounded first; their share is below e^-119 times their weight
+FAR = 60.0  # exponents above the least that are bounded first; their share is below e^-59 times their weight
 _PATIENCE = 4  # words of the uniform number that are read before the far pieces are computed one by one
 
 
