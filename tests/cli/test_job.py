@@ -326,7 +326,7 @@ ASKS = {
     "mean": 'column = "income"\nclip = [0.0, 1e5]\nby = ["sex"]\nmax_rows = 1',
     "crosstabs": 'tables = [[], "age", ["sex", "district"]]\nmax_rows = 1\ncumulative = "age"\n'
     'weights = { "sex, district" = 3, "age" = 1.5, "" = 1 }',
-    "quantile": 'column = "income"\nclip = [0, 100000]\nq = [0.25, 0.5]\nbins = 200\nmax_rows = 1',
+    "quantile": 'column = "income"\nclip = [0, 100000]\nlevels = [0.25, 0.5]\nbins = 200\nmax_rows = 1',
 }
 
 

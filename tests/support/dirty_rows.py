@@ -161,6 +161,9 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
     "mean": lambda t: t.mean("value", clip=(0, 60), max_rows=4),
     "mean by bin": lambda t: t.mean("value", clip=(0, 60), by="zone", keys=ZONES, max_rows=4, max_bins=2),
     "quantile": lambda t: t.quantile("value", [0.25, 0.5], clip=(-20, 80), bins=300, max_rows=3),
+    "quantile by bin": lambda t: t.quantile(
+        "value", [0.25, 0.5], clip=(-20, 80), bins=40, by="zone", keys=ZONES, max_rows=5, max_per_bin=2
+    ),
     "vector sum": lambda t: t.vector_sum(VECTOR, clip_norm=1.5, max_rows=2),
     "vector mean": lambda t: t.vector_mean(VECTOR, clip_norm=1.5, max_rows=2**30),
     "array mean": lambda t: t.vector_mean("array", length=4, clip_norm=1.5, max_rows=3),

@@ -19,7 +19,7 @@ SOURCE = Path(errors.__file__).parent
 ARGUMENTS = [
     "bins", "budget", "by", "clip", "column", "confidence", "delta", "engine", "epsilon", "error", "grid", "keys",
     "l1_sensitivity", "max_bins", "max_per_bin", "max_rows", "mechanism", "memory_limit", "neighbours",
-    "pure_epsilon", "q", "sensitivity", "share", "sigma", "table", "threshold_delta", "types", "unit", "where",
+    "pure_epsilon", "levels", "sensitivity", "share", "sigma", "table", "threshold_delta", "types", "unit", "where",
 ]  # fmt: skip
 _HOLE = "\N{WHITE SQUARE}"  # stands for {...} of an f-string
 _SYNTAX = re.compile(rf"(?<![\w-])(?:{'|'.join(ARGUMENTS)}|{_HOLE})=(?!=)")

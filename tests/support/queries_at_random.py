@@ -131,7 +131,12 @@ def total(kind: str) -> Callable[[Schema, random.Random], Ask]:
 
 def quantile(s: Schema, chance: random.Random) -> Ask:
     value, bins, given = chance.choice(VALUES), chance.choice([1, 7, 300]), rows_only(chance)
-    return lambda t: t.quantile(s[value], [0.25, 0.5], clip=(-5, 10), bins=bins, **given)
+    asked = {"clip": (-5, 10), "bins": bins}
+    if chance.random() < 0.4:
+        part, keys = by(chance, ["integer", "text", "flag", "small", "time"])
+        asked |= {"by": s[part], "keys": keys, "nulls": chance.choice(["drop", "bin"])}
+        given = limits(chance)
+    return lambda t: t.quantile(s[value], [0.25, 0.5], **asked, **given)
 
 
 def vector(kind: str) -> Callable[[Schema, random.Random], Ask]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 EPSILON = typer.Option(help="How much an attacker may learn; 0 or more. Small is private.")
 DELTA = typer.Option(help="A small probability, such as 1e-6.")
 DELTA_OR_ZERO = typer.Option(help="A small probability, such as 1e-6; 0 asks for Laplace noise.")
-MECHANISM = typer.Option(help="auto, gaussian or laplace.")
+MECHANISM = typer.Option(help="auto, gaussian or laplace; of quantiles also exponential.")
 NEIGHBOURS = typer.Option(help="add-remove or replace.")
 BY = typer.Option(help="Bins by this column; repeat for several.")
 KEYS = typer.Option(
@@ -61,8 +61,12 @@ CheckedClip = Annotated[str | None, typer.Option("--clip", help="low,high: what 
 
 Units = Annotated[bool, typer.Option("--units", help="Count people instead of rows.")]
 MaxRows = Annotated[int | None, typer.Option(help="At most so many rows of one person.")]
-Levels = Annotated[list[float], typer.Option("--q", help="The level, such as 0.5; repeat for several.")]
-Steps = Annotated[int, typer.Option("--bins", help="Steps of the histogram behind it.")]
+Levels = Annotated[str | None, typer.Option(help="The levels, above 0 and below 1, rising: 0.5, or 0.1,0.5,0.9.")]
+FormerLevels = Annotated[list[str] | None, typer.Option("--q", hidden=True)]
+Steps = Annotated[int | None, typer.Option("--bins", help="Steps of the clip; else as many as suit.")]
+Intervals = Annotated[
+    bool, typer.Option(help="A quarter of the promise for intervals, where quantiles are drawn by rank.")
+]
 
 Values = Annotated[str, typer.Argument(help="A CSV, Parquet or .npy file; - reads from a pipe.")]
 ValuesColumn = Annotated[str | None, typer.Option("--column", help="The column that holds the values.")]
@@ -375,6 +379,21 @@ def _ends(name: str, text: str) -> tuple[float, float]:
             example={name: (0, 100)},
         ) from None
     return low, high
+
+
+def numbers(name: str, text: str | None) -> list[float] | None:
+    """0.1,0.5,0.9 as numbers."""
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise errors.InvalidParameter(
+            f"--{name.replace('_', '-')} takes numbers with commas. Got {text!r} instead.",
+            parameter=name,
+            value=text,
+            example={name: [0.1, 0.5, 0.9]},
+        ) from None
 
 
 def _types(pairs: list[str]) -> dict[str, str] | None:

@@ -88,18 +88,30 @@ def mean(
 def quantile(
     table: TableOptions,
     values: ValueOptions,
-    q: options.Levels,
+    bins: BinOptions,
     privacy: PrivacyOptions,
     output: OutputOptions,
-    bins: options.Steps = 1000,
-    max_rows: options.MaxRows = None,
+    levels: options.Levels = None,
+    steps: options.Steps = None,
+    intervals: options.Intervals = True,
+    q: options.FormerLevels = None,
 ) -> None:
-    """Quantiles of a column, through a noisy histogram of the clip.
+    """Quantiles of a column, in all or in each group: medians, quartiles, deciles.
 
-    Example: [bold]leastnoise quantile trips.parquet --column fare --q 0.5 --clip 0,100 --unit taxi --max-rows 5
-    --epsilon 1 --delta 1e-6 -o median.parquet[/bold]
+    Example: [bold]leastnoise quantile trips.parquet --column fare --levels 0.1,0.5,0.9 --clip 0,100 --unit taxi
+    --by zone --keys north,south --max-rows 5 --epsilon 1 --delta 1e-6 -o fares.parquet[/bold]
     """
-    query = table.open().quantile(values.column, q, clip=values.ends(), bins=bins, max_rows=max_rows)
+    opened = table.open()
+    query = opened.quantile(
+        values.column,
+        options.numbers("levels", levels),
+        clip=values.ends(),
+        by=bins.by or [],
+        bins=steps,
+        intervals=intervals,
+        q=q or None,
+        **_limits(opened, bins),
+    )
     publish(query, privacy, output)
 
 

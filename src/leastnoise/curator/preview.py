@@ -44,7 +44,7 @@ class Expectation:
         lines = [
             self._errors()
             if self.half_width is not None
-            else f"{self.mechanism.capitalize()} noise. {self.description}",
+            else f"{self.mechanism.capitalize()} {self._kind()}. {self.description}",
             left_out_in_words(self.left_out, self.unit),
             self._unknown(),
             f"Bins show when their noisy count reaches {self.threshold}." if self.threshold else "",
@@ -53,6 +53,9 @@ class Expectation:
             "" if self.strength is None else self.strength.in_words(),
         ]
         return "\n".join(line for line in lines if line)
+
+    def _kind(self) -> str:
+        return "mechanism" if self.mechanism == "exponential" else "noise"
 
     def _unknown(self) -> str:
         """What nobody knows before a release, and no interval allows for."""

@@ -236,7 +236,7 @@ def _axes(query: Query) -> Mapping[str, Axis]:
 
 @_axes.register(BinnedQuery)
 def _(query: BinnedQuery) -> Mapping[str, Axis]:
-    return {} if isinstance(query, Quantile) else dict(zip(query.domain.names, query.domain.axes, strict=True))
+    return dict(zip(query.domain.names, query.domain.axes, strict=True))
 
 
 @_axes.register(Crosstabs)
@@ -257,7 +257,7 @@ def _(query: ClippedValues) -> tuple[str, tuple[float, float]] | None:
 
 @_clip.register(Quantile)
 def _(query: Quantile) -> tuple[str, tuple[float, float]] | None:
-    return query.by[0], (query.steps.low, query.steps.high)
+    return query.column, (query.steps.low, query.steps.high)
 
 
 @_clip.register(Crosstabs)

@@ -27,9 +27,10 @@ class PrivacyRequest:
     mechanism: Choice = "auto"
     budget: Budget | None = None
     share: Number | None = None
+    mechanisms: tuple[str, ...] = ("auto", "gaussian", "laplace")  # that this release may have
 
     def __post_init__(self) -> None:
-        validation.word("mechanism", self.mechanism, ("auto", "gaussian", "laplace"))
+        validation.word("mechanism", self.mechanism, self.mechanisms)
         self._check_budget()
         if self.sigma is not None and (self.epsilon is not None or self.delta is not None):
             raise errors.InvalidParameter(

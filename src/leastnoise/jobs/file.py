@@ -102,10 +102,11 @@ NAMES: dict[str, dict[str, _Type]] = {
         "missing": _TEXTS,
     },
     "ask": {
-        "kind": _TEXT, "by": _TEXTS, "column": _TEXT, "clip": _PAIR, "q": _NUMBERS, "bins": _INTEGER,
+        "kind": _TEXT, "by": _TEXTS, "column": _TEXT, "clip": _PAIR, "levels": _NUMBERS, "bins": _INTEGER,
         "max_rows": _INTEGER, "max_per_bin": _INTEGER, "max_bins": _INTEGER, "nulls": _TEXT, "tables": _TABLES,
         "ways": _INTEGERS, "weights": _WEIGHTS, "row_weight": _TEXT, "weight": _TEXT, "weight_clip": _PAIR,
         "other": _FLAG, "statistics": _TEXT_BY_NAME, "cumulative": _TEXTS, "ranges": _TEXTS,
+        "intervals": _FLAG,
     },
     "privacy": {
         "epsilon": _NUMBER, "delta": _NUMBER, "sigma": _NUMBER, "mechanism": _TEXT, "budget": _TEXT, "share": _NUMBER,
@@ -119,7 +120,7 @@ ROW_NAMES = ("join", "within", "derive", "lattice", "where", "per_unit", "having
 NEEDED = {"table": ("source", "unit"), "ask": ("kind",), "privacy": (), "output": ("release",)}
 _EXAMPLES = {
     "source": '"people.parquet"', "unit": '"person"', "kind": '"histogram"', "release": '"out-{date:%Y-%m}.parquet"',
-    "by": '"district"', "column": '"income"', "clip": "[0, 100000]", "q": "0.5",
+    "by": '"district"', "column": '"income"', "clip": "[0, 100000]", "levels": "0.5",
     "statistics": '{ people = "count" }',
 }  # fmt: skip
 # What changes neither the answer nor its cost: a job with another of these is the same job.

@@ -91,9 +91,10 @@ KINDS: dict[str, Kind] = {
         keys="by",
     ),
     "quantile": Kind(
-        ask=lambda table, given: table.quantile(given.pop("column"), given.pop("q"), **given),
-        needs=("column", "q", "clip"),
-        takes=("bins", "max_rows"),
+        ask=lambda table, given: table.quantile(given.pop("column"), **given),
+        needs=("column", "levels", "clip"),
+        takes=("by", "bins", "intervals", *_LIMITS),
+        keys="by",
     ),
     "summarize": Kind(
         ask=_ask_summary,

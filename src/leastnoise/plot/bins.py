@@ -8,7 +8,7 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support.validation import Floats, Number
-from leastnoise.plot import canvas, maps
+from leastnoise.plot import canvas, maps, quantiles
 from leastnoise.plot.canvas import BLUE, FAINT, INK, ORANGE, QUIET, SKY
 from leastnoise.plot.zones import zone_map
 from leastnoise.releases import labels
@@ -16,6 +16,7 @@ from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.labels import MAX_BARS
 from leastnoise.releases.lattice_cells import LatticeCells, lattice_cells
 from leastnoise.releases.published import Published
+from leastnoise.releases.quantile import QuantileRelease
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,6 +46,8 @@ def release(
         return maps.map(graph, raw=release, estimate=estimate, ax=ax)
     if zones is not None:
         return zone_map(zones, raw=release, estimate=estimate, ax=ax)
+    if isinstance(release, QuantileRelease) and release.domain is not None:
+        return quantiles.boxes(release, confidence=confidence, ax=ax)
     values = np.asarray(release.values, dtype=float)
     caption = canvas.noise_and_promise(release) + canvas.too_few(values)
     cells = lattice_cells(release)

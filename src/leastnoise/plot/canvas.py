@@ -95,7 +95,8 @@ def promise(guarantee: Guarantee | None, delta: float | None = None) -> str:
 
 def noise_and_promise(release: Published) -> str:
     """The noise of a release and its guarantee, for the caption."""
-    noise = f"{release.mechanism.capitalize()} noise, {release.spread_in_words(4)}"
+    words = release.mechanism_in_words
+    noise = f"{words[0].upper()}{words[1:]}, {release.spread_in_words(4)}"
     return f"{noise}; {promise(release.guarantee, release.delta)}.{seeded(release)}{left_out(release)}"
 
 

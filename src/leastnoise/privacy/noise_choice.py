@@ -30,7 +30,7 @@ from leastnoise.privacy.noise_reason import NoiseReason, ReasonCode
 from leastnoise.privacy.sensitivity import l1_from_l2
 
 Mechanism = Literal["gaussian", "laplace"]
-Choice = Literal["auto", "gaussian", "laplace"]
+Choice = Literal["auto", "gaussian", "laplace", "exponential"]  # the last one: of quantiles alone
 
 # |noise| < 39 sigma and < 711 scales for every draw, so with these the noise is below 2^53 grid steps, and
 # grid * noise is an exact double.

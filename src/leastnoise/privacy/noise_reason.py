@@ -17,6 +17,7 @@ ReasonCode = Literal[
     "budget of Laplace noise",
     "budget with a delta",
     "added elsewhere",
+    "rank error",
 ]
 _SENTENCES: dict[ReasonCode, str] = {
     "requested": "{} noise: asked for.",
@@ -30,6 +31,7 @@ _SENTENCES: dict[ReasonCode, str] = {
     "budget of Laplace noise": "{} noise: this budget is for no other.",
     "budget with a delta": "{} noise: a budget with a delta counts in it, and it adds up exactly.",
     "added elsewhere": "The noise was added elsewhere.",
+    "rank error": "{}: the least error in ranks.",
 }
 REASON_CODES = tuple(_SENTENCES)
 _NO_MU = (
@@ -51,6 +53,8 @@ class NoiseReason:
 
     def in_words(self, mechanism: str, std: float) -> str:
         """The sentence about noise of this mechanism and standard deviation."""
+        if mechanism == "exponential" or self.code == "rank error":
+            return self._of_ranks(mechanism)
         name, other = mechanism.capitalize(), "Gaussian" if mechanism == "laplace" else "Laplace"
         more = _NO_MU if self.code == "share of epsilon" else ""
         if self.other_std is None:
@@ -59,3 +63,12 @@ class NoiseReason:
             f"{name} noise: its standard deviation {std:.4g} is less than the {self.other_std:.4g} of {other} noise "
             f"for the same promise.{more}"
         )
+
+    def _of_ranks(self, mechanism: str) -> str:
+        """Of quantiles, which are drawn by rank or read off a noisy histogram: `other_std` is in rows."""
+        drawn = mechanism == "exponential"
+        name = "The exponential mechanism on ranks" if drawn else f"{mechanism.capitalize()} noise on a histogram"
+        if self.other_std is None:
+            return f"{name}: {'a share of a budget' if self.code == 'budget share' else 'asked for'}."
+        other = "read off a noisy histogram" if drawn else "drawn by rank"
+        return f"{name}: {other}, ranks would be off by {self.other_std:.4g} rows (standard deviation)."

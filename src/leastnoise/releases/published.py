@@ -120,6 +120,11 @@ class Published(Promised, Spreadsheets, ABC):
         return self.noise.mechanism
 
     @property
+    def mechanism_in_words(self) -> str:
+        """Gaussian noise, Laplace noise, or what else there was."""
+        return f"{self.mechanism.capitalize()} noise"
+
+    @property
     def scale(self) -> float:
         """The noise's parameter: sigma, or Laplace's b."""
         return self.noise.scale

@@ -47,7 +47,7 @@ class Column(NamedTuple):
     missing: str = ""  # what people read where there is no number
 
 
-Shape = Literal["one", "bars", "dots", "line", "image", "map", "areas"]
+Shape = Literal["one", "bars", "dots", "line", "image", "map", "areas", "boxes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,9 +201,19 @@ def _(shares: ShareRelease) -> Contents:
 
 @_contents.register
 def _(quantiles: QuantileRelease) -> Contents:
-    keys = (Column("key0", "Level", list(quantiles.levels)),)
-    why = "Quantiles are read off a noisy histogram as it is."
-    return _not_denoised(quantiles, why, keys, _with_interval("Quantile", quantiles))
+    titled = {
+        "Level" if name == "level" else name: keys for name, keys in quantiles.key_columns(for_people=True).items()
+    }
+    keys = tuple(Column(f"key{i}", title, values) for i, (title, values) in enumerate(titled.items()))
+    low, high = quantiles.interval(0.95)
+    numbers = (
+        Column("value", "Quantile", quantiles.values.ravel()),
+        Column("low", "Low", low.ravel()),
+        Column("high", "High", high.ravel()),
+    )
+    why = f"Quantiles are {quantiles.found.method_in_words()}, as they are."
+    found = _not_denoised(quantiles, why, keys, numbers)
+    return found if quantiles.domain is None else replace(found, shape="boxes")
 
 
 @_contents.register

@@ -14,7 +14,15 @@ from leastnoise._support.number_format import rounded
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.published import Published
-from leastnoise.report import charts, markup, place_charts, promise_charts, promise_sentences, sentences
+from leastnoise.report import (
+    charts,
+    markup,
+    place_charts,
+    promise_charts,
+    promise_sentences,
+    quantile_charts,
+    sentences,
+)
 from leastnoise.report.contents import MAX_BINS_SHOWN, Contents, decimals, gather, plain, thinned
 from leastnoise.report.markup import json_text, piece
 from leastnoise.report.picture import Picture
@@ -110,7 +118,7 @@ def page(
 
 
 def _pictures(contents: Contents) -> dict[str, Picture]:
-    made = {"chart": place_charts.main(contents) or charts.main(contents)}
+    made = {"chart": place_charts.main(contents) or quantile_charts.boxes(contents) or charts.main(contents)}
     of = contents.of
     if not isinstance(of, Estimate) and of.one_distribution:
         made["distribution"] = promise_charts.noise(of.distribution, of.noise_added_to)

@@ -16,6 +16,8 @@ PAPERS = {
     "Calibration and Optimal Denoising. International Conference on Machine Learning, 2018.",
     "laplace": "C. Dwork, F. McSherry, K. Nissim and A. Smith. Calibrating Noise to Sensitivity in Private Data "
     "Analysis. Theory of Cryptography Conference, 2006.",
+    "exponential": "F. McSherry and K. Talwar. Mechanism Design via Differential Privacy. Symposium on Foundations of "
+    "Computer Science, 2007.",
 }
 
 

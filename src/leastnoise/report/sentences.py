@@ -79,6 +79,8 @@ def _(of: SparseRelease) -> Headline | None:
 
 @_headline.register
 def _(of: QuantileRelease) -> Headline | None:
+    if of.domain is not None:
+        return None
     place = int(np.argmin(np.abs(np.array(of.levels) - 0.5)))
     name = "the median" if of.levels[place] == 0.5 else f"the quantile at {of.levels[place]:g}"
     low, high = of.interval(0.95)
@@ -117,7 +119,8 @@ def lead(contents: Contents) -> str:
         return f"{what}." if too_weak(of) else f"{what}. The noise {limits_learning(of)}."
     by = "" if contents.size == 1 else f", one for each {_bins(contents)}"
     median = isinstance(of, QuantileRelease) and of.levels == (0.5,)
-    what = f"{'1 median' if median else f'{contents.size:,} {_kind(contents).lower()}'}{by}, published with {of.mechanism.capitalize()} noise"
+    many = f"{contents.size:,} {_kind(contents).lower()}"
+    what = f"{'1 median' if median and contents.size == 1 else many}{by}, published with {of.mechanism_in_words}"
     if of.guarantee is None:
         return f"{what} that was added elsewhere."
     return f"{what}." if too_weak(of) else f"{what}, which {limits_learning(of)}."
@@ -125,7 +128,8 @@ def lead(contents: Contents) -> str:
 
 def _bins(contents: Contents) -> str:
     if isinstance(contents.of, QuantileRelease):
-        return "level"
+        names = () if contents.of.domain is None else contents.of.domain.names
+        return " and ".join([*names, "level"])
     if len(contents.keys) == 1:
         return contents.keys[0].title
     return "combination of " + " and ".join(column.title for column in contents.keys)

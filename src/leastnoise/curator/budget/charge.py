@@ -43,13 +43,14 @@ from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import NoiseChoice
 from leastnoise.privacy.partition_selection import Threshold
+from leastnoise.privacy.rank_noise import RankNoise
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.privacy.strength import Strength, judge, warn_if_weak
 from leastnoise.privacy.summary_noise import SummaryNoise
 from leastnoise.privacy.threshold_choice import Spread
 from leastnoise.workload.tables_noise import TablesNoise
 
-Noise = TypeVar("Noise", NoiseChoice, Threshold, TablesNoise, SummaryNoise)
+Noise = TypeVar("Noise", NoiseChoice, Threshold, TablesNoise, SummaryNoise, RankNoise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +296,9 @@ def _widest(limits: Limits, neighbours: Neighbours) -> float:
     return sqrt_up(Fraction(square))
 
 
-def _described(noise: NoiseChoice | Threshold | TablesNoise | SummaryNoise) -> str:
+def _described(noise: NoiseChoice | Threshold | TablesNoise | SummaryNoise | RankNoise) -> str:
+    if isinstance(noise, RankNoise):
+        return f"exponential mechanism on ranks, epsilon {float(noise.rates.rate):.6g} a row"
     if isinstance(noise, SummaryNoise):
         return f"{noise.mechanism} noise on {len(noise.parts)} numbers of each bin"
     if isinstance(noise, TablesNoise):

@@ -31,6 +31,7 @@ from leastnoise.domain import Domain
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import Choice, NoiseChoice
 from leastnoise.privacy.partition_selection import Threshold
+from leastnoise.privacy.rank_noise import RankNoise
 from leastnoise.privacy.sensitivity import Limits, Sensitivity
 from leastnoise.privacy.summary_noise import SummaryNoise
 from leastnoise.releases.left_out import LeftOut
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from leastnoise.curator.private_check import PrivateCheck
 
 SALT_VERSION = 1
+AnyDecision = (
+    Decision[NoiseChoice] | Decision[Threshold] | Decision[TablesNoise] | Decision[SummaryNoise] | Decision[RankNoise]
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +72,7 @@ class Query(ABC):
     """
 
     kind: ClassVar[str]
+    mechanisms: ClassVar[tuple[str, ...]] = ("auto", "gaussian", "laplace")
     _data: Dataset
     limits: Limits
     by: tuple[str, ...] = ()
@@ -193,7 +198,13 @@ class Query(ABC):
         another table or unit is refused as there.
         """
         request = PrivacyRequest(
-            epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share
+            epsilon=epsilon,
+            delta=delta,
+            sigma=sigma,
+            mechanism=mechanism,
+            budget=budget,
+            share=share,
+            mechanisms=self.mechanisms,
         )
         if budget is not None:
             name = self._data.source.name
@@ -218,7 +229,8 @@ class Query(ABC):
         epsilon: the privacy loss of this release, above 0; 1 is common. Smaller is more private and noisier.
         delta: the probability with which epsilon may be exceeded, such as 1e-6; 0 takes Laplace noise.
         sigma: the standard deviation of Gaussian noise itself, in the unit of the answer, instead of the two.
-        mechanism: "gaussian", "laplace", or "auto" (the default): whichever has less noise.
+        mechanism: "gaussian", "laplace", or "auto" (the default): whichever has less noise. Of quantiles also
+            "exponential", by rank.
         budget: an open `ln.Budget`, debited on disk before a row is read. Left out, nothing is debited or limited.
         share: how much of the whole budget to spend, such as 0.25, instead of epsilon and delta.
         """
@@ -226,7 +238,13 @@ class Query(ABC):
         bounding.salt(self._salt_facts())
         self._prepare()
         request = PrivacyRequest(
-            epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share
+            epsilon=epsilon,
+            delta=delta,
+            sigma=sigma,
+            mechanism=mechanism,
+            budget=budget,
+            share=share,
+            mechanisms=self.mechanisms,
         )
         return publish.release(self, request)
 
@@ -278,9 +296,7 @@ class Query(ABC):
         """Whatever can fail without looking at a row does so here, before anything is paid for."""
 
     @abstractmethod
-    def _decide(
-        self, request: PrivacyRequest
-    ) -> Decision[NoiseChoice] | Decision[Threshold] | Decision[TablesNoise] | Decision[SummaryNoise]:
+    def _decide(self, request: PrivacyRequest) -> AnyDecision:
         """The noise, from public facts alone. Nothing is paid."""
 
     @abstractmethod

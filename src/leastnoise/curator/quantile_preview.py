@@ -1,0 +1,133 @@
+"""What to expect of quantiles, free, and their mechanisms side by side: how far off ranks are, in rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from leastnoise import errors
+from leastnoise._support import validation
+from leastnoise._support.number_format import rounded
+from leastnoise._support.validation import Floats, Number
+from leastnoise.curator.budget import quantile_charge
+from leastnoise.curator.budget.quantile_charge import Histogram, QuantileCharge
+from leastnoise.curator.preview import Expectation
+from leastnoise.curator.request import PrivacyRequest
+from leastnoise.domain import Steps
+from leastnoise.domain.round_numbers import step_weights
+from leastnoise.privacy.comparison import Comparison, Row
+from leastnoise.privacy.rank_noise import RankNoise, RankQuestion
+from leastnoise.privacy.sensitivity import Limits
+from leastnoise.privacy.strength import Strength
+from leastnoise.releases.quantile import ranks_in_words
+from leastnoise.releases.quantile_histogram import noise_in_words, rank_error
+
+
+def expected(chosen: QuantileCharge, *, levels: Sequence[Fraction], steps: Steps, limits: Limits) -> Expectation:
+    """Of the mechanism that was chosen."""
+    names, decided = tuple(float(level) for level in levels), chosen.charge
+    noise = decided.noise
+    if isinstance(noise, RankNoise):
+        return _by_rank(noise, decided.strength, names, steps, limits)
+    distribution, cumulative = noise.distribution, chosen.cumulative
+    off = np.array([rank_error(distribution, steps=steps.bins, level=q, cumulative=cumulative) for q in names])
+    why = noise_in_words(distribution, steps.bins, cumulative)
+    return Expectation(
+        mechanism=noise.mechanism,
+        sigma=noise.scale if noise.mechanism == "gaussian" else noise.scale * 2**0.5,
+        std=distribution.std,
+        half_width=None,
+        half_width_all=None,
+        threshold=None,
+        limits=limits.numbers,
+        bins=steps.bins,
+        guarantee=noise.guarantee,
+        note=noise.note,
+        half_widths=_named(off, names),
+        description=ranks_in_words(off, names, why),
+        strength=decided.strength,
+    )
+
+
+def _by_rank(
+    noise: RankNoise, strength: Strength, levels: tuple[float, ...], steps: Steps, limits: Limits
+) -> Expectation:
+    rates = noise.rates
+    off = np.array(rates.rank_errors(spread=step_weights(steps).total))
+    stds = ", ".join(f"{rounded(std, 3)} at {q:g}" for q, std in zip(levels, rates.rank_stds, strict=True))
+    why = f"whatever the rows are. Where they lie densely the standard deviation of the rank is, in rows: {stds}"
+    return Expectation(
+        mechanism="exponential",
+        sigma=rates.rank_std,
+        std=rates.rank_std,
+        half_width=None,
+        half_width_all=None,
+        threshold=None,
+        limits=limits.numbers,
+        bins=steps.bins,
+        guarantee=noise.guarantee,
+        note=noise.reason.in_words("exponential", rates.rank_std),
+        half_widths=_named(off, levels),
+        description=ranks_in_words(off, levels, why),
+        strength=strength,
+    )
+
+
+def _named(rows: Floats, levels: Sequence[float]) -> dict[str, float]:
+    return {f"rank at {level:g}": float(each) for level, each in zip(levels, rows, strict=True)}
+
+
+def compared(ranks: RankQuestion, histogram: Histogram, fine: Steps, *, epsilon: Number, delta: Number) -> Comparison:
+    """Every mechanism at this (epsilon, delta), by how far off ranks are: in rows, over all levels.
+
+    fine: the steps that candidates are taken from.
+    """
+    pure = validation.is_zero(delta)
+    asked = {"epsilon": epsilon, "delta": delta, "mechanisms": ("exponential", "laplace", "gaussian")}
+    rows = []
+    for name in ("exponential", "laplace") if pure else ("exponential", "laplace", "gaussian"):
+        request = PrivacyRequest(mechanism=name, **asked)  # type: ignore[arg-type]
+        try:
+            rows.append(_row(name, quantile_charge.decide(request, ranks, histogram), ranks, histogram, fine))
+        except errors.OutOfRange:  # too wide to be drawn
+            continue
+    rows.sort(key=lambda row: row.std)
+    least = rows[0].std
+    scaled = tuple(
+        Row(r.mechanism, r.std, r.half_width, r.half_width_all, (r.std / least) ** 2, r.budget_cost, r.note)
+        for r in rows
+    )
+    return Comparison(
+        scaled,
+        _verdict(scaled),
+        validation.number("epsilon", epsilon),
+        0.0 if validation.is_zero(delta) else validation.number("delta", delta),
+        len(ranks.levels) * ranks.groups,
+    )
+
+
+def _row(name: str, chosen: QuantileCharge, ranks: RankQuestion, histogram: Histogram, fine: Steps) -> Row:
+    """One mechanism: errors in rows, and mu^2."""
+    noise = chosen.charge.noise
+    if isinstance(noise, RankNoise):
+        off = noise.rates.rank_errors(spread=step_weights(fine).total)
+        cost, note = float(ranks.price(noise)), f"candidates: {fine.bins:,} steps"
+    else:
+        known = {"steps": histogram.steps, "cumulative": chosen.cumulative}
+        off = tuple(rank_error(noise.distribution, level=q, **known) for q in histogram.levels)  # type: ignore[arg-type]
+        cost = noise.guarantee.to_gaussian().mu ** 2
+        note = f"a {'cumulative ' if chosen.cumulative else ''}histogram of {histogram.steps:,} steps"
+    return Row(name, chosen.rank_std, min(off), max(off), 1.0, cost, note)
+
+
+def _verdict(rows: Sequence[Row]) -> str:
+    best, others = rows[0], rows[1:]
+    how = "The exponential mechanism on ranks" if best.mechanism == "exponential" else best.note.capitalize()
+    beside = "; ".join(f"{row.mechanism}: {rounded(row.std, 3)}" for row in others)
+    return (
+        f"{how} has the least error: ranks are off by {rounded(best.std, 3)} rows (standard deviation, where rows lie "
+        f"densely), against {beside}. The columns of 95 % are what ranks are off by at most, whatever the rows "
+        "are: of the best level, and of all."
+    )

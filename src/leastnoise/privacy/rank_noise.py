@@ -1,0 +1,244 @@
+"""Quantiles by the exponential mechanism on ranks: what it costs one unit, and how much of that buys how much.
+
+**One quantile.** Of n rows, b(x) lie below the cut x, and D(x) = b(x) - q n. A step of the clip is drawn with
+probability ~ w exp(-lambda d), d being the distance of 0 from the values of D over the step, and w its public weight.
+Let a unit with k rows be added, a(x) of them below x. D(x) moves by a(x) - q k, which lies in [-q k, (1 - q) k]. The
+distance from a set of cuts is the largest of linear functions of D (and 0), so it moves by at most k max(q, 1 - q) up
+or down: lambda d has a *range* of 2 lambda k max(q, 1 - q) over the steps, and it is reached (all rows of the unit
+above all others, q > 1/2: d grows by q k at low cuts and falls by q k at high ones). Weights are positive and public,
+so the loss log(P/P') is lambda (d' - d) plus a constant, its range is the same, and 0 lies within it. Hence
+epsilon-DP, and bounded range, with epsilon = 2 lambda k max(q, 1 - q) (`gaussian_price` proves the price in mu).
+Replaced by a unit with k' rows, D moves by a' - a - q (k' - k), in size at most Q max(k, k') + (1 - Q) min(k, k'), Q =
+max(q, 1 - q): with k rows each the range is 2 lambda k.
+
+**Rate.** lambda = c/(2 Q): then a unit with k rows has range c k, whatever the level. c is the *rate*, epsilon a row.
+
+**Several quantiles** are found in the order of `level_tree`: those of one depth among disjoint parts of the rows. The
+rows of the step that is cut are divided linearly (a cut at the s-th of S places takes s/S of each row in the step), so
+the parts of one unit's rows add up to its k. A part of k_i rows has range c k_i: together c k for epsilon. In mu they
+cost sum mu(c k_i)^2 <= mu(c k)^2, for mu^2 is a convex function of epsilon that is 0 at 0: with t = mu/2 and psi(t) =
+-log Phi(-t), epsilon/2 = g(t) = psi(t) - psi(-t), and d(mu^2)/d(epsilon) = 4 t/g'(t) rises as long as g' >= t g''. That
+holds: g' > psi'(t) > t (Mills), and g'' = psi''(t) - psi''(-t) < 1, as 0 < psi'' < 1.
+
+**Groups** are disjoint, too: epsilon = c max_rows however many a unit may enter; and as mu^2 is convex, the most that
+the limits allow is the fullest groups, sum over these of mu(c k_g)^2. Depths, and the counts for intervals, follow each
+other, each seeing what came out before: epsilons add up, and so do mu^2.
+
+**Replace.** With lambda = c/(2 Q) a part has range c (max(k_i, k_i') + (1/Q - 1) min(k_i, k_i')) <= c (k_i + k_i'). So
+epsilon is at most 2 c max_rows; and by convexity mu(c (k + k'))^2 <= (mu(2 c k)^2 + mu(2 c k')^2)/2: twice the rate
+covers both. Where there is one part alone, 1/Q times the rate does.
+
+**Intervals** come from noisy counts of the rows between public cuts around what was found: `counts`, Laplace or
+Gaussian noise like that of any histogram, with a quarter of epsilon or of mu^2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from leastnoise import errors
+from leastnoise._support.directed_rounding import round_down, round_up, sqrt_up
+from leastnoise.privacy.accounting.guarantees import BoundedRangeDP
+from leastnoise.privacy.calibration import proof
+from leastnoise.privacy.gaussian_price import laplace_mu_squared
+from leastnoise.privacy.guarantee import GaussianDP, PureDP
+from leastnoise.privacy.level_tree import Node, depths, level_tree
+from leastnoise.privacy.neighbours import Neighbours
+from leastnoise.privacy.noise_choice import NoiseChoice, choose
+from leastnoise.privacy.noise_reason import NoiseReason
+from leastnoise.privacy.sensitivity import Limits, Sensitivity
+
+INTERVAL_SHARE = Fraction(1, 4)  # of epsilon, or of mu^2
+CUTS = 2**12  # places at which the rows of one step can be divided
+_LEAST_RATE, _LARGEST_RATE = 2.0**-40, 2.0**40
+
+
+@dataclass(frozen=True, slots=True)
+class RankRates:
+    """The exponential mechanism on ranks at this rate: epsilon for each row of a unit, over all depths."""
+
+    levels: tuple[Fraction, ...]
+    rate: Fraction
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The quantiles in the order in which they are found."""
+        return level_tree(self.levels)
+
+    def rank_rate(self, node: Node) -> Fraction:
+        """lambda, a row, of one quantile: every depth has the same part of the rate."""
+        return self.rate / depths(self.nodes) / (2 * node.reach)
+
+    @property
+    def rank_stds(self) -> tuple[float, ...]:
+        """How far off the ranks are, in rows, where rows lie densely: sqrt 2/lambda of each by itself, and what the
+        two between which it was found hand down, taken as independent."""
+        own: dict[int | None, float] = {None: 0.0}
+        for node in self.nodes:
+            handed = float(1 - node.relative) ** 2 * own[node.below] + float(node.relative) ** 2 * own[node.above]
+            own[node.place] = 2 / float(self.rank_rate(node)) ** 2 + handed
+        return tuple(math.sqrt(own[place]) for place in range(len(self.levels)))
+
+    @property
+    def rank_std(self) -> float:
+        """The root mean square over the levels."""
+        return math.sqrt(sum(std**2 for std in self.rank_stds) / len(self.levels))
+
+    def rank_errors(self, *, spread: float, confidence: float = 0.95) -> tuple[float, ...]:
+        """By how many rows each rank is off at most, beyond the rows of its own step, with this confidence for all of
+        a group at once, whatever the rows are.
+
+        Of one quantile: some candidate has distance 0 and at least the least weight, so P[d >= h] <= spread
+        exp(-lambda h), `spread` being the weight of all candidates over the least. What two others hand down adds up.
+
+        spread: the weight of all steps together over that of the lightest one.
+        """
+        own: dict[int | None, float] = {None: 0.0}
+        for node in self.nodes:
+            size = spread * (CUTS if node.divides else 1) * len(self.levels) / (1 - confidence)
+            handed = float(1 - node.relative) * own[node.below] + float(node.relative) * own[node.above]
+            own[node.place] = math.log(size) / float(self.rank_rate(node)) + handed
+        return tuple(own[place] for place in range(len(self.levels)))
+
+
+@dataclass(frozen=True, slots=True)
+class RankNoise:
+    """The mechanism of one release, and what it promises; `counts` is the noise of the counts for intervals."""
+
+    rates: RankRates
+    counts: NoiseChoice | None
+    guarantee: PureDP | GaussianDP
+    delta: float | None
+    reason: NoiseReason
+
+    @property
+    def mechanism(self) -> str:
+        """Its name."""
+        return "exponential"
+
+
+@dataclass(frozen=True, slots=True)
+class RankQuestion:
+    """What decides the price: levels, groups, limits, neighbours, and the sensitivity of the counts for intervals
+    (None: there are no intervals)."""
+
+    levels: tuple[Fraction, ...]
+    groups: int
+    limits: Limits
+    neighbours: Neighbours
+    counts: Sensitivity | None
+
+    @property
+    def _share(self) -> Fraction:
+        """Of the quantiles."""
+        return 1 - INTERVAL_SHARE if self.counts else Fraction(1)
+
+    def _factors(self) -> list[Fraction]:
+        """By how much the rate of each depth counts."""
+        nodes = level_tree(self.levels)
+        parts = [[node.reach for node in nodes if node.depth == depth] for depth in range(depths(nodes))]
+        if self.neighbours == "add-remove":
+            return [Fraction(1) for _ in parts]
+        return [1 / part[0] if len(part) == self.groups == 1 else Fraction(2) for part in parts]
+
+    def epsilon(self, rate: Fraction) -> Fraction:
+        """What one unit loses at most by the quantiles, exactly."""
+        factors = self._factors()
+        return rate * sum(factors) / len(factors) * self.limits.max_rows
+
+    def mu_squared(self, rate: Fraction) -> Fraction:
+        """The price of the quantiles in mu^2, rounded up."""
+        full, rest = self.limits.fullest
+        factors = self._factors()
+        total = Fraction(0)
+        for factor in factors:
+            each = rate * factor / len(factors)
+            total += full * _mu_squared(each * self.limits.max_per_bin) + _mu_squared(each * rest)
+        return total
+
+    def price(self, noise: RankNoise) -> Fraction:
+        """mu^2 of quantiles and counts, rounded up."""
+        total = self.mu_squared(noise.rates.rate)
+        counts = noise.counts
+        if counts is None or self.counts is None:
+            return total
+        l1, l2 = Fraction(self.counts.l1), Fraction(self.counts.l2)
+        if counts.mechanism == "laplace":
+            return total + laplace_mu_squared(l1=l1, l2=l2, scale=Fraction(counts.scale))
+        return total + (l2 / Fraction(counts.scale)) ** 2
+
+    def of_epsilon(self, epsilon: float, why: NoiseReason) -> RankNoise:
+        """The mechanism that is epsilon-DP."""
+        rate = _checked(Fraction(epsilon) * self._share / self.epsilon(Fraction(1)))
+        counts = self._counts(epsilon=round_down(Fraction(epsilon) * INTERVAL_SHARE), delta=0, mechanism="laplace")
+        return RankNoise(RankRates(self.levels, rate), counts, PureDP(epsilon, self.neighbours), 0.0, why)
+
+    def of_mu_squared(self, most: Fraction, delta: float | None, why: NoiseReason) -> RankNoise:
+        """The mechanism that costs at most this in mu^2, to 1e-9 of its rate."""
+        allowed = most * self._share
+        rate = Fraction(_largest(lambda tried: self.mu_squared(Fraction(tried)) <= allowed))
+        counts = self._counts(mu_squared=most * INTERVAL_SHARE, mechanism="gaussian")
+        made = RankNoise(RankRates(self.levels, rate), counts, GaussianDP(1.0, self.neighbours), delta, why)
+        return replace(made, guarantee=GaussianDP(sqrt_up(self.price(made)), self.neighbours))
+
+    def of_promise(self, epsilon: float, delta: float, why: NoiseReason) -> RankNoise:
+        """The larger of two rates: that of epsilon-DP, and that of the mu of (epsilon, delta)."""
+        if delta == 0:
+            return self.of_epsilon(_positive(epsilon), why)
+        allowed = proof.mu(epsilon, delta) ** 2
+        pure = self.of_epsilon(epsilon, why) if epsilon else None
+        if pure is not None and self.mu_squared(pure.rates.rate) >= allowed * self._share:
+            return pure
+        return self.of_mu_squared(allowed, delta, why)
+
+    def _counts(self, **asked: Any) -> NoiseChoice | None:
+        """The noise of the counts for intervals."""
+        if self.counts is None:
+            return None
+        l1, l2 = self.counts.l1, self.counts.l2
+        return choose(bins=2, integers=True, sensitivity=l2, l1_sensitivity=l1, neighbours=self.neighbours, **asked)
+
+
+def _positive(epsilon: float) -> float:
+    if epsilon > 0:
+        return epsilon
+    raise errors.InvalidParameter(
+        "epsilon and delta cannot both be 0: nothing that depends on anybody could be published.",
+        parameter="epsilon",
+        value=epsilon,
+        example={"epsilon": 1},
+    )
+
+
+def _mu_squared(epsilon: Fraction) -> Fraction:
+    """mu^2 of one part, rounded up."""
+    return Fraction(BoundedRangeDP(round_up(epsilon)).to_gaussian().mu) ** 2 if epsilon else Fraction(0)
+
+
+def _checked(rate: Fraction) -> Fraction:
+    """The rate as a double, rounded down."""
+    found = round_down(rate)
+    if not _LEAST_RATE <= found <= _LARGEST_RATE:
+        raise errors.OutOfRange(
+            f"An epsilon of {found:.3g} a row is beyond what can be drawn exactly. Allow another epsilon, or fewer "
+            "rows of a unit."
+        )
+    return Fraction(found)
+
+
+def _largest(fits: Callable[[float], bool]) -> float:
+    """The largest rate that fits, to 1e-9."""
+    low, high = _LEAST_RATE, _LARGEST_RATE
+    if not fits(low):
+        raise errors.OutOfRange(
+            "So small a part of the promise buys no quantile that could be drawn exactly. Allow more epsilon, or fewer "
+            "rows of a unit."
+        )
+    while high > low * (1 + 1e-9):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
