@@ -65,9 +65,13 @@ class CrosstabTable(Release):
         Cells share their noise with each other and with other tables; the intervals of all at once allow for that.
         """
         confidence = validation.number("confidence", confidence)
-        half = cell_half_width(self.within.errors, self.columns, confidence, self.bins if simultaneous else 1)
+        halves = np.ravel(
+            self.within.errors.cell_half_widths(
+                self.columns, confidence=confidence, bins=self.bins if simultaneous else 1
+            )
+        )
         values: Any = self.values
-        return Interval(values - half, values + half)
+        return Interval(values - halves, values + halves)
 
     def total(self, bins: Where | ArrayLike | slice | None = None, confidence: Number = 0.95) -> Total:
         """The sum of some cells (all by default) with its standard deviation and interval.
@@ -78,11 +82,11 @@ class CrosstabTable(Release):
         confidence = validation.number("confidence", confidence)
         positions = self._rectangle(bins)
         value = self._sum(positions)
-        counts = {column: len(chosen) for column, chosen in positions.items()}
-        if not all(counts.values()):
+        if not all(positions.values()):
             return Total(0.0, 0.0, 0.0, 0.0)
-        std = math.sqrt(self.within.errors.rectangle_variance(self.columns, counts))
-        half = self.within.errors.half_width(self.columns, counts, confidence=confidence)
+        sums = [(self.columns, positions)]
+        std = math.sqrt(max(0.0, float(self.within.errors.covariances(sums)[0, 0])))
+        half = self.within.errors.combination_half_width(sums, [1.0], confidence=confidence)
         return Total(value, std, value - half, value + half)
 
     def difference(self, where: Where, minus: Where, confidence: Number = 0.95) -> Total:

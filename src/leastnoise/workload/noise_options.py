@@ -19,7 +19,6 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.privacy.calibration import proof
-from leastnoise.workload.gaussian_blocks import GaussianBlocks
 from leastnoise.workload.integer_noise import scales_within
 from leastnoise.workload.plain_tables import laplace_tables
 from leastnoise.workload.strategy import Weights, optimal, table_weights
@@ -71,7 +70,11 @@ def noise_options(
     if not validation.is_zero(delta):
         mu_squared = proof.mu(spend, validation.number("delta", delta)) ** 2
         found.append(gaussian_option(workload, mu_squared, weights=weights, unit=unit, **unit_limits))
-    if spend > 0 and (validation.is_zero(delta) or len(workload.lattice.cells) <= MOST_PLAIN):
+    if (
+        workload.takes_laplace
+        and spend > 0
+        and (validation.is_zero(delta) or len(workload.lattice.cells) <= MOST_PLAIN)
+    ):
         plain = {name: value for name, value in unit_limits.items() if name != "distinct"}  # L1 is the same for them
         laplace = laplace_tables(workload, epsilon=spend, weights=weights, unit=unit, **plain)
         found.append(NoiseOption("laplace", laplace, weighted_error(laplace, weights)))
@@ -93,7 +96,7 @@ def gaussian_option(
     unit_limits: neighbours, max_rows, row_weight, parts, distinct, always_counted, as for `squared_cost`.
     """
     scales = scales_within(optimal(workload, weights=weights), mu_squared, unit=unit, **unit_limits)
-    made = GaussianBlocks(workload, scales, unit=unit)
+    made = workload.with_noise(scales, unit=unit)
     return NoiseOption("gaussian", made, weighted_error(made, weights))
 
 

@@ -94,6 +94,13 @@ class TableErrors:
         """
         return rectangles.variance(self._workload, self._block_variances, table, keys)
 
+    def cell_variance(self, table: str | Iterable[str]) -> float:
+        """The variance of one cell of a table: of all the same, or their mean.
+
+        table: the columns.
+        """
+        return self.rectangle_variance(table, dict.fromkeys(self._workload.table(table), 1))
+
     def difference_variance(
         self,
         table1: str | Iterable[str],
@@ -159,6 +166,13 @@ class NoisyTables(TableErrors, ABC):
         first = {column: range(count) for column, count in chosen.items()}
         return self.combination_half_width([(names, first)], [1.0], confidence=confidence, bins=bins)
 
+    def cell_half_widths(self, table: Table, *, confidence: float, bins: int = 1) -> float | Floats:
+        """How far off a cell of a table may be: one number where it is the same for all, or one for each cell.
+
+        table: the columns. confidence: between 0 and 1. bins: how many cells are to hold at once.
+        """
+        return self.half_width(table, dict.fromkeys(table, 1), confidence=confidence, bins=bins)
+
 
 class ByTable(Mapping[Table, float]):
     """Standard deviations by table; the tables asked for are listed."""
@@ -172,7 +186,7 @@ class ByTable(Mapping[Table, float]):
         place = workload.place(table)
         if place is not None:
             return math.sqrt(float(self._errors.table_variances[place]))
-        return math.sqrt(self._errors.rectangle_variance(table, dict.fromkeys(table, 1)))
+        return math.sqrt(self._errors.cell_variance(table))
 
     def __contains__(self, columns: object) -> bool:
         workload = self._errors.workload

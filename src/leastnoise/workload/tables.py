@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.workload.incidence import MOST_PAIRS, Incidence, Integers, incidence
+from leastnoise.workload.incidence import MOST_PAIRS, Floats, Incidence, Integers, incidence
+from leastnoise.workload.residuals import integer_residual, table_of_blocks
 
 if TYPE_CHECKING:
     from leastnoise.workload.linear import LinearWorkload
     from leastnoise.workload.strategy import Strategy, Weights
+    from leastnoise.workload.table_errors import NoisyTables
 
 Table = tuple[str, ...]
 
@@ -164,6 +167,70 @@ class Workload:
                 value=table,
             )
         return self._block_places[table]
+
+    @property
+    def block_cells(self) -> int:
+        """How many whole numbers get noise: the cells of all blocks."""
+        sizes = self._lattice.sizes.astype(np.float64)
+        return int(sum(np.prod(sizes[rows], axis=1).sum() for rows in self._lattice.blocks))
+
+    @property
+    def among(self) -> str:
+        """Which Gaussian noise `optimize` finds the best of."""
+        return "on linear sums"
+
+    @property
+    def takes_laplace(self) -> bool:
+        """Whether Laplace noise on plain tables is known for these."""
+        return True
+
+    def steps_of(self, block: Table) -> int:
+        """How many whole steps a block's residual is multiplied by to be whole numbers."""
+        return self.cells_of(block)
+
+    def with_noise(self, scales: Mapping[Table, float], *, unit: float = 1) -> NoisyTables:
+        """The errors of all tables where the integers of the blocks get Gaussian noise of these scales.
+
+        scales: by block, before rounding. unit: how many whole steps a row of weight one counts.
+        """
+        from leastnoise.workload.gaussian_blocks import GaussianBlocks
+
+        return GaussianBlocks(self, scales, unit=unit)
+
+    def squared_cost(self, scales: Mapping[Table, float], **unit_limits: Any) -> float:
+        """mu^2 of what one unit costs where the integers of the blocks get noise of these scales, rounded up.
+
+        scales: by block. unit_limits: what `sensitivity.squared_cost` needs to know of a unit.
+        """
+        from leastnoise.workload.sensitivity import squared_cost
+
+        return squared_cost(scales, self._sizes, **unit_limits)
+
+    def integers(self, block: Table, counts: NDArray[Any]) -> NDArray[Any]:
+        """The whole numbers of a block that get noise, from its exact table."""
+        return integer_residual(counts)
+
+    def sums_of(
+        self, counts: Mapping[Table, NDArray[np.int64]], wanted: Iterable[Table]
+    ) -> Iterator[tuple[Table, NDArray[np.int64]]]:
+        """The exact tables that are wanted, each added up along one axis of the smallest table with one column more.
+
+        counts: tables that contain all of those.
+        """
+        known = dict(counts)
+        for length in range(max(map(len, known)), 0, -1):
+            tables = sorted((table for table in known if len(table) == length), key=lambda table: known[table].size)
+            for table in tables:
+                for axis in range(length):
+                    smaller = (*table[:axis], *table[axis + 1 :])
+                    if smaller not in known:
+                        known[smaller] = np.asarray(known[table].sum(axis=axis))
+        for table in wanted:
+            yield table, known[table]
+
+    def table_of(self, blocks: Mapping[Table, NDArray[Any]], table: Table) -> Floats:
+        """The table over these columns, from the residuals of its blocks."""
+        return table_of_blocks(blocks, table, self._sizes)
 
     def optimize(self, *, mu: Number = 1.0, weights: Weights = "tables") -> Strategy:
         """The noise of least error for these tables: optimal among all Gaussian linear mechanisms under add-remove.

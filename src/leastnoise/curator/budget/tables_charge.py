@@ -46,7 +46,9 @@ def decide(
 
     laplace = partial(laplace_noise, workload, weights, row_size=row_size, neighbours=neighbours)
     if request.budget is None:
-        made = _without_budget(request, gaussian, laplace, many=len(workload.tables) > MAX_PLAIN_TABLES)
+        made = _without_budget(
+            request, gaussian, laplace, many=len(workload.tables) > MAX_PLAIN_TABLES or not workload.takes_laplace
+        )
         return Charge(made, made.guarantee, Cost(), None)
     terms = request.budget.terms
     zero = validation.is_zero(request.delta)
