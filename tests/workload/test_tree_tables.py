@@ -75,7 +75,7 @@ def test_errors_are_those_of_dense_least_squares(weights: Any) -> None:
     made = workload.with_noise(scales_within(workload.optimize(weights=weights), Fraction(1)))
     drawn = {block: made.block_variances[workload.block_place(block)] for block in made.scales}
     inverse, _ = dense_trees.covariance(
-        workload, {block: v * workload.steps_of(block) ** 2 for block, v in drawn.items()}
+        workload, {block: v * workload.step_of(block) ** 2 for block, v in drawn.items()}
     )
     matrices = {table: dense_trees.table_matrix(workload, table) for table in workload.tables}
     for table, m in matrices.items():
@@ -175,7 +175,7 @@ def test_the_division_is_the_best_to_a_certified_gap(weights: Any) -> None:
     assert best.gap < (1e-6 if weights == "worst" else 1e-8)
     assert workload.squared_cost(
         {
-            b: math.sqrt(best.variances[b]) * workload.steps_of(b)
+            b: math.sqrt(best.variances[b]) * workload.step_of(b)
             for b in workload.blocks
             if best.variances[b] < math.inf
         }

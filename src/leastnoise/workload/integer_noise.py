@@ -38,7 +38,7 @@ def integer_scales(strategy: Strategy, *, unit: int = 1) -> dict[Table, float]:
     workload = strategy.workload
     roots = np.sqrt(_snapped(strategy.block_variances)).tolist()
     return {
-        block: float(steps * workload.steps_of(block)) * root
+        block: float(steps * workload.step_of(block)) * root
         for block, root in zip(workload.blocks, roots, strict=True)
         if math.isfinite(root)  # else the block is not measured
     }

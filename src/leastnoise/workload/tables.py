@@ -184,7 +184,7 @@ class Workload:
         """Whether Laplace noise on plain tables is known for these."""
         return True
 
-    def steps_of(self, block: Table) -> int:
+    def step_of(self, block: Table) -> int:
         """How many whole steps a block's residual is multiplied by to be whole numbers."""
         return self.cells_of(block)
 

@@ -156,7 +156,7 @@ class GaussianLevels(TreeErrors, NoisyTables):
         self._scales, self._unit = dict(scales), unit
         variances = np.full(len(workload.blocks), math.inf)
         for block, sigma in self._scales.items():
-            step = unit * workload.steps_of(block)
+            step = unit * workload.step_of(block)
             variances[workload.block_place(block)] = (Gaussian(sigma, 1.0).std / step) ** 2
         super().__init__(workload, variances)
 
@@ -183,7 +183,7 @@ class GaussianLevels(TreeErrors, NoisyTables):
         return found
 
     def _centred(self, block: Table, noisy: NDArray[Any]) -> Floats:
-        values = np.asarray(noisy, dtype=np.float64) / (self._unit * self._tree.steps_of(block))
+        values = np.asarray(noisy, dtype=np.float64) / (self._unit * self._tree.step_of(block))
         for axis, name in enumerate(block):
             if name not in self._tree.levels:
                 values = values - values.mean(axis=axis, keepdims=True)

@@ -183,7 +183,7 @@ class TreeWorkload(Workload):
         """K_A: a power of two, so that a row is at least `FINENESS` whole steps in a block."""
         return max(1, FINENESS >> (self._own_cells(block).bit_length() - 1))
 
-    def steps_of(self, block: Table) -> int:
+    def step_of(self, block: Table) -> int:
         """How many whole steps the integers of a block are multiplied by: K_A prod n_i over the other columns."""
         return self.fineness(block) * self._own_cells(block)
 
@@ -218,7 +218,7 @@ class TreeWorkload(Workload):
         axes = [axis for axis, name in enumerate(block) if name not in self._levels]
         factor = self.fineness(block)
         counts = counts.astype(np.int64, copy=False)
-        reach = np.abs(counts.astype(np.float64)).sum() * self.steps_of(block)
+        reach = np.abs(counts.astype(np.float64)).sum() * self.step_of(block)
         if reach < 0.99 * CLAMP:
             return factor * _residual(counts, axes)
         made: NDArray[Any] = np.clip(factor * _residual(counts.astype(object), axes), -CLAMP, CLAMP).astype(np.int64)
