@@ -12,6 +12,7 @@ from hypothesis import settings
 
 settings.register_profile("laws", max_examples=150, deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("laws")
+os.environ.setdefault("LEASTNOISE_CACHE", "off")  # tests leave nothing in the user's folders
 
 found: dict[str, tuple[int, float]] = {}  # what the fuzzers of other processes ran
 

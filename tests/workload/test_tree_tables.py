@@ -174,11 +174,7 @@ def test_the_division_is_the_best_to_a_certified_gap(weights: Any) -> None:
     best = workload.optimize(weights=weights)
     assert best.gap < (1e-6 if weights == "worst" else 1e-8)
     assert workload.squared_cost(
-        {
-            b: math.sqrt(best.variances[b]) * workload.step_of(b)
-            for b in workload.blocks
-            if best.variances[b] < math.inf
-        }
+        {b: math.sqrt(best.variances[b]) * workload.step_of(b) for b in workload.blocks if best.variances[b] < math.inf}
     ) == pytest.approx(1, rel=1e-9)
     value = best.certificate["value"]
     size = {"tables": np.ones(3), "cells": np.array([workload.cells_of(t) for t in workload.tables])}
@@ -249,7 +245,7 @@ def test_intervals_hold_as_often_as_they_say(confidence: float) -> None:
             tables = {t: tables[t] + np.multiply.outer(drawn, workload.table_of(blocks, t)) for t in tables}
     off: dict[str, np.ndarray] = {}
     for table, values in tables.items():
-        halves = np.asarray(made.cell_half_widths(table, confidence=confidence))
+        halves = np.asarray(made.sum_half_widths(table, confidence=confidence))
         for cell in np.ndindex(*halves.shape):
             off[f"{table}{cell}"] = np.abs(values[(slice(None), *cell)]) <= halves[cell]
     county: Any = tables["b", "x"]

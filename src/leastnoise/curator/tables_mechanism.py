@@ -32,9 +32,9 @@ def publish(
     counts: the exact tables that no other table contains. grid: what one of their integers is worth.
     weight: the column whose sums they are; None: rows are counted.
 
-    Gaussian noise is added to N_A C_A m_A, whole numbers whose sensitivity is exactly that of the residual. (To round
-    m_A with noise and take the means out afterwards is another mechanism: it costs 1/y_A a block, not p_A/y_A.)
-    Laplace noise is added to plain tables.
+    Gaussian noise is added to N_A C_A m_A, whole numbers whose sensitivity is exactly that of the residual, or to those
+    of the strategies of ordered columns. (To round m_A with noise and take the means out afterwards is another
+    mechanism: it costs 1/y_A a block, not p_A/y_A.) Laplace noise is added to plain tables.
     """
     from leastnoise.curator.noise import entropy
     from leastnoise.curator.noise.gaussian import rounded_gaussian
@@ -44,8 +44,9 @@ def publish(
     draw = rounded_gaussian if gaussian else two_sided_geometric
     with progress.bar("drawing noise", sum(map(workload.cells_of, noise.scales))) as advance:
         for name, exact in workload.sums_of(counts, noise.scales):
-            drawn = draw(noise.scales[name], exact.size).reshape(exact.shape)
-            noisy[name] = add_integers(workload.integers(name, exact) if gaussian else exact, drawn)
+            integers = workload.integers(name, exact) if gaussian else exact
+            drawn = draw(noise.scales[name], integers.size).reshape(integers.shape)
+            noisy[name] = add_integers(integers, drawn)
             advance(exact.size)
     return CrosstabsRelease(
         workload=workload,

@@ -26,8 +26,8 @@ def noisy_tables(mechanism: Mechanism, workload: Workload, scales: Mapping[Table
 
 
 def cell_half_width(errors: NoisyTables, table: Table, confidence: float, bins: int = 1) -> float:
-    """How far off one cell of a table may be, with this confidence; or `bins` such cells at once."""
-    return errors.half_width(table, dict.fromkeys(table, 1), confidence=confidence, bins=bins)
+    """How far off one cell of a table may be, whichever it is, with this confidence; or `bins` such cells at once."""
+    return errors.cell_half_width(table, confidence=confidence, bins=bins)
 
 
 def difference_half_width(

@@ -108,11 +108,11 @@ def from_table(table: pa.Table, facts: Facts) -> CrosstabsRelease:
         compared=facts.optional_number("compared"),
         step=facts.number("step"),
         weights=facts.text("weights"),
-        gap=facts.number("gap"),
+        gap=facts.optional_number("gap"),
         weight=facts.optional_text("weight"),
         provenance=read_provenance(facts.facts("provenance")),
     )
     facts.check("step", made.step > 0)
-    facts.check("gap", made.gap >= 0)
+    facts.check("gap", made.gap is None or made.gap >= 0)
     facts.finish()
     return made

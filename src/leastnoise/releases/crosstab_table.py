@@ -66,7 +66,7 @@ class CrosstabTable(Release):
         """
         confidence = validation.number("confidence", confidence)
         halves = np.ravel(
-            self.within.errors.cell_half_widths(
+            self.within.errors.sum_half_widths(
                 self.columns, confidence=confidence, bins=self.bins if simultaneous else 1
             )
         )

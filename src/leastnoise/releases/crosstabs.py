@@ -57,7 +57,8 @@ class CrosstabsRelease(TableSet):
     mechanism: Mechanism
     provenance: Provenance
     weights: str = "tables"  # what the noise is optimal for
-    gap: float = 0.0  # how far from the optimum it may be, under add-remove and before rounding to whole numbers
+    # How far from the optimum it may be, under add-remove and before rounding to whole numbers; None: not known.
+    gap: float | None = 0.0
     compared: float | None = None  # its error over that of the other mechanism; None: they were not compared
     weight: str | None = None  # the column whose sums were published instead of counts
 
@@ -112,7 +113,7 @@ class CrosstabsRelease(TableSet):
         confidence = validation.number("confidence", confidence)
         found = {}
         for table in self.tables:
-            half = np.ravel(self.errors.cell_half_widths(table, confidence=confidence, bins=self.bins))
+            half = np.ravel(self.errors.sum_half_widths(table, confidence=confidence, bins=self.bins))
             values: Any = self[table].values
             found[table] = (values - half, values + half)
         return found

@@ -50,8 +50,7 @@ def compare_tables(
 def _row(option: NoiseOption, least: float, step: float, row_size: int, neighbours: Neighbours) -> Row:
     errors, workload = option.errors, option.errors.workload
     worst = workload.tables[max(range(len(workload.tables)), key=errors.table_variances.__getitem__)]
-    cell = dict.fromkeys(worst, 1)
-    one, every = (step * errors.half_width(worst, cell, confidence=0.95, bins=bins) for bins in (1, workload.cells))
+    one, every = (step * errors.cell_half_width(worst, confidence=0.95, bins=bins) for bins in (1, workload.cells))
     if option.method == "gaussian":
         cost = workload.squared_cost(option.scales, parts=row_size, neighbours=neighbours)
     else:  # the mu^2 of the Gaussian curve below its epsilon

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support import validation
-from leastnoise._support.directed_rounding import next_up
 from leastnoise.privacy.distributions import Gaussian, normal_reach
-from leastnoise.workload import rectangles
+from leastnoise.workload import grids, rectangles
+from leastnoise.workload.columns import Sums
+from leastnoise.workload.incidence import Floats
 from leastnoise.workload.rectangles import Sum
-from leastnoise.workload.residuals import project
+from leastnoise.workload.residuals import restored
 from leastnoise.workload.table_errors import NoisyTables, TableErrors
 from leastnoise.workload.tables import Table, Workload
 
 
 class GaussianBlocks(NoisyTables):
-    """Rounded Gaussian noise on the integers prod (n I - J) m_A of every block, and the errors of all tables.
+    """Rounded Gaussian noise on the integers of every block, prod (n I - J) m_A for plain counts, and the errors of all
+    tables.
 
     workload: the tables.
     scales: the standard deviation of the noise on the integers of each block, before it is rounded, in whole steps.
@@ -32,7 +34,7 @@ class GaussianBlocks(NoisyTables):
         known: dict[tuple[float, float], tuple[float, float]] = {}
         made = np.empty((2, len(workload.blocks)))
         for place, block in enumerate(workload.blocks):
-            key = self._scales[block], unit * workload.cells_of(block)
+            key = self._scales[block], unit * workload.step_of(block)
             if key not in known:
                 known[key] = (Gaussian(key[0], 1.0).std / key[1]) ** 2, (key[0] / key[1]) ** 2
             made[:, place] = known[key]
@@ -49,8 +51,11 @@ class GaussianBlocks(NoisyTables):
 
         noisy: the whole numbers published of each block.
         """
-        steps = {block: self._unit * self.workload.cells_of(block) for block in self.workload.blocks}
-        return {block: project(np.asarray(noisy[block], dtype=np.float64) / steps[block]) for block in steps}
+        columns = {name: self.workload.column(name) for name in self.workload.columns}
+        return {
+            block: restored(np.asarray(noisy[block], dtype=np.float64) / self._unit, [columns[name] for name in block])
+            for block in self.workload.blocks
+        }
 
     def combination_half_width(
         self, sums: Sequence[Sum], factors: Sequence[float], *, confidence: float, bins: int = 1
@@ -68,12 +73,32 @@ class GaussianBlocks(NoisyTables):
         level = validation.number("confidence", confidence)
         weights = np.asarray(factors, dtype=np.float64)
         variance = max(0.0, float(weights @ self._unrounded.covariances(sums) @ weights))
-        reaches = [rectangles.rounding_reach(self.workload, table, _counts(keys)) for table, keys in sums]
-        rounding = float(np.abs(weights) @ reaches) / self._unit
-        return next_up(
-            normal_reach(level, validation.integer("bins", bins)) * float(np.sqrt(variance)) * (1 + 1e-12) + rounding
-        )
+        reaches = [rectangles.reach_of(self.workload, table, keys) for table, keys in sums]
+        return float(self._half_widths(variance, np.abs(weights) @ reaches, level, bins))
 
+    def sum_half_widths(
+        self, table: str | Iterable[str], cumulative: Iterable[str] = (), *, confidence: float, bins: int = 1
+    ) -> Floats:
+        """How far each cell of a table, or each cumulative sum, is off at most, with at least this confidence.
 
-def _counts(keys: Mapping[str, Any]) -> dict[str, int]:
-    return {column: len(rectangles.positions(given)) for column, given in keys.items()}
+        table: the columns. cumulative: the columns along which cells are added up from the first key.
+        confidence: between 0 and 1. bins: how many such sums are to hold all at once.
+        """
+        names, along = self.workload.table(table), dict[str, Sums](dict.fromkeys(cumulative, "prefix"))
+        variances = grids.variances(self.workload, self._unrounded.block_variances, names, along)
+        reaches = grids.rounding_reaches(self.workload, names, along)
+        return self._half_widths(variances, reaches, validation.number("confidence", confidence), bins)
+
+    def cell_half_width(self, table: str | Iterable[str], *, confidence: float, bins: int = 1) -> float:
+        """How far a cell of a table is off at most, with at least this confidence: the largest of its cells.
+
+        table: the columns. confidence: between 0 and 1. bins: how many such cells are to hold all at once.
+        """
+        names = self.workload.table(table)
+        variance, reach = grids.largest(self.workload, self._unrounded.block_variances, names, {})
+        return float(self._half_widths(variance, reach, validation.number("confidence", confidence), bins))
+
+    def _half_widths(self, variances: Any, reaches: Any, confidence: float, bins: int) -> Floats:
+        normal = normal_reach(confidence, validation.integer("bins", bins))
+        made = normal * np.sqrt(variances) * (1 + 1e-12) + np.asarray(reaches) / self._unit
+        return np.asarray(np.nextafter(made, np.inf))

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise.workload.columns import PlanFactors
+
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 MOST_PAIRS = 2**25  # of a table and a block in it: a gigabyte of indices and factors
@@ -25,7 +27,8 @@ class Incidence:
     """The blocks of a set of tables, and the sums over blocks in a table and over tables with a block.
 
     tables: for each number of columns k an array with k columns, one table a row. blocks: the same of the blocks.
-    `shrink` has a row a table and a column a block: prod over j in B without A of n_j^-2 where A is in B, else zero.
+    `shrink` has a row a table and a column a block: where A is in B, the product over A of `within` and over the other
+    columns of `without` of their `PlanFactors` (for plain counts prod over j in B without A of n_j^-2), else zero.
     """
 
     sizes: Integers
@@ -34,28 +37,32 @@ class Incidence:
     shrink: Any  # a SciPy CSR array
     maximal: NDArray[np.bool_]
     cells: Floats  # of each table
-    probability: Floats  # p_A = prod (1 - 1/n_i) of each block
+    probability: Floats  # p_A of each block, the product of what its columns cost: of plain counts prod (1 - 1/n_i)
 
     def variances(self, y: Floats) -> Floats:
-        """Of one cell of each table: sum over A in B of y_A p_A prod n_j^-2."""
+        """Of each table the mean over the sums asked for, such as its cells: sum over A in B of y_A p_A shrink_BA."""
         return np.asarray(self.shrink @ (y * self.probability))
 
     def weights(self, c: Floats) -> Floats:
-        """s_A = sum over the tables B that contain A of c_B prod n_j^-2."""
+        """s_A = sum over the tables B that contain A of c_B shrink_BA."""
         return np.asarray(self.shrink.T @ c)
 
 
-def incidence(sizes: Integers, tables: Sequence[Integers]) -> Incidence:
-    """Of tables by number of columns, none of them twice; blocks that hold a column with one key are left out."""
+def incidence(sizes: Integers, tables: Sequence[Integers], columns: Sequence[PlanFactors]) -> Incidence:
+    """Of tables by number of columns, none of them twice; blocks that hold a column with one key are left out.
+
+    columns: what each column multiplies.
+    """
     from scipy.sparse import csr_array
 
     numbers, blocks = _numbered(len(sizes), tables)
-    p = np.concatenate([np.prod(1 - 1 / sizes[made], axis=1) for made in blocks])
+    cost, within, without = np.array([(each.cost, each.within, each.without) for each in columns]).reshape(-1, 3).T
+    p = np.concatenate([np.prod(cost[made], axis=1) for made in blocks])
     offset = np.cumsum([0, *map(len, blocks)])
     indices = [
         (found + offset[_count_bits(len(found))][:, None]).T.ravel() for found in numbers
     ]  # row by row: all subsets of the first table, then those of the second
-    factors = [_factors(1.0 / sizes[rows].astype(np.float64) ** 2).T.ravel() for rows in tables]
+    factors = [_factors(within[rows], without[rows]).T.ravel() for rows in tables]
     own = [found[-1] + offset[rows.shape[1]] for found, rows in zip(numbers, tables, strict=True)]
     lengths = np.concatenate([np.full(len(rows), 2 ** rows.shape[1]) for rows in tables])
     starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -90,11 +97,12 @@ def _numbered(columns: int, tables: Sequence[Integers]) -> tuple[list[Integers],
     return found, blocks
 
 
-def _factors(squares: Floats) -> Floats:
-    """For each subset of the places of a table (a row), as bits, the product over the other places."""
-    made = np.ones((1, len(squares)))
-    for place in squares.T:
-        made = np.concatenate([made * place, made])
+def _factors(within: Floats, without: Floats) -> Floats:
+    """For each subset of the places of a table (a row), as bits, the product of the one over the subset and of the
+    other over the other places."""
+    made = np.ones((1, len(within)))
+    for inside, outside in zip(within.T, without.T, strict=True):
+        made = np.concatenate([made * outside, made * inside])
     return made
 
 

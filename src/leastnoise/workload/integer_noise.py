@@ -26,7 +26,8 @@ _SAME = 1e-12  # variances this close, relatively, are the same number but for r
 
 
 def integer_scales(strategy: Strategy, *, unit: int = 1) -> dict[Table, float]:
-    """The standard deviation of the noise on the integers of each block: unit N_A sqrt(y_A).
+    """The standard deviation of the noise on the integers of each block: unit N_A sqrt(y_A), or for other columns than
+    plain counts the product of their steps in place of N_A.
 
     strategy: from `Workload.optimize`.
     unit: how many whole steps a row of weight one counts: the number of parts where rows share one weight.

@@ -21,7 +21,7 @@ from leastnoise._support.validation import Number
 from leastnoise.privacy.calibration import proof
 from leastnoise.workload.integer_noise import scales_within
 from leastnoise.workload.plain_tables import laplace_tables
-from leastnoise.workload.strategy import Weights, optimal, table_weights
+from leastnoise.workload.strategy import Weights, table_weights
 from leastnoise.workload.table_errors import NoisyTables, TableErrors
 from leastnoise.workload.tables import Table, Workload
 
@@ -95,8 +95,9 @@ def gaussian_option(
     unit: how many whole steps a row of weight one counts.
     unit_limits: neighbours, max_rows, row_weight, parts, distinct, always_counted, as for `squared_cost`.
     """
-    scales = scales_within(optimal(workload, weights=weights), mu_squared, unit=unit, **unit_limits)
-    made = workload.with_noise(scales, unit=unit)
+    strategy = workload.optimize(weights=weights)
+    scales = scales_within(strategy, mu_squared, unit=unit, **unit_limits)
+    made = strategy.workload.with_noise(scales, unit=unit)
     return NoiseOption("gaussian", made, weighted_error(made, weights))
 
 

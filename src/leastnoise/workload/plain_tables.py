@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -102,6 +102,32 @@ class PlainTables(NoisyTables):
         std = math.sqrt(math.fsum(term.count * (term.step * term.scale) ** 2 for term in terms))
         rounding = math.fsum(term.count * term.step for term in terms) / 2  # a draw is rounded by at most 1/2
         return next_up((normal_reach(level, count) * std + rounding) * (1 + 1e-12))
+
+    def sum_half_widths(
+        self, table: str | Iterable[str], cumulative: Iterable[str] = (), *, confidence: float, bins: int = 1
+    ) -> NDArray[np.float64]:
+        """How far each cell of a table, or each cumulative sum, is off at most, with at least this confidence.
+
+        table: the columns. cumulative: the columns along which cells are added up from the first key.
+        confidence: between 0 and 1. bins: how many such sums are to hold all at once.
+
+        Sums over equally many keys have the same noise.
+        """
+        names, along = self.workload.table(table), set(cumulative)
+        sizes = [self.workload.sizes[column] for column in names]
+        made = np.empty([size if column in along else 1 for column, size in zip(names, sizes, strict=True)])
+        for cell in np.ndindex(made.shape):
+            keys = {column: place + 1 for column, place in zip(names, cell, strict=True)}
+            made[cell] = self.half_width(names, keys, confidence=confidence, bins=bins)
+        return np.broadcast_to(made, sizes).copy()
+
+    def cell_half_width(self, table: str | Iterable[str], *, confidence: float, bins: int = 1) -> float:
+        """How far a cell of a table is off at most, with at least this confidence: every cell has the same noise.
+
+        table: the columns. confidence: between 0 and 1. bins: how many such cells are to hold all at once.
+        """
+        names = self.workload.table(table)
+        return self.half_width(names, dict.fromkeys(names, 1), confidence=confidence, bins=bins)
 
     def noise_terms(self, sums: Sequence[Sum], factors: Sequence[float]) -> list[laplace_sums.Term]:
         """The error of a combination of sums over rectangles as a sum of independent draws: the step, the number and

@@ -7,7 +7,8 @@ with i sees, and the even part s_i/n_i, which the block without i sees. So with 
                                                           prod over B without A of s_j/n_j
                                                           prod over B' without A of t_j/n_j.
 
-A column that is summed whole has s_i = n_i: the first factor is zero and the others are one, so it drops out.
+A column that is summed whole has s_i = n_i: the first factor is zero and the others are one, so it drops out. A column
+with a strategy of its own has 1_S'G G'1_T step^2 in place of |S and T| - s t/n, and v'1_S in place of s/n (`columns`).
 """
 
 from __future__ import annotations
@@ -62,18 +63,29 @@ def rounding_reach(workload: Workload, table: str | Iterable[str], keys: Mapping
     return reach
 
 
+def reach_of(workload: Workload, table: str | Iterable[str], keys: Mapping[str, Positions]) -> float:
+    """How far the rounding of the noise can move a sum over this very rectangle.
+
+    workload: the tables. table: the columns. keys: the positions of the keys summed, by column.
+    """
+    reach = 0.5
+    for column, chosen in rectangle(workload, table, keys).items():
+        part = len(chosen) / workload.sizes[column]
+        strategy = workload.strategies.get(column)
+        reach *= part * (3 - 2 * part) if strategy is None else strategy.rounding(_indicator(workload, column, chosen))
+    return reach
+
+
 def _covariance(workload: Workload, y: Floats, one: Rectangle, other: Rectangle) -> float:
-    sizes = workload.sizes
     shared = [column for column in workload.columns if column in one and column in other]
     apart = 1.0
     for these, those in ((one, other), (other, one)):
         for column in these.keys() - those.keys():
-            apart *= len(these[column]) / sizes[column]
+            apart *= _products(workload, column, these[column], these[column])[1]
     within, without = {}, {}
     for column in shared:
-        s, t, n = len(one[column]), len(other[column]), sizes[column]
-        within[column] = len(one[column] & other[column]) - s * t / n
-        without[column] = s * t / n**2
+        within[column], s, t = _products(workload, column, one[column], other[column])
+        without[column] = s * t
     total = 0.0
     for k in range(len(shared) + 1):
         for block in itertools.combinations(shared, k):
@@ -83,6 +95,23 @@ def _covariance(workload: Workload, y: Floats, one: Rectangle, other: Rectangle)
             if factor:  # zero for a column with one key, which is in no block
                 total += factor * float(y[workload.block_place(block)])
     return total
+
+
+def _products(
+    workload: Workload, column: str, one: frozenset[int], other: frozenset[int]
+) -> tuple[float, float, float]:
+    """What two sums along a column have in common in blocks with it, and what each is in blocks without."""
+    strategy, n = workload.strategies.get(column), workload.sizes[column]
+    if strategy is None:
+        s, t = len(one), len(other)
+        return len(one & other) - s * t / n, s / n, t / n
+    return strategy.products(_indicator(workload, column, one), _indicator(workload, column, other))
+
+
+def _indicator(workload: Workload, column: str, chosen: frozenset[int]) -> Floats:
+    made = np.zeros(workload.sizes[column])
+    made[list(chosen)] = 1.0
+    return made
 
 
 def counts(workload: Workload, table: str | Iterable[str], keys: Mapping[str, int]) -> dict[str, int]:

@@ -30,7 +30,7 @@ def block_precisions(workload: Workload, tables: Sequence[Table]) -> Any:
     t_RA = prod over R without A of 1/n_j."""
     from scipy.sparse import csr_array
 
-    if workload.as_in_lattice and tuple(tables) == workload.tables:
+    if workload.as_in_lattice and not workload.asked and tuple(tables) == workload.tables:
         matrix = workload.lattice.shrink.copy()
         matrix.data = np.sqrt(matrix.data)
         return matrix

@@ -17,15 +17,48 @@ A (C sums to zero) and cancels the n_j of the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise.workload.columns import ColumnStrategy, PlainColumn
+
 Table = tuple[str, ...]
 Floats = NDArray[np.float64]
 CLAMP = 2**62
+
+
+def block_integers(counts: NDArray[Any], columns: Sequence[ColumnStrategy]) -> NDArray[np.int64]:
+    """What noise is added to: the strategy of every column applied to the table m_A, exact whole numbers.
+
+    counts: the table m_A, an array of int64 with an axis a column. columns: the strategy of each.
+
+    As of `integer_residual`: the type never depends on the rows, and numbers beyond +-2^62 are set to +-2^62. Sums on
+    the way are at most the product of the largest numbers of the strategies times all counts; where doubles hold that
+    exactly, they are used, and Python's integers beyond.
+    """
+    if all(isinstance(column, PlainColumn) for column in columns):
+        return integer_residual(counts)
+    most = math.prod(2 * column.reach for column in columns)
+    exact = float(np.abs(counts.astype(np.float64)).sum()) * most < 0.99 * 2**53
+    values: NDArray[Any] = counts.astype(np.float64 if exact else object)
+    for axis, column in enumerate(columns):
+        values = column.apply(values, axis)
+    return np.asarray(values if exact else np.clip(values, -CLAMP, CLAMP)).astype(np.int64)
+
+
+def restored(noisy: NDArray[Any], columns: Sequence[ColumnStrategy]) -> Floats:
+    """The residual r_A from what was published of a block: the generalised inverse of every column's strategy.
+
+    noisy: whole numbers with noise, in units of a row, an axis a column. columns: the strategy of each.
+    """
+    values = np.asarray(noisy, dtype=np.float64)
+    for axis, column in enumerate(columns):
+        values = column.restore(values, axis)
+    return values
 
 
 def integer_residual(counts: NDArray[Any]) -> NDArray[Any]:
@@ -71,24 +104,38 @@ def project(noisy: NDArray[Any]) -> Floats:
     return values
 
 
-def table_of_blocks(blocks: Mapping[Table, NDArray[Any]], table: Table, sizes: Mapping[str, int]) -> Floats:
+def table_of_blocks(
+    blocks: Mapping[Table, NDArray[Any]],
+    table: Table,
+    sizes: Mapping[str, int],
+    strategies: Mapping[str, ColumnStrategy] | None = None,
+) -> Floats:
     """The table over these columns: the sum of the residuals of all its subsets, spread evenly. Never a matrix.
 
     blocks: the residual r_A of each block, an array with an axis a column. Columns with one key are in no block.
     table: the columns, in the order of the columns of the blocks.
     sizes: how many keys each column has.
+    strategies: of columns that are published otherwise than by plain counts, which are spread by their own v.
 
     One axis at a time, so that arrays as large as the table are added once: what holds the first column, plus what
     does not hold it, spread over its axis.
     """
-    return np.array(_spread(blocks, (), tuple(table), sizes), dtype=np.float64)
+    parts = {column: strategy.spread for column, strategy in (strategies or {}).items()}
+    return np.array(_spread(blocks, (), tuple(table), sizes, parts), dtype=np.float64)
 
 
-def _spread(blocks: Mapping[Table, NDArray[Any]], held: Table, rest: Table, sizes: Mapping[str, int]) -> NDArray[Any]:
+def _spread(
+    blocks: Mapping[Table, NDArray[Any]],
+    held: Table,
+    rest: Table,
+    sizes: Mapping[str, int],
+    parts: Mapping[str, Floats],
+) -> NDArray[Any]:
     """Over the columns `held` and then `rest`: the sum of the blocks that hold all of `held` and any of `rest`."""
     if not rest:
         return np.asarray(blocks[held], dtype=np.float64)
     column, *others = rest
     size = sizes[column]
-    even = np.expand_dims(_spread(blocks, held, tuple(others), sizes), len(held)) / size
-    return even if size == 1 else _spread(blocks, (*held, column), tuple(others), sizes) + even
+    even = np.expand_dims(_spread(blocks, held, tuple(others), sizes, parts), len(held))
+    even = even * parts[column].reshape(-1, *[1] * len(others)) if column in parts else even / size
+    return even if size == 1 else _spread(blocks, (*held, column), tuple(others), sizes, parts) + even

@@ -9,6 +9,12 @@ A row t adds the vector Phi(t) to the integers of all blocks, each block over it
 g(no column) = |Phi(t)|^2 is the same for every row. What costs more than one row is about needs the least and the
 greatest g(D) over the other D.
 
+*Other columns than plain counts* (`columns`) have products of two keys anywhere between `least` and `norm`. The product
+of two rows is linear in that of each column by itself, so it is least where every one is at an end: with least/norm in
+place of -1/(n - 1) and `norm` in place of n (n - 1), g(D) is then at most every product of two rows, for some D, and
+g(no column) at least every squared norm. So what follows from g(no column) and the least g(D) holds, as a bound; the
+greatest g(D) says nothing.
+
 *By types.* Columns are put into classes of equal size. Where sigma_A depends only on how many columns A has of each
 class (and every set with those numbers is a block), g(D) depends only on how many columns k_c of each class are in D:
 
@@ -34,10 +40,24 @@ from flint import arb
 from numpy.typing import NDArray
 
 from leastnoise.privacy.calibration import proof
+from leastnoise.workload.columns import ColumnStrategy
 
 Table = tuple[str, ...]
 MOST_TYPES = 2**20
 _BITS = 256
+
+
+@dataclass(frozen=True)
+class KeyProducts:
+    """Of one column: the largest squared norm of what a key adds, and the least product of two keys."""
+
+    norm: int
+    least: int
+
+    @property
+    def ratio(self) -> Fraction:
+        """The least over the largest."""
+        return Fraction(self.least, self.norm)
 
 
 @dataclass(frozen=True)
@@ -49,40 +69,51 @@ class RowProducts:
     greatest: float
 
 
-def one_row(scales: Mapping[Table, float], sizes: Mapping[str, int]) -> float:
+def key_products(
+    sizes: Mapping[str, int], strategies: Mapping[str, ColumnStrategy] | None = None
+) -> dict[str, KeyProducts]:
+    """Of every column: n (n - 1) and -n of plain counts.
+
+    sizes: how many keys each column has. strategies: of the columns that are published otherwise.
+    """
+    made = {column: KeyProducts(size * (size - 1), -size) for column, size in sizes.items()}
+    return made | {column: KeyProducts(each.norm, each.least) for column, each in (strategies or {}).items()}
+
+
+def one_row(scales: Mapping[Table, float], pairs: Mapping[str, KeyProducts]) -> float:
     """|Phi(t)|^2 alone, rounded up."""
-    return _total(Counter(_quotients(scales, sizes).values()))
+    return _total(Counter(_quotients(scales, pairs).values()))
 
 
-def row_products(scales: Mapping[Table, float], sizes: Mapping[str, int]) -> RowProducts:
+def row_products(scales: Mapping[Table, float], pairs: Mapping[str, KeyProducts]) -> RowProducts:
     """Of these standard deviations of the noise on the integers of each block, which mean exactly what they are.
 
-    sizes: of all columns in which rows may differ, in a block or not. Blocks with a column of one key are always zero.
+    pairs: of all columns in which rows may differ, in a block or not. Blocks with a column of one key are always zero.
     """
-    scales = {block: sigma for block, sigma in scales.items() if all(sizes[column] > 1 for column in block)}
-    parts = _quotients(scales, sizes)
+    scales = {block: sigma for block, sigma in scales.items() if all(pairs[column].norm for column in block)}
+    parts = _quotients(scales, pairs)
     counted = Counter(parts.values())
     same = _total(counted)
-    columns = [column for column, size in sizes.items() if size > 1]
+    columns = [column for column, pair in pairs.items() if pair.norm]
     if not columns:
         return RowProducts(same, same, same)
     nearly = {part: float(Fraction(part[0]) / Fraction(part[1]) ** 2) for part in counted}
     costs = {block: nearly[part] for block, part in parts.items()}
-    for classes in (_classes(costs, sizes, columns), [[column] for column in columns]):
+    for classes in (_classes(costs, pairs, columns), [[column] for column in columns]):
         if math.prod(len(members) + 1 for members in classes) > MOST_TYPES:
             continue
-        values = _by_type(costs, sizes, classes)
+        values = _by_type(costs, pairs, classes)
         if values is not None:
             others = values.ravel()[1:]
             slack = same * 2.0**-50 * sum(2 + len(members) for members in classes)
             return RowProducts(same, float(others.min()) - slack, min(float(others.max()) + slack, same))
-    return _bounds(costs, sizes, columns, same)
+    return _bounds(costs, pairs, columns, same)
 
 
-def _quotients(scales: Mapping[Table, float], sizes: Mapping[str, int]) -> dict[Table, tuple[int, float]]:
-    """For each block prod n_i (n_i - 1), and sigma."""
-    squares = {column: size * (size - 1) for column, size in sizes.items()}
-    return {block: (math.prod([squares[column] for column in block]), sigma) for block, sigma in scales.items()}
+def _quotients(scales: Mapping[Table, float], pairs: Mapping[str, KeyProducts]) -> dict[Table, tuple[int, float]]:
+    """For each block the product of the norms, and sigma."""
+    norms = {column: pair.norm for column, pair in pairs.items()}
+    return {block: (math.prod([norms[column] for column in block]), sigma) for block, sigma in scales.items()}
 
 
 def _total(counted: Counter[tuple[int, float]]) -> float:
@@ -94,21 +125,21 @@ def _total(counted: Counter[tuple[int, float]]) -> float:
         return float(proof.upward(total))
 
 
-def _classes(costs: Mapping[Table, float], sizes: Mapping[str, int], columns: list[str]) -> list[list[str]]:
-    """Columns of one size whose blocks cost the same: they may be exchangeable, which `_by_type` checks."""
+def _classes(costs: Mapping[Table, float], pairs: Mapping[str, KeyProducts], columns: list[str]) -> list[list[str]]:
+    """Columns of equal products whose blocks cost the same: they may be exchangeable, which `_by_type` checks."""
     seen: dict[str, Counter[tuple[int, float]]] = {column: Counter() for column in columns}
     for block, cost in costs.items():
         for column in block:
             if column in seen:
                 seen[column][len(block), cost] += 1
-    classes: dict[tuple[int, frozenset[tuple[tuple[int, float], int]]], list[str]] = defaultdict(list)
+    classes: dict[tuple[KeyProducts, frozenset[tuple[tuple[int, float], int]]], list[str]] = defaultdict(list)
     for column in columns:
-        classes[sizes[column], frozenset(seen[column].items())].append(column)
+        classes[pairs[column], frozenset(seen[column].items())].append(column)
     return list(classes.values())
 
 
 def _by_type(
-    costs: Mapping[Table, float], sizes: Mapping[str, int], classes: list[list[str]]
+    costs: Mapping[Table, float], pairs: Mapping[str, KeyProducts], classes: list[list[str]]
 ) -> NDArray[np.float64] | None:
     """g for every number of columns of each class in which two rows differ; None where the classes are no symmetry."""
     member = {column: i for i, members in enumerate(classes) for column in members}
@@ -127,13 +158,12 @@ def _by_type(
             return None
         values[numbers] = next(iter(seen))
     for axis, (members, m) in enumerate(zip(classes, most, strict=True)):
-        kappa = _kappa(len(members), sizes[members[0]], m)
+        kappa = _kappa(len(members), pairs[members[0]].ratio, m)
         values = np.moveaxis(np.tensordot(kappa, values, axes=(1, axis)), 0, axis)
     return values
 
 
-def _kappa(count: int, size: int, most: int) -> NDArray[np.float64]:
-    other = Fraction(-1, size - 1)
+def _kappa(count: int, other: Fraction, most: int) -> NDArray[np.float64]:
     return np.array(
         [
             [
@@ -145,25 +175,25 @@ def _kappa(count: int, size: int, most: int) -> NDArray[np.float64]:
     )
 
 
-def _bounds(costs: Mapping[Table, float], sizes: Mapping[str, int], columns: list[str], same: float) -> RowProducts:
-    """Without any symmetry. A product of factors -1/(n - 1) is at least -1/(n_min - 1), n_min the least size in A, so
+def _bounds(
+    costs: Mapping[Table, float], pairs: Mapping[str, KeyProducts], columns: list[str], same: float
+) -> RowProducts:
+    """Without any symmetry. With rho the size of the ratio of a column, such as 1/(n - 1), a product of ratios is at
+    least minus the largest rho in A, so
 
-        g(D) >= g(no column) - sum over A with a column of a_A n_min/(n_min - 1);
+        g(D) >= g(no column) - sum over A with a column of a_A (1 + rho_max);
 
-    and if i is in D, the factor of a block with i is -1/(n_i - 1) for A = {i}, and at most 1/((n_i - 1)(n_j - 1)) with
-    j the smallest other column; that of a block without i is at most one.
+    and if i is in D, the factor of a block with i is the ratio of i for A = {i}, and at most rho_i rho_j with j the
+    other column of the largest rho; that of a block without i is at most one.
     """
-    lost = math.fsum(
-        cost * smallest / (smallest - 1)
-        for block, cost in costs.items()
-        if block and (smallest := min(sizes[column] for column in block)) > 1
-    )
+    rho = {column: abs(float(pairs[column].ratio)) if pairs[column].norm else 0.0 for column in pairs}
+    lost = math.fsum(cost * (1 + max(rho[column] for column in block)) for block, cost in costs.items() if block)
     with_it: dict[str, list[float]] = {column: [] for column in columns}
     for block, cost in costs.items():
         for column in block:
-            if sizes[column] > 1:
-                rest = min((sizes[other] - 1 for other in block if other != column), default=-1)
-                with_it[column].append(cost - (cost / ((sizes[column] - 1) * rest) if rest else 0.0))
+            if column in with_it:
+                rest = max((rho[other] for other in block if other != column), default=-1.0)
+                with_it[column].append(cost - cost * rho[column] * rest)
     greatest = max(same - math.fsum(changes) for changes in with_it.values())
     slack = same * 2.0**-44
     return RowProducts(same, same - lost - slack, min(same, greatest + slack))

@@ -21,7 +21,8 @@ counts more than once. (Rounding L/j for each row to the nearest whole number in
 **Rows in distinct cells of the finest table**, each of weight one. k rows cost a for each row with itself, and g(D)
 with D not empty for each of the k (k - 1) ordered pairs: with add-remove at most S_k = k a + k (k - 1) max g, or the
 most of that for fewer rows; never more than k^2 a. The rows still meet in the smaller tables, so this is far above k a.
-With replace, for k and l rows, at most S_k + S_l - 2 k l min g.
+With replace, for k and l rows, at most S_k + S_l - 2 k l min g. That is for plain counts alone: two ordered keys may be
+nearly as much alike as one is like itself.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.neighbours import Neighbours, check_neighbours
-from leastnoise.workload.row_products import RowProducts, one_row, row_products
+from leastnoise.workload.columns import ColumnStrategy
+from leastnoise.workload.row_products import RowProducts, key_products, one_row, row_products
 
 Table = tuple[str, ...]
 
@@ -50,6 +52,7 @@ def squared_cost(
     parts: int | None = None,
     distinct: bool = False,
     always_counted: bool = False,
+    strategies: Mapping[str, ColumnStrategy] | None = None,
 ) -> float:
     """mu^2 of publishing every block with this noise, rounded up: proved for the numbers as they are.
 
@@ -63,6 +66,7 @@ def squared_cost(
     distinct: whether the rows of a unit are in different cells of the finest table, that of all columns in sizes, each
     row of weight one.
     always_counted: whether every unit certainly weighs the whole amount, because nothing can leave a row out.
+    strategies: of the columns that are published otherwise than by plain counts, `Workload.strategies`.
 
     >>> squared_cost({(): 4.0, ("sex",): 4.0}, {"sex": 2})     # 1/16 for the total, 2 (2 - 1)/16 for the block
     0.1875
@@ -76,11 +80,13 @@ def squared_cost(
     for block, sigma in scales.items():
         if not (math.isfinite(sigma) and sigma > 0):
             raise errors.InvalidParameter(f"The noise of block {block!r} must be positive.", parameter="scales")
-    if neighbours == "add-remove" and not (distinct and rows > 1):
-        return _upward(arb(one_row(scales, sizes)), together)
-    products = row_products(scales, sizes)
+    pairs = key_products(sizes, strategies or {})
+    apart = distinct and rows > 1 and not strategies
+    if neighbours == "add-remove" and not apart:
+        return _upward(arb(one_row(scales, pairs)), together)
+    products = row_products(scales, pairs)
     any_rows = _upward(_one_row(products, neighbours, always_counted), together)
-    return min(any_rows, _upward(_distinct(products, rows, neighbours), 1)) if distinct and rows > 1 else any_rows
+    return min(any_rows, _upward(_distinct(products, rows, neighbours), 1)) if apart else any_rows
 
 
 def _upward(cost: proof.RealBall, weight: int) -> float:

@@ -46,10 +46,12 @@ class Strategy(TableErrors):
         return ByBlock(self.workload, self.block_variances)
 
     @property
-    def gap(self) -> float:
+    def gap(self) -> float | None:
         """How far the error may be above the least that any Gaussian linear mechanism has under add-remove (certified,
-        relative). Of replace it says nothing: there a table of two keys that counts everybody has twice the least."""
-        return max(0.0, self._value / self._bound - 1)
+        relative). Of replace it says nothing: there a table of two keys that counts everybody has twice the least.
+
+        None where a column has cumulative sums or ranges: nobody knows the least for sets of such tables."""
+        return None if self.workload.strategies else max(0.0, self._value / self._bound - 1)
 
     @property
     def certificate(self) -> dict[str, Any]:
@@ -57,7 +59,7 @@ class Strategy(TableErrors):
         return {
             "objective": "largest variance" if self._weights == "worst" else "weighted sum of variances",
             "weights": self._weights if isinstance(self._weights, str) else "given",
-            "among": "all Gaussian linear mechanisms",
+            "among": f"all Gaussian {'noise on these blocks' if self.workload.strategies else 'linear mechanisms'}",
             "neighbours": "add-remove",
             "mu": self._mu,
             "value": self._value,
@@ -82,13 +84,15 @@ class Strategy(TableErrors):
         )
 
     def __repr__(self) -> str:
-        return f"Strategy({self.workload!r}, mu={self._mu:g}, rmse={self.rmse:.4g}, gap={self.gap:.1e})"
+        gap = "" if self.gap is None else f", gap={self.gap:.1e}"
+        return f"Strategy({self.workload!r}, mu={self._mu:g}, rmse={self.rmse:.4g}{gap})"
 
 
 def optimal(workload: Workload, *, mu: Number = 1.0, weights: Weights = "tables") -> Strategy:
     """`Workload.optimize`."""
     budget = validation.number("mu", mu)
     scale = budget**-2
+    workload = with_best_strategies(workload, weights)
     if isinstance(weights, str) and validation.word("weights", weights, WORDS) == "worst":
         found = least_largest(workload.lattice)
     else:
@@ -101,6 +105,23 @@ def optimal(workload: Workload, *, mu: Number = 1.0, weights: Weights = "tables"
         value=found.value * scale,
         bound=found.bound * scale,
     )
+
+
+def with_best_strategies(workload: Workload, weights: Weights) -> Workload:
+    """The same tables, their ordered columns with the strategies that are best for these weights; as they are, where
+    they have strategies already or no column needs one.
+
+    workload: the tables. weights: what is to be least, as for `Workload.optimize`; for "worst" every table counts.
+    """
+    if not workload.asked or workload.strategies:
+        return workload
+    from leastnoise.workload.ordered.chosen_columns import best_columns
+
+    c = np.ones(len(workload.lattice.cells)) if weights == "worst" else table_weights(workload, weights)
+    key = c.tobytes()
+    if key not in workload.known_strategies:
+        workload.known_strategies[key] = best_columns(workload, c)
+    return workload.with_strategies(workload.known_strategies[key])
 
 
 def table_weights(workload: Workload, weights: Weights) -> Floats:

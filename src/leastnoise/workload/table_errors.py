@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise.workload import rectangles
+from leastnoise.workload import grids, rectangles
+from leastnoise.workload.columns import Sums
 from leastnoise.workload.incidence import Floats
 from leastnoise.workload.rectangles import Positions, Sum
 from leastnoise.workload.tables import Table, Workload
@@ -42,25 +43,28 @@ class TableErrors:
     @property
     def std(self) -> ByTable:
         """The standard deviation of one cell of each table, by its columns in any order; () is the total. Tables that
-        were not asked for, but are sums of one that was, can be looked up, too."""
+        were not asked for, but are sums of one that was, can be looked up, too. With ordered columns the cells of a
+        table have different ones, and this is the largest."""
         return ByTable(self)
 
     @cached_property
     def table_variances(self) -> Floats:
-        """The variance of one cell of each table asked for, in order."""
+        """The variance of one cell of each table asked for, in order; where cumulative sums or ranges are asked for
+        along a column, the mean variance of these."""
         made = np.asarray(self._workload.in_order(self._workload.lattice.variances(self._block_variances)))
         made.setflags(write=False)
         return made
 
     @property
     def rmse(self) -> float:
-        """The root of the mean squared error over all cells of all tables asked for."""
+        """The root of the mean squared error over all cells of all tables asked for; along a column with cumulative
+        sums or ranges it is that of these."""
         cells = np.asarray(self._workload.in_order(self._workload.lattice.cells))
         return math.sqrt(float(cells @ self.table_variances) / float(cells.sum()))
 
     @property
     def largest_std(self) -> float:
-        """The largest standard deviation of a cell of any table asked for."""
+        """The largest standard deviation of any table asked for: the root of the largest of `table_variances`."""
         return math.sqrt(float(self.table_variances.max()))
 
     def covariance(
@@ -116,6 +120,22 @@ class TableErrors:
         matrix = self.covariances([(table1, rectangle1), (table2, rectangle2)])
         return max(0.0, float(matrix[0, 0] + matrix[1, 1] - 2 * matrix[0, 1]))
 
+    def sum_variances(self, table: str | Iterable[str], cumulative: Iterable[str] = ()) -> Floats:
+        """The variance of every cell of a table, an axis a column, or of its cumulative sums.
+
+        table: the columns. cumulative: the columns along which cells are added up from the first key.
+        """
+        names = self._workload.table(table)
+        return grids.variances(self._workload, self._block_variances, names, dict.fromkeys(cumulative, "prefix"))
+
+    def largest_variance(self, table: str | Iterable[str], cumulative: Iterable[str] = ()) -> float:
+        """The largest of `sum_variances`.
+
+        table, cumulative: as there.
+        """
+        names, along = self._workload.table(table), dict[str, Sums](dict.fromkeys(cumulative, "prefix"))
+        return grids.largest(self._workload, self._block_variances, names, along)[0]
+
     def rounding_reach(self, table: str | Iterable[str], keys: Mapping[str, int]) -> float:
         """How far the rounding of the noise to whole numbers can move a sum over a rectangle, at the very most.
 
@@ -166,12 +186,25 @@ class NoisyTables(TableErrors, ABC):
         first = {column: range(count) for column, count in chosen.items()}
         return self.combination_half_width([(names, first)], [1.0], confidence=confidence, bins=bins)
 
-    def cell_half_widths(self, table: Table, *, confidence: float, bins: int = 1) -> float | Floats:
-        """How far off a cell of a table may be: one number where it is the same for all, or one for each cell.
+    @abstractmethod
+    def sum_half_widths(
+        self, table: str | Iterable[str], cumulative: Iterable[str] = (), *, confidence: float, bins: int = 1
+    ) -> Floats:
+        """How far each cell of a table, or each cumulative sum, is off at most, with at least this confidence: an axis
+        a column.
 
-        table: the columns. confidence: between 0 and 1. bins: how many cells are to hold at once.
+        table: the columns. cumulative: the columns along which cells are added up from the first key.
+        confidence: between 0 and 1.
+        bins: how many such sums are to hold all at once: the cells of a table, or of all tables.
         """
-        return self.half_width(table, dict.fromkeys(table, 1), confidence=confidence, bins=bins)
+
+    @abstractmethod
+    def cell_half_width(self, table: str | Iterable[str], *, confidence: float, bins: int = 1) -> float:
+        """How far a cell of a table is off at most, with at least this confidence: the largest of its cells.
+
+        table: the columns. confidence: between 0 and 1.
+        bins: how many such cells are to hold all at once.
+        """
 
 
 class ByTable(Mapping[Table, float]):
@@ -184,6 +217,8 @@ class ByTable(Mapping[Table, float]):
         workload = self._errors.workload
         table = workload.table(columns)
         place = workload.place(table)
+        if any(column in workload.asked for column in table):
+            return math.sqrt(self._errors.largest_variance(table))
         if place is not None:
             return math.sqrt(float(self._errors.table_variances[place]))
         return math.sqrt(self._errors.cell_variance(table))

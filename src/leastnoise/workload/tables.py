@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.workload.incidence import MOST_PAIRS, Floats, Incidence, Integers, incidence
-from leastnoise.workload.residuals import integer_residual, table_of_blocks
+from leastnoise.workload.columns import ColumnStrategy, PlainColumn
+from leastnoise.workload.incidence import MOST_PAIRS, Incidence, Integers, incidence
+from leastnoise.workload.ordered.asked_columns import checked_sums
+from leastnoise.workload.ordered.questions import KINDS, Kind
+from leastnoise.workload.published_blocks import PublishedBlocks
 
 if TYPE_CHECKING:
     from leastnoise.workload.linear import LinearWorkload
     from leastnoise.workload.strategy import Strategy, Weights
-    from leastnoise.workload.table_errors import NoisyTables
 
 Table = tuple[str, ...]
 
 
-class Workload:
+class Workload(PublishedBlocks):
     """The tables wanted, over columns with these numbers of keys.
 
     sizes: how many keys each column has, by name; its order is the order of columns in every table.
     ways: 2 for every table of at most two columns, the total included; (2,) for the tables of two columns only.
     tables: the tables themselves, each a name or a tuple of names; () is the total. Either this or `ways`.
+    cumulative: columns with ordered keys of which cumulative sums are to be accurate, in every table they are in.
+    ranges: columns with ordered keys of which the sums over all ranges are.
 
     >>> w = Workload({"age": 100, "sex": 2}, ways=2)
     >>> w.tables
@@ -46,8 +50,14 @@ class Workload:
         *,
         ways: int | Sequence[int] | None = None,
         tables: Iterable[str | Sequence[str]] | None = None,
+        cumulative: Iterable[str] = (),
+        ranges: Iterable[str] = (),
     ) -> None:
         self._sizes = _checked_sizes(sizes)
+        self._asked = checked_sums(self._sizes, cumulative, ranges)
+        self._strategies: dict[str, ColumnStrategy] = {}
+        self._columns = self._all_columns()
+        self.known_strategies: dict[bytes, Mapping[str, ColumnStrategy]] = {}  # by weights, once they were found
         if (ways is None) == (tables is None):
             raise errors.MissingParameter(
                 "Which tables? Give either how many columns they may have, or the tables themselves, not both.",
@@ -59,7 +69,7 @@ class Workload:
             order = None
         else:
             rows, order = self._of_names(tables or ())
-        self._lattice: Incidence = incidence(np.array(list(self._sizes.values()), dtype=np.int64), rows)
+        self._lattice: Incidence = self._incidence(rows)
         self._order = order  # where the i-th table asked for stands in the lattice; None: in the same order
 
     @staticmethod
@@ -71,6 +81,60 @@ class Workload:
         from leastnoise.workload.linear import LinearWorkload
 
         return LinearWorkload(questions)
+
+    def _incidence(self, tables: Sequence[Integers]) -> Incidence:
+        sizes = np.array(list(self._sizes.values()), dtype=np.int64)
+        return incidence(sizes, tables, [self.column(name).factors for name in self._sizes])
+
+    def _all_columns(self) -> dict[str, ColumnStrategy]:
+        plain = {name: PlainColumn(size, self._asked.get(name)) for name, size in self._sizes.items()}
+        return {**plain, **self._strategies}
+
+    @property
+    def asked(self) -> Mapping[str, Kind]:
+        """The columns of which other sums than counts are to be accurate: "prefix" or "ranges"."""
+        return MappingProxyType(self._asked)
+
+    @property
+    def strategies(self) -> Mapping[str, ColumnStrategy]:
+        """The columns that get noise on other integers than those of plain counts. `optimize` chooses them for the
+        columns in `asked`; before, there are none."""
+        return MappingProxyType(self._strategies)
+
+    def column(self, name: str) -> ColumnStrategy:
+        """How one column enters the blocks.
+
+        name: which.
+        """
+        return self._columns[name]
+
+    def with_strategies(self, strategies: Mapping[str, ColumnStrategy]) -> Workload:
+        """The same tables, with these columns published by strategies of their own.
+
+        strategies: by column; the other columns have plain counts.
+        """
+        for name, strategy in strategies.items():
+            if self._sizes.get(name) != strategy.size:
+                raise errors.InvalidParameter(f'The strategy of "{name}" is not for its keys.', parameter="strategies")
+        made = copy.copy(self)
+        made._strategies, made.known_strategies = dict(strategies), {}
+        made._columns = made._all_columns()
+        made._lattice = made._incidence(self._lattice.tables)
+        return made
+
+    def block_shape(self, block: Table) -> tuple[int, ...]:
+        """How many integers of a block get noise, an axis a column.
+
+        block: one of `blocks`.
+        """
+        return tuple(self.column(column).rows for column in block)
+
+    def step_of(self, block: Table) -> int:
+        """By how much the integers of a block are larger than its counts: N_A for plain counts.
+
+        block: one of `blocks`.
+        """
+        return math.prod(self.column(column).step for column in block)
 
     @property
     def columns(self) -> Table:
@@ -168,70 +232,6 @@ class Workload:
             )
         return self._block_places[table]
 
-    @property
-    def block_cells(self) -> int:
-        """How many whole numbers get noise: the cells of all blocks."""
-        sizes = self._lattice.sizes.astype(np.float64)
-        return int(sum(np.prod(sizes[rows], axis=1).sum() for rows in self._lattice.blocks))
-
-    @property
-    def among(self) -> str:
-        """Which Gaussian noise `optimize` finds the best of."""
-        return "on linear sums"
-
-    @property
-    def takes_laplace(self) -> bool:
-        """Whether Laplace noise on plain tables is known for these."""
-        return True
-
-    def step_of(self, block: Table) -> int:
-        """How many whole steps a block's residual is multiplied by to be whole numbers."""
-        return self.cells_of(block)
-
-    def with_noise(self, scales: Mapping[Table, float], *, unit: float = 1) -> NoisyTables:
-        """The errors of all tables where the integers of the blocks get Gaussian noise of these scales.
-
-        scales: by block, before rounding. unit: how many whole steps a row of weight one counts.
-        """
-        from leastnoise.workload.gaussian_blocks import GaussianBlocks
-
-        return GaussianBlocks(self, scales, unit=unit)
-
-    def squared_cost(self, scales: Mapping[Table, float], **unit_limits: Any) -> float:
-        """mu^2 of what one unit costs where the integers of the blocks get noise of these scales, rounded up.
-
-        scales: by block. unit_limits: what `sensitivity.squared_cost` needs to know of a unit.
-        """
-        from leastnoise.workload.sensitivity import squared_cost
-
-        return squared_cost(scales, self._sizes, **unit_limits)
-
-    def integers(self, block: Table, counts: NDArray[Any]) -> NDArray[Any]:
-        """The whole numbers of a block that get noise, from its exact table."""
-        return integer_residual(counts)
-
-    def sums_of(
-        self, counts: Mapping[Table, NDArray[np.int64]], wanted: Iterable[Table]
-    ) -> Iterator[tuple[Table, NDArray[np.int64]]]:
-        """The exact tables that are wanted, each added up along one axis of the smallest table with one column more.
-
-        counts: tables that contain all of those.
-        """
-        known = dict(counts)
-        for length in range(max(map(len, known)), 0, -1):
-            tables = sorted((table for table in known if len(table) == length), key=lambda table: known[table].size)
-            for table in tables:
-                for axis in range(length):
-                    smaller = (*table[:axis], *table[axis + 1 :])
-                    if smaller not in known:
-                        known[smaller] = np.asarray(known[table].sum(axis=axis))
-        for table in wanted:
-            yield table, known[table]
-
-    def table_of(self, blocks: Mapping[Table, NDArray[Any]], table: Table) -> Floats:
-        """The table over these columns, from the residuals of its blocks."""
-        return table_of_blocks(blocks, table, self._sizes)
-
     def optimize(self, *, mu: Number = 1.0, weights: Weights = "tables") -> Strategy:
         """The noise of least error for these tables: optimal among all Gaussian linear mechanisms under add-remove.
 
@@ -239,6 +239,10 @@ class Workload:
         weights: what is least. "tables": the sum of the variances of one cell of each table, so every table counts the
         same. "cells": that of all cells, so the RMSE. "worst": the largest variance. Or a mapping of tables to positive
         numbers: the sum of variances of one cell of each table times its number, which is 1 where none is given.
+
+        With `cumulative` or `ranges` the variance of a table is the mean over these sums instead of one cell; their
+        strategies are then chosen, too, and the `workload` of what is returned has them. Each is optimal for its column
+        alone; that no other noise on the set has less error is not known.
         """
         from leastnoise.workload.strategy import optimal
 
@@ -250,13 +254,14 @@ class Workload:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Workload):
             return NotImplemented
-        return [*self._sizes.items()] == [*other._sizes.items()] and self.tables == other.tables
+        same = [*self._sizes.items()] == [*other._sizes.items()] and self.tables == other.tables
+        return same and self._asked == other._asked and self._strategies == other._strategies
 
     def __hash__(self) -> int:
         return hash((tuple(self._sizes.items()), len(self._lattice.cells)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remade, (self._sizes, self.tables)
+        return _remade, (self._sizes, self.tables, self._asked, self._strategies)
 
     @cached_property
     def _place(self) -> dict[str, int]:
@@ -302,8 +307,15 @@ class Workload:
         return rows, np.argsort(order, kind="stable")
 
 
-def _remade(sizes: dict[str, int], tables: tuple[Table, ...]) -> Workload:
-    return Workload(sizes, tables=tables)
+def _remade(
+    sizes: dict[str, int],
+    tables: tuple[Table, ...],
+    asked: Mapping[str, Kind],
+    strategies: Mapping[str, ColumnStrategy],
+) -> Workload:
+    by_kind = {kind: [name for name, sums in asked.items() if sums == kind] for kind in KINDS}
+    made = Workload(sizes, tables=tables, cumulative=by_kind["prefix"], ranges=by_kind["ranges"])
+    return made.with_strategies(strategies) if strategies else made
 
 
 def _checked_sizes(sizes: Mapping[str, int]) -> dict[str, int]:

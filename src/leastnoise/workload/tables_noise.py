@@ -41,8 +41,9 @@ class TablesNoise:
     error: float  # what was to be least, in whole steps: a root of a weighted mean of variances, or the largest std
     guarantee: GaussianDP | PureDP
     delta: float | None = None
-    # How far the error before rounding may be above the least of any Gaussian linear mechanism under add-remove.
-    gap: float = 0.0
+    # How far the error before rounding may be above the least of any Gaussian linear mechanism under add-remove; None:
+    # not known, with cumulative sums or ranges.
+    gap: float | None = 0.0
     other_error: float | None = None  # of the noise that lost, where two were compared
     reason: NoiseReason | None = None
 
@@ -94,6 +95,7 @@ def gaussian_noise(
     strategy = workload.optimize(weights=weights)
     scales = scales_within(strategy, mu_squared, unit=row_size, parts=row_size, neighbours=neighbours)
     _check_scale(max(scales.values()), MAX_SCALE)
+    workload = strategy.workload
     cost = Fraction(workload.squared_cost(scales, parts=row_size, neighbours=neighbours))
     return TablesNoise(
         mechanism="gaussian",

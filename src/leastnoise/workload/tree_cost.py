@@ -26,7 +26,7 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.neighbours import Neighbours, check_neighbours
-from leastnoise.workload.row_products import _by_type, _total
+from leastnoise.workload.row_products import _by_type, _total, key_products
 
 if TYPE_CHECKING:
     from leastnoise.workload.tree_tables import TreeWorkload
@@ -102,7 +102,7 @@ def _products(
     """Of one level, for every set D of columns in which two rows differ; of many columns one number below them all:
     a product of factors -1/(n - 1) is at least -1/(n_min - 1)."""
     if len(columns) <= MOST_COLUMNS:
-        made = _by_type(costs, workload.sizes, [[name] for name in columns])
+        made = _by_type(costs, key_products(workload.sizes), [[name] for name in columns])
         assert made is not None  # every set of columns is a type of its own
         return made
     low = math.fsum(

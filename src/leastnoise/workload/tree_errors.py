@@ -84,6 +84,24 @@ class TreeErrors(TableErrors):
         """The mean over the cells of a table."""
         return float(self.node_variances(table).mean())
 
+    def sum_variances(self, table: str | Iterable[str], cumulative: Iterable[str] = ()) -> Floats:
+        """The variance of every cell of a table, an axis a column.
+
+        table: the columns. cumulative: none, along a tree.
+        """
+        refuse_cumulative(cumulative)
+        named = self._tree.table(table)
+        shape = [self._tree.sizes[name] if name in self._tree.levels else 1 for name in named]
+        return np.broadcast_to(self.node_variances(named).reshape(shape), [self._tree.sizes[name] for name in named])
+
+    def largest_variance(self, table: str | Iterable[str], cumulative: Iterable[str] = ()) -> float:
+        """The largest of `sum_variances`.
+
+        table, cumulative: as there.
+        """
+        refuse_cumulative(cumulative)
+        return float(self.node_variances(table).max())
+
     def covariances(self, sums: Sequence[Sum]) -> Floats:
         """The covariance matrix of the errors of several sums over nodes and keys, of one table or of several."""
         chosen = [self._functional(table, keys) for table, keys in sums]
@@ -144,6 +162,12 @@ class TreeErrors(TableErrors):
                 yield block, tuple(name for name in others if name not in block)
 
 
+def refuse_cumulative(cumulative: Iterable[str]) -> None:
+    """Raise where cumulative sums are asked for beside a tree."""
+    if [*cumulative]:
+        raise errors.InvalidParameter("Cumulative sums are not known along a tree.", parameter="cumulative")
+
+
 class GaussianLevels(TreeErrors, NoisyTables):
     """Rounded Gaussian noise on the integers of blocks at levels of a tree, and the errors of all tables.
 
@@ -193,8 +217,22 @@ class GaussianLevels(TreeErrors, NoisyTables):
         level = self._tree.level_of(block)
         return np.moveaxis(values, block.index(self._tree.levels[level - 1]), 0) if level else values[None]
 
-    def cell_half_widths(self, table: Table, *, confidence: float, bins: int = 1) -> Floats:
-        """How far off each cell of a table may be, an axis a column: nodes of a level differ."""
+    def cell_half_width(self, table: str | Iterable[str], *, confidence: float, bins: int = 1) -> float:
+        """How far a cell of a table is off at most: the largest of its cells.
+
+        table: the columns. confidence: between 0 and 1. bins: how many such cells are to hold all at once.
+        """
+        return float(self.sum_half_widths(table, confidence=confidence, bins=bins).max())
+
+    def sum_half_widths(
+        self, table: str | Iterable[str], cumulative: Iterable[str] = (), *, confidence: float, bins: int = 1
+    ) -> Floats:
+        """How far off each cell of a table may be, an axis a column: nodes of a level differ.
+
+        table: the columns. cumulative: none, along a tree. confidence: between 0 and 1.
+        bins: how many such cells are to hold all at once.
+        """
+        refuse_cumulative(cumulative)
         named = self._tree.table(table)
         level = self._tree.level_of(named)
         rounding = np.zeros(self._tree.shape.sizes[level])
@@ -219,7 +257,7 @@ class GaussianLevels(TreeErrors, NoisyTables):
         named = self._tree.table(table)
         chosen = rectangles.counts(self._tree, named, keys)
         if all(chosen[name] == 1 for name in named):
-            return float(self.cell_half_widths(named, confidence=confidence, bins=bins).max())
+            return self.cell_half_width(named, confidence=confidence, bins=bins)
         return self.combination_half_width([(named, self._first(named, keys))], [1.0], confidence=confidence, bins=bins)
 
     def combination_half_width(

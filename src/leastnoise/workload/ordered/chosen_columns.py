@@ -1,0 +1,100 @@
+"""Which strategy each ordered column of a set of tables gets: the emphasis on the total, and how fine the integers are.
+
+A column's strategy is optimal for its own sums and, `emphasis` times, for the total (`questions`). How much the total
+matters depends on the other tables: those without the column, and those that cross it with columns of many keys. So a
+few emphases are tried, for all ordered columns alike and then column by column, and those are taken that make the error
+of the whole set least. Columns of many keys are tried at 64, where the answer is nearly the same.
+
+The integers of a block are larger than its counts by the product of the steps of its columns, and must leave room for
+counts and noise below 2^62: a table of plain counts has up to 2^28 cells, and the steps of ordered columns are as large
+as keeps every block within the same 2^28, between 6 and 16 bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from leastnoise._support import progress
+from leastnoise.workload.columns import PlanFactors
+from leastnoise.workload.incidence import Floats, Incidence, incidence
+from leastnoise.workload.optimum import weighted_sum
+from leastnoise.workload.ordered.integer_strategy import BITS
+from leastnoise.workload.ordered.ordered_column import OrderedColumn, ordered_column, real_factors
+from leastnoise.workload.ordered.questions import OrderedQuestions
+
+if TYPE_CHECKING:
+    from leastnoise.workload.tables import Workload
+
+EMPHASES = (0.0, 0.01, 0.03, 0.06, 0.1, 0.2, 0.4, 1.0, 3.0, 10.0, 30.0)  # in numbers of keys
+TRIED_KEYS = 64
+MANY_BLOCKS = 20_000  # beyond, emphases are tried for all columns alike only
+BLOCK_BITS = 28
+LEAST_BITS = 6
+
+
+def best_columns(workload: Workload, weights: Floats) -> dict[str, OrderedColumn]:
+    """The strategy of each column that is asked for.
+
+    workload: the tables. weights: c_B of each table, in the order of `workload.tables`.
+    """
+    emphases = _emphases(workload, np.asarray(workload.in_lattice(weights)))
+    bits = _bits(workload)
+    made = {}
+    with progress.bar("making strategies", len(emphases)) as advance:
+        for name, emphasis in emphases.items():
+            size = workload.sizes[name]
+            made[name] = ordered_column(OrderedQuestions(workload.asked[name], size, emphasis * size), bits)
+            advance(1)
+    return made
+
+
+def _emphases(workload: Workload, weights: Floats) -> dict[str, float]:
+    """By column, in numbers of its keys."""
+
+    def error(emphases: Mapping[str, float]) -> float:
+        return weighted_sum(_lattice(workload, emphases), weights).value
+
+    asked = list(workload.asked)
+    found = min((dict.fromkeys(asked, each) for each in EMPHASES), key=error)
+    if len(asked) == 1 or len(workload.blocks) > MANY_BLOCKS:
+        return found
+    for name in asked:
+        place = EMPHASES.index(found[name])
+        near = EMPHASES[max(place - 1, 0) : place + 2]
+        found = min(({**found, name: each} for each in near), key=error)
+    return found
+
+
+def _lattice(workload: Workload, emphases: Mapping[str, float]) -> Incidence:
+    plain = workload.lattice
+    columns = [
+        _tried(OrderedQuestions(workload.asked[name], workload.sizes[name]), emphases[name])
+        if name in emphases
+        else workload.column(name).factors
+        for name in workload.columns
+    ]
+    return incidence(plain.sizes, plain.tables, columns)
+
+
+def _tried(questions: OrderedQuestions, emphasis: float) -> PlanFactors:
+    size = min(questions.size, TRIED_KEYS)
+    return real_factors(replace(questions, size=size, emphasis=emphasis * size))
+
+
+def _bits(workload: Workload) -> int:
+    """After the binary point of every ordered column."""
+    return max(LEAST_BITS, min([BITS, *_rooms(workload)]))
+
+
+def _rooms(workload: Workload) -> Iterable[int]:
+    """For each table with ordered columns, the bits that each of them may have."""
+    for table in workload.maximal:
+        ordered = sum(column in workload.asked for column in table)
+        plain = sum(math.log2(workload.sizes[column]) for column in table if column not in workload.asked)
+        if ordered:
+            yield int((BLOCK_BITS - plain) / ordered)
