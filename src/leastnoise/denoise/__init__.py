@@ -30,6 +30,7 @@ from leastnoise.denoise.shrink import james_stein
 from leastnoise.denoise.spectral import spectral
 from leastnoise.denoise.tables import denoise_tables as denoise_tables
 from leastnoise.denoise.threshold import hard_threshold, soft_threshold
+from leastnoise.denoise.tree_levels import denoise_levels as denoise_levels
 from leastnoise.denoise.tree_wavelet import tree_wavelet
 from leastnoise.denoise.trend_filter import trend_filter, trend_filter_path
 from leastnoise.denoise.wavelet import wavelet

@@ -80,6 +80,19 @@ class TreeErrors(TableErrors):
             total += factor * self.fits[block].variances[level]
         return total
 
+    def below_variances(self, table: str | Iterable[str]) -> Floats:
+        """The variance of a cell of a table in each node of its level, from what was measured of it and below it alone.
+
+        table: the columns.
+        """
+        named = self._tree.table(table)
+        level, sizes = self._tree.level_of(named), self._tree.sizes
+        total = np.zeros(self._tree.shape.sizes[level])
+        for block, left in self._subsets(named):
+            factor = math.prod(1 - 1 / sizes[name] for name in block) * math.prod(sizes[name] ** -2.0 for name in left)
+            total += factor * self.fits[block].below(level)
+        return total
+
     def cell_variance(self, table: str | Iterable[str]) -> float:
         """The mean over the cells of a table."""
         return float(self.node_variances(table).mean())

@@ -60,6 +60,10 @@ class TreeFit:
             own.insert(0, 1 / (self.precisions[level] + 1 / sums[0]))
         return own, sums
 
+    def below(self, level: int) -> Floats:
+        """a of every node of a level."""
+        return self._upward[0][level]
+
     def gains(self, level: int) -> Floats:
         """k_c of every node of a level below the root."""
         own, sums = self._upward

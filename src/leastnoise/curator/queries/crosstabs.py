@@ -90,9 +90,10 @@ class Crosstabs(Query):
         tree = checked_tree(tables, keys, ways)
         workload = checked_workload({name: axis.size for name, axis in axes.items()}, tables, ways, tree)
         clip = checked_weight(data, weight, weight_clip, shared=row_weight == "shared", workload=workload)
+        by = tuple(column for column in keys if column in axes or (tree is not None and column == tree.column))
         return cls(
             _data=data,
-            by=(by := tuple(column for column in keys if column in axes)),
+            by=by,
             limits=_limits(data, by, max_rows, shared=row_weight == "shared"),
             workload=workload,
             axes=axes,
@@ -162,7 +163,7 @@ class Crosstabs(Query):
         return
 
     def _values_left_out(self) -> Sequence[LeftOut]:
-        closed = tuple(column for column in self.by if not isinstance(self.axes[column], OrOther))
+        closed = tuple(column for column in self.by if not isinstance(self.axes.get(column), OrOther))
         outside = [LeftOut("outside its keys", columns=closed)] if closed else []
         if self.weight is None or self.clip is None:
             return outside
