@@ -38,10 +38,20 @@ def _has_every_bin(query: Query) -> bool:
     return query.bins is not None and not query.sparse
 
 
+def _has_plain_counts(query: Query) -> bool:
+    """Whether a set of tables has neither cumulative sums nor ranges, whose noise no denoiser of sets knows."""
+    from leastnoise.curator.queries.crosstabs import Crosstabs
+
+    return isinstance(query, Crosstabs) and not query.workload.asked
+
+
 def _ask_crosstabs(table: Table, given: dict[str, Any]) -> Query:
     """Tables as a list of columns, or of lists of columns; weights by table as { "age,sex" = 10 }."""
     tables = [name if isinstance(name, str) else tuple(name) for name in given.pop("tables", [])]
     weights = given.pop("weights", "tables")
+    for name in ("cumulative", "ranges"):
+        if isinstance(given.get(name), str):
+            given[name] = [given[name]]
     if isinstance(weights, dict):
         weights = {tuple(filter(None, map(str.strip, name.split(",")))): size for name, size in weights.items()}
     return table.crosstabs(*tables, weights=weights, **given)
@@ -93,8 +103,20 @@ KINDS: dict[str, Kind] = {
     ),
     "crosstabs": Kind(
         ask=_ask_crosstabs,
-        takes=("tables", "ways", "weights", "max_rows", "row_weight", "weight", "weight_clip", "other", "nulls"),
+        takes=(
+            "tables",
+            "ways",
+            "weights",
+            "max_rows",
+            "row_weight",
+            "weight",
+            "weight_clip",
+            "other",
+            "nulls",
+            "cumulative",
+            "ranges",
+        ),
         keys="all",
-        denoises=lambda query: True,
+        denoises=_has_plain_counts,
     ),
 }

@@ -133,6 +133,8 @@ def crosstabs(table: TableOptions, tables: CrosstabOptions, privacy: PrivacyOpti
         weight=tables.weight,
         weight_clip=tables.ends(),
         other=tables.other,
+        cumulative=tables.cumulative or [],
+        ranges=tables.ranges or [],
     )
     publish(query, privacy, output)
 

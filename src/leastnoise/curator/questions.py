@@ -93,6 +93,8 @@ class Questions:
         weight_clip: tuple[float, float] | None = None,
         other: bool = False,
         nulls: str = "drop",
+        cumulative: Sequence[str] = (),
+        ranges: Sequence[str] = (),
     ) -> Query:
         """Several tables of counts over the same columns, released together with the least noise.
 
@@ -110,6 +112,9 @@ class Questions:
         weight_clip: the least and the largest weight, public; others count as the nearer end.
         other: whether every column has one more key, for values that are no key (missing ones, too).
         nulls: "drop" (the default) leaves out rows with a missing key; "bin" gives them a key of their own.
+        cumulative: columns with ordered keys, such as ["age"], of which the cumulative sums are to be accurate: the
+            noise is then the least for these, in every table with the column.
+        ranges: columns with ordered keys of which the sums over all ranges are, such as ages 18 to 29.
         """
         return Crosstabs.of(
             self._data,
@@ -123,6 +128,8 @@ class Questions:
             weight_clip=weight_clip,
             other=other,
             nulls=nulls,
+            cumulative=cumulative,
+            ranges=ranges,
         )
 
     def quantile(

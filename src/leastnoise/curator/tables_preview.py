@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from leastnoise._support.number_format import rounded
@@ -25,6 +26,9 @@ class TableExpectation:
     std: float  # of one cell
     half_width: float  # 95 % of the cells are off by at most this
     half_width_all: float  # all cells of the table together are, with 95 % confidence
+    # With cumulative sums or ranges the three above are of its least accurate cell, and this is the root of the mean
+    # variance of the sums that were asked for.
+    sums_std: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +83,12 @@ class TablesExpectation:
             shown, left = every, 0
         names = [table_name(line.table) for line in shown]
         wide = max(map(len, ["table", *names]))
+        sums = any(line.sums_std is not None for line in every)
         rows = [f"  {'table':<{wide}}  {'cells':>9}  {'std':>8}  {'95 % within':>11}  {'all within':>10}"]
+        rows[0] += f"  {'sums: std':>9}" if sums else ""
         rows += [
             f"  {name:<{wide}}  {line.cells:>9,}  {rounded(line.std):>8}  {rounded(line.half_width):>11}  "
-            f"{rounded(line.half_width_all):>10}"
+            f"{rounded(line.half_width_all):>10}" + (f"  {_sums(line):>9}".rstrip() if sums else "")
             for name, line in zip(names, shown, strict=True)
         ]
         if left:
@@ -96,6 +102,10 @@ class TablesExpectation:
         return "How many rows the limits leave out is not known, and no error here allows for them."
 
 
+def _sums(line: TableExpectation) -> str:
+    return "" if line.sums_std is None else rounded(line.sums_std)
+
+
 def of_tables(decided: Charge[TablesNoise], *, grid: float, limits: dict[str, int]) -> TablesExpectation:
     """Of noise on every block. grid: what one of the integers that are counted is worth."""
     noise = decided.noise
@@ -104,7 +114,9 @@ def of_tables(decided: Charge[TablesNoise], *, grid: float, limits: dict[str, in
     def line(table: tuple[str, ...]) -> TableExpectation:
         cells = noise.workload.cells_of(table)
         half, every = (cell_half_width(errors, table, 0.95, bins) for bins in (1, cells))
-        return TableExpectation(table, cells, errors.std[table], half, every)
+        asked = any(column in noise.workload.asked for column in table)
+        sums = math.sqrt(errors.mean_variance(table)) if asked else None
+        return TableExpectation(table, cells, errors.std[table], half, every, sums)
 
     return TablesExpectation(
         mechanism=noise.mechanism,

@@ -18,6 +18,8 @@ from leastnoise.domain.lattice import cell_centres as cell_centres
 from leastnoise.domain.lattice import pack_cell as pack_cell
 from leastnoise.domain.lattice import unpack_cell as unpack_cell
 from leastnoise.domain.lattice import with_lattices as with_lattices
+from leastnoise.domain.order import has_order as has_order
+from leastnoise.domain.order import ordered_size as ordered_size
 from leastnoise.domain.product import MAX_DENSE_BINS as MAX_DENSE_BINS
 from leastnoise.domain.product import Domain
 from leastnoise.domain.product import axis as axis

@@ -53,14 +53,14 @@ def _cells(name: str, column: Any, step: float | None) -> list[Any]:
     rounding = _ROUNDINGS.get(name)
     found = column.tolist() if isinstance(column, np.ndarray) else list(column)
     if rounding is not None:
-        found = [value if value != value else rounding(step)(value) for value in found]
+        found = [value if value is None or value != value else rounding(step)(value) for value in found]
     return [_plain(value) for value in found]
 
 
 _ROUNDINGS = {
-    **dict.fromkeys(("value", "mean", "quantile", "sum", "count", "noisy", "denoised"), nearest),
-    **dict.fromkeys(("low", "denoised_low"), below),
-    **dict.fromkeys(("high", "denoised_high"), above),
+    **dict.fromkeys(("value", "mean", "quantile", "sum", "count", "noisy", "denoised", "cumulative"), nearest),
+    **dict.fromkeys(("low", "denoised_low", "cumulative_low"), below),
+    **dict.fromkeys(("high", "denoised_high", "cumulative_high"), above),
 }
 
 

@@ -4,6 +4,7 @@
     comparison              `ln.compare`, drawn
     release estimate        values and their intervals: bars, steps, or an image of a lattice
     table                   a table of a set: bars, or heat maps side by side
+    cumulative              cumulative sums of a table of a set: curves with their bands
     map zone_map            values on the coordinates of a graph; zones in the colour of their value
     path weights            how a denoiser chose
     limits                  what limits leave out, and the noise they need
@@ -15,6 +16,7 @@ Nothing global is touched: pyplot is not imported, and `picture.figure.savefig("
 from leastnoise.plot.bins import estimate, release
 from leastnoise.plot.choices import path, weights
 from leastnoise.plot.comparison import comparison
+from leastnoise.plot.curves import cumulative
 from leastnoise.plot.guarantees import profile, tradeoff
 from leastnoise.plot.limits import limits
 from leastnoise.plot.maps import map  # noqa: A004
@@ -23,6 +25,6 @@ from leastnoise.plot.tables import table
 from leastnoise.plot.zones import zone_map
 
 __all__ = [
-    "budget", "comparison", "estimate", "limits", "map", "path", "profile", "release", "table", "tradeoff", "weights",
-    "zone_map",
+    "budget", "comparison", "cumulative", "estimate", "limits", "map", "path", "profile", "release", "table",
+    "tradeoff", "weights", "zone_map",
 ]  # fmt: skip

@@ -19,7 +19,9 @@ from leastnoise._support.validation import Number
 from leastnoise._support.version import VERSION
 from leastnoise.releases import file_format
 from leastnoise.releases.columns import key_columns
+from leastnoise.releases.cumulative import asked_along, columns_beside
 from leastnoise.releases.table_set import Table, TableSet, table_name
+from leastnoise.workload import TreeWorkload
 
 if TYPE_CHECKING:
     from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
@@ -46,15 +48,42 @@ def write_release(
             "value": _written(one.values, nearest(step)),
             "low": _written(low, below(step)),
             "high": _written(high, above(step)),
+            **_cumulative(release, table, step),
         }
+        differ = "about " if isinstance(release.workload, TreeWorkload) else "at most "
+        most = "" if release.workload.cells_alike(table) else differ
         error = (
-            f"{_what(release.weight)} with noise of standard deviation {rounded(one.std)}, unbiased; low and high hold "
-            f"the truth with {CONFIDENCE:.0%} confidence, each cell by itself."
+            f"{_what(release.weight)} with noise of standard deviation {most}{rounded(one.std)}, unbiased; low and "
+            f"high hold the truth with {CONFIDENCE:.0%} confidence, each cell by itself."
         )
-        said = [error, _rounding_in_words(step, "low is rounded down and high up, so that they hold as before")]
+        said = [
+            error,
+            _cumulative_in_words(release, table),
+            _rounding_in_words(step, "low is rounded down and high up, so that they hold as before"),
+        ]
         return _lines(table, release, said, one.domain, numbers)
 
     return _write_folder(folder, release.tables, lines)
+
+
+def _cumulative(release: CrosstabsRelease, table: Table, step: float | None) -> dict[str, list[str]]:
+    """The sums from the first key up to that of the line, where a table has one column that they were asked for."""
+    found = columns_beside(release[table], CONFIDENCE)
+    roundings = (nearest(step), below(step), above(step))
+    return {
+        name: ["" if value is None else csv_text.number(rounding(value)) for value in values]
+        for (name, values), rounding in zip(found.items(), roundings, strict=bool(found))
+    }
+
+
+def _cumulative_in_words(release: CrosstabsRelease, table: Table) -> str:
+    along = asked_along(release[table])
+    if along is None:
+        return ""
+    return (
+        f"cumulative: the sum from the first {along} up to that of the line, within cumulative_low and cumulative_high "
+        f"with {CONFIDENCE:.0%} confidence."
+    )
 
 
 def write_estimate(

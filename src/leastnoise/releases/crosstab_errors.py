@@ -60,6 +60,6 @@ def largest(errors: NoisyTables, *, but_total: bool = False) -> Table:
     return max((variance, -i, table) for i, (table, variance) in enumerate(named) if table or not but_total)[2]
 
 
-def rectangle_std(errors: NoisyTables, table: Table, counts: Mapping[str, int]) -> float:
-    """The standard deviation of a sum over a rectangle of so many keys."""
-    return math.sqrt(errors.rectangle_variance(table, counts))
+def rectangle_std(errors: NoisyTables, table: Table, keys: Positions) -> float:
+    """The standard deviation of a sum over a rectangle."""
+    return math.sqrt(max(0.0, float(errors.covariances([(table, keys)])[0, 0])))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from leastnoise.domain import TreeShape
-from leastnoise.releases import file_format
+from leastnoise.releases import file_format, ordered_files
 from leastnoise.releases.columns import read_axis, write_axis
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.facts import Facts
@@ -30,12 +31,13 @@ def to_arrow(release: CrosstabsRelease) -> pa.Table:
     """The integers of all blocks as one table."""
     import pyarrow as pa
 
-    blocks = list(release.integers)
-    sizes = [release.integers[block].size for block in blocks]
-    names = pa.array([" x ".join(block) for block in blocks], pa.string())
-    which = pa.DictionaryArray.from_arrays(pa.array(np.repeat(np.arange(len(blocks), dtype=np.int32), sizes)), names)
+    strategies = ordered_files.packed(release.workload.strategies)
+    parts = [*release.integers.values(), *strategies.values()]
+    names = pa.array([*(" x ".join(block) for block in release.integers), *strategies], pa.string())
+    sizes = [part.size for part in parts]
+    which = pa.DictionaryArray.from_arrays(pa.array(np.repeat(np.arange(len(parts), dtype=np.int32), sizes)), names)
     cell = np.concatenate([np.arange(size) for size in sizes])
-    values = np.concatenate([release.integers[block].ravel() for block in blocks])
+    values = np.concatenate([part.ravel() for part in parts])
     return pa.table({"block": which, "cell": cell, "integer": values})
 
 
@@ -52,6 +54,7 @@ def _facts(release: CrosstabsRelease) -> dict[str, Any]:
         "weight": release.weight,
         "provenance": write_provenance(release.provenance),
         **write_tree(release.workload),
+        **ordered_files.facts_of(release.workload),
     }
 
 
@@ -66,7 +69,7 @@ def write_tree(workload: Workload) -> dict[str, Any]:
 def read_workload(sizes: dict[str, int], tables: Any, facts: Facts) -> Workload:
     """The tables, with the tree that `write_tree` wrote."""
     if not facts.has("tree"):
-        return Workload(sizes, tables=tables)
+        return Workload(sizes, tables=tables, **ordered_files.asked_columns(facts))
     tree = facts.facts("tree")
     levels, children = tree.texts("levels"), tree.take("children")
     tree.check("children", isinstance(children, list) and all(isinstance(counts, list) for counts in children))
@@ -79,7 +82,9 @@ def from_table(table: pa.Table, facts: Facts) -> CrosstabsRelease:
     """What `save` wrote."""
     columns, tables = facts.take("columns"), facts.take("tables")
     axes = {column["name"]: read_axis(column["axis"]) for column in columns}
+    values = np.asarray(table["integer"], dtype=np.int64)
     workload = read_workload({name: axis.size for name, axis in axes.items()}, tables, facts)
+    workload, values = ordered_files.with_strategies(workload, values, facts)
     scales = {}
     for part in facts.list_of_facts("released"):
         name = workload.table(part.texts("columns"))
@@ -94,11 +99,10 @@ def from_table(table: pa.Table, facts: Facts) -> CrosstabsRelease:
     else:
         facts.check("released", mechanism == "laplace" or set(scales) == set(workload.blocks))
         facts.check("released", all(any(set(asked) <= set(name) for name in scales) for asked in workload.maximal))
-    values = np.asarray(table["integer"], dtype=np.int64)
-    sizes = list(map(workload.cells_of, scales))
+    shapes = [workload.block_shape(name) for name in scales]
+    sizes = list(map(math.prod, shapes))
     facts.check("columns", len(values) == sum(sizes))
     pieces = np.split(values, np.cumsum(sizes)[:-1])
-    shapes = [tuple(axes[column].size for column in name) for name in scales]
     made = CrosstabsRelease(
         workload=workload,
         axes=axes,

@@ -14,13 +14,16 @@ from numpy.typing import ArrayLike
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.releases.crosstab_errors import cell_half_width, difference_half_width, ratio_interval
+from leastnoise.releases import cumulative as cumulative_sums
+from leastnoise.releases.crosstab_errors import cell_half_width, difference_half_width, ratio_interval, rectangle_std
+from leastnoise.releases.cumulative import CumulativeTable
 from leastnoise.releases.interval import Interval, Overall, Total
 from leastnoise.releases.release import Release
 
 if TYPE_CHECKING:
     from leastnoise.domain import Axis
     from leastnoise.releases.crosstabs import CrosstabsRelease
+    from leastnoise.releases.estimate import Estimate
 
 Where = Mapping[str, Any]  # keys by column; a column that is not named is summed whole
 
@@ -65,13 +68,30 @@ class CrosstabTable(Release):
         Cells share their noise with each other and with other tables; the intervals of all at once allow for that.
         """
         confidence = validation.number("confidence", confidence)
-        halves = np.ravel(
-            self.within.errors.sum_half_widths(
-                self.columns, confidence=confidence, bins=self.bins if simultaneous else 1
-            )
-        )
+        half = self._half_widths(confidence, self.bins if simultaneous else 1)
         values: Any = self.values
-        return Interval(values - halves, values + halves)
+        return Interval(values - half, values + half)
+
+    def _half_widths(self, confidence: float, bins: int) -> Any:
+        """One for all cells, or where they differ in accuracy one for each."""
+        if self.within.workload.cells_alike(self.columns):
+            return cell_half_width(self.within.errors, self.columns, confidence, bins)
+        return self.within.errors.sum_half_widths(self.columns, confidence=confidence, bins=bins).ravel()
+
+    def cumulative(self, column: str | None = None) -> CumulativeTable:
+        """The sums from the first key of a column up to each of its keys, with intervals: a curve, or one for each key
+        of the other columns.
+
+        column: along which; not needed where only one can be meant.
+        """
+        return cumulative_sums.cumulative(self, column)
+
+    def _shown_columns(
+        self, confidence: Number = 0.95, estimate: Estimate | None = None, *, for_people: bool = False
+    ) -> dict[str, Any]:
+        """Keys, value, low and high; and where cumulative sums were asked for along one column, these."""
+        made = Release._shown_columns(self, confidence, estimate, for_people=for_people)
+        return made | cumulative_sums.columns_beside(self, confidence)
 
     def total(self, bins: Where | ArrayLike | slice | None = None, confidence: Number = 0.95) -> Total:
         """The sum of some cells (all by default) with its standard deviation and interval.
@@ -84,8 +104,8 @@ class CrosstabTable(Release):
         value = self._sum(positions)
         if not all(positions.values()):
             return Total(0.0, 0.0, 0.0, 0.0)
+        std = rectangle_std(self.within.errors, self.columns, positions)
         sums = [(self.columns, positions)]
-        std = math.sqrt(max(0.0, float(self.within.errors.covariances(sums)[0, 0])))
         half = self.within.errors.combination_half_width(sums, [1.0], confidence=confidence)
         return Total(value, std, value - half, value + half)
 

@@ -23,6 +23,7 @@ from leastnoise.domain import Axis
 from leastnoise.releases import views
 from leastnoise.releases.crosstab_errors import cell_half_width, largest, noisy_tables
 from leastnoise.releases.crosstab_table import CrosstabTable
+from leastnoise.releases.cumulative import sums_in_words
 from leastnoise.releases.interval import Total
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance
@@ -135,13 +136,14 @@ class CrosstabsRelease(TableSet):
     def errors_in_words(self) -> str:
         """How far off what is published is."""
         total = cell_half_width(self.errors, (), 0.95)
+        curves = sums_in_words(self)
         worst, least = largest(self.errors), largest(self.errors, but_total=True)
         half, every = cell_half_width(self.errors, least, 0.95), cell_half_width(self.errors, worst, 0.95, self.bins)
         return (
             f"95 % of the time the total is off by at most {total:,.4g}, and a cell of {table_name(least)}, the least "
             f"accurate{'' if worst else ' other'} table, by at most {half:,.4g}. All {self.bins:,} cells together "
-            f"are within {every:,.4g}, with 95 % confidence. Tables agree with each other: what one adds up to is in "
-            "the other."
+            f"are within {every:,.4g}, with 95 % confidence.{curves} Tables agree with each other: what one adds up to "
+            "is in the other."
         )
 
     def _counted(self) -> str:
@@ -162,7 +164,8 @@ class CrosstabsRelease(TableSet):
     @property
     def note(self) -> str:
         """What the noise is best for."""
-        return noise_in_words(self.mechanism, self.weights, self.guarantee, self.compared, self.workload.among)
+        sums, among = bool(self.workload.asked), self.workload.among
+        return noise_in_words(self.mechanism, self.weights, self.guarantee, self.compared, sums=sums, among=among)
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file at `path` with the whole set. `allow_seeded` lets a test write what a seed made."""

@@ -33,6 +33,10 @@ class Facts:
             raise errors.NotOurs(f"{self._path!r} lacks {name}; it may have been edited.")
         return self._found.pop(name)
 
+    def peek(self, name: str) -> Any:
+        """A fact of any type, which stays."""
+        return self._found.get(name)
+
     def has(self, name: str) -> bool:
         """Whether the fact is there: files of earlier versions lack some."""
         return name in self._found

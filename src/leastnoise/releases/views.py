@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from leastnoise.graphs import Graph
     from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
     from leastnoise.releases.crosstabs import CrosstabsRelease
+    from leastnoise.releases.cumulative import CumulativeTable
     from leastnoise.releases.estimate import Estimate
     from leastnoise.releases.limit_suggestion import LimitSuggestion
     from leastnoise.releases.published import Published
@@ -42,6 +43,13 @@ def plot(published: Published, **options: Any) -> Any:
     if isinstance(published, CrosstabTable):
         return plot.table(published, **options)
     return plot.release(published, **options)
+
+
+def plot_cumulative(curves: CumulativeTable, **options: Any) -> Any:
+    """The picture of cumulative sums, by `leastnoise.plot`."""
+    from leastnoise import plot
+
+    return plot.cumulative(curves, **options)
 
 
 def plot_limits(suggestion: LimitSuggestion, **options: Any) -> Any:
@@ -210,6 +218,12 @@ def denoise_tables(release: CrosstabsRelease, known: Mapping[Any, Any]) -> Cross
     from leastnoise import denoise
     from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 
+    if release.workload.strategies:
+        raise errors.InvalidParameter(
+            "This set has cumulative sums or ranges, whose noise is correlated along their columns, and denoising a "
+            "set takes the noise of its blocks as independent. Its tables and curves are unbiased as they are; to "
+            "denoise, release the tables without."
+        )
     workload, held = release.workload, _known_tables(release, known)
     if isinstance(workload, TreeWorkload):
         return _denoise_levels(release, held)

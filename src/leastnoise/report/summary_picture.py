@@ -31,7 +31,7 @@ def dots(name: str, values: Floats, low: Floats, high: Floats, keys: list[str]) 
     def x(value: float) -> float:
         return LEFT + (float(value) - first) / (last - first) * (WIDTH - LEFT - RIGHT)
 
-    ticks = "".join(_tick(at, x(at), height) for at in _ticks(first, last))
+    ticks = "".join(_tick(at, x(at), height) for at in levels(first, last))
     lines = "".join(
         _line(place, key, value, a, b, x)
         for place, (key, value, a, b) in enumerate(zip(keys, values, low, high, strict=True))
@@ -60,19 +60,26 @@ def _line(place: int, key: str, value: float, low: float, high: float, x: object
 def _tick(value: float, x: float, height: float) -> str:
     return (
         f'<line class="grid" x1="{x:.2f}" x2="{x:.2f}" y1="{TOP:g}" y2="{height - BOTTOM:g}"/>'
-        f'<text class="tick" x="{x:.2f}" y="{height - 6:g}">{_short(value)}</text>'
+        f'<text class="tick" x="{x:.2f}" y="{height - 6:g}">{short_number(value)}</text>'
     )
 
 
-def _short(value: float) -> str:
+def short_number(value: float) -> str:
+    """A number of a scale: 20 k.
+
+    value: a round one.
+    """
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= size:
             return f"{value / (1e3 if letter == 'k' else size):g} {letter}"
     return f"{value:g}"
 
 
-def _ticks(first: float, last: float) -> list[float]:
-    """Three to five round numbers in between."""
+def levels(first: float, last: float) -> list[float]:
+    """Three to five round numbers in between.
+
+    first, last: the ends of a scale.
+    """
     rough = (last - first) / 4
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * size for size in (1, 2, 5, 10) if power * size >= rough)

@@ -21,7 +21,7 @@ Columns = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownTable:
-    """One table. half_width: of the 95 % interval of a cell.
+    """One table. half_width: of the 95 % interval of a cell; where they differ, of the least accurate cell.
 
     maybe_zero: how many cells have an interval that reaches down to zero; no cell is negative in truth. It, values,
     denoised, rmse and rmse_at_most (of the denoised values) are None where the page does not hold the cells.
@@ -87,7 +87,8 @@ def _named(of: CrosstabsRelease, columns: Columns) -> ShownTable:
 def _held(of: CrosstabsRelease, columns: Columns, estimate: CrosstabsEstimate | None) -> ShownTable:
     values: Floats = np.asarray(of[columns].values, dtype=float)
     made = _named(of, columns)
-    made = replace(made, values=values, maybe_zero=int((values <= made.half_width).sum()))
+    low = np.asarray(of[columns].interval(0.95).low, dtype=float)
+    made = replace(made, values=values, maybe_zero=int((low <= 0).sum()))
     if estimate is None:
         return made
     better = estimate[columns]

@@ -11,6 +11,7 @@ from leastnoise._support.number_format import rounded
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.report import markup, promise_sentences, tables_data, tables_sentences
+from leastnoise.report.curve_picture import curve
 from leastnoise.report.markup import json_text, piece
 from leastnoise.report.saved_release import saved_file
 from leastnoise.report.tables_contents import ShownTable, TablesContents, gather
@@ -76,6 +77,7 @@ def page(
         not_held=markup.paragraph("not-held", tables_sentences.not_held(contents)),
         denoising=escape(tables_sentences.denoising(contents)),
         errors=_errors(contents),
+        curves=_curves(of),
         cite=escape(promise_sentences.cite(of, name_of_page)),
         paper=escape(promise_sentences.PAPERS[of.mechanism]),
         check=markup.steps(tables_sentences.check(contents, file)),
@@ -88,6 +90,23 @@ def _tradeoff(of: CrosstabsRelease) -> str:
         return ""
     caption = "What any attack can find at most, against guessing (dashed)."
     return f"<figure>{tradeoff(of.guarantee)}<figcaption>{caption}</figcaption></figure>"
+
+
+def _curves(of: CrosstabsRelease) -> str:
+    """A picture for every column whose cumulative sums or ranges were asked for; nothing where none was."""
+    if not of.workload.asked:
+        return ""
+    drawn = "".join(
+        f"<figure>{curve(of[column].cumulative())}<figcaption>{escape(column)}: how many up to each key, and between "
+        "which numbers that lies, with 95 % confidence each.</figcaption></figure>"
+        for column in of.workload.asked
+    )
+    return (
+        '<section aria-labelledby="curves"><h2 id="curves">Added up</h2><p>Here the keys of a column are added up from '
+        "the first. The noise was chosen so that such sums, and the differences between two of them, are accurate: "
+        "they are far nearer to the truth than the errors of as many cells would add up to. A curve is not made to "
+        f"rise: where it falls, that is noise.</p>{drawn}</section>"
+    )
 
 
 def _errors(contents: TablesContents) -> str:

@@ -124,8 +124,7 @@ def check(contents: TablesContents, file: str) -> list[Step]:
         steps.append(
             Step(
                 "The promise follows from the noise of all tables together, and is computed anew with proof:",
-                "from leastnoise.workload.sensitivity import squared_cost\n\n"
-                f"cost = squared_cost(r.scales, r.workload.sizes, parts={of.limits['max_rows']}, "
+                f"cost = r.workload.squared_cost(r.scales, parts={of.limits['max_rows']}, "
                 f"neighbours={promise.neighbours!r})\nprint(cost**0.5, r.guarantee)",
             )
         )

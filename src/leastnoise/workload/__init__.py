@@ -9,6 +9,7 @@ from leastnoise.workload.gaussian_blocks import GaussianBlocks
 from leastnoise.workload.integer_noise import integer_scales, scales_within
 from leastnoise.workload.linear import LinearStrategy, LinearWorkload
 from leastnoise.workload.noise_options import NoiseOption, noise_options
+from leastnoise.workload.ordered import IntegerStrategy, prefix_strategy, range_strategy
 from leastnoise.workload.plain_tables import PlainTables, gaussian_tables, laplace_tables
 from leastnoise.workload.residuals import integer_residual, project, table_of_blocks
 from leastnoise.workload.sensitivity import squared_cost
@@ -18,6 +19,7 @@ from leastnoise.workload.tree_tables import TreeWorkload
 
 __all__ = [
     "GaussianBlocks",
+    "IntegerStrategy",
     "LinearStrategy",
     "LinearWorkload",
     "NoiseOption",
@@ -30,7 +32,9 @@ __all__ = [
     "integer_scales",
     "laplace_tables",
     "noise_options",
+    "prefix_strategy",
     "project",
+    "range_strategy",
     "scales_within",
     "squared_cost",
     "table_of_blocks",

@@ -46,6 +46,13 @@ class PublishedBlocks:
         """Which Gaussian noise `optimize` finds the best of."""
         return "on linear sums"
 
+    def cells_alike(self, table: Table) -> bool:
+        """Whether all cells of a table have the same error.
+
+        table: its columns.
+        """
+        return not any(column in self.strategies for column in table)
+
     @property
     def takes_laplace(self) -> bool:
         """Whether Laplace noise on plain tables is known for these."""

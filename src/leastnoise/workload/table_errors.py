@@ -120,6 +120,15 @@ class TableErrors:
         matrix = self.covariances([(table1, rectangle1), (table2, rectangle2)])
         return max(0.0, float(matrix[0, 0] + matrix[1, 1] - 2 * matrix[0, 1]))
 
+    def mean_variance(self, table: str | Iterable[str]) -> float:
+        """The mean variance of the sums asked for in a table: its entry of `table_variances`.
+
+        table: the columns of a table asked for.
+        """
+        place = self._workload.place(table)
+        assert place is not None
+        return float(self.table_variances[place])
+
     def sum_variances(self, table: str | Iterable[str], cumulative: Iterable[str] = ()) -> Floats:
         """The variance of every cell of a table, an axis a column, or of its cumulative sums.
 

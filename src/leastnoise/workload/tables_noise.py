@@ -51,17 +51,24 @@ class TablesNoise:
     def note(self) -> str:
         """Why this noise was chosen, and how good it is, in words."""
         ratio = None if self.other_error is None else self.error / self.other_error
-        return noise_in_words(self.mechanism, self.weights, self.guarantee, ratio, self.workload.among)
+        sums, among = bool(self.workload.asked), self.workload.among
+        return noise_in_words(self.mechanism, self.weights, self.guarantee, ratio, sums=sums, among=among)
 
 
 def noise_in_words(
-    mechanism: Mechanism, weights: str, guarantee: Promise | None, ratio: float | None, among: str = "on linear sums"
+    mechanism: Mechanism,
+    weights: str,
+    guarantee: Promise | None,
+    ratio: float | None,
+    *,
+    sums: bool = False,
+    among: str = "on linear sums",
 ) -> str:
     """What the noise of a set of tables is best for.
 
     mechanism: "gaussian" or "laplace". weights: what is least. guarantee: what is promised.
     ratio: its error over that of the other mechanism; None where they were not compared.
-    among: which Gaussian noise it is the best of.
+    sums: whether cumulative sums or ranges were asked for. among: which Gaussian noise it is the best of.
     """
     aims = {
         "tables": "every table counting the same",
@@ -76,6 +83,11 @@ def noise_in_words(
         under = " It was divided for add-remove; under replace, which is promised here, another division may have less."
     if mechanism == "laplace":
         return f"Laplace noise on whole tables, divided among them for the least error, {aim}.{under}{compared}"
+    if sums:
+        return (
+            "Gaussian noise on sums along the ordered columns, chosen for the least error of their cumulative sums or "
+            f"ranges, and divided among the tables for the least error, {aim}.{under}{compared}"
+        )
     best = "under add-remove no other" if under else "no other"
     return (
         f"Gaussian noise divided among the tables so that, {aim}, {best} Gaussian noise {among} has less error, "

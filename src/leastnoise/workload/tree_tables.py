@@ -123,6 +123,13 @@ class TreeWorkload(Workload):
         """Which Gaussian noise `optimize` finds the best of."""
         return "that is the same for all nodes of a level"
 
+    def cells_alike(self, table: Table) -> bool:
+        """Whether all cells of a table have the same error: nodes of a level differ.
+
+        table: its columns.
+        """
+        return not self.level_of(table)
+
     @property
     def takes_laplace(self) -> bool:
         """Whether Laplace noise on plain tables is known for these."""

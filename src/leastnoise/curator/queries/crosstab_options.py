@@ -15,13 +15,16 @@ from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.crosstab_sizes import check_tables, check_ways, check_workload
 from leastnoise.curator.queries.crosstab_trees import TreeColumn, check_tree, tree_column
 from leastnoise.curator.queries.domains import check_columns, exact_matches
-from leastnoise.domain import Axis, OrNull, OrOther, counts_up
+from leastnoise.domain import Axis, OrNull, OrOther, counts_up, has_order
 from leastnoise.errors import BadDomain, Code, Example, InvalidParameter, MissingParameter, WrongType, as_argument
 from leastnoise.workload import Workload
+from leastnoise.workload.ordered.asked_columns import checked_sums
+from leastnoise.workload.ordered.questions import Kind
 from leastnoise.workload.tables import checked_ways
 
 WEIGHT_BITS = 30  # of the largest weight times the cells of the largest table, so that 2^32 rows stay below 2^62
 MIN_WEIGHT_BITS = 8
+ORDERED_WEIGHT_BITS = 12  # with cumulative sums or ranges, whose integers are 2^28 times as large as sums of weights
 
 
 def checked_axes(
@@ -136,12 +139,16 @@ def _among_columns(column: str, example: Example) -> Example:
 
 
 def checked_workload(
-    sizes: Mapping[str, int],
+    axes: Mapping[str, Axis],
     tables: Sequence[str | Iterable[str]],
     ways: int | Sequence[int] | None,
+    *,
+    cumulative: Sequence[str],
+    ranges: Sequence[str],
     tree: TreeColumn | None = None,
 ) -> Workload:
-    """The tables, not too large to be counted."""
+    """The tables, not too large to be counted; cumulative sums and ranges are of columns that have an order."""
+    sizes = {name: axis.size for name, axis in axes.items()}
     if not tables and ways is None:
         raise MissingParameter(
             "Which tables? Name their columns one table after the other, or say how many columns they may have.",
@@ -157,6 +164,12 @@ def checked_workload(
         )
     named = [_tuple(table) for table in tables]
     if tree is not None:
+        if [*cumulative, *ranges]:
+            raise InvalidParameter(
+                f'"{tree.column}" has a tree, and how noise is best divided over the levels of a tree and sums along '
+                "another column at once is not known. Leave out one of them, or ask in two questions.",
+                parameter="cumulative" if [*cumulative] else "ranges",
+            )
         named = named if ways is None else list(tree.of_ways(tuple(sizes), ways))
         check_tables(sizes, named)
         along = tree.workload(sizes, named)
@@ -166,11 +179,26 @@ def checked_workload(
         check_tables(sizes, named)
     else:
         check_ways(sizes, checked_ways(ways, len(sizes))[-1])
-    workload = Workload(sizes, tables=named) if tables else Workload(sizes, ways=ways)
+    _check_order(axes, checked_sums(sizes, cumulative, ranges))
+    sums: Any = {"cumulative": cumulative, "ranges": ranges}
+    workload = Workload(sizes, tables=named, **sums) if tables else Workload(sizes, ways=ways, **sums)
     if workload.maximal == ((),):
         raise InvalidParameter("A total alone is no set of tables: ask for it by count.", parameter="tables")
     check_workload(workload)
     return workload
+
+
+def _check_order(axes: Mapping[str, Axis], asked: Mapping[str, Kind]) -> None:
+    for column, kind in asked.items():
+        if not has_order(axes[column]):
+            words = {"prefix": ("cumulative", "Cumulative sums"), "ranges": ("ranges", "Ranges")}
+            parameter, what = words[kind]
+            raise BadDomain(
+                f'{what} need keys with an order, and those of "{column}" have none: texts, or numbers that do not '
+                "rise. Bin a column of numbers or dates; labels may stand for its keys.",
+                parameter=parameter,
+                value=column,
+            )
 
 
 def _tuple(table: str | Iterable[str]) -> tuple[str, ...]:
@@ -208,7 +236,8 @@ def checked_weight(data: Dataset, weight: str | None, clip: object, *, shared: b
             example={"weight_clip": (0, 500)},
         )
     reach = max(abs(ends.low), abs(ends.high))
-    bits = max(MIN_WEIGHT_BITS, WEIGHT_BITS - math.ceil(math.log2(max(map(workload.cells_of, workload.maximal)))))
+    largest = math.ceil(math.log2(max(map(workload.cells_of, workload.maximal))))
+    bits = ORDERED_WEIGHT_BITS if workload.asked else max(MIN_WEIGHT_BITS, WEIGHT_BITS - largest)
     step = math.ldexp(1.0, math.frexp(reach)[1] - bits)
     if ends.integers and step <= 1:
         return ends

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -41,6 +42,7 @@ from leastnoise.privacy.sensitivity import LARGEST_LIMIT, Limits, Sensitivity
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.workload import Workload
 from leastnoise.workload.comparison import compare_tables
+from leastnoise.workload.ordered.questions import KINDS
 from leastnoise.workload.strategy import Weights
 from leastnoise.workload.tables_noise import TablesNoise
 
@@ -83,12 +85,14 @@ class Crosstabs(Query):
         weight_clip: object,
         other: bool,
         nulls: str,
+        cumulative: Sequence[str] = (),
+        ranges: Sequence[str] = (),
     ) -> Crosstabs:
         """The question, checked."""
         validation.word("row_weight", row_weight, ("whole", "shared"))
         axes = checked_axes(data, tables, keys=keys, ways=ways, other=other, nulls=nulls)
         tree = checked_tree(tables, keys, ways)
-        workload = checked_workload({name: axis.size for name, axis in axes.items()}, tables, ways, tree)
+        workload = checked_workload(axes, tables, ways, cumulative=cumulative, ranges=ranges, tree=tree)
         clip = checked_weight(data, weight, weight_clip, shared=row_weight == "shared", workload=workload)
         by = tuple(column for column in keys if column in axes or (tree is not None and column == tree.column))
         return cls(
@@ -131,7 +135,7 @@ class Crosstabs(Query):
     @property
     def size(self) -> int:
         """How many integers get noise: the cells of all blocks."""
-        return sum(map(self.workload.cells_of, self.workload.blocks))
+        return sum(math.prod(self.workload.block_shape(block)) for block in self.workload.blocks)
 
     @property
     def grid(self) -> float:
@@ -172,7 +176,10 @@ class Crosstabs(Query):
 
     def _subject(self) -> str:
         many = description.counted(len(self.tables), "table")
-        return f"{many} of {'rows' if self.weight is None else f'the sums of {self.weight}'}"
+        sums = {kind: [name for name, each in self.workload.asked.items() if each == kind] for kind in KINDS}
+        words = {"prefix": "cumulative in", "ranges": "ranges of"}
+        also = "".join(f", {words[kind]} {description.shortened(names)}" for kind, names in sums.items() if names)
+        return f"{many} of {'rows' if self.weight is None else f'the sums of {self.weight}'}{also}"
 
     def _size_in_words(self) -> str:
         return description.counted(self.bins, "cell")
@@ -196,7 +203,8 @@ class Crosstabs(Query):
     def _clip_facts(self) -> dict[str, object]:
         clip = None if self.clip is None else [self.clip.low, self.clip.high]
         sizes = [axis.size for axis in self.axes.values()]
-        return {"sizes": sizes, "tables": len(self.tables), "row_weight": self.row_weight, "clip": clip}
+        facts = {"sizes": sizes, "tables": len(self.tables), "row_weight": self.row_weight, "clip": clip}
+        return {**facts, "sums": dict(self.workload.asked)} if self.workload.asked else facts
 
     @property
     def limits_used(self) -> dict[str, int]:

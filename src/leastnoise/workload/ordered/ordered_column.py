@@ -209,7 +209,7 @@ def _solved(upper: Floats, values: Floats, *, transposed: bool = False) -> Float
 
 def _checked(matrix: NDArray[Any], size: int) -> Floats:
     """S as doubles, which hold it and the products of its columns exactly; refused where it is no strategy."""
-    made = np.asarray(matrix, dtype=np.float64)
+    made = np.array(matrix, dtype=np.float64, order="C")  # so that equal numbers give equal answers to the last bit
     usable = made.shape == (size - 1, size) and bool((np.rint(made) == made).all())
     usable = usable and float((made**2).sum(axis=0).max()) < 2**52 and not np.tril(made, -1).any()
     usable = usable and bool((made.diagonal() > 0).all())

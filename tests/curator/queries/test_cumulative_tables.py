@@ -1,0 +1,233 @@
+"""Cumulative sums and ranges of sets of tables, as a user asks for them: from the question to files and pages."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import leastnoise as ln
+from leastnoise import errors
+from leastnoise.releases.cumulative import CumulativeTable
+from leastnoise.testing import seeded
+from leastnoise.workload.sensitivity import squared_cost
+
+KEYS = {"age": range(20, 60), "sex": ["f", "m"], "pay": ln.domain.Edges(tuple(range(0, 110, 10)))}
+SUMS: dict[str, Any] = {"cumulative": ["age"], "ranges": ["pay"]}
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(4)
+    return pd.DataFrame(
+        {
+            "who": range(4000),
+            "age": rng.integers(20, 60, 4000),
+            "sex": rng.choice(["f", "m"], 4000),
+            "pay": rng.uniform(0, 100, 4000),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def query(frame: pd.DataFrame) -> Any:
+    people = ln.table(frame, unit="who")
+    return people.crosstabs("age", ("age", "sex"), ("sex", "pay"), keys=KEYS, max_rows=1, **SUMS)
+
+
+@pytest.fixture(scope="module")
+def release(query: Any) -> Any:
+    with seeded(3):
+        return query.release(epsilon=1, delta=1e-6, mechanism="gaussian")
+
+
+def test_curves_and_ranges_have_the_error_that_was_expected(frame, query, release):
+    expected = query.expect(epsilon=1, delta=1e-6, mechanism="gaussian")
+    assert expected.std == dict(release.std)
+    assert expected.tables[0].sums_std == pytest.approx(math.sqrt(release.errors.mean_variance("age")))
+    assert "sums: std" in str(expected)
+    counts = frame.age.value_counts().sort_index().to_numpy()
+    curve = release["age"].cumulative()
+    assert (curve.values == np.cumsum(release["age"].values)).all()
+    low, high = curve.interval(1 - 1e-9)
+    assert ((low <= counts.cumsum()) & (counts.cumsum() <= high)).all()
+    flat = ln.table(frame, unit="who").crosstabs("age", ("age", "sex"), ("sex", "pay"), keys=KEYS, max_rows=1)
+    before = flat.expect(epsilon=1, delta=1e-6, mechanism="gaussian")
+    assert curve.std.max() < 0.5 * before.std["age",] * math.sqrt(20)
+    young = release["age", "sex"].total({"age": range(20, 30), "sex": "f"})
+    assert young.value == pytest.approx(release["age", "sex"].to_numpy()[:10, 0].sum())
+    assert young.std == pytest.approx(release["age", "sex"].cumulative("age").std[9, 0], rel=1e-9)
+    assert young.low < young.value < young.high
+    wide = curve.interval(0.95, simultaneous=True)
+    assert (wide.high - wide.low > low * 0 + (curve.interval().high - curve.interval().low)).all()
+
+
+def test_cells_of_ordered_columns_have_intervals_of_their_own(release):
+    low, high = release["age"].interval()
+    widths = np.asarray(high - low)
+    assert widths.max() > widths.min() * 1.01
+    variances = release.errors.sum_variances("age")
+    assert np.allclose(widths / 2, 1.96 * np.sqrt(variances), rtol=0.02)
+    assert release.std["age",] == pytest.approx(math.sqrt(variances.max()))
+
+
+def test_the_promise_is_that_of_the_integers(release):
+    cost = squared_cost(release.scales, release.workload.sizes, parts=1, strategies=release.workload.strategies)
+    assert math.sqrt(cost) <= release.guarantee.mu <= math.sqrt(cost) * (1 + 1e-9)
+
+
+def test_under_replace_a_unit_costs_more(frame):
+    people = ln.table(frame, unit="who", neighbours="replace")
+    query = people.crosstabs("age", keys=KEYS, max_rows=1, cumulative=["age"])
+    made = query.expect(epsilon=1, delta=1e-6, mechanism="gaussian")
+    plain = ln.table(frame, unit="who").crosstabs("age", keys=KEYS, max_rows=1, cumulative=["age"])
+    ratio = made.rmse / plain.expect(epsilon=1, delta=1e-6, mechanism="gaussian").rmse
+    assert 1.2 < ratio <= math.sqrt(2.5)
+
+
+def test_few_sums_from_laplace_noise_on_plain_tables(frame):
+    # Eight keys: a small table, whose cumulative sums are sums of few cells.
+    query = ln.table(frame, unit="who").crosstabs("age", keys={"age": range(20, 28)}, max_rows=1, cumulative=["age"])
+    with seeded(5):
+        release = query.release(epsilon=1, delta=0)
+    assert release.mechanism == "laplace"
+    assert not release.workload.strategies
+    curve = release["age"].cumulative()
+    assert np.allclose(curve.std, release.std["age",] * np.sqrt(np.arange(1, 9)))
+    assert release["age"].total({"age": range(20, 23)}).std == pytest.approx(curve.std[2])
+    assert query.expect(epsilon=1, delta=1e-6).mechanism == "laplace"
+    many = ln.table(frame, unit="who").crosstabs("age", keys=KEYS, max_rows=1, cumulative=["age"])
+    assert [row.mechanism for row in ln.compare(many, epsilon=1, delta=1e-6).rows] == ["laplace", "gaussian"]
+
+
+def test_it_is_saved_with_its_strategies(release, tmp_path: Path):
+    release.save(tmp_path / "set.parquet", allow_seeded=True)
+    again: Any = ln.load(tmp_path / "set.parquet")
+    assert again.workload == release.workload
+    assert (again["age", "sex"].values == release["age", "sex"].values).all()
+    curve = release["age"].cumulative()
+    assert (again["age"].cumulative().interval().low == curve.interval().low).all()
+    assert again.explain() == release.explain()
+    assert again.gap is None
+
+
+def test_a_file_whose_strategy_is_none_is_refused(release, tmp_path: Path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    release.save(tmp_path / "set.parquet", allow_seeded=True)
+    table = pq.read_table(tmp_path / "set.parquet")
+    names, values = table["block"].to_pylist(), table["integer"].to_numpy().copy()
+    values[names.index("strategy of age")] = 0  # no diagonal
+    broken = table.set_column(2, "integer", pa.array(values)).replace_schema_metadata(table.schema.metadata)
+    pq.write_table(broken, tmp_path / "broken.parquet", write_page_checksum=True)
+    with pytest.raises(errors.NotOurs):
+        ln.load(tmp_path / "broken.parquet")
+    pq.write_table(table.slice(0, 100), tmp_path / "short.parquet", write_page_checksum=True)
+    with pytest.raises(errors.NotOurs):
+        ln.load(tmp_path / "short.parquet")
+
+
+def test_what_people_read(release, tmp_path: Path):
+    assert "A cumulative sum of age is off by at most" in release.explain()
+    assert "A range of pay in sex x pay has a standard deviation of" in release.explain()
+    frame = release["age", "sex"].to_pandas()
+    assert list(frame.columns) == [
+        *("age", "sex", "value", "low", "high", "cumulative", "cumulative_low", "cumulative_high")
+    ]
+    curve = release["age", "sex"].cumulative()
+    assert np.allclose(frame.cumulative, curve.values.ravel())
+    assert np.allclose(curve.to_pandas(confidence=0.9).high, curve.interval(0.9).high.ravel())
+    folder = release.to_csv(tmp_path / "csv", allow_seeded=True)
+    text = (folder / "age.csv").read_text()
+    assert '"age","value","low","high","cumulative","cumulative_low","cumulative_high"' in text
+    assert "cumulative: the sum from the first age up to that of the line" in text
+    release.report(tmp_path / "page.html", allow_seeded=True)
+    page = (tmp_path / "page.html").read_text()
+    assert page.count('<svg class="curve"') == 2
+    assert "strategies=r.workload.strategies" in page
+    assert "CumulativeTable along age: 80 sums" in repr(curve)
+
+
+def test_pictures(release):
+    ax = release["age", "sex"].cumulative().plot()
+    assert len(ax.lines) == 2
+    assert len(ax.collections) == 2
+    assert len(release["age"].cumulative().plot(confidence=0.5).lines) == 1
+    with pytest.raises(errors.InvalidParameter, match="10 curves"):
+        CumulativeTable(table=release["sex", "pay"], column="sex", values=release["sex", "pay"].to_numpy()).plot()
+
+
+def test_rows_that_are_no_key_are_not_on_the_curve(frame):
+    people = ln.table(frame, unit="who")
+    query = people.crosstabs("age", keys={"age": range(20, 50)}, max_rows=1, other=True, cumulative=["age"])
+    with seeded(8):
+        release = query.release(epsilon=1, delta=1e-6, mechanism="gaussian")
+    assert release["age"].bins == 31
+    curve = release["age"].cumulative()
+    assert curve.values.shape == curve.std.shape == (30,)
+    shown = release["age"].to_pandas()
+    assert shown.cumulative.isna().tolist() == [False] * 30 + [True]
+
+
+def test_shared_and_given_weights(frame):
+    rows = pd.concat([frame, frame.assign(age=59 - (frame.age - 20))])
+    rows["w"] = 2.5
+    people = ln.table(rows, unit="who")
+    shared = people.crosstabs("age", keys=KEYS, row_weight="shared", cumulative=["age"])
+    weighted = people.crosstabs("age", keys=KEYS, max_rows=2, weight="w", weight_clip=(0, 4), cumulative=["age"])
+    for query, total in ((shared, 4000), (weighted, 20_000)):
+        with seeded(2):
+            release = query.release(epsilon=5, delta=1e-6, mechanism="gaussian")
+        curve = release["age"].cumulative()
+        assert abs(curve.values[-1] - total) < 6 * curve.std[-1]
+        assert abs(curve.values[19] - total / 2) < 0.05 * total
+
+
+def test_denoising_is_refused_with_the_reason(release):
+    with pytest.raises(errors.InvalidParameter, match="correlated along their columns"):
+        release.denoise()
+
+
+def test_a_curve_needs_an_order_and_a_column(release):
+    with pytest.raises(errors.BadDomain, match="no order"):
+        release["age", "sex"].cumulative("sex")
+    with pytest.raises(errors.UnknownColumn, match="pay"):
+        release["age"].cumulative("pay")
+    with pytest.raises(errors.InvalidParameter, match="total"):
+        release[()].cumulative()
+
+
+@pytest.mark.parametrize(
+    ("sums", "mistake", "words"),
+    [
+        ({"cumulative": ["sex"]}, errors.BadDomain, "need keys with an order"),
+        ({"ranges": ["sex"]}, errors.BadDomain, "Ranges need keys with an order"),
+        ({"cumulative": ["code"]}, errors.BadDomain, "do not rise"),
+        ({"cumulative": ["height"]}, errors.UnknownColumn, "height"),
+        ({"cumulative": ["age"], "ranges": ["age"]}, errors.InvalidParameter, "named twice"),
+        ({"cumulative": "age"}, errors.WrongType, "list of columns"),
+    ],
+)
+def test_what_cannot_be_summed_is_refused_and_nothing_is_debited(frame, tmp_path: Path, sums, mistake, words):
+    budget = ln.Budget.open(tmp_path / "b.ledger", epsilon=1, delta=1e-6, unit="who")
+    people = ln.table(frame.assign(code=1), unit="who")
+    keys = {**KEYS, "code": [3, 1, 2]}
+    with pytest.raises(mistake, match=words):
+        people.crosstabs(("age", "sex"), "code", keys=keys, max_rows=1, **sums).release(budget=budget, share=0.5)
+    assert not budget.history()
+
+
+def test_one_debit_for_the_whole_set(frame, tmp_path: Path):
+    budget = ln.Budget.open(tmp_path / "b.ledger", epsilon=1, delta=1e-6, unit="who")
+    people = ln.table(frame, unit="who")
+    query = people.crosstabs(("age", "sex"), keys=KEYS, max_rows=1, cumulative=["age"])
+    with seeded(1):
+        release = query.release(budget=budget, share=0.25)
+    assert len(budget.history()) == 1
+    assert release.mechanism == "gaussian"
+    assert "cumulative in age" in query.describe()
