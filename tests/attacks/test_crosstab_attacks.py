@@ -45,7 +45,7 @@ def moved_by(change: np.ndarray[Any, Any], noise: TablesNoise) -> list[tuple[int
     top = noise.workload.columns
     return [
         (int(by), noise.scales[block])
-        for block, table in tables_mechanism.tables_below({top: change}, noise.scales)
+        for block, table in noise.workload.sums_of({top: change}, noise.scales)
         for by in integer_residual(table).ravel()
     ]
 
@@ -179,13 +179,13 @@ def test_a_wide_table_is_refused_before_anything_is_made_of_it(
 def test_cells_are_counted_without_the_tables(sizes: list[int], ways: int) -> None:
     workload = Workload({f"c{i}": size for i, size in enumerate(sizes)}, ways=ways)
     by_order = crosstab_sizes.cells_by_order(sizes, min(ways, len(sizes)))
-    assert sum(by_order) == workload.cells == crosstab_sizes.cells_of_blocks(workload)
+    assert sum(by_order) == workload.cells == workload.block_cells
     assert by_order[-1] == sum(map(workload.cells_of, workload.maximal))
 
 
 def test_all_blocks_of_a_large_survey_are_allowed() -> None:
     workload = Workload({f"c{i}": 10 for i in range(100)}, ways=3)
-    assert crosstab_sizes.cells_of_blocks(workload) == 1 + 1000 + 4950 * 100 + 161_700 * 1000
+    assert workload.block_cells == 1 + 1000 + 4950 * 100 + 161_700 * 1000
 
 
 @pytest.mark.parametrize("epsilon", [700, 1e3, 5e3, 1e6, 1e200])

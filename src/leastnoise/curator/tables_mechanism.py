@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from leastnoise.curator.mechanism import add_integers
 from leastnoise.domain import Axis
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.provenance import Provenance
-from leastnoise.workload.residuals import block_integers
 from leastnoise.workload.tables_noise import TablesNoise
 
 Table = tuple[str, ...]
@@ -44,8 +43,8 @@ def publish(
     workload, noisy, gaussian = noise.workload, {}, noise.mechanism == "gaussian"
     draw = rounded_gaussian if gaussian else two_sided_geometric
     with progress.bar("drawing noise", sum(map(workload.cells_of, noise.scales))) as advance:
-        for name, exact in tables_below(counts, noise.scales):
-            integers = block_integers(exact, [workload.column(column) for column in name]) if gaussian else exact
+        for name, exact in workload.sums_of(counts, noise.scales):
+            integers = workload.integers(name, exact) if gaussian else exact
             drawn = draw(noise.scales[name], integers.size).reshape(integers.shape)
             noisy[name] = add_integers(integers, drawn)
             advance(exact.size)
@@ -64,22 +63,3 @@ def publish(
             guarantee=noise.guarantee, delta=noise.delta, reason=noise.reason, seeded=entropy.is_seeded(), **facts
         ),
     )
-
-
-def tables_below(
-    counts: Mapping[Table, NDArray[np.int64]], wanted: Iterable[Table]
-) -> Iterator[tuple[Table, NDArray[np.int64]]]:
-    """The exact tables that are wanted, each added up along one axis of the smallest table with one column more.
-
-    counts: tables that contain all of those.
-    """
-    known = dict(counts)
-    for length in range(max(map(len, known)), 0, -1):
-        tables = sorted((table for table in known if len(table) == length), key=lambda table: known[table].size)
-        for table in tables:
-            for axis in range(length):
-                smaller = (*table[:axis], *table[axis + 1 :])
-                if smaller not in known:
-                    known[smaller] = np.asarray(known[table].sum(axis=axis))
-    for table in wanted:
-        yield table, known[table]

@@ -16,19 +16,21 @@ from leastnoise.denoise.auto import auto
 from leastnoise.denoise.empirical_bayes import empirical_bayes
 from leastnoise.denoise.estimates import Estimates
 from leastnoise.denoise.fused_lasso import fused_lasso
+from leastnoise.denoise.known_sums import consistent
 from leastnoise.denoise.laplacian import laplacian
 from leastnoise.denoise.minimax import bayes_risk, james_stein_risk, lp_ball, minimax_risk
 from leastnoise.denoise.mixture import Mixture
 from leastnoise.denoise.neighbour_bayes import neighbour_bayes
 from leastnoise.denoise.posterior import Posterior
 from leastnoise.denoise.prior import gaussian_prior, posterior_mean
-from leastnoise.denoise.project import consistent, isotonic, project
+from leastnoise.denoise.project import isotonic, project
 from leastnoise.denoise.risk import monte_carlo_divergence
 from leastnoise.denoise.shown_counts import shown_counts as shown_counts
 from leastnoise.denoise.shrink import james_stein
 from leastnoise.denoise.spectral import spectral
 from leastnoise.denoise.tables import denoise_tables as denoise_tables
 from leastnoise.denoise.threshold import hard_threshold, soft_threshold
+from leastnoise.denoise.tree_levels import denoise_levels as denoise_levels
 from leastnoise.denoise.tree_wavelet import tree_wavelet
 from leastnoise.denoise.trend_filter import trend_filter, trend_filter_path
 from leastnoise.denoise.wavelet import wavelet

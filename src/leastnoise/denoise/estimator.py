@@ -26,8 +26,10 @@ from leastnoise._support.renamed import renamed_arguments
 from leastnoise.denoise.arrays import Floats, as_array, namespace, on_host, sigmas_of
 from leastnoise.denoise.estimates import Estimates
 from leastnoise.denoise.rows import Rows, all_at_once, axes_of, one_by_one
+from leastnoise.errors import Code
 from leastnoise.releases.average_coverage import NoiseKept, noise_kept
 from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.release import Release
 
 P = ParamSpec("P")
 Axis = int | tuple[int, ...]
@@ -72,6 +74,8 @@ def _denoiser(function: Callable[P, Estimate], *, rowwise: bool) -> Denoiser[P]:
     @renamed_arguments(noise="mechanism")
     @wraps(function)
     def denoising(y: Any, sigma: Any, *, axis: Any = UNSET, **options: Any) -> Estimate | Estimates:
+        if isinstance(y, Release):
+            return _of_release(function.__name__, y, sigma, axis, options)
         array = as_array(y)
         one_vector = partial(_one_vector, function, options)
         if isinstance(axis, Unset) and len(array.shape) > 1 and not _says_it_is_one(array.shape, options):
@@ -88,6 +92,23 @@ def _denoiser(function: Callable[P, Estimate], *, rowwise: bool) -> Denoiser[P]:
     denoising.__signature__ = signature.replace(parameters=[*signature.parameters.values(), axis])  # type: ignore[attr-defined]
     denoising.__doc__ = _with_axis(function.__doc__ or "")
     return cast(Denoiser[P], denoising)
+
+
+def _of_release(name: str, release: Release, sigma: Any, axis: Any, options: dict[str, Any]) -> Estimate:
+    """A release knows its noise, its keys and its promise, and the estimate keeps them."""
+    near = any(abs(float(sigma) / known - 1) < 0.01 for known in (release.std, release.sigma)) if sigma else False
+    if not near:
+        raise errors.InvalidParameter(
+            f"The noise of this release has the standard deviation {release.std:.6g}, and sigma was {sigma!r}. It "
+            "is in the unit of the values, and no variance. Give the release's own.",
+            parameter="sigma",
+            value=sigma,
+            example={"sigma": Code("release.std", "the release's own")},
+        )
+    if not (axis is None or isinstance(axis, Unset)):
+        options = {**options, "axis": axis}
+    options = {key: value for key, value in options.items() if key != "mechanism"}
+    return release.denoise(name, along=None, **options)
 
 
 def _with_axis(text: str) -> str:

@@ -4,7 +4,7 @@
 
 When the truth lies in C, projecting never increases the error, whatever the noise (projections are contractions).
 Sets: the L1, L2, Linf ball of a radius, the non-negative orthant, the simplex {h >= 0, sum h = total}, a known
-total, known sums of bins (A h = totals, as in hierarchies), and monotone sequences.
+total, and monotone sequences. Known sums of bins (A h = totals, as in hierarchies) are in `known_sums.py`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,13 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Mechanism, given, given_on_host, squares
+from leastnoise.denoise.arrays import Mechanism, given, given_on_host, squares
 from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import beyond, stein_estimate
 from leastnoise.denoise.threshold import shrunk
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 from leastnoise.releases.noise import Noise
 
-MAX_EXACT_BINS = 20_000  # beyond, the standard deviations of known sums would take longer than the sums
-COLUMNS_AT_A_TIME = 512
 Set = Literal["nonnegative", "l1", "l2", "linf", "simplex", "total"]
 
 
@@ -73,79 +71,6 @@ def project(
         nonnegative=onto in ("nonnegative", "simplex"),
         estimate_risk=estimate_risk,
     )
-
-
-@estimator
-def consistent(
-    y: Any, sigma: Number, *, matrix: Any, totals: Any = 0.0, variances: Any = 1.0, mechanism: Mechanism = "gaussian"
-) -> Estimate:
-    """Known sums of bins: the weighted least-squares point of {A h = totals}, for a sparse matrix A.
-
-        h = y - V A' (A V A')^-1 (A y - totals),   V = diag(variances), relative to sigma^2
-
-    A hierarchy is a row for every parent: +1 for it, -1 for each of its children, total 0.
-
-    y: the noisy values, a vector. sigma: the standard deviation of their noise.
-    matrix: A, a row for each known sum; dense or sparse. totals: what each row adds up to.
-    variances: of the values, relative to sigma^2: a number, or one for each.
-    mechanism: "gaussian" or "laplace", the distribution of the noise.
-
-    >>> consistent([10.0, 4.0, 3.0], sigma=1.0, matrix=[[1, -1, -1]]).values
-    array([9., 5., 4.])
-    """
-    from scipy.sparse import csr_array
-    from scipy.sparse.linalg import splu
-
-    y, sigma = given_on_host(y, sigma, mechanism)
-    a = csr_array(matrix, dtype=np.float64)
-    if y.ndim != 1 or a.ndim != 2 or a.shape[1] != y.size:
-        raise errors.InvalidParameter(f"matrix must have a column for each of the {y.size:,} values of a vector y.")
-    v = _spread(variances, y.size, "variances")
-    if not (v > 0).all():
-        raise errors.InvalidParameter("variances must be above 0: a value without noise needs no correction.")
-    target = _spread(totals, a.shape[0], "totals")
-    scaled = a.multiply(v).tocsr()
-    try:
-        push = splu((scaled @ a.T).tocsc()).solve(a @ y - target)
-        if not np.allclose(a @ (y - scaled.T @ push), target, atol=1e-6 * (1 + np.abs(target).max())):
-            raise RuntimeError
-    except RuntimeError:
-        raise errors.InvalidParameter(
-            "Some rows of matrix repeat or contradict others, so there is no one answer. Drop the rows that follow "
-            "from the rest."
-        ) from None
-    values = y - scaled.T @ push
-    free = float(y.size - a.shape[0])
-    moved = float(((values - y) ** 2).sum())
-
-    def estimate_risk() -> RiskEstimate:
-        return stein_estimate(moved, free, y.size, sigma) if np.ptp(v) == 0 and v[0] == 1 else RiskEstimate(None, free)
-
-    return Estimate(
-        values=values,
-        noisy=y,
-        noise=Noise.of(mechanism, sigma=sigma),
-        method="consistent",
-        parameters={"sums": int(a.shape[0])},
-        exact_std=sigma * _stds(a, scaled, v) if y.size <= MAX_EXACT_BINS else None,
-        estimate_risk=estimate_risk,
-    )
-
-
-def _stds(a: Any, scaled: Any, v: Floats) -> Floats:
-    """The standard deviations of h in units of sigma: the diagonal of V - V A' (A V A')^-1 A V, exactly.
-
-    h is linear in y and unbiased for every truth with these totals, so no other linear estimate has less variance
-    (Gauss and Markov), and its error has this one whatever the truth is.
-    """
-    from scipy.sparse.linalg import splu
-
-    factor = splu((scaled @ a.T).tocsc())
-    taken = np.empty(v.size)
-    for start in range(0, v.size, COLUMNS_AT_A_TIME):
-        part = scaled[:, start : start + COLUMNS_AT_A_TIME].toarray()
-        taken[start : start + COLUMNS_AT_A_TIME] = np.einsum("ij,ij->j", part, factor.solve(part))
-    return np.sqrt(np.maximum(v - taken, 0.0))
 
 
 @estimator
@@ -270,15 +195,6 @@ def _size(onto: str, radius: Number | None, total: Number | None) -> float | Non
             raise errors.InvalidParameter("total must be finite.")
         return float(value)
     return validation.number(name, value)
-
-
-def _spread(value: Any, length: int, name: str) -> Any:
-    array = np.asarray(value, dtype=np.float64)
-    if array.shape not in ((), (length,)):
-        raise errors.InvalidParameter(
-            f"{name} must be a number or {length:,} of them. Got shape {array.shape} instead."
-        )
-    return np.broadcast_to(array, (length,))
 
 
 def _device(array: Any) -> Any:

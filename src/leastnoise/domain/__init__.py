@@ -30,6 +30,11 @@ from leastnoise.domain.product import product as product
 from leastnoise.domain.product import with_other as with_other
 from leastnoise.domain.public_columns import read_public_column as read_public_column
 from leastnoise.domain.times import Days, Hours
+from leastnoise.domain.tree import Tree
+from leastnoise.domain.tree import TreeLevel as TreeLevel
+from leastnoise.domain.tree_shape import Orbits as Orbits
+from leastnoise.domain.tree_shape import TreeShape as TreeShape
+from leastnoise.domain.tree_shape import orbits as orbits
 from leastnoise.domain.wrapped import OTHER as OTHER
 from leastnoise.domain.wrapped import Labelled, OrOther
 from leastnoise.domain.wrapped import innermost as innermost
@@ -39,7 +44,7 @@ from leastnoise.domain.zones import Zones
 # What is imported under its own name (`X as X`) is for the package itself, and not part of the public face.
 __all__ = [
     "Axis", "Cells", "Days", "Domain", "Edges", "Hours", "IntegerRange", "Keys", "Labelled", "Lattice", "Listed",
-    "OrNull", "OrOther", "Steps", "Zones", "read", "with_other", "write",
+    "OrNull", "OrOther", "Steps", "Tree", "Zones", "read", "with_other", "write",
 ]  # fmt: skip
 
 

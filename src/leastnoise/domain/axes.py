@@ -222,7 +222,7 @@ class OrNull:
 
 def is_text(word: str) -> bool:
     """Whether it can be written: half of a surrogate pair cannot."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in word)
+    return word.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in word)
 
 
 def _plain(value: Any) -> Hashable:

@@ -7,6 +7,8 @@
     day = { days = [2026-01-01, 2026-02-01] }           # the second is the day after the last
     hour = { hours = [2026-01-01T00:00:00, 2026-01-02T00:00:00] }
     junction = { file = "nodes.parquet", column = "id" }        # a column of a public file, beside this one
+    county = { tree = "places.csv", levels = ["state", "county"] }      # a column a level, from the coarsest
+    code = { tree = "codes.csv", levels = ["chapter", "code"], child = "code", parent = "within" }      # or parents
     sex = { keys = [1, 2], labels = ["men", "women"] }  # labels: any of the above under names of their own
     job = { keys = ["nurse", "cook"], other = true }    # one more bin for every other value, and for none
 
@@ -31,10 +33,15 @@ from leastnoise.domain.axes import Edges
 from leastnoise.domain.product import axis, with_other
 from leastnoise.domain.public_columns import FILES, read_public_column
 from leastnoise.domain.times import Days, Hours
+from leastnoise.domain.tree import Tree
 from leastnoise.domain.wrapped import Labelled
 
-WORDS = ("keys", "range", "edges", "bins", "days", "hours", "file")  # one of these says what the bins are
-MORE = {"bins": ("between",), "file": ("column",)}  # what goes with some of them; labels and other go with all
+WORDS = ("keys", "range", "edges", "bins", "days", "hours", "file", "tree")  # one of these says what the bins are
+MORE = {
+    "bins": ("between",),
+    "file": ("column",),
+    "tree": ("levels", "child", "parent"),
+}  # what goes with some of them; labels and other go with all
 _FILLED_IN = '["a", "b"], { range = [18, 100] } or { edges = [0, 10, 50] }'
 
 
@@ -42,7 +49,8 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The keys in a file, by column, as `keys=` of the questions takes them.
 
     path: a TOML file with one entry a column: a list of keys, or what the bins are, such as { range = [18, 100] },
-        { edges = [0, 10, 50] }, { days = [2026-01-01, 2026-02-01] } or { file = "nodes.parquet", column = "id" }.
+        { edges = [0, 10, 50] }, { days = [2026-01-01, 2026-02-01] }, { file = "nodes.parquet", column = "id" } or
+        { tree = "places.parquet", levels = ["state", "county"] }.
         Paths in it begin at its own folder.
     """
     file = toml_files.load(path, "keys")
@@ -102,6 +110,8 @@ class _Entry:
         for word in entry:
             if word not in known:
                 raise errors.InvalidParameter.among("what stands beside " + kind, word, known[1:])
+        if kind == "tree":
+            return self._tree(entry)
         made = self._bins(kind, entry)
         if "labels" in entry:
             made = Labelled(axis(made), tuple(self._labels(entry)))
@@ -144,6 +154,25 @@ class _Entry:
         counted = range(start, stop, step)
         axis(counted)
         return counted
+
+    def _tree(self, entry: dict[str, Any]) -> Tree:
+        """From columns of a public file, or from its columns of children and parents."""
+        for word in ("labels", "other"):
+            if word in entry:
+                raise errors.InvalidParameter(f"a tree takes no {word}: give it leaves for all values that rows hold.")
+        file, levels = entry["tree"], _list(entry.get("levels"), "levels")
+        if not isinstance(file, str) or not file.endswith(FILES):
+            raise errors.BadDomain(f"a tree is read from a file that ends in {' or '.join(FILES)}. Got {file!r}.")
+        if not levels or not all(isinstance(name, str) for name in levels):
+            raise errors.WrongType('levels are names, from the coarsest to the leaves: levels = ["state", "county"]')
+        if levels[-1] != self.column:
+            raise errors.BadDomain(
+                f'the last of the levels is that of the leaves, "{self.column}". Got {levels[-1]!r}.'
+            )
+        path, pair = str(self.folder / file), {name: entry[name] for name in ("child", "parent") if name in entry}
+        if not all(isinstance(name, str) for name in pair.values()):
+            raise errors.WrongType("child and parent are names of columns.")
+        return Tree.from_parents(path, *levels, **pair) if pair else Tree.from_columns(path, *levels)
 
     def _labels(self, entry: dict[str, Any]) -> Sequence[Any]:
         labels = entry["labels"]

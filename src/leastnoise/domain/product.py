@@ -18,6 +18,7 @@ from leastnoise.domain.axes import (
     OrNull,
     _plain,
 )
+from leastnoise.domain.tree import Tree
 from leastnoise.domain.wrapped import Labelled, OrOther, innermost
 from leastnoise.errors import BadDomain, Code, WrongType
 
@@ -84,7 +85,9 @@ def listed(columns: tuple[str, ...], keys: Sequence[Any]) -> Domain:
 
 
 def axis(keys: object) -> Axis:
-    """Whatever names bins - a range, a list or array of keys, an axis - as an axis."""
+    """Whatever names bins - a range, a list or array of keys, an axis, the leaves of a tree - as an axis."""
+    if isinstance(keys, Tree):
+        return keys.leaves
     if isinstance(keys, range):
         return IntegerRange(keys.start, keys.stop, keys.step)
     if isinstance(keys, str) or not isinstance(keys, Iterable):

@@ -25,13 +25,14 @@ def read_public_table(source: Any, *, as_text: Sequence[str] = ()) -> dict[str, 
 
     as_text: columns of a CSV that stay as they are written: 01 is not 1 before somebody says so.
     """
-    table = _arrow(source, as_text)
+    table = read_arrow(source, as_text)
     if len(set(table.column_names)) < table.num_columns:
         raise errors.InvalidParameter("two columns of the public table have one name. Rename one.")
     return {name: [_plain(cell) for cell in table[name].to_pylist()] for name in table.column_names}
 
 
-def _arrow(source: Any, as_text: Sequence[str]) -> pa.Table:
+def read_arrow(source: Any, as_text: Sequence[str] = ()) -> pa.Table:
+    """The table as Arrow holds it. as_text: columns of a CSV that stay as they are written."""
     import pyarrow as pa
 
     module = type(source).__module__.split(".")[0]

@@ -5,6 +5,7 @@
     release estimate        values and their intervals: bars, steps, or an image of a lattice
     table                   a table of a set: bars, or heat maps side by side
     cumulative              cumulative sums of a table of a set: curves with their bands
+    tree                    tables along a tree: an indented list of bars
     map zone_map            values on the coordinates of a graph; zones in the colour of their value
     path weights            how a denoiser chose
     limits                  what limits leave out, and the noise they need
@@ -22,9 +23,10 @@ from leastnoise.plot.limits import limits
 from leastnoise.plot.maps import map  # noqa: A004
 from leastnoise.plot.spending import budget
 from leastnoise.plot.tables import table
+from leastnoise.plot.trees import tree
 from leastnoise.plot.zones import zone_map
 
 __all__ = [
     "budget", "comparison", "cumulative", "estimate", "limits", "map", "path", "profile", "release", "table",
-    "tradeoff", "weights", "zone_map",
+    "tradeoff", "tree", "weights", "zone_map",
 ]  # fmt: skip

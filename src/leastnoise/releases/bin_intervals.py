@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 def interval(e: Estimate, confidence: float) -> EstimateInterval:
     """Where the truth lies, bin by bin."""
+    reach = NormalDist().inv_cdf((1 + confidence) / 2)
+    if e.exact_std is not None and e.mechanism == "gaussian":
+        # Half a step for the noise's rounding and half for the value's: a proof for a bin that is left as it is; a
+        # combination of many is nearly normal.
+        return _around(e, e.values, reach * e.exact_std + e.grid, "every bin")
     if e.sigmas is not None:
         raise errors.InvalidParameter(
             "Intervals around denoised values are known for noise of one sigma in all bins, and here they differ. "
             "The raw values have theirs: y plus and minus 1.96 sigma under Gaussian noise, for 95 %."
         )
-    reach = NormalDist().inv_cdf((1 + confidence) / 2)
     if e.posterior_std is not None:
         return _around(e, e.values, reach * e.posterior_std, "prior")
-    if e.exact_std is not None and e.mechanism == "gaussian":
-        # Half a step for the noise's rounding and half for the value's: a proof for a bin that is left as it is; a
-        # combination of many is nearly normal.
-        return _around(e, e.values, reach * e.exact_std + e.grid, "every bin")
     raw = e.distribution.half_width(confidence) + e.grid / 2
     half = _half_length(e, confidence, raw)
     around = _around(e, e.values, half, "share of the bins") if half < raw else _around(e, e.noisy, raw, "every bin")

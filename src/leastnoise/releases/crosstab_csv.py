@@ -21,6 +21,7 @@ from leastnoise.releases import file_format
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.cumulative import asked_along, columns_beside
 from leastnoise.releases.table_set import Table, TableSet, table_name
+from leastnoise.workload import TreeWorkload
 
 if TYPE_CHECKING:
     from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
@@ -49,7 +50,8 @@ def write_release(
             "high": _written(high, above(step)),
             **_cumulative(release, table, step),
         }
-        most = "at most " if any(column in release.workload.strategies for column in table) else ""
+        differ = "about " if isinstance(release.workload, TreeWorkload) else "at most "
+        most = "" if release.workload.cells_alike(table) else differ
         error = (
             f"{_what(release.weight)} with noise of standard deviation {most}{rounded(one.std)}, unbiased; low and "
             f"high hold the truth with {CONFIDENCE:.0%} confidence, each cell by itself."

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from leastnoise.privacy.noise_choice import Mechanism
 from leastnoise.releases import fieller
-from leastnoise.workload import GaussianBlocks, PlainTables, Workload
+from leastnoise.workload import PlainTables, Workload
 from leastnoise.workload.table_errors import NoisyTables
 
 Table = tuple[str, ...]
@@ -21,7 +21,7 @@ def noisy_tables(mechanism: Mechanism, workload: Workload, scales: Mapping[Table
     scales: of the noise on whole numbers. step: what one of these is worth, a power of two.
     """
     if mechanism == "gaussian":
-        return GaussianBlocks(workload, scales, unit=1 / step)
+        return workload.with_noise(scales, unit=1 / step)
     return PlainTables(workload, scales, mechanism="laplace", unit=1 / step)
 
 
@@ -45,7 +45,7 @@ def ratio_interval(
     Fieller's interval for Gaussian noise; for Laplace noise both sums are enclosed, which is wider.
     """
     pair = [(table, one), (table, other)]
-    if isinstance(errors, GaussianBlocks):
+    if not isinstance(errors, PlainTables):
         return fieller.interval(
             sums, lambda factors: errors.combination_half_width(pair, factors, confidence=confidence)
         )

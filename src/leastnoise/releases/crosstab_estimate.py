@@ -23,7 +23,6 @@ from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.risk_limits import RmseLimit
 from leastnoise.releases.table_set import Table, TableSet, table_name
 from leastnoise.workload import Workload
-from leastnoise.workload.residuals import table_of_blocks
 
 if TYPE_CHECKING:
     from leastnoise.privacy.noise_choice import Mechanism
@@ -82,9 +81,7 @@ class CrosstabsEstimate(TableSet):
     def __getitem__(self, columns: str | Iterable[str]) -> CrosstabTableEstimate:
         """The table over these columns, in any order; () is the total."""
         table = self._known_table(columns)
-        values, noisy = (
-            table_of_blocks(each, table, self.workload.sizes).ravel() for each in (self.blocks, self.noisy)
-        )
+        values, noisy = (self.workload.table_of(each, table).ravel() for each in (self.blocks, self.noisy))
         return CrosstabTableEstimate(
             values=np.maximum(values, 0.0),
             noisy=noisy,

@@ -10,10 +10,10 @@ import numpy as np
 from leastnoise.releases import file_format
 from leastnoise.releases.columns import read_axis, write_axis
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate, StatedRisks
+from leastnoise.releases.crosstab_files import read_workload, write_tree
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.noise import MECHANISMS
 from leastnoise.releases.provenance import read_provenance, write_provenance
-from leastnoise.workload import Workload
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,6 +58,7 @@ def _facts(estimate: CrosstabsEstimate) -> dict[str, Any]:
         "known": [list(table) for table in estimate.known],
         "weight": estimate.weight,
         "provenance": write_provenance(estimate.provenance),
+        **write_tree(estimate.workload),
     }
 
 
@@ -66,7 +67,7 @@ def from_table(table: pa.Table, facts: Facts) -> CrosstabsEstimate:
     axes = {column["name"]: read_axis(column["axis"]) for column in facts.take("columns")}
     lines = facts.list_of_facts("tables")
     names = [line.texts("columns") for line in lines]
-    workload = Workload({name: axis.size for name, axis in axes.items()}, tables=names)
+    workload = read_workload({name: axis.size for name, axis in axes.items()}, names, facts)
     std = {name: line.number("std") for name, line in zip(workload.tables, lines, strict=True)}
     risks = {
         name: (line.number("rmse"), line.number("rmse_at_most"))

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from leastnoise.domain import TreeShape
 from leastnoise.releases import file_format, ordered_files
 from leastnoise.releases.columns import read_axis, write_axis
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.noise import MECHANISMS
 from leastnoise.releases.provenance import read_provenance, write_provenance
-from leastnoise.workload import Workload
+from leastnoise.workload import TreeWorkload, Workload
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,8 +53,29 @@ def _facts(release: CrosstabsRelease) -> dict[str, Any]:
         "gap": release.gap,
         "weight": release.weight,
         "provenance": write_provenance(release.provenance),
+        **write_tree(release.workload),
         **ordered_files.facts_of(release.workload),
     }
+
+
+def write_tree(workload: Workload) -> dict[str, Any]:
+    """The tree that some columns are levels of, by how many children each node has; nothing where there is none."""
+    if not isinstance(workload, TreeWorkload):
+        return {}
+    children = [counts.tolist() for counts in workload.shape.children]
+    return {"tree": {"levels": list(workload.levels), "children": children}}
+
+
+def read_workload(sizes: dict[str, int], tables: Any, facts: Facts) -> Workload:
+    """The tables, with the tree that `write_tree` wrote."""
+    if not facts.has("tree"):
+        return Workload(sizes, tables=tables, **ordered_files.asked_columns(facts))
+    tree = facts.facts("tree")
+    levels, children = tree.texts("levels"), tree.take("children")
+    tree.check("children", isinstance(children, list) and all(isinstance(counts, list) for counts in children))
+    tree.finish()
+    shape = TreeShape(tuple(np.array(counts, dtype=np.int64) for counts in children))
+    return TreeWorkload(sizes, tables=tables, levels=levels, shape=shape)
 
 
 def from_table(table: pa.Table, facts: Facts) -> CrosstabsRelease:
@@ -61,9 +83,7 @@ def from_table(table: pa.Table, facts: Facts) -> CrosstabsRelease:
     columns, tables = facts.take("columns"), facts.take("tables")
     axes = {column["name"]: read_axis(column["axis"]) for column in columns}
     values = np.asarray(table["integer"], dtype=np.int64)
-    workload = Workload(
-        {name: axis.size for name, axis in axes.items()}, tables=tables, **ordered_files.asked_columns(facts)
-    )
+    workload = read_workload({name: axis.size for name, axis in axes.items()}, tables, facts)
     workload, values = ordered_files.with_strategies(workload, values, facts)
     scales = {}
     for part in facts.list_of_facts("released"):
@@ -72,8 +92,13 @@ def from_table(table: pa.Table, facts: Facts) -> CrosstabsRelease:
         part.check("scale", scales[name] > 0)
         part.finish()
     mechanism = facts.word("mechanism", MECHANISMS)
-    facts.check("released", mechanism == "laplace" or set(scales) == set(workload.blocks))
-    facts.check("released", all(any(set(asked) <= set(name) for name in scales) for asked in workload.maximal))
+    if isinstance(workload, TreeWorkload):
+        facts.check("released", set(scales) <= set(workload.blocks))
+        finest = {workload.at_level(block, level) for block, level in workload.deepest.items()}
+        facts.check("released", finest <= set(scales))
+    else:
+        facts.check("released", mechanism == "laplace" or set(scales) == set(workload.blocks))
+        facts.check("released", all(any(set(asked) <= set(name) for name in scales) for asked in workload.maximal))
     shapes = [workload.block_shape(name) for name in scales]
     sizes = list(map(math.prod, shapes))
     facts.check("columns", len(values) == sum(sizes))

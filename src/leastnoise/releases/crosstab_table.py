@@ -73,8 +73,8 @@ class CrosstabTable(Release):
         return Interval(values - half, values + half)
 
     def _half_widths(self, confidence: float, bins: int) -> Any:
-        """One for all cells, or where a column has a strategy of its own one for each."""
-        if not any(column in self.within.workload.strategies for column in self.columns):
+        """One for all cells, or where they differ in accuracy one for each."""
+        if self.within.workload.cells_alike(self.columns):
             return cell_half_width(self.within.errors, self.columns, confidence, bins)
         return self.within.errors.sum_half_widths(self.columns, confidence=confidence, bins=bins).ravel()
 

@@ -29,7 +29,6 @@ from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.table_set import Table, TableSet, table_name
 from leastnoise.workload import Workload
-from leastnoise.workload.residuals import table_of_blocks
 from leastnoise.workload.table_errors import NoisyTables
 from leastnoise.workload.tables_noise import noise_in_words
 
@@ -96,7 +95,7 @@ class CrosstabsRelease(TableSet):
     def __getitem__(self, columns: str | Iterable[str]) -> CrosstabTable:
         """The table over these columns, in any order; () is the total."""
         table = self._known_table(columns)
-        values = table_of_blocks(self.blocks, table, self.workload.sizes, self.workload.strategies)
+        values = self.workload.table_of(self.blocks, table)
         return CrosstabTable(
             values=values.ravel(),
             noise=Noise.of(self.mechanism, sigma=self.std[table]),
@@ -115,7 +114,7 @@ class CrosstabsRelease(TableSet):
         confidence = validation.number("confidence", confidence)
         found = {}
         for table in self.tables:
-            half = cell_half_width(self.errors, table, confidence, self.bins)
+            half = np.ravel(self.errors.sum_half_widths(table, confidence=confidence, bins=self.bins))
             values: Any = self[table].values
             found[table] = (values - half, values + half)
         return found
@@ -165,8 +164,8 @@ class CrosstabsRelease(TableSet):
     @property
     def note(self) -> str:
         """What the noise is best for."""
-        sums = bool(self.workload.asked)
-        return noise_in_words(self.mechanism, self.weights, self.guarantee, self.compared, sums=sums)
+        sums, among = bool(self.workload.asked), self.workload.among
+        return noise_in_words(self.mechanism, self.weights, self.guarantee, self.compared, sums=sums, among=among)
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file at `path` with the whole set. `allow_seeded` lets a test write what a seed made."""

@@ -15,6 +15,7 @@ from leastnoise import errors
 from leastnoise._support import atomic_files, validation
 from leastnoise.domain import Domain
 from leastnoise.releases import file_format
+from leastnoise.workload import TreeWorkload
 
 if TYPE_CHECKING:
     from leastnoise.domain import Zones
@@ -224,6 +225,8 @@ def denoise_tables(release: CrosstabsRelease, known: Mapping[Any, Any]) -> Cross
             "denoise, release the tables without."
         )
     workload, held = release.workload, _known_tables(release, known)
+    if isinstance(workload, TreeWorkload):
+        return _denoise_levels(release, held)
     variances = dict(zip(workload.blocks, release.errors.block_variances.tolist(), strict=True))
     made = denoise.denoise_tables(
         release.blocks, variances, workload.sizes, workload.tables, known=held, mechanism=release.mechanism
@@ -237,6 +240,34 @@ def denoise_tables(release: CrosstabsRelease, known: Mapping[Any, Any]) -> Cross
         mechanism=release.mechanism,
         risks=made,
         known=tuple(held),
+        weight=release.weight,
+        provenance=release.provenance,
+        make_integers=made.integers,
+    )
+
+
+def _denoise_levels(release: CrosstabsRelease, held: Mapping[Any, Any]) -> CrosstabsEstimate:
+    """The same along a tree, from the coarsest level down."""
+    from leastnoise import denoise
+    from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
+    from leastnoise.workload.tree_errors import GaussianLevels
+
+    if held:
+        raise errors.InvalidParameter(
+            "Public tables are not held along a tree: leave them out. Sums that are known can be given to "
+            "leastnoise.denoise.consistent.",
+            parameter="known",
+        )
+    assert isinstance(release.errors, GaussianLevels)
+    made = denoise.denoise_levels(release.errors, release.blocks)
+    return CrosstabsEstimate(
+        workload=release.workload,
+        axes=release.axes,
+        blocks=made.blocks,
+        noisy=release.blocks,
+        std=release.std,
+        mechanism=release.mechanism,
+        risks=made,
         weight=release.weight,
         provenance=release.provenance,
         make_integers=made.integers,

@@ -18,6 +18,7 @@ from leastnoise.report.promise_sentences import most_found
 from leastnoise.report.saved_release import saved_file
 from leastnoise.report.tables_contents import ShownTable, TablesContents, gather
 from leastnoise.report.tradeoff_picture import tradeoff
+from leastnoise.report.tree_section import tree_section
 
 SCRIPTS = (
     "numbers_table.js",
@@ -79,6 +80,7 @@ def page(
         not_held=markup.paragraph("not-held", tables_sentences.not_held(contents)),
         denoising=escape(tables_sentences.denoising(contents)),
         errors=_errors(contents),
+        tree=tree_section(of, estimate),
         curves=_curves(of),
         cite=escape(promise_sentences.cite(of, name_of_page)),
         paper=escape(promise_sentences.PAPERS[of.mechanism]),

@@ -121,13 +121,11 @@ def check(contents: TablesContents, file: str) -> list[Step]:
     )
     counted = of.mechanism == "gaussian" and of.weight is None and of.step == 1 and "max_rows" in of.limits
     if isinstance(promise, GaussianDP) and counted:  # its cost is a known function of the scales
-        sums = ", strategies=r.workload.strategies" if of.workload.strategies else ""
         steps.append(
             Step(
                 "The promise follows from the noise of all tables together, and is computed anew with proof:",
-                "from leastnoise.workload.sensitivity import squared_cost\n\n"
-                f"cost = squared_cost(r.scales, r.workload.sizes, parts={of.limits['max_rows']}, "
-                f"neighbours={promise.neighbours!r}{sums})\nprint(cost**0.5, r.guarantee)",
+                f"cost = r.workload.squared_cost(r.scales, parts={of.limits['max_rows']}, "
+                f"neighbours={promise.neighbours!r})\nprint(cost**0.5, r.guarantee)",
             )
         )
     elif promise is not None:

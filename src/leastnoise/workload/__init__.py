@@ -15,6 +15,7 @@ from leastnoise.workload.residuals import integer_residual, project, table_of_bl
 from leastnoise.workload.sensitivity import squared_cost
 from leastnoise.workload.strategy import Strategy
 from leastnoise.workload.tables import Workload
+from leastnoise.workload.tree_tables import TreeWorkload
 
 __all__ = [
     "GaussianBlocks",
@@ -24,6 +25,7 @@ __all__ = [
     "NoiseOption",
     "PlainTables",
     "Strategy",
+    "TreeWorkload",
     "Workload",
     "gaussian_tables",
     "integer_residual",

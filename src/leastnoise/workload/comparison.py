@@ -9,7 +9,6 @@ from leastnoise.privacy.guarantee import PureDP
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.workload.noise_options import Method, NoiseOption, noise_options
 from leastnoise.workload.plain_cost import plain_cost
-from leastnoise.workload.sensitivity import squared_cost
 from leastnoise.workload.strategy import Weights
 from leastnoise.workload.tables import Workload
 
@@ -53,9 +52,7 @@ def _row(option: NoiseOption, least: float, step: float, row_size: int, neighbou
     worst = workload.tables[max(range(len(workload.tables)), key=errors.table_variances.__getitem__)]
     one, every = (step * errors.cell_half_width(worst, confidence=0.95, bins=bins) for bins in (1, workload.cells))
     if option.method == "gaussian":
-        cost = squared_cost(
-            option.scales, workload.sizes, parts=row_size, neighbours=neighbours, strategies=workload.strategies
-        )
+        cost = workload.squared_cost(option.scales, parts=row_size, neighbours=neighbours)
     else:  # the mu^2 of the Gaussian curve below its epsilon
         spent = plain_cost(option.scales, workload.sizes, mechanism="laplace", parts=row_size, neighbours=neighbours)
         cost = PureDP(spent, neighbours).to_gaussian().mu ** 2

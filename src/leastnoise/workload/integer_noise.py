@@ -8,6 +8,7 @@ dropped by the projection afterwards, which is post-processing.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +19,6 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise.privacy.calibration import proof
 from leastnoise.workload.incidence import Floats
-from leastnoise.workload.sensitivity import squared_cost
 from leastnoise.workload.strategy import Strategy
 
 Table = tuple[str, ...]
@@ -39,7 +39,9 @@ def integer_scales(strategy: Strategy, *, unit: int = 1) -> dict[Table, float]:
     workload = strategy.workload
     roots = np.sqrt(_snapped(strategy.block_variances)).tolist()
     return {
-        block: float(steps * workload.step_of(block)) * root for block, root in zip(workload.blocks, roots, strict=True)
+        block: float(steps * workload.step_of(block)) * root
+        for block, root in zip(workload.blocks, roots, strict=True)
+        if math.isfinite(root)  # else the block is not measured
     }
 
 
@@ -57,13 +59,12 @@ def scales_within(strategy: Strategy, mu_squared: Fraction, *, unit: int = 1, **
             "No finite noise costs nothing: mu_squared must be above 0.", parameter="mu_squared", value=mu_squared
         )
     scales = integer_scales(strategy, unit=unit)
-    sizes, unit_limits = strategy.workload.sizes, {**unit_limits, "strategies": strategy.workload.strategies}
-    cost = squared_cost(scales, sizes, **unit_limits)
+    cost = strategy.workload.squared_cost(scales, **unit_limits)
     step = 0.0
     while Fraction(cost) > mu_squared or not step:
         factor = _root_up(cost, mu_squared) * (1 + step)
         scales = {block: sigma * factor for block, sigma in scales.items()}
-        cost = squared_cost(scales, sizes, **unit_limits)
+        cost = strategy.workload.squared_cost(scales, **unit_limits)
         step = 2 * step or 2.0**-52
     return scales
 

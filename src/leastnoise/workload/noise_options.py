@@ -19,10 +19,9 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.privacy.calibration import proof
-from leastnoise.workload.gaussian_blocks import GaussianBlocks
 from leastnoise.workload.integer_noise import scales_within
 from leastnoise.workload.plain_tables import laplace_tables
-from leastnoise.workload.strategy import Weights, optimal, table_weights
+from leastnoise.workload.strategy import Weights, table_weights
 from leastnoise.workload.table_errors import NoisyTables, TableErrors
 from leastnoise.workload.tables import Table, Workload
 
@@ -71,7 +70,11 @@ def noise_options(
     if not validation.is_zero(delta):
         mu_squared = proof.mu(spend, validation.number("delta", delta)) ** 2
         found.append(gaussian_option(workload, mu_squared, weights=weights, unit=unit, **unit_limits))
-    if spend > 0 and (validation.is_zero(delta) or len(workload.lattice.cells) <= MOST_PLAIN):
+    if (
+        workload.takes_laplace
+        and spend > 0
+        and (validation.is_zero(delta) or len(workload.lattice.cells) <= MOST_PLAIN)
+    ):
         plain = {name: value for name, value in unit_limits.items() if name != "distinct"}  # L1 is the same for them
         laplace = laplace_tables(workload, epsilon=spend, weights=weights, unit=unit, **plain)
         found.append(NoiseOption("laplace", laplace, weighted_error(laplace, weights)))
@@ -92,9 +95,9 @@ def gaussian_option(
     unit: how many whole steps a row of weight one counts.
     unit_limits: neighbours, max_rows, row_weight, parts, distinct, always_counted, as for `squared_cost`.
     """
-    strategy = optimal(workload, weights=weights)
+    strategy = workload.optimize(weights=weights)
     scales = scales_within(strategy, mu_squared, unit=unit, **unit_limits)
-    made = GaussianBlocks(strategy.workload, scales, unit=unit)
+    made = strategy.workload.with_noise(scales, unit=unit)
     return NoiseOption("gaussian", made, weighted_error(made, weights))
 
 

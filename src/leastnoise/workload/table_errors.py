@@ -98,6 +98,13 @@ class TableErrors:
         """
         return rectangles.variance(self._workload, self._block_variances, table, keys)
 
+    def cell_variance(self, table: str | Iterable[str]) -> float:
+        """The variance of one cell of a table: of all the same, or their mean.
+
+        table: the columns.
+        """
+        return self.rectangle_variance(table, dict.fromkeys(self._workload.table(table), 1))
+
     def difference_variance(
         self,
         table1: str | Iterable[str],
@@ -223,7 +230,7 @@ class ByTable(Mapping[Table, float]):
             return math.sqrt(self._errors.largest_variance(table))
         if place is not None:
             return math.sqrt(float(self._errors.table_variances[place]))
-        return math.sqrt(self._errors.rectangle_variance(table, dict.fromkeys(table, 1)))
+        return math.sqrt(self._errors.cell_variance(table))
 
     def __contains__(self, columns: object) -> bool:
         workload = self._errors.workload

@@ -19,6 +19,7 @@ from leastnoise.workload.columns import ColumnStrategy, PlainColumn
 from leastnoise.workload.incidence import MOST_PAIRS, Incidence, Integers, incidence
 from leastnoise.workload.ordered.asked_columns import checked_sums
 from leastnoise.workload.ordered.questions import KINDS, Kind
+from leastnoise.workload.published_blocks import PublishedBlocks
 
 if TYPE_CHECKING:
     from leastnoise.workload.linear import LinearWorkload
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 Table = tuple[str, ...]
 
 
-class Workload:
+class Workload(PublishedBlocks):
     """The tables wanted, over columns with these numbers of keys.
 
     sizes: how many keys each column has, by name; its order is the order of columns in every table.

@@ -17,12 +17,10 @@ from leastnoise.privacy.guarantee import GaussianDP, Promise, PureDP
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import Mechanism
 from leastnoise.privacy.noise_reason import NoiseReason
-from leastnoise.workload.gaussian_blocks import GaussianBlocks
 from leastnoise.workload.integer_noise import scales_within
 from leastnoise.workload.noise_options import weighted_error
 from leastnoise.workload.plain_cost import plain_cost
 from leastnoise.workload.plain_tables import laplace_tables
-from leastnoise.workload.sensitivity import squared_cost
 from leastnoise.workload.strategy import Weights
 from leastnoise.workload.tables import Workload
 
@@ -53,17 +51,24 @@ class TablesNoise:
     def note(self) -> str:
         """Why this noise was chosen, and how good it is, in words."""
         ratio = None if self.other_error is None else self.error / self.other_error
-        return noise_in_words(self.mechanism, self.weights, self.guarantee, ratio, sums=bool(self.workload.asked))
+        sums, among = bool(self.workload.asked), self.workload.among
+        return noise_in_words(self.mechanism, self.weights, self.guarantee, ratio, sums=sums, among=among)
 
 
 def noise_in_words(
-    mechanism: Mechanism, weights: str, guarantee: Promise | None, ratio: float | None, *, sums: bool = False
+    mechanism: Mechanism,
+    weights: str,
+    guarantee: Promise | None,
+    ratio: float | None,
+    *,
+    sums: bool = False,
+    among: str = "on linear sums",
 ) -> str:
     """What the noise of a set of tables is best for.
 
     mechanism: "gaussian" or "laplace". weights: what is least. guarantee: what is promised.
     ratio: its error over that of the other mechanism; None where they were not compared.
-    sums: whether cumulative sums or ranges were asked for.
+    sums: whether cumulative sums or ranges were asked for. among: which Gaussian noise it is the best of.
     """
     aims = {
         "tables": "every table counting the same",
@@ -85,7 +90,7 @@ def noise_in_words(
         )
     best = "under add-remove no other" if under else "no other"
     return (
-        f"Gaussian noise divided among the tables so that, {aim}, {best} Gaussian noise on linear sums has less error, "
+        f"Gaussian noise divided among the tables so that, {aim}, {best} Gaussian noise {among} has less error, "
         f"but for rounding to whole numbers.{under}{compared}"
     )
 
@@ -102,15 +107,15 @@ def gaussian_noise(
     strategy = workload.optimize(weights=weights)
     scales = scales_within(strategy, mu_squared, unit=row_size, parts=row_size, neighbours=neighbours)
     _check_scale(max(scales.values()), MAX_SCALE)
-    workload, of_columns = strategy.workload, strategy.workload.strategies
-    cost = Fraction(squared_cost(scales, workload.sizes, parts=row_size, neighbours=neighbours, strategies=of_columns))
+    workload = strategy.workload
+    cost = Fraction(workload.squared_cost(scales, parts=row_size, neighbours=neighbours))
     return TablesNoise(
         mechanism="gaussian",
         workload=workload,
         weights=_word(weights),
         scales=scales,
         cost=cost,
-        error=weighted_error(GaussianBlocks(workload, scales), weights),
+        error=weighted_error(workload.with_noise(scales), weights),
         guarantee=GaussianDP(sqrt_up(cost), neighbours),
         gap=strategy.gap,
     )
@@ -125,6 +130,14 @@ def laplace_noise(
     epsilon: what one unit may cost. row_size: the most that its rows add up to, in whole steps.
     neighbours: "add-remove" or "replace".
     """
+    if not workload.takes_laplace:
+        raise errors.InvalidParameter(
+            "Tables along a tree get Gaussian noise, which needs a delta above 0: how Laplace noise is best divided "
+            "among the levels of a tree is not known here.",
+            parameter="mechanism",
+            value="laplace",
+            example={"mechanism": "gaussian", "delta": 1e-6},
+        )
     spend = validation.number("epsilon", epsilon)
     _check_scale(row_size / spend if spend else 0.0, MAX_LAPLACE_SCALE)  # no table has less noise than that
     made = laplace_tables(workload, epsilon=epsilon, weights=weights, parts=row_size, neighbours=neighbours)

@@ -20,7 +20,6 @@ from leastnoise.cli.messages import phrase
 from leastnoise.curator.aggregate.crosstab_rows import SHARED_PARTS
 from leastnoise.curator.queries.crosstabs import Crosstabs
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.curator.tables_mechanism import tables_below
 from leastnoise.privacy.guarantee import PureDP
 from leastnoise.workload.residuals import integer_residual
 
@@ -51,7 +50,7 @@ def asked(frame: pd.DataFrame, *tables: Any, neighbours: str = "add-remove", **o
 def exact(query: Crosstabs) -> dict[tuple[str, ...], np.ndarray[Any, Any]]:
     """The exact tables that are counted, and all below them."""
     counted = dict(zip(query.counted, query._counter().split(testing.aggregate(query).values), strict=True))
-    return {**dict(tables_below(counted, query.workload.blocks)), **counted}
+    return {**dict(query.workload.sums_of(counted, query.workload.blocks)), **counted}
 
 
 def moved(

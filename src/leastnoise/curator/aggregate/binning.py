@@ -27,6 +27,7 @@ from leastnoise.domain import (
     OrNull,
     OrOther,
     Steps,
+    TreeLevel,
 )
 from leastnoise.errors import BadDomain, Code, Example, WrongType
 
@@ -108,6 +109,20 @@ def _(axis: Keys, rows: ir.Table, column: str, name: str) -> ir.Table:
     left, values = _comparable(axis, rows[column], column)
     join = f"{name}_key"
     keys = ibis.memtable(pa.table({join: values, name: pa.array(range(axis.size), pa.int64())}))
+    rows = rows.mutate(**{f"{name}_left": left})
+    joined = rows.left_join(keys, rows[f"{name}_left"] == keys[join])
+    return joined.drop(join, f"{name}_left")
+
+
+@place.register(TreeLevel)
+def _(axis: TreeLevel, rows: ir.Table, column: str, name: str) -> ir.Table:
+    """A join with the table of leaves; each leaf once, so no row is doubled."""
+    import ibis
+    import pyarrow as pa
+
+    left, values = _comparable(axis.tree.leaves, rows[column], column)
+    join = f"{name}_key"
+    keys = ibis.memtable(pa.table({join: values, name: pa.array(axis.positions, pa.int64())}))
     rows = rows.mutate(**{f"{name}_left": left})
     joined = rows.left_join(keys, rows[f"{name}_left"] == keys[join])
     return joined.drop(join, f"{name}_left")

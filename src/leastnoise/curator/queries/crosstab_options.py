@@ -13,6 +13,7 @@ from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.aggregate.grid import rounded_end
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.crosstab_sizes import check_tables, check_ways, check_workload
+from leastnoise.curator.queries.crosstab_trees import TreeColumn, check_tree, tree_column
 from leastnoise.curator.queries.domains import check_columns, exact_matches
 from leastnoise.domain import Axis, OrNull, OrOther, counts_up, has_order
 from leastnoise.errors import BadDomain, Code, Example, InvalidParameter, MissingParameter, WrongType, as_argument
@@ -46,7 +47,8 @@ def checked_axes(
     if not isinstance(other, bool):
         raise WrongType(f"other must be True or False. Got {other!r} instead.", parameter="other", value=other)
     wanted = _named(tables)
-    missing = [column for column in wanted if column not in keys]
+    found = tree_column(keys, wanted, ways)
+    missing = [column for column in wanted if column not in keys and (found is None or column not in found.levels)]
     if missing:
         data.check_usable(missing[0])
         raise MissingParameter(
@@ -57,9 +59,24 @@ def checked_axes(
                 as_argument("keys", {missing[0]: ["a", "b"]}), f'a line {missing[0]} = ["a", "b"] among the keys'
             ),
         )
-    used = [column for column in keys if ways is not None or column in wanted]
+    tree = None if found is None else found.column
+    used = [column for column in keys if ways is not None or column in wanted or column == tree]
     check_columns(data, used, nulls)
-    return {column: _axis(data, column, keys[column], other=other, nulls=nulls) for column in used}
+    axes: dict[str, Axis] = {}
+    for column in used:
+        if found is not None and column == tree:
+            check_tree(data, found, other=other, nulls=nulls)
+            axes |= found.axes
+        else:
+            axes[column] = _axis(data, column, keys[column], other=other, nulls=nulls)
+    return axes
+
+
+def checked_tree(
+    tables: Sequence[str | Iterable[str]], keys: Mapping[str, Any], ways: int | Sequence[int] | None
+) -> TreeColumn | None:
+    """The column with a tree that the tables use, if there is one."""
+    return tree_column(keys, _named(tables), ways)
 
 
 def _named(tables: Sequence[str | Iterable[str]]) -> dict[str, None]:
@@ -128,6 +145,7 @@ def checked_workload(
     *,
     cumulative: Sequence[str],
     ranges: Sequence[str],
+    tree: TreeColumn | None = None,
 ) -> Workload:
     """The tables, not too large to be counted; cumulative sums and ranges are of columns that have an order."""
     sizes = {name: axis.size for name, axis in axes.items()}
@@ -145,6 +163,18 @@ def checked_workload(
             example={"ways": 2},
         )
     named = [_tuple(table) for table in tables]
+    if tree is not None:
+        if [*cumulative, *ranges]:
+            raise InvalidParameter(
+                f'"{tree.column}" has a tree, and how noise is best divided over the levels of a tree and sums along '
+                "another column at once is not known. Leave out one of them, or ask in two questions.",
+                parameter="cumulative" if [*cumulative] else "ranges",
+            )
+        named = named if ways is None else list(tree.of_ways(tuple(sizes), ways))
+        check_tables(sizes, named)
+        along = tree.workload(sizes, named)
+        check_workload(along)
+        return along
     if ways is None:
         check_tables(sizes, named)
     else:

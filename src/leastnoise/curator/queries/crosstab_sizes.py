@@ -49,7 +49,7 @@ def check_workload(workload: Workload) -> None:
     cells = {table: workload.cells_of(table) for table in workload.maximal}
     largest = max(cells, key=cells.__getitem__)
     _check_counted(sum(cells.values()), largest, cells[largest])
-    _check_noise(cells_of_blocks(workload), max(workload.maximal, key=len))
+    _check_noise(workload.block_cells, max(workload.maximal, key=len))
 
 
 def cells_by_order(sizes: Iterable[int], most: int) -> list[int]:
@@ -59,15 +59,6 @@ def cells_by_order(sizes: Iterable[int], most: int) -> list[int]:
         for order in range(most, 0, -1):
             made[order] += size * made[order - 1]
     return made
-
-
-def cells_of_blocks(workload: Workload) -> int:
-    """How many integers get noise."""
-    import numpy as np
-
-    lattice = workload.lattice
-    sizes = lattice.sizes.astype(np.float64)
-    return int(sum(np.prod(sizes[rows], axis=1).sum() for rows in lattice.blocks))
 
 
 def _cells(sizes: Mapping[str, int], table: Iterable[str]) -> int:

@@ -23,7 +23,14 @@ from leastnoise.curator.budget import tables_charge
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.publish import Answer, Decision, Facts
-from leastnoise.curator.queries.crosstab_options import checked_axes, checked_weight, checked_workload, keys_of_one
+from leastnoise.curator.queries.crosstab_options import (
+    checked_axes,
+    checked_tree,
+    checked_weight,
+    checked_workload,
+    keys_of_one,
+)
+from leastnoise.curator.queries.crosstab_trees import TreeColumn
 from leastnoise.curator.queries.domains import limits_of
 from leastnoise.curator.queries.query import NamedRows, Query
 from leastnoise.curator.request import PrivacyRequest
@@ -61,6 +68,7 @@ class Crosstabs(Query):
     weight: str | None = None
     clip: Clip | None = None  # of the weights
     counted: tuple[tuple[str, ...], ...] = ()  # the tables that are counted: none contains another
+    tree: TreeColumn | None = None  # the column whose rows hold leaves of a tree; its levels are among the axes
 
     @classmethod
     def of(
@@ -83,14 +91,17 @@ class Crosstabs(Query):
         """The question, checked."""
         validation.word("row_weight", row_weight, ("whole", "shared"))
         axes = checked_axes(data, tables, keys=keys, ways=ways, other=other, nulls=nulls)
-        workload = checked_workload(axes, tables, ways, cumulative=cumulative, ranges=ranges)
+        tree = checked_tree(tables, keys, ways)
+        workload = checked_workload(axes, tables, ways, cumulative=cumulative, ranges=ranges, tree=tree)
         clip = checked_weight(data, weight, weight_clip, shared=row_weight == "shared", workload=workload)
+        by = tuple(column for column in keys if column in axes or (tree is not None and column == tree.column))
         return cls(
             _data=data,
-            by=tuple(axes),
-            limits=_limits(data, tuple(axes), max_rows, shared=row_weight == "shared"),
+            by=by,
+            limits=_limits(data, by, max_rows, shared=row_weight == "shared"),
             workload=workload,
             axes=axes,
+            tree=tree,
             weights=weights,
             row_weight=row_weight,
             weight=weight,
@@ -101,9 +112,9 @@ class Crosstabs(Query):
     def __post_init__(self) -> None:
         """Build the expression and the strategy once, so that what is wrong is found before any row is read."""
         self.workload.optimize(weights=self.weights)
-        for column, axis in self.axes.items():  # an error about a type names the column as its asker does
-            with keys_of_one(column):
-                place(axis, self.rows, column, unique("place"))
+        for level, axis in self._placed_axes().items():  # an error about a type names the column as its asker does
+            with keys_of_one(self._column_of(level)):
+                place(axis, self.rows, self._column_of(level), unique("place"))
         self._expression()
 
     @property
@@ -144,7 +155,8 @@ class Crosstabs(Query):
     def sensitivity(self) -> Sensitivity:
         """Of all tables asked for, as one long vector of counts."""
         steps = Fraction(self.grid) * self.row_size
-        divided = sum(1 for table in self.tables if table)  # a total does not move when one unit replaces another
+        # A table of one cell does not move when one unit replaces another.
+        divided = sum(1 for table in self.tables if self.workload.cells_of(table) > 1)
         return sensitivities.of_copies(
             copies=len(self.tables), divided=divided, steps=steps, neighbours=self.neighbours
         )
@@ -155,7 +167,7 @@ class Crosstabs(Query):
         return
 
     def _values_left_out(self) -> Sequence[LeftOut]:
-        closed = tuple(column for column, axis in self.axes.items() if not isinstance(axis, OrOther))
+        closed = tuple(column for column in self.by if not isinstance(self.axes.get(column), OrOther))
         outside = [LeftOut("outside its keys", columns=closed)] if closed else []
         if self.weight is None or self.clip is None:
             return outside
@@ -179,7 +191,7 @@ class Crosstabs(Query):
         kept = f"row is one {unit}" if self._data.row_is_unit else f"{unit} keeps {kept}"
         shared = ", which share one weight" if self.row_weight == "shared" else ""
         steps = description.all_steps(self._data.steps)
-        columns = description.shortened(self.by)
+        columns = description.shortened(tuple(self.axes))
         return description.one_line(
             f"{self._subject()} by {columns} ({self._size_in_words()}){self._clip_in_words()}{steps}; one "
             f"{kept}{shared}; neighbours {self.neighbours}"
@@ -238,15 +250,33 @@ class Crosstabs(Query):
 
     def _counter(self) -> CellCounter:
         """How the rows are counted."""
-        place = {column: number for number, column in enumerate(self.axes)}
+        axes = self._placed_axes()
+        place = {column: number for number, column in enumerate(axes)}
         tables = tuple(tuple(place[column] for column in table) for table in self.counted)
-        sizes = tuple(axis.size for axis in self.axes.values())
+        sizes = tuple(axis.size for axis in axes.values())
         return CellCounter(sizes, tables, weighted=self.weight is not None or self.row_weight == "shared")
 
     def _placed(self, named: NamedRows) -> ir.Table:
         """Unit, packed positions and weight of every row that is inside all keys."""
-        rows = crosstab_rows.place_rows(named.rows, named.by, list(self.axes.values()))
+        axes = self._placed_axes()
+        columns = [named.by[self.by.index(self._column_of(level))] for level in axes]
+        rows = crosstab_rows.place_rows(named.rows, columns, list(axes.values()))
         return rows if self.clip is None else crosstab_rows.with_weight(rows, named.columns[0], self.clip)
+
+    def _placed_axes(self) -> dict[str, Axis]:
+        """The axes on which rows get a place: those of the tables that are counted. Levels of a tree above these are
+        sums."""
+        counted = {column for table in self.counted for column in table}
+        levels = () if self.tree is None else self.tree.levels
+        return {
+            column: self.tree.placed(column) if self.tree is not None and column in levels else axis
+            for column, axis in self.axes.items()
+            if column in counted
+        }
+
+    def _column_of(self, level: str) -> str:
+        """The column that a row's place on an axis comes from: for a level of a tree, that of the leaves."""
+        return self.tree.column if self.tree is not None and level in self.tree.levels else level
 
     def _expression(self) -> ir.Table:
         """The rows that are kept: they are counted outside SQL."""
@@ -254,7 +284,7 @@ class Crosstabs(Query):
         return crosstab_rows.bounded_rows(
             self._placed(named),
             unit=named.unit,
-            words=Packing(tuple(axis.size for axis in self.axes.values())).words,
+            words=Packing(tuple(axis.size for axis in self._placed_axes().values())).words,
             max_rows=self.limits.max_rows,
             shared=self.row_weight == "shared",
             key=self._salt,

@@ -1,0 +1,300 @@
+"""Tables along a tree without negative cells, from the coarsest level down: consistent, and whole numbers if asked.
+
+The tables of the whole come first, denoised as tables without a tree are. Then level by level, with h the least-squares
+values of the children of one node and a their variances from below,
+
+    argmin over h' >= 0 that add up to the parent of  sum_c (h'_c - h_c)^2 / a_c,   so   h'_c = max(0, h_c - a_c x),
+
+x being found by raising it until the children add up: those at zero drop out, and the others follow in a closed form.
+Fixing the coarse levels first matters: the nearest non-negative leaves add up to far too much, for their negative
+noise is cut off and their positive noise stays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise import errors
+from leastnoise._support.validation import Floats
+from leastnoise.denoise.tables import denoise_tables
+from leastnoise.domain import TreeShape
+from leastnoise.releases.risk_limits import RmseLimit
+from leastnoise.workload.tree_errors import GaussianLevels
+from leastnoise.workload.tree_tables import TreeWorkload
+
+if TYPE_CHECKING:
+    from leastnoise.denoise._tables import EstimatedTables
+
+Table = tuple[str, ...]
+STEP = 0.1  # s^2: how much more noise the error is measured with
+PAIRS = 8
+SEED = 20180710  # of the draws that measure the error: they need only be independent of the noise
+
+
+def denoise_levels(noise: GaussianLevels, blocks: Mapping[Table, Floats]) -> EstimatedLevels:
+    """Non-negative, consistent estimates of tables along a tree.
+
+    noise: of every block, as it was drawn. blocks: the least-squares residual of each block at each level.
+    """
+    workload = noise.workload
+    assert isinstance(workload, TreeWorkload)
+    return EstimatedLevels(noise, workload, largest_by_level(workload), dict(blocks))
+
+
+def largest_by_level(workload: TreeWorkload) -> list[Table]:
+    """The other columns of the largest table that is known at each level, of which all others are sums."""
+    made = []
+    for level in range(max(map(workload.level_of, workload.tables)) + 1):
+        known = [block for block, deepest in workload.deepest.items() if deepest >= level]
+        top = max(known, key=len)
+        if level and not all(set(block) <= set(top) for block in known):
+            several = " and by ".join(map(" x ".join, _tops(known)))
+            raise errors.InvalidParameter(
+                f'Tables of "{workload.levels[level - 1]}" are by {several}, and they are denoised together only '
+                "where one of them contains the others. What was released is unbiased and "
+                "consistent as it is."
+            )
+        made.append(top)
+    return made
+
+
+def _tops(known: list[Table]) -> list[Table]:
+    return [block for block in known if not any(set(block) < set(other) for other in known)]
+
+
+class _Levels(NamedTuple):
+    """Every table of the whole, and the largest table of each level below, nodes first."""
+
+    root: Mapping[Table, NDArray[Any]]
+    below: list[NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatedLevels:
+    """Blocks without noise at every level, whose tables are non-negative and add up.
+
+    noise: as it was drawn. workload: the tables. tops: the other columns of the largest table at each level.
+    noisy: the least-squares blocks.
+    """
+
+    noise: GaussianLevels
+    workload: TreeWorkload
+    tops: list[Table]
+    noisy: dict[Table, Floats] = field(repr=False)
+
+    @cached_property
+    def blocks(self) -> dict[Table, Floats]:
+        """The residual of every block at every level, without noise."""
+        return self._blocks_of(self._levels(self.noisy))
+
+    def integers(self) -> dict[Table, NDArray[np.int64]]:
+        """Whole numbers of every table asked for: none is negative, and every sum is exact."""
+        values = self._levels(self.noisy)
+        whole = _Levels(self._whole_root(values.root), [])
+        for level in range(1, len(self.tops)):
+            whole.below.append(_divided(values.below[level - 1], self._above(whole, level), self.workload.shape, level))
+        return {table: self._table(whole, table).astype(np.int64) for table in self.workload.tables}
+
+    def rmse(self, table: Table | None = None) -> float:
+        """The root mean squared error of a cell, estimated from the noisy blocks alone.
+
+        table: its columns; without it, the cells of all tables that were asked for.
+        """
+        return math.sqrt(self._mean(table)[0])
+
+    def rmse_at_most(self, confidence: float = 0.95, table: Table | None = None, *, proved: bool = False) -> RmseLimit:
+        """An upper limit for it, to an approximation: where the loss is as far above its estimate as such a loss would
+        be, its variance being at most that of squared noise, 2 v^2 a cell, and 4 v times the loss.
+
+        confidence: how often the limit holds. table: its columns; without it, the cells of all tables asked for.
+        proved: refused along a tree.
+        """
+        if proved or not 0 < confidence < 1:
+            raise errors.InvalidParameter("No proved limit is known along a tree, and a confidence is below 1.")
+        from scipy.special import ndtri
+
+        figure, square, largest, cells = self._mean(table)
+        z = float(ndtri(confidence))
+        b, c = z**2 * 4 * largest / cells, z**2 * 2 * square / cells
+        # (L - R)^2 = b L + c
+        limit = figure + b / 2 + math.sqrt(max(0.0, b * figure + b**2 / 4 + c))
+        return RmseLimit(math.sqrt(limit), confidence, False)
+
+    # From level to level
+
+    def _levels(self, noisy: Mapping[Table, Floats]) -> _Levels:
+        """Every table of the whole, and the largest table of each level, nodes first: none has negative cells."""
+        workload = self.workload
+        made = _Levels(self._root(noisy), [])
+        for level in range(1, len(self.tops)):
+            top = self.tops[level]
+            named = workload.at_level(top, level)
+            values = workload.table_of(noisy, named)
+            values = np.moveaxis(values, named.index(workload.levels[level - 1]), 0)
+            weights = self.noise.below_variances(named).reshape(-1, *[1] * len(top))
+            made.below.append(_nonnegative(values, weights, self._above(made, level), workload.shape, level))
+        return made
+
+    def _root(self, noisy: Mapping[Table, Floats]) -> dict[Table, Floats]:
+        """The tables of the whole, by the estimator of tables without a tree."""
+        if list(self.workload.deepest) == [()]:
+            return {(): np.maximum(noisy[()], 0.0)}
+        found = self._plain(noisy)
+        return {block: found.table(block) for block in self.workload.deepest}
+
+    def _plain(self, noisy: Mapping[Table, Floats]) -> EstimatedTables:
+        plain = {block: noisy[block] for block in self.workload.deepest}
+        variances = {block: float(self.noise.fits[block].variances[0][0]) for block in plain}
+        sizes = {name: size for name, size in self.workload.sizes.items() if name not in self.workload.levels}
+        return denoise_tables(plain, variances, sizes, _tops(list(plain)))
+
+    def _whole_root(self, values: Mapping[Table, Floats]) -> dict[Table, NDArray[np.int64]]:
+        if list(values) == [()]:
+            return {(): np.asarray(np.rint(values[()]), dtype=np.int64)}
+        whole, found = self._plain(self.noisy).integers(), {}
+        for block in values:
+            top = next(table for table in whole if set(block) <= set(table))
+            found[block] = self._summed(np.asarray(whole[top])[None], top, block)[0]
+        return found
+
+    def _above(self, made: _Levels, level: int) -> NDArray[Any]:
+        """What the nodes of a level add up to, over the columns of its largest table."""
+        top = self.tops[level]
+        return made.root[top][None] if level == 1 else self._summed(made.below[level - 2], self.tops[level - 1], top)
+
+    def _summed(self, values: NDArray[Any], have: Table, want: Table) -> NDArray[Any]:
+        """A table with nodes first, over fewer of its other columns."""
+        return np.asarray(values.sum(axis=tuple(1 + i for i, name in enumerate(have) if name not in want)))
+
+    def _table(self, made: _Levels, table: Table) -> NDArray[Any]:
+        """A table from the largest of its level."""
+        level, others = self.workload.level_of(table), self.workload.others(table)
+        if not level:
+            return np.asarray(made.root[others])
+        values = self._summed(made.below[level - 1], self.tops[level], others)
+        return np.moveaxis(values, 0, table.index(self.workload.levels[level - 1]))
+
+    def _blocks_of(self, levels: _Levels) -> dict[Table, Floats]:
+        found = {}
+        for block, deepest in self.workload.deepest.items():
+            for level in range(deepest + 1):
+                named = self.workload.at_level(block, level)
+                axes = [i for i, name in enumerate(named) if name in block]
+                found[named] = _centred(self._table(levels, named), axes)
+        return found
+
+    # How wrong it is
+
+    @cached_property
+    def _figures(self) -> dict[Table, tuple[float, float, float, int]]:
+        """Of each table the estimated squared error of a cell, the mean square and the largest of the variances of its
+        cells as released, and how many cells it has.
+
+        With w of the noise's own distribution, v(+) and v(-) the estimates from x + s w and x - s w, the mean of
+        |x - v(+)|^2/2 + |x - v(-)|^2/2 + w.(v(+) - v(-))/s less the variance is the squared error of the same rule
+        under 1 + s^2 times the noise, whatever the rule is (Oliveira, Lei and Tibshirani 2021).
+        """
+        rng, s = np.random.default_rng(SEED), math.sqrt(STEP)
+        total = dict.fromkeys(self.workload.tables, 0.0)
+        published = {table: self.workload.table_of(self.noisy, table) for table in total}
+        for _ in range(PAIRS):
+            drawn = {
+                block: rng.normal(0, scale, [self.workload.sizes[name] for name in block])
+                for block, scale in self.noise.scales.items()
+            }
+            w = self.noise.residuals(drawn)
+            made = [
+                self._levels({block: values + sign * s * w[block] for block, values in self.noisy.items()})
+                for sign in (1, -1)
+            ]
+            for table, x in published.items():
+                up, down = (self._table(levels, table) for levels in made)
+                moved = self.workload.table_of(w, table)
+                product = float((moved * (up - down)).sum()) / s / max(float((moved**2).sum()), 1e-300)
+                variance = float(self.noise.node_variances(table).mean())
+                apart = float(((x - up) ** 2).mean() + ((x - down) ** 2).mean()) / 2
+                total[table] += apart + (product - 1) * variance
+        found = {}
+        for table, figure in total.items():
+            variances = self.noise.node_variances(table)
+            least = 1e-3 * float(variances.mean())
+            found[table] = (
+                max(figure / PAIRS, least),
+                float((variances**2).mean()),
+                float(variances.max()),
+                self.workload.cells_of(table),
+            )
+        return found
+
+    def _mean(self, table: Table | None) -> tuple[float, float, float, int]:
+        if table is not None:
+            if table not in self._figures:
+                raise errors.InvalidParameter(
+                    f"The error of {' x '.join(table)}, which was not asked for, is not known."
+                )
+            return self._figures[table]
+        every = list(self._figures.values())
+        cells = sum(each[3] for each in every)
+        means = [sum(each[i] * each[3] for each in every) / cells for i in range(2)]
+        return means[0], means[1], max(each[2] for each in every), cells
+
+
+def _centred(table: Floats, axes: list[int]) -> Floats:
+    for axis in axes:
+        table = table - table.mean(axis=axis, keepdims=True)
+    return table
+
+
+def _nonnegative(values: Floats, weights: Floats, total: Floats, shape: TreeShape, level: int) -> Floats:
+    """max(0, h - a x) that adds up to the parents.
+
+    x rises: with the children above zero known, it is (their sum less the parent) over their weights; whoever falls to
+    zero is left out, and never comes back.
+    """
+    starts, parents = shape.starts[level - 1], shape.parents[level]
+    kept = np.ones(values.shape, dtype=bool)
+    weights = np.broadcast_to(weights, values.shape)
+    for _ in range(values.shape[0] + 1):
+        above = np.add.reduceat(np.where(kept, values, 0.0), starts, axis=0) - total
+        room = np.add.reduceat(np.where(kept, weights, 0.0), starts, axis=0)
+        x = np.divide(above, room, out=np.full(above.shape, np.inf), where=room > 0)
+        left = kept & (values > weights * np.where(np.isfinite(x), x, 0.0)[parents]) & np.isfinite(x)[parents]
+        if (left == kept).all():
+            break
+        kept = left
+    made = np.where(kept, values - weights * np.where(np.isfinite(x), x, 0.0)[parents], 0.0)
+    return np.maximum(made, 0.0)
+
+
+def _divided(values: Floats, total: NDArray[np.int64], shape: TreeShape, level: int) -> NDArray[np.int64]:
+    """Whole children of whole parents: rounded down, and those that lose most get one more, in every column."""
+    parents = shape.parents[level]
+    flat, target = values.reshape(values.shape[0], -1), np.asarray(total).reshape(shape.sizes[level - 1], -1)
+    near = np.rint(flat)
+    flat = np.where(np.abs(flat - near) < 1e-6 * (1 + np.abs(flat)), near, flat)
+    low = np.floor(flat).astype(np.int64)
+    missing = target - np.add.reduceat(low, shape.starts[level - 1], axis=0)
+    for column in range(flat.shape[1]):
+        order = np.lexsort((low[:, column] - flat[:, column], parents))
+        rank = np.arange(order.size) - shape.starts[level - 1][parents[order]]
+        low[order, column] += rank < missing[parents[order], column]
+        less = missing[parents[order], column] < 0  # a parent rounded down below the sum of whole children
+        if less.any():
+            _take_away(low[:, column], flat[:, column], missing[:, column], shape, level)
+    return low.reshape(values.shape)
+
+
+def _take_away(low: NDArray[np.int64], flat: Floats, missing: NDArray[np.int64], shape: TreeShape, level: int) -> None:
+    """One less for the largest children, where too much is there."""
+    for parent in np.flatnonzero(missing < 0).tolist():
+        start = int(shape.starts[level - 1][parent])
+        family = np.arange(start, start + int(shape.children[level - 1][parent]))
+        for _ in range(-int(missing[parent])):
+            low[family[int(np.argmax(low[family]))]] -= 1
