@@ -118,6 +118,7 @@ def open_dataset(
     name: str | None,
     engine: str | None,
     memory_limit: str | None,
+    config: Mapping[str, str],
     types: Mapping[str, str],
 ) -> Dataset:
     """The rows of a source with the declared types. Only schemas are read."""
@@ -137,7 +138,7 @@ def open_dataset(
             example={"unit": Code('["company", "person"]', "company,person")},
         )
     check_types(types)
-    opened = open_source(source, name=name, engine=engine, memory_limit=memory_limit, types=types)
+    opened = open_source(source, name=name, engine=engine, memory_limit=memory_limit, config=config, types=types)
     for column in units:
         if column not in opened.rows.columns:
             raise unknown_column(opened, column)

@@ -39,8 +39,8 @@ def with_value_class(rows: ir.Table, column: str, name: str) -> ir.Table:
     """Which class of (0, *VALUE_ENDS) a double in [0, VALUE_ENDS[-1]] is in; null stays null.
 
     VALUE_ENDS begin at a power of two, 2 / scale, and an octave has two classes, by the digit after the first. So
-    n = floor(value * scale), exact because the scale is a power of two, has the class 2 o - 1 + digit if it is in octave
-    o from 1 on, and 0 below. The last end is in the last class.
+    n = floor(value * scale), exact because the scale is a power of two, has the class 2 o - 1 + digit if it is in
+    octave o from 1 on, and 0 below. The last end is in the last class.
     """
     import ibis
 
