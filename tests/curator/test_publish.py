@@ -125,6 +125,42 @@ def test_a_budget_pays_for_queries_before_rows_are_read(tmp_path: Path, people: 
     assert spent() == 3
 
 
+def test_an_engine_that_is_not_ready_costs_nothing(tmp_path: Path, people: Table, monkeypatch: Any) -> None:
+    budget = ln.Budget.open(tmp_path / "b.ledger", epsilon=1, delta=1e-6)
+
+    def check(*_: Any, **__: Any) -> None:
+        raise errors.EngineUnavailable("the session was stopped")
+
+    monkeypatch.setattr(people._data.engine, "check_ready", check)
+    for _ in range(3):
+        with pytest.raises(errors.EngineUnavailable):
+            people.count_units().release(budget=budget, share=0.1)
+    assert budget.remaining.share == 1
+    assert not budget.closed
+
+
+@pytest.mark.parametrize("first", ["rows", "engine"])
+def test_an_engine_that_dies_of_the_rows_closes_the_budget(
+    first: str, tmp_path: Path, people: Table, monkeypatch: Any
+) -> None:
+    """What a first attempt read may have ended the engine; before it, nothing was read and the fact is public."""
+    budget = ln.Budget.open(tmp_path / "b.ledger", epsilon=1, delta=1e-6)
+    query, attempts = people.count_units(), []
+
+    def read(self: Query) -> Any:
+        attempts.append(1)
+        if first == "rows" and len(attempts) == 1:
+            raise RuntimeError("canary424242")
+        raise errors.EngineUnavailable("gone")
+
+    monkeypatch.setattr(type(query), "_aggregate", read)
+    with pytest.raises(errors.ReadingFailed if first == "rows" else errors.EngineUnavailable) as caught:
+        query.release(budget=budget, share=0.1)
+    assert "canary" not in str(caught.value)
+    assert len(attempts) == (3 if first == "rows" else 1)
+    assert budget.closed == (first == "rows")
+
+
 def test_laplace_and_gaussian_are_chosen_by_the_querys_own_norms(people: Table) -> None:
     assert people.histogram("ward", keys=WARDS, max_rows=3, max_per_bin=1).release(**ASK).mechanism == "laplace"
     wide = people.histogram("age", keys=range(100), max_rows=100, max_per_bin=1)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,7 +69,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
-def session(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+def server_port() -> int:
+    """Where the driver of the session also listens as a Spark Connect server."""
+    return free_port()
+
+
+@pytest.fixture(scope="session")
+def session(cluster: Cluster, server_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The test's own session on the cluster, small enough for a laptop."""
     from pyspark.sql import SparkSession
 
@@ -85,6 +92,9 @@ def session(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Itera
         "spark.log.level": "ERROR",
         "spark.driver.extraJavaOptions": QUICK,
         "spark.executor.extraJavaOptions": QUICK,
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(server_port),
     }
     builder = SparkSession.builder.master(cluster.master).appName("leastnoise tests")
     for name, value in settings.items():

@@ -13,8 +13,8 @@ import pytest
 from dirty_rows import QUERIES, write
 from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.table import Table, table
-from leastnoise.errors import EngineUnavailable, ReadingFailed
-from leastnoise.testing import aggregate
+from leastnoise.errors import ReadingFailed
+from leastnoise.testing import aggregate, seeded
 
 pytestmark = pytest.mark.spark
 
@@ -116,7 +116,10 @@ def test_a_killed_worker_changes_no_integer(many: tuple[Table, Table], cluster, 
     assert same(expected, found[0])
 
 
-def test_limits_are_not_proposed_on_spark(both: tuple[Table, Table]) -> None:
-    _, distributed = both
-    with pytest.raises(EngineUnavailable, match="Nothing was read or paid"):
-        distributed.suggest_limits("place", keys=range(100), epsilon=1, delta=1e-6)
+def test_the_same_limits_are_proposed(both: tuple[Table, Table]) -> None:
+    made = []
+    for rows in both:
+        with seeded(5):
+            made.append(rows.suggest_limits("flag", keys=[False, True], epsilon=1, delta=1e-6))
+    assert made[0].limits == made[1].limits
+    assert made[0].components.values.tolist() == made[1].components.values.tolist()

@@ -264,6 +264,7 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
         .per_unit(n=stats.count(), weekend=stats.mode("weekend"))
         .histogram("weekend", "n", nulls="bin")
     ),
+    "unit counts": lambda t: UnitCounts.of(t._data, ("place",), range(100), "drop", ("value", "whole"), NOISE),
     "unit counts of all rows": lambda t: UnitCounts.of(t._data, (), None, "drop", ("price",), NOISE),
     "derived": lambda t: (
         t.derive(

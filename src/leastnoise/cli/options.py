@@ -153,8 +153,14 @@ class TableOptions(RowOptions):
     source: Annotated[str, typer.Argument(help="Parquet or CSV: a path, a quoted glob, or a folder.")]
     unit: Annotated[str, typer.Option(help="The column that names the protected person; several with commas.")]
     neighbours: Neighbours = "add-remove"
-    engine: Annotated[str | None, typer.Option(help="duckdb, or a Spark master such as spark://host:7077.")] = None
+    engine: Annotated[
+        str | None,
+        typer.Option(help="duckdb, a Spark master such as spark://host:7077, or sc://host of Spark Connect."),
+    ] = None
     memory_limit: Annotated[str | None, typer.Option(help="For DuckDB, such as 1GB.")] = None
+    config: Annotated[
+        list[str] | None, typer.Option(help="Of a Spark session that is started: spark.executor.memory=4g; repeatable.")
+    ] = None
     types: Annotated[
         list[str] | None, typer.Option(help="Of a CSV's columns: hour=int,fare=float (bool, date, timestamp, text).")
     ] = None
@@ -172,6 +178,7 @@ class TableOptions(RowOptions):
             name=self.table,
             engine=self.engine,
             memory_limit=self.memory_limit,
+            config=_settings(self.config or []),
             types=_types(self.types or []),
             missing=[word for text in self.missing or [] for word in text.split(",")],
         )
@@ -407,6 +414,19 @@ def _types(pairs: list[str]) -> dict[str, str] | None:
             example={"types": {"hour": "int"}},
         )
     return {column: kind for column, _, kind in words} or None
+
+
+def _settings(pairs: list[str]) -> dict[str, str] | None:
+    """--config NAME=VALUE, once for each: a value may have commas."""
+    words = [pair.partition("=") for pair in pairs]
+    if any(not name or not equals for name, equals, _ in words):
+        raise errors.InvalidParameter(
+            "--config takes NAME=VALUE, once for each setting of Spark.",
+            parameter="config",
+            value=pairs,
+            example={"config": {"spark.executor.memory": "4g"}},
+        )
+    return {name: value for name, _, value in words} or None
 
 
 def _decimal(text: str) -> Decimal:

@@ -119,6 +119,7 @@ def open_dataset(
     name: str | None,
     engine: str | None,
     memory_limit: str | None,
+    config: Mapping[str, str],
     types: Mapping[str, str],
     missing: str | Sequence[str] = (),
 ) -> Dataset:
@@ -140,7 +141,7 @@ def open_dataset(
         )
     check_types(types)
     words = check_missing(missing)
-    opened = open_source(source, name=name, engine=engine, memory_limit=memory_limit, types=types)
+    opened = open_source(source, name=name, engine=engine, memory_limit=memory_limit, config=config, types=types)
     for column in units:
         if column not in opened.rows.columns:
             raise unknown_column(opened, column)

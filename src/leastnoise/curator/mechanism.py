@@ -225,7 +225,7 @@ def publish_unknown(
     size, scale = len(keys), cut.sigma if cut.scale is None else cut.scale
     drawn = rounded_gaussian(scale, size) if cut.scale is None else two_sided_geometric(scale, size)
     noisy = add_integers(np.asarray(counts, dtype=np.int64), drawn)
-    shown = [(key, value) for key, value in zip(keys, noisy.tolist(), strict=True) if value >= cut.at_least]
+    shown = [(keys[place], int(noisy[place])) for place in np.flatnonzero(noisy >= cut.at_least).tolist()]
     shown.sort(key=lambda pair: sortable(pair[0]))
     return Release(
         values=np.array([value for _, value in shown], dtype=np.int64),

@@ -9,7 +9,6 @@ same debit the budget is closed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypedDict
 
@@ -64,9 +63,10 @@ def release(query: Query, request: PrivacyRequest) -> Answer:
     refuse_reserved(query.by)
     decided = query._decide(request)
     unit, text, table = " + ".join(query.unit), query.describe(), query._data.source.name
-    left_out = query.left_out
+    left_out, reads = query.left_out, decided.reads or query
+    query._data.engine.check_ready(query.rows, in_python=reads._in_python)
     receipt = decided.charge.pay(query=text, unit=unit, table=table)
-    exact = _read(decided.reads or query, receipt)
+    exact = _read(reads, receipt)
     facts = Facts(
         id=receipt.id,
         unit=unit,
@@ -89,12 +89,18 @@ def _on_map(made: Answer, query: Query) -> Answer:
 
 def _read(query: Query, receipt: Receipt) -> Aggregate:
     """The exact integers. Only ReadingFailed is tried again and closes the budget: every other error of ours is public
-    (and `reading` lets no other one out), and an interrupt is the caller's."""
-    for _ in range(MAX_ATTEMPTS - 1):
-        with suppress(errors.ReadingFailed):
+    (and `reading` lets no other one out), and an interrupt is the caller's.
+
+    An engine that is gone at a later attempt may be so because of what the first one read: that is the same failure.
+    """
+    failed: errors.ReadingFailed | None = None
+    for _ in range(MAX_ATTEMPTS):
+        try:
             return reading(query._aggregate, query.files)
-    try:
-        return reading(query._aggregate, query.files)
-    except errors.ReadingFailed as problem:
-        failed = problem
+        except errors.ReadingFailed as problem:
+            failed = problem
+        except errors.EngineUnavailable:
+            if failed is None:
+                raise
+    assert failed is not None
     raise receipt.close(failed)

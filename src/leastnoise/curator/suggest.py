@@ -35,12 +35,6 @@ def limit_question(
 ) -> UnitCounts:
     """The question that limits are proposed from: everything public is checked, nothing is read or paid."""
     check_names(by)
-    if data.engine.name == "spark":
-        raise errors.EngineUnavailable(
-            "Limits are proposed on DuckDB alone so far: Spark's plan of this question needs more memory than a driver "
-            "usually has. Nothing was read or paid. Open the files with DuckDB, or type limits that public knowledge "
-            "gives."
-        )
     later = later_request(request, epsilon=for_epsilon, delta=for_delta, share=for_share)
     return UnitCounts.of(data, by, keys, nulls, column_names(values), asked_noise(later, data.neighbours))
 

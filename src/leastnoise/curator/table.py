@@ -33,21 +33,25 @@ def table(
     name: str | None = None,
     engine: str | None = None,
     memory_limit: str | None = None,
+    config: Mapping[str, str] | None = None,
     types: Mapping[str, str] | None = None,
     missing: str | Sequence[str] = (),
 ) -> Table:
     """Open a table of people's rows. Only its schema is read.
 
     source: a path or a glob of Parquet or CSV files, a pandas, Polars or Arrow table, a DuckDB relation, an Ibis or a
-        Spark table.
+        Spark table. With Spark also an address such as "s3a://bucket/trips", or the name of a table of its catalogue.
     unit: the column, or columns, that name whom to protect, such as "taxi". A row whose unit is null is nobody's and
         is left out.
     neighbours: "add-remove" (the default: one unit more or less changes little), or "replace" (one unit instead of
         another).
     name: what a budget's ledger calls this table. Left out, it is the file's name. Its releases are paid from a budget
         about that name.
-    engine: "duckdb" (the default), or the master of a Spark cluster, such as "spark://host:7077" or "local[2]".
+    engine: "duckdb" (the default); the master of a Spark cluster, such as "spark://host:7077" or "local[2]"; or a
+        Spark Connect server, "sc://host".
     memory_limit: how much memory DuckDB may take, such as "1GB". Left out, DuckDB decides.
+    config: settings of a Spark session that is started for this, such as {"spark.executor.memory": "4g"}. Left out,
+        those of its spark-defaults.conf.
     types: what columns of text hold, such as {"hour": "int", "fare": "float"}; also "bool", "date", "timestamp" and
         "text". A CSV does not declare it, and guessing would look at people's rows, so undeclared columns are text;
         columns that folders name, day=5/, too. A pandas column of Python objects cannot be used until it is declared. A
@@ -63,6 +67,7 @@ def table(
             name=name,
             engine=engine,
             memory_limit=memory_limit,
+            config=config or {},
             types=types or {},
             missing=missing,
         )

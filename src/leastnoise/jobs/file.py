@@ -98,7 +98,7 @@ NAMES: dict[str, dict[str, _Type]] = {
     "table": {
         "source": _TEXTS, "unit": _TEXTS, "types": _TEXT_BY_NAME, "join": _TEXTS, "within": _TEXT_BY_NAME,
         "derive": _TEXT_BY_NAME, "lattice": _TEXT_BY_NAME, "where": _TEXT, "per_unit": _TEXT_BY_NAME, "having": _TEXT,
-        "name": _TEXT, "neighbours": _TEXT, "engine": _TEXT, "memory_limit": _TEXT,
+        "name": _TEXT, "neighbours": _TEXT, "engine": _TEXT, "memory_limit": _TEXT, "config": _TEXT_BY_NAME,
         "missing": _TEXTS,
     },
     "ask": {
@@ -124,7 +124,7 @@ _EXAMPLES = {
     "statistics": '{ people = "count" }',
 }  # fmt: skip
 # What changes neither the answer nor its cost: a job with another of these is the same job.
-_IMMATERIAL = {"engine", "memory_limit", "force"}
+_IMMATERIAL = {"engine", "memory_limit", "config", "force"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,9 +179,18 @@ def open_table(job: Job) -> Table:
     source = given.pop("source")
     rows = {name: given.pop(name) for name in ROW_NAMES if name in given}
     joined = rows.pop("join", [])
-    paths = job.path(source) if isinstance(source, str) else [job.path(each) for each in source]
+    paths = _where(job, source) if isinstance(source, str) else [_where(job, each) for each in source]
     join = [joined] if isinstance(joined, str) else joined
     return shaped(table(paths, **given), join=join, path=job.path, **rows)
+
+
+def _where(job: Job, source: str) -> str:
+    """A path from the folder of the job; on Spark an address, or the name of a table, as it is."""
+    from leastnoise.curator.engines.spark_names import is_address, is_table_name
+
+    path = job.path(source)
+    by_name = job.table.get("engine", "duckdb") != "duckdb" and is_table_name(source) and not os.path.exists(path)
+    return source if by_name or is_address(source) else path
 
 
 def _request(job: Job) -> PrivacyRequest:

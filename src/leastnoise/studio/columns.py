@@ -52,5 +52,5 @@ def _columns(section: str, path: str) -> tuple[Column, ...]:
         return tuple(Column(name, kind_of(table[name].type())) for name in table.columns)
     source = job.table["source"]
     paths = job.path(source) if isinstance(source, str) else [job.path(each) for each in source]
-    opened = open_source(paths, name=None, engine=None, memory_limit=None, types={})
+    opened = open_source(paths, name=None, engine=None, memory_limit=None, config={}, types={})
     return tuple(Column(name, kind_of(kind)) for name, kind in opened.rows.schema().items())

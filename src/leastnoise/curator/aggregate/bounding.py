@@ -122,7 +122,7 @@ def bounded(
         rows = _of_equal_rows(rows, unit, coding, limits, key)
         in_bin, bins = limits.max_per_bin, min(_most_bins(limits), bins)
     elif limits.max_per_bin < limits.max_rows:
-        rows, in_bin = _within_bins(rows, unit, coding, limits.max_per_bin, key), limits.max_per_bin
+        rows, in_bin = _within_bins(rows, unit, coding, limits.max_per_bin, key, engine), limits.max_per_bin
     if limits.max_bins < min(limits.max_rows, bins):
         rows, bins = _fewer_bins(rows, unit, coding, limits.max_bins, key ^ MULTIPLIER_3), limits.max_bins
     if in_bin * bins > limits.max_rows:
@@ -154,14 +154,13 @@ def _of_equal_rows(rows: ir.Table, unit: tuple[str, ...], coding: Coding, limits
     return kept.drop("_copy", "_bin", "_hash")
 
 
-def _within_bins(rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: int, key: int) -> ir.Table:
-    import ibis
-
+def _within_bins(
+    rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: int, key: int, engine: Engine
+) -> ir.Table:
     rows = rows.mutate(_bin=coding.bin_of(rows["code"]))
     rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash")
-    within = ibis.window(group_by=[*unit, "_bin"], order_by=["_hash", "code"])
-    rows = rows.mutate(_rank=ibis.row_number().over(within))
-    return rows.filter(rows["_rank"] < count).drop("_rank", "_hash", "_bin")
+    rows = engine.first(rows, unit=[*unit, "_bin"], order=["_hash", "code"], count=count)
+    return rows.drop("_hash", "_bin")
 
 
 def _fewer_bins(rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: int, key: int) -> ir.Table:
@@ -179,16 +178,12 @@ def _fewer_rows(
     rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: int, key: int, engine: Engine
 ) -> ir.Table:
     """The rows with the smallest (hash, code). Where both fit one integer, it is found without a sort."""
-    import ibis
-
     rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash")
     if coding.size <= WORD_MASK + 1 and count <= MAX_LIST_LENGTH:
         rows = rows.mutate(code=(rows["_hash"] << 32) | rows["code"])
         kept = engine.smallest(rows.select(*unit, "code"), unit=list(unit), column="code", count=count)
         return kept.mutate(code=kept["code"] & WORD_MASK)
-    within = ibis.window(group_by=list(unit), order_by=["_hash", "code"])
-    rows = rows.mutate(_rank=ibis.row_number().over(within))
-    return rows.filter(rows["_rank"] < count)
+    return engine.first(rows, unit=list(unit), order=["_hash", "code"], count=count)
 
 
 def mixed(rows: ir.Table, name: str) -> ir.Table:

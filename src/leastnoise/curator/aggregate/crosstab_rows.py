@@ -69,10 +69,10 @@ def bounded_rows(
     content = [*words, *([WEIGHT] if WEIGHT in rows.columns else [])]
     rows = with_unit_word(rows.select(*unit, *content), unit, engine)
     rows = _with_hash(rows, content, key)
+    if not shared:
+        return engine.first(rows, unit=list(unit), order=["_hash", *content], count=max_rows).select(*content)
     within = ibis.window(group_by=list(unit), order_by=["_hash", *content])
     rows = rows.mutate(_rank=ibis.row_number().over(within))
-    if not shared:
-        return rows.filter(rows["_rank"] < max_rows).select(*content)
     rows = rows.mutate(_rows=rows.count().over(ibis.window(group_by=list(unit))))
     rows = rows.mutate(_rows=ibis.least(rows["_rows"], max_rows))
     rows = rows.filter(rows["_rank"] < max_rows)

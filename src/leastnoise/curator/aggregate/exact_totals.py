@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ class Aggregate:
 
     values: NDArray[Any]
     indices: NDArray[Any] | None = None
-    keys: tuple[Any, ...] | None = None
+    keys: Sequence[Any] | None = None
 
 
 def narrow(values: NDArray[Any]) -> NDArray[Any]:

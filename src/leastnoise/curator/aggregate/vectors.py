@@ -182,8 +182,6 @@ def bounded_rows(
 
     The hash is of the first elements, rounded: a thousand are too much SQL, and the rest decide ties.
     """
-    import ibis
-
     rows = with_unit_word(rows.select(*unit, *columns), unit, engine)
     names = [f"_x{place}" for place in range(clip.length)]
     rows = rows.mutate(**dict(zip(names, _elements(rows, columns, clip), strict=True)))
@@ -196,9 +194,8 @@ def bounded_rows(
     rows = rows.mutate(_digest=functools.reduce(operator.add, terms))
     rows = rows.mutate(_code=fold(rows["_digest"]))
     rows = with_hash(rows, key, code="_code", codes=2**32, name="_hash")
-    order = ibis.window(group_by=list(unit), order_by=["_hash", "_digest", *names])
-    ranked = rows.mutate(_rank=ibis.row_number().over(order))
-    return ranked.filter(ranked["_rank"] < max_rows).select(*columns)
+    kept = engine.first(rows, unit=list(unit), order=["_hash", "_digest", *names], count=max_rows)
+    return kept.select(*columns)
 
 
 def check_columns(rows: ir.Table, columns: tuple[str, ...], length: int) -> None:

@@ -72,6 +72,10 @@ class DuckDB:
         self.files: list[str] = []
         self._running: list[threading.Event] = []  # queries that have begun
 
+    def check_ready(self, rows: ir.Table, *, in_python: bool) -> None:
+        """An interrupted query may still have the connection."""
+        self._refuse_while_busy()
+
     def read_files(self, files: list[str]) -> ir.Table:
         """The rows of Parquet or CSV files; folders named column=value are columns."""
         self.files = files
@@ -192,6 +196,12 @@ class DuckDB:
         smallest = _builtin(ibis.udf.agg, _smallest, "min", ("int64", "int64"), "array<int64>")
         lists = rows.group_by(unit).aggregate(**{column: smallest(rows[column], count)})
         return lists.select(**{column: lists[column].unnest()})
+
+    def first(self, rows: ir.Table, *, unit: list[str], order: list[str], count: int) -> ir.Table:
+        import ibis
+
+        ranked = rows.mutate(_rank=ibis.row_number().over(ibis.window(group_by=unit, order_by=order)))
+        return ranked.filter(ranked["_rank"] < count).drop("_rank")
 
     def map_points(self, function: Any, x: ir.Value, y: ir.Value, *, result: str) -> ir.Value:
         import ibis

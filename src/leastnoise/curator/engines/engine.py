@@ -18,6 +18,10 @@ class Engine(Protocol):
     name: str
     copies: bool  # whether it can keep rows aside; without, everything about them is asked in one query
 
+    def check_ready(self, rows: ir.Table, *, in_python: bool) -> None:
+        """Raise EngineUnavailable unless the engine can be asked now, also what runs `in_python` where the rows are.
+        Nothing is read, so it is done before anything is paid."""
+
     def read_files(self, files: list[str]) -> ir.Table:
         """The rows of Parquet or CSV files, lazily."""
 
@@ -41,6 +45,9 @@ class Engine(Protocol):
 
     def smallest(self, rows: ir.Table, *, unit: list[str], column: str, count: int) -> ir.Table:
         """The `count` smallest values of an integer column in each unit, as a table of that one column."""
+
+    def first(self, rows: ir.Table, *, unit: list[str], order: list[str], count: int) -> ir.Table:
+        """The first `count` rows of each unit in the order of these columns."""
 
     def map_points(self, function: Any, x: ir.Value, y: ir.Value, *, result: str) -> ir.Value:
         """A NumPy function of two columns of doubles, applied to blocks of rows where the rows are."""

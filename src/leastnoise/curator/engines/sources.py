@@ -18,8 +18,10 @@ from leastnoise.curator.engines.file_status import statuses
 from leastnoise.curator.engines.frames import Frame, Relation, frame_of
 from leastnoise.curator.engines.headers import header
 from leastnoise.curator.engines.opened_table import Source
+from leastnoise.curator.engines.spark_files import versioned
+from leastnoise.curator.engines.spark_names import is_address, is_table_name, local_path
 from leastnoise.curator.engines.withheld_errors import reading
-from leastnoise.errors import UnknownSource
+from leastnoise.errors import InvalidParameter, UnknownSource
 
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 SOURCES = (
@@ -29,7 +31,13 @@ SOURCES = (
 
 
 def open_source(
-    source: Any, *, name: str | None, engine: str | None, memory_limit: str | None, types: Mapping[str, str]
+    source: Any,
+    *,
+    name: str | None,
+    engine: str | None,
+    memory_limit: str | None,
+    config: Mapping[str, str],
+    types: Mapping[str, str],
 ) -> Source:
     """Any source as an opened table. Of `types`, those of columns of Python objects are applied here."""
     import pyarrow as pa
@@ -38,7 +46,7 @@ def open_source(
 
     module = type(source).__module__.split(".")[0]
     if isinstance(source, str | os.PathLike) or _is_paths(source):
-        return _open_files(source, name, engine, memory_limit)
+        return _open_files(source, name, engine, memory_limit, config)
     if module == "ibis":
         return _open_ibis(source, name=name or "ibis table")
     if module == "pyspark":
@@ -67,27 +75,62 @@ def _is_paths(source: Any) -> bool:
     return isinstance(source, list) and bool(source) and all(isinstance(item, str | os.PathLike) for item in source)
 
 
-def _open_files(source: Any, name: str | None, engine: str | None, memory_limit: str | None) -> Source:
+def _open_files(
+    source: Any, name: str | None, engine: str | None, memory_limit: str | None, config: Mapping[str, str]
+) -> Source:
     from leastnoise.curator.engines import duckdb, spark
 
     given = [os.fspath(item) for item in (source if isinstance(source, list) else [source])]
+    given = [local_path(item) or item for item in given]
     label = name or ", ".join(Path(item).name for item in given)
-    if engine not in (None, "duckdb") and len(given) == 1 and spark.is_catalogue_name(given[0]):
-        return spark.open_catalogue(given[0], master=str(engine), name=label)
+    for item in given:
+        if is_address(item):
+            return _open_address(given, label, engine, config)
+    if engine not in (None, "duckdb") and len(given) == 1 and is_table_name(given[0]):
+        return spark.open_named(given[0], engine=str(engine), config=config, name=label)
+    _check_config(engine, config)
     files = tuple(file for item in given for file in find_files(item))
     status = statuses(files)
     if engine in (None, "duckdb"):
         opened: Engine = duckdb.connect(memory_limit=memory_limit)
     else:
-        opened = spark.connect(str(engine))
+        opened = spark.connect(str(engine), config)
     check_schemas(files)
     rows = opened.read_files(list(files))
     folders = partitions.columns(files)
     return Source(engine=opened, rows=rows, name=label, files=files, folders=folders, opened_status=status)
 
 
+def _open_address(given: list[str], label: str, engine: str | None, config: Mapping[str, str]) -> Source:
+    """s3a://, hdfs://, abfss:// ...: what a Spark session reads by itself, one address a table."""
+    from leastnoise.curator.engines import spark
+
+    if engine in (None, "duckdb"):
+        raise UnknownSource(
+            f'"{given[0]}" is an address that a Spark session reads; DuckDB is given paths of this machine. Name a '
+            "Spark master, or copy the files.",
+            parameter="engine",
+            example={"engine": "spark://host:7077"},
+        )
+    if len(given) > 1:
+        raise UnknownSource("give one address, a folder or a glob, or the DataFrame that spark.read makes of several.")
+    return spark.open_named(given[0], engine=str(engine), config=config, name=label)
+
+
+def _check_config(engine: str | None, config: Mapping[str, str]) -> None:
+    if config and engine in (None, "duckdb"):
+        raise InvalidParameter(
+            "config is for a Spark session that is started here, and this table is read by DuckDB. Leave it out.",
+            parameter="config",
+            value=dict(config),
+            example={"memory_limit": "4GB"},
+        )
+
+
 def find_files(path: str) -> list[str]:
     """The files that a path, glob or folder names, in order."""
+    if os.path.isdir(os.path.join(path, "_delta_log")):
+        raise UnknownSource(versioned(path))
     if os.path.isdir(path):
         found = sorted(str(file) for file in Path(path).rglob("*") if _is_data(file))
     elif glob.has_magic(path):
@@ -116,7 +159,10 @@ def check_schemas(files: Sequence[str]) -> None:
     if ending(files[0]) != ".parquet":
         for file in files:
             if header(file) != header(files[0]):
-                raise UnknownSource(f'"{Path(file).name}" and "{Path(files[0]).name}" have different headers.')
+                raise UnknownSource(
+                    f'"{Path(file).name}" and "{Path(files[0]).name}" have different headers, or the same columns in '
+                    "another order."
+                )
         return _check_folders(files, header(files[0]))
     import pyarrow.parquet as pq
 
@@ -125,12 +171,17 @@ def check_schemas(files: Sequence[str]) -> None:
     check_names(first.names)
     for file, other in zip(files, schemas, strict=True):
         if other != first:
-            differing = sorted({field.name for field in set(first) ^ set(other)})
+            differing = sorted({field.name for field in set(first) ^ set(other)}) or _moved(first.names, other.names)
             raise UnknownSource(
                 f'"{Path(file).name}" and "{Path(files[0]).name}" disagree about the columns {", ".join(differing)}. '
                 "A row would mean different things in different files. Convert them to one schema."
             )
     return _check_folders(files, first.names)
+
+
+def _moved(names: Sequence[str], others: Sequence[str]) -> list[str]:
+    """The columns that are in another place in the other file."""
+    return [f"{name} (in another place)" for name, other in zip(names, others, strict=True) if name != other]
 
 
 def _check_folders(files: Sequence[str], names: Sequence[str]) -> None:

@@ -61,6 +61,7 @@ class Crosstabs(Query):
     """
 
     kind: ClassVar[str] = "crosstabs"
+    _in_python: ClassVar[bool] = True
     workload: Workload
     axes: Mapping[str, Axis]
     weights: Weights = "tables"

@@ -146,6 +146,7 @@ class Query(ABC):
         return (*by_limits, *left_out.by_unit(data), *self._values_left_out(), *data.conditions)
 
     _limits_leave_out: ClassVar[bool] = True  # False: the limits are part of what is asked
+    _in_python: ClassVar[bool] = False  # True: rows are added up by Python where they are
 
     @property
     def _bins_of_limits(self) -> int | None:

@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from leastnoise._support.directed_rounding import round_up, sqrt_up
 from leastnoise.curator import description
 from leastnoise.curator.aggregate import bounding
-from leastnoise.curator.aggregate.binning import as_double, clipped, double_literal, place, place_rows
+from leastnoise.curator.aggregate.binning import as_double, clipped, double_literal, place_rows
 from leastnoise.curator.aggregate.every_bin import scattered
 from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
+from leastnoise.curator.aggregate.size_class import with_octave, with_row_class, with_value_class
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.domains import limits_of, listed_domain
 from leastnoise.curator.queries.query import NamedRows
-from leastnoise.domain import Domain, Edges
-from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS
+from leastnoise.domain import Domain
+from leastnoise.domain.size_classes import SIGNED_CLASSES, VALUE_ENDS
 from leastnoise.errors import BadDomain, MissingParameter
 from leastnoise.privacy.sensitivity import Sensitivity
 from leastnoise.releases.left_out import LeftOut
@@ -39,10 +40,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MAX_BINS = 2**20
-_END = float(2 * MOST_ROWS)  # beyond every number of rows, once it is cut
-ROW_CLASSES = Edges((*map(float, ROW_STARTS), _END))
-OCTAVE_CLASSES = Edges((*map(float, OCTAVES), _END))
-SIZES_OF_VALUES = Edges((0.0, *VALUE_ENDS))  # the first is zero
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -137,7 +134,7 @@ class UnitCounts(BinnedQuery):
         domain = replace(self._bins, names=named.by) if self._bins.names else self._bins
         rows = place_rows(named.rows, domain, name="_place")
         for number, column in enumerate(named.columns):
-            rows = _with_value_class(rows, column, f"_value{number}")
+            rows = _with_signed_class(rows, column, f"_value{number}")
         rows = bounding.with_unit_word(rows.rename(code="_place"), named.unit, self._data.engine)
         return rows.select(*named.unit, "_unit", "code", *(f"_value{n}" for n in range(len(named.columns))))
 
@@ -158,10 +155,9 @@ class UnitCounts(BinnedQuery):
         import ibis
 
         layout = self.layout
-        drawn = _with_class(drawn, "_total", ROW_CLASSES, "_rows")
-        drawn = _with_class(drawn, "_total", OCTAVE_CLASSES, "_wide")
+        drawn = with_octave(with_row_class(drawn, "_total", "_rows"), "_total", "_wide")
         if self._bins.size > 1:
-            drawn = _with_class(drawn, "_here", OCTAVE_CLASSES, "_deep")
+            drawn = with_octave(drawn, "_here", "_deep")
         cells = [drawn["_rows"], drawn["_wide"] + layout.start("octaves")]
         if self._bins.size > 1:
             pair = ((drawn["_wide"] * (drawn["_wide"] + 1)) >> 1) + drawn["_deep"]
@@ -197,21 +193,11 @@ class UnitCounts(BinnedQuery):
         return Aggregate(values=narrow(counts))
 
 
-def _with_value_class(rows: ir.Table, column: str, name: str) -> ir.Table:
+def _with_signed_class(rows: ir.Table, column: str, name: str) -> ir.Table:
     """`rows` with the class of a value in a new column, null where there is none: zero is in the middle."""
     import ibis
 
     rows = rows.mutate(_signed=clipped(as_double(rows[column], column), -VALUE_ENDS[-1], VALUE_ENDS[-1]))
-    below = rows["_signed"] < double_literal(0.0)
-    rows = place(
-        SIZES_OF_VALUES, rows.mutate(_size=ibis.ifelse(below, -rows["_signed"], rows["_signed"])), "_size", name
-    )
+    rows = with_value_class(rows.mutate(_size=rows["_signed"].abs()), "_size", name)
     signed = ibis.ifelse(rows["_signed"] < double_literal(0.0), -rows[name], rows[name])
     return rows.mutate(**{name: signed + SIGNED_CLASSES // 2})
-
-
-def _with_class(drawn: ir.Table, column: str, classes: Edges, name: str) -> ir.Table:
-    """`drawn` with the class of a number of rows in a new column."""
-    import ibis
-
-    return place(classes, drawn.mutate(**{column: ibis.least(drawn[column], MOST_ROWS)}), column, name)

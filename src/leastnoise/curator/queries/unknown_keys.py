@@ -14,6 +14,7 @@ from leastnoise.curator.aggregate.binning import epoch_days, is_missing
 from leastnoise.curator.aggregate.bounding import WORD_MASK
 from leastnoise.curator.aggregate.every_bin import integers
 from leastnoise.curator.aggregate.exact_totals import Aggregate, clamped, narrow
+from leastnoise.curator.aggregate.found_keys import FoundKeys, counts
 from leastnoise.curator.budget import charge
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.preview import Expectation
@@ -127,9 +128,8 @@ class UnknownKeysHistogram(Query):
 
     def _totals(self) -> Aggregate:
         found = self._data.engine.fetch(self._expression())
-        columns = [found[name].to_pylist() for name in found.column_names[: len(self.by)]]
-        keys = tuple(columns[0]) if len(columns) == 1 else tuple(zip(*columns, strict=True))
-        return Aggregate(values=narrow(integers(found["rows"])), keys=keys)
+        keys = FoundKeys(found.select(found.column_names[: len(self.by)]))
+        return Aggregate(values=narrow(counts(found["rows"])), keys=keys)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)

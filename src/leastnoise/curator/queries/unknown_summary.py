@@ -15,6 +15,7 @@ from leastnoise.curator.aggregate import bounding, summary_rows
 from leastnoise.curator.aggregate.bounding import MULTIPLIER_2, WORD_MASK
 from leastnoise.curator.aggregate.every_bin import integers
 from leastnoise.curator.aggregate.exact_totals import Aggregate, clamped, narrow
+from leastnoise.curator.aggregate.found_keys import FoundKeys
 from leastnoise.curator.budget import charge
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.preview import Expectation
@@ -172,8 +173,7 @@ class UnknownKeysSummary(Query):
 
     def _totals(self) -> Aggregate:
         found = self._data.engine.fetch(self._expression())
-        columns = [found[name].to_pylist() for name in found.column_names[: len(self.by)]]
-        keys = tuple(columns[0]) if len(columns) == 1 else tuple(zip(*columns, strict=True))
+        keys = FoundKeys(found.select(found.column_names[: len(self.by)]))
 
         def read(name: str) -> np.ndarray[Any, Any]:
             return integers(found[name]).astype(object)

@@ -40,6 +40,7 @@ MAX_LENGTH = 2**20
 class VectorQuery(ListedQuery):
     """What sums and means of vectors share."""
 
+    _in_python: ClassVar[bool] = True
     clip: NormClip
     _columns: tuple[str, ...]
 

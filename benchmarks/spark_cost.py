@@ -1,0 +1,153 @@
+"""What questions cost on Spark beside DuckDB on the same two cores: processor time, shuffle, spill, longest task.
+
+A unit has twenty rows on average; one has a twentieth of all rows, and in the second table half of them. ROWS is how
+many there are (20 million unless the environment says otherwise). The integers of both engines are compared.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from findings import Findings, Headline, Seconds, Table
+
+from leastnoise.curator.queries.query import Query
+from leastnoise.curator.table import Table as Rows
+from leastnoise.curator.table import table
+from leastnoise.testing import aggregate
+
+BINS, MOST = 1000, 4.0  # times DuckDB's processor time: the goal
+CONFIG = {
+    "spark.driver.memory": os.environ.get("DRIVER_MEMORY", "2g"),
+    "spark.sql.shuffle.partitions": "8",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+QUESTIONS: dict[str, Callable[[Rows], Query]] = {
+    "max_rows 5": lambda t: t.histogram("bin", keys=range(BINS), max_rows=5),
+    "max_rows 5, max_per_bin 1": lambda t: t.histogram("bin", keys=range(BINS), max_rows=5, max_per_bin=1),
+    "mean by bin": lambda t: t.mean("x", clip=(0, 1), by="bin", keys=range(BINS), max_rows=5),
+    "unknown keys": lambda t: t.histogram("key", max_rows=5),
+    "vector sum": lambda t: t.vector_sum(["x", "y"], clip_norm=1.0, max_rows=5),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What Spark did for one question, from its own records."""
+
+    jobs: int
+    stages: int
+    read: int
+    shuffled: int
+    spilled: int
+    processor: float
+    longest: float
+
+
+def run(*, toy: bool = False) -> Findings:
+    rows = 20_000 if toy else int(float(os.environ.get("ROWS", "2e7")))
+    found: list[dict[str, Any]] = []
+    heads: list[Headline] = []
+    with tempfile.TemporaryDirectory(dir=os.environ.get("SCRATCH")) as folder:
+        for share, label in ((20, "a twentieth"), (2, "half")):
+            path = write_rows(Path(folder), rows, share)
+            for name, ask in QUESTIONS.items():
+                row, ratio = compared(ask, path)
+                found.append({"rows of one unit": label, "question": name, **row})
+                if share == 20:
+                    heads.append(Headline(f"Spark beside DuckDB, {name}", ratio[0], most=MOST, processor=ratio[1]))
+    title = f"{rows:,} rows, two cores; processor time of the engine, and of Spark's tasks alone:"
+    return [*heads, Table("spark_cost", title, found)]
+
+
+def write_rows(folder: Path, rows: int, share: int) -> Path:
+    path = folder / f"rows{share}"
+    path.mkdir()
+    for part in range(8):
+        duckdb.sql(
+            f"COPY (SELECT CASE WHEN i % {share} = 0 THEN -1 ELSE (hash(i * 7919) % {rows // 20})::BIGINT END AS unit, "
+            f"(hash(i * 104729 + 13) % {BINS})::INTEGER AS bin, (hash(i * 31 + 7) % {rows // 14})::BIGINT AS key, "
+            f"(i % 1009) / 1009.0::DOUBLE AS x, (i % 613) / 613.0::DOUBLE AS y "
+            f"FROM range({part * rows // 8}, {(part + 1) * rows // 8}) t(i)) "
+            f"TO '{path}/part{part}.parquet' (FORMAT parquet)"
+        )
+    return path
+
+
+def compared(ask: Callable[[Rows], Query], path: Path) -> tuple[dict[str, Any], tuple[float, float]]:
+    here, there = table(path, unit="unit"), table(path, unit="unit", engine="local[2]", config=CONFIG)
+    session: Any = there._data.engine.session  # type: ignore[attr-defined]
+    begin, processor = time.perf_counter(), time.process_time()
+    expected = aggregate(ask(here))
+    embedded, embedded_processor = time.perf_counter() - begin, time.process_time() - processor
+    context = session.sparkContext
+    known, begin, processor = len(jobs(context)), time.perf_counter(), java_seconds()
+    answer = aggregate(ask(there))
+    distributed, java = time.perf_counter() - begin, java_seconds() - processor
+    assert answer.values.tolist() == expected.values.tolist()
+    work = done(context, known)
+    row = {
+        "DuckDB, processor": Seconds(embedded_processor),
+        "Spark, processor": Seconds(java),
+        "its tasks": Seconds(work.processor),
+        "times DuckDB": java / embedded_processor,
+        "jobs": work.jobs,
+        "stages": work.stages,
+        "rows read": work.read,
+        "shuffled MB": round(work.shuffled / 1e6, 1),
+        "spilled MB": round(work.spilled / 1e6, 1),
+        "longest task": Seconds(work.longest),
+    }
+    return row, (distributed / embedded, java / embedded_processor)
+
+
+def jobs(context: Any) -> list[Any]:
+    """Spark's own list of jobs, the oldest first."""
+    listed = context._jsc.sc().statusStore().jobsList(None)
+    return sorted((listed.apply(place) for place in range(listed.size())), key=lambda job: job.jobId())
+
+
+def done(context: Any, known: int) -> Work:
+    """The sum over all stages since the first `known` jobs. A stage that was skipped did nothing."""
+    time.sleep(1)  # the list is written behind the query
+    store, new = context._jsc.sc().statusStore(), jobs(context)[known:]
+    numbers = {job.stageIds().apply(place) for job in new for place in range(job.stageIds().size())}
+    stages = [store.lastStageAttempt(number) for number in sorted(numbers)]
+    stages = [stage for stage in stages if stage.numCompleteTasks()]
+    longest = 0.0
+    for stage in stages:
+        tasks = store.taskList(stage.stageId(), stage.attemptId(), 1000)
+        for place in range(tasks.size()):
+            longest = max(longest, tasks.apply(place).duration().get() / 1000)
+    return Work(
+        jobs=len(new),
+        stages=len(stages),
+        read=sum(stage.inputRecords() for stage in stages),
+        shuffled=sum(stage.shuffleWriteBytes() for stage in stages),
+        spilled=sum(stage.diskBytesSpilled() for stage in stages),
+        processor=sum(stage.executorCpuTime() for stage in stages) / 1e9,
+        longest=longest,
+    )
+
+
+def java_seconds() -> float:
+    """Processor time of everything below this process: the JVM, with its compiler and collector, and Python workers."""
+    ticks, pending, parents = 0, [os.getpid()], {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents.setdefault(int(fields[1]), []).append((int(entry.parent.name), sum(map(int, fields[11:15]))))
+    while pending:
+        for process, spent in parents.get(pending.pop(), []):
+            pending.append(process)
+            ticks += spent
+    return ticks / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,205 @@
+"""Spark sessions: one that runs already, one that is started on a master, or the client of a Spark Connect server.
+
+Whatever can be wrong before a row is read has a sentence of its own here, and is found before anything is paid.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from leastnoise.curator.engines import spark_master
+from leastnoise.curator.engines.spark_settings import is_remote, silent
+from leastnoise.errors import EngineUnavailable, InvalidParameter
+
+# What a session of ours has unless the user's own files or `config` say otherwise. What Spark logs of a task that
+# failed may quote a cell, here and on the workers; its pages show exact numbers of rows to whoever asks.
+CAREFUL = {
+    "spark.log.level": "OFF",
+    "spark.executor.syncLogLevel.enabled": "true",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+_INTERPRETER = "spark.pyspark.python"
+
+
+def session_of(engine: str, config: Mapping[str, str]) -> Any:
+    """The session that `engine` names: a master such as spark://host:7077 or local[2], or a server, sc://host."""
+    if importlib.util.find_spec("pyspark") is None:
+        raise EngineUnavailable("Spark is not installed. Type pip install 'leastnoise[spark]'.")
+    _check_config(config)
+    with silent():
+        return _remote(engine, config) if engine.startswith("sc://") else _local(engine, config)
+
+
+def check_answers(session: Any) -> None:
+    """Raise unless the session is there to be asked. No row is read."""
+    if is_remote(session):
+        _check_server_answers(session)
+    else:
+        _check_driver_answers(session._sc)
+
+
+def _check_driver_answers(context: Any) -> None:
+    if context._jsc is None:
+        raise EngineUnavailable(_STOPPED)
+    with silent():
+        try:
+            stopped: bool | None = context._jsc.sc().isStopped()
+        except Exception:
+            stopped = None
+    if stopped is None:
+        raise EngineUnavailable(
+            "the Spark driver of this session does not answer: its Java process has ended. Start a new session, and "
+            "open the table again."
+        )
+    if stopped:
+        raise EngineUnavailable(_STOPPED)
+
+
+_STOPPED = "the Spark session of this table was stopped. Start one, and open the table again."
+
+
+def _check_server_answers(session: Any) -> None:
+    if not session.is_stopped:
+        with silent():
+            try:
+                session.conf.get("spark.sql.session.timeZone")
+            except Exception:
+                answers = False
+            else:
+                answers = True
+        if answers:
+            return
+    raise EngineUnavailable(
+        "the Spark Connect session of this table has ended, or its server does not answer. See that the server runs, "
+        "make a new session, and open the table again."
+    )
+
+
+def _remote(url: str, config: Mapping[str, str]) -> Any:
+    """The client of a server: no Java is needed here."""
+    missing = [name for name in ("grpc", "grpc_status", "google.rpc") if not _is_installed(name)]
+    if missing:
+        raise EngineUnavailable("Spark Connect needs more packages. Type pip install 'pyspark[connect]'.")
+    spark_master.check_server(url)
+    from pyspark.sql.connect.session import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None and not config and _is_of(running, url):
+        return running
+    builder = SparkSession.builder.remote(url)
+    for name, value in config.items():
+        builder = builder.config(name, value)
+    try:
+        session = builder.create()
+        session.conf.get("spark.sql.session.timeZone")  # the first that the server is asked
+    except Exception:
+        session = None
+    if session is None:
+        raise EngineUnavailable(
+            f"{spark_master.without_token(url)} answers, and does not open a session of Spark Connect. See that this "
+            "is the port of Connect (15002 unless it was changed), that the token is right and that the server's Spark "
+            "is of version 4."
+        )
+    return session
+
+
+def _is_of(session: Any, url: str) -> bool:
+    """Whether a session of Spark Connect is one of this server."""
+    host, port = spark_master.endpoint(url)
+    return str(getattr(session.client._builder, "endpoint", "")) in (f"{host}:{port}", f"[{host}]:{port}")
+
+
+def _local(master: str, config: Mapping[str, str]) -> Any:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    spark_master.check_java()
+    running = SparkContext._active_spark_context
+    if running is not None and running._jsc is not None and not _has_ended(running):
+        _check_same(running, master, config)
+        return SparkSession.getActiveSession() or SparkSession(running)
+    spark_master.check_answers(master)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    try:
+        session = _start(master, config)
+    except Exception:
+        session = None
+    if session is None:
+        raise EngineUnavailable(f"Spark could not be started on {master}. Try `pyspark --master {master}` by hand.")
+    return session
+
+
+def _start(master: str, config: Mapping[str, str]) -> Any:
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+    own = SparkConf()  # what the user's spark-defaults.conf and PYSPARK_SUBMIT_ARGS say
+    builder = SparkSession.builder.master(master).appName("leastnoise")
+    for name, value in {**CAREFUL, **config}.items():
+        if name in config or not own.contains(name):
+            builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def _has_ended(context: Any) -> bool:
+    try:
+        return bool(context._jsc.sc().isStopped())
+    except Exception:  # its process is gone: PySpark itself would go on asking it
+        ended = True
+    if ended:
+        _forget(context)
+    return ended
+
+
+def _forget(context: Any) -> None:
+    """Let PySpark start another JVM: it keeps the gateway of the one that has died."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    context._jsc = None
+    SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+
+
+def _check_same(running: Any, master: str, config: Mapping[str, str]) -> None:
+    if running.master != master:
+        raise EngineUnavailable(
+            f"a Spark session on {running.master} is running, and a process has one. "
+            f"Stop it to use {master}, or pass one of its DataFrames to table()."
+        )
+    other = [name for name, value in config.items() if running.getConf().get(name) != value]
+    if other:
+        raise EngineUnavailable(
+            f"a Spark session is running already, without {other[0]} as it is in config. Stop it, or leave config out."
+        )
+
+
+def _check_config(config: Mapping[str, str]) -> None:
+    wrong = [name for name, value in config.items() if not isinstance(name, str) or not isinstance(value, str)]
+    if wrong or any(not name.startswith("spark.") for name in config):
+        raise InvalidParameter(
+            "config must have the names of Spark's settings, each with a text.",
+            parameter="config",
+            example={"config": {"spark.executor.memory": "4g"}},
+        )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def set_interpreter(session: Any) -> None:
+    """Python on the workers is the driver's own where nobody said which, as in a session that we start."""
+    if is_remote(session) or "PYSPARK_PYTHON" in os.environ:
+        return
+    context = session.sparkContext
+    if context.getConf().get(_INTERPRETER) is None:
+        context.pythonExec = sys.executable

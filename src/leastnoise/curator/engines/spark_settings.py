@@ -1,0 +1,173 @@
+"""The settings by which our SQL means what it says on Spark, and the same as on DuckDB: set for a query, then put back.
+
+A session may be somebody else's, who goes on with it: its time zone, its views and its log are as they were afterwards.
+Several threads may ask one session at once, so what was there is remembered by the first and put back by the last.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from leastnoise.errors import EngineUnavailable
+
+SETTINGS = {
+    "spark.sql.variable.substitute": "false",  # ${env:HOME} in a text or in a name is replaced after our checks
+    "spark.sql.parser.escapedStringLiterals": "false",  # how a backslash in a text is read
+    "spark.sql.parser.quotedRegexColumnNames": "false",  # `a.*` names one column, not all that match
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.ansi.enabled": "true",  # arithmetic and casts do not wrap around in silence
+    "spark.sql.caseSensitive": "false",  # as in DuckDB; names that differ in case alone are refused
+    "spark.sql.groupByOrdinal": "true",  # Ibis writes GROUP BY 1
+    "spark.sql.orderByOrdinal": "true",
+    "spark.sql.session.timeZone": "UTC",  # hours and days are those of UTC
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",  # what CAST(... AS TIMESTAMP) makes
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",  # days before 1582 are not moved
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96TimestampConversion": "false",
+    "spark.sql.legacy.parquet.nanosAsLong": "true",  # nanoseconds are read, and cut by our own rule
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # no folder decides about a type
+    "spark.sql.csv.filterPushdown.enabled": "false",  # a malformed row is noticed also where a filter drops it
+    "spark.sql.files.ignoreCorruptFiles": "false",  # rows are not lost in silence
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.files.ignoreInvalidPartitionPaths": "false",
+}
+SET_BY_IBIS = ("spark.sql.mapKeyDedupPolicy",)  # when it connects; put back as well
+LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # PySpark's own: they quote what failed
+PY4J_LOGGERS = ("py4j", "py4j.java_gateway", "py4j.clientserver")  # and of the connection to the JVM
+MAX_SECONDS_AFTER_FAILURE = 5.0  # for tasks beside the one that failed, which may still log their rows
+_lock = threading.RLock()
+_held: dict[str, _Before] = {}  # sessions that are being asked -> what they were before
+_silence = threading.local()  # `active` while this thread reads rows
+
+
+class _Before:
+    """What a session had set when the first of our threads came to it, and how many are there."""
+
+    def __init__(self, session: Any) -> None:
+        self.threads = 0
+        given = session.conf.getAll
+        self.settings = {name: given.get(name) for name in (*SETTINGS, *SET_BY_IBIS)}
+        self.log_level = _log_level(session)
+
+    def put_back(self, session: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for name, value in self.settings.items():
+                with suppress(Exception):  # the session may have ended
+                    session.conf.unset(name) if value is None else session.conf.set(name, value)
+        if self.log_level is not None:
+            with suppress(Exception):
+                session.sparkContext.setLogLevel(self.log_level)
+
+
+@contextmanager
+def applied(session: Any) -> Iterator[None]:
+    """The settings, read back, for as long as this lasts; raises EngineUnavailable before any row is read.
+
+    What the JVM and PySpark log meanwhile may quote a cell, so they log nothing.
+    """
+    name, failed = _identity(session), False
+    with _lock:
+        before = _held.get(name) or _held.setdefault(name, _Before(session))
+        before.threads += 1
+        try:
+            _set(session)
+            if before.log_level is not None:
+                session.sparkContext.setLogLevel("OFF")
+        except BaseException:
+            _leave(session, name, before)
+            raise
+    try:
+        with silent():
+            yield
+    except BaseException:
+        failed = True
+        raise
+    finally:
+        if failed and before.log_level is not None:
+            _wait_for_tasks(session)
+        with _lock:
+            _leave(session, name, before)
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """The loggers of PySpark and of its connection to the JVM say nothing in this thread."""
+    from pyspark.logger import PySparkLogger
+
+    for logger in (*map(PySparkLogger.getLogger, LOGGERS), *map(logging.getLogger, PY4J_LOGGERS)):
+        logger.addFilter(_is_logged)  # a second time changes nothing
+    before, _silence.active = getattr(_silence, "active", False), True
+    try:
+        yield
+    finally:
+        _silence.active = before
+
+
+def _is_logged(record: logging.LogRecord) -> bool:
+    return not getattr(_silence, "active", False)
+
+
+def _wait_for_tasks(session: Any) -> None:
+    """Until no task runs any more, by the list that is written after what a task's failure is logged as."""
+    deadline = time.monotonic() + MAX_SECONDS_AFTER_FAILURE
+    with silent(), suppress(Exception):  # the session may be gone
+        tracker = session.sparkContext._jsc.sc().statusTracker()
+        while time.monotonic() < deadline and any(each.numRunningTasks() for each in tracker.getExecutorInfos()):
+            time.sleep(0.05)
+
+
+def _leave(session: Any, name: str, before: _Before) -> None:
+    before.threads -= 1
+    if before.threads == 0:
+        _held.pop(name, None)
+        with silent():
+            before.put_back(session)
+
+
+def _set(session: Any) -> None:
+    refused = _refused(session)
+    if refused is not None:
+        raise EngineUnavailable(
+            f"this Spark session does not let {refused} be {SETTINGS[refused]}, and without that a query may mean "
+            "something else than was checked. Use another session, or let us open one: name the master as the engine.",
+            parameter="engine",
+            example={"engine": "spark://host:7077"},
+        )
+
+
+def _refused(session: Any) -> str | None:
+    """The first setting that the session does not take."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that Spark calls some of them old
+        for name, value in SETTINGS.items():
+            try:
+                session.conf.set(name, value)
+            except Exception:
+                return name
+    now = session.conf.getAll
+    return next((name for name, value in SETTINGS.items() if now.get(name) != value), None)
+
+
+def is_remote(session: Any) -> bool:
+    """Whether this is a session of Spark Connect: a client without a JVM."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def _identity(session: Any) -> str:
+    """The same for every Python object that stands for one session."""
+    return str(session.session_id if is_remote(session) else session._jsparkSession.sessionUUID())
+
+
+def _log_level(session: Any) -> str | None:
+    """Of the JVM of this process; None with Spark Connect, whose log is the server's own."""
+    if is_remote(session):
+        return None
+    return str(session.sparkContext._jvm.org.apache.logging.log4j.LogManager.getRootLogger().getLevel().toString())

@@ -1,0 +1,87 @@
+"""Is there Python with leastnoise on the workers? Asked before anything is paid for a question that needs it there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from leastnoise._support.version import VERSION
+from leastnoise.curator.engines.spark_settings import applied, is_remote
+from leastnoise.errors import EngineUnavailable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_TASKS = 32
+SHIPPING = (
+    "Install leastnoise there, or ship it with the session: the how-to page about Spark says how. Nothing was read or "
+    "paid."
+)
+
+
+def check_workers(session: Any) -> None:
+    """Raise EngineUnavailable unless workers can do what vectors, crosstabs, zones and nearest nodes need there.
+
+    Of people's rows none is touched: the table that is asked about is a range of numbers, so what fails may be said.
+    """
+    found: list[str] = []
+    problem = ""
+    with applied(session):
+        try:
+            rows = session.range(0, _tasks(session), 1, _tasks(session)).mapInArrow(_probe(), "found string").collect()
+            found = sorted({row.found for row in rows})
+        except Exception as error:
+            problem = _words(str(error))
+    if problem:
+        raise EngineUnavailable(f"this question needs Python on the workers of Spark, and {problem} {SHIPPING}")
+    wrong = [each for each in found if each != VERSION]
+    if wrong and wrong[0].startswith("no "):
+        raise EngineUnavailable(
+            f"this question needs leastnoise on the workers of Spark, and their Python has {wrong[0]}. {SHIPPING}"
+        )
+    if wrong:
+        raise EngineUnavailable(
+            f"the workers of Spark have leastnoise {wrong[0]} and the driver {VERSION}, whose integers may differ. "
+            f"{SHIPPING}"
+        )
+
+
+def _probe() -> Any:
+    """A function that travels whole: the workers may have nothing of ours to import it from."""
+
+    def probe(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for _ in batches:
+            pass
+        try:
+            import numba
+            import scipy.spatial
+
+            from leastnoise._support.version import VERSION
+        except ImportError as missing:
+            found = f"no {missing.name or 'leastnoise'}"
+        else:
+            found = VERSION if numba.__version__ and scipy.__version__ else ""
+        yield pa.RecordBatch.from_pydict({"found": [found]})
+
+    probe.__module__ = "__main__"  # by which PySpark sends the function itself, not its name
+    return probe
+
+
+def _tasks(session: Any) -> int:
+    return 2 if is_remote(session) else max(2, min(session.sparkContext.defaultParallelism, MOST_TASKS))
+
+
+def _words(error: str) -> str:
+    """What is wrong, from Spark's own message about a question without any row."""
+    program = re.search(r'Cannot run program "([^"\n]+)"', error)
+    if program:
+        return f'"{program.group(1)}" cannot be run there. Name their interpreter in PYSPARK_PYTHON.'
+    if "PYTHON_VERSION_MISMATCH" in error:
+        return "theirs is of another version than the driver's. Name one of the same in PYSPARK_PYTHON."
+    package = re.search(r"No module named '?([\w.]+)|\[PACKAGE_NOT_INSTALLED\] (\w+)", error)
+    if package:
+        return f"theirs has no {package.group(1) or package.group(2)}."
+    return "a first task there failed. See the log of a worker."
