@@ -15,7 +15,7 @@ from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.published import Published
 from leastnoise.report import charts, markup, place_charts, promise_charts, promise_sentences, sentences
-from leastnoise.report.contents import MAX_BINS_SHOWN, Contents, decimals, gather, plain, thinned
+from leastnoise.report.contents import MAX_BINS_SHOWN, MAX_LARGEST, Contents, decimals, gather, plain, thinned
 from leastnoise.report.markup import json_text, piece
 from leastnoise.report.picture import Picture
 from leastnoise.report.promise_sentences import most_found
@@ -238,7 +238,10 @@ def _note(contents: Contents) -> str:
     if contents.size <= MAX_BINS_SHOWN:
         return ""
     kept = len(thinned(contents).bins)
-    return f"<p>Of {contents.size:,} bins this table has {kept:,}, evenly spaced. The file of the release has all.</p>"
+    return (
+        f"<p>Of {contents.size:,} bins this table has {kept:,}: the {MAX_LARGEST} largest, of which some are large by "
+        "their noise, and others evenly spaced. The file of the release has all.</p>"
+    )
 
 
 def _table_caption(contents: Contents) -> str:

@@ -117,7 +117,8 @@ def lead(contents: Contents) -> str:
         return f"{what}." if too_weak(of) else f"{what}. The noise {limits_learning(of)}."
     by = "" if contents.size == 1 else f", one for each {_bins(contents)}"
     median = isinstance(of, QuantileRelease) and of.levels == (0.5,)
-    what = f"{'1 median' if median else f'{contents.size:,} {_kind(contents).lower()}'}{by}, published with {of.mechanism.capitalize()} noise"
+    counted = "1 median" if median else f"{contents.size:,} {_kind(contents).lower()}"
+    what = f"{counted}{by}, published with {of.mechanism.capitalize()} noise"
     if of.guarantee is None:
         return f"{what} that was added elsewhere."
     return f"{what}." if too_weak(of) else f"{what}, which {limits_learning(of)}."
