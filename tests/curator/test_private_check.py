@@ -13,6 +13,7 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.private_check import BANNER
 from leastnoise.curator.table import Table
+from leastnoise.testing import aggregate
 
 ROWS = """plane,month,delay,carrier
 a,1,5,AA
