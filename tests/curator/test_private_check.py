@@ -13,6 +13,7 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.private_check import BANNER
 from leastnoise.curator.table import Table
+from leastnoise.testing import aggregate
 
 ROWS = """plane,month,delay,carrier
 a,1,5,AA
@@ -31,6 +32,18 @@ def flights(tmp_path: Path) -> Table:
     path = tmp_path / "flights.csv"
     path.write_text(ROWS)
     return ln.table(path, unit="plane", types={"month": "int", "delay": "float"})
+
+
+def test_a_unit_that_is_a_word_for_missing_is_named_and_missing_takes_it_out(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("who,zone\nNA,a\nnull,a\np1,a\np2,NA\n")
+    found = ln.table(path, unit="who").private_check()
+    assert [count for what, count in found.counts.items() if "unless missing names it" in what] == [2]
+    cleaned = ln.table(path, unit="who", missing=["NA", "null"])
+    assert cleaned.private_check().counts["rows without a unit"] == 2
+    assert aggregate(cleaned.histogram("zone", keys=["a", "NA"], max_rows=1)).values.tolist() == [1, 0]
+    with pytest.raises(ln.errors.WrongType, match="missing"):
+        ln.table(path, unit="who", missing=[1])  # type: ignore[list-item]
 
 
 def test_months_from_zero_lose_december_and_cells_of_another_type_vanish(flights: Table) -> None:

@@ -182,7 +182,7 @@ def test_real_numbers_are_counted_in_keys_that_are_real_or_after_rounding():
 
 def test_the_curator_sees_what_is_missing():
     rows = table(DIRTY["extremes"].assign(unit=pd.array([1, None, 2, 3], "Int64")), unit="unit")
-    found = rows.private_check()
+    found = rows.private_check().counts
     assert found["rows"] == 4
     assert found["rows without a unit"] == 1
     assert found["missing in x"] == 1

@@ -133,7 +133,7 @@ def test_extreme_days_and_times_are_null_on_both_engines(column: str, times: tup
         embedded, distributed = (found(rows.histogram("y", max_rows=1, nulls="bin")) for rows in asked)
         assert embedded == distributed, part
         assert embedded[None] == 9 - whole
-    assert times[0].private_check() == times[1].private_check()
+    assert times[0].private_check().counts == times[1].private_check().counts
 
 
 def test_nanoseconds_are_cut_alike(times: tuple[Table, Table]) -> None:

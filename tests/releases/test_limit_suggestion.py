@@ -30,12 +30,14 @@ def counted(unit: Array, place: Array, bins: int, values: Array | None = None) -
     found = np.zeros(layout.size, dtype=np.int64)
     units, first, total = np.unique(unit, return_index=True, return_counts=True)
     found[: len(ROW_STARTS)] = np.bincount(classes(total, ROW_STARTS), minlength=len(ROW_STARTS)) * WEIGHTS["rows"]
+    np.add.at(found, layout.start("octaves") + classes(total, OCTAVES), WEIGHTS["octaves"])
     if bins > 1:
         pairs, here = np.unique(np.column_stack([unit, place]), axis=0, return_counts=True)
         shared = {(int(u), int(b)): n for (u, b), n in zip(pairs, here, strict=True)}
         deep = np.array([shared[int(u), int(place[row])] for u, row in zip(units, first, strict=True)])
         wide, low = classes(total, OCTAVES), classes(deep, OCTAVES)
         np.add.at(found, layout.start("spread") + wide * (wide + 1) // 2 + low, WEIGHTS["spread"])
+        np.add.at(found, layout.start("depths") + low, WEIGHTS["depths"])
         np.add.at(found, layout.start("bins") + place[first], WEIGHTS["bins"])
     if values is not None:
         size = np.sign(values[first]).astype(int) * (classes(np.abs(values[first]), VALUE_ENDS) + 1)
@@ -194,9 +196,9 @@ def test_limits_cannot_be_changed_and_know_their_release() -> None:
 
 def test_the_layout_has_every_number_once() -> None:
     layout = Layout(7, ("fare", "tip"))
-    starts = [layout.start("rows"), layout.start("spread"), layout.start("bins")]
+    starts = [layout.start(kind) for kind in ("rows", "octaves", "spread", "depths", "bins")]
     starts += [layout.start("values", 0), layout.start("values", 1)]
-    sizes = [len(ROW_STARTS), PAIRS, 7, SIGNED_CLASSES, SIGNED_CLASSES]
+    sizes = [len(ROW_STARTS), len(OCTAVES), PAIRS, len(OCTAVES), 7, SIGNED_CLASSES, SIGNED_CLASSES]
     assert starts == np.cumsum([0, *sizes[:-1]]).tolist()
     assert layout.size == sum(sizes)
-    assert Layout(1).size == len(ROW_STARTS)
+    assert Layout(1).size == len(ROW_STARTS) + len(OCTAVES)

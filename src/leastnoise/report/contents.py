@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from leastnoise.graphs import Graph
 
 MAX_BINS_SHOWN = 10_000  # one by one; of more bins the page holds:
+MAX_LARGEST = 200
 MAX_TABLE_ROWS, MAX_LINE_STEPS, MAX_IMAGE_SIDE, MAX_MAP_NODES = 5_000, 1_500, 96, 20_000
 MAX_EXACT_INTEGER = 2**53  # integers beyond are text in a browser
 MAX_DECIMALS = 20  # that a browser writes; finer numbers are shown by their significant digits
@@ -282,10 +283,15 @@ def _keys(domain: Domain | None, size: int) -> tuple[Column, ...]:
 
 
 def thinned(contents: Contents) -> Contents:
-    """Evenly spaced rows of a large table: chosen by their place, never by their value, which would choose noise."""
+    """Evenly spaced rows of a large table, and the largest: these are in part chosen by their noise, which the page
+    says."""
     if contents.size <= MAX_BINS_SHOWN:
         return contents
-    places = np.arange(0, contents.size, math.ceil(contents.size / MAX_TABLE_ROWS))
+    evenly = np.arange(0, contents.size, math.ceil(contents.size / MAX_TABLE_ROWS))
+    estimate = contents.number("estimate")
+    best = np.asarray(contents.numbers[0].values if estimate is None else estimate, dtype=np.float64)
+    largest = np.argsort(-np.where(np.isfinite(best), best, -np.inf), kind="stable")[:MAX_LARGEST]
+    places = np.union1d(evenly, largest)
     keys = tuple(c._replace(values=[c.values[int(i)] for i in places]) for c in contents.keys)
     numbers = tuple(c._replace(values=np.asarray(c.values)[places]) for c in contents.numbers)
     return replace(contents, keys=keys, numbers=numbers, bins=places)

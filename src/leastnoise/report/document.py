@@ -23,7 +23,7 @@ from leastnoise.report import (
     quantile_charts,
     sentences,
 )
-from leastnoise.report.contents import MAX_BINS_SHOWN, Contents, decimals, gather, plain, thinned
+from leastnoise.report.contents import MAX_BINS_SHOWN, MAX_LARGEST, Contents, decimals, gather, plain, thinned
 from leastnoise.report.markup import json_text, piece
 from leastnoise.report.picture import Picture
 from leastnoise.report.promise_sentences import most_found
@@ -246,7 +246,10 @@ def _note(contents: Contents) -> str:
     if contents.size <= MAX_BINS_SHOWN:
         return ""
     kept = len(thinned(contents).bins)
-    return f"<p>Of {contents.size:,} bins this table has {kept:,}, evenly spaced. The file of the release has all.</p>"
+    return (
+        f"<p>Of {contents.size:,} bins this table has {kept:,}: the {MAX_LARGEST} largest, of which some are large by "
+        "their noise, and others evenly spaced. The file of the release has all.</p>"
+    )
 
 
 def _table_caption(contents: Contents) -> str:

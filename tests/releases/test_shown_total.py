@@ -1,0 +1,37 @@
+"""The total of bins that show by their noise."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import leastnoise as ln
+from leastnoise.releases.noise import Noise
+from leastnoise.testing import seeded
+
+
+@pytest.mark.parametrize(("mechanism", "scale", "threshold"), [("gaussian", 4.2, 22), ("laplace", 0.96, 15)])
+def test_the_total_of_bins_that_show_holds_and_is_narrower_than_their_intervals(
+    mechanism: str, scale: float, threshold: int
+) -> None:
+    """Of 60 tables at 95 % more than 12 miss with probability below 1e-5, however the truth lies to the threshold."""
+    chance = np.random.default_rng(7)
+    with seeded(1):
+        made = ln.release(np.arange(3), sensitivity=1, epsilon=1, delta=1e-6)
+    for truth in (np.full(100, threshold - 2), np.full(100, 20 * threshold), np.round(500 / np.arange(1, 100))):
+        missed = 0
+        for _ in range(60):
+            odds = -np.expm1(-1 / scale)
+            noise = (
+                np.rint(chance.normal(0, scale, truth.size))
+                if mechanism == "gaussian"
+                else chance.geometric(odds, truth.size) - chance.geometric(odds, truth.size)
+            )
+            shown = truth + noise >= threshold
+            values = (truth + noise)[shown].astype(np.int64)
+            kind = Noise(mechanism, scale, 1.0)  # type: ignore[arg-type]
+            total = replace(made, values=values, noise=kind, threshold=threshold).total()
+            missed += not total.low <= truth[shown].sum() <= total.high
+        assert missed <= 12
+    low, high = replace(made, values=values, noise=kind, threshold=threshold).interval(0.95, simultaneous=True)
+    assert total.high - total.low < 0.6 * (high - low).sum()
