@@ -66,7 +66,7 @@ def flat(
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> flat([3.0, 5.0, 4.0, 4.0, 3.0, 5.0, 40.0], sigma=1.0).values.round(2)
-    array([ 3.91,  3.91,  3.91,  3.91,  3.91,  3.91, 40.  ])
+    array([ 3.83,  3.83,  3.83,  3.83,  3.83,  3.83, 40.  ])
     """
     y, sigma = given_on_host(y, sigma, mechanism)
     edge = standing_out(y.size, mechanism) * sigma
