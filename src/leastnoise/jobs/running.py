@@ -208,7 +208,7 @@ def _request(job: Job) -> PrivacyRequest:
 
 def arguments(request: PrivacyRequest) -> dict[str, Any]:
     """The request as the arguments of `release` and `expect`."""
-    return {field.name: getattr(request, field.name) for field in fields(request)}
+    return {field.name: getattr(request, field.name) for field in fields(request) if field.name != "mechanisms"}
 
 
 def refuse_weak(strength: Strength | None, force: bool) -> None:

@@ -265,3 +265,17 @@ def test_a_reserve_is_a_division_made_beforehand(tmp_path: Path) -> None:
     assert not budget.terms.pure_instead
     with pytest.raises(ln.BudgetExhausted, match="pure epsilon"):
         one_row(budget, epsilon=0.5, delta=0)
+
+
+def test_the_picture_shows_the_limit_that_holds(budget: ln.Budget) -> None:
+    one_row(budget, epsilon=0.05, delta=0)
+    assert _drawn(budget) == {"Gaussian (mu²)", "Laplace (epsilon)"}
+    other = ln.Budget.open(budget.path.with_name("other"), epsilon=1, delta=1e-6)
+    one_row(other, share=1)
+    assert _drawn(other) == {"Laplace (epsilon)"}
+    spend(budget, share=0.5)
+    assert _drawn(budget) == {"Gaussian (mu²)"}
+
+
+def _drawn(budget: ln.Budget) -> set[str]:
+    return set(budget.plot().get_legend_handles_labels()[1])

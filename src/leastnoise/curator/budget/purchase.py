@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from scipy.optimize import brentq
-
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise.curator.budget import privacy_filter
@@ -144,6 +142,8 @@ def _of_mu_squared(part: Fraction, terms: Terms, makers: Makers[Noise]) -> Purch
 
     What epsilon-DP at its worst may have is paid in any case; the noise's own price allows more.
     """
+    from scipy.optimize import brentq
+
     paid = terms.laplace_share(part)
     epsilon = some_epsilon(terms.epsilon_for(paid))
 
