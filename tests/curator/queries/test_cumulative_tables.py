@@ -139,6 +139,8 @@ def test_a_file_whose_strategy_is_none_is_refused(release, tmp_path: Path):
 
 def test_what_people_read(release, tmp_path: Path):
     assert "A cumulative sum of age is off by at most" in release.explain()
+    assert "standard deviation at most" in release["age", "sex"].explain()
+    assert "standard deviation at most" not in release["sex"].explain()
     assert "A range of pay in sex x pay has a standard deviation of" in release.explain()
     frame = release["age", "sex"].to_pandas()
     assert list(frame.columns) == [
