@@ -253,6 +253,8 @@ def test_a_curve_needs_an_order_and_a_column(release):
         ({"cumulative": ["height"]}, errors.UnknownColumn, "height"),
         ({"cumulative": ["age"], "ranges": ["age"]}, errors.InvalidParameter, "named twice"),
         ({"cumulative": "age"}, errors.WrongType, "list of columns"),
+        ({"ranges": [["age"]]}, errors.WrongType, "names of columns"),
+        ({"cumulative": None}, errors.WrongType, "list of columns"),
     ],
 )
 def test_what_cannot_be_summed_is_refused_and_nothing_is_debited(frame, tmp_path: Path, sums, mistake, words):
