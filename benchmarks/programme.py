@@ -26,4 +26,5 @@ BENCHMARKS = (
     "crosstabs_accuracy",
     "crosstabs_denoising",
     "crosstabs_errors",
+    "ordered_sums",
 )
