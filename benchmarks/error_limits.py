@@ -29,8 +29,8 @@ from leastnoise.graphs import Graph
 
 SIGMAS = (4.2247, 36.3, 362.0, 3630.0)
 FEW = (6, 20, 50, 1000)
-DRAWS = {"map": 10, "path": 50, "grid": 50, "few": 50}
-WITH_INTERVALS = {"map": 3, "path": 10, "grid": 3, "few": 50}  # of these draws
+DRAWS = {"map": 50, "path": 50, "grid": 50, "few": 50}
+WITH_INTERVALS = {"map": 3, "path": 3, "grid": 3, "few": 50}  # of these draws
 Row = dict[str, Any]
 
 

@@ -63,7 +63,7 @@ def preview(draft: Draft) -> Preview:
         sentences=tuple(_sentences(expected)),
         band="" if strength is None else str(strength.band),
         strength="" if strength is None else strength.in_words(),
-        attack=Markup(tradeoff(expected.guarantee)),
+        attack=Markup(tradeoff(lambda alarms: 1 - expected.guarantee.tradeoff(alarms))),
         worst=widest or None,
         weak=strength is not None and strength.is_weak,
         protects_nobody=strength is not None and strength.protects_nobody,
