@@ -47,7 +47,7 @@ def application(studio: Studio, keys: Keys, port: int) -> Starlette:
             Route("/{job}/{step}", pages.send, methods=["POST"]),
         ],
         middleware=[Middleware(Access, keys=keys, port=port)],
-        exception_handlers={404: pages.not_found, 500: pages.broken},
+        exception_handlers={404: pages.not_found, 500: pages.broken, errors.LeastnoiseError: pages.refused},
     )
 
 
@@ -163,6 +163,10 @@ class _Pages:
 
     def not_found(self, request: Request, problem: Any) -> Response:
         return self._problem_page(request, "There is no such page.", status=404)
+
+    def refused(self, request: Request, problem: Any) -> Response:
+        """An address that names no job, or a job that cannot be read."""
+        return self._problem_page(request, in_words(problem, self._studio.folder))
 
     def broken(self, request: Request, problem: Any) -> Response:
         """A mistake of ours: its words may quote anything, so none are shown."""
