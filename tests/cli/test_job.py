@@ -324,7 +324,7 @@ ASKS = {
     "histogram": 'by = "sex"\nmax_rows = 2\nmax_per_bin = 1',
     "sum": 'column = "income"\nclip = [0, 100000]\nmax_rows = 1',
     "mean": 'column = "income"\nclip = [0.0, 1e5]\nby = ["sex"]\nmax_rows = 1',
-    "crosstabs": 'tables = [[], "age", ["sex", "district"]]\nmax_rows = 1\n'
+    "crosstabs": 'tables = [[], "age", ["sex", "district"]]\nmax_rows = 1\ncumulative = "age"\n'
     'weights = { "sex, district" = 3, "age" = 1.5, "" = 1 }',
     "quantile": 'column = "income"\nclip = [0, 100000]\nq = [0.25, 0.5]\nbins = 200\nmax_rows = 1',
 }

@@ -121,3 +121,15 @@ def test_what_cannot_be_denoised_so_is_refused(typed: list[str], words: str) -> 
     Path("twice.csv").write_text("sex,people\nfemale,1\nfemale,2\nmale,3\n")
     assert words in refused("denoise", "set.parquet", *typed, "-o", "none.parquet")
     assert not Path("none.parquet").exists()
+
+
+def test_cumulative_sums_and_ranges_are_options(tmp_path: Path) -> None:
+    typed = ["--unit", "person", "--keys", "keys.toml", "--ways", "2", "--max-rows", "1", "--mechanism", "gaussian"]
+    to = ["--epsilon", "1", "--delta", "1e-6", "-o", str(tmp_path / "sums.parquet")]
+    done("crosstabs", "people.parquet", *typed, "--cumulative", "age", *to)
+    found = ln.load(tmp_path / "sums.parquet")
+    assert dict(found.workload.asked) == {"age": "prefix"}  # type: ignore[union-attr]
+    assert "cumulative sum of age" in done("show", str(tmp_path / "sums.parquet"))
+    assert "need keys with an order" in refused("crosstabs", "people.parquet", *typed, "--ranges", "sex", *to)
+    both = ["--ranges", "age", "--cumulative", "age"]
+    assert "named twice" in refused("crosstabs", "people.parquet", *typed, *both, *to)

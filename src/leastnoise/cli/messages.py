@@ -28,6 +28,7 @@ OPTIONS = {
     "neighbours", "nodes", "other", "output", "per_unit", "pure_epsilon", "q", "reason", "round_to", "row_weight",
     "sampling", "sensitivity", "share", "sigma", "stat", "steps", "table", "threshold_delta", "title", "type", "types",
     "unit", "units", "values", "ways", "weight", "weight_clip", "weights", "where", "within",
+    "cumulative", "ranges",
 }  # fmt: skip
 PRIVATE = 4  # the exit code of what must not be published
 _ALIASES = {"name": "table"}  # ln.table(..., name="trips") is --table trips

@@ -12,7 +12,7 @@ from leastnoise.releases import labels
 from leastnoise.releases.cumulative import CumulativeTable
 from leastnoise.report.summary_picture import levels, short_number
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 620.0, 300.0, 62.0, 46.0, 10.0, 16.0
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 420.0, 250.0, 54.0, 44.0, 10.0, 16.0
 MAX_NAMES = 6  # of keys below the curve
 CONFIDENCE = 0.95
 
@@ -47,7 +47,7 @@ def curve(curves: CumulativeTable) -> str:
         f'<svg class="curve" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" aria-label="{escape(about, quote=True)}">'
         f"{''.join(_level(value, y(value)) for value in levels(first, last))}"
         f"{''.join(_name(curves, int(place), x(place)) for place in _named(values.size))}"
-        f'<polygon class="band" points="{band}"/><polyline class="drawn" points="{points(values, steps)}"/>'
+        f'<polygon class="within" points="{band}"/><polyline class="drawn" points="{points(values, steps)}"/>'
         f'<text x="{middle:g}" y="{HEIGHT - 6:g}">{escape(curves.column)}, up to and including</text></svg>'
     )
 

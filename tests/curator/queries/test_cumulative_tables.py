@@ -12,8 +12,12 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
+from leastnoise.curator.request import PrivacyRequest
+from leastnoise.curator.tables_mechanism import tables_below
 from leastnoise.releases.cumulative import CumulativeTable
-from leastnoise.testing import seeded
+from leastnoise.testing import aggregate, seeded
+from leastnoise.workload import Workload, noise_options
+from leastnoise.workload.residuals import block_integers
 from leastnoise.workload.sensitivity import squared_cost
 
 KEYS = {"age": range(20, 60), "sex": ["f", "m"], "pay": ln.domain.Edges(tuple(range(0, 110, 10)))}
@@ -100,8 +104,9 @@ def test_few_sums_from_laplace_noise_on_plain_tables(frame):
     assert np.allclose(curve.std, release.std["age",] * np.sqrt(np.arange(1, 9)))
     assert release["age"].total({"age": range(20, 23)}).std == pytest.approx(curve.std[2])
     assert query.expect(epsilon=1, delta=1e-6).mechanism == "laplace"
-    many = ln.table(frame, unit="who").crosstabs("age", keys=KEYS, max_rows=1, cumulative=["age"])
-    assert [row.mechanism for row in ln.compare(many, epsilon=1, delta=1e-6).rows] == ["laplace", "gaussian"]
+    assert [row.mechanism for row in ln.compare(query, epsilon=1, delta=1e-6).rows] == ["laplace", "gaussian"]
+    longer = Workload({"age": 400}, ways=(1,), cumulative=["age"])
+    assert noise_options(longer, epsilon=1, delta=1e-6)[0].method == "gaussian"
 
 
 def test_it_is_saved_with_its_strategies(release, tmp_path: Path):
@@ -186,6 +191,41 @@ def test_shared_and_given_weights(frame):
         curve = release["age"].cumulative()
         assert abs(curve.values[-1] - total) < 6 * curve.std[-1]
         assert abs(curve.values[19] - total / 2) < 0.05 * total
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_no_unit_moves_the_answer_by_more_than_the_noise_allows_for(neighbours: str):
+    rng = np.random.default_rng(6)
+    rows = pd.DataFrame(
+        {"who": rng.integers(0, 12, 40), "age": rng.integers(20, 26, 40), "sex": rng.choice(["f", "m"], 40)}
+    )
+    keys = {"age": range(20, 26), "sex": ["f", "m"]}
+
+    def asked(frame: pd.DataFrame) -> Any:
+        people = ln.table(frame, unit="who", neighbours=neighbours)
+        return people.crosstabs(("age", "sex"), "age", keys=keys, max_rows=2, cumulative=["age"])
+
+    noise = asked(rows)._charge(PrivacyRequest(epsilon=1, delta=1e-6, mechanism="gaussian")).noise
+    workload, found = noise.workload, []
+
+    def integers(frame: pd.DataFrame) -> Any:
+        query = asked(frame)
+        counted = dict(zip(query.counted, query._counter().split(aggregate(query).values), strict=True))
+        return np.concatenate(
+            [
+                block_integers(exact, [workload.column(column) for column in block]).ravel() / noise.scales[block]
+                for block, exact in tables_below(counted, workload.blocks)
+            ]
+        )
+
+    whole = integers(rows)
+    for unit in range(5):
+        left = rows[rows.who != unit]
+        found.append(float(((whole - integers(left)) ** 2).sum()))
+        if neighbours == "replace":
+            other = rows.assign(age=np.where(rows.who == unit, 45 - rows.age, rows.age))
+            found.append(float(((whole - integers(other)) ** 2).sum()))
+    assert 0.2 * noise.cost < max(found) <= noise.cost
 
 
 def test_denoising_is_refused_with_the_reason(release):

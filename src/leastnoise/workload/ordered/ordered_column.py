@@ -44,18 +44,13 @@ class OrderedColumn(ColumnStrategy):
         return self._matrix.astype(np.int64)
 
     @functools.cached_property
-    def _products(self) -> Floats:
-        """S'S: exact, as every sum on the way is at most a squared norm, below 2^53."""
-        return np.asarray(self._matrix.T @ self._matrix)
-
-    @functools.cached_property
     def norm(self) -> int:  # type: ignore[override]
         """The largest squared norm of a column of S: exact."""
         return int((self._matrix**2).sum(axis=0).max())
 
     @functools.cached_property
     def least(self) -> int:  # type: ignore[override]
-        """The least product of two columns of S: exact."""
+        """The least product of two columns of S: exact, as every sum on the way is at most a squared norm."""
         return int((self._matrix.T @ self._matrix).min())
 
     @property
