@@ -25,5 +25,6 @@ BENCHMARKS = (
     "crosstabs_accuracy",
     "crosstabs_denoising",
     "crosstabs_errors",
+    "ordered_sums",
     "trees",
 )

@@ -211,12 +211,8 @@ class CrosstabOptions:
     weight: Annotated[str | None, typer.Option(help="A column of survey weights to add up.")] = None
     weight_clip: Annotated[str | None, typer.Option(help="low,high: weights are clipped to this first.")] = None
     other: Annotated[bool, typer.Option("--other", help="One more key a column, for all other values.")] = False
-    cumulative: Annotated[
-        list[str] | None, typer.Option(help="A column whose cumulative sums are to be accurate; repeat for several.")
-    ] = None
-    ranges: Annotated[
-        list[str] | None, typer.Option(help="A column of which all ranges are to be accurate; repeat for several.")
-    ] = None
+    cumulative: Annotated[list[str] | None, typer.Option(help="A column with accurate cumulative sums; repeat.")] = None
+    ranges: Annotated[list[str] | None, typer.Option(help="A column with accurate sums over ranges; repeat.")] = None
 
     def orders(self) -> int | range | None:
         """--ways 2, or --ways 1-2."""

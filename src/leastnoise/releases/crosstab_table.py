@@ -49,8 +49,19 @@ class CrosstabTable(Release):
 
     @property
     def one_distribution(self) -> bool:
-        """Whether `distribution` is that of a cell: sums of Gaussian draws are Gaussian, those of Laplace draws not."""
-        return self.mechanism == "gaussian"
+        """Whether `distribution` is that of a cell: sums of Gaussian draws are Gaussian, those of Laplace draws not.
+        Cells along a column with a strategy of its own have different ones."""
+        return self.mechanism == "gaussian" and not self._cells_differ
+
+    @property
+    def _cells_differ(self) -> bool:
+        return not self.within.workload.cells_alike(self.columns)
+
+    def spread_in_words(self, digits: int = 6) -> str:
+        """How wide the noise is, to so many `digits`: that of every cell, or of the least accurate; along a tree the root
+        of the mean over the nodes of a level."""
+        differ = "at most " if self.within.workload.strategies else "about "
+        return f"standard deviation {differ if self._cells_differ else ''}{self.std:.{digits}g}"
 
     @property
     def noise_added_to(self) -> str:
@@ -74,7 +85,7 @@ class CrosstabTable(Release):
 
     def _half_widths(self, confidence: float, bins: int) -> Any:
         """One for all cells, or where they differ in accuracy one for each."""
-        if self.within.workload.cells_alike(self.columns):
+        if not self._cells_differ:
             return cell_half_width(self.within.errors, self.columns, confidence, bins)
         return self.within.errors.sum_half_widths(self.columns, confidence=confidence, bins=bins).ravel()
 

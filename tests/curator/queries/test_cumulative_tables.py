@@ -139,6 +139,8 @@ def test_a_file_whose_strategy_is_none_is_refused(release, tmp_path: Path):
 
 def test_what_people_read(release, tmp_path: Path):
     assert "A cumulative sum of age is off by at most" in release.explain()
+    assert "standard deviation at most" in release["age", "sex"].explain()
+    assert "standard deviation at most" not in release["sex"].explain()
     assert "A range of pay in sex x pay has a standard deviation of" in release.explain()
     frame = release["age", "sex"].to_pandas()
     assert list(frame.columns) == [
@@ -251,6 +253,8 @@ def test_a_curve_needs_an_order_and_a_column(release):
         ({"cumulative": ["height"]}, errors.UnknownColumn, "height"),
         ({"cumulative": ["age"], "ranges": ["age"]}, errors.InvalidParameter, "named twice"),
         ({"cumulative": "age"}, errors.WrongType, "list of columns"),
+        ({"ranges": [["age"]]}, errors.WrongType, "names of columns"),
+        ({"cumulative": None}, errors.WrongType, "list of columns"),
     ],
 )
 def test_what_cannot_be_summed_is_refused_and_nothing_is_debited(frame, tmp_path: Path, sums, mistake, words):

@@ -29,6 +29,13 @@ def checked_sums(sizes: Mapping[str, int], cumulative: Iterable[str], ranges: It
                 example={parameter: ["age"]},
             )
         for name in names:
+            if not isinstance(name, str):
+                raise errors.WrongType(
+                    f"{parameter} must be names of columns. Got {name!r} instead.",
+                    parameter=parameter,
+                    value=name,
+                    example={parameter: ["age"]},
+                )
             if name not in sizes:
                 raise errors.UnknownColumn.among_columns(name, sizes)
             if name in found:

@@ -223,7 +223,7 @@ def range_strategy(keys: int, *, bits: int = BITS) -> IntegerStrategy:
     return _strategy("ranges", validation.integer("keys", keys, least=2), validation.integer("bits", bits))
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=4)  # a matrix of 4,096 keys takes 130 MB
 def _strategy(kind: Kind, keys: int, bits: int) -> IntegerStrategy:
     from leastnoise.workload.ordered.toeplitz import MAX_TOEPLITZ_KEYS, ToeplitzStrategy
 

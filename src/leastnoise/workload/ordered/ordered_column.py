@@ -131,7 +131,7 @@ class OrderedColumn(ColumnStrategy):
         return hash((self.questions, self.bits))
 
 
-@functools.lru_cache(maxsize=32)
+@functools.lru_cache(maxsize=8)
 def ordered_column(questions: OrderedQuestions, bits: int) -> OrderedColumn:
     """The best strategy for these questions, apart from the total, in whole numbers.
 

@@ -2,8 +2,8 @@
 
 The lower triangular Toeplitz matrix L with the coefficients f_k = C(2k, k)/4^k (those of (1 - z)^-1/2) has L L = the
 matrix of all prefix sums. Published as L x plus noise, a row costs f_0^2 + ... + f_n-1^2 at most, and the first q keys
-have the variance f_0^2 + ... + f_q-1^2. It loses some 5 to 7 % against the optimum (Henzinger, Upadhyay & Upadhyay
-2023 analyse it); `gap` computes how much at most.
+have the variance f_0^2 + ... + f_q-1^2. Its error is some 5 % above the least (Henzinger, Upadhyay & Upadhyay
+2023 analyse it), and that of ranges some 9 %; `gap` computes how much at most, of variances.
 
 Here S is 2^bits L with rounded coefficients, and everything is computed from these: products by convolution of whole
 numbers, which is exact, and the inverse by forward substitution.
