@@ -27,4 +27,5 @@ BENCHMARKS = (
     "crosstabs_denoising",
     "crosstabs_errors",
     "ordered_sums",
+    "trees",
 )

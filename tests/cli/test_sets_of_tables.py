@@ -133,3 +133,30 @@ def test_cumulative_sums_and_ranges_are_options(tmp_path: Path) -> None:
     assert "need keys with an order" in refused("crosstabs", "people.parquet", *typed, "--ranges", "sex", *to)
     both = ["--ranges", "age", "--cumulative", "age"]
     assert "named twice" in refused("crosstabs", "people.parquet", *typed, *both, *to)
+
+
+def test_a_tree_is_in_a_file_of_keys_for_commands_and_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(datasets.people(2000), "people.parquet")
+    districts = list(datasets.people_keys()["district"])
+    lines = [f"{'north' if place < 5 else 'south'},{name}" for place, name in enumerate(districts)]
+    Path("places.csv").write_text("\n".join(["half,district", *lines, ""]))
+    Path("keys.toml").write_text(
+        'district = { tree = "places.csv", levels = ["half", "district"] }\nsex = ["female", "male"]\n'
+    )
+    typed = ["--unit", "person", "--keys", "keys.toml", "--table-by", "district", "--table-by", "half,sex"]
+    promise = ["--max-rows", "1", "--epsilon", "1", "--delta", "1e-6"]
+    done("crosstabs", "people.parquet", *typed, *promise, "-o", "set.parquet")
+    made = ln.load("set.parquet")
+    np.testing.assert_allclose(made["half", "sex"].to_numpy().sum(axis=1), made["half"].values)
+    assert "north" in done("show", "set.parquet", "--table-by", "half")
+    two = refused("crosstabs", "people.parquet", *typed, "--table-by", "half,district", *promise, "-o", "two.parquet")
+    assert "two levels of one tree" in two
+    Path("job.toml").write_text(
+        'keys = "keys.toml"\n[table]\nsource = "people.parquet"\nunit = "person"\n'
+        '[ask]\nkind = "crosstabs"\ntables = ["half", "district"]\nmax_rows = 1\n'
+        '[privacy]\nepsilon = 1\ndelta = 1e-6\n[output]\nrelease = "job.parquet"\npage = "job.html"\n'
+    )
+    done("run", "job.toml")
+    assert ln.load("job.parquet").tables == (("half",), ("district",))
+    assert "half › district" in Path("job.html").read_text()

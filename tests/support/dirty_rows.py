@@ -18,7 +18,7 @@ from leastnoise import stats
 from leastnoise.curator.queries.query import Query
 from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.table import Table, lattice
-from leastnoise.domain import Days, Edges, Hours, Keys, Labelled, with_other
+from leastnoise.domain import Days, Edges, Hours, Keys, Labelled, Tree, with_other
 from leastnoise.releases.limit_errors import AskedNoise
 
 NODES = SimpleNamespace(
@@ -27,6 +27,7 @@ NODES = SimpleNamespace(
 CELLS = lattice("lon", "lat", 0.25)
 NOISE = AskedNoise(1.0, None)
 ZONES = ["north", "süd", "東", "", "no'rth", "absent"]
+TREE = Tree.from_columns({"half": ["first"] * 3 + ["rest"] * (len(ZONES) - 3), "zone": ZONES}, "half", "zone")
 
 
 def write(folder: Path, *, rows: int, files: int, seed: int = 7) -> str:
@@ -223,6 +224,9 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
         },
         max_rows=2,
         other=True,
+    ),
+    "crosstabs along a tree": lambda t: t.crosstabs(
+        "half", ("zone", "flag"), keys={"zone": TREE, "flag": [False, True]}, max_rows=4
     ),
     "crosstabs of shared weights": lambda t: t.crosstabs(
         ways=2, keys={"place": range(100), "zone": ZONES, "flag": [False, True]}, row_weight="shared"

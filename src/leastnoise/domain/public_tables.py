@@ -40,7 +40,7 @@ def read_arrow(source: Any, as_text: Sequence[str] = ()) -> pa.Table:
         return _file(os.fspath(source), as_text)
     try:
         if isinstance(source, Mapping):
-            return pa.table({str(name): pa.array(list(column)) for name, column in source.items()})
+            return pa.table({str(name): pa.array(_sequence(column)) for name, column in source.items()})
         if module == "pandas" and hasattr(source, "columns"):
             return pa.Table.from_pandas(source, preserve_index=False)
         if module == "polars" and hasattr(source, "to_arrow") and hasattr(source, "columns"):
@@ -51,6 +51,12 @@ def read_arrow(source: Any, as_text: Sequence[str] = ()) -> pa.Table:
     if isinstance(source, pa.Table):
         return source
     raise errors.WrongType(f"a public table is {SOURCES}. Got {type(source).__name__} instead.")
+
+
+def _sequence(column: Any) -> Any:
+    """A NumPy array as it is, which Arrow reads at once; anything else as a list."""
+    plain = type(column).__module__ == "numpy" and getattr(column, "ndim", 0) == 1 and column.dtype.kind in "iufbU"
+    return column if plain else list(column)
 
 
 def _file(path: str, as_text: Sequence[str]) -> pa.Table:

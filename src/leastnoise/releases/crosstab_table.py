@@ -58,8 +58,10 @@ class CrosstabTable(Release):
         return not self.within.workload.cells_alike(self.columns)
 
     def spread_in_words(self, digits: int = 6) -> str:
-        """How wide the noise is, to so many `digits`: that of every cell, or of the least accurate."""
-        return f"standard deviation {'at most ' if self._cells_differ else ''}{self.std:.{digits}g}"
+        """How wide the noise is, to so many `digits`: that of every cell, or of the least accurate; along a tree the
+        root of the mean over the nodes of a level."""
+        differ = "at most " if self.within.workload.strategies else "about "
+        return f"standard deviation {differ if self._cells_differ else ''}{self.std:.{digits}g}"
 
     @property
     def noise_added_to(self) -> str:

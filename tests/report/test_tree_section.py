@@ -1,0 +1,60 @@
+"""The page and the picture of tables along a tree."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import leastnoise as ln
+from leastnoise import errors, plot
+from leastnoise.domain import Tree
+from leastnoise.releases.crosstabs import CrosstabsRelease
+from leastnoise.testing import seeded
+
+TREE = Tree.from_columns({"state": ["A & B", "A & B", "C"], "county": ["a1", "<a2>", "c1"]}, "state", "county")
+
+
+def released() -> CrosstabsRelease:
+    people = pd.DataFrame({"who": range(90), "county": ["a1", "<a2>", "c1"] * 30})
+    query = ln.table(people, unit="who").crosstabs("state", "county", keys={"county": TREE}, max_rows=1)
+    with seeded(1):
+        made = query.release(epsilon=5, delta=1e-6)
+    assert isinstance(made, CrosstabsRelease)
+    return made
+
+
+def test_a_page_has_the_tree_as_a_list_that_opens(tmp_path: Path) -> None:
+    made = released()
+    text = made.report(tmp_path / "t.html", estimate=made.denoise(), allow_seeded=True).read_text()
+    section = text[text.index('<section aria-labelledby="tree">') :]
+    names = re.findall(r'<span class="name">(.*?)</span>', section)
+    assert names == ["All", "A &amp; B", "a1", "&lt;a2&gt;", "C", "c1"]
+    assert section.count("<details><summary>") >= 2
+    shown = [float(part.replace(",", "")) for part in re.findall(r'class="count">([\d,.-]+) ±', section)]
+    expected = [made.total().value, made["state"].values[0], *made["county"].values[:2]]
+    np.testing.assert_allclose(shown[:4], expected, atol=0.51)
+    assert "<b>" in section[: section.index("</section>")]
+
+
+def test_tables_without_a_tree_have_no_such_section(tmp_path: Path) -> None:
+    people = pd.DataFrame({"who": range(9), "sex": ["f", "m", "f"] * 3})
+    query = ln.table(people, unit="who").crosstabs("sex", keys={"sex": ["f", "m"]}, max_rows=1)
+    with seeded(1):
+        made = query.release(epsilon=1, delta=1e-6)
+    assert 'aria-labelledby="tree"' not in made.report(tmp_path / "t.html", allow_seeded=True).read_text()
+    with pytest.raises(errors.WrongType, match="not along a tree"):
+        plot.tree(made)
+
+
+def test_a_picture_has_every_node_below_the_one_it_is_in() -> None:
+    made = released()
+    drawn = plot.tree(made, estimate=made.denoise())
+    names = [text.get_text() for text in drawn.get_yticklabels()]
+    largest = sorted(("a1", "<a2>"), key=lambda key: -made["county"].total({"county": key}).value)
+    assert [name.strip() for name in names] == ["All", "A & B", *largest, "C", "c1"]
+    assert [len(name) - len(name.lstrip()) for name in names] == [0, 4, 8, 8, 4, 8]
+    assert len(plot.tree(made, rows=3).get_yticklabels()) == 3
