@@ -155,6 +155,17 @@ def test_changed_keys_are_a_changed_job_and_another_engine_is_not(desk: Path) ->
     assert "Nothing was read" in done()
 
 
+def test_addresses_and_settings_of_spark_are_not_paths_of_the_desk(desk: Path) -> None:
+    edit('"register.parquet"', '"s3a://lake/register"')
+    refused(2, '"s3a://lake/register" is an address')
+    edit('"s3a://lake/register"', '"register.parquet"')
+    edit('name = "register"', 'name = "register"\nconfig = { "spark.executor.memory" = "4g" }')
+    refused(2, "config is for a Spark session")
+    words = "count register.parquet --unit person --units --epsilon 1 --delta 1e-6 --config spark.executor.memory"
+    code, _, err = run(*words.split(), "--output", "units.parquet")
+    assert (code, "NAME=VALUE" in err) == (2, True), err
+
+
 @pytest.mark.parametrize("make", ["release", "estimate", "other", "record"])
 def test_what_no_run_of_the_job_wrote_is_not_replaced(desk: Path, make: str) -> None:
     made = ln.release([3, 5, 9, 0, 7], sensitivity=1, epsilon=1, delta=1e-6)

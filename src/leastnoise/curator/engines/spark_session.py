@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leastnoise.curator.engines import spark_master
-from leastnoise.curator.engines.spark_settings import is_remote, silent
+from leastnoise.curator.engines.spark_settings import SETTINGS, is_remote, silent
 from leastnoise.errors import EngineUnavailable, InvalidParameter
 
 # What a session of ours has unless the user's own files or `config` say otherwise. What Spark logs of a task that
@@ -140,7 +140,7 @@ def _start(master: str, config: Mapping[str, str]) -> Any:
 
     own = SparkConf()  # what the user's spark-defaults.conf and PYSPARK_SUBMIT_ARGS say
     builder = SparkSession.builder.master(master).appName("leastnoise")
-    for name, value in {**CAREFUL, **config}.items():
+    for name, value in {**CAREFUL, **SETTINGS, **config}.items():
         if name in config or not own.contains(name):
             builder = builder.config(name, value)
     return builder.getOrCreate()

@@ -54,47 +54,82 @@ class _Before:
         self.threads = 0
         given = session.conf.getAll
         self.settings = {name: given.get(name) for name in (*SETTINGS, *SET_BY_IBIS)}
-        self.log_level = _log_level(session)
 
     def put_back(self, session: Any) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for name, value in self.settings.items():
+                if value is not None and value == SETTINGS.get(name):
+                    continue
                 with suppress(Exception):  # the session may have ended
                     session.conf.unset(name) if value is None else session.conf.set(name, value)
-        if self.log_level is not None:
-            with suppress(Exception):
-                session.sparkContext.setLogLevel(self.log_level)
+
+
+class _Log:
+    """The log of the JVM of this process, which all of its sessions share: silent while one of our threads reads."""
+
+    def __init__(self) -> None:
+        self.threads = 0
+        self.level = ""
+
+    def hold(self, context: Any) -> None:
+        if self.threads == 0:
+            root = context._jvm.org.apache.logging.log4j.LogManager.getRootLogger()
+            self.level = str(root.getLevel().toString())
+            context.setLogLevel("OFF")
+        self.threads += 1
+
+    def let_go(self, context: Any) -> None:
+        self.threads -= 1
+        if self.threads == 0:
+            with suppress(Exception):  # the session may have ended
+                context.setLogLevel(self.level)
+
+
+_log = _Log()
 
 
 @contextmanager
 def applied(session: Any) -> Iterator[None]:
     """The settings, read back, for as long as this lasts; raises EngineUnavailable before any row is read.
 
-    What the JVM and PySpark log meanwhile may quote a cell, so they log nothing.
+    What the JVM and PySpark log meanwhile may quote a cell, so they log nothing. (With Spark Connect the log is the
+    server's own.)
     """
-    name, failed = _identity(session), False
-    with _lock:
-        before = _held.get(name) or _held.setdefault(name, _Before(session))
-        before.threads += 1
-        try:
-            _set(session)
-            if before.log_level is not None:
-                session.sparkContext.setLogLevel("OFF")
-        except BaseException:
-            _leave(session, name, before)
-            raise
+    with _lock, silent():
+        name, before = _entered(session)
+    failed = True
     try:
         with silent():
             yield
-    except BaseException:
-        failed = True
-        raise
+        failed = False
     finally:
-        if failed and before.log_level is not None:
+        if failed and not is_remote(session):
             _wait_for_tasks(session)
-        with _lock:
+        with _lock, silent():
             _leave(session, name, before)
+
+
+def _entered(session: Any) -> tuple[str, _Before]:
+    try:
+        name = _identity(session)
+        before = _held.get(name) or _Before(session)
+        if not is_remote(session):
+            _log.hold(session.sparkContext)
+    except Exception:
+        answers = False
+    else:
+        answers = True
+    if not answers:
+        raise EngineUnavailable("the Spark session of this table does not answer. Start one, and open the table again.")
+    before.threads += 1
+    _held[name] = before
+    try:
+        _set(session)
+    except BaseException:
+        _leave(session, name, before)
+        raise
+    return name, before
 
 
 @contextmanager
@@ -128,8 +163,9 @@ def _leave(session: Any, name: str, before: _Before) -> None:
     before.threads -= 1
     if before.threads == 0:
         _held.pop(name, None)
-        with silent():
-            before.put_back(session)
+        before.put_back(session)
+    if not is_remote(session):
+        _log.let_go(session.sparkContext)
 
 
 def _set(session: Any) -> None:
@@ -145,15 +181,21 @@ def _set(session: Any) -> None:
 
 def _refused(session: Any) -> str | None:
     """The first setting that the session does not take."""
+    others = _others(session)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that Spark calls some of them old
-        for name, value in SETTINGS.items():
+        for name in others:
             try:
-                session.conf.set(name, value)
+                session.conf.set(name, SETTINGS[name])
             except Exception:
                 return name
+    return next(iter(_others(session)), None) if others else None
+
+
+def _others(session: Any) -> list[str]:
+    """The settings that the session does not have as ours."""
     now = session.conf.getAll
-    return next((name for name, value in SETTINGS.items() if now.get(name) != value), None)
+    return [name for name, value in SETTINGS.items() if now.get(name) != value]
 
 
 def is_remote(session: Any) -> bool:
@@ -164,10 +206,3 @@ def is_remote(session: Any) -> bool:
 def _identity(session: Any) -> str:
     """The same for every Python object that stands for one session."""
     return str(session.session_id if is_remote(session) else session._jsparkSession.sessionUUID())
-
-
-def _log_level(session: Any) -> str | None:
-    """Of the JVM of this process; None with Spark Connect, whose log is the server's own."""
-    if is_remote(session):
-        return None
-    return str(session.sparkContext._jvm.org.apache.logging.log4j.LogManager.getRootLogger().getLevel().toString())
