@@ -28,7 +28,7 @@ from leastnoise.cli.job_record import Record, read_record
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
-from leastnoise.cli.publishing import arguments, notes, refuse_weak, show_expected
+from leastnoise.cli.publishing import arguments, notes, recorded, refuse_weak, show_expected
 from leastnoise.cli.row_options import shaped
 
 if TYPE_CHECKING:
@@ -165,6 +165,7 @@ class _Run:
             replaced=None if known is None or before is None or known.release != before.id else known.fingerprints,
         )
         record.write(path)
+        recorded(request, path)
         try:
             with notes():
                 made = self.query.release(**asked)

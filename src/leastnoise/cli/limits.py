@@ -20,7 +20,15 @@ from leastnoise.cli.json_output import print_json
 from leastnoise.cli.keys import parse_keys
 from leastnoise.cli.messages import PRIVATE, printable
 from leastnoise.cli.options import BinOptions, OutputOptions, PrivacyOptions, TableOptions, ValueOptions
-from leastnoise.cli.publishing import MAX_ROWS_SHOWN, arguments, notes, refuse_weak, show_expected, show_written
+from leastnoise.cli.publishing import (
+    MAX_ROWS_SHOWN,
+    arguments,
+    notes,
+    recorded,
+    refuse_weak,
+    show_expected,
+    show_written,
+)
 
 if TYPE_CHECKING:
     from leastnoise.curator.queries.query import Query
@@ -74,6 +82,7 @@ def suggest_limits(table: TableOptions, limits: LimitOptions, privacy: PrivacyOp
         return
     refuse_weak(expected.strength, privacy)
     atomic_files.check_writable(output.path, sources=question.files)
+    recorded(request, output.path)
     with notes():
         made: Any = question.release(**arguments(request))
     made.save(output.path)

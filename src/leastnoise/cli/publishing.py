@@ -42,6 +42,7 @@ def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> Non
     request = privacy.request()
     refuse_weak(query.expect(**arguments(request)).strength, privacy)
     atomic_files.check_writable(output.path, sources=query.files)
+    recorded(request, output.path)
     with notes():
         made = query.release(**arguments(request))
     made.save(output.path)
@@ -75,6 +76,12 @@ def notes() -> Iterator[None]:
         yield
     for warning in caught:
         Console(stderr=True).print(f"Note: {warning.message}", markup=False, highlight=False)
+
+
+def recorded(request: PrivacyRequest, path: str) -> None:
+    """The budget's history will say where the release was written."""
+    if request.budget is not None:
+        request.budget._file = path
 
 
 def arguments(request: PrivacyRequest) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from leastnoise._support import atomic_files, validation
 from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
-from leastnoise.cli.publishing import arguments, notes, refuse_weak, show_expected, show_written
+from leastnoise.cli.publishing import arguments, notes, recorded, refuse_weak, show_expected, show_written
 from leastnoise.curator import column_files
 from leastnoise.curator.budget import charge
 from leastnoise.curator.preview import Expectation
@@ -48,6 +48,7 @@ def release(
         # Public mistakes first, before anything private is read.
         refuse_weak(charge.decide(request, bins=2, integers=True, **facts).strength, privacy)
     atomic_files.check_writable(output.path, sources=[values])
+    recorded(request, output.path)
     with notes():
         private = column_files.read_column(values, column=column, kind=type)  # type: ignore[arg-type]
         made = ln.release(private, **facts, **arguments(request))

@@ -65,7 +65,7 @@ def release(query: Query, request: PrivacyRequest) -> Answer:
     decided = query._decide(request)
     unit, text, table = " + ".join(query.unit), query.describe(), query._data.source.name
     left_out = query.left_out
-    receipt = decided.charge.pay(query=text, unit=unit, table=table)
+    receipt = decided.charge.pay(query=text, unit=unit, table=table, note=request.note)
     exact = _read(decided.reads or query, receipt)
     facts = Facts(
         id=receipt.id,

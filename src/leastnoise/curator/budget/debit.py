@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from leastnoise import errors
 from leastnoise.curator.budget import privacy_filter
-from leastnoise.curator.budget.ledger import Row
+from leastnoise.curator.budget.entry_row import Row, written_details
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
 from leastnoise.privacy.neighbours import Neighbours
 
@@ -24,8 +24,12 @@ class Debit:
     neighbours: Neighbours
     unit: str | None = None
     table: str | None = None
+    note: str = ""
+    file: str = ""
 
-    def entry(self, number: int, at: str, before: Cost, terms: Terms, budget: str) -> Row:
+    def entry(
+        self, number: int, at: str, before: Cost, terms: Terms, budget: str, *, account: str = "", who: str = ""
+    ) -> Row:
         """The entry that follows those which have spent `before`; BudgetExhausted where both are more than is allowed.
 
         It is made under the writer's lock, so that no other entry comes between.
@@ -44,6 +48,8 @@ class Debit:
             table=self.table or "",
             cost=self.cost,
             spent=spent,
+            account=account,
+            details=written_details({"who": who, "note": self.note, "file": self.file}),
         )
 
 

@@ -13,7 +13,7 @@ def statement(budget: Budget) -> str:
     whom = f"one {unit}" if unit else "one unit"
     about = f' in "{table}"' if table else ""
     promise = f"epsilon = {float(terms.epsilon):g}, delta = {float(terms.delta):g}"
-    lines = [f"{budget.path.name}: {promise} for {whom}{about} ({terms.neighbours})"]
+    lines = [f"{budget.name}: {promise} for {whom}{about} ({terms.neighbours})"]
     gaussian = not terms.laplace_only and left.mu > 0
     if gaussian or not (terms.laplace_only or left.pure_epsilon):
         free = f"mu {left.mu:.6g}; one release of epsilon {left.epsilon:.6g} at delta {terms.gaussian_promise[1]:g}"

@@ -20,6 +20,7 @@ from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.clean_rows import CleanRows
 from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.budget import Budget
+from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.preview import Expectation
 from leastnoise.curator.publish import Answer, Decision
@@ -185,7 +186,8 @@ class Query(ABC):
         sigma: Number | None = None,
         mechanism: Choice = "auto",
         budget: Budget | None = None,
-        share: Number | None = None,
+        share: Share | None = None,
+        note: str = "",
     ) -> Expectation | TablesExpectation | SummaryExpectation:
         """What `release` with the same arguments would be like: mechanism, noise, half-widths, threshold.
 
@@ -193,7 +195,7 @@ class Query(ABC):
         another table or unit is refused as there.
         """
         request = PrivacyRequest(
-            epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share
+            epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share, note=note
         )
         if budget is not None:
             name = self._data.source.name
@@ -209,7 +211,8 @@ class Query(ABC):
         sigma: Number | None = None,
         mechanism: Choice = "auto",
         budget: Budget | None = None,
-        share: Number | None = None,
+        share: Share | None = None,
+        note: str = "",
     ) -> Answer:
         """The answer with noise. Everything public is checked, and a budget debited, before the first row is read.
 
@@ -220,13 +223,14 @@ class Query(ABC):
         sigma: the standard deviation of Gaussian noise itself, in the unit of the answer, instead of the two.
         mechanism: "gaussian", "laplace", or "auto" (the default): whichever has less noise.
         budget: an open `ln.Budget`, debited on disk before a row is read. Left out, nothing is debited or limited.
-        share: how much of the whole budget to spend, such as 0.25, instead of epsilon and delta.
+        share: how much of the whole budget to spend, such as 0.25 or "1/52", instead of epsilon and delta.
+        note: a line for the budget's history, such as "the weekly map". It is public.
         """
         self._data.source.check_unchanged()
         bounding.salt(self._salt_facts())
         self._prepare()
         request = PrivacyRequest(
-            epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share
+            epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share, note=note
         )
         return publish.release(self, request)
 
