@@ -54,7 +54,7 @@ class PrivacyRequest:
                     "A note is kept by the ledger of a budget, and none was given.", parameter="budget", example=_BUDGET
                 )
             return
-        checked_line("note", self.note, needed=False)
+        object.__setattr__(self, "note", checked_line("note", self.note, needed=False))
         if not isinstance(self.budget, Budget):
             raise errors.WrongType(
                 f"budget must be an open one. Got {type(self.budget).__name__} instead.",

@@ -27,8 +27,8 @@ def check(path: Path) -> None:
         raise errors.FileProblem(
             f"The ledger {str(path)!r} is in a network folder ({kind}), whose locks cannot be trusted: two machines "
             "could spend the same part of the budget. Nothing was debited and nothing released. Copy it to a local "
-            "disk while nobody uses it; for several machines carry it over from there to PostgreSQL: leastnoise budget "
-            "move city.ledger postgresql://host/db?budget=city"
+            "disk while nobody uses it; for several machines carry it over from there to PostgreSQL, with "
+            "leastnoise budget move"
         )
 
 

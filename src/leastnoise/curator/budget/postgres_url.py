@@ -62,7 +62,9 @@ def parsed(url: str) -> Address:
         raise _wrong("This is no address that can be read.") from None
     names = [value for name, value in options if name == "budget"]
     if len(names) != 1:
-        raise _wrong("The address does not say which budget is meant: it ends with ?budget= and one name.")
+        raise _wrong(
+            "The address does not say which budget is meant: it ends with a question mark, and budget as one name."
+        )
     (name,) = names
     if not _NAME.fullmatch(name):
         raise _wrong("The name of a budget on a server is made of small letters, digits and _, at most 40 of them.")

@@ -19,7 +19,7 @@ from leastnoise._support.validation import Number
 
 Share = Number | str
 MAX_DENOMINATOR = 10_000  # of a simple fraction
-MANY_DIGITS = 15  # a decimal of fewer was typed as it is
+MANY_DIGITS = 12  # a decimal of no more was typed as it is
 
 
 def exact(share: Share) -> Fraction:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
+from leastnoise.curator.budget.allocation import Allocation
 from leastnoise.curator.budget.budget import Budget
+from leastnoise.curator.budget.debit import in_percent
 from leastnoise.curator.budget.history import Entry
 
 
@@ -14,6 +18,8 @@ def statement(budget: Budget) -> str:
     about = f' in "{table}"' if table else ""
     promise = f"epsilon = {float(terms.epsilon):g}, delta = {float(terms.delta):g}"
     lines = [f"{budget.name}: {promise} for {whom}{about} ({terms.neighbours})"]
+    if terms.part is not None:
+        lines.append(f"  an allocation of {100 * float(max(terms.part.shares(terms.whole_caps))):.6g} % of that")
     gaussian = not terms.laplace_only and left.mu > 0
     if gaussian or not (terms.laplace_only or left.pure_epsilon):
         free = f"mu {left.mu:.6g}; one release of epsilon {left.epsilon:.6g} at delta {terms.gaussian_promise[1]:g}"
@@ -26,6 +32,7 @@ def statement(budget: Budget) -> str:
         share = left.threshold_delta / float(terms.threshold_delta)
         lines.append(f"  unknown keys (delta)     {_left(share)}  delta {left.threshold_delta:.3g}")
     lines.append(f"  {_counted(entries)}")
+    lines += _tree(budget.allocations)
     if budget.closed:
         last = [entry for entry in entries if entry.kind == "close"][-1]
         lines.append(f"  CLOSED since {last.created_at:%Y-%m-%d %H:%M} UTC: {last.query}. See Budget.reopen.")
@@ -33,7 +40,20 @@ def statement(budget: Budget) -> str:
 
 
 def _left(share: float) -> str:
-    return f"{100 * share:>8.4g} % left"
+    return f"{in_percent(share, 4):>8} % left"
+
+
+def _tree(allocations: list[Allocation]) -> list[str]:
+    """A line for each allocation, further in by how deep it lies."""
+    now, depth, lines = datetime.now(UTC), {"": 0}, []
+    for each in allocations:
+        level = depth[each.id] = depth.get(each.parent, 0) + 1
+        used = "" if each.own_file else f", {100 * each.spent_share:.4g} % of it used"
+        until = f", until {each.expires_at:%Y-%m-%d}" if each.expires_at is not None else ""
+        people = f", for {', '.join(each.people)}" if each.people else ""
+        share, state = f"{100 * float(each.share):.6g} %", each.state(now)
+        lines.append(f"{'  ' * level}  {each.name}: {share}{used}{people}{until} ({state})")
+    return [f"  {len(allocations)} allocation{'s' * (len(allocations) != 1)}:", *lines] if allocations else []
 
 
 def _counted(entries: list[Entry]) -> str:
