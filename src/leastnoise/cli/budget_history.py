@@ -26,13 +26,14 @@ def entry_lines(entry: Entry, width: int) -> Iterator[str]:
     if entry.note:
         yield from _indented(entry.note, width)
     yield from _indented(_question(entry), width)
-    if entry.file or entry.kind == "release":
-        written = f" -> {entry.file}" if entry.file else ""
-        yield from _indented(f"{entry.noise or 'noise'}; release {entry.release}{written}", width)
+    if entry.kind == "release":
+        yield from _indented(f"release {entry.release}" + (f", written to {entry.file}" if entry.file else ""), width)
 
 
 def _question(entry: Entry) -> str:
-    return f'{entry.query}, of "{entry.table}"' if entry.table and entry.table not in entry.query else entry.query
+    """What was asked, without its limits, which --json has in full."""
+    asked = entry.query.partition(";")[0]
+    return f'{asked}, of "{entry.table}"' if entry.table and entry.table not in asked else asked
 
 
 def _indented(text: str, width: int) -> list[str]:

@@ -116,7 +116,7 @@ def _facts(of: PublicBudget) -> list[tuple[str, str]]:
 
 
 def _caption(laplace_only: bool, allocated: bool) -> str:
-    unit = "epsilon" if laplace_only else "mu², in which Gaussian releases add up"
+    unit = "epsilon" if laplace_only else "mu² (in which Gaussian releases add up)"
     striped = " Striped: allocated, and not released from (as far as this ledger knows)." if allocated else ""
     return f"The share of {unit} that releases have used.{striped}"
 
@@ -131,14 +131,21 @@ def _parts(allocations: list[Any]) -> str:
         people = ", ".join(each.people) or "whoever may spend"
         expires = f"{each.expires_at:%Y-%m-%d}" if each.expires_at is not None else "–"
         state = "returned" if each.returned else "in a file of its own" if each.own_file else "open"
-        cells = (f"{100 * float(each.share):.4g} %", f"{100 * each.spent_share:.4g} %", people, expires, state)
+        cells = (
+            f"{100 * float(each.share):.4g} %",
+            "unknown" if each.own_file else f"{100 * each.spent_share:.4g} %",
+            people,
+            expires,
+            state,
+        )
         name = f'<td style="padding-left:{0.5 + 1.2 * depth[each.id]:g}rem">{escape(each.name)}</td>'
         rows.append(f"<tr>{name}{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>")
     head = "".join(
         f"<th scope=col>{name}</th>" for name in ("name", "share", "used of it", "people", "expires", "state")
     )
     return (
-        '<section aria-labelledby="parts"><h2 id="parts">Allocations</h2><div class="scroll" tabindex="0"><table>'
+        '<section aria-labelledby="parts"><h2 id="parts">Allocations</h2><div class="scroll" tabindex="0">'
+        '<table class="parts">'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
     )
 

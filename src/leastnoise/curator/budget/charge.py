@@ -111,7 +111,7 @@ class Charge(Generic[Noise]):
                 neighbours=self.guarantee.neighbours,
                 unit=unit,
                 table=table,
-                note=note,
+                note=note.strip(),
             )
         )
         return Receipt(

@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10
 LOCK_TIMEOUT_SECONDS = 30.0  # for others to finish their commit
 _DURABLE = ("on", "remote_apply")  # values of synchronous_commit; the others return before all disks have it
+_MAKE_DURABLE = """
+SELECT set_config('synchronous_commit', CASE WHEN now.value = 'remote_apply' THEN now.value ELSE 'on' END, true),
+    current_setting('fsync') FROM (SELECT current_setting('synchronous_commit') AS value) AS now
+"""
+_OWNER = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +140,8 @@ class PostgresStore:
     def writing(self) -> Iterator[PostgresDraft]:
         """A serialisable transaction, after all who came before."""
         with self._connected() as db, self._transaction(db):
-            (owner,) = db.execute(
-                "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = %s", [self._schema]
-            ).fetchone() or (False,)
-            yield PostgresDraft(_snapshot(db), db, owner)
+            found = db.execute(_OWNER, [self._schema]).fetchone()
+            yield PostgresDraft(_snapshot(db), db, owner=bool(found and found[0]))
 
     def check_pages(self) -> bool:
         """The server looks after its own pages."""
@@ -160,10 +163,7 @@ class PostgresStore:
         postgres_errors.commit(db, self._address)
 
     def _check_durable(self, db: psycopg.Connection[Any]) -> None:
-        (chosen,) = db.execute("SELECT current_setting('synchronous_commit')").fetchone() or ("",)
-        if chosen not in _DURABLE:
-            db.execute("SET LOCAL synchronous_commit = on")
-        found = db.execute("SELECT current_setting('synchronous_commit'), current_setting('fsync')").fetchone()
+        found = db.execute(_MAKE_DURABLE).fetchone()
         if found is None or found[0] not in _DURABLE or found[1] != "on":
             raise errors.FileProblem(
                 f"The server of {self.location!r} does not write to disk what it commits (fsync or synchronous_commit "
@@ -205,10 +205,8 @@ class PostgresStore:
             "client_encoding": "UTF8",
         }
         calls = ", ".join(["set_config(%s, %s, false)"] * len(chosen))
-        db.execute(f"SELECT {calls}".encode(), [word for pair in chosen.items() for word in pair])
-        found = db.execute(
-            "SELECT current_setting('server_encoding'), current_setting('server_version_num')"
-        ).fetchone()
+        asked = f"SELECT current_setting('server_encoding'), current_setting('server_version_num'), {calls}"
+        found = db.execute(asked.encode(), [word for pair in chosen.items() for word in pair]).fetchone()
         if found is None or found[0] != "UTF8" or int(found[1]) < 120_000:
             raise errors.FileProblem(
                 f"The database of {self.location!r} must be PostgreSQL 12 or newer, with the encoding UTF8. Nothing "
