@@ -28,6 +28,8 @@ JOBS = {
     "autodp": {"autodp, ComposeGaussian": "composed"},
 }
 ACCURACY = 1e-3
+LONG_RUNS = (100, 1000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+TINY = (1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12)
 RUNS = {  # sigma, rate, steps, delta, and about epsilon: what prv-accountant's absolute error is taken from
     "sigma 1.1, rate 256/60000, 2,340 steps": (1.1, 256 / 60000, 2340, 1e-5, 0.918),
     "sigma 1, rate 0.01, 1,000 steps": (1.0, 0.01, 1000, 1e-6, 2.124),
@@ -37,7 +39,7 @@ RUNS = {  # sigma, rate, steps, delta, and about epsilon: what prv-accountant's 
 
 def run(*, toy: bool = False) -> Findings:
     """All of it; the toy has one run with sampling, of ten steps."""
-    return [*hundred_releases(toy=toy), *with_sampling(toy=toy), both_bounds(toy=toy)]
+    return [*hundred_releases(toy=toy), *with_sampling(toy=toy), *below_the_truth(toy=toy), both_bounds(toy=toy)]
 
 
 def hundred_releases(*, toy: bool) -> Findings:
@@ -88,6 +90,27 @@ def with_sampling(*, toy: bool) -> Findings:
             if name != "leastnoise"
         ]
     return [*findings, Table("accounting", "Steps with Poisson sampling:", rows, missing=missing)]
+
+
+def below_the_truth(*, toy: bool) -> Findings:
+    """One Gaussian release again and again: how often a peer answers less than the truth, which has a closed form."""
+    found, missing = peers.present("dp_accounting")
+    runs = [(steps, mu) for steps in LONG_RUNS for mu in (0.5, 2.0, 10**0.5)][: 2 if toy else None]
+    below: dict[float, list[tuple[float, str]]] = {delta: [] for delta in TINY}
+    for steps, mu in runs if found else ():
+        sigma = float(f"{steps**0.5 / mu:.3g}")
+        answers = found["dp_accounting"]("repeated", sigma=sigma, steps=steps, deltas=list(TINY)).result
+        for delta, answer in zip(TINY, answers, strict=True):
+            if answer < ln.epsilon(sigma=sigma, delta=delta, steps=steps) * (1 - 1e-9):
+                true = ln.delta(sigma=sigma, epsilon=answer, steps=steps)
+                below[delta].append((true / delta, f"sigma {sigma:g}, {steps:,} steps: {answer:.4f}"))
+    rows = [
+        {"delta": f"{delta:g}", "below": len(some), "true delta / claimed": max(some, default=(1.0, ""))[0]}
+        | {"worst": max(some, default=(1.0, ""))[1]}
+        for delta, some in below.items()
+    ]
+    title = f"dp-accounting below the truth, of {len(runs)} runs of Gaussian releases:"
+    return [Table("below_the_truth", title, rows if found else [], missing=missing)]
 
 
 def both_bounds(*, toy: bool) -> Table:

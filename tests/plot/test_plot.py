@@ -58,7 +58,7 @@ def small_budget() -> Any:
         SimpleNamespace(created_at=datetime(2026, 1 + i, 3, tzinfo=UTC), gaussian=g, pure=p, threshold=Fraction(0))
         for i, (g, p) in enumerate(spent)
     ]
-    terms = SimpleNamespace(epsilon=3, delta=1e-6, unit="taxi", neighbours="add-remove")
+    terms = SimpleNamespace(epsilon=3, delta=1e-6, unit="taxi", neighbours="add-remove", pure_instead=False)
     return SimpleNamespace(terms=terms, history=lambda: entries)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leastnoise.privacy.joint_cost import Part, gaussian_cost, laplace_cost
+from leastnoise.privacy.gaussian_price import geometric_mu
+from leastnoise.privacy.joint_cost import Part, gaussian_cost, laplace_cost, laplace_price
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.privacy.summary_noise import Asked, gaussian_noise, laplace_noise
 
@@ -90,6 +91,28 @@ def test_no_unit_costs_more_and_under_add_remove_one_costs_that(
         if neighbours == "add-remove":
             assert squared >= most * (1 - 1e-12)
             assert absolute >= at_most * (1 - 1e-12)
+        moved = np.rint(pairs * np.tile([scales[part.name] for part in parts], bins)).astype(int)
+        assert _dearest(moved, [scales[part.name] for part in parts] * bins) <= laplace_price(parts, scales, **facts)
+
+
+def _dearest(moved: np.ndarray[Any, Any], scales: list[float]) -> Fraction:
+    """mu^2 of Laplace noise for the unit, or pair of them, that costs most."""
+    mu = {
+        (place, steps): float(geometric_mu(steps / Fraction(scale), steps)) ** 2
+        for place, scale in enumerate(scales)
+        for steps in map(int, set(np.abs(moved[..., place]).ravel()) - {0})
+    }
+    squared = np.zeros(moved.shape)
+    for (place, steps), price in mu.items():
+        squared[..., place] += price * (np.abs(moved[..., place]) == steps)
+    return Fraction(squared.sum(axis=2).max() * (1 - 1e-12))
+
+
+def test_laplace_noise_pays_less_than_its_epsilon_at_its_worst() -> None:
+    limits = Limits.of(max_rows=5, max_per_bin=1, bins=9)
+    facts: dict[str, Any] = {"limits": limits, "bins": 9, "neighbours": "add-remove"}
+    price = laplace_price(PARTS[:1], {"rows": 10.0}, **facts)  # epsilon 0.5 in five bins
+    assert float(price) == pytest.approx(0.0785, abs=5e-5)
 
 
 def test_missing_values_are_free() -> None:

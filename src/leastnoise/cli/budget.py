@@ -16,6 +16,7 @@ from leastnoise.cli.messages import printable
 from leastnoise.cli.publishing import notes
 from leastnoise.curator.budget import Budget, Entry
 from leastnoise.curator.budget.allocation import Allocation
+from leastnoise.curator.budget.statement import promise_in_words
 
 
 class _LedgerOrCommand(TyperGroup):
@@ -213,6 +214,7 @@ def _statement(budget: Budget, history: bool = False, checked: str | None = None
         "unit": budget.unit,
         "table": budget.table,
         "neighbours": terms.neighbours,
+        "promise": promise_in_words(budget) or None,
         "remaining": left._asdict(),
         "closed": budget.closed,
         "allocations": [_part(each) for each in budget.allocations],

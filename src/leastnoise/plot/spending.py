@@ -40,7 +40,7 @@ def budget(budget: BudgetHistory, *, ax: Axes | None = None) -> Axes:
     for name, label, colour, style in CAPS:
         drawn = steps(entries, name)
         spent, used = (np.append(stairs, stairs[-1]) for stairs in (drawn.booked, drawn.released))
-        if not spent.any():
+        if not spent.any() or not _counts(name, entries, terms):
             continue
         if (spent > used).any():
             ax.fill_between(
@@ -69,6 +69,15 @@ def budget(budget: BudgetHistory, *, ax: Axes | None = None) -> Axes:
         f"({terms.neighbours}).{when}",
     )
     return ax
+
+
+def _counts(cap: str, entries: list[Any], terms: Any) -> bool:
+    """Whether the cap still says what may be spent, where Laplace releases alone may spend all of epsilon instead."""
+    if not terms.pure_instead:
+        return True
+    if cap == "pure":
+        return all(entry.pure for entry in entries if entry.kind == "release")
+    return all(sum(getattr(entry, name) for entry in entries) <= 1 for name in ("gaussian", "threshold"))
 
 
 def _times(entries: list[Any], ax: Axes) -> Any:

@@ -95,11 +95,21 @@ def compose(*guarantees: Composable, delta: Number | None = None, accuracy: Numb
     if delta is None:
         return _without_delta(counts, side)
     total = validation.number("delta", delta)
-    closed, allowed = _mixed_epsilon(counts, total) if known else math.inf, check_accuracy(accuracy)
-    bracket = _accounted(guarantees, total, allowed, needed=not known) if closed else Bracket(0.0, 0.0)
+    worst = _at_worst(counts)
+    closed, allowed = math.inf if worst is None else _mixed_epsilon(worst, total), check_accuracy(accuracy)
+    bracket = _accounted(guarantees, total, allowed, needed=worst is None) if closed else Bracket(0.0, 0.0)
     epsilon = closed if len(counts) == 1 == sum(counts.values()) and known else min(closed, bracket.upper)
     sampled = any(isinstance(part, SampledGaussianDP) for part in counts)
     return Composition(epsilon, total, side, min(bracket.lower, epsilon), SAMPLING_NOTE if sampled else "")
+
+
+def _at_worst(counts: Counter[Any]) -> Counter[Any] | None:
+    """The same with epsilon-DP in place of the noise that gives it; None where there are others, which have no closed
+    form."""
+    plain: Counter[Any] = Counter()
+    for part, times in counts.items():
+        plain[part.to_pure() if isinstance(part, (LaplaceDP, BoundedRangeDP)) else part] += times
+    return plain if all(isinstance(part, (PureDP, ApproxDP, GaussianDP)) for part in plain) else None
 
 
 def _check_parts(guarantees: Iterable[object]) -> None:

@@ -13,6 +13,7 @@ ReasonCode = Literal[
     "no L1 sensitivity",
     "smaller",
     "budget share",
+    "share of epsilon",
     "budget of Laplace noise",
     "budget with a delta",
     "added elsewhere",
@@ -25,11 +26,16 @@ _SENTENCES: dict[ReasonCode, str] = {
     "no L1 sensitivity": "{} noise: without the L1 sensitivity Laplace noise cannot compete.",
     "smaller": "{} noise: less than {} noise.",
     "budget share": "{} noise: a share of a budget.",
+    "share of epsilon": "{} noise: a share of a budget's epsilon.",
     "budget of Laplace noise": "{} noise: this budget is for no other.",
     "budget with a delta": "{} noise: a budget with a delta counts in it, and it adds up exactly.",
     "added elsewhere": "The noise was added elsewhere.",
 }
 REASON_CODES = tuple(_SENTENCES)
+_NO_MU = (
+    " Laplace releases alone may spend all of that epsilon, so the budget promises (epsilon, delta) and no mu; past "
+    "its mu^2 it releases nothing else."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +52,10 @@ class NoiseReason:
     def in_words(self, mechanism: str, std: float) -> str:
         """The sentence about noise of this mechanism and standard deviation."""
         name, other = mechanism.capitalize(), "Gaussian" if mechanism == "laplace" else "Laplace"
+        more = _NO_MU if self.code == "share of epsilon" else ""
         if self.other_std is None:
-            return _SENTENCES[self.code].format(name, other)
+            return _SENTENCES[self.code].format(name, other) + more
         return (
             f"{name} noise: its standard deviation {std:.4g} is less than the {self.other_std:.4g} of {other} noise "
-            "for the same promise."
+            f"for the same promise.{more}"
         )

@@ -311,3 +311,11 @@ def test_a_composition_equals_the_promise_it_makes() -> None:
     assert made == ApproxDP(made.epsilon, 1e-6)
     assert hash(made) == hash(Composition(made.epsilon, 1e-6))
     assert made != ApproxDP(made.epsilon, 1e-7)
+
+
+def test_noise_of_its_own_never_sums_to_more_than_epsilon_at_its_worst() -> None:
+    """Also where the largest loss is nearly reached, and where it is huge."""
+    for part, times in ((LaplaceDP(1e4), 3), (BoundedRangeDP(1e4), 3), (BoundedRangeDP(7), 1), (LaplaceDP(0.5), 2)):
+        total = ln.compose(part * times, delta=1e-13)
+        assert total.lower <= total.epsilon <= part.epsilon * times  # type: ignore[union-attr]
+        assert total.lower > 0.999 * total.epsilon  # type: ignore[union-attr]

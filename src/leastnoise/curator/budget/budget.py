@@ -71,8 +71,8 @@ class Budget:
           holds limits, times, costs and descriptions of queries, and no data.
         - `epsilon`, `delta`: the most that all releases together may promise away about one unit. A budget for Laplace
           releases only has no delta.
-        - `pure_epsilon`: the part of epsilon that is set aside for Laplace releases; all of it makes a budget for
-          nothing else.
+        - `pure_epsilon`: the part of epsilon that is set aside for Laplace releases beside others; all of it makes a
+          budget for nothing else. Without one, Laplace releases alone may spend all of epsilon.
         - `threshold_delta`: the part of delta that is set aside for histograms over unknown keys.
         - `unit`, `table`: whom the budget protects and in which table: names, never content. By default those of the
           first release that is paid from it; a release about others is refused.
@@ -260,7 +260,8 @@ class Budget:
         - `integers`: whether they are whole numbers; others are rounded to a grid, which costs a little.
         - `share`: how much of mu^2 the release takes, 0 < share <= 1; or `epsilon` and `delta`, what it promises by
           itself; or `sigma`, its noise.
-        - `mechanism`: "gaussian", "laplace", or "auto", which is Gaussian wherever the budget has a delta.
+        - `mechanism`: "gaussian", "laplace", or "auto": Gaussian, or Laplace where that has less noise and takes
+          nothing from later releases.
         """
         from leastnoise.curator.budget import charge
         from leastnoise.curator.request import PrivacyRequest

@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from scipy.optimize import brentq
-
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise.curator.budget import privacy_filter
@@ -105,11 +103,13 @@ def _lesser(
     after = spent + gaussian.cost
     if not terms.pure_instead or terms.keeps_caps(after + Cost(gaussian=math.ceil(LEAST_SHARE * terms.caps.gaussian))):
         return gaussian
-    laplace = _of_epsilon(part, terms, makers) if request.share is not None else _asked(True, None, terms, makers)
+    laplace = (
+        _asked(True, "share of epsilon", terms, makers) if request.share is None else _of_epsilon(part, terms, makers)
+    )
     if not terms.allows(spent + laplace.cost):
         return gaussian
     if not terms.allows(after):
-        return replace(laplace, reason=NoiseReason("budget of Laplace noise"))
+        return laplace
     return _least(gaussian, laplace, makers)
 
 
@@ -117,7 +117,8 @@ def _least(gaussian: Purchase[Noise], laplace: Purchase[Noise], makers: Makers[N
     """The one with the smaller error; Gaussian noise has no sentence about the other one here."""
     error = makers.error(gaussian.noise)
     if makers.error(laplace.noise) < error:
-        return replace(laplace, reason=NoiseReason("smaller", error))
+        code: ReasonCode = "share of epsilon" if laplace.reason == NoiseReason("share of epsilon") else "smaller"
+        return replace(laplace, reason=NoiseReason(code, error))
     return gaussian
 
 
@@ -132,7 +133,8 @@ def _of_epsilon(part: Fraction, terms: Terms, makers: Makers[Noise]) -> Purchase
     paid = terms.pure_share(part)
     noise = makers.laplace(some_epsilon(terms.epsilon_for(paid)))
     cost = makers.cost(terms, noise).at_least(LEAST_SHARE, terms.whole_caps)
-    return Purchase(noise, replace(cost, pure=paid.pure), NoiseReason("budget share"))
+    why: ReasonCode = "share of epsilon" if terms.pure_instead else "budget share"
+    return Purchase(noise, replace(cost, pure=paid.pure), NoiseReason(why))
 
 
 def _of_mu_squared(part: Fraction, terms: Terms, makers: Makers[Noise]) -> Purchase[Noise]:
@@ -140,6 +142,8 @@ def _of_mu_squared(part: Fraction, terms: Terms, makers: Makers[Noise]) -> Purch
 
     What epsilon-DP at its worst may have is paid in any case; the noise's own price allows more.
     """
+    from scipy.optimize import brentq
+
     paid = terms.laplace_share(part)
     epsilon = some_epsilon(terms.epsilon_for(paid))
 

@@ -8,11 +8,13 @@ from leastnoise.curator.budget.allocation import Allocation
 from leastnoise.curator.budget.budget import Budget
 from leastnoise.curator.budget.debit import in_percent
 from leastnoise.curator.budget.history import Entry
+from leastnoise.curator.budget.promise import promised_instead
+from leastnoise.privacy.guarantee import PureDP
 
 
 def statement(budget: Budget) -> str:
     """A few lines of text."""
-    terms, left, entries = budget.terms, budget.remaining, budget.history()
+    terms, entries = budget.terms, budget.history()
     unit, table = budget.unit, budget.table
     whom = f"one {unit}" if unit else "one unit"
     about = f' in "{table}"' if table else ""
@@ -20,23 +22,43 @@ def statement(budget: Budget) -> str:
     lines = [f"{budget.name}: {promise} for {whom}{about} ({terms.neighbours})"]
     if terms.part is not None:
         lines.append(f"  an allocation of {100 * float(max(terms.part.shares(terms.whole_caps))):.6g} % of that")
-    gaussian = not terms.laplace_only and left.mu > 0
-    if gaussian or not (terms.laplace_only or left.pure_epsilon):
-        free = f"mu {left.mu:.6g}; one release of epsilon {left.epsilon:.6g} at delta {terms.gaussian_promise[1]:g}"
-        lines.append(f"  Gaussian (mu^2)          {_left(left.share)}  {free}")
-    if terms.pure_epsilon or (terms.pure_instead and left.pure_epsilon):
-        share = left.pure_epsilon / float(terms.pure_epsilon or terms.epsilon)
-        word = "or Laplace alone " if terms.pure_instead and gaussian else "Laplace (epsilon)"
-        lines.append(f"  {word:<23}  {_left(share)}  epsilon {left.pure_epsilon:.6g}")
-    if terms.threshold_delta:
-        share = left.threshold_delta / float(terms.threshold_delta)
-        lines.append(f"  unknown keys (delta)     {_left(share)}  delta {left.threshold_delta:.3g}")
-    lines.append(f"  {_counted(entries)}")
+    lines += _left_lines(budget)
+    lines += [f"  {line}" for line in (promise_in_words(budget), _counted(entries)) if line]
     lines += _tree(budget.allocations)
     if budget.closed:
         last = [entry for entry in entries if entry.kind == "close"][-1]
         lines.append(f"  CLOSED since {last.created_at:%Y-%m-%d %H:%M} UTC: {last.query}. See Budget.reopen.")
     return "\n".join(lines)
+
+
+def promise_in_words(budget: Budget) -> str:
+    """What is promised where it is not what the caps do; "" otherwise, and before the first release."""
+    instead = promised_instead(budget._account.whole, budget._first())
+    if instead is None:
+        return ""
+    if isinstance(instead, PureDP):
+        return f"It promises epsilon = {instead.epsilon:g} with a delta of 0: every release is of Laplace noise."
+    return (
+        "It promises (epsilon, delta) and no mu: it began with Laplace noise, and may go on with that alone or within "
+        "mu^2."
+    )
+
+
+def _left_lines(budget: Budget) -> list[str]:
+    terms, left, spent = budget.terms, budget.remaining, budget._spent()
+    capped, alone = terms.keeps_caps(spent) and not terms.laplace_only, terms.is_pure(spent)
+    lines = []
+    if capped:
+        free = f"mu {left.mu:.6g}; one release of epsilon {left.epsilon:.6g} at delta {terms.gaussian_promise[1]:g}"
+        lines.append(f"  Gaussian (mu^2)          {_left(left.share)}  {free}")
+    if terms.pure_epsilon or alone:
+        share = left.pure_epsilon / float(terms.pure_epsilon or terms.epsilon)
+        name = "or Laplace alone" if alone and capped else "Laplace (epsilon)"
+        lines.append(f"  {name:<23}  {_left(share)}  epsilon {left.pure_epsilon:.6g}")
+    if terms.threshold_delta and capped:
+        share = left.threshold_delta / float(terms.threshold_delta)
+        lines.append(f"  unknown keys (delta)     {_left(share)}  delta {left.threshold_delta:.3g}")
+    return lines
 
 
 def _left(share: float) -> str:

@@ -32,12 +32,14 @@ class Tolerance:
     accuracy: float
 
     def first_step(self, copies: int) -> float:
-        """The step that costs about a third of the accuracy: cells of width h have v = h^2/6 after the split."""
-        return math.sqrt(12 * 0.35 * self.accuracy * self.epsilon / (copies * (self.tilt + 1)))
+        """The step that costs about a third of the accuracy: cells of width h have v = h^2/6 after the split. However
+        large the tilt, which has no bound where losses have one, no loss moves by more than a step."""
+        allowed = 0.35 * self.accuracy * self.epsilon
+        return max(math.sqrt(12 * allowed / (copies * (self.tilt + 1))), allowed / copies)
 
     def may_coarsen(self, step: float, copies: float, share: float) -> bool:
         """Whether doubling the step in each of these copies costs at most this share: half the mass moves by a step."""
-        return copies * (self.tilt + 1) / 2 * step**2 / 2 <= self.accuracy * share * self.epsilon
+        return copies * step * min(1, (self.tilt + 1) / 2 * step / 2) <= self.accuracy * share * self.epsilon
 
     def tails(self, copies: float, cuts: int) -> tuple[float, float]:
         """What may be cut from the right and from the left of each of these copies, so many times."""
