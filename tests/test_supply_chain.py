@@ -20,8 +20,12 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 FREE = ("MIT", "BSD", "Apache", "ISC", "PSF", "Python Software Foundation", "Zlib", "CC0", "HPND")
-# The library below python-flint, loaded at run time and replaceable, as the LGPL asks.
-LESSER = {"python-flint": "MIT AND LGPL-3.0-or-later"}
+# The library below python-flint, and the driver of PostgreSQL: loaded at run time and replaceable, as the LGPL asks.
+LESSER = {
+    "python-flint": "MIT AND LGPL-3.0-or-later",
+    "psycopg": "LGPL-3.0-only",
+    "psycopg-binary": "LGPL-3.0-only",
+}
 
 
 def installed() -> dict[str, metadata.Distribution]:

@@ -13,14 +13,16 @@ LeastnoiseError
 ├── OutOfRange (OverflowError)         a number too large or too fine for a double
 ├── NotProved (ArithmeticError)        the arithmetic could not establish the answer, so none is returned
 ├── BudgetExhausted (RuntimeError)     less is left in the budget than this release costs
-├── BudgetClosed (RuntimeError)        rows could not be read; nothing is released until the curator reopens it
+├── BudgetClosed (RuntimeError)        closed, moved, returned or expired: nothing is released from it
 ├── SeededRelease (ValueError)         noise from a test's seed, about to be published
 ├── FileProblem (OSError)              a file of ours that cannot be read or written
 │   ├── NoSuchFile                     a path with nothing at it
 │   ├── BadOutput                      a path that no result may take: what is there is not ours
 │   ├── NotOurs                        not a file that leastnoise wrote, a damaged one, or one of a newer version
 │   ├── LedgerBroken                   a ledger that was edited, damaged or set back
-│   └── LedgerBusy (also TimeoutError) other processes kept the ledger locked
+│   ├── LedgerBusy (also TimeoutError) other processes kept the ledger locked
+│   ├── LedgerUnreachable (ConnectionError)  the server of a ledger cannot be reached, or the connection was lost
+│   └── LedgerForbidden (PermissionError)    a role, or a person, that may not do that to a ledger
 ├── MissingPackage (ImportError)       an optional package that this needs
 ├── EngineUnavailable (RuntimeError)   DuckDB, Spark or Java is not there to be used
 ├── ReadingFailed (RuntimeError)       the rows could not be read; says nothing about them
@@ -193,7 +195,7 @@ class BudgetExhausted(LeastnoiseError, RuntimeError):
 
 
 class BudgetClosed(LeastnoiseError, RuntimeError):
-    """Rows could not be read for an earlier release, so nothing is released until the curator reopens the budget."""
+    """Nothing is released from this budget: rows could not be read, or it was closed, moved, returned or expired."""
 
 
 class SeededRelease(LeastnoiseError, ValueError):
@@ -222,6 +224,14 @@ class LedgerBroken(FileProblem):
 
 class LedgerBusy(FileProblem, TimeoutError):
     """Other processes kept the ledger locked for longer than we wait."""
+
+
+class LedgerUnreachable(FileProblem, ConnectionError):
+    """The server of a ledger cannot be reached, or the connection to it was lost."""
+
+
+class LedgerForbidden(FileProblem, PermissionError):
+    """A role, or a person, that may not do that to a ledger."""
 
 
 class MissingPackage(LeastnoiseError, ImportError):

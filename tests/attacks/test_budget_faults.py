@@ -14,7 +14,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.budget import ledger
+from leastnoise.curator.budget import sqlite_store
 from ledger_faults import FORK, edit, nothing_drawn
 from spending import spend
 
@@ -128,6 +128,6 @@ def test_another_programs_database_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_refused(path: Path) -> None:
-    edit(path, f"PRAGMA user_version = {ledger.FORMAT + 1}")
+    edit(path, f"PRAGMA user_version = {sqlite_store.FORMAT + 1}")
     with pytest.raises(errors.NotOurs, match="Upgrade"):
         ln.Budget.open(path)

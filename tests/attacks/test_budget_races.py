@@ -15,7 +15,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.budget import charge, ledger
+from leastnoise.curator.budget import charge, sqlite_store
 from leastnoise.curator.request import PrivacyRequest
 from ledger_faults import FORK, nothing_drawn
 from spending import spend
@@ -157,7 +157,7 @@ class stopped:  # noqa: N801
 
 
 def test_waiting_for_others_is_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger, "LOCK_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(sqlite_store, "LOCK_TIMEOUT_SECONDS", 0.05)
     budget = ln.Budget.open(path)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")

@@ -10,8 +10,11 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.budget import charge, ledger
+from leastnoise.curator.budget import charge
+from leastnoise.curator.budget.entry_row import Row, root_hash
+from leastnoise.curator.budget.ledger import Ledger
 from leastnoise.curator.budget.privacy_filter import Cost
+from leastnoise.curator.budget.sqlite_store import SqliteStore
 from leastnoise.curator.request import PrivacyRequest
 from ledger_faults import edit, nothing_drawn
 from spending import spend
@@ -26,7 +29,7 @@ def spent(path: Path) -> Path:
 
 
 COLUMNS = ["made", "kind", "release", "query", "noise", "unit", "table", "gaussian", "pure", "threshold"]
-COLUMNS += ["spent_gaussian", "spent_pure", "spent_threshold", "hash"]
+COLUMNS += ["spent_gaussian", "spent_pure", "spent_threshold", "account", "details", "hash"]
 
 
 @pytest.mark.parametrize("column", COLUMNS)
@@ -80,8 +83,8 @@ def test_an_edited_end_stops_every_release(spent: Path) -> None:
 
 def test_a_limit_beyond_its_terms_is_found(path: Path) -> None:
     """Even when the edit comes with a new chain: mu is proved again from epsilon and delta."""
-    terms = ledger.Ledger(path).terms | {"mu": "1/2"}
-    root = ledger._hash("", [sorted(terms.items())])
+    terms = Ledger(SqliteStore(path)).terms | {"mu": "1/2"}
+    root = root_hash(terms)
     edit(path, "UPDATE terms SET value = '1/2' WHERE name = 'mu'", f"UPDATE head SET hash = '{root}'")
     with pytest.raises(errors.LedgerBroken, match="limit"):
         ln.Budget.open(path).verify()
@@ -104,8 +107,8 @@ def test_wrong_sums_are_found_though_the_chain_holds(
 ) -> None:
     """As a faulty program might write them: every hash is right, only the account is not."""
     budget = ln.Budget.open(spent)
-    row = ledger.Row(13, "2026-01-01T00:00:00+00:00", kind, release, "q", "n", "", "", cost, spent_after)
-    ledger.Ledger(spent).append(lambda db, head, last: row)
+    row = Row(13, "2026-01-01T00:00:00+00:00", kind, release, "q", "n", "", "", cost, spent_after)
+    Ledger(SqliteStore(spent)).append(lambda db, head, last: row)
     with pytest.raises(errors.LedgerBroken, match="entry 13 "):
         budget.verify()
 
@@ -162,8 +165,8 @@ def test_an_edited_closing_is_found_after_the_fact(closed: Path, reopened: bool)
 def test_a_release_while_closed_is_found_though_the_chain_holds(closed: Path) -> None:
     budget = ln.Budget.open(closed)
     cost, spent_before = Cost(gaussian=5), Cost(gaussian=650 * 10**27)
-    row = ledger.Row(15, "2026-01-01T00:00:00+00:00", "release", "new", "q", "n", "", "", cost, spent_before + cost)
-    ledger.Ledger(closed).append(lambda db, head, last: row)
+    row = Row(15, "2026-01-01T00:00:00+00:00", "release", "new", "q", "n", "", "", cost, spent_before + cost)
+    Ledger(SqliteStore(closed)).append(lambda db, head, last: row)
     with pytest.raises(errors.LedgerBroken, match="entry 15 "):
         budget.verify()
 

@@ -183,6 +183,8 @@ def test_the_options_of_messages_are_those_of_the_commands() -> None:
             "quiet",
             "history",
             "verify",
+            "report",
+            "name",
             "again",
             "day",
             "tables",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -16,6 +15,7 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.cli import options
 from leastnoise.cli.app import app
+from leastnoise.curator.budget import shares
 from leastnoise.curator.request import PrivacyRequest
 
 
@@ -53,16 +53,17 @@ def test_the_six_options_of_privacy_are_one_request(tmp_path: Path) -> None:
     ln.Budget.open(ledger, epsilon=1, delta=1e-6)
     request = options.PrivacyOptions(budget=ledger, share="0.1").request()
     assert isinstance(request, PrivacyRequest)
-    assert request.share == Decimal("0.1")  # as typed: no double is a tenth
+    assert request.share == "0.1"  # as typed: no double is a tenth
     typed = [field.name for field in fields(options.PrivacyOptions)]
-    assert typed == [*(field.name for field in fields(PrivacyRequest)), "force"]  # here alone a promise is refused
+    # here alone an allocation is named, and a promise refused
+    assert typed == [*(field.name for field in fields(PrivacyRequest)), "allocation", "force"]
 
 
 @pytest.mark.parametrize("share", ["a", "nan", "inf", "1e999999999", ""])
 def test_a_share_that_is_no_number_is_refused(share: str) -> None:
-    with pytest.raises(errors.WrongType, match="--share takes a number") as refused:
-        options.PrivacyOptions(share=share).request()
-    assert refused.value.examples == ({"share": 0.25},)
+    with pytest.raises(errors.WrongType, match="a number or a fraction") as refused:
+        shares.exact(share)
+    assert refused.value.examples[0] == {"share": 0.25}
 
 
 @pytest.mark.parametrize("clip", ["1", "1,2,3", "a,b", ""])

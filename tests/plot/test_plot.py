@@ -55,7 +55,14 @@ def small_budget() -> Any:
     spent = [(Fraction(0), Fraction(1, 4)) if i % 3 == 0 else (Fraction(1, 12), Fraction(0)) for i in range(9)]
     spent.append((-Fraction(1, 12), Fraction(0)))
     entries = [
-        SimpleNamespace(created_at=datetime(2026, 1 + i, 3, tzinfo=UTC), gaussian=g, pure=p, threshold=Fraction(0))
+        SimpleNamespace(
+            created_at=datetime(2026, 1 + i, 3, tzinfo=UTC),
+            kind="release",
+            allocation="",
+            gaussian=g,
+            pure=p,
+            threshold=Fraction(0),
+        )
         for i, (g, p) in enumerate(spent)
     ]
     terms = SimpleNamespace(epsilon=3, delta=1e-6, unit="taxi", neighbours="add-remove", pure_instead=False)

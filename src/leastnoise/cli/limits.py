@@ -21,7 +21,7 @@ from leastnoise.cli.keys import parse_keys
 from leastnoise.cli.messages import PRIVATE, printable
 from leastnoise.cli.options import BinOptions, OutputOptions, PrivacyOptions, TableOptions, ValueOptions
 from leastnoise.cli.publishing import MAX_ROWS_SHOWN, notes, show_expected, show_written
-from leastnoise.jobs.running import arguments, refuse_weak
+from leastnoise.jobs.running import arguments, recorded, refuse_weak
 
 if TYPE_CHECKING:
     from leastnoise.curator.queries.query import Query
@@ -75,6 +75,7 @@ def suggest_limits(table: TableOptions, limits: LimitOptions, privacy: PrivacyOp
         return
     refuse_weak(expected.strength, privacy.force)
     atomic_files.check_writable(output.path, sources=question.files)
+    recorded(request, output.path)
     with notes():
         made: Any = question.release(**arguments(request))
     made.save(output.path)

@@ -13,7 +13,6 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
@@ -112,22 +111,6 @@ RoundTo = Annotated[
     float | None, typer.Option("--round-to", help="Write multiples of this, such as 5; low ends down, high ends up.")
 ]
 Title = Annotated[str | None, typer.Option(help="The page's heading.")]
-
-LedgerFile = Annotated[Path, typer.Argument(help="The ledger.", show_default=False)]
-History = Annotated[bool, typer.Option("--history", help="Every entry, too.")]
-Verify = Annotated[bool, typer.Option("--verify", help="Check every page, hash and sum first.")]
-TotalEpsilon = Annotated[float, typer.Option("--epsilon", help="The most that all releases together may tell.")]
-TotalDelta = Annotated[float | None, DELTA]
-PureEpsilon = Annotated[float, typer.Option(help="The part of epsilon set aside for Laplace releases.")]
-ThresholdDelta = Annotated[float, typer.Option(help="The part of delta set aside for unknown keys.")]
-LedgerUnit = Annotated[
-    str | None, typer.Option("--unit", help="Whom it protects: the column, such as taxi; several with commas.")
-]
-LedgerTable = Annotated[
-    str | None, typer.Option("--table", help="The table it is about, by the name that --table of a release says.")
-]
-LedgerNeighbours = Annotated[str | None, NEIGHBOURS]
-Reason = Annotated[str, typer.Option(help="Why the rows could not be read, and what was mended. The ledger keeps it.")]
 
 JobFile = Annotated[Path, typer.Argument(help="The job, in TOML: [table] [keys] [ask] [privacy] [output].")]
 JobDate = Annotated[
@@ -272,25 +255,35 @@ class PrivacyOptions:
     delta: Annotated[float | None, DELTA_OR_ZERO] = None
     sigma: Annotated[float | None, typer.Option(help="Instead of epsilon and delta: the noise itself.")] = None
     mechanism: Mechanism = "auto"
-    budget: Annotated[str | None, typer.Option(help="A ledger to pay from; see leastnoise budget.")] = None
-    share: Annotated[str | None, typer.Option(help="The part of it to spend, such as 0.25.")] = None
+    budget: Annotated[
+        str | None, typer.Option(help="A ledger to pay from, a file or postgresql://...; see leastnoise budget.")
+    ] = None
+    share: Annotated[str | None, typer.Option(help="The part of it to spend, such as 0.25 or 1/52.")] = None
+    note: Annotated[str, typer.Option(help="A line for the ledger, such as 'the weekly map'.")] = ""
+    allocation: Annotated[str | None, typer.Option(help="Pay from this allocation of the budget.")] = None
     force: Annotated[
         bool, typer.Option("--force", help="Release although the promise protects nobody in practice.")
     ] = False
 
     def request(self) -> PrivacyRequest:
-        """The same as one checked value; the ledger is opened, and a share stays the decimal that was typed."""
+        """The same as one checked value; the ledger is opened, and a share stays the text that was typed."""
         from leastnoise.curator.budget import Budget
         from leastnoise.curator.request import PrivacyRequest
 
-        share = None if self.share is None else _decimal(self.share)
+        if self.allocation is not None and self.budget is None:
+            raise errors.MissingParameter(
+                "An allocation is a part of a budget, and none was given.",
+                parameter="budget",
+                example={"budget": "city.ledger"},
+            )
         return PrivacyRequest(
             epsilon=self.epsilon,
             delta=self.delta,
             sigma=self.sigma,
             mechanism=self.mechanism,  # type: ignore[arg-type]
-            budget=None if self.budget is None else Budget.open(self.budget),
-            share=share,
+            budget=None if self.budget is None else Budget.open(self.budget, allocation=self.allocation),
+            share=self.share,
+            note=self.note,
         )
 
 
@@ -423,16 +416,3 @@ def _settings(pairs: list[str]) -> dict[str, str] | None:
             example={"config": {"spark.executor.memory": "4g"}},
         )
     return {name: value for name, _, value in words} or None
-
-
-def _decimal(text: str) -> Decimal:
-    try:
-        number = Decimal(text)
-        usable = number.is_finite() and -1000 < number.adjusted() < 1000  # 1e999999999 would be written out
-    except InvalidOperation:
-        usable = False
-    if not usable:
-        raise errors.WrongType(
-            f"--share takes a number. Got {text!r} instead.", parameter="share", value=text, example={"share": 0.25}
-        )
-    return number

@@ -18,7 +18,7 @@ from leastnoise._support.number_format import rounded
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
-from leastnoise.jobs.running import arguments, refuse_weak
+from leastnoise.jobs.running import arguments, recorded, refuse_weak
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.summary import SummaryRelease
 from leastnoise.releases.table_set import table_name
@@ -41,6 +41,7 @@ def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> Non
     request = privacy.request()
     refuse_weak(query.expect(**arguments(request)).strength, privacy.force)
     atomic_files.check_writable(output.path, sources=query.files)
+    recorded(request, output.path)
     with notes():
         made = query.release(**arguments(request))
     made.save(output.path)

@@ -16,7 +16,7 @@ from leastnoise.curator import column_files
 from leastnoise.curator.budget import charge
 from leastnoise.curator.preview import Expectation
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.jobs.running import arguments, refuse_weak
+from leastnoise.jobs.running import arguments, recorded, refuse_weak
 
 _ABOUT_REALS = "How many real numbers there are changes this by less than 0.01 %."
 
@@ -49,6 +49,7 @@ def release(
         # Public mistakes first, before anything private is read.
         refuse_weak(charge.decide(request, bins=2, integers=True, **facts).strength, privacy.force)
     atomic_files.check_writable(output.path, sources=[values])
+    recorded(request, output.path)
     with notes():
         private = column_files.read_column(values, column=column, kind=type)  # type: ignore[arg-type]
         made = ln.release(private, **facts, **arguments(request))

@@ -23,6 +23,7 @@ from leastnoise._support import progress, validation
 from leastnoise._support.validation import Number
 from leastnoise.curator import odd_cells
 from leastnoise.curator.budget import Budget, charge
+from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Domain
 from leastnoise.privacy.guarantee import ApproxDP
@@ -51,7 +52,8 @@ def release(
     domain: Domain | Sequence[Any] | None = None,
     neighbours: Neighbours = "add-remove",
     budget: Budget | None = None,
-    share: Number | None = None,
+    share: Share | None = None,
+    note: str = "",
 ) -> Release:
     """Publish a vector with the least noise that keeps the promise.
 
@@ -68,7 +70,8 @@ def release(
     domain: the public names of the bins: a list with one key for each value, or a Domain. Left out, they have none.
     neighbours: "add-remove" (the default) or "replace": between which tables `sensitivity` holds.
     budget: an open `ln.Budget`, debited on disk before a value is looked at. Left out, nothing is debited.
-    share: how much of the whole budget to spend, such as 0.25, instead of epsilon and delta.
+    share: how much of the whole budget to spend, such as 0.25 or "1/52", instead of epsilon and delta.
+    note: a line for the budget's history, such as "the weekly map". It is public.
 
     No value is refused, because a refusal would tell about it: NaN, a null and what is no number in a list count as 0,
     infinities as the largest double. That alone protects nobody: `sensitivity` must hold *after* it, and a sum that
@@ -81,7 +84,9 @@ def release(
     """
     given = _declared(values)
     decided = charge.decide(
-        PrivacyRequest(epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share),
+        PrivacyRequest(
+            epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share, note=note
+        ),
         bins=len(given),
         integers=isinstance(given, np.ndarray) and given.dtype.kind in "iu",
         sensitivity=sensitivity,
@@ -89,7 +94,7 @@ def release(
         neighbours=neighbours,
     )
     bins = _domain(domain, len(given))
-    receipt = decided.pay(query=f"a vector of {len(given):,} value{'s' * (len(given) != 1)}")
+    receipt = decided.pay(query=f"a vector of {len(given):,} value{'s' * (len(given) != 1)}", note=note)
     private = given if isinstance(given, np.ndarray) else odd_cells.as_doubles(given, len(given))
     return publish(private, decided.noise, domain=bins, id=receipt.id, strength=receipt.strength)
 
@@ -130,7 +135,8 @@ def release_sparse(
     kind: Literal["soft", "hard"] = "soft",
     neighbours: Neighbours = "add-remove",
     budget: Budget | None = None,
-    share: Number | None = None,
+    share: Share | None = None,
+    note: str = "",
 ) -> SparseRelease:
     """Whole counts in a huge domain: noise on *every* bin, then a threshold, in time that grows with the occupied ones.
 
@@ -141,7 +147,7 @@ def release_sparse(
         no integer counts as 0.
     domain_size: how many bins there are in all.
     sensitivity: how far (L2) one person can move the counts, after the above.
-    epsilon, delta, sigma, budget, share: how private, as for `release`; the noise is Gaussian.
+    epsilon, delta, sigma, budget, share, note: how private, as for `release`; the noise is Gaussian.
     threshold: from which noisy count on a bin shows. "universal" (the default) is sigma sqrt(2 log domain_size), which
         hardly any empty bin passes.
     kind: "soft" (the default) moves what shows toward zero by the threshold, "hard" leaves it as it is.
@@ -152,14 +158,16 @@ def release_sparse(
     size = validation.integer("domain_size", domain_size)
     check_columns(indices, counts)
     decided = charge.decide(
-        PrivacyRequest(epsilon=epsilon, delta=delta, sigma=sigma, mechanism="gaussian", budget=budget, share=share),
+        PrivacyRequest(
+            epsilon=epsilon, delta=delta, sigma=sigma, mechanism="gaussian", budget=budget, share=share, note=note
+        ),
         bins=size,
         integers=True,
         sensitivity=sensitivity,
         neighbours=neighbours,
     )
     cut = sparse_cut(decided.noise, size, threshold, kind)
-    receipt = decided.pay(query=f"occupied bins of {size:,}")
+    receipt = decided.pay(query=f"occupied bins of {size:,}", note=note)
     return publish_sparse(indices, counts, decided.noise, size, cut, kind, id=receipt.id, strength=receipt.strength)
 
 

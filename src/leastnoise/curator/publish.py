@@ -65,7 +65,7 @@ def release(query: Query, request: PrivacyRequest) -> Answer:
     unit, text, table = " + ".join(query.unit), query.describe(), query._data.source.name
     left_out, reads = query.left_out, decided.reads or query
     query._data.engine.check_ready(query.rows, in_python=reads._in_python)
-    receipt = decided.charge.pay(query=text, unit=unit, table=table)
+    receipt = decided.charge.pay(query=text, unit=unit, table=table, note=request.note)
     exact = _read(reads, receipt)
     facts = Facts(
         id=receipt.id,

@@ -12,6 +12,8 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget.budget import Budget
+from leastnoise.curator.budget.lines import checked_line
+from leastnoise.curator.budget.shares import Share
 from leastnoise.privacy.noise_choice import Choice
 
 _BUDGET = {"budget": errors.Code('ln.Budget.open("city.ledger")', "city.ledger")}
@@ -26,8 +28,9 @@ class PrivacyRequest:
     sigma: Number | None = None
     mechanism: Choice = "auto"
     budget: Budget | None = None
-    share: Number | None = None
+    share: Share | None = None
     mechanisms: tuple[str, ...] = ("auto", "gaussian", "laplace")  # that this release may have
+    note: str = ""
 
     def __post_init__(self) -> None:
         validation.word("mechanism", self.mechanism, self.mechanisms)
@@ -47,7 +50,12 @@ class PrivacyRequest:
                 raise errors.MissingParameter(
                     "A share is a part of a budget, and none was given.", parameter="budget", example=_BUDGET
                 )
+            if self.note:
+                raise errors.MissingParameter(
+                    "A note is kept by the ledger of a budget, and none was given.", parameter="budget", example=_BUDGET
+                )
             return
+        object.__setattr__(self, "note", checked_line("note", self.note, needed=False))
         if not isinstance(self.budget, Budget):
             raise errors.WrongType(
                 f"budget must be an open one. Got {type(self.budget).__name__} instead.",

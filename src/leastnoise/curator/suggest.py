@@ -8,7 +8,8 @@ from typing import Any
 
 from leastnoise import errors
 from leastnoise._support.validation import Number
-from leastnoise.curator.budget import charge
+from leastnoise.curator.budget import charge, shares
+from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.domains import check_names, column_names
 from leastnoise.curator.queries.unit_counts import UnitCounts
@@ -42,13 +43,19 @@ def limit_question(
 def suggest_limits(data: Dataset, by: Sequence[str], *, request: PrivacyRequest, **asked: Any) -> LimitSuggestion:
     """One release, one debit, and what it proposes."""
     question = limit_question(data, by, request=request, **asked)
-    made = question.release(epsilon=request.epsilon, delta=request.delta, budget=request.budget, share=request.share)
+    made = question.release(
+        epsilon=request.epsilon,
+        delta=request.delta,
+        budget=request.budget,
+        share=request.share,
+        note=request.note,
+    )
     assert isinstance(made, LimitSuggestion)
     return made
 
 
 def later_request(
-    request: PrivacyRequest, *, epsilon: Number | None, delta: Number | None, share: Number | None
+    request: PrivacyRequest, *, epsilon: Number | None, delta: Number | None, share: Share | None
 ) -> PrivacyRequest:
     """How private the question itself will be: as was said, else as this release; of a budget, by all that is left."""
     if request.budget is None:
@@ -57,7 +64,7 @@ def later_request(
         return PrivacyRequest(epsilon=chosen[0], delta=chosen[1], share=share)
     if epsilon is not None or delta is not None or share is not None:
         return PrivacyRequest(epsilon=epsilon, delta=delta, share=share, budget=request.budget)
-    left = request.budget.remaining.share - (0.0 if request.share is None else float(request.share))
+    left = request.budget.remaining.share - (0.0 if request.share is None else float(shares.exact(request.share)))
     if left <= 0:
         raise errors.InvalidParameter(
             "After this nothing of the budget is left for the question that the limits are for.",

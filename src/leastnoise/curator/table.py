@@ -14,6 +14,7 @@ from leastnoise._support.validation import Number
 from leastnoise.curator import key_template, private_check, public_join, suggest, transform, unit_table, zones_of_rows
 from leastnoise.curator.aggregate.nearest_node import HasCoordinates
 from leastnoise.curator.budget import Budget
+from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.dataset import open_dataset
 from leastnoise.curator.questions import Questions
 from leastnoise.curator.request import PrivacyRequest
@@ -251,10 +252,11 @@ class Table(Questions):
         epsilon: Number | None = None,
         delta: Number | None = None,
         budget: Budget | None = None,
-        share: Number | None = None,
+        share: Share | None = None,
+        note: str = "",
         for_epsilon: Number | None = None,
         for_delta: Number | None = None,
-        for_share: Number | None = None,
+        for_share: Share | None = None,
     ) -> LimitSuggestion:
         """Limits, and clips of named columns, for a question by these bins: from one small release of its own.
 
@@ -264,11 +266,11 @@ class Table(Questions):
         by, keys, nulls: the bins of the question, as for `histogram`; without any, of a count, sum or mean of all rows.
         values: the column of numbers to propose a clip for, or several.
         epsilon, delta: the promise of this release; or
-        budget, share: an open `ln.Budget`, and how much of it to spend, such as 0.02.
+        budget, share, note: an open `ln.Budget`, how much of it to spend, such as 0.02, and a line for its history.
         for_epsilon, for_delta: the promise of the question that the limits are for. Left out, the same; or
         for_share: the share of the budget that it will take. Left out, all that is left.
         """
-        request = PrivacyRequest(epsilon=epsilon, delta=delta, budget=budget, share=share)
+        request = PrivacyRequest(epsilon=epsilon, delta=delta, budget=budget, share=share, note=note)
         later = {"for_epsilon": for_epsilon, "for_delta": for_delta, "for_share": for_share}
         return suggest.suggest_limits(self._data, by, keys=keys, values=values, nulls=nulls, request=request, **later)
 

@@ -38,6 +38,7 @@ from typing import Any, NamedTuple
 from leastnoise import domain, errors
 from leastnoise._support import toml_files
 from leastnoise._support.toml_files import TomlFile
+from leastnoise.curator.budget import postgres_url
 from leastnoise.jobs.kinds import KINDS, Kind
 from leastnoise.jobs.rows import parse_lattice
 
@@ -63,6 +64,7 @@ def _is_texts(value: object) -> bool:
 _TEXT = _Type("a text in quotes", lambda value: isinstance(value, str))
 _TEXTS = _Type("a text in quotes, or a list of texts", lambda value: isinstance(value, str) or _is_texts(value))
 _NUMBER = _Type("a number", _is_number)
+_SHARE = _Type('a number, or a text like "1/52"', lambda value: _is_number(value) or isinstance(value, str))
 _INTEGER = _Type("a whole number", lambda value: type(value) is int)
 _NUMBERS = _Type(
     "a number, or a list of numbers",
@@ -109,8 +111,8 @@ NAMES: dict[str, dict[str, _Type]] = {
         "intervals": _FLAG,
     },
     "privacy": {
-        "epsilon": _NUMBER, "delta": _NUMBER, "sigma": _NUMBER, "mechanism": _TEXT, "budget": _TEXT, "share": _NUMBER,
-        "force": _FLAG,
+        "epsilon": _NUMBER, "delta": _NUMBER, "sigma": _NUMBER, "mechanism": _TEXT, "budget": _TEXT, "share": _SHARE,
+        "force": _FLAG, "note": _TEXT, "allocation": _TEXT,
     },
     "output": {
         "release": _TEXT, "page": _TEXT, "estimate": _TEXT, "csv": _TEXT, "excel": _TEXT, "title": _TEXT,
@@ -124,7 +126,7 @@ _EXAMPLES = {
     "statistics": '{ people = "count" }',
 }  # fmt: skip
 # What changes neither the answer nor its cost: a job with another of these is the same job.
-_IMMATERIAL = {"engine", "memory_limit", "config", "force"}
+_IMMATERIAL = {"engine", "memory_limit", "config", "force", "note"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,10 @@ class Job:
     def fingerprints(self) -> dict[str, str]:
         """A hash of each part that the answer or its cost depends on: the same for the same job."""
         keys = self.arguments().get("keys")
-        parts = {"table": self.table, "keys": repr(keys), "ask": self.ask, "privacy": self.privacy}
+        privacy = dict(self.privacy)
+        if postgres_url.is_url(privacy.get("budget")):  # a password is no part of the job, and its hash is in no file
+            privacy["budget"] = postgres_url.parsed(privacy["budget"]).location
+        parts = {"table": self.table, "keys": repr(keys), "ask": self.ask, "privacy": privacy}
         return {name: _hash(part) for name, part in parts.items()}
 
     def path(self, text: str) -> str:

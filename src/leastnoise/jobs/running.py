@@ -145,6 +145,7 @@ class Run:
             replaced=None if known is None or before is None or known.release != before.id else known.fingerprints,
         )
         record.write(path)
+        recorded(self.request, path)
         try:
             made = self.query.release(**arguments(self.request))
         except errors.LeastnoiseError:
@@ -197,18 +198,31 @@ def _request(job: Job) -> PrivacyRequest:
     from leastnoise.curator.budget import Budget
     from leastnoise.curator.request import PrivacyRequest
 
-    given = {name: value for name, value in job.privacy.items() if name != "force"}
+    given = {name: value for name, value in job.privacy.items() if name not in ("force", "allocation")}
     for name in ("epsilon", "delta", "sigma"):
         if name in given:
             given[name] = float(given[name])
+    allocation = job.privacy.get("allocation")
+    if allocation is not None and "budget" not in given:
+        raise errors.MissingParameter(
+            "An allocation is a part of a budget, and none was given.",
+            parameter="budget",
+            example={"budget": "city.ledger"},
+        )
     if "budget" in given:
-        given["budget"] = Budget.open(job.path(given["budget"]))
+        given["budget"] = Budget.open(job.path(given["budget"]), allocation=allocation)
     return PrivacyRequest(**given)
 
 
 def arguments(request: PrivacyRequest) -> dict[str, Any]:
     """The request as the arguments of `release` and `expect`."""
     return {field.name: getattr(request, field.name) for field in fields(request) if field.name != "mechanisms"}
+
+
+def recorded(request: PrivacyRequest, path: str) -> None:
+    """The budget's history will say where the release was written."""
+    if request.budget is not None:
+        request.budget._file = path
 
 
 def refuse_weak(strength: Strength | None, force: bool) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from leastnoise._support.spending_steps import steps
 from leastnoise.plot import canvas
 from leastnoise.plot.canvas import BLUE, GREEN, ORANGE, QUIET
 
@@ -29,7 +30,7 @@ CAPS = (
 
 
 def budget(budget: BudgetHistory, *, ax: Axes | None = None) -> Axes:
-    """The share of each cap that is spent, entry by entry: nothing may pass 100 %.
+    """The share of each cap that is spent, entry by entry: nothing may pass 100 %. Hatched: what allocations hold.
 
     By date where the history is longer than a day, else by the number of the entry: releases come in bursts.
     """
@@ -37,9 +38,15 @@ def budget(budget: BudgetHistory, *, ax: Axes | None = None) -> Axes:
     ax = canvas.axes(ax)
     times = _times(entries, ax)
     for name, label, colour, style in CAPS:
-        spent = np.cumsum([0.0, *(100 * float(getattr(entry, name)) for entry in entries), 0.0])
+        drawn = steps(entries, name)
+        spent, used = (np.append(stairs, stairs[-1]) for stairs in (drawn.booked, drawn.released))
         if not spent.any() or not _counts(name, entries, terms):
             continue
+        if (spent > used).any():
+            ax.fill_between(
+                times, used, spent, step="post", facecolor="none", edgecolor=colour, alpha=0.5, linewidth=0,
+                hatch="////", label=f"{label}: allocated, not released",
+            )  # fmt: skip
         ax.step(times, spent, where="post", color=colour, linewidth=2, linestyle=style, label=label)
         ax.fill_between(times, spent, step="post", color=colour, alpha=0.08, linewidth=0)
         end = (times[-1], spent[-1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -12,36 +13,49 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.budget import charge, ledger
+from leastnoise.curator.budget import charge, sqlite_store
+from leastnoise.curator.budget.entry_row import chained_hash
 from leastnoise.curator.request import PrivacyRequest
 from spending import budget_of_before, close, spend
 
 
-def test_a_closed_ledger_of_the_first_format_is_refused_by_its_library(tmp_path: Path) -> None:
-    """Which would not know the entry, and go on. Before it is closed it may still be used by both."""
-    budget = budget_of_before(tmp_path / "b", epsilon=1, delta=1e-6)
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_ledger_of_an_older_format_is_read_and_goes_on_in_this_one(tmp_path: Path, version: int) -> None:
+    """Its entries keep their hashes; an older library refuses it from then on, since it knows no accounts."""
+    path = tmp_path / "b"
+    root = budget_of_before(path, epsilon=1, delta=1e-6)._account.ledger.root
+    amounts = ["100", "0", "0", "100", "0", "0"]
+    fields = [1, "2026-01-01T00:00:00.000+00:00", "release", "first", "q", "n", "taxi", "", *amounts]
+    written = chained_hash(root, fields)
 
-    def version(new: int | None = None) -> int:
-        db = sqlite3.connect(budget.path)
-        with closing(db):
-            if new is not None:
-                db.execute(f"PRAGMA user_version = {new}")
-            return int(db.execute("PRAGMA user_version").fetchone()[0])
+    def execute(statement: str, values: Sequence[object] = ()) -> int:
+        with closing(sqlite3.connect(path)) as db:
+            found = db.execute(statement, values).fetchone()
+            db.commit()
+            return int(found[0]) if found else 0
 
-    version(1)
-    old = ln.Budget.open(budget.path)
+    execute(f"INSERT INTO entries VALUES ({', '.join('?' * 15)})", [*fields, written])
+    execute("UPDATE head SET number = 1, hash = ?", [written])
+    execute(f"PRAGMA user_version = {version}")
+    old = ln.Budget.open(path)
+    assert old.verify() == written
+    assert (old.unit, old.history()[0].who) == ("taxi", "")
+    assert execute("PRAGMA user_version") == version
+    with pytest.raises(ln.BudgetExhausted):
+        spend(old, share=1)
+    assert execute("PRAGMA user_version") == version  # a refusal changes nothing
     spend(old, share=0.1)
-    assert version() == 1
-    close(old)
-    assert version() == 2
-    assert ln.Budget.open(budget.path).closed
+    close(ln.Budget.open(path))
+    assert execute("PRAGMA user_version") == sqlite_store.FORMAT == 3
+    assert ln.Budget.open(path).closed
     assert old.verify()
+    assert old.history()[0].release == "first"
 
 
 def test_a_ledger_that_laplace_releases_may_spend_is_refused_by_older_libraries(budget: ln.Budget) -> None:
     """Which would count its epsilons as a reserve that it has not."""
     with closing(sqlite3.connect(budget.path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (ledger.FORMAT,) == (3,)
+        assert db.execute("PRAGMA user_version").fetchone() == (sqlite_store.FORMAT,) == (3,)
 
 
 def test_a_ledger_that_cannot_be_written_does_not_hide_the_failure(
@@ -50,7 +64,7 @@ def test_a_ledger_that_cannot_be_written_does_not_hide_the_failure(
     receipt = charge.decide(PrivacyRequest(budget=budget, share=0.1), bins=1, integers=True, sensitivity=1).pay(
         query="counts"
     )
-    monkeypatch.setattr(ledger, "_connect", lambda *_: (_ for _ in ()).throw(sqlite3.OperationalError("secret")))
+    monkeypatch.setattr(sqlite_store, "_connect", lambda *_: (_ for _ in ()).throw(sqlite3.OperationalError("secret")))
     error = receipt.close(errors.ReadingFailed("the rows could not be read."))
     assert isinstance(error, errors.ReadingFailed)
     assert "cannot be written" in str(error)
@@ -59,8 +73,8 @@ def test_a_ledger_that_cannot_be_written_does_not_hide_the_failure(
 
 
 def test_a_commit_is_as_durable_as_sqlite_can_make_it(budget: ln.Budget) -> None:
-    db = ledger._connect(budget.path, "rw")
-    ledger._make_durable(db)
+    db = sqlite_store._connect(budget.path, "rw")
+    sqlite_store._make_durable(db)
     assert db.execute("PRAGMA synchronous").fetchone() == (3,)
     assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
     db.close()

@@ -1,10 +1,9 @@
-"""Budget: limits in a file, what was spent of them, and what is left."""
+"""Budget: limits in a ledger, what was spent of them, and what is left."""
 
 from __future__ import annotations
 
 import os
-import sqlite3
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,22 +11,27 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.renamed import RenamedAttribute, renamed_arguments
 from leastnoise._support.validation import Number
+from leastnoise.curator.budget import allocating
+from leastnoise.curator.budget.account import Account
+from leastnoise.curator.budget.allocation import Allocation, named
 from leastnoise.curator.budget.debit import Debit, check_same_labels, check_same_neighbours
-from leastnoise.curator.budget.history import Entry, EntryOrder
-from leastnoise.curator.budget.ledger import Head, Ledger, Row
+from leastnoise.curator.budget.entry_row import Head, Row
+from leastnoise.curator.budget.history import Entry
+from leastnoise.curator.budget.lines import checked_line
 from leastnoise.curator.budget.opening import AskedTerms, open_ledger
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
 from leastnoise.curator.budget.remaining import Remaining
+from leastnoise.curator.budget.shares import Share
+from leastnoise.curator.budget.store import Snapshot
 from leastnoise.privacy.neighbours import Neighbours
 
 if TYPE_CHECKING:
     from leastnoise.curator.budget.charge import BudgetExpectation
-
-MAX_REASON_CHARACTERS = 500
+    from leastnoise.curator.budget.reconciliation import Reconciled
 
 
 class Budget:
-    """A privacy budget in a file: debited durably before any noise is drawn, by many processes at once.
+    """A privacy budget: debited durably before any noise is drawn, by many processes and people at once.
 
     >>> import tempfile, numpy as np, leastnoise as ln
     >>> folder = tempfile.TemporaryDirectory()
@@ -38,15 +42,11 @@ class Budget:
     >>> folder.cleanup()
     """
 
-    __slots__ = ("_ledger", "_seen", "terms")
+    __slots__ = ("_account", "_file")
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        try:
-            self.terms = Terms.from_texts(ledger.terms)
-        except (KeyError, ValueError, ZeroDivisionError):
-            raise ledger.broken("its terms are not as they were written") from None
-        self._seen = Head(0, ledger.root)
+    def __init__(self, account: Account) -> None:
+        self._account = account
+        self._file = ""  # where the command line writes what is released next
 
     @classmethod
     def open(
@@ -60,13 +60,15 @@ class Budget:
         unit: str | None = None,
         table: str | None = None,
         neighbours: Neighbours | None = None,
+        allocation: str | None = None,
     ) -> Budget:
-        """The budget in this ledger; with limits, a new one where there is no file yet.
+        """The budget in this ledger; with limits, a new one where there is none yet.
 
         An existing budget needs no limits, and refuses different ones. A new one that promises little is warned
         of (`errors.WeakPromise`).
 
-        - `path`: the ledger, one file. It holds limits, times, costs and descriptions of queries, and no data.
+        - `path`: the ledger, one file, or the address of a PostgreSQL database: "postgresql://host/db?budget=city". It
+          holds limits, times, costs and descriptions of queries, and no data.
         - `epsilon`, `delta`: the most that all releases together may promise away about one unit. A budget for Laplace
           releases only has no delta.
         - `pure_epsilon`: the part of epsilon that is set aside for Laplace releases beside others; all of it makes a
@@ -75,6 +77,7 @@ class Budget:
         - `unit`, `table`: whom the budget protects and in which table: names, never content. By default those of the
           first release that is paid from it; a release about others is refused.
         - `neighbours`: "add-remove" (the default), one unit more or less, or "replace", one instead of another.
+        - `allocation`: the name of a part of the budget, to spend from that alone.
         """
         asked = AskedTerms(
             epsilon=epsilon,
@@ -85,16 +88,33 @@ class Budget:
             table=table,
             neighbours=neighbours,
         )
-        budget = cls(open_ledger(path, asked))
-        with budget._ledger.reading() as db:
-            budget._look(db)
-            asked.check(budget.path, budget.terms, lambda name: budget._label(name, db))
-        return budget
+        account = Account(open_ledger(path, asked))
+        where, own = account.ledger.store.location, account.terms
+        account.read(lambda state: asked.check(where, own, lambda name: account.label(name, state)))
+        return cls(account) if allocation is None else cls(account).allocation(allocation)
+
+    @property
+    def terms(self) -> Terms:
+        """The limits, and whom they protect."""
+        return self._account.terms
 
     @property
     def path(self) -> Path:
-        """Where the ledger lies."""
-        return self._ledger.path
+        """Where the ledger lies, if it is a file."""
+        path: Path | None = getattr(self._account.ledger.store, "path", None)
+        if path is None:
+            raise AttributeError(f"The budget {self.name!r} is in no file; its `location` says where it is.")
+        return path
+
+    @property
+    def location(self) -> str:
+        """Where the ledger is, a path or an address; without a password."""
+        return self._account.ledger.store.location
+
+    @property
+    def name(self) -> str:
+        """What the budget is called: by its file, by its name on the server, or as an allocation."""
+        return self._account.name
 
     @property
     def remaining(self) -> Remaining:
@@ -113,57 +133,110 @@ class Budget:
 
     @property
     def closed(self) -> bool:
-        """Whether nothing is released until `reopen`: rows could not be read."""
-        with self._ledger.reading() as db:
-            self._look(db)
-            return self._closing(db) is not None
+        """Whether nothing is released until `reopen`."""
+        return self._account.read(self._account.closing) is not None
+
+    def close(self, *, reason: str) -> None:
+        """Refuse every release from now on, allocations' too, until `reopen`.
+
+        - `reason`: one line; the ledger keeps it.
+        """
+        words = checked_line("reason", reason)
+
+        def make(state: Snapshot, head: Head, last: Row | None) -> Row:
+            if self._account.closing(state) is not None:
+                raise errors.InvalidParameter(f"The budget {self.name!r} is closed already.")
+            return self._account.neutral(state, head, "close", "", words)
+
+        self._account.append(make)
 
     def reopen(self, *, reason: str) -> None:
-        """Allow releases again after rows could not be read, once it is known why.
+        """Allow releases again after rows could not be read, once it is known why, or after `close`.
 
         - `reason`: one line about what was wrong and is mended; the ledger keeps it.
 
         A failure may have told something about a row, and the next one may tell as much again.
         """
-        words = _reason(reason)
+        words = checked_line("reason", reason)
 
-        def make(db: sqlite3.Connection, head: Head, last: Row | None) -> Row:
-            self._advance(db, head)
-            closing = self._closing(db)
-            if closing is None or last is None:
-                raise errors.InvalidParameter(
-                    f"The budget {self.path.name!r} is not closed. Nothing has to be reopened."
-                )
-            return Row(head.number + 1, _now(), "reopen", closing.release, words, "", "", "", Cost(), last.spent)
+        def make(state: Snapshot, head: Head, last: Row | None) -> Row:
+            closing = self._account.closing(state)
+            if closing is None:
+                raise errors.InvalidParameter(f"The budget {self.name!r} is not closed. Nothing has to be reopened.")
+            return self._account.neutral(state, head, "reopen", closing.release, words)
 
-        _, self._seen = self._ledger.append(make)
+        self._account.append(make)
+
+    def allocate(
+        self,
+        name: str,
+        *,
+        share: Share,
+        people: list[str] | tuple[str, ...] | str = (),
+        expires: Any = None,
+        path: str | os.PathLike[str] | None = None,
+        note: str = "",
+    ) -> Budget:
+        """A part of this budget with limits of its own, debited here in full; what it does not use may return.
+
+        - `name`: what it is called; one line, not that of another allocation that is still open.
+        - `share`: the part, of this budget, 0 < share <= 1: the same of mu^2 and of each reserve.
+        - `people`: who may spend from it: users of this machine, with PostgreSQL roles. Nobody named: whoever may spend
+          from the budget. (A file cannot enforce that; a server does.)
+        - `expires`: a day, or a moment, from whose end on nothing is paid from it.
+        - `path`: a new file, for somebody without a connection to this ledger: the allocation is spent from there
+          alone, and can never be returned. It is good for one copy: nothing can stop two copies from both spending.
+        - `note`: a line for the history.
+        """
+        return allocating.allocate(self, name, share=share, people=people, expires=expires, path=path, note=note)
+
+    @property
+    def allocations(self) -> list[Allocation]:
+        """The parts of this budget, and theirs, in the order in which they were made."""
+        within, found = {self._account.id}, []
+        for each in self._account.read(self._account.allocations):
+            if each.parent in within:
+                within.add(each.id)
+                found.append(each)
+        return found
+
+    def allocation(self, name: str) -> Budget:
+        """The allocation of this name, to spend from.
+
+        - `name`: as it was given to `allocate`.
+        """
+        return Budget(Account(self._account.ledger, named(self.allocations, name, self.name)))
+
+    def return_unused(self, *, note: str = "") -> None:
+        """End this allocation: what it has not spent goes back to what it was a part of.
+
+        - `note`: a line for the history.
+        """
+        allocating.return_unused(self, note=note)
+
+    def reconcile(self, *paths: str | os.PathLike[str]) -> list[Reconciled]:
+        """Look at the files of allocations: what each has spent, and whether two copies of one did, which closes this.
+
+        - `paths`: files that `allocate` with a `path` made, as they came back.
+        """
+        from leastnoise.curator.budget import reconciliation
+
+        return reconciliation.reconcile(self, paths)
 
     def history(self) -> list[Entry]:
-        """Every entry: when, what, how much, by which query, under which release id."""
-        with self._ledger.reading() as db:
-            self._look(db)
-            return [Entry.from_row(row, self.terms) for row, _ in self._ledger.rows(db)]
+        """Every entry: when, who, what, how much, by which query, under which release id, with which note.
+
+        Of a budget with allocations theirs too, by their names; of an allocation its own, in parts of the allocation.
+        """
+        entries: list[Entry] = self._account.read(self._account.entries)
+        return entries
 
     def verify(self) -> str:
-        """Check the whole file: pages, terms, the chain of hashes, all sums and caps. LedgerBroken says which entry.
+        """Check the whole ledger: pages, terms, the chain of hashes, all sums and caps. LedgerBroken says which entry.
 
         Returns the hash of the last entry. Written down elsewhere, it shows later whether an old copy was put back.
         """
-        ledger = self._ledger
-        with ledger.reading() as db:
-            ledger.check_pages(db)
-            head, _ = self._look(db)
-            if not self.terms.is_proved():
-                raise ledger.broken("its limit is more than its terms allow")
-            previous, spent, order = ledger.root, Cost(), EntryOrder()
-            for number, (row, stored) in enumerate(ledger.rows(db), start=1):
-                previous, spent = row.hash_after(previous), spent + row.cost
-                intact = row.number == number and stored == previous and row.spent == spent
-                if not intact or not self.terms.allows(spent) or not order.accepts(row):
-                    raise ledger.broken(f"entry {number} is not as it was written")
-            if previous != head.hash:
-                raise ledger.broken("its end was cut off or added to by hand")
-        return head.hash
+        return self._account.verify()
 
     @renamed_arguments(whole="integers")
     def expect(
@@ -173,7 +246,7 @@ class Budget:
         l1_sensitivity: Number | None = None,
         bins: int = 1,
         integers: bool = True,
-        share: Number | None = None,
+        share: Share | None = None,
         epsilon: Number | None = None,
         delta: Number | None = None,
         sigma: Number | None = None,
@@ -214,59 +287,37 @@ class Budget:
         check_same_labels(unit, table, self._named)
 
     def _debit(self, debit: Debit) -> Cost:
-        """Write one release into the ledger; on disk when this returns. What the first one cost. Only `charge` calls
+        """Write one release into the ledger; committed when this returns. What the first one cost. Only `charge` calls
         it."""
         check_same_neighbours(debit.neighbours, self.terms)
-        first = debit.cost
-
-        def make(db: sqlite3.Connection, head: Head, last: Row | None) -> Row:
-            nonlocal first
-            self._advance(db, head)
-            first = first if (known := self._ledger.first_cost(db)) is None else known
-            closing = self._closing(db)
-            if closing is not None:
-                raise self._is_closed(closing)
-            check_same_labels(debit.unit, debit.table, lambda name: self._label(name, db))
-            return debit.entry(head.number + 1, _now(), last.spent if last else Cost(), self.terms, self.path.name)
-
-        _, self._seen = self._ledger.append(make)
-        return first
+        return self._account.debit(replace(debit, file=self._file))
 
     def _close(self, release: str, why: str) -> None:
         """Refuse every debit from now on, until `reopen`. Only `charge.Receipt` calls it."""
-
-        def make(db: sqlite3.Connection, head: Head, last: Row | None) -> Row:
-            self._advance(db, head)
-            spent = last.spent if last else Cost()
-            return Row(head.number + 1, _now(), "close", release, why, "", "", "", Cost(), spent)
-
-        _, self._seen = self._ledger.append(make)
-
-    def _closing(self, db: sqlite3.Connection) -> Row | None:
-        """The entry that closed the budget, while it is closed. Until a reopening only voids and closings follow it."""
-        row = self._ledger.last_but_voids(db)
-        return row if row is not None and row.kind == "close" else None
-
-    def _is_closed(self, closing: Row) -> errors.BudgetClosed:
-        when = datetime.fromisoformat(closing.created_at)
-        what = f"The budget {self.path.name!r} was closed on {when:%Y-%m-%d %H:%M} UTC: {closing.query}"
-        return errors.BudgetClosed(self._how_to_reopen(f"{what} (release {closing.release})"))
+        self._account.append(lambda state, head, _: self._account.neutral(state, head, "close", release, why))
 
     def _how_to_reopen(self, closed: str) -> str:
-        return (
-            f"{closed}, so nothing more is released from it. Find out why the rows could not be read and mend it; then "
-            f'say budget.reopen(reason="...") or type: leastnoise budget reopen {self.path.name} --reason "..."'
-        )
+        return self._account.how_to_reopen(closed)
 
     def __repr__(self) -> str:
         closed = ", closed" if self.closed else ""
-        return f"<Budget {self.path.name!r}: {100 * self.remaining.share:.4g} % left{closed}>"
+        return f"<Budget {self.name!r}: {100 * self.remaining.share:.4g} % left{closed}>"
 
     def plot(self, **options: Any) -> Any:
         """What was spent, and when, as a picture: `leastnoise.plot.budget`."""
         from leastnoise import plot
 
         return plot.budget(self, **options)
+
+    def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
+        """A page about the budget: what it promises, what is left, the picture, the allocations and the history.
+
+        - `path`: the .html file to write.
+        - `title`: its heading; the budget's name by default.
+        """
+        from leastnoise.report import budget_page
+
+        return budget_page.write(path, self, title=title)
 
     def __str__(self) -> str:
         from leastnoise.curator.budget.statement import statement
@@ -275,55 +326,13 @@ class Budget:
 
     def _first(self) -> Cost | None:
         """What the first release cost, which decides what is promised; None before it."""
-        with self._ledger.reading() as db:
-            self._look(db)
-            return self._ledger.first_cost(db)
+        first: Cost | None = self._account.read(self._account.first_cost)
+        return first
 
     def _spent(self) -> Cost:
-        with self._ledger.reading() as db:
-            _, last = self._look(db)
-        return last.spent if last else Cost()
-
-    def _look(self, db: sqlite3.Connection) -> tuple[Head, Row | None]:
-        head, last = self._ledger.head(db)
-        self._seen = self._advance(db, head)
-        return head, last
-
-    def _advance(self, db: sqlite3.Connection, head: Head) -> Head:
-        """Refuse a ledger that has gone back behind what this object saw: an old copy, or another budget."""
-        known = db.execute("SELECT hash FROM entries WHERE number = ?", [self._seen.number]).fetchone()
-        here = (self._ledger.root,) if self._seen.number == 0 else known
-        if here != (self._seen.hash,):
-            raise self._ledger.replaced()
-        return head
+        spent: Cost = self._account.read(self._account.spent)
+        return spent
 
     def _named(self, name: str) -> str | None:
-        with self._ledger.reading() as db:
-            self._look(db)
-            return self._label(name, db)
-
-    def _label(self, name: str, db: sqlite3.Connection) -> str | None:
-        """The unit or table of the budget: as opened, or as the first release that named one."""
-        own: str | None = getattr(self.terms, name)
-        if own is not None:
-            return own
-        first = db.execute(f"""SELECT "{name}" FROM entries WHERE "{name}" <> '' ORDER BY number LIMIT 1""").fetchone()
-        return first[0] if first else None
-
-
-def _reason(reason: str) -> str:
-    if not isinstance(reason, str):
-        raise errors.WrongType(f"reason must be a sentence. Got {type(reason).__name__} instead.", parameter="reason")
-    words = reason.strip()
-    if not words or len(words) > MAX_REASON_CHARACTERS or not words.isprintable():
-        raise errors.InvalidParameter(
-            f"reason must be one line of 1 to {MAX_REASON_CHARACTERS} characters: the ledger keeps it for whoever asks "
-            "later.",
-            parameter="reason",
-            example={"reason": "the disk was full; it has room now"},
-        )
-    return words
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+        label: str | None = self._account.read(lambda state: self._account.label(name, state))
+        return label

@@ -29,6 +29,7 @@ from leastnoise.curator.budget.privacy_filter import Cost, Terms
 from leastnoise.curator.budget.promise import strength as strength_of
 from leastnoise.curator.budget.purchase import Makers, purchase, some_epsilon
 from leastnoise.curator.budget.remaining import Remaining
+from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy import (
     baselines,
@@ -88,14 +89,15 @@ class Charge(Generic[Noise]):
         if self.budget is None:
             return self.own_strength or judge(self.guarantee)
         first = self.budget._first()
-        return strength_of(self.budget.terms, self.cost if first is None else first)
+        return strength_of(self.budget._account.whole, self.cost if first is None else first)
 
-    def pay(self, *, query: str, unit: str | None = None, table: str | None = None) -> Receipt:
+    def pay(self, *, query: str, unit: str | None = None, table: str | None = None, note: str = "") -> Receipt:
         """Debit the cost. When this returns the entry is on disk; BudgetExhausted leaves the ledger as it was.
 
         A weak promise is warned of first: from public facts, and before anything is paid.
 
-        `query` describes what is released by public facts alone: it is written into the ledger as it is.
+        `query` describes what is released by public facts alone: it is written into the ledger as it is,
+        and so is the note.
         """
         strength, release = self.strength, secrets.token_hex(8)
         warn_if_weak(strength)
@@ -110,9 +112,12 @@ class Charge(Generic[Noise]):
                 neighbours=self.guarantee.neighbours,
                 unit=unit,
                 table=table,
+                note=note.strip(),
             )
         )
-        return Receipt(release, self.budget, strength_of(self.budget.terms, first))  # another may have been faster
+        return Receipt(
+            release, self.budget, strength_of(self.budget._account.whole, first)
+        )  # another may have been faster
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +234,7 @@ def decide_unknown(
 
 
 def _laplace_share(
-    budget: Budget, share: Number, both: Cost, limits: Limits, neighbours: Neighbours, spread: Spread
+    budget: Budget, share: Share, both: Cost, limits: Limits, neighbours: Neighbours, spread: Spread
 ) -> Charge[Threshold]:
     """The same with Laplace noise: (epsilon, chance)-DP, paid from the reserve for Laplace releases where there is one,
     and from that for unknown keys. (Replace neighbours pay for the own bins of either person.)"""
@@ -282,12 +287,12 @@ def _threshold_cost(terms: Terms, cut: Threshold, limits: Limits, neighbours: Ne
         shown = laplace_threshold.chance_shown(limits=limits, scale=scale, at_least=cut.at_least)
         rows = float(laplace_threshold.rows_of(limits, neighbours))
         pure = terms.laplace_cost(l1_sensitivity=rows, scale=cut.scale)
-        return (pure + terms.threshold_cost(sides * shown)).at_least(privacy_filter.LEAST_SHARE, terms.caps)
+        return (pure + terms.threshold_cost(sides * shown)).at_least(privacy_filter.LEAST_SHARE, terms.whole_caps)
     chance = partition_selection.chance_shown(
         limits=limits, sigma=cut.sigma * spread.gaussian, at_least=cut.at_least, neighbours=neighbours
     )
     shared = terms.gaussian_cost(sensitivity=_widest(limits, neighbours), sigma=cut.sigma)
-    return (shared + terms.threshold_cost(chance)).at_least(privacy_filter.LEAST_SHARE, terms.caps)
+    return (shared + terms.threshold_cost(chance)).at_least(privacy_filter.LEAST_SHARE, terms.whole_caps)
 
 
 def _widest(limits: Limits, neighbours: Neighbours) -> float:

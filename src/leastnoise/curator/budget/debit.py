@@ -8,9 +8,11 @@ from fractions import Fraction
 
 from leastnoise import errors
 from leastnoise.curator.budget import privacy_filter
-from leastnoise.curator.budget.ledger import Row
+from leastnoise.curator.budget.entry_row import Row, written_details
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
 from leastnoise.privacy.neighbours import Neighbours
+
+NOTHING = Fraction(1, 10**18)  # a share that is left by rounding alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +26,12 @@ class Debit:
     neighbours: Neighbours
     unit: str | None = None
     table: str | None = None
+    note: str = ""
+    file: str = ""
 
-    def entry(self, number: int, at: str, before: Cost, terms: Terms, budget: str) -> Row:
+    def entry(
+        self, number: int, at: str, before: Cost, terms: Terms, budget: str, *, account: str = "", who: str = ""
+    ) -> Row:
         """The entry that follows those which have spent `before`; BudgetExhausted where both are more than is allowed.
 
         It is made under the writer's lock, so that no other entry comes between.
@@ -44,6 +50,8 @@ class Debit:
             table=self.table or "",
             cost=self.cost,
             spent=spent,
+            account=account,
+            details=written_details({"who": who, "note": self.note, "file": self.file}),
         )
 
 
@@ -63,7 +71,10 @@ def exhausted(cost: Cost, before: Cost, terms: Terms, name: str) -> errors.Budge
     fits = terms.largest_share(cost, before)
     largest = privacy_filter.spendable(fits) if fits >= privacy_filter.LEAST_SHARE else 0.0
     left, shares = terms.left(before), terms.shares(cost)
-    asked, rest = (_percent(part, shares, terms) for part in (shares, left.shares(terms.caps)))
+    rests = left.shares(terms.caps)
+    asked, rest = (_percent(part, shares, terms, 10) for part in (shares, rests))
+    if asked == rest:
+        asked, rest = (_percent(part, shares, terms, 17) for part in (shares, rests))
     refusal = errors.BudgetExhausted(
         f"This release asks for {asked}; the budget {name!r} has {rest} left. "
         + (f"The largest share that fits is {largest!r}. " if largest else _nothing_fits(cost, left, terms))
@@ -107,8 +118,13 @@ def _nothing_fits(cost: Cost, left: Cost, terms: Terms) -> str:
     return "Nothing more can be released. "
 
 
-def _percent(shares: tuple[Fraction, ...], drawn: tuple[Fraction, ...], terms: Terms) -> str:
+def _percent(shares: tuple[Fraction, ...], drawn: tuple[Fraction, ...], terms: Terms, digits: int) -> str:
     """The shares of what is drawn on; a release that Laplace releases alone could pay for has two ways to."""
     named = zip(("mu^2", "pure epsilon", "threshold delta"), shares, drawn, strict=True)
     word = " or " if terms.pure_instead and drawn[1] else " and "
-    return word.join(f"{100 * float(share):.10g} % of {name}" for name, share, asked in named if asked)
+    return word.join(f"{in_percent(share, digits)} % of {name}" for name, share, asked in named if asked)
+
+
+def in_percent(share: Fraction | float, digits: int) -> str:
+    """A share in percent; 0 for one so small that nothing costs as little (what 52 times 1/52 leaves, rounded down)."""
+    return f"{100 * float(share) if share > NOTHING else 0:.{digits}g}"

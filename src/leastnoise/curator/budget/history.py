@@ -2,42 +2,65 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 from typing import Literal
 
 from leastnoise._support.renamed import RenamedAttribute
-from leastnoise.curator.budget.ledger import Row
+from leastnoise.curator.budget.entry_row import Row
 from leastnoise.curator.budget.privacy_filter import Cost, Terms, lesser_share
+
+Kind = Literal["release", "void", "close", "reopen", "allocate", "return", "reconcile", "move", "arrive"]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the history. The shares are of the three caps, exact: 0 for close and reopen.
+    """One line of the history. The shares are of the caps, exact; 0 but for release, allocate, return and void.
 
     Without a reserve a Laplace release has a share of mu^2 and one of epsilon: it is paid in either, as the others are.
 
-    A void, with negative shares, gave a debit back. None is written any more; it is read where a ledger has one.
+    A return, with negative shares, is what an allocation did not use. A void gave a debit back: none is written any
+    more; it is read where a ledger has one.
     """
 
     number: int
     created_at: datetime
-    kind: Literal["release", "void", "close", "reopen"]
-    release: str  # the id that the Release carries; of a close, whose rows could not be read
-    query: str  # of the other kinds, why
+    kind: Kind
+    release: str  # the id that the Release carries; of a close, whose rows could not be read; of allocations, theirs
+    query: str  # of the other kinds, why, or the allocation's name
     noise: str
     gaussian: Fraction
     pure: Fraction
     threshold: Fraction
+    unit: str = ""
+    table: str = ""
+    who: str = ""  # a user of the machine; with PostgreSQL a role, which the server knows
+    note: str = ""
+    file: str = ""  # where the command line wrote the release
+    allocation: str = ""  # the name of the one that paid; "" is what this is the history of
 
     made = RenamedAttribute("created_at")
 
     @classmethod
-    def from_row(cls, row: Row, terms: Terms) -> Entry:
-        """The entry of a row in a ledger with these terms."""
-        when, shares = datetime.fromisoformat(row.created_at), terms.shares(row.cost)
-        return cls(row.number, when, row.kind, row.release, row.query, row.noise, *shares)  # type: ignore[arg-type]
+    def from_row(cls, row: Row, terms: Terms, allocation: str = "") -> Entry:
+        """The entry of a row, its shares being those of the caps of these terms."""
+        when, shares, facts = datetime.fromisoformat(row.created_at), terms.shares(row.cost), row.facts
+        return cls(
+            row.number,
+            when,
+            row.kind,  # type: ignore[arg-type]
+            row.release,
+            row.query,
+            row.noise,
+            *shares,
+            unit=row.unit,
+            table=row.table,
+            who=str(facts.get("who", "")),
+            note=str(facts.get("note", "")),
+            file=str(facts.get("file", "")),
+            allocation=allocation,
+        )
 
     @property
     def share(self) -> float:
@@ -49,26 +72,88 @@ class Entry:
         word = " or " if self.gaussian and self.pure else ", "
         shares = word.join(f"{100 * float(part):.6g} % of {name}" for name, part in parts.items() if part)
         cost = f"  {shares}" if shares else ""
-        return f"{self.number:>5}  {self.created_at:%Y-%m-%d %H:%M:%S}  {self.kind}  {self.release}{cost}: {self.query}"
+        note = f" ({self.note})" if self.note else ""
+        start = f"{self.number:>5}  {self.created_at:%Y-%m-%d %H:%M:%S}  {self.kind}  {self.release}"
+        return f"{start}{cost}: {self.query}{note}"
+
+
+@dataclass(slots=True)
+class _Account:
+    """The budget itself, or an allocation: what it may spend, and what it has."""
+
+    terms: Terms
+    parent: str | None = None
+    spent: Cost = field(default_factory=Cost)
+    own_file: bool = False  # spent from in a file of its own, so never here
+    returned: bool = False
 
 
 class EntryOrder:
-    """Which entry may stand where, read from the first one on."""
+    """Which entry may stand where, read from the first one on; and that no account is overspent."""
 
-    def __init__(self) -> None:
+    def __init__(self, terms: Terms) -> None:
+        self.accounts = {"": _Account(terms)}
         self.open_costs: dict[str, Cost] = {}  # of the releases that are not void
-        self.closing: str | None = None  # the release whose reading closed the budget
+        self.closing: str | None = None  # the release whose reading closed the budget, "" for none
+        self.moved = ""  # the id of a move that has not arrived
 
     def accepts(self, row: Row) -> bool:
         """Whether the entry may follow those before it; then it is one of them."""
-        if row.kind == "release":
-            new = row.release not in self.open_costs and self.closing is None
-            self.open_costs[row.release] = row.cost
-            return new and min(row.cost.parts) >= 0
-        if row.kind == "void":
-            return self.open_costs.pop(row.release, None) == Cost() - row.cost
-        if row.kind == "close":
-            self.closing = row.release
-            return row.cost == Cost() and row.release in self.open_costs
+        account = self.accounts.get(row.account)
+        rule = getattr(self, f"_{row.kind}", None) if row.kind in _KINDS else None
+        if account is None or rule is None or account.own_file or account.returned:
+            return False
+        if self.moved and row.kind != "arrive":
+            return False
+        account.spent = account.spent + row.cost
+        return row.spent == account.spent and account.terms.allows(account.spent) and bool(rule(row))
+
+    def _release(self, row: Row) -> bool:
+        new = row.release not in self.open_costs and self.closing is None
+        self.open_costs[row.release] = row.cost
+        return new and min(row.cost.parts) >= 0
+
+    def _void(self, row: Row) -> bool:
+        return self.open_costs.pop(row.release, None) == Cost() - row.cost
+
+    def _close(self, row: Row) -> bool:
+        self.closing = row.release
+        return row.cost == Cost() and (not row.release or row.release in self.open_costs)
+
+    def _reopen(self, row: Row) -> bool:
         closed, self.closing = self.closing, None
-        return row.kind == "reopen" and row.cost == Cost() and row.release == closed
+        return row.cost == Cost() and row.release == closed
+
+    def _allocate(self, row: Row) -> bool:
+        new = bool(row.release) and row.release not in self.accounts and self.closing is None
+        own_file = bool(row.facts.get("root"))
+        above = self.accounts[row.account].terms
+        terms = above.part_of(above.part_in(row.cost))
+        self.accounts[row.release] = _Account(terms, parent=row.account, own_file=own_file)
+        return new and min(row.cost.parts) >= 0
+
+    def _return(self, row: Row) -> bool:
+        ended = self.accounts.get(row.release)
+        if ended is None or ended.parent != row.account or ended.own_file or ended.returned:
+            return False
+        ended.returned = True
+        below = any(each.parent == row.release and not each.returned and not each.own_file for each in self._all())
+        return not below and Cost() - row.cost == ended.terms.caps - ended.spent
+
+    def _reconcile(self, row: Row) -> bool:
+        shown = self.accounts.get(row.release)
+        return row.cost == Cost() and shown is not None and shown.own_file
+
+    def _move(self, row: Row) -> bool:
+        self.moved = row.release
+        return row.cost == Cost() and bool(row.release)
+
+    def _arrive(self, row: Row) -> bool:
+        moved, self.moved = self.moved, ""
+        return row.cost == Cost() and bool(moved) and row.release == moved
+
+    def _all(self) -> list[_Account]:
+        return list(self.accounts.values())
+
+
+_KINDS = ("release", "void", "close", "reopen", "allocate", "return", "reconcile", "move", "arrive")

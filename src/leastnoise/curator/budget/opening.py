@@ -13,10 +13,11 @@ from typing import Any
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.curator.budget import privacy_filter
+from leastnoise.curator.budget import postgres_url, privacy_filter
 from leastnoise.curator.budget.ledger import Ledger
 from leastnoise.curator.budget.privacy_filter import Terms
 from leastnoise.curator.budget.promise import strength
+from leastnoise.curator.budget.sqlite_store import SqliteStore
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.strength import warn_if_weak
 
@@ -50,7 +51,7 @@ class AskedTerms:
             neighbours=self.neighbours,
         )
 
-    def check(self, path: Path, terms: Terms, label: Callable[[str], str | None]) -> None:
+    def check(self, location: str, terms: Terms, label: Callable[[str], str | None]) -> None:
         """Refuse limits or names that are not those of this ledger; `label` gives its unit and its table."""
         for name in ("epsilon", "delta", "pure_epsilon", "threshold_delta"):
             value: Number | None = getattr(self, name)
@@ -59,7 +60,7 @@ class AskedTerms:
                 continue
             own: Fraction = getattr(terms, name)
             if (Fraction(0) if zero else privacy_filter.typed(name, value)) != own:
-                raise _differs(path, name, float(own), value)
+                raise _differs(location, name, float(own), value)
         names: Mapping[str, tuple[str | None, str | None]] = {
             "unit": (self.unit, label("unit")),
             "table": (self.table, label("table")),
@@ -67,21 +68,40 @@ class AskedTerms:
         }
         for name, (asked, found) in names.items():
             if asked is not None and asked != found:
-                raise _differs(path, name, found, asked)
+                raise _differs(location, name, found, asked)
 
 
-def open_ledger(path: str | os.PathLike[str], asked: AskedTerms) -> Ledger:
-    """The ledger at this path; with limits, a new one where there is no file yet."""
-    absolute = _absolute_path(path)
+def open_ledger(place: str | os.PathLike[str], asked: AskedTerms) -> Ledger:
+    """The ledger at this path or address; with limits, a new one where there is none yet."""
+    if postgres_url.is_url(place):
+        return _open_postgres(str(place), asked)
+    absolute = absolute_path(place)
     if asked.has_limits and not os.path.lexists(absolute):
-        terms = asked.terms()
-        warn_if_weak(strength(terms, None))
+        terms = _new_terms(asked)
         with suppress(FileExistsError):  # another process was faster; what its ledger says is compared afterwards
-            Ledger.create(absolute, terms.to_texts())
-    return Ledger(absolute)
+            SqliteStore.create(absolute, terms.to_texts())
+    return Ledger(SqliteStore(absolute))
 
 
-def _absolute_path(path: str | os.PathLike[str]) -> Path:
+def _open_postgres(url: str, asked: AskedTerms) -> Ledger:
+    from leastnoise.curator.budget.postgres_store import PostgresStore
+
+    store = PostgresStore(postgres_url.parsed(url))
+    if asked.has_limits and not store.exists():
+        terms = _new_terms(asked)
+        with suppress(FileExistsError):
+            store.create(terms.to_texts(), terms.caps)
+    store.check_format()
+    return Ledger(store)
+
+
+def _new_terms(asked: AskedTerms) -> Terms:
+    terms = asked.terms()
+    warn_if_weak(strength(terms, None))
+    return terms
+
+
+def absolute_path(path: str | os.PathLike[str]) -> Path:
     """The absolute path, so that it still means the same file after a change of directory."""
     try:
         return Path(path).resolve()
@@ -91,9 +111,9 @@ def _absolute_path(path: str | os.PathLike[str]) -> Path:
         raise errors.FileProblem(f"{path!r} is no path that leads anywhere. Check it.", parameter="path") from None
 
 
-def _differs(path: Path, name: str, own: Any, value: Any) -> errors.BudgetMismatch:
+def _differs(location: str, name: str, own: Any, value: Any) -> errors.BudgetMismatch:
     return errors.BudgetMismatch(
-        f"The budget {str(path)!r} was opened with {name} = {own!r}, and that is fixed. Got {value!r} instead. Open it "
+        f"The budget {location!r} was opened with {name} = {own!r}, and that is fixed. Got {value!r} instead. Open it "
         "without limits, or begin another budget.",
         parameter=name,
         value=value,

@@ -51,6 +51,8 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.directed_rounding import next_down, round_down
 from leastnoise._support.validation import Number
+from leastnoise.curator.budget import shares
+from leastnoise.curator.budget.shares import Share
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.gaussian_price import laplace_mu_squared, pure_epsilon_within
 from leastnoise.privacy.guarantee import PureDP
@@ -116,6 +118,7 @@ class Terms:
     table: str | None
     neighbours: Neighbours
     pure_instead: bool = False  # releases that are all pure may spend all of epsilon; ledgers of before have it not
+    part: Cost | None = None  # the caps of an allocation, where these are its terms
 
     @classmethod
     def of(
@@ -182,6 +185,7 @@ class Terms:
     def to_texts(self) -> dict[str, str]:
         """Exact texts, for the ledger."""
         named = {name: getattr(self, name) for name in self.__slots__}
+        named["part"] = None if self.part is None else " ".join(map(str, self.part.parts))
         return {name: str(value) for name, value in named.items() if value is not None}
 
     @classmethod
@@ -193,15 +197,22 @@ class Terms:
             table=texts.get("table"),
             neighbours=validation.word("neighbours", texts["neighbours"], NEIGHBOURS),  # type: ignore[arg-type]
             pure_instead=texts.get("pure_instead") == "True",
+            part=Cost(*map(int, texts["part"].split())) if "part" in texts else None,
         )
 
     def is_proved(self) -> bool:
-        """Whether mu is what these limits allow; recomputed."""
-        return self.mu <= (0 if self.laplace_only else proof.mu(*self.gaussian_promise))
+        """Whether mu is what these limits allow, recomputed; and a part no more than the whole."""
+        whole = self.part is None or self.part.within(self.whole_caps)
+        return whole and self.mu <= (0 if self.laplace_only else proof.mu(*self.gaussian_promise))
 
     @property
     def caps(self) -> Cost:
         """All there is, in atoms."""
+        return self.whole_caps if self.part is None else self.part
+
+    @property
+    def whole_caps(self) -> Cost:
+        """All there is in the whole budget, in atoms: these are parts of it in an allocation too."""
         pure, threshold = (math.floor(cap / _atom(cap)) for cap in (self._pure_cap, self.threshold_delta))
         return Cost(0 if self.laplace_only else ATOMS, pure, threshold)
 
@@ -248,6 +259,22 @@ class Terms:
         if self.is_pure(cost) and left.pure:
             return Fraction(left.pure, self.caps.pure)
         return cost.without_pure.largest_share(left, self.caps)
+
+    # Allocations
+
+    def allocation_share(self, share: Fraction) -> Cost:
+        """A share of every cap, for an allocation. What is released from it need not be pure."""
+        rest = self._not_pure if self.pure_instead else Cost(pure=math.floor(share * self.caps.pure))
+        both = Cost(math.floor(share * self.caps.gaussian), 0, math.floor(share * self.caps.threshold))
+        return both + rest
+
+    def part_in(self, cost: Cost) -> Cost:
+        """The caps of an allocation that costs this: of every amount, so that the parent's sums bound its own."""
+        return cost.without_pure if self.pure_instead else cost
+
+    def part_of(self, caps: Cost) -> Terms:
+        """The terms of an allocation with these caps: the same atoms, mu and names."""
+        return replace(self, part=caps, pure_instead=False)
 
     # What shares cost, and what that buys
 
@@ -329,9 +356,9 @@ def typed(name: str, value: Number) -> Fraction:
     return Fraction(int(value)) if isinstance(value, np.integer) else Fraction(value)
 
 
-def share_of(share: Number) -> Fraction:
-    """A share as typed, to 30 decimals (a third is rounded down, so three of them fit)."""
-    exact = Fraction(math.floor(typed("share", share) * ATOMS), ATOMS)
+def share_of(share: Share) -> Fraction:
+    """A share as it was meant, to 30 decimals (a third is rounded down, so three of them fit)."""
+    exact = Fraction(math.floor(shares.exact(share) * ATOMS), ATOMS)
     if exact > 1:
         raise errors.InvalidParameter(
             f"A share is a part of the whole budget, so at most 1. Got {share!r} instead.",
@@ -359,7 +386,7 @@ def lesser_share(gaussian: Fraction, pure: Fraction, threshold: Fraction) -> Fra
 def spendable(share: Fraction) -> float:
     """The largest double that, typed as a share, asks for no more than this."""
     double = float(share)
-    while double > 0 and Fraction(str(double)) > share:
+    while double > 0 and shares.exact(double) > share:
         double = next_down(double)
     return double
 

@@ -124,7 +124,7 @@ def _least(gaussian: Purchase[Noise], laplace: Purchase[Noise], makers: Makers[N
 
 def _asked(laplace: bool, why: ReasonCode | None, terms: Terms, makers: Makers[Noise]) -> Purchase[Noise]:
     noise = makers.asked(laplace)
-    cost = makers.cost(terms, noise).at_least(LEAST_SHARE, terms.caps)
+    cost = makers.cost(terms, noise).at_least(LEAST_SHARE, terms.whole_caps)
     return Purchase(noise, cost, None if why is None else NoiseReason(why))
 
 
@@ -132,7 +132,7 @@ def _of_epsilon(part: Fraction, terms: Terms, makers: Makers[Noise]) -> Purchase
     """Laplace noise for this part of epsilon, or of the reserve."""
     paid = terms.pure_share(part)
     noise = makers.laplace(some_epsilon(terms.epsilon_for(paid)))
-    cost = makers.cost(terms, noise).at_least(LEAST_SHARE, terms.caps)
+    cost = makers.cost(terms, noise).at_least(LEAST_SHARE, terms.whole_caps)
     why: ReasonCode = "share of epsilon" if terms.pure_instead else "budget share"
     return Purchase(noise, replace(cost, pure=paid.pure), NoiseReason(why))
 

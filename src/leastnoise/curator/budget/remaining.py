@@ -34,6 +34,6 @@ class Remaining(NamedTuple):
 def _epsilon(left: Cost, mu: float, terms: Terms) -> float:
     """The epsilon of mu, rounded down: the least proved one is within 1e-12, so 2e-12 less costs less than mu^2."""
     epsilon, delta = terms.gaussian_promise
-    if left.gaussian == terms.caps.gaussian:
+    if left.gaussian == privacy_filter.ATOMS:
         return epsilon
     return calibration.epsilon(sigma=1.0, delta=delta, sensitivity=mu) * (1 - 2e-12) if mu > 0 else 0.0

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
+from leastnoise.curator.budget.allocation import Allocation
 from leastnoise.curator.budget.budget import Budget
+from leastnoise.curator.budget.debit import in_percent
 from leastnoise.curator.budget.history import Entry
 from leastnoise.curator.budget.promise import promised_instead
 from leastnoise.privacy.guarantee import PureDP
@@ -15,8 +19,12 @@ def statement(budget: Budget) -> str:
     whom = f"one {unit}" if unit else "one unit"
     about = f' in "{table}"' if table else ""
     promise = f"epsilon = {float(terms.epsilon):g}, delta = {float(terms.delta):g}"
-    lines = [f"{budget.path.name}: {promise} for {whom}{about} ({terms.neighbours})", *_left_lines(budget)]
+    lines = [f"{budget.name}: {promise} for {whom}{about} ({terms.neighbours})"]
+    if terms.part is not None:
+        lines.append(f"  an allocation of {100 * float(max(terms.part.shares(terms.whole_caps))):.6g} % of that")
+    lines += _left_lines(budget)
     lines += [f"  {line}" for line in (promise_in_words(budget), _counted(entries)) if line]
+    lines += _tree(budget.allocations)
     if budget.closed:
         last = [entry for entry in entries if entry.kind == "close"][-1]
         lines.append(f"  CLOSED since {last.created_at:%Y-%m-%d %H:%M} UTC: {last.query}. See Budget.reopen.")
@@ -25,7 +33,7 @@ def statement(budget: Budget) -> str:
 
 def promise_in_words(budget: Budget) -> str:
     """What is promised where it is not what the caps do; "" otherwise, and before the first release."""
-    instead = promised_instead(budget.terms, budget._first())
+    instead = promised_instead(budget._account.whole, budget._first())
     if instead is None:
         return ""
     if isinstance(instead, PureDP):
@@ -54,7 +62,20 @@ def _left_lines(budget: Budget) -> list[str]:
 
 
 def _left(share: float) -> str:
-    return f"{100 * share:>8.4g} % left"
+    return f"{in_percent(share, 4):>8} % left"
+
+
+def _tree(allocations: list[Allocation]) -> list[str]:
+    """A line for each allocation, further in by how deep it lies."""
+    now, depth, lines = datetime.now(UTC), {"": 0}, []
+    for each in allocations:
+        level = depth[each.id] = depth.get(each.parent, 0) + 1
+        used = "" if each.own_file else f", {100 * each.spent_share:.4g} % of it used"
+        until = f", until {each.expires_at:%Y-%m-%d}" if each.expires_at is not None else ""
+        people = f", for {', '.join(each.people)}" if each.people else ""
+        share, state = f"{100 * float(each.share):.6g} %", each.state(now)
+        lines.append(f"{'  ' * level}  {each.name}: {share}{used}{people}{until} ({state})")
+    return [f"  {len(allocations)} allocation{'s' * (len(allocations) != 1)}:", *lines] if allocations else []
 
 
 def _counted(entries: list[Entry]) -> str:

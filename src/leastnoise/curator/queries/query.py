@@ -20,6 +20,7 @@ from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.clean_rows import CleanRows
 from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.budget import Budget
+from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.preview import Expectation
 from leastnoise.curator.publish import Answer, Decision
@@ -191,7 +192,8 @@ class Query(ABC):
         sigma: Number | None = None,
         mechanism: Choice = "auto",
         budget: Budget | None = None,
-        share: Number | None = None,
+        share: Share | None = None,
+        note: str = "",
     ) -> Expectation | TablesExpectation | SummaryExpectation:
         """What `release` with the same arguments would be like: mechanism, noise, half-widths, threshold.
 
@@ -206,6 +208,7 @@ class Query(ABC):
             budget=budget,
             share=share,
             mechanisms=self.mechanisms,
+            note=note,
         )
         if budget is not None:
             name = self._data.source.name
@@ -221,7 +224,8 @@ class Query(ABC):
         sigma: Number | None = None,
         mechanism: Choice = "auto",
         budget: Budget | None = None,
-        share: Number | None = None,
+        share: Share | None = None,
+        note: str = "",
     ) -> Answer:
         """The answer with noise. Everything public is checked, and a budget debited, before the first row is read.
 
@@ -233,7 +237,8 @@ class Query(ABC):
         mechanism: "gaussian", "laplace", or "auto" (the default): whichever has less noise. Of quantiles also
             "exponential", by rank.
         budget: an open `ln.Budget`, debited on disk before a row is read. Left out, nothing is debited or limited.
-        share: how much of the whole budget to spend, such as 0.25, instead of epsilon and delta.
+        share: how much of the whole budget to spend, such as 0.25 or "1/52", instead of epsilon and delta.
+        note: a line for the budget's history, such as "the weekly map". It is public.
         """
         self._data.source.check_unchanged()
         bounding.salt(self._salt_facts())
@@ -246,6 +251,7 @@ class Query(ABC):
             budget=budget,
             share=share,
             mechanisms=self.mechanisms,
+            note=note,
         )
         return publish.release(self, request)
 

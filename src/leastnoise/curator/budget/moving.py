@@ -1,0 +1,81 @@
+"""Carrying a ledger over to a server: every entry with its hash, and the old file sealed.
+
+The order is what keeps one part of the budget from being spent twice. Under the file's lock, all entries are written on
+the server, in a transaction that is not yet committed; then the file is sealed, durably, by an entry that says where
+to; then the server gets that entry and one that says it arrived, and commits. If that commit fails, the file is sealed
+and the server has nothing: the same move can be done again. A copy of the file that was made before is beyond reach.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import replace
+
+from leastnoise import errors
+from leastnoise.curator.budget import postgres_url
+from leastnoise.curator.budget.account import Account, written_time
+from leastnoise.curator.budget.budget import Budget
+from leastnoise.curator.budget.entry_row import Head, Row, written_details
+from leastnoise.curator.budget.postgres_store import PostgresDraft, PostgresStore
+from leastnoise.curator.budget.store import Snapshot
+
+
+def move(source: str | os.PathLike[str], target: str) -> Budget:
+    """Carry the budget in this file over to this address; the budget there.
+
+    - `source`: a ledger file, which is sealed: nothing is paid from it any more.
+    - `target`: postgresql://host/db?budget=NAME, where no budget of that name is.
+    """
+    if postgres_url.is_url(source) or not postgres_url.is_url(target):
+        raise errors.InvalidParameter(
+            "A budget is moved from a file to an address that begins with postgresql://.", parameter="path"
+        )
+    old = Budget.open(source)
+    old.verify()
+    account, store = old._account, PostgresStore(postgres_url.parsed(target))
+    if store.exists():
+        return _there_already(account, target, store.location)
+    with store.importing(account.ledger.terms, account.whole.caps) as draft:
+        moved, head = _sealed(account, draft, store.location)
+        arrived = replace(
+            moved,
+            number=moved.number + 1,
+            created_at=written_time(draft.snapshot.now),
+            kind="arrive",
+            query=f"moved from {account.name}",
+            details=written_details({"who": draft.snapshot.who}),
+        )
+        draft.insert(moved.to_fields(), head)
+        draft.insert(arrived.to_fields(), Head(arrived.number, arrived.hash_after(head.hash)))
+    return Budget.open(target)
+
+
+def _sealed(account: Account, draft: PostgresDraft, target: str) -> tuple[Row, Head]:
+    """Copy all entries and seal the file, all under its lock; the entry that seals it, which is not copied."""
+
+    def copy(state: Snapshot, until: int) -> None:
+        for row, written in account.ledger.rows(state, until=until):
+            draft.insert(row.to_fields(), Head(row.number, written))
+
+    def make(state: Snapshot, head: Head, last: Row | None) -> Row:
+        copy(state, head.number)
+        return account.neutral(state, head, "move", secrets.token_hex(8), target)
+
+    head, last = account.read(account.ledger.head)
+    if last is None or last.kind != "move":
+        return account.ledger.append(make)
+    if last.query != target:  # only the move that did not arrive can be done again
+        raise errors.BudgetClosed(f"The budget {account.name!r} was moved to {last.query}, and this ledger is sealed.")
+    account.read(lambda state: copy(state, head.number - 1))
+    return last, head
+
+
+def _there_already(account: Account, target: str, location: str) -> Budget:
+    """The budget there, if it is this one and arrived, though nobody was told."""
+    _, last = account.read(account.ledger.head)
+    if last is not None and last.kind == "move" and last.query == location:
+        there = Budget.open(target)
+        if there._account.ledger.terms == account.ledger.terms:
+            return there
+    raise errors.BadOutput(f"There is something at {location!r} already. Nothing was moved. Give another name.")

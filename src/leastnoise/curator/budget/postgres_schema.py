@@ -1,0 +1,216 @@
+"""The tables of a budget on a server, and the one function by which an analyst writes to them.
+
+Every budget has a schema of its own, leastnoise_NAME, which belongs to the role that made it: the owner. An analyst may
+look (SELECT) and may call append_entry, which runs with the owner's rights and appends a debit, or the closing that
+follows when rows could not be read, and nothing else: the next number, the hash that continues the chain, no negative
+amount, sums that are right, no cap passed, under the caller's own name, at the server's time. So an analyst can neither
+give anything back nor reopen nor allocate: those entries the owner inserts.
+
+The function cannot know what a release truly costs: who has the rows could publish more than was paid for. It keeps the
+account; that what is released is what was paid for is up to the code that releases.
+
+append_entry computes the hash itself from the fields, in the very text that `entry_row.chained_hash` hashes (JSON, all
+but ASCII escaped), so that no caller can write an entry that `verify` does not accept.
+"""
+
+from __future__ import annotations
+
+from leastnoise.curator.budget.entry_row import AMOUNTS, COLUMNS
+from leastnoise.curator.budget.store import AFTER_CLOSING
+
+FORMAT = 3  # as that of a file
+MARK = f"a privacy budget of leastnoise, format {FORMAT}"
+FAILED = "rows could not be read"  # why a failed reading closes
+CLOCK_SECONDS = 300  # by which an entry may differ from the server's clock
+
+_FIELDS = ",\n    ".join(
+    f'"{name}" {"bigint PRIMARY KEY" if name == "number" else "text NOT NULL"}' for name in COLUMNS
+)
+_LISTED = ", ".join(f'"{name}"' for name in COLUMNS)
+_PLACE = {name: place for place, name in enumerate(COLUMNS, start=1)}
+_COSTS = ", ".join(f"fields[{_PLACE[name]}]::numeric" for name in AMOUNTS)
+_SUMS = ", ".join(f"fields[{_PLACE[f'spent_{name}']}]::numeric" for name in AMOUNTS)
+_SPENT = ", ".join(f"e.spent_{name}::numeric" for name in AMOUNTS)
+_FIRST_AMOUNT, _LAST_AMOUNT = _PLACE[AMOUNTS[0]], _PLACE[f"spent_{AMOUNTS[-1]}"]
+_PASSIVE = ", ".join(f"'{kind}'" for kind in AFTER_CLOSING)
+
+
+def schema_name(budget: str) -> str:
+    """The schema of the budget of this name (small letters, digits and _ alone: `postgres_url` saw to it)."""
+    return f"leastnoise_{budget}"
+
+
+def statements(budget: str) -> list[str]:
+    """What makes an empty ledger, in the order in which it is run, in one transaction."""
+    schema = schema_name(budget)
+    return [
+        f"CREATE SCHEMA {schema}",
+        f"COMMENT ON SCHEMA {schema} IS '{MARK}'",
+        f"CREATE TABLE {schema}.terms (name text PRIMARY KEY, value text NOT NULL)",
+        f"CREATE TABLE {schema}.caps (name text PRIMARY KEY, value text NOT NULL)",  # what the terms allow, in atoms
+        f"CREATE TABLE {schema}.entries (\n    {_FIELDS},\n    hash text NOT NULL\n)",
+        f"CREATE INDEX entries_by_account ON {schema}.entries (account, number)",
+        f"CREATE TABLE {schema}.head (number bigint NOT NULL, hash text NOT NULL)",
+        _STAYS.format(schema=schema),
+        _TRIGGER.format(schema=schema),
+        _JSON_TEXT.format(schema=schema),
+        _APPEND.format(schema=schema),
+        f"REVOKE ALL ON FUNCTION {schema}.append_entry(text[]) FROM PUBLIC",
+    ]
+
+
+def grants(budget: str, role: str) -> list[str]:
+    """What an analyst needs: to look, and to call the one function. `role` is quoted here."""
+    schema, name = schema_name(budget), '"' + role.replace('"', '""') + '"'
+    return [
+        f"GRANT USAGE ON SCHEMA {schema} TO {name}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {name}",
+        f"GRANT EXECUTE ON FUNCTION {schema}.append_entry(text[]) TO {name}",
+    ]
+
+
+def columns() -> set[tuple[str, str, str, str]]:
+    """(table, its kind, column, type) of everything that is read."""
+    found = {("terms", "r", name, "text") for name in ("name", "value")}
+    found |= {("caps", "r", name, "text") for name in ("name", "value")}
+    found |= {("entries", "r", name, "bigint" if name == "number" else "text") for name in (*COLUMNS, "hash")}
+    return found | {("head", "r", "number", "bigint"), ("head", "r", "hash", "text")}
+
+
+_STAYS = """
+CREATE FUNCTION {schema}.entries_stay() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+    RAISE EXCEPTION 'entries are never changed';
+END $body$
+"""
+
+_TRIGGER = """
+CREATE TRIGGER entries_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON {schema}.entries
+FOR EACH STATEMENT EXECUTE FUNCTION {schema}.entries_stay()
+"""
+
+# The text of a JSON string as Python writes it: ASCII alone, what is beyond 16 bits as two surrogates.
+_JSON_TEXT = r"""
+CREATE FUNCTION {schema}.json_text(words text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, pg_temp AS $body$
+    SELECT '"' || coalesce(string_agg(CASE
+        WHEN sign = '"' THEN '\"'
+        WHEN sign = '\' THEN '\\'
+        WHEN code BETWEEN 32 AND 126 THEN sign
+        WHEN code = 8 THEN '\b' WHEN code = 9 THEN '\t' WHEN code = 10 THEN '\n' WHEN code = 12 THEN '\f'
+        WHEN code = 13 THEN '\r'
+        WHEN code < 65536 THEN '\u' || lpad(to_hex(code), 4, '0')
+        ELSE '\u' || to_hex(55296 + ((code - 65536) >> 10)) || '\u' || to_hex(56320 + ((code - 65536) & 1023))
+    END, '' ORDER BY place), '') || '"'
+    FROM (
+        SELECT place, substr(words, place, 1) AS sign, ascii(substr(words, place, 1)) AS code
+        FROM generate_series(1, length(words)) AS place
+    ) AS signs
+$body$
+"""
+
+_APPEND = f"""
+CREATE FUNCTION {{schema}}.append_entry(fields text[]) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    ending record;
+    made timestamptz;
+    allocation record;
+    facts jsonb;
+    before numeric[];
+    caps numeric[];
+    pure_instead boolean;
+    closed boolean;
+    new_hash text;
+BEGIN
+    SELECT * INTO STRICT ending FROM {{schema}}.head FOR UPDATE;
+    IF array_ndims(fields) IS DISTINCT FROM 1 OR array_length(fields, 1) <> {len(COLUMNS)}
+            OR array_position(fields, NULL) IS NOT NULL THEN
+        RAISE EXCEPTION 'an entry has {len(COLUMNS)} fields';
+    END IF;
+    IF fields[1] <> (ending.number + 1)::text THEN
+        RAISE EXCEPTION 'the next entry is number %', ending.number + 1 USING ERRCODE = 'serialization_failure';
+    END IF;
+    made := fields[{_PLACE["made"]}]::timestamptz;
+    IF abs(extract(epoch FROM clock_timestamp() - made)) > {CLOCK_SECONDS} THEN
+        RAISE EXCEPTION 'the entry is not of this time';
+    END IF;
+    FOR place IN {_FIRST_AMOUNT} .. {_LAST_AMOUNT} LOOP
+        IF fields[place] !~ '^(0|[1-9][0-9]{{{{0,59}}}})$' THEN
+            RAISE EXCEPTION 'an amount is a whole number, 0 or more';
+        END IF;
+    END LOOP;
+    facts := nullif(fields[{_PLACE["details"]}], '')::jsonb;
+    IF facts IS NULL OR facts ->> 'who' IS DISTINCT FROM session_user::text THEN
+        RAISE EXCEPTION 'an entry is written under the name of its role';
+    END IF;
+
+    SELECT ARRAY[{_SPENT}] INTO before FROM {{schema}}.entries AS e
+        WHERE e.account = fields[{_PLACE["account"]}] ORDER BY e.number DESC LIMIT 1;
+    before := coalesce(before, ARRAY[0, 0, 0]::numeric[]);
+    FOR part IN 1 .. {len(AMOUNTS)} LOOP
+        IF (ARRAY[{_SUMS}])[part] <> before[part] + (ARRAY[{_COSTS}])[part] THEN
+            RAISE EXCEPTION 'a sum is wrong';
+        END IF;
+    END LOOP;
+    SELECT e.kind = 'move' INTO closed FROM {{schema}}.entries AS e ORDER BY e.number DESC LIMIT 1;
+    IF closed THEN
+        RAISE EXCEPTION 'the budget was moved elsewhere';
+    END IF;
+
+    IF fields[{_PLACE["kind"]}] = 'close' THEN
+        IF fields[{_PLACE["query"]}] <> '{FAILED}' OR ARRAY[{_COSTS}] <> ARRAY[0, 0, 0]::numeric[] OR NOT EXISTS (
+                SELECT FROM {{schema}}.entries AS e
+                WHERE e.kind = 'release' AND e.release = fields[{_PLACE["release"]}]) THEN
+            RAISE EXCEPTION 'only the owner closes a budget for another reason than a failed reading';
+        END IF;
+    ELSIF fields[{_PLACE["kind"]}] = 'release' THEN
+        SELECT e.kind = 'close' INTO closed FROM {{schema}}.entries AS e
+            WHERE e.kind NOT IN ({_PASSIVE}) ORDER BY e.number DESC LIMIT 1;
+        IF closed THEN
+            RAISE EXCEPTION 'the budget is closed';
+        END IF;
+        IF EXISTS (SELECT FROM {{schema}}.entries AS e
+                WHERE e.kind = 'release' AND e.release = fields[{_PLACE["release"]}]) THEN
+            RAISE EXCEPTION 'this release is paid for';
+        END IF;
+        SELECT ARRAY[g.value::numeric, p.value::numeric, t.value::numeric], i.value = '1' INTO STRICT caps, pure_instead
+            FROM {{schema}}.caps g, {{schema}}.caps p, {{schema}}.caps t, {{schema}}.caps i
+            WHERE g.name = 'gaussian' AND p.name = 'pure' AND t.name = 'threshold' AND i.name = 'pure_instead';
+        IF fields[{_PLACE["account"]}] <> '' THEN
+            SELECT e.gaussian, e.pure, e.threshold, e.details::jsonb AS facts INTO allocation
+                FROM {{schema}}.entries AS e
+                WHERE e.kind = 'allocate' AND e.release = fields[{_PLACE["account"]}];
+            IF NOT FOUND OR allocation.facts ? 'root' OR EXISTS (SELECT FROM {{schema}}.entries AS e
+                    WHERE e.kind = 'return' AND e.release = fields[{_PLACE["account"]}]) THEN
+                RAISE EXCEPTION 'there is no such allocation to spend from';
+            END IF;
+            IF allocation.facts ? 'people' AND NOT allocation.facts -> 'people' ? session_user::text THEN
+                RAISE EXCEPTION 'this allocation is for other people';
+            END IF;
+            IF allocation.facts ? 'expires' AND clock_timestamp() >= (allocation.facts ->> 'expires')::timestamptz THEN
+                RAISE EXCEPTION 'this allocation has expired';
+            END IF;
+            caps := ARRAY[allocation.gaussian::numeric,
+                CASE WHEN pure_instead THEN 0 ELSE allocation.pure::numeric END, allocation.threshold::numeric];
+            pure_instead := false;
+        END IF;
+        before := ARRAY[{_SUMS}];
+        IF NOT (before[1] <= caps[1] AND (pure_instead OR before[2] <= caps[2]) AND before[3] <= caps[3])
+                AND NOT (pure_instead AND before[2] <= caps[2]) THEN
+            RAISE EXCEPTION 'more than is left';
+        END IF;
+    ELSE
+        RAISE EXCEPTION 'only the owner writes other entries than releases';
+    END IF;
+
+    SELECT '[' || {{schema}}.json_text(ending.hash) || ', ' || fields[1] || ', '
+            || string_agg({{schema}}.json_text(word), ', ' ORDER BY place) || ']'
+        INTO new_hash FROM unnest(fields[2:]) WITH ORDINALITY AS each(word, place);
+    new_hash := encode(sha256(convert_to(new_hash, 'UTF8')), 'hex');
+    INSERT INTO {{schema}}.entries ({_LISTED}, hash)
+        VALUES (fields[1]::bigint, {", ".join(f"fields[{place}]" for place in range(2, len(COLUMNS) + 1))}, new_hash);
+    UPDATE {{schema}}.head SET number = ending.number + 1, hash = new_hash;
+    RETURN new_hash;
+END $body$
+"""

@@ -1,0 +1,274 @@
+"""A ledger in one file: SQLite with a rollback journal.
+
+A commit returns only when the entry would survive a power cut. That takes synchronous=EXTRA, one step past FULL: a
+transaction is committed by *deleting* its journal, and only EXTRA syncs the directory after that, so under FULL a
+power cut could bring the journal back and roll a committed debit away.
+
+Each operation opens its own connection and closes it: nothing is carried over a fork, no lock outlives a call.
+Nobody else in this process may open the file: closing *any* descriptor of it drops SQLite's POSIX locks. They must be
+locks: a network folder may only pretend (`network_folders.py`), so nothing is written to one.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from leastnoise import errors
+from leastnoise._support import atomic_files, outputs
+from leastnoise.curator.budget import network_folders
+from leastnoise.curator.budget.entry_row import COLUMNS, Head, root_hash
+from leastnoise.curator.budget.store import Snapshot
+
+FORMAT = 3  # 1 had no entries of the kinds close and reopen, 2 no accounts and no details
+MAX_CELL_BYTES = 2**20  # of a cell, or of a table's definition
+LOCK_TIMEOUT_SECONDS = 30.0  # for other processes to finish their commit
+_APPLICATION = int.from_bytes(outputs.APPLICATION, "big")
+
+BEGIN = "or begin a budget at a new path by giving its limits."
+LIMITS = errors.Code("epsilon=3, delta=1e-6", "leastnoise budget create FILE --epsilon 3 --delta 1e-6")
+
+_SCHEMA = """
+CREATE TABLE terms (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE entries (
+    number INTEGER PRIMARY KEY,
+    made TEXT NOT NULL,              -- UTC, ISO 8601
+    kind TEXT NOT NULL,              -- release, or void: the cost of an earlier one, given back
+    release TEXT NOT NULL,           -- the id that the Release carries
+    query TEXT NOT NULL,
+    noise TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    "table" TEXT NOT NULL,
+    gaussian TEXT NOT NULL,          -- whole numbers of 10^-30 of each cap: too long for SQLite's integers
+    pure TEXT NOT NULL,
+    threshold TEXT NOT NULL,
+    spent_gaussian TEXT NOT NULL,    -- the sums up to and including this entry
+    spent_pure TEXT NOT NULL,
+    spent_threshold TEXT NOT NULL,
+    hash TEXT NOT NULL
+);
+CREATE TABLE head (number INTEGER NOT NULL, hash TEXT NOT NULL);
+CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END;
+CREATE TRIGGER entries_keep BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END;
+"""  # as it was in format 2, to which every file is added the same
+_SINCE_3 = """
+ALTER TABLE main.entries ADD COLUMN account TEXT NOT NULL DEFAULT '';  -- "", or the allocation that it is spent from
+ALTER TABLE main.entries ADD COLUMN details TEXT NOT NULL DEFAULT '';
+CREATE INDEX main.entries_by_account ON entries (account, number);
+"""
+_BEFORE_3 = "CREATE TEMP VIEW entries AS SELECT *, '' AS account, '' AS details FROM main.entries"
+
+# A view or a computed column in their place could give rows without end from a file of a kilobyte.
+_DEFINITIONS = "SELECT type, name, sql FROM main.sqlite_schema"
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteDraft:
+    """A transaction that holds the only writer's lock."""
+
+    snapshot: Snapshot
+    db: sqlite3.Connection
+
+    def append(self, fields: Sequence[Any], head: Head) -> None:
+        names, marks = (
+            ", ".join(each) for each in ([f'"{name}"' for name in (*COLUMNS, "hash")], "?" * len(fields) + "?")
+        )
+        self.db.execute(f"INSERT INTO entries ({names}) VALUES ({marks})", [*fields, head.hash])
+        self.db.execute("UPDATE head SET number = ?, hash = ?", head)
+
+
+class SqliteStore:
+    """A ledger file that exists."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not os.path.lexists(path):
+            raise errors.NoSuchFile(f"There is no ledger {str(path)!r}. Check the path, {BEGIN}", example=LIMITS)
+        with _translated(path), closing(_connect(path, "rw")) as db:
+            db.execute("BEGIN")
+            self._check_format(db)
+            outputs.ledgers.add(str(path))
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def location(self) -> str:
+        return str(self.path)
+
+    @staticmethod
+    def create(
+        path: Path, terms: dict[str, str], *, before_it_appears: Callable[[str], None] = lambda root: None
+    ) -> None:
+        """A new ledger, whole or not at all; FileExistsError if somebody was faster.
+
+        Written under another name and *linked* into place: unlike a rename, that never replaces a file.
+
+        before_it_appears: called with the hash of the terms when all is written and the file is not yet at its path.
+        """
+        network_folders.check(path)
+        # The ledger's own number: entries of another one, even with the same limits, do not continue this chain.
+        terms = {"id": secrets.token_hex(8), "made": _now().isoformat(timespec="seconds")} | terms
+        atomic_files.sweep(path)
+        unfinished = path.with_name(f".{path.name}.{secrets.token_hex(6)}.unfinished")
+        try:
+            with _translated(path), closing(_connect(unfinished, "rwc")) as db:
+                _make_durable(db)
+                db.executescript(f"BEGIN IMMEDIATE; PRAGMA application_id = {_APPLICATION}; {_SCHEMA} {_SINCE_3}")
+                db.execute(f"PRAGMA user_version = {FORMAT}")
+                db.executemany("INSERT INTO terms VALUES (?, ?)", sorted(terms.items()))
+                db.execute("INSERT INTO head VALUES (0, ?)", [root_hash(terms)])
+                db.execute("COMMIT")
+            before_it_appears(root_hash(terms))
+            os.link(unfinished, path)
+            atomic_files.sync(path.parent)
+        except FileExistsError:
+            raise
+        except OSError as problem:
+            if isinstance(problem, errors.FileProblem):
+                raise
+            raise errors.FileProblem(
+                f"Cannot write {str(path)!r}: {problem.strerror}. No ledger was begun. Give another path."
+            ) from None
+        finally:
+            with suppress(OSError):
+                unfinished.unlink()
+
+    @contextmanager
+    def reading(self) -> Iterator[Snapshot]:
+        """One state of the file."""
+        with _translated(self.path), closing(_connect(self.path, "rw")) as db:
+            db.execute("BEGIN")
+            if _version(db) < FORMAT:
+                db.execute(_BEFORE_3)
+            yield _snapshot(db)
+
+    @contextmanager
+    def writing(self) -> Iterator[SqliteDraft]:
+        """BEGIN IMMEDIATE takes the only writer's lock before anything is read."""
+        network_folders.check(self.path)
+        with _translated(self.path), closing(_connect(self.path, "rw")) as db:
+            _make_durable(db)
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                if _version(db) < FORMAT:  # an older version would not know accounts, nor that a budget is closed
+                    for statement in _SINCE_3.strip().splitlines():
+                        db.execute(statement)
+                    db.execute(f"PRAGMA user_version = {FORMAT}")
+                yield SqliteDraft(_snapshot(db), db)
+                db.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    db.execute("ROLLBACK")
+                raise
+
+    def check_pages(self) -> bool:
+        """SQLite's own check of every page."""
+        with _translated(self.path), closing(_connect(self.path, "rw")) as db:
+            found: tuple[str] = db.execute("PRAGMA integrity_check(1)").fetchone()
+            return found == ("ok",)
+
+    def _check_format(self, db: sqlite3.Connection) -> None:
+        (owner,), written = db.execute("PRAGMA application_id").fetchone(), _version(db)
+        if owner != _APPLICATION:
+            raise errors.NotOurs(
+                f"{str(self.path)!r} is not a ledger of leastnoise (or was cut short). Give the path of one, {BEGIN}",
+                example=LIMITS,
+            )
+        if written > FORMAT:
+            raise errors.NotOurs(
+                f"{str(self.path)!r} was written by a newer leastnoise. Upgrade: pip install -U leastnoise"
+            )
+        if not set(db.execute(_DEFINITIONS)) <= _our_definitions(written):  # a missing one is found when it is used
+            raise errors.LedgerBroken(
+                f"The ledger {str(self.path)!r} cannot be trusted: its tables are not those that leastnoise makes. "
+                "Nothing was released. Find out what happened; restore a copy only if no release was made since."
+            )
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    # isolation_level None: transactions begin and end where we say. mode=rw never creates a file.
+    uri = f"{path.as_uri()}?mode={mode}"
+    db = sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False)
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_CELL_BYTES)
+    db.execute("PRAGMA temp_store = MEMORY")
+    return db
+
+
+def _snapshot(db: sqlite3.Connection) -> Snapshot:
+    return Snapshot(db.execute, _user(), _now())
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+@cache
+def _our_definitions(version: int) -> set[tuple[str, str, str]]:
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(_SCHEMA if version < FORMAT else _SCHEMA + _SINCE_3)
+        return set(db.execute(_DEFINITIONS))
+
+
+def _make_durable(db: sqlite3.Connection) -> None:
+    db.execute("PRAGMA journal_mode = DELETE")
+    db.execute("PRAGMA synchronous = EXTRA")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _user() -> str:
+    """Who runs this, by the name that the system has; a number where it has none, as in many containers."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return str(os.getuid())
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """SQLite's errors as ours. None of them is followed by noise: what was to be released is not."""
+    try:
+        yield
+    except sqlite3.Error as problem:
+        code = getattr(problem, "sqlite_errorcode", -1) & 0xFF
+        raise _as_ours(str(path), code) from None
+    except UnicodeDecodeError:  # a text that is none
+        raise _as_ours(str(path), sqlite3.SQLITE_CORRUPT) from None
+
+
+def _as_ours(path: str, code: int) -> errors.FileProblem:
+    if code == sqlite3.SQLITE_BUSY:
+        return errors.LedgerBusy(
+            f"The ledger {path!r} was locked by other processes for {LOCK_TIMEOUT_SECONDS:g} seconds, so nothing was "
+            "debited and nothing released. Try again; if nobody else uses it, look for a stopped process that "
+            "holds it open."
+        )
+    if code == sqlite3.SQLITE_NOTADB:
+        return errors.NotOurs(f"{path!r} is not a ledger of leastnoise. Give the path of one, {BEGIN}", example=LIMITS)
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        return errors.FileProblem(
+            f"The disk refused to write the ledger {path!r}: it may be full. Nothing was released. Make room and try "
+            "again; should the debit have been written after all, it stays, because that is the safe side."
+        )
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return errors.FileProblem(
+            f"The ledger {path!r} cannot be opened or written, so nothing was released: a debit must be on disk first. "
+            "Check that its directory exists and that you may write to the file and to its directory (for the journal)."
+        )
+    return errors.LedgerBroken(
+        f"The ledger {path!r} is damaged or was cut short: SQLite cannot read it. Nothing was released. Restore a copy "
+        "only if no release was made since it was taken."
+    )
