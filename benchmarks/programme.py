@@ -25,4 +25,5 @@ BENCHMARKS = (
     "crosstabs_accuracy",
     "crosstabs_denoising",
     "crosstabs_errors",
+    "quantiles",
 )

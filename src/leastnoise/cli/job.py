@@ -57,7 +57,8 @@ def run(
         privacy = _privacy(asked)
         if expect:
             show_expected(
-                query.expect(**arguments(privacy.request())), OutputOptions(expect=True, json=json, quiet=quiet)
+                query.expect(**arguments(privacy.request(query.mechanisms))),
+                OutputOptions(expect=True, json=json, quiet=quiet),
             )
             return
         with _alone(job):
@@ -90,7 +91,7 @@ class _Run:
 
     def do(self) -> _Done:
         """Release unless that was done before, then make the other files of it."""
-        request = self.privacy.request()
+        request = self.privacy.request(self.query.mechanisms)
         self._check_files()
         before = _release_at(self.files["release"])
         record = self._settled(before, request.budget)

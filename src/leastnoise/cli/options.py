@@ -267,8 +267,11 @@ class PrivacyOptions:
         bool, typer.Option("--force", help="Release although the promise protects nobody in practice.")
     ] = False
 
-    def request(self) -> PrivacyRequest:
-        """The same as one checked value; the ledger is opened, and a share stays the decimal that was typed."""
+    def request(self, mechanisms: tuple[str, ...] = ("auto", "gaussian", "laplace")) -> PrivacyRequest:
+        """The same as one checked value; the ledger is opened, and a share stays the decimal that was typed.
+
+        mechanisms: those that the question may have.
+        """
         from leastnoise.curator.budget import Budget
         from leastnoise.curator.request import PrivacyRequest
 
@@ -280,6 +283,7 @@ class PrivacyOptions:
             mechanism=self.mechanism,  # type: ignore[arg-type]
             budget=None if self.budget is None else Budget.open(self.budget),
             share=share,
+            mechanisms=mechanisms,
         )
 
 

@@ -37,9 +37,9 @@ MAX_ROWS_SHOWN = 10
 def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> None:
     """Release the query into the file; with --expect only say what that would be like."""
     if output.expect:
-        show_expected(query.expect(**arguments(privacy.request())), output)
+        show_expected(query.expect(**arguments(privacy.request(query.mechanisms))), output)
         return
-    request = privacy.request()
+    request = privacy.request(query.mechanisms)
     refuse_weak(query.expect(**arguments(request)).strength, privacy)
     atomic_files.check_writable(output.path, sources=query.files)
     with notes():
@@ -79,7 +79,7 @@ def notes() -> Iterator[None]:
 
 def arguments(request: PrivacyRequest) -> dict[str, Any]:
     """The request as the arguments of `release` and `expect`."""
-    return {field.name: getattr(request, field.name) for field in fields(request)}
+    return {field.name: getattr(request, field.name) for field in fields(request) if field.name != "mechanisms"}
 
 
 def show_expected(expected: Expectation | TablesExpectation | SummaryExpectation, output: OutputOptions) -> None:
