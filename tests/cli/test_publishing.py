@@ -19,7 +19,7 @@ TABLES = {
     "histogram": ["--by", "cab", "--keys", "0:3", "--max-rows", "2"],
     "sum": ["--column", "cab", "--clip", "0,2", "--max-rows", "2"],
     "mean": ["--column", "cab", "--clip", "0,2", "--max-rows", "2"],
-    "quantile": ["--column", "cab", "--clip", "0,2", "--q", "0.5", "--max-rows", "2"],
+    "quantile": ["--column", "cab", "--clip", "0,2", "--levels", "0.5", "--max-rows", "2"],
 }
 
 
