@@ -31,8 +31,8 @@ from leastnoise.releases.quantile import QuantileRelease
 DATA = Path(os.environ.get("LEASTNOISE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 COLUMNS = {"age": (0, 120), "fnlwgt": (0, 2_000_000), "hours_per_week": (0, 100)}
 LEVELS = {"median": [0.5], "90 %": [0.9], "3": [0.1, 0.5, 0.9], "9": [i / 10 for i in range(1, 10)],
-          "49": [i / 50 for i in range(1, 50)]}  # fmt: skip
-DRAWS = 10
+          "19": [i / 20 for i in range(1, 20)]}  # fmt: skip
+DRAWS = 8
 Row = dict[str, Any]
 
 
