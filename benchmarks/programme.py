@@ -28,4 +28,5 @@ BENCHMARKS = (
     "crosstabs_errors",
     "ordered_sums",
     "trees",
+    "quantiles",
 )

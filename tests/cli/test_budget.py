@@ -135,7 +135,7 @@ TABLES = {
     "histogram": ["--by", "cab", "--keys", "0:3", "--max-rows", "1"],
     "sum": ["--column", "cab", "--clip", "0,2", "--max-rows", "1"],
     "mean": ["--column", "cab", "--clip", "0,2", "--max-rows", "1"],
-    "quantile": ["--column", "cab", "--clip", "0,2", "--q", "0.5", "--max-rows", "1"],
+    "quantile": ["--column", "cab", "--clip", "0,2", "--levels", "0.5", "--max-rows", "1"],
 }
 
 

@@ -19,7 +19,7 @@ TABLES = {
     "histogram": ["--by", "cab", "--keys", "0:3", "--max-rows", "2"],
     "sum": ["--column", "cab", "--clip", "0,2", "--max-rows", "2"],
     "mean": ["--column", "cab", "--clip", "0,2", "--max-rows", "2"],
-    "quantile": ["--column", "cab", "--clip", "0,2", "--q", "0.5", "--max-rows", "2"],
+    "quantile": ["--column", "cab", "--clip", "0,2", "--levels", "0.5", "--max-rows", "2"],
 }
 
 
@@ -54,7 +54,8 @@ def test_expect_says_what_python_says_and_leaves_nothing_behind(here: Path, comm
         assert (code, err) == (0, "")
         assert "Nothing was read, paid or written." in out
         facts = json.loads(run(*asked, *privacy, "--json")[1])
-        assert facts["mechanism"].capitalize() + " noise" in out
+        kind = "mechanism" if facts["mechanism"] == "exponential" else "noise"
+        assert f"{facts['mechanism'].capitalize()} {kind}" in out
         assert facts["note"] in out
         assert facts["limits"]["max_rows"] == 2
         assert facts["guarantee"]["neighbours"] == "add-remove"

@@ -70,7 +70,7 @@ def test_the_command_line_on_real_trips(data: Path, tmp_path: Path) -> None:
         (["sum", "--column", "age", "--clip", "9,1", "--unit", "person", "--max-rows", "3"], "clip"),
         (["count", "--unit", "person", "--max-rows", "0"], "max_rows"),
         (["count", "--unit", "person", "--max-rows", "3", "--where", "drop table"], "drop"),
-        (["quantile", "--column", "age", "--q", "1.5", "--clip", "0,9", "--unit", "person"], "between 0 and 1"),
+        (["quantile", "--column", "age", "--levels", "1.5", "--clip", "0,9", "--unit", "person"], "between 0 and 1"),
     ],
 )
 def test_mistakes_on_the_command_line(arguments: list[str], words: str, tmp_path: Path) -> None:

@@ -224,3 +224,14 @@ def test_counts_of_any_size_are_exact() -> None:
         many = [quantile_steps(np.array([], dtype=int), np.array([], dtype=int), rates, known)[0] for _ in range(200)]
     assert huge[0] == 2
     assert set(many) == {0, 1, 2, 3, 4}
+
+
+def test_rows_that_are_divided_many_times_add_up() -> None:
+    """Twelve divisions of 2^40 rows: no 64-bit number holds them, and not one part of a row is lost."""
+    part, rng = Part(np.array([1, 3, 6]), np.array([2**40, 7, 2**40], dtype=np.int64), 0, 7), np.random.default_rng(1)
+    for _ in range(12):
+        total, scale = sum(map(int, part.counts)), part.scale
+        below, above = part.divided(int(rng.integers(part.first, part.last + 1)), int(rng.integers(1, 4095)))
+        assert below.scale == above.scale == scale * quantile_mechanism.CUTS
+        assert sum(map(int, below.counts)) + sum(map(int, above.counts)) == total * quantile_mechanism.CUTS
+        part = max(below, above, key=lambda each: sum(map(int, each.counts)))

@@ -68,7 +68,7 @@ OPTIONS = {
     "--share": NUMBER,
     "--column": st.one_of(st.sampled_from(["n", "f", "z", "who"]), ODD),
     "--clip": st.one_of(st.sampled_from(["0,1", "1,0", "nan,1", "0,inf", "0", "-1e308,1e308"]), ODD),
-    "--q": NUMBER,
+    "--levels": NUMBER,
     "--types": st.one_of(st.sampled_from(["n=int", "n=integer", "=int", "n="]), ODD),
 }
 

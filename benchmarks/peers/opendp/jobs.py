@@ -45,3 +45,19 @@ def histogram(path, bins, kept):
         return query.release().collect().height
 
     return work
+
+
+def quantile(values, clip, level, epsilon, draws):
+    """The exponential mechanism over 1,001 candidates, epsilon-DP for one row more or less."""
+    low, high = clip
+    candidates = [low + (high - low) * place / 1000 for place in range(1001)]
+    domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
+
+    def measured(scale):
+        return dp.m.make_private_quantile(
+            domain, dp.symmetric_distance(), dp.max_divergence(), candidates=candidates, alpha=level, scale=scale
+        )
+
+    scale = dp.binary_search_param(measured, d_in=1, d_out=epsilon, T=float)
+    mechanism = measured(scale)
+    return lambda: [mechanism(values) for _ in range(draws)]

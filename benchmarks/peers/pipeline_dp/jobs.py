@@ -26,3 +26,30 @@ def histogram(path, bins, kept):
         return len(list(answer))
 
     return work
+
+
+def quantile(values, clip, level, epsilon, draws):
+    """Its tree of noisy counts, one row a person; all of (epsilon, 1e-6)."""
+    rows = list(enumerate(values))
+
+    def once():
+        accountant = pipeline_dp.NaiveBudgetAccountant(total_epsilon=epsilon, total_delta=1e-6)
+        engine = pipeline_dp.DPEngine(accountant, pipeline_dp.LocalBackend())
+        limits = pipeline_dp.AggregateParams(
+            noise_kind=pipeline_dp.NoiseKind.LAPLACE,
+            metrics=[pipeline_dp.Metrics.PERCENTILE(100 * level)],
+            max_partitions_contributed=1,
+            max_contributions_per_partition=1,
+            min_value=clip[0],
+            max_value=clip[1],
+        )
+        columns = pipeline_dp.DataExtractors(
+            privacy_id_extractor=lambda row: row[0],
+            partition_extractor=lambda row: 0,
+            value_extractor=lambda row: row[1],
+        )
+        answer = engine.aggregate(rows, limits, columns, public_partitions=[0])
+        accountant.compute_budgets()
+        return float(next(iter(answer))[1][0])
+
+    return lambda: [once() for _ in range(draws)]

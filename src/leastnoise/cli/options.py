@@ -20,6 +20,7 @@ import typer
 from typer.models import OptionInfo
 
 from leastnoise import errors
+from leastnoise.cli import option_texts
 from leastnoise.cli.row_options import RowOptions
 from leastnoise.errors import Code
 
@@ -62,7 +63,7 @@ Units = Annotated[bool, typer.Option("--units", help="Count people instead of ro
 MaxRows = Annotated[int | None, typer.Option(help="At most so many rows of one person.")]
 Levels = Annotated[str | None, typer.Option(help="The levels, above 0 and below 1, rising: 0.5, or 0.1,0.5,0.9.")]
 FormerLevels = Annotated[list[str] | None, typer.Option("--q", hidden=True)]
-Steps = Annotated[int | None, typer.Option("--bins", help="Steps of the clip; else as many as suit.")]
+Steps = Annotated[int | None, typer.Option("--bins", help="Steps of a noisy histogram, where there is one; else 1000.")]
 Intervals = Annotated[
     bool, typer.Option(help="A quarter of the promise for intervals, where quantiles are drawn by rank.")
 ]
@@ -161,8 +162,8 @@ class TableOptions(RowOptions):
             name=self.table,
             engine=self.engine,
             memory_limit=self.memory_limit,
-            config=_settings(self.config or []),
-            types=_types(self.types or []),
+            config=option_texts.settings(self.config or []),
+            types=option_texts.types(self.types or []),
             missing=[word for text in self.missing or [] for word in text.split(",")],
         )
         return self.shaped(opened)
@@ -228,7 +229,7 @@ class CrosstabOptions:
 
     def ends(self) -> tuple[float, float] | None:
         """--weight-clip 0,500 as two numbers."""
-        return None if self.weight_clip is None else _ends("weight_clip", self.weight_clip)
+        return None if self.weight_clip is None else option_texts.ends("weight_clip", self.weight_clip)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,7 +243,7 @@ class ValueOptions:
 
     def ends(self) -> tuple[float, float]:
         """--clip 0,100 as two numbers."""
-        return _ends("clip", self.clip)
+        return option_texts.ends("clip", self.clip)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,8 +266,11 @@ class PrivacyOptions:
         bool, typer.Option("--force", help="Release although the promise protects nobody in practice.")
     ] = False
 
-    def request(self) -> PrivacyRequest:
-        """The same as one checked value; the ledger is opened, and a share stays the text that was typed."""
+    def request(self, mechanisms: tuple[str, ...] = ("auto", "gaussian", "laplace")) -> PrivacyRequest:
+        """The same as one checked value; the ledger is opened, and a share stays the text that was typed.
+
+        mechanisms: those that the question may have.
+        """
         from leastnoise.curator.budget import Budget
         from leastnoise.curator.request import PrivacyRequest
 
@@ -284,6 +288,7 @@ class PrivacyOptions:
             budget=None if self.budget is None else Budget.open(self.budget, allocation=self.allocation),
             share=self.share,
             note=self.note,
+            mechanisms=mechanisms,
         )
 
 
@@ -361,58 +366,3 @@ def _in_panel(annotation: Any, panel: str) -> Any:
     option = copy.copy(declared)
     option.rich_help_panel = panel
     return Annotated[kind, option]
-
-
-def _ends(name: str, text: str) -> tuple[float, float]:
-    """0,100 as two numbers."""
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise errors.InvalidParameter(
-            f"--{name.replace('_', '-')} takes two numbers with a comma. Got {text!r} instead.",
-            parameter=name,
-            value=text,
-            example={name: (0, 100)},
-        ) from None
-    return low, high
-
-
-def numbers(name: str, text: str | None) -> list[float] | None:
-    """0.1,0.5,0.9 as numbers."""
-    if text is None:
-        return None
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise errors.InvalidParameter(
-            f"--{name.replace('_', '-')} takes numbers with commas. Got {text!r} instead.",
-            parameter=name,
-            value=text,
-            example={name: [0.1, 0.5, 0.9]},
-        ) from None
-
-
-def _types(pairs: list[str]) -> dict[str, str] | None:
-    """--types hour=int --types fare=float, or with commas."""
-    words = [word.rpartition("=") for pair in pairs for word in pair.split(",")]
-    if any(not column or not kind for column, _, kind in words):
-        raise errors.InvalidParameter(
-            f"--types takes COLUMN=TYPE. Got {','.join(pairs)!r} instead.",
-            parameter="types",
-            value=pairs,
-            example={"types": {"hour": "int"}},
-        )
-    return {column: kind for column, _, kind in words} or None
-
-
-def _settings(pairs: list[str]) -> dict[str, str] | None:
-    """--config NAME=VALUE, once for each: a value may have commas."""
-    words = [pair.partition("=") for pair in pairs]
-    if any(not name or not equals for name, equals, _ in words):
-        raise errors.InvalidParameter(
-            "--config takes NAME=VALUE, once for each setting of Spark.",
-            parameter="config",
-            value=pairs,
-            example={"config": {"spark.executor.memory": "4g"}},
-        )
-    return {name: value for name, _, value in words} or None

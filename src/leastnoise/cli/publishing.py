@@ -36,9 +36,9 @@ MAX_ROWS_SHOWN = 10
 def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> None:
     """Release the query into the file; with --expect only say what that would be like."""
     if output.expect:
-        show_expected(query.expect(**arguments(privacy.request())), output)
+        show_expected(query.expect(**arguments(privacy.request(query.mechanisms))), output)
         return
-    request = privacy.request()
+    request = privacy.request(query.mechanisms)
     refuse_weak(query.expect(**arguments(request)).strength, privacy.force)
     atomic_files.check_writable(output.path, sources=query.files)
     recorded(request, output.path)

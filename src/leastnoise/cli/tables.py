@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from leastnoise import domain as domains
-from leastnoise.cli import options
+from leastnoise.cli import option_texts, options
 from leastnoise.cli.keys import parse_keys
 from leastnoise.cli.options import (
     BinOptions,
@@ -104,7 +104,7 @@ def quantile(
     opened = table.open()
     query = opened.quantile(
         values.column,
-        options.numbers("levels", levels),
+        option_texts.numbers("levels", levels),
         clip=values.ends(),
         by=bins.by or [],
         bins=steps,

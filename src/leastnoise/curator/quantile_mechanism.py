@@ -42,8 +42,9 @@ class Part:
         if at == len(self.steps) or self.steps[at] != step:
             low, high = (self.steps[:at], counts[:at]), (self.steps[at:], counts[at:])
         else:
-            below = np.concatenate([counts[:at], _like(counts, [self.counts[at] * cut])])
-            above = np.concatenate([_like(counts, [self.counts[at] * (CUTS - cut)]), counts[at + 1 :]])
+            own = int(self.counts[at])
+            below = np.concatenate([counts[:at], _like(counts, own * cut)])
+            above = np.concatenate([_like(counts, own * (CUTS - cut)), counts[at + 1 :]])
             low, high = (self.steps[: at + 1], below), (self.steps[at:], above)
         return Part(*low, self.first, step, scale), Part(*high, step, self.last, scale)
 
@@ -75,7 +76,7 @@ def candidates(part: Part, node: Node, weights: StepWeights) -> tuple[Pieces, ND
     high = bottom * ends - top * total
     edges = np.concatenate([[part.first - 1], part.steps, [part.last + 1]])
     gap_weight = weights.before[edges[1:]] - weights.before[edges[:-1] + 1]
-    gap_at = np.concatenate([_like(counts, [-top * total]), high])
+    gap_at = np.concatenate([_like(counts, -top * total), high])
     gaps = np.flatnonzero(gap_weight > 0)
     own = weights.before[part.steps + 1] - weights.before[part.steps]
     if not node.divides:
@@ -148,6 +149,6 @@ def _wide(counts: NDArray[Any], factor: int) -> NDArray[Any]:
     return counts if float(counts.sum(dtype=np.float64)) * factor < _INT64_SAFE else counts.astype(object)
 
 
-def _like(counts: NDArray[Any], values: list[Any]) -> NDArray[Any]:
-    """An array of the same kind of integers."""
-    return np.array([int(value) for value in values], dtype=counts.dtype)
+def _like(counts: NDArray[Any], value: int) -> NDArray[Any]:
+    """One integer as an array of the same kind."""
+    return np.array([value], dtype=counts.dtype)

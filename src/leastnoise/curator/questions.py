@@ -157,8 +157,8 @@ class Questions:
         clip: the public ends (low, high), in the column's unit; values beyond count as the nearer end.
         by: the column, or columns, whose values are the groups. Left out, there is one group of everything.
         keys: the public groups, as for `histogram`; they must be given with `by`.
-        bins: into how many equal steps the clip is cut, 1 to 2^20: an answer is no finer than a step. Left out, 2^20
-            where quantiles are drawn by rank, and 1000 where they are read off a noisy histogram.
+        bins: into how many equal steps a noisy histogram cuts the clip, where quantiles are read off one, 1 to 2^20;
+            left out, 1000. Quantiles that are drawn by rank have 2^20 steps to choose from in any case.
         intervals: whether a quarter of the promise is spent on intervals in the column's unit, where quantiles are
             drawn by rank. Without, the quantiles themselves are a third more accurate, and only their ranks have known
             errors.

@@ -58,7 +58,8 @@ class Run:
     @classmethod
     def of(cls, job: Job, *, again: bool = False) -> Run:
         """The run of a job: its table and its ledger are opened, and no row is read."""
-        return cls(job, job.kind.ask(open_table(job), job.arguments()), _request(job), again)
+        query = job.kind.ask(open_table(job), job.arguments())
+        return cls(job, query, _request(job, query.mechanisms), again)
 
     def expect(self) -> Any:
         """What the release would be like; free."""
@@ -194,7 +195,7 @@ def _where(job: Job, source: str) -> str:
     return source if by_name or is_address(source) else path
 
 
-def _request(job: Job) -> PrivacyRequest:
+def _request(job: Job, mechanisms: tuple[str, ...]) -> PrivacyRequest:
     from leastnoise.curator.budget import Budget
     from leastnoise.curator.request import PrivacyRequest
 
@@ -211,7 +212,7 @@ def _request(job: Job) -> PrivacyRequest:
         )
     if "budget" in given:
         given["budget"] = Budget.open(job.path(given["budget"]), allocation=allocation)
-    return PrivacyRequest(**given)
+    return PrivacyRequest(**given, mechanisms=mechanisms)
 
 
 def arguments(request: PrivacyRequest) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def boxes(contents: Contents) -> Picture | None:
         "high": high.ravel().tolist(),
         "first": np.repeat(values[:, 0], count).tolist(),
         "last": np.repeat(values[:, -1], count).tolist(),
-        "middle": [place == middle for _ in names for place in range(count)],
+        "middle": [int(place == middle) for _ in names for place in range(count)],
     }
     inner = (count // 4, count - 1 - count // 4)
     columns["inner_first"] = np.repeat(values[:, inner[0]], count).tolist()
@@ -60,7 +60,7 @@ def boxes(contents: Contents) -> Picture | None:
     if count >= 4:
         layers.append(base.mark_bar(style="bars", size=12, opacity=0.6).encode(x="inner_first:Q", x2="inner_last:Q"))
     layers.append(base.mark_point(style="published", filled=True, size=50).encode(x="value:Q", tooltip=tips))
-    median = base.transform_filter("datum.middle").mark_tick(style="published", thickness=3, size=18)
+    median = base.transform_filter("datum.middle == 1").mark_tick(style="published", thickness=3, size=18)
     layers.append(median.encode(x="value:Q", tooltip=tips))
     chart = alt.layer(*layers).add_params(alt.param(name="names", value=names)).properties(height=26 * groups)
     some = "" if groups == of.found.groups else f"The first {groups} of {of.found.groups:,} groups."

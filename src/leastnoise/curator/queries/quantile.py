@@ -185,6 +185,11 @@ class Quantile(BinnedQuery):
         return RankQuestion(self.levels, self._bins.size, self.limits, self.neighbours, counts)
 
     @property
+    def fine(self) -> Quantile:
+        """The same question with as many steps as candidates have: more of them cost next to nothing."""
+        return replace(self, steps=replace(self.steps, bins=FINE_STEPS)) if self.fixed else self
+
+    @property
     def histogram(self) -> Quantile:
         """The same question with as many steps as a histogram has."""
         return self if self.fixed else replace(self, steps=replace(self.steps, bins=HISTOGRAM_STEPS))
@@ -217,12 +222,12 @@ class Quantile(BinnedQuery):
         chosen, counted = self._chosen(request), self.histogram
         made = chosen.charge
         if isinstance(made.noise, RankNoise):
-            return Decision(made, partial(self._draw_ranks, made.noise))
+            return Decision(made, partial(self.fine._draw_ranks, made.noise), reads=self.fine)
         return Decision(made, partial(counted._draw_counts, made.noise, chosen.cumulative), reads=counted)
 
     def _prepare(self) -> None:
         """The weights of the steps: computed once, before anything is paid."""
-        step_weights(self.steps)
+        step_weights(self.fine.steps)
 
     def _draw_counts(self, chosen: NoiseChoice, cumulative: bool, exact: Aggregate, facts: Facts) -> QuantileRelease:
         """Noise on the count of every step, or on sums of them."""
@@ -264,9 +269,9 @@ class Quantile(BinnedQuery):
 
     def _expectation(self, request: PrivacyRequest) -> Expectation:
         chosen = self._chosen(request)
-        steps = (self if isinstance(chosen.charge.noise, RankNoise) else self.histogram).steps
+        steps = (self.fine if isinstance(chosen.charge.noise, RankNoise) else self.histogram).steps
         return quantile_preview.expected(chosen, levels=self.levels, steps=steps, limits=self.limits)
 
     def compare(self, *, epsilon: Number, delta: Number) -> Comparison:
         """The mechanisms side by side: how far off the ranks are."""
-        return quantile_preview.compared(self.ranks, self._noises, self.steps, epsilon=epsilon, delta=delta)
+        return quantile_preview.compared(self.ranks, self._noises, self.fine.steps, epsilon=epsilon, delta=delta)
