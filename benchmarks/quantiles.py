@@ -6,7 +6,7 @@ histogram of 1,000 steps (or as many as are asked for) with the lesser of Laplac
 (epsilon, 1e-6). "regret" is the error of "auto" over that of the best mechanism of the case.
 
 What was tuned on what: the share for intervals (a quarter), the number of steps (2^20) and the weights of round numbers
-after looking at one column of flight delays; that quantiles drawn by rank have 2^20 steps also where fewer are asked for,
+after looking at one column of flight delays; that quantiles drawn by rank have 2^20 steps even where fewer are asked,
 after looking at the cases that are here.
 """
 
