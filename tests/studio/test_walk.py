@@ -12,6 +12,7 @@ import pytest
 
 import leastnoise as ln
 from command_line import run
+from leastnoise import datasets
 from leastnoise.curator.engines.duckdb import DuckDB
 from studio_visitor import ORIGIN, Visitor, visitor
 
@@ -68,6 +69,21 @@ def test_the_script_asks_the_same_question(desk: Visitor, question: str, tmp_pat
     found = runpy.run_path(str(tmp_path / "job.py"))
     assert found["question"].describe() == desk.studio.draft("people").run().query.describe()
     assert (tmp_path / "people.html").exists()
+
+
+def test_keys_may_lie_in_a_file(desk: Visitor) -> None:
+    ln.domain.write(desk.folder / "keys.toml", datasets.people_keys())
+    desk.send("/people/table", unit="person")
+    assert "from keys.toml" in desk.client.get("/people/question").text
+    for asked in ({"question": "tables", "ways": "2"}, {"question": "counts", "by": ["district", "age"]}):
+        sent = desk.send("/people/question", keys_file="keys.toml", **asked)
+        assert sent.headers.get("location") == "/people/limits", sent.text
+        assert desk.studio.draft("people").found["keys"] == "keys.toml"
+        desk.send("/people/limits", max_rows="1")
+        look = desk.client.get("/people/privacy/look", params={"epsilon": "1", "delta": "1e-6"}).text
+        assert "How far off the numbers will be" in look
+    sent = desk.send("/people/question", question="counts", by=["person"], keys_file="no.toml")
+    assert sent.status_code == 422
 
 
 def test_nothing_is_read_before_the_release(desk: Visitor) -> None:

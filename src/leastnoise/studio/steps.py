@@ -110,6 +110,7 @@ def _show_question(studio: Studio, draft: Draft, fields: Fields) -> dict[str, An
         "forms": key_text.FORMS,
         "forms_of": key_text.OF_KIND,
         "usual": key_text.USUAL,
+        "key_files": [name for name in studio.folder.names(".toml") if name != draft.path.name],
     }
 
 
@@ -119,8 +120,18 @@ def _save_question(studio: Studio, draft: Draft, fields: Fields) -> Draft:
     table = draft.section("table")
     table["lattice"] = made["lattice"]
     changed = draft.with_section("table", table).with_section("ask", made["ask"]).with_section("keys", made["keys"])
+    for name in _files(made["keys"]):
+        studio.folder.path(name)  # and no other folder's
+    changed.job()  # a file of keys is read now, and not three steps later
     kept = {name: value for name, value in earlier.items() if name in limits.names(changed)}
     return changed.with_section("ask", changed.section("ask") | kept)
+
+
+def _files(keys: Any) -> list[str]:
+    """The files that keys are read from."""
+    if isinstance(keys, str):
+        return [keys]
+    return [entry["file"] for entry in keys.values() if isinstance(entry, dict) and "file" in entry]
 
 
 def _show_limits(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
