@@ -14,6 +14,7 @@ import leastnoise as ln
 from command_line import run
 from leastnoise import datasets
 from leastnoise.curator.engines.duckdb import DuckDB
+from leastnoise.studio.script import python
 from studio_visitor import ORIGIN, Visitor, visitor
 
 KEYS = {"by": ["district", "sex"], "keys__district": "Harbour, Old Town, Mill", "keys__sex": "F, M"}
@@ -61,8 +62,6 @@ def test_every_question_is_released_paid_once_and_taken_away(desk: Visitor, ques
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_script_asks_the_same_question(desk: Visitor, question: str, tmp_path: Path) -> None:
-    from leastnoise.studio.script import python
-
     walk(desk, question)
     text = python(desk.studio.draft("people"))
     (tmp_path / "job.py").write_text(text)
@@ -82,8 +81,13 @@ def test_keys_may_lie_in_a_file(desk: Visitor) -> None:
         desk.send("/people/limits", max_rows="1")
         look = desk.client.get("/people/privacy/look", params={"epsilon": "1", "delta": "1e-6"}).text
         assert "How far off the numbers will be" in look
-    sent = desk.send("/people/question", question="counts", by=["person"], keys_file="no.toml")
-    assert sent.status_code == 422
+        desk.send("/people/privacy", epsilon="1", delta="1e-6")
+        (desk.folder / "job.py").write_text(python(desk.studio.draft("people")))
+        found = runpy.run_path(str(desk.folder / "job.py"))
+        assert found["question"].describe() == desk.studio.draft("people").run().query.describe()
+    for name in ("no.toml", "../keys.toml", "/etc/keys.toml"):
+        sent = desk.send("/people/question", question="counts", by=["sex"], keys_file=name)
+        assert sent.status_code == 422, name
 
 
 def test_nothing_is_read_before_the_release(desk: Visitor) -> None:
