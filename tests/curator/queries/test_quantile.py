@@ -164,6 +164,22 @@ def test_auto_takes_the_least_error_in_ranks(people: Table) -> None:
     assert [row.std for row in compared.rows] == sorted(row.std for row in compared.rows)
 
 
+@pytest.mark.parametrize(("asked", "times"), [({"epsilon": 0.5, "delta": 0}, 2), ({"epsilon": 1, "delta": 1e-6}, 1)])
+def test_quantiles_drawn_by_rank_use_a_budget_up(
+    people: Table, tmp_path: Path, asked: dict[str, Any], times: int
+) -> None:
+    budget = ln.Budget.open(tmp_path / "b.ledger", epsilon=1, delta=1e-6)
+    question = people.quantile("age", 0.5, clip=(0, 100), max_rows=1)
+    for _ in range(times):
+        question.release(budget=budget, mechanism="exponential", **asked)
+    with pytest.raises(errors.BudgetExhausted):
+        question.release(budget=budget, mechanism="exponential", **asked)
+    with pytest.raises(errors.BudgetExhausted):
+        people.count(max_rows=1).release(budget=budget, epsilon=1, delta=0)
+    assert budget.remaining.share == 0
+    budget.verify()
+
+
 def test_a_budget_pays_in_mu_squared(people: Table, tmp_path: Path) -> None:
     budget = ln.Budget.open(tmp_path / "b.ledger", epsilon=3, delta=1e-6)
     question = people.quantile("age", [0.25, 0.5, 0.75], clip=(0, 100), max_rows=3)
