@@ -235,3 +235,22 @@ def test_rows_that_are_divided_many_times_add_up() -> None:
         assert below.scale == above.scale == scale * quantile_mechanism.CUTS
         assert sum(map(int, below.counts)) + sum(map(int, above.counts)) == total * quantile_mechanism.CUTS
         part = max(below, above, key=lambda each: sum(map(int, each.counts)))
+
+
+def test_a_cut_at_the_lower_end_of_a_step_leaves_no_step_without_rows() -> None:
+    """Else the next quantile would divide by its count: an error, or a warning, that depends on rows."""
+    rows = Part(np.array([2, 5, 7]), np.array([1, 4, 2]), 0, 9)
+    for large in (1, 10**15):
+        part = Part(rows.steps, rows.counts * large, 0, 9)
+        below, above = part.divided(5, 0)
+        assert below.steps.tolist() == [2]
+        assert above.steps.tolist() == [5, 7]
+        again, rest = below.divided(2, 0)
+        assert (len(again.steps), rest.steps.tolist()) == (0, [2])
+
+
+@pytest.mark.parametrize("rows", [0, 1, 10**6])
+def test_levels_of_many_digits_are_drawn_however_many_rows_there_are(rows: int) -> None:
+    steps, counts = np.array([3])[: min(rows, 1)], np.array([rows])[: min(rows, 1)]
+    for levels in ((Fraction(1, 10**20),), (Fraction(1, 10**20), HALF, MOST)):
+        assert len(quantile_steps(steps, counts, RankRates(levels, Fraction(1)), weights(8))) == len(levels)

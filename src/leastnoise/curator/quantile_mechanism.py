@@ -35,11 +35,11 @@ class Part:
     scale: int = 1
 
     def divided(self, step: int, cut: int) -> tuple[Part, Part]:
-        """The rows below and above the place cut/CUTS of this step; both may end in it."""
+        """The rows below and above the place cut/CUTS of this step; both may end in it, where they have rows of it."""
         counts = _wide(self.counts, CUTS) * CUTS
         at = int(np.searchsorted(self.steps, step))
         scale = self.scale * CUTS
-        if at == len(self.steps) or self.steps[at] != step:
+        if at == len(self.steps) or self.steps[at] != step or cut == 0:
             low, high = (self.steps[:at], counts[:at]), (self.steps[at:], counts[at:])
         else:
             own = int(self.counts[at])
@@ -143,10 +143,10 @@ def counts_between(steps: NDArray[np.int64], counts: NDArray[np.int64], edges: N
 
 
 def _wide(counts: NDArray[Any], factor: int) -> NDArray[Any]:
-    """Python integers where 64 bits might not hold the sum of the counts times this factor."""
+    """Python integers where 64 bits might not hold the factor, or the sum of the counts times it."""
     if counts.dtype == object:
         return counts
-    return counts if float(counts.sum(dtype=np.float64)) * factor < _INT64_SAFE else counts.astype(object)
+    return counts if max(1.0, float(counts.sum(dtype=np.float64))) * factor < _INT64_SAFE else counts.astype(object)
 
 
 def _like(counts: NDArray[Any], value: int) -> NDArray[Any]:

@@ -269,3 +269,48 @@ def test_every_entry_says_who_and_why(budget: ln.Budget) -> None:
         ln.release([1, 2], sensitivity=1, epsilon=1, delta=1e-6, note="nowhere to be kept")
     with closing(sqlite3.connect(budget.path)) as db:
         assert db.execute("SELECT count(*) FROM entries").fetchone() == (1,)
+
+
+def test_a_damaged_index_hides_no_entry(tmp_path: Path) -> None:
+    """No hash covers an index: where it leads to no entry of an account, that has not spent nothing."""
+    path = tmp_path / "b.ledger"
+    spend(ln.Budget.open(path, epsilon=1, delta=1e-6), share=0.5)
+    with closing(sqlite3.connect(path)) as db:
+        (page,) = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'entries_by_account'").fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+    content = bytearray(path.read_bytes())
+    cells = (page - 1) * size + 3  # of the page: how many
+    assert content[cells : cells + 2] == b"\0\1"
+    content[cells : cells + 2] = b"\0\0"
+    path.write_bytes(content)
+    damaged = ln.Budget.open(path)
+    with pytest.raises(errors.LedgerBroken, match="index"):
+        _ = damaged.remaining
+    with pytest.raises(errors.LedgerBroken, match="index"):
+        spend(damaged, share=0.5)
+
+
+def changed(path: Path, change: str) -> ln.Budget:
+    """With an allocation, and one entry that is not the last as somebody changed it."""
+    budget = ln.Budget.open(path, epsilon=1, delta=1e-6)
+    spend(budget, share=0.25)
+    part = budget.allocate("maps", share=0.25)
+    spend(budget, share=0.125)
+    spend(part, share=0.5)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("DROP TRIGGER entries_stay")
+        db.execute(f"UPDATE entries SET {change}")
+        db.commit()
+    return ln.Budget.open(path)
+
+
+def test_every_entry_since_the_last_of_an_account_is_checked(tmp_path: Path) -> None:
+    budget = changed(tmp_path / "b.ledger", "account = 'elsewhere' WHERE number = 3")
+    with nothing_drawn(), pytest.raises(errors.LedgerBroken, match="entry 3"):
+        spend(budget, share=0.5)
+
+
+def test_the_entry_that_made_an_allocation_is_checked(tmp_path: Path) -> None:
+    budget = changed(tmp_path / "b.ledger", "gaussian = '9' || gaussian WHERE number = 2")
+    with nothing_drawn(), pytest.raises(errors.LedgerBroken, match="entry 2"):
+        spend(budget.allocation("maps"), share=0.5)

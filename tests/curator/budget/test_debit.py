@@ -25,11 +25,16 @@ def test_what_is_left_can_be_spent_to_the_last_and_no_more(budget: ln.Budget) ->
     caps = budget.terms.caps
     other = Cost(pure=caps.pure + 1)  # not pure
     before = Cost(gaussian=caps.gaussian - 7) + other
-    row = debit(Cost(gaussian=7)).entry(2, "now", before, budget.terms, "city")
-    assert (row.number, row.kind, row.unit, row.table, row.spent) == (2, "release", "taxi", "", caps + Cost(pure=1))
-    for cost in (Cost(gaussian=8), Cost(gaussian=8, pure=5), Cost(gaussian=8) + other):
+    row = debit(Cost(gaussian=7, pure=1)).entry(2, "now", before, budget.terms, "city")
+    assert (row.number, row.kind, row.unit, row.table, row.spent) == (2, "release", "taxi", "", caps + Cost(pure=2))
+    for cost in (Cost(gaussian=8, pure=1), Cost(gaussian=8, pure=5), Cost(gaussian=8) + other):
         with pytest.raises(errors.BudgetExhausted, match="budget 'city' has"):
             debit(cost).entry(2, "now", before, budget.terms, "city")
+
+
+def test_a_cost_that_says_nothing_of_epsilon_is_not_counted(budget: ln.Budget) -> None:
+    with pytest.raises(errors.NotProved, match="nothing released"):
+        debit(Cost(gaussian=7)).entry(1, "now", Cost(), budget.terms, "city")
 
 
 def test_a_refusal_names_the_largest_share_that_fits(budget: ln.Budget) -> None:

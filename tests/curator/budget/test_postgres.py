@@ -140,6 +140,7 @@ FORGED: dict[str, dict[str, Any]] = {
     "a negative amount": {"gaussian": "-5", "spent_gaussian": "95"},
     "a sum that leaves it out": {"spent_gaussian": "100"},
     "more than is left": {"gaussian": str(10**30), "spent_gaussian": str(10**30 + 100)},
+    "nothing of epsilon": {"pure": "0", "spent_pure": str(10**30 + 1)},
     "an amount written differently": {"gaussian": "05", "spent_gaussian": "105"},
     "another name": {"details": '{"who":"keeper"}'},
     "no name": {"details": ""},

@@ -164,6 +164,31 @@ def test_auto_takes_the_least_error_in_ranks(people: Table) -> None:
     assert [row.std for row in compared.rows] == sorted(row.std for row in compared.rows)
 
 
+def test_counts_for_intervals_pay_for_rows_that_move_between_cells_even_where_one_step_was_asked_for() -> None:
+    frame = pd.DataFrame({"who": [1, 2], "age": [30, 40]})
+    replaced = ln.table(frame, unit="who", neighbours="replace")
+    counts = [replaced.quantile("age", 0.5, clip=(0, 100), bins=bins, max_rows=3).ranks.counts for bins in (1, 9, None)]
+    assert counts[0] == counts[1] == counts[2]
+    assert counts[0] is not None
+    assert counts[0].l1 == 6
+
+
+@pytest.mark.parametrize(("asked", "times"), [({"epsilon": 0.5, "delta": 0}, 2), ({"epsilon": 1, "delta": 1e-6}, 1)])
+def test_quantiles_drawn_by_rank_use_a_budget_up(
+    people: Table, tmp_path: Path, asked: dict[str, Any], times: int
+) -> None:
+    budget = ln.Budget.open(tmp_path / "b.ledger", epsilon=1, delta=1e-6)
+    question = people.quantile("age", 0.5, clip=(0, 100), max_rows=1)
+    for _ in range(times):
+        question.release(budget=budget, mechanism="exponential", **asked)
+    with pytest.raises(errors.BudgetExhausted):
+        question.release(budget=budget, mechanism="exponential", **asked)
+    with pytest.raises(errors.BudgetExhausted):
+        people.count(max_rows=1).release(budget=budget, epsilon=1, delta=0)
+    assert budget.remaining.share == 0
+    budget.verify()
+
+
 def test_a_budget_pays_in_mu_squared(people: Table, tmp_path: Path) -> None:
     budget = ln.Budget.open(tmp_path / "b.ledger", epsilon=3, delta=1e-6)
     question = people.quantile("age", [0.25, 0.5, 0.75], clip=(0, 100), max_rows=3)

@@ -55,8 +55,13 @@ class Account:
 
     def spent(self, state: Snapshot, account: str | None = None) -> Cost:
         """What an account has spent: by default this one."""
-        number = state.last_of_account(self.id if account is None else account)
-        return Cost() if number is None else self.ledger.entry(state, number).spent
+        name = self.id if account is None else account
+        number = state.last_of_account(name)
+        last = None if number is None else self.ledger.entry(state, number)
+        later = any(row.account == name for row in self.ledger.chained(state, number or 0))
+        if later or (last is not None and last.account != name):
+            raise self.ledger.broken("its index does not lead to its entries")
+        return Cost() if last is None else last.spent
 
     def label(self, name: str, state: Snapshot) -> str | None:
         """The unit or table of the budget: as opened, or as the first release that named one."""
@@ -81,7 +86,7 @@ class Account:
 
     def allocations(self, state: Snapshot) -> list[Allocation]:
         """All of the ledger, in the order in which they were made."""
-        return Allocation.from_rows((row for row, _ in self.ledger.rows(state)), self.whole)
+        return Allocation.from_rows(self.ledger.chained(state), self.whole)
 
     def entries(self, state: Snapshot) -> list[Entry]:
         """The history: of the budget all of it, of an allocation its own, in parts of the allocation."""

@@ -36,6 +36,11 @@ class Debit:
 
         It is made under the writer's lock, so that no other entry comes between.
         """
+        if not terms.can_count(self.cost):
+            raise errors.NotProved(
+                "The cost of this release does not tell what it takes of epsilon, so the budget cannot count it. "
+                "Nothing was debited and nothing released."
+            )
         spent = before + self.cost
         if not terms.allows(spent):
             raise exhausted(self.cost, before, terms, budget)

@@ -111,7 +111,7 @@ class EntryOrder:
     def _release(self, row: Row) -> bool:
         new = row.release not in self.open_costs and self.closing is None
         self.open_costs[row.release] = row.cost
-        return new and min(row.cost.parts) >= 0
+        return new and min(row.cost.parts) >= 0 and self.accounts[row.account].terms.can_count(row.cost)
 
     def _void(self, row: Row) -> bool:
         return self.open_costs.pop(row.release, None) == Cost() - row.cost

@@ -71,6 +71,19 @@ class Ledger:
             except (TypeError, ValueError):
                 raise self.broken(f"entry {values[0]} is not as it was written") from None
 
+    def chained(self, state: Snapshot, after: int = 0) -> Iterator[Row]:
+        """The entries after this number up to the end, each as it was written: an index, which no hash covers, may lead
+        past them."""
+        number, previous = after, state.hash_of(after) if after else self.root
+        for row, written in self.rows(state, since=after + 1):
+            number += 1
+            if row.number != number or row.hash_after(previous or "") != written:
+                raise self.broken(f"entry {number} is not as it was written, or what is before it")
+            previous = written
+            yield row
+        if state.heads() != [(number, previous)]:
+            raise self.broken("its end was cut off or added to by hand")
+
     def append(self, make: Make) -> tuple[Row, Head]:
         """Write the entry that `make` returns for the present end of the ledger; durable when this returns.
 

@@ -195,6 +195,9 @@ BEGIN
                 CASE WHEN pure_instead THEN 0 ELSE allocation.pure::numeric END, allocation.threshold::numeric];
             pure_instead := false;
         END IF;
+        IF pure_instead AND fields[{_PLACE["pure"]}] = '0' THEN
+            RAISE EXCEPTION 'a cost says what it takes of epsilon';
+        END IF;
         before := ARRAY[{_SUMS}];
         IF NOT (before[1] <= caps[1] AND (pure_instead OR before[2] <= caps[2]) AND before[3] <= caps[3])
                 AND NOT (pure_instead AND before[2] <= caps[2]) THEN

@@ -184,6 +184,11 @@ class Terms:
         """Whether releases of these costs together keep the promise (and none was refunded below nothing)."""
         return min(spent.parts) >= 0 and (self.keeps_caps(spent) or self.is_pure(spent))
 
+    def can_count(self, cost: Cost) -> bool:
+        """Whether a release's cost says what it takes of epsilon, where pure releases may spend that instead: with
+        nothing of it, any number of releases that are not pure would pass for pure ones."""
+        return not self.pure_instead or cost.pure > 0
+
     def keeps_caps(self, spent: Cost) -> bool:
         """Whether no cap is passed."""
         return (spent.without_pure if self.pure_instead else spent).within(self.caps)

@@ -12,12 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.directed_rounding import sqrt_up
 from leastnoise.curator.budget import privacy_filter
 from leastnoise.curator.budget.charge import Charge
-from leastnoise.curator.budget.privacy_filter import ATOMS, Cost, Terms
+from leastnoise.curator.budget.privacy_filter import Cost, Terms
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy.guarantee import PureDP
 from leastnoise.privacy.noise_choice import NoiseChoice
@@ -116,7 +118,7 @@ def by_rank(request: PrivacyRequest, ranks: RankQuestion) -> Charge[RankNoise]:
     terms = budget.terms
     if request.share is None:
         made = _promised(request, ranks, pure=terms.laplace_only)
-        cost = _cost(terms, ranks, made).at_least(privacy_filter.LEAST_SHARE, terms.caps)
+        cost = _cost(terms, ranks, made).at_least(privacy_filter.LEAST_SHARE, terms.whole_caps)
         return Charge(made, made.guarantee, cost, budget)
     part, why = privacy_filter.share_of(request.share), NoiseReason("budget share")
     if terms.laplace_only:
@@ -142,7 +144,9 @@ def _promised(request: PrivacyRequest, ranks: RankQuestion, *, pure: bool) -> Ra
 
 
 def _cost(terms: Terms, ranks: RankQuestion, made: RankNoise) -> Cost:
-    """epsilon of a budget for pure releases alone, else mu^2; rounded up."""
-    if terms.laplace_only and isinstance(made.guarantee, PureDP):
-        return terms.laplace_cost(l1_sensitivity=made.guarantee.epsilon, scale=1.0)
-    return Cost(gaussian=math.ceil(ranks.price(made) / terms.mu**2 * ATOMS))
+    """epsilon of a budget for pure releases alone, else mu^2, with epsilon where pure releases may spend that instead;
+    rounded up."""
+    squared = ranks.price(made)
+    if isinstance(made.guarantee, PureDP) and (terms.laplace_only or terms.pure_instead):
+        return terms.pure_cost(Fraction(made.guarantee.epsilon), squared)
+    return terms.gaussian_cost(sensitivity=sqrt_up(squared), sigma=1.0)

@@ -181,7 +181,7 @@ class Quantile(BinnedQuery):
     @property
     def ranks(self) -> RankQuestion:
         """What the exponential mechanism on ranks is asked."""
-        counts = self.sensitivity if self.intervals else None
+        counts = self.fine.sensitivity if self.intervals else None  # its steps are what cells are made of
         return RankQuestion(self.levels, self._bins.size, self.limits, self.neighbours, counts)
 
     @property
