@@ -109,8 +109,10 @@ def below_the_truth(*, toy: bool) -> Findings:
         | {"worst": max(some, default=(1.0, ""))[1]}
         for delta, some in below.items()
     ]
+    if not found:
+        return []
     title = f"dp-accounting below the truth, of {len(runs)} runs of Gaussian releases:"
-    return [Table("below_the_truth", title, rows if found else [], missing=missing)]
+    return [Table("below_the_truth", title, rows, missing=missing)]
 
 
 def both_bounds(*, toy: bool) -> Table:

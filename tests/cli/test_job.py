@@ -414,7 +414,7 @@ def test_keys_may_stand_in_the_job_itself(desk: Path) -> None:
         ("max_rows = 1", "max_rows = 0", "max_rows"),
         ("share = 0.05", "", "How much of the budget may this take? Write share = 0.25 in [privacy], or"),
         ("share = 0.05", "share = 2", "share"),
-        ("share = 0.05", "share = nan", "line 15: share must be a number. Got NaN instead."),
+        ("share = 0.05", "share = nan", 'line 15: share must be a number, or a text like "1/52". Got NaN instead.'),
         ("share = 0.05", "share = 1e999999999", "must be a number"),
         ('budget = "city.ledger"', 'budget = "none.ledger"', "no ledger"),
         ('name = "register"', 'name = "another"', "BudgetMismatch"),

@@ -10,8 +10,9 @@ from scipy.stats import norm
 
 import leastnoise as ln
 from leastnoise import errors
+from leastnoise.curator.budget import promise
 from leastnoise.curator.budget.privacy_filter import Terms
-from leastnoise.privacy.strength import BANDS, LAST_BAND, judge
+from leastnoise.privacy.strength import BANDS, LAST_BAND, Strength, judge
 
 ORDER = [name for _, name in BANDS] + [LAST_BAND]
 
@@ -79,9 +80,14 @@ def terms(**given: object) -> Terms:
     return Terms.of(**{**asked, **given})  # type: ignore[arg-type]
 
 
+def strength_of(**given: object) -> Strength:
+    """Of a budget before its first release."""
+    return promise.strength(terms(**given), None)
+
+
 @pytest.mark.parametrize("reserve", [{}, {"threshold_delta": 5e-7}, {"pure_epsilon": 0.1}])
 def test_a_budget_is_judged_by_all_that_it_allows_and_reserves_make_it_hardly_weaker(reserve: dict[str, float]) -> None:
-    plain, strength = terms(epsilon=3).strength, terms(epsilon=3, **reserve).strength
+    plain, strength = strength_of(epsilon=3), strength_of(epsilon=3, **reserve)
     assert strength.of_budget
     assert strength.band == plain.band == "moderate"
     assert strength.found <= plain.found + 0.01
@@ -89,10 +95,10 @@ def test_a_budget_is_judged_by_all_that_it_allows_and_reserves_make_it_hardly_we
 
 
 def test_a_budget_of_laplace_noise_is_judged_by_its_epsilon() -> None:
-    strength = terms(epsilon=3, pure_epsilon=3, delta=None).strength
+    strength = strength_of(epsilon=3, pure_epsilon=3, delta=None)
     assert strength.found == pytest.approx(1 - ln.PureDP(3).tradeoff(0.05))
 
 
 def test_a_budget_that_may_show_one_in_fifty_protects_nobody() -> None:
-    assert terms(epsilon=0.1, delta=0.04, threshold_delta=0.02).strength.protects_nobody
-    assert not terms(epsilon=0.1, delta=0.04).strength.is_weak
+    assert strength_of(epsilon=0.1, delta=0.04, threshold_delta=0.02).protects_nobody
+    assert not strength_of(epsilon=0.1, delta=0.04).is_weak

@@ -13,7 +13,6 @@ import pytest
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.curator.tables_mechanism import tables_below
 from leastnoise.releases.cumulative import CumulativeTable
 from leastnoise.testing import aggregate, seeded
 from leastnoise.workload import Workload, noise_options
@@ -216,7 +215,7 @@ def test_no_unit_moves_the_answer_by_more_than_the_noise_allows_for(neighbours: 
         return np.concatenate(
             [
                 block_integers(exact, [workload.column(column) for column in block]).ravel() / noise.scales[block]
-                for block, exact in tables_below(counted, workload.blocks)
+                for block, exact in workload.sums_of(counted, workload.blocks)
             ]
         )
 
