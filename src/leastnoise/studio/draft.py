@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -63,6 +64,11 @@ class Draft:
     def text(self) -> str:
         """The file."""
         return toml_text.document(self.found)
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for the same choices: what was confirmed is what is released."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
 
     def write(self) -> None:
         """Keep it: whole or not at all."""
