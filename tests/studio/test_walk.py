@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -13,6 +14,8 @@ import pytest
 import leastnoise as ln
 from command_line import run
 from leastnoise.curator.engines.duckdb import DuckDB
+from leastnoise.studio.folder import Folder
+from leastnoise.studio.steps import Studio
 from studio_visitor import ORIGIN, Visitor, visitor
 
 KEYS = {"by": ["district", "sex"], "keys__district": "Harbour, Old Town, Mill", "keys__sex": "F, M"}
@@ -56,6 +59,19 @@ def test_every_question_is_released_paid_once_and_taken_away(desk: Visitor, ques
     done = run("run", "people.toml")
     assert done.returncode == 0, done.stderr
     assert "Nothing was read, paid or drawn again." in " ".join(done.stdout.split())
+
+
+def test_a_csv_that_is_called_like_the_job_is_released_and_stays(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "person,ward\n" + "".join(f"{each},a\n" for each in range(50))
+    desk = replace(visitor(tmp_path, pa.table({"person": [1]})), studio=Studio(Folder.of(tmp_path), "people.csv"))
+    (tmp_path / "people.csv").write_text(rows)
+    desk.studio.draft("people").write()  # the job is about the CSV
+    walk(desk, "people")
+    desk.send("/people/release", confirm="release")
+    assert desk.released() == "done", desk.client.get("/people/release").text
+    assert (tmp_path / "people.csv").read_text() == rows
+    assert (tmp_path / "people-release.csv").exists()
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

@@ -275,9 +275,9 @@ def _save_release(studio: Studio, draft: Draft, fields: Fields) -> Draft:
     if run.job.kind.denoises(run.query):
         output["estimate"] = f"{draft.name}-denoised.parquet"
     if draft.section("ask").get("kind") != "crosstabs":
-        output["csv"] = f"{draft.name}.csv"
+        output["csv"] = f"{draft.name}-release.csv"  # the table itself may be called like the job
     if find_spec("xlsxwriter") is not None:
-        output["excel"] = f"{draft.name}.xlsx"
+        output["excel"] = f"{draft.name}-release.xlsx"
     changed = draft.with_section("output", output)
     changed.write()
     studio.releases.begin(changed, again=fields.get("again") == "yes")
