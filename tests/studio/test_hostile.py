@@ -129,6 +129,14 @@ def test_two_clicks_on_a_paid_look_pay_once(desk: Visitor) -> None:
     assert desk.hidden("/people/limits")["once"] != fields["once"]  # a page that was loaded anew may pay again
 
 
+def test_a_look_that_could_not_be_kept_is_not_paid(desk: Visitor) -> None:
+    ready(desk)
+    (desk.folder / "people-limits.parquet").write_text("of somebody else")
+    sent = desk.send("/people/limits", go="suggest", budget="city.ledger", share="0.02")
+    assert (sent.status_code, paid()) == (422, 0)
+    assert (desk.folder / "people-limits.parquet").read_text() == "of somebody else"
+
+
 @pytest.mark.parametrize("place", ["../outside.ledger", "postgresql://127.0.0.1:1/db?budget=a", "link.ledger"])
 def test_no_budget_outside_the_folder_is_opened(
     tmp_path: Path, register: Any, monkeypatch: pytest.MonkeyPatch, place: str
