@@ -163,9 +163,19 @@ def test_no_budget_outside_the_folder_is_opened(
         changed.write()
         data = shown | {"confirm": "release", "shown": changed.fingerprint}
         desk.client.post("/people/release", data=data, headers={"origin": ORIGIN})
-        assert desk.released() == "none"
+        assert desk.studio.releases.of("people").state == "none"
     assert not (tmp_path / "r.parquet").exists()
     assert len(outside.history()) == 0
+
+
+def test_no_page_shows_the_password_of_a_job(desk: Visitor) -> None:
+    ready(desk)
+    secret = {"budget": "postgresql://ann:secret-424242@127.0.0.1:1/db?budget=a", "share": 1}
+    desk.studio.draft("people").with_section("privacy", secret).write()
+    for path in ("/people/table", "/people/privacy", "/people/release", "/people/results", "/file/people/people.toml"):
+        shown = desk.client.get(path)
+        assert shown.status_code == 400
+        assert "424242" not in shown.text
 
 
 @pytest.mark.parametrize("file", ["../keys.csv", "/etc/passwd", "people.parquet", "link.csv"])
