@@ -19,6 +19,9 @@ EXTRAS = (
     "pyspark",
     "torch",
     "psycopg",
+    "starlette",
+    "uvicorn",
+    "jinja2",
 )
 JOB = f"""
 import sys

@@ -191,6 +191,8 @@ def test_the_options_of_messages_are_those_of_the_commands() -> None:
             "tables",
             "table_by",
             "known",
+            "port",
+            "no_browser",
             "denoised",
             "repeats",
         )

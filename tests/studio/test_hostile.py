@@ -17,7 +17,7 @@ from leastnoise.studio.script import python
 from studio_visitor import ORIGIN, Visitor, visitor
 
 CODE = """x"); '+__import__("os").system("touch pwned")#\n"""
-KNOWN = {"ln", "table", "question", "budget", "release", "print", "range", "date"}
+KNOWN = {"ln", "keys", "table", "question", "budget", "release", "print", "range", "date"}
 TABLE = {"source": "people.parquet", "unit": "person"}
 ASK = {"kind": "histogram", "by": ["age"], "max_rows": 1}
 HOSTILE: dict[str, dict[str, Any]] = {

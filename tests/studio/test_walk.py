@@ -13,8 +13,10 @@ import pytest
 
 import leastnoise as ln
 from command_line import run
+from leastnoise import datasets
 from leastnoise.curator.engines.duckdb import DuckDB
 from leastnoise.studio.folder import Folder
+from leastnoise.studio.script import python
 from leastnoise.studio.steps import Studio
 from studio_visitor import ORIGIN, Visitor, visitor
 
@@ -76,14 +78,32 @@ def test_a_csv_that_is_called_like_the_job_is_released_and_stays(tmp_path: Path,
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_script_asks_the_same_question(desk: Visitor, question: str, tmp_path: Path) -> None:
-    from leastnoise.studio.script import python
-
     walk(desk, question)
     text = python(desk.studio.draft("people"))
     (tmp_path / "job.py").write_text(text)
     found = runpy.run_path(str(tmp_path / "job.py"))
     assert found["question"].describe() == desk.studio.draft("people").run().query.describe()
     assert (tmp_path / "people.html").exists()
+
+
+def test_keys_may_lie_in_a_file(desk: Visitor) -> None:
+    ln.domain.write(desk.folder / "keys.toml", datasets.people_keys())
+    desk.send("/people/table", unit="person")
+    assert "from keys.toml" in desk.client.get("/people/question").text
+    for asked in ({"question": "tables", "ways": "2"}, {"question": "counts", "by": ["district", "age"]}):
+        sent = desk.send("/people/question", keys_file="keys.toml", **asked)
+        assert sent.headers.get("location") == "/people/limits", sent.text
+        assert desk.studio.draft("people").found["keys"] == "keys.toml"
+        desk.send("/people/limits", max_rows="1")
+        look = desk.client.get("/people/privacy/look", params={"epsilon": "1", "delta": "1e-6"}).text
+        assert "How far off the numbers will be" in look
+        desk.send("/people/privacy", epsilon="1", delta="1e-6")
+        (desk.folder / "job.py").write_text(python(desk.studio.draft("people")))
+        found = runpy.run_path(str(desk.folder / "job.py"))
+        assert found["question"].describe() == desk.studio.draft("people").run().query.describe()
+    for name in ("no.toml", "../keys.toml", "/etc/keys.toml"):
+        sent = desk.send("/people/question", question="counts", by=["sex"], keys_file=name)
+        assert sent.status_code == 422, name
 
 
 def test_nothing_is_read_before_the_release(desk: Visitor) -> None:

@@ -58,7 +58,11 @@ class Run:
     @classmethod
     def of(cls, job: Job, *, again: bool = False) -> Run:
         """The run of a job: its table and its ledger are opened, and no row is read."""
-        query = job.kind.ask(open_table(job), job.arguments())
+        return cls.asking(job, job.kind.ask(open_table(job), job.arguments()), again=again)
+
+    @classmethod
+    def asking(cls, job: Job, query: Query, *, again: bool = False) -> Run:
+        """The run of a job whose question was made before."""
         return cls(job, query, _request(job, query.mechanisms), again)
 
     def expect(self) -> Any:

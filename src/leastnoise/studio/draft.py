@@ -16,8 +16,9 @@ from leastnoise._support import atomic_files, toml_files, toml_text
 from leastnoise._support.toml_files import TomlFile
 from leastnoise.curator.budget import postgres_url
 from leastnoise.jobs.file import Job, parse_job
-from leastnoise.jobs.running import Run
+from leastnoise.jobs.running import Run, open_table
 
+_QUESTIONS: dict[tuple[str, str], Any] = {}  # the last that was looked at
 SECTIONS = ("table", "keys", "ask", "privacy", "output")
 
 
@@ -88,6 +89,17 @@ class Draft:
     def run(self) -> Run:
         """The run that it describes: the table and the ledger are opened, no row is read."""
         return Run.of(self.job())
+
+    def expect(self) -> Any:
+        """What the release would be like; the question is made once for all choices of privacy."""
+        job = self.job()
+        asked = repr([self.found.get(name) for name in ("table", "keys", "ask")])
+        question = _QUESTIONS.get((str(self.path), asked))
+        if question is None:
+            question = job.kind.ask(open_table(job), job.arguments())
+            _QUESTIONS.clear()  # one is looked at at a time
+            _QUESTIONS[str(self.path), asked] = question
+        return Run.asking(job, question).expect()
 
 
 def _given(value: Any) -> bool:

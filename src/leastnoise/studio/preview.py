@@ -52,7 +52,7 @@ class Preview:
 
 def preview(draft: Draft) -> Preview:
     """What the job would release. No row is read, and nothing is debited."""
-    expected = draft.run().expect()
+    expected = draft.expect()
     lines = _lines(expected)
     widest = max((half for _, _, half in lines), default=0.0)
     ranked = sorted(lines, key=lambda line: -line[2])[:MAX_BARS] if len(lines) > MAX_BARS else lines

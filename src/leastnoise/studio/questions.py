@@ -83,7 +83,7 @@ def fields_of(found: Mapping[str, Any]) -> dict[str, Any]:
     fields |= dict(zip(("low", "high"), map(str, ask.get("clip", ["", ""])), strict=True))
     fields["condition"] = str(ask.get("statistics", {}).get("rate", "")).removeprefix("rate:")
     x, y, step = [*table.get("lattice", {}).get(CELL, ",,").split(","), "", "", ""][:3]
-    fields |= {"x": x, "y": y, "step": step}
+    fields |= {"x": x, "y": y, "step": step, "keys_file": keys if isinstance(keys, str) else ""}
     if isinstance(keys, dict):
         box = keys.get(CELL, {}).get("box", ["", "", "", ""]) if isinstance(keys.get(CELL), dict) else [""] * 4
         fields |= dict(zip(("west", "east", "south", "north"), map(str, box), strict=True))
@@ -103,11 +103,12 @@ def sections(fields: Mapping[str, Any], columns: Sequence[Column], earlier: Mapp
     ask: dict[str, Any] = {"kind": question.kind}
     table: dict[str, Any] = {}
     keys: dict[str, Any] = {}
-    if question.by == "needed" and not by:
+    file = str(fields.get("keys_file", "")) if question.by != "none" else ""
+    if question.by == "needed" and not by and not (file and question.kind == "crosstabs"):
         raise errors.MissingParameter("Choose at least one column to count by.", parameter="by")
     if fields["question"] == "map":
         table, keys, by = _map(fields, kinds)
-    elif question.by != "none":
+    elif question.by != "none" and not file:
         for name in by:
             usual = key_text.USUAL.get(kinds[name].kind, "list")
             keys[name] = key_text.parse(
@@ -126,7 +127,7 @@ def sections(fields: Mapping[str, Any], columns: Sequence[Column], earlier: Mapp
         if not condition:
             raise errors.MissingParameter("Say what must hold of a row, such as delay > 15.", parameter="condition")
         ask["statistics"] = {"rows": "count", "rate": f"rate:{condition}"}
-    return {"ask": ask | dict(earlier), "keys": keys, "lattice": table}
+    return {"ask": ask | dict(earlier), "keys": file or keys, "lattice": table}
 
 
 def _map(fields: Mapping[str, Any], kinds: Mapping[str, Column]) -> tuple[dict[str, str], dict[str, Any], list[str]]:

@@ -33,9 +33,12 @@ def python(draft: Draft) -> str:
     """The script, to be run in the folder of the job; an error where the draft is no job."""
     draft.job()
     table, ask, privacy, output = (draft.section(name) for name in ("table", "ask", "privacy", "output"))
-    lines = ["from datetime import date", ""] if "date(" in _value(_keys(draft)) else []
+    keys, file = _keys(draft, ask), draft.found.get("keys")
+    lines = ["from datetime import date", ""] if "date(" in _value(keys) else []
     lines += ["import leastnoise as ln", "", *_table(table)]
-    lines.append(f"question = table.{_question(ask, _keys(draft))}")
+    if isinstance(file, str):
+        lines.append(f"keys = ln.domain.read({file!r})")
+    lines.append(f"question = table.{_question(ask, keys)}")
     privacy.pop("force", None)
     if "budget" in privacy:
         lines.append(f"budget = ln.Budget.open({privacy['budget']!r})")
@@ -61,7 +64,7 @@ def _table(table: dict[str, Any]) -> list[str]:
     return [*lines, *([f"table = table.where({rows['where']!r})"] if "where" in rows else [])]
 
 
-def _question(ask: dict[str, Any], keys: dict[str, Any]) -> str:
+def _question(ask: dict[str, Any], keys: Any) -> str:
     kind, by = ask.pop("kind"), ask.pop("by", [])
     by = [by] if isinstance(by, str) else by
     first, named = [], dict(ask)
@@ -86,12 +89,17 @@ def _statistic(text: str) -> _Code:
     return _Code(f"ln.stats.{word}({rest!r})" if rest else f"ln.stats.{word}()")
 
 
-def _listed(keys: dict[str, Any], by: list[str]) -> dict[str, Any]:
+def _listed(keys: Any, by: list[str]) -> dict[str, Any]:
     found = [keys[name] for name in by if name in keys]
     return {"keys": found[0] if len(found) == 1 else found} if found else {}
 
 
-def _keys(draft: Draft) -> dict[str, Any]:
+def _keys(draft: Draft, ask: dict[str, Any]) -> Any:
+    """Of each column, or of those asked for in a file of keys."""
+    if isinstance(draft.found.get("keys"), str):
+        by = ask.get("by", [])
+        named = {name: _Code(f"keys[{name!r}]") for name in ([by] if isinstance(by, str) else by)}
+        return _Code("keys") if ask["kind"] == "crosstabs" else named
     return {name: _axis(name, entry) for name, entry in draft.section("keys").items()}
 
 

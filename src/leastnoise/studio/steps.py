@@ -114,6 +114,7 @@ def _show_question(studio: Studio, draft: Draft, fields: Fields) -> dict[str, An
         "forms": key_text.FORMS,
         "forms_of": key_text.OF_KIND,
         "usual": key_text.USUAL,
+        "key_files": [name for name in studio.folder.names(".toml") if name != draft.path.name],
     }
 
 
@@ -124,20 +125,27 @@ def _save_question(studio: Studio, draft: Draft, fields: Fields) -> Draft:
     _check_key_files(studio, made["keys"], table["source"])
     table["lattice"] = made["lattice"]
     changed = draft.with_section("table", table).with_section("ask", made["ask"]).with_section("keys", made["keys"])
+    changed.job()  # a file of keys is read now, and not three steps later
     kept = {name: value for name, value in earlier.items() if name in limits.names(changed)}
     return changed.with_section("ask", changed.section("ask") | kept)
 
 
-def _check_key_files(studio: Studio, keys: Mapping[str, Any], source: str | list[str]) -> None:
+def _check_key_files(studio: Studio, keys: Any, source: str | list[str]) -> None:
     """Keys come from public files of the folder: those of the table are read by nobody before the release."""
-    for entry in keys.values():
-        if isinstance(entry, dict) and "file" in entry:
-            path = studio.folder.path(entry["file"])
-            if studio.folder.holds(path, [source] if isinstance(source, str) else source):
-                raise errors.BadDomain(
-                    f"{path.name!r} is the table itself. Keys come from what is public, never from the rows.",
-                    parameter="keys",
-                )
+    for name in _files(keys):
+        path = studio.folder.path(name)  # and no other folder's
+        if studio.folder.holds(path, [source] if isinstance(source, str) else source):
+            raise errors.BadDomain(
+                f"{path.name!r} is the table itself. Keys come from what is public, never from the rows.",
+                parameter="keys",
+            )
+
+
+def _files(keys: Any) -> list[str]:
+    """The files that keys are read from."""
+    if isinstance(keys, str):
+        return [keys]
+    return [entry["file"] for entry in keys.values() if isinstance(entry, dict) and "file" in entry]
 
 
 def _show_limits(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:

@@ -40,6 +40,7 @@ class GaussianBlocks(NoisyTables):
             made[:, place] = known[key]
         super().__init__(workload, made[0])
         self._unrounded = TableErrors(workload, made[1])
+        self._largest: dict[Table, tuple[float, float]] = {}  # variance and reach of rounding, once they were found
 
     @property
     def scales(self) -> dict[Table, float]:
@@ -95,7 +96,9 @@ class GaussianBlocks(NoisyTables):
         table: the columns. confidence: between 0 and 1. bins: how many such cells are to hold all at once.
         """
         names = self.workload.table(table)
-        variance, reach = grids.largest(self.workload, self._unrounded.block_variances, names, {})
+        if names not in self._largest:
+            self._largest[names] = grids.largest(self.workload, self._unrounded.block_variances, names, {})
+        variance, reach = self._largest[names]
         return float(self._half_widths(variance, reach, validation.number("confidence", confidence), bins))
 
     def _half_widths(self, variances: Any, reaches: Any, confidence: float, bins: int) -> Floats:

@@ -56,6 +56,13 @@ def choose(workload: Workload, *, power: int, weights: Floats | None, larger: bo
 
     weights: c_B of each table asked for; None makes the largest variance least.
     """
+    key = (power, None if weights is None else weights.tobytes(), larger)
+    if key not in workload.known_shares:  # they are the same for every epsilon
+        workload.known_shares[key] = _search(workload, power=power, weights=weights, larger=larger)
+    return workload.known_shares[key]
+
+
+def _search(workload: Workload, *, power: int, weights: Floats | None, larger: bool) -> dict[Table, float]:
     search = _Search(workload, power, weights)
     asked = len(workload.lattice.cells)
     if asked > FEW:

@@ -58,6 +58,7 @@ class Workload(PublishedBlocks):
         self._strategies: dict[str, ColumnStrategy] = {}
         self._columns = self._all_columns()
         self.known_strategies: dict[bytes, Mapping[str, ColumnStrategy]] = {}  # by weights, once they were found
+        self.known_shares: dict[tuple[Any, ...], dict[Table, float]] = {}  # of plain tables, by what makes them best
         if (ways is None) == (tables is None):
             raise errors.MissingParameter(
                 "Which tables? Give either how many columns they may have, or the tables themselves, not both.",
@@ -117,7 +118,7 @@ class Workload(PublishedBlocks):
             if self._sizes.get(name) != strategy.size:
                 raise errors.InvalidParameter(f'The strategy of "{name}" is not for its keys.', parameter="strategies")
         made = copy.copy(self)
-        made._strategies, made.known_strategies = dict(strategies), {}
+        made._strategies, made.known_strategies, made.known_shares = dict(strategies), {}, {}
         made._columns = made._all_columns()
         made._lattice = made._incidence(self._lattice.tables)
         return made
