@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -115,7 +116,7 @@ def _long_book(folder: Path, entries: int) -> Findings:
 
 def fill(budget: ln.Budget, entries: int) -> None:
     """Entries as the ledger writes them, in one transaction."""
-    own_ledger, cost, spent = budget._account.ledger, Cost(gaussian=10**24), Cost()
+    own_ledger, cost, spent = budget._account.ledger, budget.terms.gaussian_share(Fraction(1, 10**6)), Cost()
     rows, head = [], Head(0, own_ledger.root)
     for number in range(1, entries + 1):
         spent += cost

@@ -15,9 +15,10 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS
 from leastnoise.privacy.sensitivity import ChosenLimit, Limits
-from leastnoise.releases.limit_errors import AskedNoise
+from leastnoise.releases.limit_errors import AskedNoise, predict
 from leastnoise.releases.limit_suggestion import LimitSuggestion
 from leastnoise.releases.unit_counts import PAIRS, WEIGHTS, Layout
+from leastnoise.releases.unit_size_fit import Fit
 from leastnoise.testing import seeded
 
 Array = np.ndarray[Any, Any]
@@ -202,3 +203,10 @@ def test_the_layout_has_every_number_once() -> None:
     assert starts == np.cumsum([0, *sizes[:-1]]).tolist()
     assert layout.size == sum(sizes)
     assert Layout(1).size == len(ROW_STARTS) + len(OCTAVES)
+
+
+def test_a_table_that_looks_empty_has_finite_errors() -> None:
+    """Where noise is large a likely shape has nobody in it; the logarithm of nothing is no warning to the user."""
+    counts = np.stack([np.zeros(len(ROW_STARTS)), np.full(len(ROW_STARTS), 9.0)])
+    fit = Fit(counts=counts, weights=np.array([0.5, 0.5]))
+    assert np.isfinite(predict(fit, None, concentration=1.0, bins=1, noise=NOISE).error).all()

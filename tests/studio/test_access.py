@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
+from leastnoise import errors
 from leastnoise.studio.access import Keys
 from leastnoise.studio.app import application
 from leastnoise.studio.folder import Folder
+from leastnoise.studio.server import _listen
 from leastnoise.studio.steps import Studio
 from studio_visitor import ORIGIN, PORT, Visitor, visitor
 
@@ -83,7 +86,12 @@ def test_a_form_that_is_too_long_is_refused(small: Visitor) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "a\\b", ".x", " x", "x\n", "x" * 201, "/etc/passwd"])
 def test_names_of_files_are_plain(tmp_path: Path, name: str) -> None:
-    from leastnoise import errors
-
     with pytest.raises(errors.FileProblem):
         Folder.of(tmp_path).path(name)
+
+
+def test_it_listens_before_the_link_is_shown() -> None:
+    with _listen(0) as listening:
+        socket.create_connection(listening.getsockname(), timeout=5).close()
+        with pytest.raises(errors.FileProblem):
+            _listen(listening.getsockname()[1])

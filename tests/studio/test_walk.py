@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -14,7 +15,9 @@ import leastnoise as ln
 from command_line import run
 from leastnoise import datasets
 from leastnoise.curator.engines.duckdb import DuckDB
+from leastnoise.studio.folder import Folder
 from leastnoise.studio.script import python
+from leastnoise.studio.steps import Studio
 from studio_visitor import ORIGIN, Visitor, visitor
 
 KEYS = {"by": ["district", "sex"], "keys__district": "Harbour, Old Town, Mill", "keys__sex": "F, M"}
@@ -45,7 +48,7 @@ def walk(desk: Visitor, question: str, *, share: str = "0.2") -> None:
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_every_question_is_released_paid_once_and_taken_away(desk: Visitor, question: str) -> None:
     walk(desk, question)
-    clicked = {"form_key": desk.form_key("/people/release"), "confirm": "release", "title": "A <b> title"}
+    clicked = desk.hidden("/people/release") | {"confirm": "release", "title": "A <b> title"}
     for _ in range(2):  # a second click
         assert desk.client.post("/people/release", data=clicked, headers={"origin": ORIGIN}).status_code == 200
     assert desk.released() == "done", desk.client.get("/people/release").text
@@ -58,6 +61,19 @@ def test_every_question_is_released_paid_once_and_taken_away(desk: Visitor, ques
     done = run("run", "people.toml")
     assert done.returncode == 0, done.stderr
     assert "Nothing was read, paid or drawn again." in " ".join(done.stdout.split())
+
+
+def test_a_csv_that_is_called_like_the_job_is_released_and_stays(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "person,ward\n" + "".join(f"{each},a\n" for each in range(50))
+    desk = replace(visitor(tmp_path, pa.table({"person": [1]})), studio=Studio(Folder.of(tmp_path), "people.csv"))
+    (tmp_path / "people.csv").write_text(rows)
+    desk.studio.draft("people").write()  # the job is about the CSV
+    walk(desk, "people")
+    desk.send("/people/release", confirm="release")
+    assert desk.released() == "done", desk.client.get("/people/release").text
+    assert (tmp_path / "people.csv").read_text() == rows
+    assert (tmp_path / "people-release.csv").exists()
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

@@ -28,15 +28,20 @@ class Visitor:
     studio: Studio
     folder: Path
 
+    def hidden(self, path: str) -> dict[str, str]:
+        """What the forms of a page carry besides what is filled in."""
+        page = self.client.get(path).text
+        found = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([\w-]+)"', page))
+        assert "form_key" in found, page
+        return found
+
     def form_key(self, path: str) -> str:
-        found = re.search(r'name="form_key" value="(\w+)"', self.client.get(path).text)
-        assert found, self.client.get(path).text
-        return found[1]
+        return self.hidden(path)["form_key"]
 
     def send(self, path: str, **fields: Any) -> Any:
         """Fill in the form at the path; names with a colon are given with two underscores."""
         named = {name.replace("__", ":"): value for name, value in fields.items()}
-        whole = {"go": "next", **named, "form_key": self.form_key(path)}
+        whole = {**self.hidden(path), "go": "next", **named}
         return self.client.post(path, data=whole, headers={"origin": ORIGIN}, follow_redirects=False)
 
     def released(self, job: str = "people") -> str:

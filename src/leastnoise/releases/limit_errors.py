@@ -95,7 +95,7 @@ def predict(rows: Fit, spread: Fit | None, *, concentration: float, bins: int, n
             return lost_squares
 
         errors = np.log(squares(counts.T) + std[:, None] ** 2)
-        stake = chance * chances * np.maximum(np.log(answers) - errors.min(axis=0), 1e-9)
+        stake = chance * chances * np.maximum(np.log(np.maximum(answers, 1e-300)) - errors.min(axis=0), 1e-9)
         logs += errors @ stake
         stakes += float(stake.sum())
         lost += chance * (by_both @ expected)

@@ -26,6 +26,7 @@ from leastnoise.studio.steps import STEPS, Studio
 from leastnoise.studio.wording import in_words
 
 MAX_BODY_BYTES = 2**20  # of a form
+MAX_FIELDS = 5000  # of a form
 SEVERAL = ("by",)  # what may be chosen several times
 RELEASED = "This job was released, and stays as it was. Ask another question at the end of the walk."
 
@@ -79,22 +80,21 @@ class _Pages:
             return self._page(request, draft, earlier, {}, in_words(problem, self._studio.folder))
 
     async def send(self, request: Request) -> Response:
-        body = b""
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > MAX_BODY_BYTES:
-                return HTMLResponse("<p>This form is too long.</p>", status_code=413)
-        fields = _fields(body.decode("utf-8", "replace"))
-        if not hmac.compare_digest(str(fields.pop("form_key", "")), request.scope["form_key"]):
-            return HTMLResponse("<p>This form is not of this studio. Go back and reload it.</p>", status_code=403)
+        fields = await _form(request)
+        if isinstance(fields, Response):
+            return fields
         return await run_in_threadpool(self._saved, request, fields)
 
     def _saved(self, request: Request, fields: dict[str, Any]) -> Response:
-        draft, step = self._draft(request), request.path_params["step"]
+        step = request.path_params["step"]
         if step not in STEPS:
             return self.not_found(request, None)
         if fields.get("go") == "stay":
-            return self._page(request, draft, step, fields)
+            return self._page(request, self._draft(request), step, fields)
+        with self._studio.saving:  # one after another: what is released is the job as it is in its file
+            return self._save(request, self._draft(request), step, fields)
+
+    def _save(self, request: Request, draft: Draft, step: str, fields: dict[str, Any]) -> Response:
         if step != "release" and self._studio.is_released(draft):
             return self._page(request, draft, step, fields, RELEASED, status=422)
         try:
@@ -129,9 +129,9 @@ class _Pages:
 
     async def another(self, request: Request) -> Response:
         """A new job about the same table and the same keys."""
-        fields = _fields((await request.body()).decode("utf-8", "replace"))
-        if not hmac.compare_digest(str(fields.get("form_key", "")), request.scope["form_key"]):
-            return HTMLResponse("<p>This form is not of this studio.</p>", status_code=403)
+        fields = await _form(request)
+        if isinstance(fields, Response):
+            return fields
         draft = self._draft(request)
         name = self._studio.another_name()
         made = Draft.begin(self._studio.folder.path(f"{name}.toml"), draft.section("table"))
@@ -189,10 +189,26 @@ class _Pages:
         return HTMLResponse(self._templates.get_template("problem.html").render(message=message), status_code=status)
 
 
+async def _form(request: Request) -> dict[str, Any] | Response:
+    """The fields of a form of ours, or why it is refused."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            return HTMLResponse("<p>This form is too long.</p>", status_code=413)
+    try:
+        fields = _fields(body.decode("utf-8", "replace"))
+    except ValueError:
+        return HTMLResponse("<p>This form is too long.</p>", status_code=413)
+    if not hmac.compare_digest(str(fields.pop("form_key", "")).encode(), request.scope["form_key"].encode()):
+        return HTMLResponse("<p>This form is not of this studio. Go back and reload it.</p>", status_code=403)
+    return fields
+
+
 def _fields(body: str) -> dict[str, Any]:
-    """A form's fields: texts; lists of those that may be chosen several times."""
+    """A form's fields: texts; lists of those that may be chosen several times. ValueError: there are too many."""
     found: dict[str, Any] = {}
-    for name, value in parse_qsl(body, keep_blank_values=True, max_num_fields=5000):
+    for name, value in parse_qsl(body, keep_blank_values=True, max_num_fields=MAX_FIELDS):
         if name in SEVERAL:
             found.setdefault(name, []).append(value)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 from leastnoise import errors
 from leastnoise._support import atomic_files, toml_files, toml_text
 from leastnoise._support.toml_files import TomlFile
+from leastnoise.curator.budget import postgres_url
 from leastnoise.jobs.file import Job, parse_job
 from leastnoise.jobs.running import Run, open_table
 
@@ -34,6 +36,11 @@ class Draft:
         for name in ("table", "ask", "privacy", "output"):
             if not isinstance(found.get(name, {}), dict):
                 raise errors.InvalidParameter(f"{path.name!r} is no job: {name} is no section of it.")
+        if postgres_url.is_url(found.get("privacy", {}).get("budget")):  # it may hold a password, which no page shows
+            raise errors.InvalidParameter(
+                f"{path.name!r} is paid from a budget on a server, and the studio pays from ledgers of this folder. "
+                f"Type: leastnoise run {path.name}"
+            )
         return cls(path, found)
 
     @classmethod
@@ -64,6 +71,11 @@ class Draft:
     def text(self) -> str:
         """The file."""
         return toml_text.document(self.found)
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for the same choices: what was confirmed is what is released."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
 
     def write(self) -> None:
         """Keep it: whole or not at all."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 
 from leastnoise import errors
@@ -30,6 +32,11 @@ class Folder:
         if found.is_symlink() or found.resolve().parent != self.root:
             raise errors.FileProblem("Links are not followed here.")
         return found
+
+    def holds(self, path: Path, sources: Sequence[str]) -> bool:
+        """Whether a file is one of these tables, which are named from the folder, by patterns too."""
+        found = [each for source in sources for each in (self.root / source, *map(Path, glob(str(self.root / source))))]
+        return path.resolve() in {each.resolve() for each in found}
 
     def names(self, end: str) -> list[str]:
         """The files with this end, by name. Neither sizes nor dates: those of a table tell of its rows."""

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from leastnoise import errors
+from leastnoise._support import atomic_files
 from leastnoise.jobs.kinds import KINDS
 from leastnoise.jobs.running import open_table
 from leastnoise.releases.limit_suggestion import LimitSuggestion
@@ -67,6 +68,8 @@ def suggest(draft: Draft, folder: Folder, ledger: str, share: Decimal) -> LimitS
     """The paid look: debited, saved beside the job, and shown."""
     job = draft.job()
     asked = job.arguments()
+    path = folder.path(f"{draft.name}-limits.parquet")
+    atomic_files.check_writable(path)
     found = open_table(job).suggest_limits(
         *asked.get("by", ()),
         keys=asked.get("keys"),
@@ -74,5 +77,5 @@ def suggest(draft: Draft, folder: Folder, ledger: str, share: Decimal) -> LimitS
         budget=budgets.open_ledger(folder, ledger),
         share=share,
     )
-    found.save(folder.path(f"{draft.name}-limits.parquet"))
+    found.save(path)
     return found

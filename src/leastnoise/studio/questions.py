@@ -107,7 +107,7 @@ def sections(fields: Mapping[str, Any], columns: Sequence[Column], earlier: Mapp
     if question.by == "needed" and not by and not (file and question.kind == "crosstabs"):
         raise errors.MissingParameter("Choose at least one column to count by.", parameter="by")
     if fields["question"] == "map":
-        table, keys, by = _map(fields)
+        table, keys, by = _map(fields, kinds)
     elif question.by != "none" and not file:
         for name in by:
             usual = key_text.USUAL.get(kinds[name].kind, "list")
@@ -130,9 +130,9 @@ def sections(fields: Mapping[str, Any], columns: Sequence[Column], earlier: Mapp
     return {"ask": ask | dict(earlier), "keys": file or keys, "lattice": table}
 
 
-def _map(fields: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any], list[str]]:
+def _map(fields: Mapping[str, Any], kinds: Mapping[str, Column]) -> tuple[dict[str, str], dict[str, Any], list[str]]:
     x, y = str(fields.get("x", "")), str(fields.get("y", ""))
-    if not x or not y or x == y:
+    if x not in kinds or y not in kinds or x == y:
         raise errors.MissingParameter("Choose the two columns of coordinates.", parameter="x")
     step = _number(fields, "step")
     box = [_number(fields, name) for name in ("west", "east", "south", "north")]

@@ -1,12 +1,19 @@
-"""The job again, as a Python script and as a command line: each asks the same question of the same table."""
+"""The job again, as a Python script and as a command line: each asks the same question of the same table.
+
+Whatever the job's file says, and it may be somebody else's, stands in the script as a value: a text in quotes, a
+number, a day. Names of arguments and functions are those that a job may have, which `Draft.job` has checked.
+"""
 
 from __future__ import annotations
 
 import shlex
 from datetime import date
 from decimal import Decimal
+from keyword import iskeyword
 from typing import Any
 
+from leastnoise import errors
+from leastnoise.jobs.rows import parse_lattice
 from leastnoise.studio.draft import Draft
 
 
@@ -23,7 +30,8 @@ def command_lines(draft: Draft) -> str:
 
 
 def python(draft: Draft) -> str:
-    """The script, to be run in the folder of the job."""
+    """The script, to be run in the folder of the job; an error where the draft is no job."""
+    draft.job()
     table, ask, privacy, output = (draft.section(name) for name in ("table", "ask", "privacy", "output"))
     keys, file = _keys(draft, ask), draft.found.get("keys")
     lines = ["from datetime import date", ""] if "date(" in _value(keys) else []
@@ -50,8 +58,9 @@ def _table(table: dict[str, Any]) -> list[str]:
     if "derive" in rows:
         lines.append(f"table = table.derive(**{_value(rows['derive'])})")
     for name, text in rows.get("lattice", {}).items():
-        x, y, step = text.split(",")
-        lines.append(f"table = table.derive({name}=ln.lattice({x!r}, {y!r}, {step}))")
+        x, y, _ = parse_lattice(text)
+        cells = _Code(f"ln.lattice({x!r}, {y!r}, {_value(Decimal(text.split(',')[2]))})")
+        lines.append(f"table = table.derive({_arguments({name: cells})})")
     return [*lines, *([f"table = table.where({rows['where']!r})"] if "where" in rows else [])]
 
 
@@ -75,6 +84,8 @@ def _question(ask: dict[str, Any], keys: Any) -> str:
 
 def _statistic(text: str) -> _Code:
     word, _, rest = text.partition(":")
+    if not _is_name(word):
+        raise errors.InvalidParameter(f"{word!r} is no statistic.", parameter="statistics")
     return _Code(f"ln.stats.{word}({rest!r})" if rest else f"ln.stats.{word}()")
 
 
@@ -97,19 +108,25 @@ def _axis(column: str, entry: Any) -> Any:
     if not isinstance(entry, dict):
         return entry
     if "range" in entry:
-        return _Code(f"range({', '.join(map(str, entry['range']))})")
+        return _Code(f"range({', '.join(map(_value, entry['range']))})")
     if "edges" in entry:
-        return _Code(f"ln.domain.Edges(({', '.join(map(str, entry['edges']))}))")
+        return _Code(f"ln.domain.Edges(({', '.join(map(_value, entry['edges']))}))")
     if "days" in entry:
         return _Code(f"ln.domain.Days({', '.join(map(_value, entry['days']))})")
     if "box" in entry:
-        west, east, south, north = entry["box"]
+        west, east, south, north = map(_value, entry["box"])
         return _Code(f"table.lattices[{column!r}].box(x=({west}, {east}), y=({south}, {north}))")
     return _Code(f"ln.domain.read_public_column({entry['file']!r}, {entry['column']!r})")
 
 
 def _arguments(named: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={_value(value)}" for name, value in named.items())
+    plain = [f"{name}={_value(value)}" for name, value in named.items() if _is_name(name)]
+    others = {name: value for name, value in named.items() if not _is_name(name)}
+    return ", ".join([*plain, *([f"**{_value(others)}"] if others else [])])
+
+
+def _is_name(word: str) -> bool:
+    return word.isidentifier() and not iskeyword(word)
 
 
 def _value(value: Any) -> str:

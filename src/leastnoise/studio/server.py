@@ -50,6 +50,7 @@ def _listen(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a studio that ended a second ago is no obstacle
     try:
         listening.bind((LOOPBACK, port))
+        listening.listen()  # before the link is shown: nobody else can take the port, and an early browser waits
     except (OSError, OverflowError):
         listening.close()
         raise errors.FileProblem(f"Port {port} cannot be used. Leave it out, and a free one is taken.") from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
@@ -30,6 +32,8 @@ class Studio:
     folder: Folder
     source: str
     releases: Releases = field(default_factory=Releases)
+    saving: threading.Lock = field(default_factory=threading.Lock)  # held from reading a draft to writing it
+    looked: set[str] = field(default_factory=set)  # the forms that have paid for a look
 
     def draft(self, name: str) -> Draft:
         """The job of this name; a new one where there is no file."""
@@ -118,13 +122,23 @@ def _save_question(studio: Studio, draft: Draft, fields: Fields) -> Draft:
     earlier = {name: value for name, value in draft.section("ask").items() if name in limits.SENTENCES}
     made = questions.sections(fields, columns(draft), {})
     table = draft.section("table")
+    _check_key_files(studio, made["keys"], table["source"])
     table["lattice"] = made["lattice"]
     changed = draft.with_section("table", table).with_section("ask", made["ask"]).with_section("keys", made["keys"])
-    for name in _files(made["keys"]):
-        studio.folder.path(name)  # and no other folder's
     changed.job()  # a file of keys is read now, and not three steps later
     kept = {name: value for name, value in earlier.items() if name in limits.names(changed)}
     return changed.with_section("ask", changed.section("ask") | kept)
+
+
+def _check_key_files(studio: Studio, keys: Any, source: str | list[str]) -> None:
+    """Keys come from public files of the folder: those of the table are read by nobody before the release."""
+    for name in _files(keys):
+        path = studio.folder.path(name)  # and no other folder's
+        if studio.folder.holds(path, [source] if isinstance(source, str) else source):
+            raise errors.BadDomain(
+                f"{path.name!r} is the table itself. Keys come from what is public, never from the rows.",
+                parameter="keys",
+            )
 
 
 def _files(keys: Any) -> list[str]:
@@ -142,12 +156,17 @@ def _show_limits(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]
         "limits": found,
         "unit": limits.unit_words(draft),
         "ledgers": budgets.ledgers(studio.folder),
+        "once": secrets.token_urlsafe(12),
         "can_suggest": draft.section("ask").get("kind") in ("histogram", "sum", "mean"),
     }
 
 
 def _save_limits(studio: Studio, draft: Draft, fields: Fields) -> Draft:
     if fields.get("go") == "suggest":
+        once = str(fields.get("once", ""))
+        if once in studio.looked:  # a second click: the first has paid, and its limits are in the draft
+            return draft
+        studio.looked.add(once)
         found = limits.suggest(draft, studio.folder, str(fields.get("budget", "")), _number(fields, "share"))
         given = {name: int(value) for name, value in found.limits.items()}
         changed = draft.with_section("ask", draft.section("ask") | given)
@@ -162,10 +181,11 @@ def _save_limits(studio: Studio, draft: Draft, fields: Fields) -> Draft:
     return changed
 
 
-def privacy_of(draft: Draft, fields: Fields) -> Draft:
-    """The draft with the privacy of the form."""
+def privacy_of(studio: Studio, draft: Draft, fields: Fields) -> Draft:
+    """The draft with the privacy of the form, paid from a ledger of the folder."""
     if fields.get("budget"):
-        chosen: dict[str, Any] = {"budget": fields["budget"], "share": _number(fields, "share")}
+        ledger = studio.folder.path(str(fields["budget"])).name
+        chosen: dict[str, Any] = {"budget": ledger, "share": _number(fields, "share")}
     else:
         chosen = {"epsilon": _number(fields, "epsilon"), "delta": _number(fields, "delta")}
     return draft.with_section("privacy", chosen)
@@ -185,7 +205,7 @@ def look(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     found: Preview | None = None
     gauge, problem = None, ""
     try:
-        changed = privacy_of(draft, fields)
+        changed = privacy_of(studio, draft, fields)
         if fields.get("budget"):
             gauge = budgets.gauge(studio.folder, str(fields["budget"]), float(_number(fields, "share")))
         found = preview(changed)
@@ -199,7 +219,7 @@ def solved(studio: Studio, draft: Draft, fields: Fields) -> float | None:
     wanted, name = float(_number(fields, "error")), "share" if fields.get("budget") else "epsilon"
 
     def half_width(value: float) -> float | None:
-        return preview(privacy_of(draft, {**fields, name: f"{value:.6g}"})).worst
+        return preview(privacy_of(studio, draft, {**fields, name: f"{value:.6g}"})).worst
 
     return solve(half_width, wanted, *((0.001, 1.0) if name == "share" else (EPSILONS[0] / 10, EPSILONS[-1])))
 
@@ -210,7 +230,7 @@ def _save_privacy(studio: Studio, draft: Draft, fields: Fields) -> Draft:
         unit = table["unit"] if isinstance(table["unit"], str) else None
         name = budgets.create(studio.folder, fields, unit, table.get("name"))
         return draft.with_section("privacy", {"budget": name, "share": Decimal("0.1")})
-    changed = privacy_of(draft, fields)
+    changed = privacy_of(studio, draft, fields)
     found = preview(changed)
     if found.protects_nobody and fields.get("force") != "yes":
         raise errors.InvalidParameter(f"{found.strength} Choose less, or tick that you know.", parameter="epsilon")
@@ -233,6 +253,7 @@ def _show_release(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any
         "strength": "" if expected.strength is None else expected.strength.in_words(),
         "privacy": privacy,
         "confirmation": CONFIRMATION,
+        "shown": draft.fingerprint,
         "output": draft.section("output"),
         "expected": [line for line in str(expected).splitlines() if line and not line.startswith("  ")][:1],
         "denoises": run.job.kind.denoises(run.query),
@@ -246,14 +267,25 @@ def _save_release(studio: Studio, draft: Draft, fields: Fields) -> Draft:
         raise errors.InvalidParameter(
             f'Type "{CONFIRMATION}" to confirm: a release cannot be taken back.', parameter="confirm"
         )
+    if studio.releases.of(draft.name).state in ("running", "done"):  # a second click
+        return draft
+    if fields.get("shown") != draft.fingerprint:
+        raise errors.InvalidParameter(
+            "The job was changed in another window since this page was shown. Look at it again, then confirm.",
+            parameter="confirm",
+        )
+    privacy, named = draft.section("privacy"), draft.section("output")
+    for name in [privacy.get("budget"), *(text for word, text in named.items() if word != "title")]:
+        if name is not None:
+            studio.folder.path(str(name))  # also where the job's file was written by hand
     run = draft.run()
-    output = draft.section("output") | {"title": str(fields.get("title", "")).strip()}
+    output = named | {"title": str(fields.get("title", "")).strip()}
     if run.job.kind.denoises(run.query):
         output["estimate"] = f"{draft.name}-denoised.parquet"
     if draft.section("ask").get("kind") != "crosstabs":
-        output["csv"] = f"{draft.name}.csv"
+        output["csv"] = f"{draft.name}-release.csv"  # the table itself may be called like the job
     if find_spec("xlsxwriter") is not None:
-        output["excel"] = f"{draft.name}.xlsx"
+        output["excel"] = f"{draft.name}-release.xlsx"
     changed = draft.with_section("output", output)
     changed.write()
     studio.releases.begin(changed, again=fields.get("again") == "yes")

@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +149,21 @@ FORGED: dict[str, dict[str, Any]] = {
     "an account that is not there": {"account": "nobody"},
     "the same release": {"release": "first"},
     "a field too few": {"hash": None},
-}
+    # whatever the server takes, Python must read: else one entry would stop everybody
+    "a time in a word": {"made": "now"},
+    "a time without a zone": {"made": "{now:%Y-%m-%dT%H:%M:%S}"},
+    "a minute of 61 seconds": {"made": "{now:%Y-%m-%dT%H:%M:60.000+00:00}"},
+    "details with a space": {"details": f'{{"who": "{ANALYST}"}}'},
+    "details of an allocation": {"details": f'{{"root":"x","who":"{ANALYST}"}}'},
+    "details without end": {"details": f'{{"note":{"[" * 3000}{"]" * 3000},"who":"{ANALYST}"}}'},
+    "an empty note": {"details": f'{{"note":"","who":"{ANALYST}"}}'},
+    "a number for a note": {"details": f'{{"note":1,"who":"{ANALYST}"}}'},
+    "a query without end": {"query": "q" * 2**21},
+    "a closing of an account that is not there": {
+        "kind": "close", "query": postgres_schema.FAILED, "release": "first", "account": "nobody",
+        "gaussian": "0", "pure": "0", "spent_gaussian": "0", "spent_pure": "0",
+    },
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +194,7 @@ def call(server: Server, change: dict[str, Any], first: str = "first") -> None:
             "spent_gaussian": str(int(spent) + 100), "spent_pure": str(int(pure) + beyond),
             "spent_threshold": "0", "account": "", "details": f'{{"who":"{ANALYST}"}}',
         } | change  # fmt: skip
+        fields["made"] = fields["made"].format(now=datetime.now(UTC))
         texts = [str(fields[name]) for name in COLUMNS][: len(COLUMNS) - ("hash" in change)]
         db.execute("SELECT leastnoise_forged.append_entry(%s)", [texts])
 
@@ -253,6 +269,9 @@ BAD_ADDRESSES = [
     "postgresql://user:{p}@127.0.0.1:1/db?budget=a&sslmode=nonsense",
     "postgresql://user@127.0.0.1:1/db?budget=a&password={p}",
     "postgresql://user:{p}%zz@127.0.0.1:1/db?budget=a",
+    "postgresql://user:12/{p}@127.0.0.1:1/db?budget=a",
+    " postgresql://user:{p}@127.0.0.1:1/db?budget=a",
+    "'postgresql://user:{p}@127.0.0.1:1/db?budget=a'",
 ]
 
 

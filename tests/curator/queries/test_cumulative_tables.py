@@ -155,7 +155,7 @@ def test_what_people_read(release, tmp_path: Path):
     release.report(tmp_path / "page.html", allow_seeded=True)
     page = (tmp_path / "page.html").read_text()
     assert page.count('<svg class="curve"') == 2
-    assert "strategies=r.workload.strategies" in page
+    assert "r.workload.squared_cost(r.scales" in page
     assert "CumulativeTable along age: 80 sums" in repr(curve)
 
 

@@ -16,8 +16,11 @@ _BEGIN = errors.Code("epsilon=3, delta=1e-6", "leastnoise budget create URL --ep
 RETRIES = ("40001", "40P01")  # serialization_failure, deadlock_detected: the server took all of it back
 
 
-class Disagreement(Exception):
-    """The server's hash of an entry is not ours."""
+def hashed_differently() -> errors.LedgerBroken:
+    return errors.LedgerBroken(
+        f"The server's hash of the entry is not ours: its function append_entry was changed. {_NOTHING} Find out what "
+        "happened."
+    )
 
 
 def commit(db: psycopg.Connection, address: Address) -> None:
@@ -26,7 +29,7 @@ def commit(db: psycopg.Connection, address: Address) -> None:
 
     lost = False
     try:
-        db.execute("COMMIT")
+        lost = db.execute("COMMIT").statusmessage != "COMMIT"  # of what failed before, the server says ROLLBACK
     except psycopg.Error as problem:
         lost = not problem.sqlstate or problem.sqlstate.startswith(("08", "57"))
         if not lost:
@@ -96,6 +99,7 @@ def _refusal(problem: BaseException) -> str:
 
 
 _SENTENCES = {
+    "a field is too long",
     "an amount is a whole number, 0 or more",
     "a sum is wrong",
     "an entry is written under the name of its role",
@@ -105,6 +109,7 @@ _SENTENCES = {
     "only the owner writes other entries than releases",
     "the budget is closed",
     "the budget was moved elsewhere",
+    "the details are not as they are written",
     "the entry is not of this time",
     "there is no such allocation to spend from",
     "this allocation has expired",

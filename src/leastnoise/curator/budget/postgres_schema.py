@@ -22,6 +22,7 @@ FORMAT = 3  # as that of a file
 MARK = f"a privacy budget of leastnoise, format {FORMAT}"
 FAILED = "rows could not be read"  # why a failed reading closes
 CLOCK_SECONDS = 300  # by which an entry may differ from the server's clock
+MAX_CHARACTERS = 2**20  # of a field, as in a file: who hashes a longer one lets the others wait
 
 _FIELDS = ",\n    ".join(
     f'"{name}" {"bigint PRIMARY KEY" if name == "number" else "text NOT NULL"}' for name in COLUMNS
@@ -32,6 +33,7 @@ _COSTS = ", ".join(f"fields[{_PLACE[name]}]::numeric" for name in AMOUNTS)
 _SUMS = ", ".join(f"fields[{_PLACE[f'spent_{name}']}]::numeric" for name in AMOUNTS)
 _SPENT = ", ".join(f"e.spent_{name}::numeric" for name in AMOUNTS)
 _FIRST_AMOUNT, _LAST_AMOUNT = _PLACE[AMOUNTS[0]], _PLACE[f"spent_{AMOUNTS[-1]}"]
+_TIME = 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"'  # as `account.written_time` has it
 _PASSIVE = ", ".join(f"'{kind}'" for kind in AFTER_CLOSING)
 
 
@@ -103,8 +105,8 @@ LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, pg_temp AS $body$
         ELSE '\u' || to_hex(55296 + ((code - 65536) >> 10)) || '\u' || to_hex(56320 + ((code - 65536) & 1023))
     END, '' ORDER BY place), '') || '"'
     FROM (
-        SELECT place, substr(words, place, 1) AS sign, ascii(substr(words, place, 1)) AS code
-        FROM generate_series(1, length(words)) AS place
+        SELECT place, sign, ascii(sign) AS code
+        FROM unnest(string_to_array(words, NULL)) WITH ORDINALITY AS each(sign, place)
     ) AS signs
 $body$
 """
@@ -122,6 +124,7 @@ DECLARE
     pure_instead boolean;
     closed boolean;
     new_hash text;
+    written text;
 BEGIN
     SELECT * INTO STRICT ending FROM {{schema}}.head FOR UPDATE;
     IF array_ndims(fields) IS DISTINCT FROM 1 OR array_length(fields, 1) <> {len(COLUMNS)}
@@ -131,7 +134,16 @@ BEGIN
     IF fields[1] <> (ending.number + 1)::text THEN
         RAISE EXCEPTION 'the next entry is number %', ending.number + 1 USING ERRCODE = 'serialization_failure';
     END IF;
+    FOREACH written IN ARRAY fields LOOP
+        IF length(written) > {MAX_CHARACTERS} THEN
+            RAISE EXCEPTION 'a field is too long';
+        END IF;
+    END LOOP;
     made := fields[{_PLACE["made"]}]::timestamptz;
+    -- 'now' is a time too, and so is a second 60; neither is what Python writes, nor what it reads
+    IF to_char(made AT TIME ZONE 'UTC', '{_TIME}') IS DISTINCT FROM fields[{_PLACE["made"]}] THEN
+        RAISE EXCEPTION 'the entry is not of this time';
+    END IF;
     IF abs(extract(epoch FROM clock_timestamp() - made)) > {CLOCK_SECONDS} THEN
         RAISE EXCEPTION 'the entry is not of this time';
     END IF;
@@ -143,6 +155,12 @@ BEGIN
     facts := nullif(fields[{_PLACE["details"]}], '')::jsonb;
     IF facts IS NULL OR facts ->> 'who' IS DISTINCT FROM session_user::text THEN
         RAISE EXCEPTION 'an entry is written under the name of its role';
+    END IF;
+    SELECT string_agg({{schema}}.json_text(name) || ':' || {{schema}}.json_text(nullif(facts ->> name, '')), ','
+            ORDER BY name)
+        INTO written FROM unnest(ARRAY['file', 'note', 'who']) AS name WHERE facts ? name;
+    IF '{{{{' || written || '}}}}' IS DISTINCT FROM fields[{_PLACE["details"]}] THEN
+        RAISE EXCEPTION 'the details are not as they are written';
     END IF;
 
     SELECT ARRAY[{_SPENT}] INTO before FROM {{schema}}.entries AS e
@@ -159,9 +177,12 @@ BEGIN
     END IF;
 
     IF fields[{_PLACE["kind"]}] = 'close' THEN
-        IF fields[{_PLACE["query"]}] <> '{FAILED}' OR ARRAY[{_COSTS}] <> ARRAY[0, 0, 0]::numeric[] OR NOT EXISTS (
+        IF fields[{_PLACE["query"]}] <> '{FAILED}' OR ARRAY[{_COSTS}] <> ARRAY[0, 0, 0]::numeric[]
+                OR fields[{_PLACE["account"]}] <> '' OR NOT EXISTS (
                 SELECT FROM {{schema}}.entries AS e
-                WHERE e.kind = 'release' AND e.release = fields[{_PLACE["release"]}]) THEN
+                WHERE e.kind = 'release' AND e.release = fields[{_PLACE["release"]}]) OR EXISTS (
+                SELECT FROM {{schema}}.entries AS e
+                WHERE e.kind = 'void' AND e.release = fields[{_PLACE["release"]}]) THEN
             RAISE EXCEPTION 'only the owner closes a budget for another reason than a failed reading';
         END IF;
     ELSIF fields[{_PLACE["kind"]}] = 'release' THEN

@@ -54,7 +54,7 @@ class PostgresDraft:
             texts = [str(field) for field in fields]
             (written,) = self.db.execute("SELECT append_entry(%s)", [texts]).fetchone() or ("",)
             if written != head.hash:  # the server does not hash as we do
-                raise postgres_errors.Disagreement
+                raise postgres_errors.hashed_differently()
             return
         self.insert(fields, head)
 

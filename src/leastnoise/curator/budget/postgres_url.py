@@ -43,6 +43,8 @@ def is_url(place: object) -> bool:
     text = os.fspath(place) if isinstance(place, (str, os.PathLike)) else ""
     text = os.fsdecode(text)
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*):/", text)
+    if scheme is None and re.search(r"postgres(ql)?:/", text):  # after a blank or a quote, which came with it
+        raise _wrong("This is no address that can be read: postgresql:// is not what it begins with.")
     if scheme is None or len(scheme[1]) == 1:
         return False
     if scheme[1] not in SCHEMES or not isinstance(place, str) or not text.startswith(f"{scheme[1]}://"):
@@ -60,6 +62,8 @@ def parsed(url: str) -> Address:
         options = parse_qsl(split.query, keep_blank_values=True, strict_parsing=bool(split.query))
     except ValueError:
         raise _wrong("This is no address that can be read.") from None
+    if set("/@") & set(split.path[1:]):  # a password with a / in it would be taken for the name of the database
+        raise _wrong("This is no address that can be read: in a password, / and @ are written %2F and %40.")
     names = [value for name, value in options if name == "budget"]
     if len(names) != 1:
         raise _wrong(
