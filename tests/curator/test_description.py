@@ -112,7 +112,8 @@ def test_every_kind_of_answer_explains_its_question(rows):
 
 def test_quantiles_tell_their_levels_and_their_clip(rows):
     told = rows.quantile("fare", [0.5, 0.9], clip=(0, 5), max_rows=2).describe()
-    assert told.startswith("quantiles 0.5, 0.9 by fare (1000 bins), clipped to [0.0, 5.0]; one unit keeps")
+    assert told.startswith("quantiles 0.5, 0.9 of fare (any steps), clipped to [0.0, 5.0]; one unit keeps")
+    assert "0.5 of fare (40 steps), clipped" in rows.quantile("fare", 0.5, clip=(0, 5), bins=40, max_rows=2).describe()
 
 
 def test_one_is_singular(rows):

@@ -23,6 +23,7 @@ from leastnoise.privacy.sensitivity import Limits
 from leastnoise.privacy.strength import Strength
 from leastnoise.releases.quantile import ranks_in_words
 from leastnoise.releases.quantile_histogram import noise_in_words, rank_error
+from leastnoise.releases.quantile_ranks import rank_noise
 
 
 def expected(chosen: QuantileCharge, *, levels: Sequence[Fraction], steps: Steps, limits: Limits) -> Expectation:
@@ -54,21 +55,21 @@ def expected(chosen: QuantileCharge, *, levels: Sequence[Fraction], steps: Steps
 def _by_rank(
     noise: RankNoise, strength: Strength, levels: tuple[float, ...], steps: Steps, limits: Limits
 ) -> Expectation:
-    rates = noise.rates
+    rates, typical = noise.rates, rank_noise(noise.rates)
     off = np.array(rates.rank_errors(spread=step_weights(steps).total))
     stds = ", ".join(f"{rounded(std, 3)} at {q:g}" for q, std in zip(levels, rates.rank_stds, strict=True))
     why = f"whatever the rows are. Where they lie densely the standard deviation of the rank is, in rows: {stds}"
     return Expectation(
-        mechanism="exponential",
-        sigma=rates.rank_std,
-        std=rates.rank_std,
+        mechanism=typical.mechanism,
+        sigma=typical.sigma,
+        std=typical.std,
         half_width=None,
         half_width_all=None,
         threshold=None,
         limits=limits.numbers,
         bins=steps.bins,
         guarantee=noise.guarantee,
-        note=noise.reason.in_words("exponential", rates.rank_std),
+        note=noise.reason.in_words(typical.mechanism, typical.std),
         half_widths=_named(off, levels),
         description=ranks_in_words(off, levels, why),
         strength=strength,

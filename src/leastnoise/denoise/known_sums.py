@@ -69,7 +69,7 @@ def consistent(
     >>> made = consistent([10.0, 4.0, 3.0], sigma=1.0, matrix=[[1, -1, -1]])
     >>> made.values
     array([9., 5., 4.])
-    >>> made.details.total([0, 1, -1]).std.round(3)                  # of the difference of the two children
+    >>> round(made.details.total([0, 1, -1]).std, 3)                 # of the difference of the two children
     1.414
     """
     from scipy.sparse import csr_array

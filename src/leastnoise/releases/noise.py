@@ -22,7 +22,7 @@ class Noise:
     2.8284271247461903
     """
 
-    mechanism: Mechanism
+    mechanism: Mechanism  # of quantiles drawn by rank: "exponential", whose ranks are off about as by Laplace noise
     scale: float  # sigma, or Laplace's b
     grid: float = 0.0  # 0: no grid (noise from elsewhere)
 

@@ -116,7 +116,7 @@ class Published(Promised, Spreadsheets, ABC):
 
     @property
     def mechanism(self) -> Mechanism:
-        """gaussian or laplace."""
+        """gaussian or laplace; of quantiles also exponential."""
         return self.noise.mechanism
 
     @property

@@ -56,11 +56,6 @@ class QuantileRelease(Published):
         return self.found.noise
 
     @property
-    def mechanism(self) -> str:  # type: ignore[override]
-        """exponential, or the noise of a histogram."""
-        return self.noise.mechanism if isinstance(self.found, HistogramQuantiles) else "exponential"
-
-    @property
     def mechanism_in_words(self) -> str:
         """The exponential mechanism adds no noise."""
         noisy = isinstance(self.found, HistogramQuantiles)

@@ -24,6 +24,11 @@ from leastnoise.releases.quantile_histogram import quantile_ends, read_steps
 from leastnoise.releases.release import Release
 
 
+def rank_noise(rates: RankRates) -> Noise:
+    """How far ranks are off, in rows, where rows lie densely: as Laplace noise would make them, on no grid."""
+    return Noise("exponential", rates.rank_std / math.sqrt(2))  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RankQuantiles:
     """The steps that were drawn, one row a group and one column a level; and noisy counts of the rows between public
@@ -42,8 +47,8 @@ class RankQuantiles:
 
     @property
     def noise(self) -> Noise:
-        """How far ranks are off, in rows, where rows lie densely: as Laplace noise would make them."""
-        return Noise("laplace", self.rates.rank_std / math.sqrt(2), 1.0)
+        """How far ranks are off, in rows, where rows lie densely."""
+        return rank_noise(self.rates)
 
     @property
     def noise_added_to(self) -> str:
@@ -54,7 +59,7 @@ class RankQuantiles:
     def note(self) -> str:
         """Why this mechanism was chosen."""
         reason = self.provenance.reason
-        return "" if reason is None else reason.in_words("exponential", self.noise.std)
+        return "" if reason is None else reason.in_words(self.noise.mechanism, self.noise.std)
 
     def values(self, levels: Sequence[float]) -> Floats:
         """What stands for the steps that were drawn: the roundest number in each, or its middle."""
