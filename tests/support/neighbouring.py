@@ -66,7 +66,7 @@ def remembered_sql() -> Iterator[None]:
 def integers(found: Aggregate) -> Integers:
     """The answer by bin, whatever names the bins."""
     names = found.keys if found.keys is not None else found.indices
-    places = range(len(found.values)) if names is None else (names if isinstance(names, tuple) else names.tolist())
+    places = list(range(len(found.values)) if names is None else names)
     if places and len(found.values) > len(places):  # several numbers of each key
         places = [(part, key) for part in range(len(found.values) // len(places)) for key in places]
     return dict(zip(places, (int(value) for value in found.values), strict=True))

@@ -237,9 +237,9 @@ def open_frame(frame: Any, *, name: str) -> Source:
     """A Spark DataFrame, in its own session."""
     if type(frame).__name__ != "DataFrame" or not hasattr(frame, "sparkSession"):
         raise UnknownSource(f"a Spark DataFrame is needed. Got {type(frame).__name__}.")
+    engine = Spark(frame.sparkSession)  # first: nothing can be asked of a frame whose session has ended
     if frame.isStreaming:
         raise UnknownSource("a stream has no end, so nothing can be released of it. Give the table that it writes to.")
-    engine = Spark(frame.sparkSession)
     check_names(frame.columns)
     return Source(engine=engine, rows=engine._opened(lambda: frame), name=name)
 
