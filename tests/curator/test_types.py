@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
 from datetime import date
 from decimal import Decimal
@@ -115,28 +116,37 @@ def outcome(make: Any) -> str:
     return "integers"
 
 
-@pytest.mark.parametrize("kind", COLUMNS)
-def test_a_column_of_any_type_is_refused_or_counted(kind: str) -> None:
-    rows = rows_with(COLUMNS[kind])
+def failures(source: Any) -> list[str]:
+    """The queries of a table, opened once, that neither refuse its column nor give integers."""
+    try:
+        opened = ln.table(source, unit="who")
+    except errors.LeastnoiseError:
+        return []
     failed = []
     for word, ask in QUERIES.items():
         try:
-            outcome(lambda: ask(ln.table(rows, unit="who")))  # noqa: B023
+            outcome(lambda: ask(opened))  # noqa: B023
         except Exception as error:
             failed.append(f"{word}: {type(error).__name__} {error}"[:300])
-    assert not failed
+    return failed
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_a_column_of_any_type_is_refused_or_counted(kind: str) -> None:
+    assert not failures(rows_with(COLUMNS[kind]))
 
 
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_a_unit_of_any_type_is_refused_or_bounded(kind: str) -> None:
     rows = rows_with(COLUMNS[kind])
     twice = pa.concat_tables([rows, rows])
+    opened = functools.cache(lambda: ln.table(twice, unit="x"))  # remembers no refusal
     asked = {
-        "count": lambda: ln.table(twice, unit="x").count(max_rows=1),
+        "count": lambda: opened().count(max_rows=1),
         "units": lambda: ln.table(twice, unit=["x", "z"]).count_units(),
-        "histogram": lambda: ln.table(twice, unit="x").histogram("z", keys=range(2), max_rows=1),
-        "unknown": lambda: ln.table(twice, unit="x").histogram("z", max_rows=1),
-        "vector": lambda: ln.table(twice, unit="x").vector_sum(["z", "who"], clip_norm=1.0, max_rows=1),
+        "histogram": lambda: opened().histogram("z", keys=range(2), max_rows=1),
+        "unknown": lambda: opened().histogram("z", max_rows=1),
+        "vector": lambda: opened().vector_sum(["z", "who"], clip_norm=1.0, max_rows=1),
     }
     for make in asked.values():
         outcome(make)
@@ -162,10 +172,4 @@ NATIVE = {
 def test_a_type_of_duckdb_s_own_is_refused_or_counted(kind: str) -> None:
     connection = duckdb.connect()
     connection.execute(f"CREATE TABLE rows_ AS SELECT n // 2 AS who, 0 AS z, {NATIVE[kind]} AS x FROM range(4) t(n)")
-    failed = []
-    for word, ask in QUERIES.items():
-        try:
-            outcome(lambda: ask(ln.table((connection, "rows_"), unit="who")))  # noqa: B023
-        except Exception as error:
-            failed.append(f"{word}: {type(error).__name__} {error}"[:300])
-    assert not failed
+    assert not failures((connection, "rows_"))

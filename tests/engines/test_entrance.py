@@ -251,4 +251,4 @@ def test_a_malformed_row_is_refused_and_nothing_of_it_is_written_anywhere(engine
     assert all("Java process has ended" in line for line in ended[1:])
     assert len(ended) == 4
     assert all(line.endswith("1.0") for line in ended[:2])  # of the budget is left
-    assert "py4j" not in (done.stdout + done.stderr).lower()
+    assert "py4j" not in done.stdout.lower()  # (in that thread's words it may stand)

