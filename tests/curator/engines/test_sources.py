@@ -140,7 +140,7 @@ def test_other_ibis_backends_are_refused():
 
 
 def test_a_dead_spark_master_is_noticed_soon(tmp_path, frame, monkeypatch):
-    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)  # tests before this one may have left theirs
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)  # earlier tests may have left one
     frame.to_parquet(tmp_path / "rows.parquet")
     with pytest.raises(EngineUnavailable, match="no Spark master answers"):
         table(tmp_path / "rows.parquet", unit="taxi", engine="spark://127.0.0.1:1")
