@@ -219,3 +219,14 @@ def test_a_column_may_be_called_like_an_argument_of_ibis(tmp_path: Path, name: s
     plain = table(tmp_path / "plain.csv", unit="unit")
     joined = plain.join_public({"x": ["a", "b"], name: ["A", "B"]}, on="x")
     assert aggregate(joined.histogram(name, keys=["A", "B"], max_rows=2)).values.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("text", ["x is not null", "not (x > 4)", "x is null"])
+def test_a_derived_condition_is_asked_about_as_a_whole(text: str) -> None:
+    """Put in where it is used, NOT (x > 4) would be read with what follows."""
+    rows = pa.table({"p": [1, 2, 3, 4], "x": pa.array([1, None, 3, 5])})
+    known = {"x is not null": 4, "not (x > 4)": 3, "x is null": 4}[text]
+    derived = table(rows, unit="p").derive(a=text)
+    assert aggregate(derived.where("a is not null").count(max_rows=1)).values[0] == known
+    assert aggregate(derived.where("a is null").count(max_rows=1)).values[0] == 4 - known
+    assert sum(aggregate(derived.histogram("a", max_rows=1)).values) == known

@@ -44,7 +44,9 @@ def with_column(rows: ir.Table, root: Node, name: str) -> ir.Table:
     if isinstance(root, Column):
         return rows.mutate({name: rows[root.name]})
     staged, value = _staged(rows, root)
-    if isinstance(root, Literal):  # a bare number in GROUP BY would be a place
+    # A bare number in GROUP BY would be a place. And a column NOT (x > 4) is put in where it is used: of it
+    # NOT (x > 4) IS NULL would be asked, which SQL reads as NOT ((x > 4) IS NULL). What a function returns is neither.
+    if isinstance(root, Literal) or root.type is Type.BOOLEAN:
         value = _coalesce(value, constant(Literal(None, root.type)))
     return staged.mutate({name: value}).select(*dict.fromkeys((*rows.columns, name)))
 
