@@ -61,7 +61,7 @@ def test_what_is_wrong_with_an_address_is_said(lake: Path, cluster: Any) -> None
         ("s3a://bucket/trips", EngineUnavailable, "nothing that reads s3a"),
         ("no-such-table", UnknownSource, "neither a file nor a table"),
         ("delta.`viewfs://lake/data/delta`", EngineUnavailable, "no package that reads"),
-        ("default.rides VERSION AS OF 3", UnknownSource, "neither a file nor a table"),
+        ("default.no_such_table VERSION AS OF 3", UnknownSource, "neither a file nor a table"),
     ):
         with pytest.raises(kind, match=words) as caught:
             table(address, unit="who", engine=cluster.master)
