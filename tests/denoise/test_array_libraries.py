@@ -12,7 +12,16 @@ import numpy as np
 import pytest
 
 from leastnoise import errors
-from leastnoise.denoise import gaussian_prior, hard_threshold, james_stein, lp_ball, project, soft_threshold
+from leastnoise.denoise import (
+    auto,
+    empirical_bayes,
+    gaussian_prior,
+    hard_threshold,
+    james_stein,
+    lp_ball,
+    project,
+    soft_threshold,
+)
 from leastnoise.releases.estimate import Estimate
 
 
@@ -143,3 +152,42 @@ def test_a_saved_tensor_is_read_back(tmp_path: Any) -> None:
     assert isinstance(back, ln.Estimate)
     assert np.array_equal(back.values, made.values.numpy())
     assert "james_stein" in made.explain()
+
+
+FITTED: dict[str, Callable[..., Estimate]] = {
+    "empirical_bayes": empirical_bayes,
+    "counts": lambda y, s, **o: empirical_bayes(y, s, support="nonnegative", integers=True, **o),
+    "medians": lambda y, s, **o: empirical_bayes(y, s, support="nonnegative", loss="absolute", **o),
+    "auto": lambda y, s, **o: auto(y, s, nonnegative=True, **o),
+    "auto_medians": lambda y, s, **o: auto(y, s, nonnegative=True, integers=True, loss="absolute", **o),
+    "auto_best": lambda y, s, **o: auto(y, s, effort="best", **o),
+}
+
+
+@pytest.mark.parametrize("name", FITTED)
+@noises
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_is_fitted_to_all_values_keeps_their_library(name: str, noise: str, dtype: str) -> None:
+    """Values alone, in a crowd and far apart; as on NumPy to 1e-6 of sigma, in whichever type they came."""
+    torch = library("torch")
+    rng = np.random.default_rng(4)
+    truth = np.concatenate([np.zeros(800), rng.gamma(2, 20, 200), [4e5, 4.1e5, 9e8]])
+    y = torch.tensor(truth + rng.normal(0, 8, truth.size), dtype=getattr(torch, dtype))
+    made, here = FITTED[name](y, 8.0, mechanism=noise), FITTED[name](y.double().numpy(), 8.0, mechanism=noise)
+    assert isinstance(made.values, torch.Tensor)
+    assert (made.values.dtype, made.values.device, made.noisy is y) == (y.dtype, y.device, True)
+    rounding = np.abs(here.values) * (6e-8 if dtype == "float32" else 0)
+    assert (np.abs(made.values.double().numpy() - here.values) <= 8e-6 + rounding).all()
+    assert made.risk == (None if here.risk is None else pytest.approx(here.risk, rel=1e-6))
+    if name == "empirical_bayes":
+        assert np.allclose(made.details.std, here.details.std)
+
+
+def test_what_is_fitted_has_no_gradient() -> None:
+    torch = library("torch")
+    y = torch.tensor([5.0, 0.1, -4.0, 2.0], requires_grad=True)
+    for rule in (empirical_bayes, auto):
+        with pytest.raises(errors.WrongType, match="Detach"):
+            rule(y, 1.0)
+    with pytest.raises(errors.InvalidParameter, match="NaN"):
+        auto(torch.tensor([1.0, np.nan, 2.0, 3.0]), 1.0)

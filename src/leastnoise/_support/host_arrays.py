@@ -15,5 +15,7 @@ def as_host(array: Any) -> Any:
 
     if not array_api_compat.is_array_api_obj(array):
         return array
+    if array_api_compat.is_cupy_array(array):
+        return array.get()
     detached = array.detach() if hasattr(array, "detach") else array
     return np.asarray(array_api_compat.to_device(detached, "cpu") if hasattr(detached, "detach") else detached)

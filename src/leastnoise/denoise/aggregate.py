@@ -44,11 +44,12 @@ from typing import Any
 import numpy as np
 
 from leastnoise import errors
+from leastnoise._support.host_arrays import as_host
 from leastnoise._support.number_format import about
 from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise._mixture.simplex import least_on_simplex
-from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
+from leastnoise.denoise.arrays import Floats, Mechanism, given_in_doubles, in_its_type, namespace
 from leastnoise.denoise.mixture import Mixture
 from leastnoise.denoise.risk import stein_estimate
 from leastnoise.releases.estimate import Estimate, RiskEstimate
@@ -83,7 +84,8 @@ def aggregate(
     simplest: the name of one that stands alone unless another beats it beyond chance.
     nonnegative: clip the mixture at zero. mechanism: "gaussian" or "laplace", the distribution of the noise.
     """
-    array, level = given_on_host(y, sigma, mechanism)
+    array, level, xp = given_in_doubles(y, sigma, mechanism)
+    bins = math.prod(array.shape)
     if many := [name for name, e in estimates.items() if not isinstance(e, Estimate)]:
         raise errors.WrongType(
             f"{many[0]} is no Estimate of one vector. Mix the estimates of each vector by themselves: e[0], e[1] ..."
@@ -91,30 +93,30 @@ def aggregate(
     tried = dict(estimates) | {"raw": raw(array, level, mechanism)}
     compared = {"raw": raw(array, level, mechanism)} | {name: e for name, e in estimates.items() if e.risk is not None}
     for name, e in compared.items():
-        if tuple(e.values.shape) != array.shape:
-            raise errors.InvalidParameter(f"{name} has the shape {tuple(e.values.shape)}, and y {array.shape}.")
+        if tuple(e.values.shape) != tuple(array.shape):
+            raise errors.InvalidParameter(f"{name} has the shape {tuple(e.values.shape)}, and y {tuple(array.shape)}.")
     unchanged, spread = compared["raw"], SPREAD_OF_SQUARES[mechanism]
     compared = {
         name: e for name, e in compared.items() if e.method in NEVER_WORSE or _lead(e, unchanged) > MIN_LEAD * spread
     }
     if simplest in compared:
         compared = _better_than(simplest, compared)
-    residual = np.stack([(array - e.values).ravel() for e in compared.values()])
-    products = residual @ residual.T
+    residual = xp.stack([xp.reshape(array - e.values, (-1,)) for e in compared.values()])
+    products: Floats = as_host(residual @ residual.T)
     free = np.array([e.degrees_of_freedom for e in compared.values()])
     rival = compared.get(favoured or "")
     price = np.array([FAVOUR * _error(e, rival) if rival else 0.0 for e in compared.values()])
     weights = least_on_simplex(products, level**2 * (free + price))
     cost = float(weights @ free) + int(np.count_nonzero(weights > 0)) - 1
-    estimated = stein_estimate(float(weights @ products @ weights), min(cost, array.size), array.size, level)
+    estimated = stein_estimate(float(weights @ products @ weights), min(cost, bins), bins, level)
     if (estimated.risk or 0.0) >= level**2:  # no better than the values as they are, by its own estimate
         compared, weights, estimated = {"raw": unchanged}, np.ones(1), unchanged.estimate_risk()
     mixed = sum(a * e.values for a, e in zip(weights, compared.values(), strict=True) if a > 0)
-    values = np.maximum(mixed, 0.0) if nonnegative else np.array(mixed)
+    values = xp.clip(mixed, 0.0, None) if nonnegative else xp.asarray(mixed, copy=True)
     shares = {name: round(float(a), 6) for name, a in zip(compared, weights, strict=True) if a > 0}
     return Estimate(
-        values=values,
-        noisy=array,
+        values=in_its_type(values, y, xp),
+        noisy=array if xp is np else y,
         noise=Noise.of(mechanism, sigma=level),
         method="auto",
         parameters={"weights": shares, "errors": _errors(estimates, level), "nonnegative": nonnegative},
@@ -126,14 +128,14 @@ def aggregate(
     )
 
 
-def raw(y: Floats, sigma: float, mechanism: Mechanism) -> Estimate:
+def raw(y: Any, sigma: float, mechanism: Mechanism) -> Estimate:
     """The values as they are: d degrees of freedom, risk sigma^2."""
     return Estimate(
-        values=y.copy(),
+        values=namespace(y).asarray(y, copy=True),
         noisy=y,
         noise=Noise.of(mechanism, sigma=sigma),
         method="raw",
-        estimate_risk=lambda: RiskEstimate(sigma**2, y.size, sigma**2),
+        estimate_risk=lambda: RiskEstimate(sigma**2, math.prod(y.shape), sigma**2),
     )
 
 

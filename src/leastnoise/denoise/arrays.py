@@ -22,6 +22,7 @@ from leastnoise.graphs.graph import Graph, check_graph
 
 Mechanism = Literal["gaussian", "laplace"]
 Floats = NDArray[np.float64]
+LARGE_ON_DEVICE = 1 << 23  # values, whose product takes longer than the wait for one number
 
 
 def given(y: Any, sigma: Any, mechanism: Mechanism) -> tuple[Any, float, Any]:
@@ -46,6 +47,27 @@ def given_on_host(y: Any, sigma: Any, mechanism: Mechanism) -> tuple[Floats, flo
     level = _one_sigma(sigma)
     validation.word("mechanism", mechanism, ("gaussian", "laplace"))
     return on_host(y).astype(np.float64), level
+
+
+def given_in_doubles(y: Any, sigma: Any, mechanism: Mechanism) -> tuple[Any, float, Any]:
+    """The same as `given` in double precision, where the array lives: for what is fitted to all values at once.
+
+    That needs doubles and a histogram of the library's own (NumPy, CuPy and PyTorch have them); arrays of others are
+    brought here. What was fitted is no function that a library could differentiate, so a tensor that asks for its
+    gradient is refused.
+    """
+    level = _one_sigma(sigma)
+    array, xp = _checked(y, mechanism)
+    if getattr(array, "requires_grad", False):
+        raise errors.WrongType("y asks for its gradient, and what is fitted to all values has none. Detach it first.")
+    if array_api_compat.is_numpy_namespace(xp) or not hasattr(xp, "bincount") or array_api_compat.is_jax_namespace(xp):
+        return on_host(array).astype(np.float64), level, np
+    return xp.astype(array, xp.float64), level, xp
+
+
+def in_its_type(values: Any, given: Any, xp: Any) -> Any:
+    """Doubles as numbers of the type of what was given, where that was another library's than NumPy."""
+    return values if xp is np else xp.astype(values, given.dtype)
 
 
 def sigmas_of(sigma: Any, shape: tuple[int, ...], *, broadcast: bool = False) -> float | Floats:
@@ -83,6 +105,11 @@ def root_mean_square(sigma: float | Floats) -> float:
 def like(sigma: float | Floats, y: Any, xp: Any) -> Any:
     """sigma as an array of the library, type and device of y; a number as it is."""
     return sigma if isinstance(sigma, float) else xp.asarray(sigma, dtype=y.dtype, device=array_api_compat.device(y))
+
+
+def beside(table: NDArray[Any], y: Any, xp: Any) -> Any:
+    """A NumPy array of any type as one of the library and on the device of y."""
+    return table if xp is np else xp.asarray(table, device=array_api_compat.device(y))
 
 
 def _one_sigma(sigma: Any) -> float:
@@ -158,9 +185,7 @@ def on_host(y: Any) -> NDArray[Any]:
     if array.dtype.kind != "f":
         array = array.astype(np.float64)
     if not np.isfinite(array).all():
-        raise errors.InvalidParameter(
-            "y holds NaN or infinity, which no noise of finite sigma makes. Drop those entries."
-        )
+        raise errors.InvalidParameter(NOT_FINITE)
     return array
 
 
@@ -198,7 +223,26 @@ def squares(x: Any, xp: Any) -> Any:
     return xp.matmul(flat, flat)
 
 
+def row_squares(x: Any, xp: Any) -> Any:
+    """sum x_i^2 along the last axis, which is kept with the length 1: one read of the values, on a device too."""
+    if array_api_compat.is_numpy_namespace(xp):
+        return xp.expand_dims(xp.vecdot(x, x), axis=-1)
+    return xp.linalg.vector_norm(x, axis=-1, keepdims=True) ** 2
+
+
+def as_number_if_large(factor: Any, y: Any) -> Any:
+    """A factor of one number as a float, where y is a vector on a GPU so large that this is worth the wait for it.
+
+    A number on the device is broadcast, which halves the speed of a product (1.46 of a copy, against 1.01 for a float
+    on an H200). Below `LARGE_ON_DEVICE` values the wait costs more, and a gradient needs the factor as it is.
+    """
+    on_gpu = array_api_compat.is_cupy_array(y) or (getattr(y, "is_cuda", False) and not y.requires_grad)
+    one = on_gpu and math.prod(factor.shape) == 1 and math.prod(y.shape) >= LARGE_ON_DEVICE
+    return float(factor) if one else factor
+
+
 _NOT_HERE = (
     "y must be a rectangular array of numbers in this machine's memory. Copy it here first (y.detach().cpu().numpy())."
 )
+NOT_FINITE = "y holds NaN or infinity, which no noise of finite sigma makes. Drop those entries."
 _EMPTY = "y is empty, so there is nothing to denoise."

@@ -34,7 +34,15 @@ from leastnoise._support.validation import Number
 from leastnoise.denoise._graph.lattices import is_of_lattices
 from leastnoise.denoise.additive import additive
 from leastnoise.denoise.aggregate import aggregate
-from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph, given_on_host
+from leastnoise.denoise.arrays import (
+    Floats,
+    Mechanism,
+    beside,
+    given_in_doubles,
+    given_on_graph,
+    given_on_host,
+    in_its_type,
+)
 from leastnoise.denoise.empirical_bayes import Loss, empirical_bayes
 from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.flat import flat
@@ -84,7 +92,10 @@ def auto(
     >>> e.values.round(1)
     array([ 0. ,  0. ,  0. ,  9.7,  0. , 10.4,  0. ,  0. ])
     """
-    array, level = given_on_host(y, sigma, mechanism) if graph is None else given_on_graph(y, sigma, mechanism, graph)
+    if graph is None and shape is None:
+        array, level, xp = given_in_doubles(y, sigma, mechanism)
+    else:
+        (array, level), xp = _given_in_its_place(y, sigma, mechanism, graph), np
     validation.word("effort", effort, ("cheap", "best"))
     validation.word("loss", loss, ("squared", "absolute"))
     tried = _without_structure(array, level, nonnegative=nonnegative, effort=effort, mechanism=mechanism)
@@ -101,7 +112,14 @@ def auto(
         nonnegative=nonnegative,
         mechanism=mechanism,
     )
-    return mixed if loss == "squared" else _medians(mixed, tried, integers=integers)
+    if loss == "absolute":
+        mixed = _medians(mixed, tried, integers=integers, xp=xp)
+    return mixed if xp is np else replace(mixed, values=in_its_type(mixed.values, y, xp), noisy=y)
+
+
+def _given_in_its_place(y: Any, sigma: Any, mechanism: Mechanism, graph: Graph | None) -> tuple[Floats, float]:
+    """Values that have neighbours or cells, in this machine's memory."""
+    return given_on_host(y, sigma, mechanism) if graph is None else given_on_graph(y, sigma, mechanism, graph)
 
 
 def candidates(y: Floats, sigma: float, *, nonnegative: bool, effort: str, mechanism: Mechanism) -> dict[str, Estimate]:
@@ -116,14 +134,14 @@ def on_graph(
     return _computed(_on_graph(y, sigma, graph, nonnegative=nonnegative, effort=effort, mechanism=mechanism))
 
 
-def _without_structure(y: Floats, sigma: float, *, nonnegative: bool, effort: str, mechanism: Mechanism) -> Candidates:
+def _without_structure(y: Any, sigma: float, *, nonnegative: bool, effort: str, mechanism: Mechanism) -> Candidates:
     support: Literal["real", "nonnegative"] = "nonnegative" if nonnegative else "real"
     bayes = partial(empirical_bayes, y, sigma, mechanism=mechanism)
     tried: Candidates = {"empirical_bayes": partial(bayes, support=support)}
-    if y.size >= 3:
+    if y.shape[0] >= 3:
         tried["flat"] = partial(flat, y, sigma, nonnegative=nonnegative, mechanism=mechanism)
         tried["james_stein"] = partial(james_stein, y, sigma, mechanism=mechanism)
-    if y.size >= 4:
+    if y.shape[0] >= 4:
         tried["james_stein_mean"] = partial(james_stein, y, sigma, toward="mean", mechanism=mechanism)
     if effort == "best":
         soft = partial(soft_threshold, y, sigma, mechanism=mechanism)
@@ -167,16 +185,16 @@ def _computed(tried: Candidates) -> dict[str, Estimate]:
     return made
 
 
-def _medians(mixed: Estimate, tried: Candidates, *, integers: bool) -> Estimate:
+def _medians(mixed: Estimate, tried: Candidates, *, integers: bool, xp: Any) -> Estimate:
     """The weighted median of what the mixture is made of, with posterior medians where there is a prior."""
     shares = dict(mixed.parameters["weights"])
     values = [mixed.noisy if name == "raw" else _with_medians(name, tried[name]).values for name in shares]
-    middle = weighted_median(np.stack(values), np.array(list(shares.values())))
+    middle = weighted_median(xp.stack(values), np.array(list(shares.values())), xp)
     if integers:
-        middle = np.where(np.abs(middle) < 0.5, 0.0, middle)
+        middle = xp.where(xp.abs(middle) < 0.5, xp.zeros_like(middle), middle)
     return replace(
         mixed,
-        values=np.maximum(middle, 0.0) if mixed.parameters["nonnegative"] else middle,
+        values=xp.clip(middle, 0.0, None) if mixed.parameters["nonnegative"] else middle,
         parameters={**mixed.parameters, "loss": "absolute", "integers": integers},
         estimate_risk=partial(RiskEstimate, None, None),
         description=f"{mixed.description} Of these the weighted median was taken, bin by bin.",
@@ -187,10 +205,11 @@ def _with_medians(name: str, attempt: Callable[..., Estimate]) -> Estimate:
     return attempt(loss="absolute") if name.startswith(FOR_BOTH_LOSSES) else attempt()
 
 
-def weighted_median(rows: Floats, weights: Floats) -> Floats:
+def weighted_median(rows: Any, weights: Floats, xp: Any = np) -> Any:
     """In every column the least value at or below which half of the weight lies."""
-    order = rows.argsort(axis=0)
-    below = weights[order].cumsum(axis=0)
-    first = (below >= 0.5 * (1 - 1e-9) * weights.sum()).argmax(axis=0)  # rounding must not decide between halves
-    chosen = np.take_along_axis(order, first[None], axis=0)
-    return np.asarray(np.take_along_axis(rows, chosen, axis=0)[0])
+    order = xp.argsort(rows, axis=0)
+    below = xp.cumulative_sum(beside(weights, rows, xp)[order], axis=0)
+    reached = below >= 0.5 * (1 - 1e-9) * float(weights.sum())  # rounding must not decide between halves
+    first = xp.argmax(xp.astype(reached, xp.int8), axis=0)
+    chosen = xp.take_along_axis(order, first[None], axis=0)
+    return xp.take_along_axis(rows, chosen, axis=0)[0]

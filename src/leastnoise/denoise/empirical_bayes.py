@@ -32,6 +32,7 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.host_arrays import as_host
 from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Number
 from leastnoise.denoise._npmle import different_noise
@@ -40,7 +41,15 @@ from leastnoise.denoise._npmle.interior_point import Solution, maximise_likeliho
 from leastnoise.denoise._npmle.kernels import GaussianBand, LaplaceChain
 from leastnoise.denoise._npmle.layout import Bounds, Layout, lay_out
 from leastnoise.denoise._npmle.medians import atoms_found, posterior_medians, whole_prior
-from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host, root_mean_square
+from leastnoise.denoise.arrays import (
+    Floats,
+    Mechanism,
+    beside,
+    given_in_doubles,
+    given_on_host,
+    in_its_type,
+    root_mean_square,
+)
 from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.posterior import Posterior
 from leastnoise.denoise.risk import stein_estimate
@@ -83,25 +92,25 @@ def empirical_bayes(
     bounds = _bounds(support, integers)
     if isinstance(sigma, np.ndarray):
         return _different_sigmas(y, sigma, bounds, support, integers, loss, mechanism)
-    y, sigma = given_on_host(y, sigma, mechanism)
-    u = y.ravel() / sigma
+    given, (y, sigma, xp) = y, given_in_doubles(y, sigma, mechanism)
+    u = y / sigma
     low, high = (bound / sigma for bound in bounds)
     unit = 1 / sigma if integers else 0.0
     with one_thread():
-        fitted = fit_prior(u, (low, high), unit=unit, mechanism=mechanism)
-    moved = np.clip(fitted.means if loss == "squared" else fitted.medians(), low, high)
-    values = np.where(moved == u, y.ravel(), moved * sigma).reshape(y.shape)  # what did not move keeps its last bit
+        fitted = fit_prior(u, (low, high), unit=unit, mechanism=mechanism, xp=xp)
+    moved = xp.clip(fitted.means if loss == "squared" else fitted.medians(), low, high)
+    values = xp.where(moved == u, y, moved * sigma)  # what did not move keeps its last bit
     atoms, weights = fitted.prior()
 
     @cache
     def estimate_risk() -> RiskEstimate:
         if loss == "absolute":
             return RiskEstimate(None, None)
-        return stein_estimate(float(((y - values) ** 2).sum()), fitted.freedom(), y.size, sigma)
+        return stein_estimate(float(((y - values) ** 2).sum()), fitted.freedom(), y.shape[0], sigma)
 
     return Estimate(
-        values=values,
-        noisy=y,
+        values=in_its_type(values, given, xp),
+        noisy=y if xp is np else given,
         noise=Noise.of(mechanism, sigma=sigma),
         method="empirical_bayes",
         parameters=_facts(support, bounds, integers, loss, fitted.atoms, fitted.gap, fitted.iterations),
@@ -160,9 +169,9 @@ class Fitted(NamedTuple):
     """Posterior means and medians in units of sigma, what the means cost in degrees of freedom, and how well the prior
     was found."""
 
-    means: Floats
-    medians: Callable[[], Floats]
-    slopes: Floats | None  # of each mean in its own value under a fixed prior; None under Laplace noise, where it jumps
+    means: Any
+    medians: Callable[[], Any]
+    slopes: Callable[[], Any] | None  # of each mean in its own value under a fixed prior; None where it jumps (Laplace)
     fixed: float  # degrees of freedom under a fixed prior
     fitting: Callable[[], float]  # and of fitting it
     atoms: int
@@ -192,25 +201,30 @@ def _bounds(support: Any, integers: bool) -> Bounds:
 
 
 def fit_prior(
-    u: Floats, bounds: Bounds, *, unit: float = 0.0, weights: Floats | None = None, mechanism: Mechanism = "gaussian"
+    u: Any,
+    bounds: Bounds,
+    *,
+    unit: float = 0.0,
+    weights: Floats | None = None,
+    mechanism: Mechanism = "gaussian",
+    xp: Any = np,
 ) -> Fitted:
     """The likeliest prior of values in units of sigma, each counted as often as its weight says.
 
     With weights, both degrees of freedom are those of sum_i weights_i means_i: what these means add to the divergence
-    of an estimate of which they are the part `weights`.
+    of an estimate of which they are the part `weights`. Without, u may be doubles of the library `xp`.
     """
-    counted = np.ones(u.size) if weights is None else weights
     if unit > MAX_UNIT:
-        return _rounded(u, bounds, unit)
-    return (_gaussian if mechanism == "gaussian" else _laplace)(u, bounds, unit, counted)
+        return _rounded(u, bounds, unit, xp)
+    return (_gaussian if mechanism == "gaussian" else _laplace)(u, bounds, unit, weights, xp)
 
 
-def _gaussian(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
-    near = np.clip(u, bounds[0] - MAX_OUTSIDE_SUPPORT, bounds[1] + MAX_OUTSIDE_SUPPORT)
-    spacing = 0.125 if np.ptp(near) < NARROW_RANGE else 0.25
-    placed = lay_out(near, share, bounds, unit, spacing=spacing, fineness=0.125, quiet=8.0)
+def _gaussian(u: Any, bounds: Bounds, unit: float, share: Floats | None, xp: Any) -> Fitted:
+    near = xp.clip(u, bounds[0] - MAX_OUTSIDE_SUPPORT, bounds[1] + MAX_OUTSIDE_SUPPORT)
+    spacing = 0.125 if float(xp.max(near) - xp.min(near)) < NARROW_RANGE else 0.25
+    placed = lay_out(near, share, bounds, unit, spacing=spacing, fineness=0.125, quiet=8.0, xp=xp)
     if not placed.atoms:
-        return _untouched(near, share)
+        return _untouched(near, share, xp)
     kernel = GaussianBand(placed.atoms, placed.stride, placed.cell)
     counts: Floats = np.bincount(placed.places + kernel.margin, placed.counts, kernel.cells).astype(float)
     solved = maximise_likelihood(kernel, counts, TOLERANCE)
@@ -219,45 +233,49 @@ def _gaussian(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
     mass = np.maximum(kernel.against(bell, solved.weights), np.finfo(float).tiny)
     pull = kernel.against(bell * t, solved.weights) / mass  # how far the posterior mean lies below the cell
     variance = kernel.against(bell * t * t, solved.weights) / mass - pull**2
-    position = placed.positions(near)
-    back = hermite(position + kernel.margin, pull, (1 - variance) * placed.cell)
-    means = near.copy()
-    means[~placed.alone] = placed.back(position - back / placed.cell)
+    position = placed.positions(near, xp)
+    back = hermite(position + kernel.margin, pull, (1 - variance) * placed.cell, xp)
+    means = xp.asarray(near, copy=True)
+    means[~placed.alone] = placed.back(position - back / placed.cell, xp)
 
     def fitting() -> float:
         atoms, weights = atoms_found(placed, solved.weights)
         edges = np.array(bounds)[:, None] - placed.origin
         pinned = np.asarray((np.abs(atoms - edges) < 1e-9).any(axis=0))
-        x, part = placed.places * np.float64(placed.cell), placed.mean(share[~placed.alone] ** 2)
+        x = placed.places * np.float64(placed.cell)
+        part = None if share is None else placed.mean(share[~placed.alone] ** 2)
         return fitting_freedom(x, placed.counts, atoms, weights, pinned, part)
 
-    fixed = float(share[placed.alone].sum() + counts @ variance)
-    slopes = np.ones(u.size)
-    slopes[~placed.alone] = variance[placed.places + kernel.margin][placed.inverse]
-    medians = partial(posterior_medians, placed, solved.weights, near, mechanism="gaussian")
+    def slopes() -> Any:
+        found = xp.ones_like(near)
+        found[~placed.alone] = beside(variance[placed.places + kernel.margin], near, xp)[placed.inverse]
+        return found
+
+    fixed = _counted(placed.alone, share) + float(counts @ variance)
+    medians = partial(posterior_medians, placed, solved.weights, near, mechanism="gaussian", xp=xp)
     prior = partial(whole_prior, placed, solved.weights, near)
     return Fitted(means, medians, slopes, fixed, fitting, _alive(solved), solved.gap, solved.iterations, prior)
 
 
-def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
+def _laplace(u: Any, bounds: Bounds, unit: float, share: Floats | None, xp: Any) -> Fitted:
     """Under Laplace noise an observation beyond all atoms tells no more than one at the last of them."""
-    near = np.clip(u, *bounds)
-    quiet = LAPLACE_SCALE * (math.log(u.size) + 20)
-    placed = lay_out(near, share, bounds, unit, spacing=0.125, fineness=1 / 32, quiet=quiet)
+    near = xp.clip(u, *bounds)
+    quiet = LAPLACE_SCALE * (math.log(u.shape[0]) + 20)
+    placed = lay_out(near, share, bounds, unit, spacing=0.125, fineness=1 / 32, quiet=quiet, xp=xp)
     if not placed.atoms:
-        return _untouched(near, share)
+        return _untouched(near, share, xp)
     kernel = _chain(placed, placed.places.astype(float))
     solved = maximise_likelihood(kernel, placed.counts, TOLERANCE)
     a = np.arange(placed.atoms) * float(placed.stride)  # in cells
     mass, first = kernel.at_atoms(solved.weights), kernel.at_atoms(solved.weights * a)
-    here = _chain(placed, placed.positions(near))
-    means = near.copy()
-    means[~placed.alone] = placed.back(here.between(first) / here.between(mass))
+    here = _chain(placed, placed.positions(near, xp), xp)
+    means = xp.asarray(near, copy=True)
+    means[~placed.alone] = placed.back(here.between(first, xp) / here.between(mass, xp), xp)
     nodes = _chain(placed, np.arange((placed.atoms - 1) * placed.stride + 1, dtype=float))
     rise = np.diff(nodes.between(first) / nodes.between(mass))  # of the posterior mean, over each cell
-    outside = np.abs(u - near)[~placed.alone]
-    heard = share[~placed.alone] * np.exp(-outside / LAPLACE_SCALE)
-    fixed = float(share[placed.alone].sum() + _falling(placed, heard) @ rise)
+    heard = xp.exp(-xp.abs(u - near)[~placed.alone] / LAPLACE_SCALE)
+    heard = heard if share is None else share[~placed.alone] * heard
+    fixed = _counted(placed.alone, share) + float(_falling(placed, heard, xp) @ rise)
 
     def fitting() -> float:
         atom = placed.stride * placed.cell
@@ -265,38 +283,58 @@ def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
             lambda place: _chain(placed, place * placed.stride),
             placed.places / placed.stride,
             placed.counts,
-            placed.positions(u) / placed.stride,
-            share[~placed.alone],
+            as_host(placed.positions(u, xp)) / placed.stride,
+            None if share is None else share[~placed.alone],
             LAPLACE_SCALE / atom,
         )
 
-    medians = partial(posterior_medians, placed, solved.weights, near, mechanism="laplace")
+    medians = partial(posterior_medians, placed, solved.weights, near, mechanism="laplace", xp=xp)
     prior = partial(whole_prior, placed, solved.weights, near)
     return Fitted(means, medians, None, fixed, fitting, _alive(solved), solved.gap, solved.iterations, prior)
 
 
-def _rounded(u: Floats, bounds: Bounds, unit: float) -> Fitted:
+def _rounded(u: Any, bounds: Bounds, unit: float, xp: Any) -> Fitted:
     """Whole numbers so far apart, in sigmas, that the nearest one is the only one that noise can have come from."""
-    means = np.clip(np.rint(u / unit) * unit, *bounds)
-    atoms, counts = np.unique(means, return_counts=True)
-    shares = counts / u.size
-    return Fitted(means, means.copy, np.zeros(u.size), 0.0, lambda: 0.0, atoms.size, 0.0, 0, lambda: (atoms, shares))
+    means = xp.clip(xp.round(u / unit) * unit, *bounds)
+    atoms, counts = np.unique(as_host(means), return_counts=True)
+    shares = counts / counts.sum()
+
+    def slopes() -> Any:
+        return xp.zeros_like(means)
+
+    def medians() -> Any:
+        return xp.asarray(means, copy=True)
+
+    return Fitted(means, medians, slopes, 0.0, lambda: 0.0, atoms.size, 0.0, 0, lambda: (atoms, shares))
 
 
-def _untouched(u: Floats, share: Floats) -> Fitted:
+def _untouched(u: Any, share: Floats | None, xp: Any) -> Fitted:
     """Every value is so far from the others that each is its own atom."""
+    count = u.shape[0]
 
     def prior() -> tuple[Floats, Floats]:
-        return np.sort(u), np.full(u.size, 1 / u.size)
+        return np.sort(as_host(u)), np.full(count, 1 / count)
 
-    return Fitted(u.copy(), u.copy, np.ones(u.size), float(share.sum()), lambda: 0.0, u.size, 0.0, 0, prior)
+    def slopes() -> Any:
+        return xp.ones_like(u)
+
+    def means() -> Any:
+        return xp.asarray(u, copy=True)
+
+    free = float(count) if share is None else float(share.sum())
+    return Fitted(means(), means, slopes, free, lambda: 0.0, count, 0.0, 0, prior)
+
+
+def _counted(chosen: Any, share: Floats | None) -> float:
+    """How many observations were chosen, by their share."""
+    return float(chosen.sum()) if share is None else float(share[chosen].sum())
 
 
 def _alive(solved: Solution) -> int:
     return int((solved.weights > 1e-6).sum())
 
 
-def _falling(placed: Layout, heard: Floats) -> Floats:
+def _falling(placed: Layout, heard: Any, xp: Any) -> Floats:
     """How many of y_i + n' are expected in each cell, for observations at nodes: a smooth of the counts.
 
     Of one at a node, (1 - r)/2 r^k fall into the k-th cell on either side, r = exp(-cell/b); `heard` is the part of an
@@ -304,21 +342,24 @@ def _falling(placed: Layout, heard: Floats) -> Floats:
     """
     size = (placed.atoms - 1) * placed.stride + 1
     step = placed.cell / LAPLACE_SCALE
-    counts = np.bincount(np.clip(placed.places, 0, size - 1)[placed.inverse], heard, size)
+    places = beside(np.clip(placed.places, 0, size - 1), heard, xp)[placed.inverse]
+    counts = as_host(xp.bincount(places, heard, size))
     smooth = LaplaceChain.of(size, step, np.zeros(0, dtype=np.intp), np.zeros(0)).at_atoms(counts.astype(float))
     return np.asarray(math.tanh(step / 2) / 2 * (smooth[1:] + smooth[:-1]))
 
 
-def _chain(placed: Layout, position: Floats) -> LaplaceChain:
-    inside = np.clip(position, 0, (placed.atoms - 1) * placed.stride) / placed.stride
-    cell = np.floor(inside).astype(np.intp)
-    return LaplaceChain.of(placed.atoms, placed.stride * placed.cell / LAPLACE_SCALE, cell, inside - cell)
+def _chain(placed: Layout, position: Any, xp: Any = np) -> LaplaceChain:
+    inside = xp.clip(position, 0.0, float((placed.atoms - 1) * placed.stride)) / placed.stride
+    cell = xp.astype(inside, xp.int64)
+    return LaplaceChain.of(placed.atoms, placed.stride * placed.cell / LAPLACE_SCALE, cell, inside - cell, xp)
 
 
-def hermite(x: Floats, value: Floats, slope: Floats) -> Floats:
+def hermite(x: Any, value: Floats, slope: Floats, xp: Any = np) -> Any:
     """The cubic through values and slopes at 0, 1, 2, ..., at the points x."""
-    k = np.minimum(x.astype(np.intp), value.size - 2)
+    k = xp.clip(xp.astype(x, xp.int64), None, value.size - 2)
     t = x - k
-    rise = value[k + 1] - value[k]
-    bend = slope[k] - rise, rise - slope[k + 1]
-    return np.asarray(value[k] + t * (rise + (1 - t) * ((1 - t) * bend[0] + t * bend[1])))
+    values, slopes = beside(value, x, xp), beside(slope, x, xp)
+    low, high = values[k], values[k + 1]
+    rise = high - low
+    bend = slopes[k] - rise, rise - slopes[k + 1]
+    return low + t * (rise + (1 - t) * ((1 - t) * bend[0] + t * bend[1]))

@@ -42,7 +42,7 @@ from typing import Any
 import numpy as np
 
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
+from leastnoise.denoise.arrays import Mechanism, given_in_doubles, in_its_type
 from leastnoise.denoise.risk import beyond, stein_estimate
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 from leastnoise.releases.noise import Noise
@@ -68,37 +68,40 @@ def flat(
     >>> flat([3.0, 5.0, 4.0, 4.0, 3.0, 5.0, 40.0], sigma=1.0).values.round(2)
     array([ 3.83,  3.83,  3.83,  3.83,  3.83,  3.83, 40.  ])
     """
-    y, sigma = given_on_host(y, sigma, mechanism)
-    edge = standing_out(y.size, mechanism) * sigma
-    middle = float(np.median(y))
-    rest = y[np.abs(y - middle) <= edge]
-    mean = middle if mechanism == "laplace" or not rest.size else float(rest.mean())
+    given, (y, sigma, xp) = y, given_in_doubles(y, sigma, mechanism)
+    bins = math.prod(y.shape)
+    edge = standing_out(bins, mechanism) * sigma
+    middle = _median(y, xp)
+    rest = y[xp.abs(y - middle) <= edge]
+    resting = math.prod(rest.shape)
+    mean = middle if mechanism == "laplace" or not resting else float(xp.mean(rest))
     variance = 0.5 if mechanism == "laplace" else 1.0
-    errors = mean / sigma * math.sqrt(rest.size / variance)  # how many standard errors the mean is from zero
+    errors = mean / sigma * math.sqrt(resting / variance)  # how many standard errors the mean is from zero
     kept = (errors if nonnegative else abs(errors)) > ZERO_WITHIN
     drawn = (ZERO_WITHIN / errors) ** 2 if kept else 1.0
     value = (1 - drawn) * mean
     departure = y - value
-    firm = np.clip((np.abs(departure) - edge) * (FULL / (FULL - 1)), 0.0, np.abs(departure))
-    values = value + np.sign(departure) * firm
+    far = xp.abs(departure)
+    firm = xp.minimum(xp.clip((far - edge) * (FULL / (FULL - 1)), 0.0, None), far)
+    values = value + xp.sign(departure) * firm
     if nonnegative:
-        values = np.maximum(values, 0.0)
+        values = xp.clip(values, 0.0, None)
 
     @cache
     def estimate_risk() -> RiskEstimate:
         slope = variance * (1 + drawn) if kept else 0.0
-        free = slope + _firm_slope(departure, edge, sigma, mechanism, one_sided=nonnegative and not value)
-        return stein_estimate(float(((y - values) ** 2).sum()), min(free, float(y.size)), y.size, sigma)
+        free = slope + _firm_slope(departure, edge, sigma, mechanism, xp, one_sided=nonnegative and not value)
+        return stein_estimate(float(xp.sum((y - values) ** 2)), min(free, float(bins)), bins, sigma)
 
     return Estimate(
-        values=values,
-        noisy=y,
+        values=in_its_type(values, given, xp),
+        noisy=y if xp is np else given,
         noise=Noise.of(mechanism, sigma=sigma),
         method="flat",
         parameters={
             "value": value,
             "standard_errors": errors,
-            "standing_out": int((values != value).sum()),
+            "standing_out": int(xp.sum(values != value)),
         },
         estimate_risk=estimate_risk,
     )
@@ -110,10 +113,18 @@ def standing_out(bins: int, mechanism: Mechanism) -> float:
     return -math.log(2 * chance) / math.sqrt(2) if mechanism == "laplace" else -NormalDist().inv_cdf(chance)
 
 
-def _firm_slope(x: Floats, edge: float, sigma: float, mechanism: Mechanism, *, one_sided: bool) -> float:
+def _median(y: Any, xp: Any) -> float:
+    """The middle value, or the mean of the two."""
+    if xp is np:
+        return float(np.median(y))
+    ordered, half = xp.sort(y), (y.shape[0] - 1) // 2
+    return float(xp.mean(ordered[half : half + 2 - y.shape[0] % 2]))
+
+
+def _firm_slope(x: Any, edge: float, sigma: float, mechanism: Mechanism, xp: Any, *, one_sided: bool) -> float:
     """The sum of the slopes: FULL/(FULL - 1) between t and FULL t, 1 beyond; averaged over x + n' for Laplace noise."""
     total = 0.0
     for side in (x,) if one_sided else (x, -x):
-        begun, whole = (beyond(side, at, sigma, mechanism, np).sum() for at in (edge, FULL * edge))
-        total += float(FULL / (FULL - 1) * (begun - whole) + whole)
+        begun, whole = (float(xp.sum(beyond(side, at, sigma, mechanism, xp))) for at in (edge, FULL * edge))
+        total += FULL / (FULL - 1) * (begun - whole) + whole
     return total

@@ -205,7 +205,7 @@ def _fit(t: Floats, c: Floats, groups: int, bounds: Bounds, mechanism: Mechanism
         inside = (c[near] > knots[0]) & (c[near] < knots[-1])
         tilt[near] += np.where(low, -1 / gap[k], 1 / gap[k - 1]) * found * inside
         if part.slopes is not None:
-            slopes[near] += share[near] * part.slopes
+            slopes[near] += share[near] * part.slopes()
         parts.append(part)
         shares.append((near, share[near]))
 

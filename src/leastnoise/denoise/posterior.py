@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise._support.host_arrays import as_host
 from leastnoise.denoise._npmle.different_noise import log_density
 from leastnoise.denoise._npmle.medians import MAX_ERRORS_FROM_ZERO, median_of
 from leastnoise.denoise.arrays import Floats, Mechanism
@@ -31,14 +34,19 @@ class Posterior:
 
     atoms: Floats
     weights: Floats
-    y: Floats = field(repr=False)
+    y: Any = field(repr=False)
     sigma: float | Floats = field(repr=False)
     mechanism: Mechanism = "gaussian"
 
     @cached_property
+    def _here(self) -> Floats:
+        """The values in this machine's memory, whichever device they live on."""
+        return np.asarray(as_host(self.y), dtype=np.float64)
+
+    @cached_property
     def _sums(self) -> dict[str, Floats]:
         """Of all values, flat: posterior means, variances, medians, the probability of zero."""
-        made = {name: np.empty(self.y.size) for name in ("mean", "variance", "median", "zero")}
+        made = {name: np.empty(self._here.size) for name in ("mean", "variance", "median", "zero")}
         at_zero = self.taken_for_zero
         for rows, near, posterior in self._parts():
             atoms, zero = self.atoms[near], at_zero[near]
@@ -50,7 +58,7 @@ class Posterior:
 
     def _parts(self) -> Iterator[tuple[NDArray[np.intp], slice, Floats]]:
         """Some values at a time, the atoms that they may be, and the posterior weights of those."""
-        y, sigma = self.y.ravel(), np.broadcast_to(self.sigma, self.y.shape).ravel()
+        y, sigma = self._here.ravel(), np.broadcast_to(self.sigma, self._here.shape).ravel()
         order = y.argsort(kind="stable")
         log_weights = np.log(self.weights)
         for start in range(0, y.size, VALUES_AT_ONCE):
@@ -72,7 +80,7 @@ class Posterior:
 
         The standard error of an atom is 1/sqrt(sum of 1/sigma_i^2 over the values that it stands for).
         """
-        sigma, known = np.broadcast_to(self.sigma, self.y.shape).ravel(), np.zeros(self.atoms.size)
+        sigma, known = np.broadcast_to(self.sigma, self._here.shape).ravel(), np.zeros(self.atoms.size)
         for rows, near, posterior in self._parts():
             known[near] += 1 / sigma[rows] ** 2 @ posterior
         return np.asarray(np.abs(self.atoms) * np.sqrt(known) <= MAX_ERRORS_FROM_ZERO)
@@ -80,17 +88,17 @@ class Posterior:
     @property
     def mean(self) -> Floats:
         """The posterior mean of each value."""
-        return self._sums["mean"].reshape(self.y.shape)
+        return self._sums["mean"].reshape(self._here.shape)
 
     @property
     def std(self) -> Floats:
         """The posterior standard deviation of each value."""
-        return np.sqrt(self._sums["variance"]).reshape(self.y.shape)
+        return np.sqrt(self._sums["variance"]).reshape(self._here.shape)
 
     @property
     def median(self) -> Floats:
         """The posterior median of each value, with mass between atoms spread evenly, and none around zero."""
-        return self._sums["median"].reshape(self.y.shape)
+        return self._sums["median"].reshape(self._here.shape)
 
     @property
     def probability_of_zero(self) -> Floats:
@@ -98,7 +106,7 @@ class Posterior:
 
         Of counts, say support="nonnegative": the prior then has an atom at zero itself, if many are.
         """
-        return self._sums["zero"].reshape(self.y.shape)
+        return self._sums["zero"].reshape(self._here.shape)
 
     def __repr__(self) -> str:
-        return f"<Posterior of {self.y.size:,} values under a prior of {self.atoms.size:,} atoms>"
+        return f"<Posterior of {math.prod(self.y.shape):,} values under a prior of {self.atoms.size:,} atoms>"

@@ -43,12 +43,14 @@ from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import (
     Floats,
     Mechanism,
+    as_number_if_large,
     companion,
     given_with_sigmas,
     host_numbers,
     like,
     mean_square,
     root_mean_square,
+    row_squares,
 )
 from leastnoise.denoise.estimator import rowwise_estimator
 from leastnoise.denoise.risk import stein_estimate
@@ -90,12 +92,13 @@ def james_stein(
     centred = y if isinstance(centre, float) and centre == 0.0 else y - centre
     shrinkage = _different(np.asarray(level), y, xp) if different else _equal(level, y, to_mean, xp)
     tilted = centred * shrinkage.tilt if different else centred
-    norm = xp.expand_dims(xp.vecdot(tilted, tilted), axis=-1)
+    norm = row_squares(tilted, xp)
     pull = shrinkage.pull * shrinkage.tilt
     factor = xp.where(norm > 0, 1 - pull / xp.where(norm > 0, norm, xp.ones_like(norm)), xp.zeros_like(norm))
     if positive_part:
         factor = xp.clip(factor, 0.0, None)
-    values = factor * centred if centred is y else centre + factor * centred
+    by = as_number_if_large(factor, y)
+    values = by * centred if centred is y else centre + by * centred
 
     def estimate_risk() -> RiskEstimate:
         slope = _slopes(centred, norm, factor, shrinkage, positive_part, mechanism, xp)

@@ -77,7 +77,12 @@ def fitting_freedom(
 
 
 def moving_freedom(
-    chain: Callable[[Floats], LaplaceChain], seen: Floats, counts: Floats, here: Floats, share: Floats, scale: float
+    chain: Callable[[Floats], LaplaceChain],
+    seen: Floats,
+    counts: Floats,
+    here: Floats,
+    share: Floats | None,
+    scale: float,
 ) -> float:
     """The same under Laplace noise of this scale, for the part `share` of observations `here` in an estimate.
 
@@ -107,9 +112,10 @@ def moving_freedom(
         x = factor.root(r)
         lift = after.forward(x) / mass
         change += (after.forward(atoms * x) / mass - mean * lift) * (lift - before.forward(x) / old)
-    change *= share[chosen] / (total * TRACE_PROBES)
+    part = np.ones(chosen.size) if share is None else share[chosen]
+    change *= part / (total * TRACE_PROBES)
     change = np.clip(change, -far, far)  # an estimate moves no further than its observation did
-    return NEW_ATOMS_FACTOR * float((share[chosen] * sign * change).sum()) / scale * (here.size / chosen.size)
+    return NEW_ATOMS_FACTOR * float((part * sign * change).sum()) / scale * (here.size / chosen.size)
 
 
 def _near(x: Floats, atoms: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

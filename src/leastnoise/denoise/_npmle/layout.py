@@ -4,20 +4,26 @@ Everything is in units of sigma. Atoms stand every `stride` cells from `origin`.
 apart than `quiet` do not see each other through the noise, so the stretch between them is shortened to `quiet`; an
 observation with nobody that near is its own atom and needs no fitting at all. What is left is small however wide
 the data are.
+
+The observations may live on a device (any library with doubles and a histogram): each is read and looked up there, and
+what is laid out comes here, which is as small as the cells are few.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors
-from leastnoise.denoise.arrays import Floats
+from leastnoise._support.host_arrays import as_host
+from leastnoise.denoise.arrays import NOT_FINITE, Floats, beside
 
 Bounds = tuple[float, float]
+MIN_SPAN = 1 << 16  # cells that a histogram may always have
 MAX_SIGMAS = 2.0**50  # beyond, doubles cannot tell neighbours apart
 
 
@@ -32,68 +38,99 @@ class Layout:
     places: NDArray[np.int64]  # of the occupied cells; atom j is at place j * stride
     counts: Floats  # observations in each, by weight
     shift: NDArray[np.int64]  # cells cut out before each
-    inverse: NDArray[np.intp]  # the occupied cell of each observation that is not alone
-    alone: NDArray[np.bool_]  # of all observations
+    inverse: Any  # the occupied cell of each observation that is not alone; of the observations' library, as is
+    alone: Any  # which of all observations are
 
-    def positions(self, u: Floats) -> Floats:
+    def positions(self, u: Any, xp: Any = np) -> Any:
         """Where the observations that are not alone lie, in cells."""
-        return np.asarray((u[~self.alone] - self.origin) / self.cell - self.shift[self.inverse])
+        return (u[~self.alone] - self.origin) / self.cell - self._shifts(u, xp)
 
     def mean(self, x: Floats) -> Floats:
         """sum x over the observations of each occupied cell, by its count; x is given for those not alone."""
         return np.asarray(np.bincount(self.inverse, x, self.counts.size) / self.counts)
 
-    def back(self, place: Floats) -> Floats:
+    def back(self, place: Any, xp: Any = np) -> Any:
         """Positions of theirs, in units of sigma on the full line."""
-        return np.asarray(self.origin + (place + self.shift[self.inverse]) * self.cell)
+        return self.origin + (place + self._shifts(place, xp)) * self.cell
+
+    def _shifts(self, near: Any, xp: Any) -> Any:
+        return beside(self.shift.astype(np.float64), near, xp)[self.inverse]
 
 
 def lay_out(
-    u: Floats, weights: Floats, bounds: Bounds, unit: float, *, spacing: float, fineness: float, quiet: float
+    u: Any,
+    weights: Floats | None,
+    bounds: Bounds,
+    unit: float,
+    *,
+    spacing: float,
+    fineness: float,
+    quiet: float,
+    xp: Any = np,
 ) -> Layout:
-    """Atoms at most `spacing` apart, cells at most `fineness` wide; on multiples of `unit` where it is above 0."""
-    if np.abs(u).max() > MAX_SIGMAS:
+    """Atoms at most `spacing` apart, cells at most `fineness` wide; on multiples of `unit` where it is above 0.
+
+    Without weights every observation counts once.
+    """
+    first, last = float(xp.min(u)), float(xp.max(u))
+    if not (math.isfinite(first) and math.isfinite(last)):
+        raise errors.InvalidParameter(NOT_FINITE)
+    if max(-first, last) > MAX_SIGMAS:
         raise errors.OutOfRange(
             "y holds values beyond 2^50 sigma, where doubles cannot tell neighbours apart and noise does not matter. "
             "Leave those values out, and denoise the rest."
         )
-    step, anchor = _lattice(u, bounds, unit, spacing)
+    step, anchor = _lattice(first, bounds, unit, spacing)
     low, high = bounds
-    origin = anchor + step * math.floor((min(max(u.min(), low), high) - anchor) / step + 1e-9)
+    origin = anchor + step * math.floor((min(max(first, low), high) - anchor) / step + 1e-9)
     stride = max(1, math.ceil(step / fineness - 1e-9))
     cell = step / stride
-    cells, inverse, counts = np.unique(
-        np.rint((u - origin) / cell).astype(np.int64), return_inverse=True, return_counts=True
-    )
+    cells, inverse, counts = _occupied(xp.astype(xp.round((u - origin) / cell), xp.int64), xp)
     far = math.ceil(quiet / cell)
     lonely = _lonely(cells, counts, far)
     if unit > 0:
         lonely &= False
     else:
         lonely &= (cells * cell + origin >= low) & (cells * cell + origin <= high)
-    alone = lonely[inverse]
+    alone = beside(lonely, inverse, xp)[inverse]
     kept = np.flatnonzero(~lonely)
-    cells, heavy = cells[kept], np.bincount(inverse, weights, lonely.size)[kept]
+    heavy = (counts if weights is None else np.bincount(inverse, weights, lonely.size))[kept]
+    cells = cells[kept]
     if not kept.size:
         empty = np.zeros(0, dtype=np.int64)
-        return Layout(origin, cell, stride, 0, empty, np.zeros(0), empty, np.zeros(0, dtype=np.intp), alone)
+        return Layout(origin, cell, stride, 0, empty, np.zeros(0), empty, inverse[~alone], alone)
     gaps = np.diff(cells)
     excess = np.where(gaps > far, (gaps - far) // stride * stride, 0)
     shift = np.concatenate([[max(0, int(cells[0])) // stride * stride], excess]).cumsum()
     places = cells - shift
-    last = math.ceil(places.max() / stride)
+    final = math.ceil(places.max() / stride)
     if math.isfinite(high):
-        last = min(last, round((high - origin) / step) - int(shift[-1]) // stride)
-    renamed = np.cumsum(~lonely) - 1
-    return Layout(
-        origin, cell, stride, max(last, 0) + 1, places, heavy.astype(float), shift, renamed[inverse[~alone]], alone
-    )
+        final = min(final, round((high - origin) / step) - int(shift[-1]) // stride)
+    renamed = beside(np.cumsum(~lonely) - 1, inverse, xp)[inverse[~alone]]
+    return Layout(origin, cell, stride, max(final, 0) + 1, places, heavy.astype(float), shift, renamed, alone)
 
 
-def _lattice(u: Floats, bounds: Bounds, unit: float, spacing: float) -> tuple[float, float]:
+def _occupied(place: Any, xp: Any) -> tuple[NDArray[np.int64], Any, NDArray[np.int64]]:
+    """The cells that anything lies in, in increasing order; which of them each place is; and how many lie in each.
+
+    By a histogram where the cells are not many more than the places, else by sorting.
+    """
+    low = int(xp.min(place))
+    span = int(xp.max(place)) - low + 1
+    if span > max(4 * place.shape[0], MIN_SPAN):
+        cells, inverse = xp.unique_inverse(place)
+        return as_host(cells), inverse, as_host(xp.bincount(inverse, None, cells.shape[0]))
+    many = xp.bincount(place - low, None, span)
+    rank = xp.cumulative_sum(xp.astype(many > 0, xp.int64)) - 1
+    counts: NDArray[np.int64] = as_host(many)
+    cells = np.flatnonzero(counts)
+    return cells + low, rank[place - low], counts[cells]
+
+
+def _lattice(first: float, bounds: Bounds, unit: float, spacing: float) -> tuple[float, float]:
     """The step between atoms and a point of the lattice, so that the bounds and the unit are met exactly."""
     low, high = bounds
-    anchor = low if math.isfinite(low) else high if math.isfinite(high) else (0.0 if unit > 0 else float(u.min()))
+    anchor = low if math.isfinite(low) else high if math.isfinite(high) else (0.0 if unit > 0 else first)
     span = high - low if math.isfinite(low) and math.isfinite(high) else 0.0
     if unit > 0:
         most, units = max(1, math.floor(spacing / unit)), round(span / unit)
@@ -101,6 +138,6 @@ def _lattice(u: Floats, bounds: Bounds, unit: float, spacing: float) -> tuple[fl
     return (span / math.ceil(span / spacing) if span > 0 else spacing), anchor
 
 
-def _lonely(cells: NDArray[np.int64], counts: NDArray[np.intp], far: int) -> NDArray[np.bool_]:
+def _lonely(cells: NDArray[np.int64], counts: NDArray[np.int64], far: int) -> NDArray[np.bool_]:
     gaps = np.diff(cells) > far
     return np.asarray((counts == 1) & np.concatenate([[True], gaps]) & np.concatenate([gaps, [True]]))
