@@ -238,7 +238,7 @@ def as_number_if_large(factor: Any, y: Any) -> Any:
     """
     on_gpu = array_api_compat.is_cupy_array(y) or (getattr(y, "is_cuda", False) and not y.requires_grad)
     one = on_gpu and math.prod(factor.shape) == 1 and math.prod(y.shape) >= LARGE_ON_DEVICE
-    return float(factor) if one else factor
+    return factor.item() if one else factor
 
 
 _NOT_HERE = (

@@ -283,9 +283,10 @@ def _laplace(u: Any, bounds: Bounds, unit: float, share: Floats | None, xp: Any)
             lambda place: _chain(placed, place * placed.stride),
             placed.places / placed.stride,
             placed.counts,
-            as_host(placed.positions(u, xp)) / placed.stride,
+            placed.positions(u, xp) / placed.stride,
             None if share is None else share[~placed.alone],
             LAPLACE_SCALE / atom,
+            xp,
         )
 
     medians = partial(posterior_medians, placed, solved.weights, near, mechanism="laplace", xp=xp)

@@ -33,6 +33,7 @@ factor below zero errs more than zero does. Where all sigma_i are equal, this is
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -100,6 +101,7 @@ def james_stein(
     by = as_number_if_large(factor, y)
     values = by * centred if centred is y else centre + by * centred
 
+    @cache
     def estimate_risk() -> RiskEstimate:
         slope = _slopes(centred, norm, factor, shrinkage, positive_part, mechanism, xp)
         moved = host_numbers(xp.vecdot((1 - factor) * centred, (1 - factor) * centred))

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -62,6 +63,7 @@ def soft_threshold(
     t = _chosen(y, level, threshold, mechanism, xp)
     values = shrunk(y, t, xp)
 
+    @cache
     def estimate_risk() -> RiskEstimate:
         if threshold == "sure":
             return held_out(y, level, mechanism, xp)

@@ -27,15 +27,17 @@ with one moved at a time, the same sums came out 0.9 to 2.1 times as large (100 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky_banded
 from scipy.sparse import csr_array
 
+from leastnoise._support.host_arrays import as_host
 from leastnoise.denoise._npmle.interior_point import maximise_likelihood
 from leastnoise.denoise._npmle.kernels import REACH_IN_SIGMAS, Factor, LaplaceChain
-from leastnoise.denoise.arrays import Floats
+from leastnoise.denoise.arrays import Floats, beside
 
 TRACE_PROBES = 40  # random vectors by which a trace is estimated
 BARRIER_OBSERVATIONS = 0.3  # what the barrier costs, in observations
@@ -80,9 +82,10 @@ def moving_freedom(
     chain: Callable[[Floats], LaplaceChain],
     seen: Floats,
     counts: Floats,
-    here: Floats,
+    here: Any,
     share: Floats | None,
     scale: float,
+    xp: Any = np,
 ) -> float:
     """The same under Laplace noise of this scale, for the part `share` of observations `here` in an estimate.
 
@@ -94,16 +97,18 @@ def moving_freedom(
     density = kernel.forward(loose.weights)
     factor = kernel.factor(counts / total / density**2, loose.multipliers / loose.weights)
     rng = np.random.default_rng(0)
+    count = here.shape[0]
     chosen = (
-        rng.permutation(here.size)[:MAX_MOVED_OBSERVATIONS]
-        if here.size > MAX_MOVED_OBSERVATIONS
-        else np.arange(here.size)
+        rng.choice(count, MAX_MOVED_OBSERVATIONS, replace=False, shuffle=False)
+        if count > MAX_MOVED_OBSERVATIONS
+        else np.arange(count)
     )
     chosen = np.tile(chosen, max(1, MAX_MOVED_OBSERVATIONS // (4 * chosen.size)))
+    moved = as_host(here[beside(chosen, here, xp)])
     sign = rng.choice([-1.0, 1.0], chosen.size)
     far = rng.exponential(scale, chosen.size)
-    after = chain(here[chosen] + sign * far)
-    before = chain(here[chosen])
+    after = chain(moved + sign * far)
+    before = chain(moved)
     atoms = np.arange(kernel.atoms, dtype=np.float64)
     first, mass = after.forward(atoms * loose.weights), after.forward(loose.weights)
     mean, old = first / mass, before.forward(loose.weights)
@@ -115,7 +120,7 @@ def moving_freedom(
     part = np.ones(chosen.size) if share is None else share[chosen]
     change *= part / (total * TRACE_PROBES)
     change = np.clip(change, -far, far)  # an estimate moves no further than its observation did
-    return NEW_ATOMS_FACTOR * float((part * sign * change).sum()) / scale * (here.size / chosen.size)
+    return NEW_ATOMS_FACTOR * float((part * sign * change).sum()) / scale * (count / chosen.size)
 
 
 def _near(x: Floats, atoms: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
