@@ -22,7 +22,7 @@ from leastnoise.graphs.graph import Graph, check_graph
 
 Mechanism = Literal["gaussian", "laplace"]
 Floats = NDArray[np.float64]
-LARGE_ON_DEVICE = 1 << 23  # values, whose product takes longer than the wait for one number
+LARGE_ON_DEVICE = 1 << 28  # values, from where on the broadcast costs more than the wait for one number
 
 
 def given(y: Any, sigma: Any, mechanism: Mechanism) -> tuple[Any, float, Any]:

@@ -120,7 +120,7 @@ def moving_freedom(
     part = np.ones(chosen.size) if share is None else share[chosen]
     change *= part / (total * TRACE_PROBES)
     change = np.clip(change, -far, far)  # an estimate moves no further than its observation did
-    return NEW_ATOMS_FACTOR * float((part * sign * change).sum()) / scale * (count / chosen.size)
+    return float(NEW_ATOMS_FACTOR * (part * sign * change).sum() / scale * (count / chosen.size))
 
 
 def _near(x: Floats, atoms: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
