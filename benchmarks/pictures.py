@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from functools import partial
 from pathlib import Path
-
-from programme import BENCHMARKS
+from statistics import geometric_mean
 
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"  # Okabe & Ito: told apart by every eye
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
@@ -25,32 +25,63 @@ def draw(folder: Path) -> None:
         _both_bounds(folder, DOCS)
 
 
+SUBJECTS = {  # of which benchmarks each part of the picture of ratios is
+    "one sigma": ("calibration",),
+    "many releases together": ("composition",),
+    "exact noise": ("draws",),
+    "tables": ("histogram", "spark_cost", "quantiles"),
+    "denoising": ("prior", "graph_solvers", "graphs"),
+}
+
+
 def _ratios(folder: Path) -> None:
-    """Peers' wall time over ours, a mark each, on a logarithmic axis; a square where they are faster."""
+    """Peers' wall time over ours by subject: a row for each job, a mark for each peer; a square where it is faster."""
     import matplotlib.pyplot as plt
 
-    heads = []
-    for name in BENCHMARKS:
-        if (folder / f"{name}.json").is_file():
-            heads += json.loads((folder / f"{name}.json").read_text())["headlines"]
-    shown = [(h["what"].replace("'s time / ours", ""), h["ratio"]) for h in heads if h["what"].endswith("time / ours")]
-    if not shown:
+    parts = {subject: _jobs(folder, names) for subject, names in SUBJECTS.items()}
+    parts = {subject: jobs for subject, jobs in parts.items() if jobs}
+    if not parts:
         return
-    shown.sort(key=lambda pair: pair[1])
-    figure, axes = plt.subplots(figsize=(7, 0.6 + 0.26 * len(shown)), layout="constrained")
-    for row, (_, ratio) in enumerate(shown):
-        faster = ratio >= 1
-        colour = BLUE if faster else ORANGE
-        axes.plot([1, ratio], [row, row], color=colour, lw=1.5, solid_capstyle="round")
-        axes.plot(ratio, row, "o" if faster else "s", color=colour)
-        place = {"textcoords": "offset points", "va": "center", "color": GREY}
-        axes.annotate(f"{ratio:,.0f}" if ratio >= 1000 else f"{ratio:.3g}", (max(ratio, 1), row), (6, 0), **place)
-    axes.axvline(1, color=GREY, lw=0.8)
-    axes.set(xscale="log", yticks=range(len(shown)), yticklabels=[what for what, _ in shown])
-    axes.set_xlabel("their time / ours (right of 1: ours is faster)")
-    axes.margins(x=0.1)
+    heights = [len(jobs) + 0.6 for jobs in parts.values()]
+    figure, panels = plt.subplots(
+        len(parts),
+        figsize=(10, 0.9 + 0.27 * sum(heights)),
+        sharex=True,
+        layout="constrained",
+        squeeze=False,
+        height_ratios=heights,
+    )
+    for axes, (subject, jobs) in zip(panels[:, 0], parts.items(), strict=True):
+        for row, peers in enumerate(jobs.values()):
+            ordered = sorted(peers.items(), key=lambda pair: pair[1])
+            for _, ratio in ordered:
+                axes.plot(ratio, row, "o" if ratio >= 1 else "s", ms=5, color=BLUE if ratio >= 1 else ORANGE)
+            names = " · ".join(
+                f"{peer} {f'{ratio:,.0f}' if ratio >= 100 else f'{ratio:.2g}'}" for peer, ratio in ordered
+            )
+            axes.text(1.01, row, names, transform=axes.get_yaxis_transform(), va="center", color=GREY, fontsize=7)
+        axes.axvline(1, color=GREY, lw=0.8)
+        axes.set(xscale="log", yticks=range(len(jobs)), yticklabels=list(jobs), ylim=(len(jobs) - 0.4, -0.6))
+        axes.set_title(subject, loc="left", fontsize=10, fontweight="bold")
+        axes.grid(axis="x", alpha=0.2)
+        axes.tick_params(length=0)
+        axes.margins(x=0.08)
+    panels[-1, 0].set_xlabel("their time / ours (right of 1: ours is faster; a geometric mean over several penalties)")
     figure.savefig(folder / "ratios.png", dpi=110, metadata={"Software": ""})
     plt.close(figure)
+
+
+def _jobs(folder: Path, names: tuple[str, ...]) -> dict[str, dict[str, float]]:
+    """For every job its peers' ratios; runs that differ in a penalty alone are one job."""
+    seen: dict[str, dict[str, list[float]]] = {}
+    for name in names:
+        path = folder / f"{name}.json"
+        for head in json.loads(path.read_text())["headlines"] if path.is_file() else []:
+            if head["what"].endswith("'s time / ours"):
+                job, _, peer = head["what"].removesuffix("'s time / ours").rpartition(": ")
+                job = re.sub(r", (penalty x [0-9.]+|[0-9]+ penalties)$", "", job)
+                seen.setdefault(job, {}).setdefault(peer, []).append(head["ratio"])
+    return {job: {peer: geometric_mean(many) for peer, many in peers.items()} for job, peers in seen.items()}
 
 
 def _both_bounds(folder: Path, docs: Path) -> None:
