@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import leastnoise as ln
+from leastnoise.curator.aggregate import zone_lookup
 from leastnoise.curator.aggregate.zone_lookup import STEPS_A_DEGREE, ZoneLookup
 from leastnoise.curator.table import Table
 from leastnoise.domain import Zones
@@ -89,6 +92,36 @@ def test_a_point_on_a_shared_border_is_in_one_zone() -> None:
     assert (found >= 0).all()
     turned = Zones(zones.keys[::-1], tuple(tuple(ring[::-1] for ring in rings) for rings in zones.rings[::-1]))
     assert (8 - ZoneLookup.of(turned)(lon, lat) == found).all()
+
+
+@given(data=st.data(), wide=st.sampled_from([4, 9, 40]), count=st.integers(1, 6))
+@settings(max_examples=60, deadline=None)
+def test_rings_that_cross_themselves_and_each_other_follow_the_rule_too(
+    data: st.DataObject, wide: int, count: int
+) -> None:
+    """Every step of a small square, corners and points on edges most of all: level, upright and of no length."""
+    corner = st.tuples(st.integers(0, wide), st.integers(0, wide))
+    rings = data.draw(st.lists(st.lists(corner, min_size=3, max_size=12), min_size=count, max_size=count))
+    features = [polygon(f"{i}", np.array([*ring, ring[0]]) * STEP) for i, ring in enumerate(rings)]
+    zones = Zones.read(collection(*features), key="name")
+    x, y = np.meshgrid(np.arange(-1, wide + 2), np.arange(-1, wide + 2))
+    lon, lat = x.ravel() * STEP, y.ravel() * STEP
+    if wide == 40:
+        lon, lat = lon[::5], lat[::5]
+    found = ZoneLookup.of(zones)(lon, lat)
+    assert found.tolist() == [exactly(zones, *place) for place in zip(lon, lat, strict=True)]
+
+
+def test_long_edges_and_large_overlaps_take_fewer_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The grid is coarser where zones would fill it many times over; what it finds is the same."""
+    zones = crooked(4, 3)
+    x, y = np.meshgrid(np.arange(-10, 270, 7), np.arange(-10, 270, 7))
+    lon, lat = x.ravel() * STEP + 7.5, y.ravel() * STEP + 46.9
+    fine = ZoneLookup.of(zones)
+    monkeypatch.setattr(zone_lookup, "MAX_COVERED", 40)
+    coarse = ZoneLookup.of(zones)
+    assert coarse.whole.size < fine.whole.size
+    assert (coarse(lon, lat) == fine(lon, lat)).all()
 
 
 def test_holes_parts_and_overlaps() -> None:

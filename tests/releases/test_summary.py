@@ -22,7 +22,9 @@ from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.share import ShareRelease
 from leastnoise.releases.spread import SpreadRelease
 from leastnoise.releases.summary import SummaryRelease
+from leastnoise.report import summary_page
 from leastnoise.testing import seeded
+from page_parser import Page
 
 DRAWS = 20_000
 # 95 % of 20,000: five standard errors are 0.77 %, a false alarm of 3e-7 on each side.
@@ -272,9 +274,14 @@ def test_print_shows_values(made: SummaryRelease) -> None:
 
 def test_what_cannot_be_denoised_says_why(made: SummaryRelease) -> None:
     assert made["flights"].denoise().bins == 3  # type: ignore[union-attr]
-    for one in (made, made["spread"], made["part"], made["delay"], made["late"]):
-        with pytest.raises(errors.InvalidParameter):
-            one.denoise()
+    reasons = {"spread": "three", "part": "divide by their sum", "delay": "A mean is", "late": "A rate is"}
+    for name, reason in reasons.items():
+        with pytest.raises(errors.InvalidParameter, match=reason):
+            made[name].denoise()
+        assert reason in Page(report.page(made[name], estimate=None)).text
+    with pytest.raises(errors.InvalidParameter, match=r'release\["flights"\].denoise'):
+        made.denoise()
+    assert made.why_not_denoised in Page(summary_page.page(made)).text
 
 
 def test_the_page_has_every_statistic_and_escapes_keys(made: SummaryRelease, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from leastnoise import errors, report
 from leastnoise._support import number_format
 from leastnoise.domain import Domain, Lattice, listed, product
 from leastnoise.graphs import Graph
+from leastnoise.releases.average_coverage import NoiseKept
 from leastnoise.report import contents, document, promise_sentences, sentences, summary_page, tables_page
 from leastnoise.testing import seeded
 from page_parser import Page
@@ -45,6 +46,18 @@ def test_every_kind_has_a_page_with_its_own_numbers(name: str, tmp_path: Path) -
     )
     if name != "estimate":
         assert of.id in page.text
+
+
+@pytest.mark.parametrize("name", ["means", "quantiles", "sparse"])
+def test_what_is_not_denoised_says_why_as_its_page_does(name: str) -> None:
+    with pytest.raises(errors.InvalidParameter, match="not denoised") as refused:
+        pages.kind(name).denoise()
+    assert str(refused.value).split(" Got ")[0] in Page(report.page(pages.kind(name))).text
+
+
+def test_an_estimate_is_not_denoised_again() -> None:
+    with pytest.raises(errors.InvalidParameter, match="Denoise the release"):
+        pages.kind("estimate").denoise()
 
 
 @cache
@@ -121,6 +134,33 @@ def test_a_large_lattice_is_shown_in_blocks() -> None:
     chart = json.loads(page.data)["pictures"]["chart"]["columns"]
     assert "means of blocks of 3 by 3 cells" in page.text
     np.testing.assert_allclose(chart["value"][0], values.reshape(100, 200)[:3, :3].mean(), rtol=1e-12)
+
+
+def test_a_long_table_of_two_columns_keeps_as_many_of_the_short_side_as_can_be_seen() -> None:
+    values = np.random.default_rng(1).normal(size=(1_000, 100))
+    domain = product(["zone", "hour"], [range(1_000), range(100)])
+    page = Page(report.page(replace(ln.wrap(values.ravel(), sigma=1.0), domain=domain), estimate=None))
+    chart = json.loads(page.data)["pictures"]["chart"]["columns"]
+    assert "means of blocks of 11 by 2 cells" in page.text
+    assert (len(set(chart["along"])), len(set(chart["across"]))) == (91, 50)
+    np.testing.assert_allclose(chart["value"][51], values[11:22, 2:4].mean(), rtol=1e-12)
+
+
+def test_a_page_does_not_run_the_denoiser_again() -> None:
+    """Intervals around denoised values need two more runs, and the page shows none: 15 s of 100,000 cells."""
+    runs = []
+
+    def measured() -> float:
+        runs.append(1)
+        return 0.5
+
+    release = ln.wrap(np.random.default_rng(2).normal(size=500), sigma=1.0)
+    estimate = replace(release.denoise(), noise_kept=NoiseKept(measured))
+    report.page(release, estimate=estimate)
+    report.page(estimate)
+    assert not runs
+    estimate.interval(0.95)
+    assert runs
 
 
 def test_no_digit_is_lost_on_the_way_to_the_table_and_the_chart() -> None:

@@ -259,6 +259,30 @@ def unknown_summary(s: Schema, chance: random.Random) -> Ask:
     )
 
 
+def unknown_sum(s: Schema, chance: random.Random) -> Ask:
+    """A sum or mean of keys that nobody listed."""
+    kind, value, part = chance.choice(["sum", "mean"]), chance.choice(VALUES), chance.choice(UNLISTED)
+    asked = {"by": "key", "clip": chance.choice(CLIPS), "nulls": chance.choice(["drop", "bin"]), **limits(chance)}
+    return lambda t: getattr(t.derive(key=_copy(s[part])), kind)(s[value], **asked)
+
+
+def sum_of_units(s: Schema, chance: random.Random) -> Ask:
+    """Of what each unit has in all, clipped far from where doubles lose digits."""
+    value, clip = chance.choice(["real", "real", "single"]), chance.choice(CLIPS)
+    total = stats.sum(s[value], grid=chance.choice([None, 0.25]))
+    return lambda t: t.per_unit(total=total).sum("total", clip=clip)
+
+
+def joined_units(s: Schema, chance: random.Random) -> Ask:
+    """A public table joined to one row a unit."""
+    part = chance.choice(["integer", "small", "text", "flag"])
+    known: dict[str, list[Any]] = {"text": TEXTS, "flag": [True, False]}
+    keys = known.get(part, ["0", "1", "2", "3", "-1"])
+    public = pd.DataFrame({"key": keys, "joined": [chance.choice("pq") for _ in keys]})
+    kept = chance.choice([stats.mode, stats.min, stats.max])(s[part])
+    return lambda t: t.per_unit(kept=kept).join_public(public, on={"kept": "key"}).histogram("joined", keys=["p", "q"])
+
+
 def _copy(column: str) -> Callable[[Any], Any]:
     return lambda rows: rows[column]
 
@@ -291,6 +315,9 @@ KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {
     "summary": summary,
     "unknown summary": unknown_summary,
     "unknown total": unknown_total,
+    "unknown sum": unknown_sum,
+    "public table of units": joined_units,
+    "sum of units": sum_of_units,
 }
 
 

@@ -290,6 +290,11 @@ class Estimate(Published):
         noisy = columns.pop("noisy")
         return columns | ends_where_known(self, confidence, ("low", "high")) | {"noisy": noisy}
 
+    @property
+    def why_not_denoised(self) -> str:
+        """It is denoised."""
+        return "An estimate is what denoising made. Denoise the release it was made from, by another method."
+
     def _counted(self) -> str:
         return f"{self.bins:,} value" + ("" if self.bins == 1 else "s")
 

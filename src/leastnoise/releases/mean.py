@@ -222,16 +222,12 @@ class MeanRelease(Published):
         found = (top.value / bottom.value, min(ends), max(ends))
         return Overall(*(float(np.clip(self.centre + self.half_range * end, *self.within)) for end in found))
 
-    def denoise(self, method: str = "auto", **options: Any) -> Any:
-        """Refused: a mean is a ratio of two noisy numbers, and the law of that depends on the count it divides by.
-
-        method, options: those of other releases.
-        """
-        raise errors.InvalidParameter(
+    @property
+    def why_not_denoised(self) -> str:
+        """The law of a ratio of two noisy numbers depends on the count it divides by."""
+        return (
             f"A {self.kind} is a noisy sum over a noisy count, and how noisy it is depends on a count that nobody "
-            "knows, so no denoiser's law holds. Its interval is right as it is.",
-            parameter="method",
-            value=method,
+            "knows, so no denoiser's law holds. It is not denoised; its interval allows for both."
         )
 
     def half_widths(self, confidence: Number = 0.95) -> HalfWidths:

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from leastnoise import errors
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.privacy.distributions import Distribution
@@ -165,6 +166,18 @@ class Published(Promised, Spreadsheets, ABC):
         The `options` `estimate`, `graph`, `zones` and `ax` are passed on. It needs matplotlib.
         """
         return views.plot(self, **options)
+
+    @property
+    def why_not_denoised(self) -> str:
+        """Why `denoise` is refused, where it is; the page says the same."""
+        return ""
+
+    def denoise(self, method: str = "auto", **options: Any) -> Any:
+        """Refused, with the reason, unless the values are a truth plus noise of one known law.
+
+        method, options: those of releases that can be denoised.
+        """
+        raise errors.InvalidParameter(self.why_not_denoised, parameter="method", value=method)
 
     def report(
         self,

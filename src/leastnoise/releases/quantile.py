@@ -128,6 +128,14 @@ class QuantileRelease(Published):
         named = [f"{group}, {text}" for group in groups for text in texts]
         return f"{labels.title(self.domain)} and level", named[:most]
 
+    @property
+    def why_not_denoised(self) -> str:
+        """A quantile is where a noisy count crosses a level, or a draw among candidates."""
+        return (
+            f"Quantiles are {self.found.method_in_words()}: what is left of the noise is no sum of a truth and a draw, "
+            "so no denoiser's law holds. They are not denoised; their intervals are right as they are."
+        )
+
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""
         many = f"{self.bins:,} quantiles" if self.bins != 1 else "1 quantile"

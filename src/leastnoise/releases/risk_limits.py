@@ -85,10 +85,10 @@ def moved_limit(
 
 def _quantile(bins: int, confidence: float, mechanism: Literal["gaussian", "laplace"]) -> float:
     """Of a sum of so many squared draws, in its own standard deviations from its mean."""
-    from scipy.stats import gamma
+    from scipy.special import gammaincinv
 
     shape = 4 * bins / SQUARES[mechanism].skewness ** 2
-    return (float(gamma.ppf(confidence, shape)) - shape) / math.sqrt(shape)
+    return (float(gammaincinv(shape, confidence)) - shape) / math.sqrt(shape)
 
 
 def fission_limit(

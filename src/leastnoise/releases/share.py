@@ -112,16 +112,13 @@ class ShareRelease(Published):
         high = _part(np.maximum(values + own, 0.0), np.maximum(rest - others, 0.0), empty=1.0)
         return Interval(np.nextafter(low, -1.0).clip(0), np.nextafter(high, 2.0).clip(0, 1))
 
-    def denoise(self, method: str = "auto", **options: Any) -> Any:
-        """Refused: the counts or sums are what can be denoised, and their shares follow.
-
-        method, options: those of other releases.
-        """
-        raise errors.InvalidParameter(
-            f"A share is a noisy {self.components.noun} over the noisy total. Denoise the {self.components.noun}s, "
-            "and divide by their sum.",
-            parameter="method",
-            value=method,
+    @property
+    def why_not_denoised(self) -> str:
+        """The counts or sums are what can be denoised, and their shares follow."""
+        noun = self.components.noun
+        return (
+            f"A share is a noisy {noun} over the noisy total, and its interval allows for both. It is not denoised: "
+            f"denoise the {noun}s, and divide by their sum."
         )
 
     def explain(self) -> str:

@@ -98,6 +98,14 @@ class SparseRelease(Published):
         """What the bins are by, and what the first that show are called, at most `most` of them."""
         return labels.title(self.domain), labels.of(self.domain, [int(i) for i in self.indices[:most]])
 
+    @property
+    def why_not_denoised(self) -> str:
+        """What a threshold chose follows no denoiser's law."""
+        return (
+            "A threshold chose the bins that show, so what is left of their noise follows no denoiser's law. They are "
+            "not denoised; their intervals allow for the choice."
+        )
+
     def explain(self) -> str:
         """What was protected, how well, and what shows."""
         moved = f", moved toward zero by {self.threshold:.4g}" if self.thresholding == "soft" else ""

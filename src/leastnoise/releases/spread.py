@@ -140,16 +140,12 @@ class SpreadRelease(Published):
     def _in_unit(self, variance: Floats) -> Floats:
         return self.half_range * np.sqrt(variance) if self.root else self.half_range**2 * variance
 
-    def denoise(self, method: str = "auto", **options: Any) -> Any:
-        """Refused: a variance is computed from three noisy numbers, and no law of one noise holds for it.
-
-        method, options: those of other releases.
-        """
-        raise errors.InvalidParameter(
-            f"A {self.noun} is computed from a noisy sum of squares, a noisy sum and a noisy count; no denoiser knows "
-            "the law of that. Its interval is right as it is.",
-            parameter="method",
-            value=method,
+    @property
+    def why_not_denoised(self) -> str:
+        """No law of one noise holds for what is computed from three noisy numbers."""
+        return (
+            f"A {self.noun} is computed from a noisy sum of squares, a noisy sum and a noisy count, and no denoiser "
+            "knows the law of that. It is not denoised; its interval allows for all three."
         )
 
     def explain(self) -> str:

@@ -208,13 +208,14 @@ class SummaryRelease(Promised, Spreadsheets):
 
         method, options: those of other releases.
         """
+        raise errors.InvalidParameter(self.why_not_denoised, parameter="method", value=method)
+
+    @property
+    def why_not_denoised(self) -> str:
+        """Each statistic has a law of its own, and means, rates, spreads and shares have none that is known."""
         able = [f.name for f in self.figures if f.kind in ("count", "sum")]
-        raise errors.InvalidParameter(
-            "The statistics of a summary are denoised one by one"
-            + (f', release["{able[0]}"].denoise().' if able else "; of these none can be."),
-            parameter="method",
-            value=method,
-        )
+        one = f', release["{able[0]}"].denoise(), where they are counts or sums.' if able else "; of these none can be."
+        return f"Nothing here is denoised. The statistics of a summary are denoised one by one{one}"
 
     def _selection_in_words(self) -> str:
         if self.threshold is None:

@@ -226,7 +226,7 @@ def _image(contents: Contents) -> Picture:
 def _ticks(alt: Any, keys: list[Any], count: int, **options: Any) -> Any:
     """An axis of cells with a label on every one of a few, on one in several of many."""
     every = 1 if count <= 24 else math.ceil(count / 8)
-    return alt.Axis(values=keys[::every], ticks=False, domain=False, **options)
+    return alt.Axis(values=keys[::every], ticks=False, domain=False, labelOverlap=True, labelSeparation=8, **options)
 
 
 def _turned(plane: labels.Plane) -> dict[str, Any]:
@@ -237,11 +237,11 @@ def _turned(plane: labels.Plane) -> dict[str, Any]:
 
 
 def _cells(contents: Contents, plane: labels.Plane) -> tuple[Rows, int, int, str]:
-    """The cells, or means of square blocks of them."""
-    block = 1 if contents.size <= MAX_BINS_SHOWN else math.ceil(max(plane.rows, plane.columns) / MAX_IMAGE_SIDE)
-    rows, across = math.ceil(plane.rows / block), math.ceil(plane.columns / block)
+    """The cells, or means of blocks of them: square on a lattice, else no longer along a side than that needs."""
+    tall, wide = _block(contents, plane)
+    rows, across = math.ceil(plane.rows / tall), math.ceil(plane.columns / wide)
     row, column = np.divmod(np.arange(rows * across), across)
-    corner = row * block * plane.columns + column * block
+    corner = row * tall * plane.columns + column * wide
     columns: Rows = _columns(contents, corner)
     ends: list[Any] = [corner % plane.columns, corner // plane.columns]
     if plane.extent is not None:
@@ -253,20 +253,28 @@ def _cells(contents: Contents, plane: labels.Plane) -> tuple[Rows, int, int, str
         first, second = domain.axes if domain is not None else ((), ())
         columns["across"] = _distinct_names([second.key(int(i)) for i in ends[0]])  # type: ignore[union-attr]
         columns["along"] = _distinct_names([first.key(int(i)) for i in ends[1]])  # type: ignore[union-attr]
-    if block == 1:
+    if tall * wide == 1:
         return columns, rows, across, ""
     for name in ("value", "estimate"):
         if name in columns:
             picture = contents.number(name)
-            columns[name] = _block_means(picture, plane, block)  # type: ignore[arg-type]
+            columns[name] = _block_means(picture, plane, tall, wide)  # type: ignore[arg-type]
     columns.pop("low", None)
     columns.pop("high", None)
-    return _with_words(columns, contents), rows, across, f"The image shows means of blocks of {block} by {block} cells."
+    return _with_words(columns, contents), rows, across, f"The image shows means of blocks of {tall} by {wide} cells."
 
 
-def _block_means(values: Floats, plane: labels.Plane, block: int) -> list[float]:
+def _block(contents: Contents, plane: labels.Plane) -> tuple[int, int]:
+    """Rows and columns of one block."""
+    if contents.size <= MAX_BINS_SHOWN:
+        return 1, 1
+    tall, wide = (math.ceil(side / MAX_IMAGE_SIDE) for side in (plane.rows, plane.columns))
+    return (tall, wide) if plane.extent is None else (max(tall, wide),) * 2
+
+
+def _block_means(values: Floats, plane: labels.Plane, tall: int, wide: int) -> list[float]:
     picture = values.reshape(plane.rows, plane.columns)
-    down, over = np.arange(0, plane.rows, block), np.arange(0, plane.columns, block)
+    down, over = np.arange(0, plane.rows, tall), np.arange(0, plane.columns, wide)
     total, count = (
         np.add.reduceat(np.add.reduceat(part, down, axis=0), over, axis=1)
         for part in (np.nan_to_num(picture), ~np.isnan(picture) + 0)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from leastnoise import errors
+from leastnoise._support.host_arrays import as_host
 from leastnoise._support.validation import Floats
 from leastnoise.domain import Domain, Zones
 from leastnoise.graphs.graph import check_graph
@@ -142,8 +143,12 @@ def _with_places(contents: Contents) -> Contents:
 def _beside(contents: Contents, estimate: Estimate | None, why_no_estimate: str) -> Contents:
     if estimate is None:
         return replace(contents, why_no_estimate=why_no_estimate)
-    denoised = Column("estimate", "Denoised", estimate.to_arrow()["value"].to_numpy())
-    return replace(contents, estimate=estimate, numbers=(*contents.numbers, denoised))
+    return replace(contents, estimate=estimate, numbers=(*contents.numbers, _denoised(estimate)))
+
+
+def _denoised(estimate: Estimate) -> Column:
+    """Its values alone: an interval around them takes two more runs of the denoiser, and the page shows none."""
+    return Column("estimate", "Denoised", as_host(estimate.values).ravel())
 
 
 @singledispatch
@@ -178,8 +183,7 @@ def _(means: MeanRelease) -> Contents:
         Column("sum", "Sum", means.sums + means.centre * count, off.sum),
         Column("count", "Rows", count, off.count),
     )
-    why = "A mean is a noisy sum over a noisy count; its interval allows for both, and it is not denoised."
-    return _not_denoised(means, why, keys, numbers)
+    return _not_denoised(means, keys, numbers)
 
 
 @_contents.register
@@ -188,16 +192,12 @@ def _(spreads: SpreadRelease) -> Contents:
         *_with_interval(spreads.noun.capitalize(), spreads, missing=TOO_FEW),
         Column("count", "Rows", spreads.counts),
     )
-    why = f"A {spreads.noun} is computed from three noisy numbers; its interval allows for all, and it is not denoised."
-    return _not_denoised(spreads, why, _keys(spreads.domain, spreads.bins), numbers)
+    return _not_denoised(spreads, _keys(spreads.domain, spreads.bins), numbers)
 
 
 @_contents.register
 def _(shares: ShareRelease) -> Contents:
-    why = f"A share is a noisy {shares.components.noun} over the noisy total; its interval allows for both."
-    return _not_denoised(
-        shares, why, _keys(shares.domain, shares.bins), _with_interval("Share", shares, missing=TOO_FEW)
-    )
+    return _not_denoised(shares, _keys(shares.domain, shares.bins), _with_interval("Share", shares, missing=TOO_FEW))
 
 
 @_contents.register
@@ -212,8 +212,7 @@ def _(quantiles: QuantileRelease) -> Contents:
         Column("low", "Low", low.ravel()),
         Column("high", "High", high.ravel()),
     )
-    why = f"Quantiles are {quantiles.found.method_in_words()}, as they are."
-    found = _not_denoised(quantiles, why, keys, numbers)
+    found = _not_denoised(quantiles, keys, numbers)
     return found if quantiles.domain is None else replace(found, shape="boxes")
 
 
@@ -222,17 +221,12 @@ def _(sparse: SparseRelease) -> Contents:
     table = sparse.to_arrow()
     names = [name for name in table.column_names if name != "value"]
     keys = tuple(Column(f"key{i}", name, table[name].to_pylist()) for i, name in enumerate(names))
-    why = "A threshold chose the bins that show, so what is left of their noise follows no denoiser's law."
-    return _not_denoised(sparse, why, keys, _with_interval("Published", sparse))
+    return _not_denoised(sparse, keys, _with_interval("Published", sparse))
 
 
 @_contents.register
 def _(estimate: Estimate) -> Contents:
-    table = estimate.to_arrow()
-    numbers = (
-        Column("value", "Published", table["noisy"].to_numpy()),
-        Column("estimate", "Denoised", table["value"].to_numpy()),
-    )
+    numbers = (Column("value", "Published", as_host(estimate.noisy).ravel()), _denoised(estimate))
     return Contents(
         of=estimate,
         estimate=estimate,
@@ -251,13 +245,13 @@ def _with_interval(title: str, of: Published, missing: str = "") -> tuple[Column
     return Column("value", title, of.values, missing=missing), Column("low", "Low", low), Column("high", "High", high)
 
 
-def _not_denoised(of: Published, why: str, keys: tuple[Column, ...], numbers: tuple[Column, ...]) -> Contents:
+def _not_denoised(of: Published, keys: tuple[Column, ...], numbers: tuple[Column, ...]) -> Contents:
     size = len(numbers[0].values)
     domain = of.domain if of.covers_domain else None
     return Contents(
         of=of,
         estimate=None,
-        why_no_estimate=why,
+        why_no_estimate=of.why_not_denoised,
         size=size,
         keys=keys,
         numbers=numbers,

@@ -67,11 +67,17 @@ def page(of: SummaryRelease, *, title: str | None = None, file: str = "summary.p
         noise=escape(of.errors_in_words()),
         pictures=_pictures(of, keys),
         table=_table(of, keys),
-        note=escape(f"{of.note} A mean or a rate is a noisy sum over a noisy count; its interval allows for both."),
+        note=escape(f"{of.note} {_ratios(of)} {of.why_not_denoised}".strip()),
         cite=escape(promise_sentences.cite(of, name)),
         paper=escape(promise_sentences.PAPERS[of.mechanism]),
         check=markup.steps(_check(of, file)),
     )
+
+
+def _ratios(of: SummaryRelease) -> str:
+    if not any(figure.kind in ("mean", "rate") for figure in of.figures):
+        return ""
+    return "A mean or a rate is a noisy sum over a noisy count; its interval allows for both."
 
 
 def _title(of: SummaryRelease) -> str:

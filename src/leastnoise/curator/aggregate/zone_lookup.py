@@ -1,19 +1,14 @@
 """Points into polygons, in whole numbers: the same zone on every engine, and one alone on a shared border.
 
 Degrees become integers, in steps of 2^-22 (about 3 cm): rows and borders alike, so a corner that two zones share is one
-corner. A ray goes from the point to the right; a point is in a zone if it meets an odd number of its edges. An edge
-from (x1, y1) up to (x2, y2) is met if y1 <= y < y2 and the point is left of it,
-
-    (x - x1) (y2 - y1) < (x2 - x1) (y - y1),
-
-exact in 64 bits: longitudes differ by less than 2^30.5 steps and latitudes by less than 2^29.5. Two zones that share an
-edge ask the same question of it, whichever way round they list it: of the points near it each is on one side alone, and
-so in one zone.
+corner. Which side of an edge a point is on (`zone_grid.py`) is then exact in 64 bits: longitudes differ by less than
+2^30.5 steps and latitudes by less than 2^29.5. Two zones that share an edge ask the same question of it, whichever way
+round they list it: of the points near it each is on one side alone, and so in one zone.
 """
 
 from __future__ import annotations
 
-import functools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +17,9 @@ import numpy as np
 from leastnoise.domain import Zones
 
 STEPS_A_DEGREE = 2.0**22
-MAX_SLABS = 8192
+MAX_SIDE = 1024  # of the grid, in cells
+MAX_PASSED = 8  # cells that an edge may pass beyond its first, in the mean
+MAX_COVERED = 2**24  # cells in the boxes of all zones
 Array = np.ndarray[Any, Any]
 
 
@@ -30,39 +27,70 @@ Array = np.ndarray[Any, Any]
 class ZoneLookup:
     """From arrays of longitudes and latitudes to the number of a zone, -1 where none holds the point.
 
-    edges: x1, y1, x2, y2 and zone of each edge, those of one slab of latitudes after those of the one before, and in a
-    slab by zone. starts: where each slab begins. bottom, height: where the first begins, and how high each is.
+    edges: x1, y1, x2, y2 and zone of each edge, by zone. corner: west and south end of the grid.
+    size: width and height of a cell. columns: how many there are.
+    starts, entries, odd, whole: what the cells know (`zone_grid.py`).
     """
 
     edges: Array
+    corner: tuple[int, int]
+    size: tuple[int, int]
+    columns: int
     starts: Array
-    bottom: int
-    height: int
+    entries: Array
+    odd: Array
+    whole: Array
 
     @classmethod
     def of(cls, zones: Zones) -> ZoneLookup:
-        """The edges of the zones, sorted for looking up."""
-        edges = np.concatenate([_edges(ring, zone) for zone, rings in enumerate(zones.rings) for ring in rings])
-        if not len(edges):
-            return cls(np.zeros((5, 0), np.int64), np.zeros(2, np.int64), 0, 1)
-        bottom, top = int(edges[:, 1].min()), int(edges[:, 3].max())
-        slabs = int(np.clip(len(edges), 1, MAX_SLABS))
-        height = -(-(top - bottom) // slabs)
-        slabs = -(-(top - bottom) // height)
-        first, last = (edges[:, 1] - bottom) // height, (edges[:, 3] - 1 - bottom) // height
-        count = last - first + 1
-        edge = np.repeat(np.arange(len(edges)), count)
-        slab = np.arange(len(edge)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
-        order = np.lexsort((edge, slab))  # edges are by zone already
-        starts = np.searchsorted(slab[order], np.arange(slabs + 1))
-        return cls(np.ascontiguousarray(edges[edge[order]].T), starts.astype(np.int64), bottom, height)
+        """The edges of the zones, in the cells of a grid."""
+        from leastnoise.curator.aggregate.zone_grid import count_entries, fill_cells
+
+        listed = [_edges(ring, zone) for zone, rings in enumerate(zones.rings) for ring in rings]
+        edges = np.ascontiguousarray(np.concatenate(listed).T)
+        if not edges.size:
+            nothing = np.zeros(0, np.int64)
+            return cls(edges, (0, 0), (1, 1), 1, nothing, nothing, nothing, nothing)
+        west, south = int(edges[[0, 2]].min()), int(edges[1].min())
+        spans = int(edges[[0, 2]].max()) - west + 1, int(edges[3].max()) - south + 1
+        ends = np.searchsorted(edges[4], np.arange(zones.size), side="right")
+        size = _cell_size(edges, ends, spans)
+        columns, rows = (-(-span // side) for span, side in zip(spans, size, strict=True))
+        counts = np.zeros((rows, columns), np.int64)
+        count_entries(edges, west, south, *size, counts)
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        entries, odd = np.empty(starts[-1], np.int64), np.zeros(starts[-1], np.bool_)
+        whole = np.full(rows * columns, -1, np.int64)
+        fill_cells(edges, ends, west, south, *size, (rows, columns), starts, entries, odd, whole)
+        return cls(edges, (west, south), size, columns, starts, entries, odd, whole)
 
     def __call__(self, lon: Array, lat: Array) -> Array:
+        from leastnoise.curator.aggregate.zone_grid import find_zones
+
         found = np.full(len(lon), -1, np.int64)
         known = (np.abs(lon) <= 180) & (np.abs(lat) <= 90)  # also false for NaN
         x, y = (_steps(np.where(known, degrees, 0.0)) for degrees in (lon, lat))
-        _kernel()(x, y, known, self.edges, self.starts, self.bottom, self.height, found)
+        cells = (self.starts, self.entries, self.odd, self.whole)
+        find_zones(x, y, known, self.edges, *self.corner, *self.size, self.columns, *cells, found)
         return found
+
+
+def _cell_size(edges: Array, ends: Array, spans: tuple[int, int]) -> tuple[int, int]:
+    """Width and height of a cell: about as many cells as edges, but fewer where edges are long or zones overlap."""
+    side = min(math.isqrt(edges.shape[1]) + 1, MAX_SIDE)
+    across, up = np.abs(edges[2] - edges[0]), edges[3] - edges[1]
+    first = np.unique(np.concatenate([[0], ends[:-1]]))
+    first = first[first < edges.shape[1]]
+    east, north = np.maximum.reduceat(np.maximum(edges[0], edges[2]), first), np.maximum.reduceat(edges[3], first)
+    wide = east - np.minimum.reduceat(np.minimum(edges[0], edges[2]), first)
+    high = north - np.minimum.reduceat(edges[1], first)
+    while True:
+        width, height = (-(-span // side) for span in spans)
+        passed = int((across // width + up // height).sum())
+        covered = int(((wide // width + 3) * (high // height + 2)).sum())
+        if side == 1 or (passed <= MAX_PASSED * edges.shape[1] and covered <= MAX_COVERED):
+            return width, height
+        side = -(-side // 2)
 
 
 def prepare() -> None:
@@ -76,37 +104,9 @@ def _steps(degrees: Array) -> Array:
 
 
 def _edges(ring: Array, zone: int) -> Array:
-    """Rows (x1, y1, x2, y2, zone) with y1 < y2; no ray meets a level edge."""
+    """Rows (x1, y1, x2, y2, zone) with y1 <= y2, but for corners that follow themselves."""
     corners = _steps(ring)
     edges = np.concatenate([corners[:-1], corners[1:]], axis=1)
     edges = np.where((edges[:, 1] > edges[:, 3])[:, np.newaxis], edges[:, [2, 3, 0, 1]], edges)
-    edges = edges[edges[:, 1] < edges[:, 3]]
+    edges = edges[(edges[:, 0] != edges[:, 2]) | (edges[:, 1] != edges[:, 3])]
     return np.concatenate([edges, np.full((len(edges), 1), zone, np.int64)], axis=1)
-
-
-@functools.cache
-def _kernel() -> Any:
-    """The loop over the points, in machine code."""
-    from leastnoise._support.compilation import compiled
-
-    return compiled(find_zones)
-
-
-def find_zones(x: Any, y: Any, known: Any, edges: Any, starts: Any, bottom: int, height: int, found: Any) -> None:
-    """The first zone of which a ray from each point meets an odd number of edges."""
-    slabs = starts.size - 1
-    for point in range(x.size):
-        slab = (y[point] - bottom) // height
-        if not known[point] or slab < 0 or slab >= slabs:
-            continue
-        zone, inside = np.int64(-1), False
-        for edge in range(starts[slab], starts[slab + 1]):
-            if edges[4, edge] != zone:
-                if inside:
-                    break
-                zone = edges[4, edge]
-            x1, y1, x2, y2 = edges[0, edge], edges[1, edge], edges[2, edge], edges[3, edge]
-            if y1 <= y[point] < y2 and (x[point] - x1) * (y2 - y1) < (x2 - x1) * (y[point] - y1):
-                inside = not inside
-        if inside:
-            found[point] = zone
