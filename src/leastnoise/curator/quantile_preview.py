@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -80,7 +81,9 @@ def _named(rows: Floats, levels: Sequence[float]) -> dict[str, float]:
     return {f"rank at {level:g}": float(each) for level, each in zip(levels, rows, strict=True)}
 
 
-def compared(ranks: RankQuestion, histogram: Histogram, fine: Steps, *, epsilon: Number, delta: Number) -> Comparison:
+def compared(
+    ranks: RankQuestion, histograms: Sequence[Histogram], fine: Steps, *, epsilon: Number, delta: Number
+) -> Comparison:
     """Every mechanism at this (epsilon, delta), by how far off ranks are: in rows, over all levels.
 
     fine: the steps that candidates are taken from.
@@ -90,10 +93,8 @@ def compared(ranks: RankQuestion, histogram: Histogram, fine: Steps, *, epsilon:
     rows = []
     for name in ("exponential", "laplace") if pure else ("exponential", "laplace", "gaussian"):
         request = PrivacyRequest(mechanism=name, **asked)  # type: ignore[arg-type]
-        try:
-            rows.append(_row(name, quantile_charge.decide(request, ranks, histogram), ranks, histogram, fine))
-        except errors.OutOfRange:  # too wide to be drawn
-            continue
+        with suppress(errors.OutOfRange):  # too wide to be drawn
+            rows.append(_row(name, quantile_charge.decide(request, ranks, histograms), ranks, fine))
     rows.sort(key=lambda row: row.std)
     least = rows[0].std
     scaled = tuple(
@@ -109,18 +110,18 @@ def compared(ranks: RankQuestion, histogram: Histogram, fine: Steps, *, epsilon:
     )
 
 
-def _row(name: str, chosen: QuantileCharge, ranks: RankQuestion, histogram: Histogram, fine: Steps) -> Row:
+def _row(name: str, chosen: QuantileCharge, ranks: RankQuestion, fine: Steps) -> Row:
     """One mechanism: errors in rows, and mu^2."""
     noise = chosen.charge.noise
     if isinstance(noise, RankNoise):
         off = noise.rates.rank_errors(spread=step_weights(fine).total)
         cost, note = float(ranks.price(noise)), f"candidates: {fine.bins:,} steps"
     else:
-        known = {"steps": histogram.steps, "cumulative": chosen.cumulative}
-        off = tuple(rank_error(noise.distribution, level=q, **known) for q in histogram.levels)  # type: ignore[arg-type]
+        known = {"steps": chosen.steps, "cumulative": chosen.cumulative}
+        off = tuple(rank_error(noise.distribution, level=float(q), **known) for q in ranks.levels)  # type: ignore[arg-type]
         cost = noise.guarantee.to_gaussian().mu ** 2
-        note = f"a {'cumulative ' if chosen.cumulative else ''}histogram of {histogram.steps:,} steps"
-    return Row(name, chosen.rank_std, min(off), max(off), 1.0, cost, note)
+        note = f"a {'cumulative ' if chosen.cumulative else ''}histogram of {chosen.steps:,} steps"
+    return Row(name, chosen.typical_error, min(off), max(off), 1.0, cost, note)
 
 
 def _verdict(rows: Sequence[Row]) -> str:
@@ -128,7 +129,7 @@ def _verdict(rows: Sequence[Row]) -> str:
     how = "The exponential mechanism on ranks" if best.mechanism == "exponential" else best.note.capitalize()
     beside = "; ".join(f"{row.mechanism}: {rounded(row.std, 3)}" for row in others)
     return (
-        f"{how} has the least error: ranks are off by {rounded(best.std, 3)} rows (standard deviation, where rows lie "
-        f"densely), against {beside}. The columns of 95 % are what ranks are off by at most, whatever the rows "
-        "are: of the best level, and of all."
+        f"{how} has the least error: ranks are typically off by {rounded(best.std, 3)} rows, against {beside}. That is "
+        "the root mean square, over tables of many sizes with a long tail; what a table is really like is private. The "
+        "columns of 95 % are what ranks are off by at most, whatever the rows are: of the best level, and of all."
     )

@@ -46,7 +46,7 @@ from leastnoise.privacy.accounting.guarantees import BoundedRangeDP
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.gaussian_price import laplace_mu_squared
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
-from leastnoise.privacy.level_tree import Node, depths, level_tree
+from leastnoise.privacy.level_tree import Node, depth_shares, depths, level_tree
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import NoiseChoice, choose
 from leastnoise.privacy.noise_reason import NoiseReason
@@ -70,8 +70,8 @@ class RankRates:
         return level_tree(self.levels)
 
     def rank_rate(self, node: Node) -> Fraction:
-        """lambda, a row, of one quantile: every depth has the same part of the rate."""
-        return self.rate / depths(self.nodes) / (2 * node.reach)
+        """lambda, a row, of one quantile: each depth has its share of the rate."""
+        return self.rate * depth_shares(self.nodes)[node.depth] / (2 * node.reach)
 
     @property
     def rank_stds(self) -> tuple[float, ...]:
@@ -138,25 +138,25 @@ class RankQuestion:
         return 1 - INTERVAL_SHARE if self.counts else Fraction(1)
 
     def _factors(self) -> list[Fraction]:
-        """By how much the rate of each depth counts."""
+        """By how much the whole rate counts at each depth."""
         nodes = level_tree(self.levels)
-        parts = [[node.reach for node in nodes if node.depth == depth] for depth in range(depths(nodes))]
+        shares = depth_shares(nodes)
         if self.neighbours == "add-remove":
-            return [Fraction(1) for _ in parts]
-        return [1 / part[0] if len(part) == self.groups == 1 else Fraction(2) for part in parts]
+            return list(shares)
+        parts = [[node.reach for node in nodes if node.depth == depth] for depth in range(depths(nodes))]
+        each = [1 / part[0] if len(part) == self.groups == 1 else Fraction(2) for part in parts]
+        return [share * factor for share, factor in zip(shares, each, strict=True)]
 
     def epsilon(self, rate: Fraction) -> Fraction:
         """What one unit loses at most by the quantiles, exactly."""
-        factors = self._factors()
-        return rate * sum(factors) / len(factors) * self.limits.max_rows
+        return rate * sum(self._factors()) * self.limits.max_rows
 
     def mu_squared(self, rate: Fraction) -> Fraction:
         """The price of the quantiles in mu^2, rounded up."""
         full, rest = self.limits.fullest
-        factors = self._factors()
         total = Fraction(0)
-        for factor in factors:
-            each = rate * factor / len(factors)
+        for factor in self._factors():
+            each = rate * factor
             total += full * _mu_squared(each * self.limits.max_per_bin) + _mu_squared(each * rest)
         return total
 

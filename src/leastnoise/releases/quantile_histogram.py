@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -58,10 +59,12 @@ def rank_error(
     return (1 + level) * _reach(distribution, (1 + confidence) / 2) * distribution.std * float(np.sqrt(steps))
 
 
-def rank_std(distribution: Distribution, *, steps: int, levels: Sequence[float], cumulative: bool = False) -> float:
-    """How far off ranks are, in rows: the root mean square over the levels, and over where in the clip they lie."""
+def rank_stds(
+    distribution: Distribution, *, steps: int, levels: Sequence[float], cumulative: bool = False
+) -> tuple[float, ...]:
+    """How far off the rank of each level is, in rows: the root mean square over where in the clip it lies."""
     squares = [moments(steps, cumulative).of_gap(q).mean() for q in levels]
-    return distribution.std * float(np.sqrt(np.mean(squares)))
+    return tuple(distribution.std * math.sqrt(square) for square in squares)
 
 
 def quantile_ends(
@@ -134,14 +137,13 @@ class HistogramQuantiles:
         return prefix_strategy(self.steps.bins).estimate(noisy) if self.cumulative else noisy
 
     def values(self, levels: Sequence[float]) -> Floats:
-        """Where the cumulative sums, made monotone, reach each level of the total: a row a group."""
+        """Where the nearest rising sums (least squares) reach each level of the total: a row a group."""
+        from scipy.optimize import isotonic_regression
+
         edges, slope = self.edges, np.arange(self.steps.bins + 1) * 1e-9
         found = []
         for counts in self._counts:
-            sums = np.maximum(np.cumsum(counts), 0.0)
-            rising = np.maximum.accumulate(sums)
-            if self.cumulative:  # and from above; their mean is nearer, and as monotone
-                rising = (rising + np.minimum.accumulate(sums[::-1])[::-1]) / 2
+            rising = np.maximum(isotonic_regression(np.cumsum(counts)).x, 0.0)
             heights = np.concatenate([[0.0], rising]) + slope
             found.append(np.interp(np.array(levels) * heights[-1], heights, edges))
         return np.array(found)

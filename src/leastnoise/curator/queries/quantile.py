@@ -98,10 +98,11 @@ class Quantile(BinnedQuery):
             )
         domain = listed_domain(data, names, keys, nulls) if names else Domain()
         ends = Clip.of(clip, data.rows[column].type())
-        if domain.sparse or domain.size * (count or HISTOGRAM_STEPS) > MAX_COUNTS:
+        most = count or max(HISTOGRAM_STEPS)
+        if domain.sparse or domain.size * most > MAX_COUNTS:
             raise BadDomain(
                 f"quantiles may have {MAX_COUNTS:,} counts in all, and {domain.size:,} groups with "
-                f"{count or HISTOGRAM_STEPS:,} steps each have more. Use coarser keys, or fewer steps."
+                f"{most:,} steps each have more. Use coarser keys, or fewer steps."
             )
         return cls(
             _data=data,
@@ -189,17 +190,21 @@ class Quantile(BinnedQuery):
         """The same question with as many steps as candidates have: more of them cost next to nothing."""
         return replace(self, steps=replace(self.steps, bins=FINE_STEPS)) if self.fixed else self
 
-    @property
-    def histogram(self) -> Quantile:
-        """The same question with as many steps as a histogram has."""
-        return self if self.fixed else replace(self, steps=replace(self.steps, bins=HISTOGRAM_STEPS))
+    def counted(self, steps: int) -> Quantile:
+        """The same question with so many steps of a histogram."""
+        return replace(self, steps=replace(self.steps, bins=steps))
 
     @property
-    def _noises(self) -> Histogram:
-        """The noises of a histogram that compete."""
-        counted = self.histogram
-        steps, levels = counted.steps.bins, tuple(float(level) for level in self.levels)
-        return Histogram(levels, steps, counted._charge, counted._sums_charge if 2 <= steps <= MAX_KEYS else None)
+    def _histograms(self) -> tuple[Histogram, ...]:
+        """The noises of histograms that compete: of the steps asked for, or of few and of many."""
+        levels = tuple(float(level) for level in self.levels)
+        made = []
+        for steps in (self.steps.bins,) if self.fixed else HISTOGRAM_STEPS:
+            counted = self.counted(steps)
+            many = self.fixed or steps == max(HISTOGRAM_STEPS)  # sums lose little by having many
+            sums = counted._sums_charge if many and 2 <= steps <= MAX_KEYS else None
+            made.append(Histogram(levels, steps, self.limits.max_per_bin, counted._charge, sums))
+        return tuple(made)
 
     def _sums_charge(self, request: PrivacyRequest) -> Charge[NoiseChoice]:
         """Gaussian noise on the sums S x of every group, and its cost.
@@ -216,13 +221,15 @@ class Quantile(BinnedQuery):
         )
 
     def _chosen(self, request: PrivacyRequest) -> QuantileCharge:
-        return quantile_charge.decide(request, self.ranks, self._noises)
+        return quantile_charge.decide(request, self.ranks, self._histograms)
 
     def _decide(self, request: PrivacyRequest) -> AnyDecision:  # type: ignore[override]
-        chosen, counted = self._chosen(request), self.histogram
+        chosen = self._chosen(request)
         made = chosen.charge
         if isinstance(made.noise, RankNoise):
             return Decision(made, partial(self.fine._draw_ranks, made.noise), reads=self.fine)
+        assert chosen.steps is not None
+        counted = self.counted(chosen.steps)
         return Decision(made, partial(counted._draw_counts, made.noise, chosen.cumulative), reads=counted)
 
     def _prepare(self) -> None:
@@ -269,9 +276,9 @@ class Quantile(BinnedQuery):
 
     def _expectation(self, request: PrivacyRequest) -> Expectation:
         chosen = self._chosen(request)
-        steps = (self.fine if isinstance(chosen.charge.noise, RankNoise) else self.histogram).steps
+        steps = (self.fine if chosen.steps is None else self.counted(chosen.steps)).steps
         return quantile_preview.expected(chosen, levels=self.levels, steps=steps, limits=self.limits)
 
     def compare(self, *, epsilon: Number, delta: Number) -> Comparison:
         """The mechanisms side by side: how far off the ranks are."""
-        return quantile_preview.compared(self.ranks, self._noises, self.fine.steps, epsilon=epsilon, delta=delta)
+        return quantile_preview.compared(self.ranks, self._histograms, self.fine.steps, epsilon=epsilon, delta=delta)
