@@ -33,9 +33,9 @@ def expected(chosen: QuantileCharge, *, levels: Sequence[Fraction], steps: Steps
     noise = decided.noise
     if isinstance(noise, RankNoise):
         return _by_rank(noise, decided.strength, names, steps, limits)
-    distribution, cumulative = noise.distribution, chosen.cumulative
-    off = np.array([rank_error(distribution, steps=steps.bins, level=q, cumulative=cumulative) for q in names])
-    why = noise_in_words(distribution, steps.bins, cumulative)
+    distribution, known = noise.distribution, chosen.moments
+    off = np.array([rank_error(distribution, known, level=q) for q in names])
+    why = noise_in_words(distribution, known)
     return Expectation(
         mechanism=noise.mechanism,
         sigma=noise.scale if noise.mechanism == "gaussian" else noise.scale * 2**0.5,
@@ -117,10 +117,9 @@ def _row(name: str, chosen: QuantileCharge, ranks: RankQuestion, fine: Steps) ->
         off = noise.rates.rank_errors(spread=step_weights(fine).total)
         cost, note = float(ranks.price(noise)), f"candidates: {fine.bins:,} steps"
     else:
-        known = {"steps": chosen.steps, "cumulative": chosen.cumulative}
-        off = tuple(rank_error(noise.distribution, level=float(q), **known) for q in ranks.levels)  # type: ignore[arg-type]
+        off = tuple(rank_error(noise.distribution, chosen.moments, level=float(q)) for q in ranks.levels)
         cost = noise.guarantee.to_gaussian().mu ** 2
-        note = f"a {'cumulative ' if chosen.cumulative else ''}histogram of {chosen.steps:,} steps"
+        note = f"a {'cumulative ' if chosen.strategy else ''}histogram of {chosen.steps:,} steps"
     return Row(name, chosen.typical_error, min(off), max(off), 1.0, cost, note)
 
 

@@ -27,20 +27,30 @@ from leastnoise.privacy.noise_reason import NoiseReason
 from leastnoise.privacy.rank_noise import RankNoise, RankQuestion
 from leastnoise.releases.quantile_errors import errors_by_histogram, errors_by_rank, typical_error
 from leastnoise.releases.quantile_histogram import rank_stds
+from leastnoise.releases.sum_moments import Moments, moments
+from leastnoise.workload.ordered import prefix_strategy
+from leastnoise.workload.ordered.integer_strategy import IntegerStrategy
 
 Count = Callable[[PrivacyRequest], Charge[NoiseChoice]]
+SumCount = Callable[[PrivacyRequest, IntegerStrategy], Charge[NoiseChoice]]
 _GUESS_WITHIN = 1.1  # what is guessed of sums may be off by
 
 
 @dataclass(frozen=True, slots=True)
 class QuantileCharge:
-    """The mechanism and its cost; `steps`: of the histogram (None: there is none); `cumulative`: noise is on sums of
-    counts that are best for cumulative sums; `typical_error`: in rows."""
+    """The mechanism and its cost; `typical_error`: in rows; `steps`: of the histogram (None: there is none);
+    `strategy`: noise is on these sums of its counts (None: on every count)."""
 
     charge: Charge[RankNoise] | Charge[NoiseChoice]
     typical_error: float
     steps: int | None = None
-    cumulative: bool = False
+    strategy: IntegerStrategy | None = None
+
+    @property
+    def moments(self) -> Moments:
+        """Of the noise of a histogram's cumulative sums."""
+        assert self.steps is not None
+        return moments(self.strategy or self.steps)
 
     def because(self, other: QuantileCharge) -> QuantileCharge:
         """The same, chosen because ranks would be off by more rows otherwise."""
@@ -59,21 +69,22 @@ class Histogram:
     steps: int
     each: int
     plain: Count
-    cumulative: Count | None
+    cumulative: SumCount | None
 
     def on_counts(self, request: PrivacyRequest) -> QuantileCharge:
         """Noise on every count."""
         made = self.plain(request)
-        stds = rank_stds(made.noise.distribution, steps=self.steps, levels=self.levels)
+        stds = rank_stds(made.noise.distribution, moments(self.steps), self.levels)
         return QuantileCharge(made, self._error(stds), self.steps)
 
     def on_sums(self, request: PrivacyRequest) -> QuantileCharge | None:
         """Gaussian noise on sums of counts."""
         if self.cumulative is None:
             return None
-        made = self.cumulative(replace(request, mechanism="gaussian"))
-        stds = rank_stds(made.noise.distribution, steps=self.steps, levels=self.levels, cumulative=True)
-        return QuantileCharge(made, self._error(stds), self.steps, cumulative=True)
+        strategy = prefix_strategy(self.steps)  # charged and applied: the same one
+        made = self.cumulative(replace(request, mechanism="gaussian"), strategy)
+        stds = rank_stds(made.noise.distribution, moments(strategy), self.levels)
+        return QuantileCharge(made, self._error(stds), self.steps, strategy)
 
     def guess(self, request: PrivacyRequest) -> float:
         """About what `on_sums` would have: its strategy takes seconds to find the first time."""

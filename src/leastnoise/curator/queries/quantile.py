@@ -46,8 +46,7 @@ from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.quantile_histogram import HistogramQuantiles
 from leastnoise.releases.quantile_ranks import RankQuantiles
-from leastnoise.workload.ordered import prefix_strategy
-from leastnoise.workload.ordered.integer_strategy import MAX_KEYS
+from leastnoise.workload.ordered.integer_strategy import MAX_KEYS, IntegerStrategy
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -206,13 +205,12 @@ class Quantile(BinnedQuery):
             made.append(Histogram(levels, steps, self.limits.max_per_bin, counted._charge, sums))
         return tuple(made)
 
-    def _sums_charge(self, request: PrivacyRequest) -> Charge[NoiseChoice]:
+    def _sums_charge(self, request: PrivacyRequest, strategy: IntegerStrategy) -> Charge[NoiseChoice]:
         """Gaussian noise on the sums S x of every group, and its cost.
 
         k rows of a unit in one group move S x by at most k times the longest column of S. No entry of S is negative,
         so neither is a product of two such moves, and replaced rows move it by at most the sum of both squares.
         """
-        strategy = prefix_strategy(self.steps.bins)
         assert (strategy.matrix >= 0).all()
         moved = 2 if self.neighbours == "replace" else 1
         square = self.limits.squared_norm * strategy.squared_sensitivity * moved
@@ -230,21 +228,22 @@ class Quantile(BinnedQuery):
             return Decision(made, partial(self.fine._draw_ranks, made.noise), reads=self.fine)
         assert chosen.steps is not None
         counted = self.counted(chosen.steps)
-        return Decision(made, partial(counted._draw_counts, made.noise, chosen.cumulative), reads=counted)
+        return Decision(made, partial(counted._draw_counts, made.noise, chosen.strategy), reads=counted)
 
     def _prepare(self) -> None:
         """The weights of the steps: computed once, before anything is paid."""
         step_weights(self.fine.steps)
 
-    def _draw_counts(self, chosen: NoiseChoice, cumulative: bool, exact: Aggregate, facts: Facts) -> QuantileRelease:
+    def _draw_counts(
+        self, chosen: NoiseChoice, strategy: IntegerStrategy | None, exact: Aggregate, facts: Facts
+    ) -> QuantileRelease:
         """Noise on the count of every step, or on sums of them."""
         numbers = np.zeros(self.size, dtype=np.int64)
         numbers[exact.indices] = clamped(exact.values)
-        if cumulative:
-            table = numbers.reshape(self._bins.size, self.steps.bins)
-            numbers = prefix_strategy(self.steps.bins).apply(table).ravel()
+        if strategy is not None:
+            numbers = strategy.apply(numbers.reshape(self._bins.size, self.steps.bins)).ravel()
         noisy = mechanism.publish(numbers, chosen, kind="quantile", domain=None, **facts)
-        return self._released(HistogramQuantiles(noisy, self.steps, self._bins.size, cumulative))
+        return self._released(HistogramQuantiles(noisy, self.steps, self._bins.size, strategy))
 
     def _draw_ranks(self, noise: RankNoise, exact: Aggregate, facts: Facts) -> QuantileRelease:
         """The quantiles of each group, one after the other."""
