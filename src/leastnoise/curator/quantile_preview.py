@@ -19,9 +19,9 @@ from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Steps
 from leastnoise.domain.round_numbers import step_weights
 from leastnoise.privacy.comparison import Comparison, Row
-from leastnoise.privacy.rank_noise import RankNoise, RankQuestion
+from leastnoise.privacy.rank_noise import RankNoise, RankQuestion, RankRates
 from leastnoise.privacy.sensitivity import Limits
-from leastnoise.privacy.strength import Strength
+from leastnoise.releases.noise import Noise
 from leastnoise.releases.quantile import ranks_in_words
 from leastnoise.releases.quantile_histogram import noise_in_words, rank_error
 from leastnoise.releases.quantile_ranks import rank_noise
@@ -29,52 +29,36 @@ from leastnoise.releases.quantile_ranks import rank_noise
 
 def expected(chosen: QuantileCharge, *, levels: Sequence[Fraction], steps: Steps, limits: Limits) -> Expectation:
     """Of the mechanism that was chosen."""
-    names, decided = tuple(float(level) for level in levels), chosen.charge
-    noise = decided.noise
+    names, noise = tuple(float(level) for level in levels), chosen.charge.noise
     if isinstance(noise, RankNoise):
-        return _by_rank(noise, decided.strength, names, steps, limits)
-    distribution, known = noise.distribution, chosen.moments
-    off = np.array([rank_error(distribution, known, level=q) for q in names])
-    why = noise_in_words(distribution, known)
+        added, (off, why) = rank_noise(noise.rates), _by_rank(noise.rates, names, steps)
+        note = noise.reason.in_words(added.mechanism, added.std)
+    else:
+        added, note = Noise(noise.mechanism, noise.scale, noise.grid), noise.note
+        off = np.array([rank_error(noise.distribution, chosen.moments, level=q) for q in names])
+        why = noise_in_words(noise.distribution, chosen.moments)
     return Expectation(
-        mechanism=noise.mechanism,
-        sigma=noise.scale if noise.mechanism == "gaussian" else noise.scale * 2**0.5,
-        std=distribution.std,
+        mechanism=added.mechanism,
+        sigma=added.sigma,
+        std=added.std,
         half_width=None,
         half_width_all=None,
         threshold=None,
         limits=limits.numbers,
         bins=steps.bins,
         guarantee=noise.guarantee,
-        note=noise.note,
+        note=note,
         half_widths=_named(off, names),
         description=ranks_in_words(off, names, why),
-        strength=decided.strength,
+        strength=chosen.charge.strength,
     )
 
 
-def _by_rank(
-    noise: RankNoise, strength: Strength, levels: tuple[float, ...], steps: Steps, limits: Limits
-) -> Expectation:
-    rates, typical = noise.rates, rank_noise(noise.rates)
-    off = np.array(rates.rank_errors(spread=step_weights(steps).total))
+def _by_rank(rates: RankRates, levels: tuple[float, ...], steps: Steps) -> tuple[Floats, str]:
+    """By how many rows ranks are off at most, and what that is due to."""
     stds = ", ".join(f"{rounded(std, 3)} at {q:g}" for q, std in zip(levels, rates.rank_stds, strict=True))
     why = f"whatever the rows are. Where they lie densely the standard deviation of the rank is, in rows: {stds}"
-    return Expectation(
-        mechanism=typical.mechanism,
-        sigma=typical.sigma,
-        std=typical.std,
-        half_width=None,
-        half_width_all=None,
-        threshold=None,
-        limits=limits.numbers,
-        bins=steps.bins,
-        guarantee=noise.guarantee,
-        note=noise.reason.in_words(typical.mechanism, typical.std),
-        half_widths=_named(off, levels),
-        description=ranks_in_words(off, levels, why),
-        strength=strength,
-    )
+    return np.array(rates.rank_errors(spread=step_weights(steps).total)), why
 
 
 def _named(rows: Floats, levels: Sequence[float]) -> dict[str, float]:
