@@ -21,8 +21,11 @@ cost sum mu(c k_i)^2 <= mu(c k)^2, for mu^2 is a convex function of epsilon that
 holds: g' > psi'(t) > t (Mills), and g'' = psi''(t) - psi''(-t) < 1, as 0 < psi'' < 1.
 
 **Groups** are disjoint, too: epsilon = c max_rows however many a unit may enter; and as mu^2 is convex, the most that
-the limits allow is the fullest groups, sum over these of mu(c k_g)^2. Depths, and the counts for intervals, follow each
-other, each seeing what came out before: epsilons add up, and so do mu^2.
+the limits allow is the fullest groups, sum over these of mu(c k_g)^2.
+
+**Depths** follow each other, each seeing what came out before, and so do the counts for intervals: epsilons add up, and
+so do mu^2. A depth d has c_d = s_d c of the rate, public shares that add up to 1 (`level_tree.depth_shares`), so all
+depths together have c k for epsilon, and the sum of mu(c_d k)^2.
 
 **Replace.** With lambda = c/(2 Q) a part has range c (max(k_i, k_i') + (1/Q - 1) min(k_i, k_i')) <= c (k_i + k_i'). So
 epsilon is at most 2 c max_rows; and by convexity mu(c (k + k'))^2 <= (mu(2 c k)^2 + mu(2 c k')^2)/2: twice the rate
