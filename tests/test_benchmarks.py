@@ -8,10 +8,18 @@ import math
 import runpy
 import sys
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.stats import chi2_contingency
+
+from leastnoise.curator.quantile_mechanism import quantile_steps
+from leastnoise.domain.round_numbers import StepWeights
+from leastnoise.privacy.rank_noise import RankRates
+from leastnoise.testing import seeded
 
 pytestmark = pytest.mark.slow
 
@@ -51,6 +59,21 @@ def test_every_benchmark_hands_back_sound_tables(bench: Any, name: str, tmp_path
     peers = getattr(bench(name), "PEERS", ())
     named = " ".join(" ".join(table.markdown()) for table in tables)
     assert all(f"{peer} (left out" in named for peer in peers)
+
+
+def test_quantiles_in_doubles_are_drawn_like_the_exact_ones(bench: Any) -> None:
+    """300 exact draws of three levels beside 3,000 in doubles, chi-square; false alarm 1e-6 for each level."""
+    rates = RankRates((Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)), Fraction(1, 2))
+    weights = StepWeights(np.array([0, 3, 4, 7, 8, 11, 12, 15, 16]), np.arange(8.0))
+    steps, counts = np.array([1, 4, 6]), np.array([3, 9, 4])
+    with seeded(5):
+        exact = np.array([quantile_steps(steps, counts, rates, weights) for _ in range(300)])
+    rng, draw = np.random.default_rng(2), bench("quantile_draws").steps_by_rank
+    doubles = np.array([draw(steps, counts, rates, weights, rng) for _ in range(3_000)])
+    for level in range(3):
+        seen = np.array([np.bincount(drawn[:, level], minlength=8) for drawn in (exact, doubles)])
+        common = seen[:, seen.sum(axis=0) > 50]
+        assert chi2_contingency(common).pvalue > 1e-6
 
 
 def test_the_programme_lists_modules_that_exist() -> None:

@@ -162,6 +162,48 @@ def test_several_quantiles_lose_no_more_than_the_sum_of_depths(
         assert 0.3 < most < 1 + arb(2) ** -100
 
 
+def both(one: dict[Outcome, arb], other: dict[Outcome, arb]) -> dict[Outcome, arb]:
+    """The exact probabilities of what comes out of two groups."""
+    return {a + b: p * q for a, p in one.items() for b, q in other.items()}
+
+
+@pytest.mark.parametrize(("rows", "each", "groups"), [(2, 1, 2), (3, 2, 2), (2, 2, 1)])
+def test_groups_that_one_unit_enters_are_all_charged(rows: int, each: int, groups: int) -> None:
+    """Two groups, the unit's rows in every way that the limits allow: exactly epsilon, so a charge for the rows of one
+    group is caught, as one for fewer groups is; and in mu by every trade-off."""
+    limits = Limits.of(max_rows=rows, max_per_bin=each, max_bins=groups, bins=2)
+    question = RankQuestion((MOST,), 2, limits, "add-remove", None)
+    pure, priced = question.of_epsilon(1.0, WHY), question.of_mu_squared(Fraction(1, 2), None, WHY)
+    one_group = RankQuestion((MOST,), 1, Limits.of(max_rows=each, bins=1), "add-remove", None)
+    known, tables = weights(3), [(50, 45, 5), (50, 45, 5)]
+    parts = [(k, rows - k) for k in range(rows + 1) if max(k, rows - k) <= each and (groups == 2 or k in (0, rows))]
+
+    def losing(rates: RankRates) -> Iterator[tuple[dict[Outcome, arb], dict[Outcome, arb]]]:
+        bases = [joint(table, rates, known, 1) for table in tables]
+        for first, second in parts:
+            for unit, other in itertools.product(units(first, 3), units(second, 3)):
+                added = [np.add(table, more) for table, more in zip(tables, (unit, other), strict=True)]
+                yield both(*bases), both(*(joint(tuple(table), rates, known, 1) for table in added))
+
+    def most(rates: RankRates) -> arb:
+        ranges = [high - low for low, high in (losses(*pair) for pair in losing(rates))]
+        return max(ranges, key=float)
+
+    with ctx.workprec(200):
+        assert most(pure.rates) < 1 + arb(2) ** -100
+        assert most(pure.rates) > 0.98
+        caught = most(one_group.of_epsilon(1.0, WHY).rates) > 1 + arb(2) ** -100
+        assert caught == (groups == 2)
+        assert isinstance(priced.guarantee, GaussianDP)
+        for base, other in losing(priced.rates):
+            for p, q in ((base, other), (other, base)):
+                for epsilon in (0.0, 0.3, 0.6):
+                    delta = sum(max(0.0, float(p[o] - q[o] * arb(epsilon).exp())) for o in p)
+                    assert delta <= priced.guarantee.profile(epsilon) + 1e-15
+    cheaper = one_group.of_mu_squared(Fraction(1, 2), None, WHY)
+    assert (question.mu_squared(cheaper.rates.rate) > Fraction(1, 2)) == (groups == 2)
+
+
 def test_mu_covers_every_trade_off() -> None:
     """delta(epsilon) of the exact probabilities is below that of the mu that is charged, for one and three levels."""
     limits = Limits.of(max_rows=2, bins=1)

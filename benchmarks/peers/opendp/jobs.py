@@ -47,17 +47,17 @@ def histogram(path, bins, kept):
     return work
 
 
-def quantile(values, clip, level, epsilon, draws):
-    """The exponential mechanism over 1,001 candidates, epsilon-DP for one row more or less."""
+def quantile(values, clip, levels, epsilon, draws):
+    """The exponential mechanism over 1,001 candidates, epsilon-DP for one row more or less; levels share epsilon."""
     low, high = clip
     candidates = [low + (high - low) * place / 1000 for place in range(1001)]
     domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
 
-    def measured(scale):
-        return dp.m.make_private_quantile(
+    def measured(level):
+        return lambda scale: dp.m.make_private_quantile(
             domain, dp.symmetric_distance(), dp.max_divergence(), candidates=candidates, alpha=level, scale=scale
         )
 
-    scale = dp.binary_search_param(measured, d_in=1, d_out=epsilon, T=float)
-    mechanism = measured(scale)
-    return lambda: [mechanism(values) for _ in range(draws)]
+    each = epsilon / len(levels)
+    mechanisms = [measured(q)(dp.binary_search_param(measured(q), d_in=1, d_out=each, T=float)) for q in levels]
+    return lambda: [sorted(mechanism(values) for mechanism in mechanisms) for _ in range(draws)]

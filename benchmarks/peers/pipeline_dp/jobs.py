@@ -1,4 +1,4 @@
-"""PipelineDP on its local backend: a bounded histogram over public bins."""
+"""PipelineDP on its local backend: a bounded histogram over public bins, and quantiles."""
 
 import pipeline_dp
 import pyarrow.parquet as pq
@@ -28,8 +28,8 @@ def histogram(path, bins, kept):
     return work
 
 
-def quantile(values, clip, level, epsilon, draws):
-    """Its tree of noisy counts, one row a person; all of (epsilon, 1e-6)."""
+def quantile(values, clip, levels, epsilon, draws):
+    """Its tree of noisy counts, one for all levels, one row a person; all of (epsilon, 1e-6)."""
     rows = list(enumerate(values))
 
     def once():
@@ -37,7 +37,7 @@ def quantile(values, clip, level, epsilon, draws):
         engine = pipeline_dp.DPEngine(accountant, pipeline_dp.LocalBackend())
         limits = pipeline_dp.AggregateParams(
             noise_kind=pipeline_dp.NoiseKind.LAPLACE,
-            metrics=[pipeline_dp.Metrics.PERCENTILE(100 * level)],
+            metrics=[pipeline_dp.Metrics.PERCENTILE(100 * level) for level in levels],
             max_partitions_contributed=1,
             max_contributions_per_partition=1,
             min_value=clip[0],
@@ -50,6 +50,6 @@ def quantile(values, clip, level, epsilon, draws):
         )
         answer = engine.aggregate(rows, limits, columns, public_partitions=[0])
         accountant.compute_budgets()
-        return float(next(iter(answer))[1][0])
+        return sorted(float(number) for number in next(iter(answer))[1])
 
     return lambda: [once() for _ in range(draws)]

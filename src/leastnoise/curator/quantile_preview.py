@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -18,9 +19,9 @@ from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Steps
 from leastnoise.domain.round_numbers import step_weights
 from leastnoise.privacy.comparison import Comparison, Row
-from leastnoise.privacy.rank_noise import RankNoise, RankQuestion
+from leastnoise.privacy.rank_noise import RankNoise, RankQuestion, RankRates
 from leastnoise.privacy.sensitivity import Limits
-from leastnoise.privacy.strength import Strength
+from leastnoise.releases.noise import Noise
 from leastnoise.releases.quantile import ranks_in_words
 from leastnoise.releases.quantile_histogram import noise_in_words, rank_error
 from leastnoise.releases.quantile_ranks import rank_noise
@@ -28,59 +29,45 @@ from leastnoise.releases.quantile_ranks import rank_noise
 
 def expected(chosen: QuantileCharge, *, levels: Sequence[Fraction], steps: Steps, limits: Limits) -> Expectation:
     """Of the mechanism that was chosen."""
-    names, decided = tuple(float(level) for level in levels), chosen.charge
-    noise = decided.noise
+    names, noise = tuple(float(level) for level in levels), chosen.charge.noise
     if isinstance(noise, RankNoise):
-        return _by_rank(noise, decided.strength, names, steps, limits)
-    distribution, cumulative = noise.distribution, chosen.cumulative
-    off = np.array([rank_error(distribution, steps=steps.bins, level=q, cumulative=cumulative) for q in names])
-    why = noise_in_words(distribution, steps.bins, cumulative)
+        added, (off, why) = rank_noise(noise.rates), _by_rank(noise.rates, names, steps)
+        note = noise.reason.in_words(added.mechanism, added.std)
+    else:
+        added, note = Noise(noise.mechanism, noise.scale, noise.grid), noise.note
+        off = np.array([rank_error(noise.distribution, chosen.moments, level=q) for q in names])
+        why = noise_in_words(noise.distribution, chosen.moments)
     return Expectation(
-        mechanism=noise.mechanism,
-        sigma=noise.scale if noise.mechanism == "gaussian" else noise.scale * 2**0.5,
-        std=distribution.std,
+        mechanism=added.mechanism,
+        sigma=added.sigma,
+        std=added.std,
         half_width=None,
         half_width_all=None,
         threshold=None,
         limits=limits.numbers,
         bins=steps.bins,
         guarantee=noise.guarantee,
-        note=noise.note,
+        note=note,
         half_widths=_named(off, names),
         description=ranks_in_words(off, names, why),
-        strength=decided.strength,
+        strength=chosen.charge.strength,
     )
 
 
-def _by_rank(
-    noise: RankNoise, strength: Strength, levels: tuple[float, ...], steps: Steps, limits: Limits
-) -> Expectation:
-    rates, typical = noise.rates, rank_noise(noise.rates)
-    off = np.array(rates.rank_errors(spread=step_weights(steps).total))
+def _by_rank(rates: RankRates, levels: tuple[float, ...], steps: Steps) -> tuple[Floats, str]:
+    """By how many rows ranks are off at most, and what that is due to."""
     stds = ", ".join(f"{rounded(std, 3)} at {q:g}" for q, std in zip(levels, rates.rank_stds, strict=True))
     why = f"whatever the rows are. Where they lie densely the standard deviation of the rank is, in rows: {stds}"
-    return Expectation(
-        mechanism=typical.mechanism,
-        sigma=typical.sigma,
-        std=typical.std,
-        half_width=None,
-        half_width_all=None,
-        threshold=None,
-        limits=limits.numbers,
-        bins=steps.bins,
-        guarantee=noise.guarantee,
-        note=noise.reason.in_words(typical.mechanism, typical.std),
-        half_widths=_named(off, levels),
-        description=ranks_in_words(off, levels, why),
-        strength=strength,
-    )
+    return np.array(rates.rank_errors(spread=step_weights(steps).total)), why
 
 
 def _named(rows: Floats, levels: Sequence[float]) -> dict[str, float]:
     return {f"rank at {level:g}": float(each) for level, each in zip(levels, rows, strict=True)}
 
 
-def compared(ranks: RankQuestion, histogram: Histogram, fine: Steps, *, epsilon: Number, delta: Number) -> Comparison:
+def compared(
+    ranks: RankQuestion, histograms: Sequence[Histogram], fine: Steps, *, epsilon: Number, delta: Number
+) -> Comparison:
     """Every mechanism at this (epsilon, delta), by how far off ranks are: in rows, over all levels.
 
     fine: the steps that candidates are taken from.
@@ -90,10 +77,8 @@ def compared(ranks: RankQuestion, histogram: Histogram, fine: Steps, *, epsilon:
     rows = []
     for name in ("exponential", "laplace") if pure else ("exponential", "laplace", "gaussian"):
         request = PrivacyRequest(mechanism=name, **asked)  # type: ignore[arg-type]
-        try:
-            rows.append(_row(name, quantile_charge.decide(request, ranks, histogram), ranks, histogram, fine))
-        except errors.OutOfRange:  # too wide to be drawn
-            continue
+        with suppress(errors.OutOfRange):  # too wide to be drawn
+            rows.append(_row(name, quantile_charge.decide(request, ranks, histograms), ranks, fine))
     rows.sort(key=lambda row: row.std)
     least = rows[0].std
     scaled = tuple(
@@ -109,18 +94,17 @@ def compared(ranks: RankQuestion, histogram: Histogram, fine: Steps, *, epsilon:
     )
 
 
-def _row(name: str, chosen: QuantileCharge, ranks: RankQuestion, histogram: Histogram, fine: Steps) -> Row:
+def _row(name: str, chosen: QuantileCharge, ranks: RankQuestion, fine: Steps) -> Row:
     """One mechanism: errors in rows, and mu^2."""
     noise = chosen.charge.noise
     if isinstance(noise, RankNoise):
         off = noise.rates.rank_errors(spread=step_weights(fine).total)
         cost, note = float(ranks.price(noise)), f"candidates: {fine.bins:,} steps"
     else:
-        known = {"steps": histogram.steps, "cumulative": chosen.cumulative}
-        off = tuple(rank_error(noise.distribution, level=q, **known) for q in histogram.levels)  # type: ignore[arg-type]
+        off = tuple(rank_error(noise.distribution, chosen.moments, level=float(q)) for q in ranks.levels)
         cost = noise.guarantee.to_gaussian().mu ** 2
-        note = f"a {'cumulative ' if chosen.cumulative else ''}histogram of {histogram.steps:,} steps"
-    return Row(name, chosen.rank_std, min(off), max(off), 1.0, cost, note)
+        note = f"a {'cumulative ' if chosen.strategy else ''}histogram of {chosen.steps:,} steps"
+    return Row(name, chosen.typical_error, min(off), max(off), 1.0, cost, note)
 
 
 def _verdict(rows: Sequence[Row]) -> str:
@@ -128,7 +112,7 @@ def _verdict(rows: Sequence[Row]) -> str:
     how = "The exponential mechanism on ranks" if best.mechanism == "exponential" else best.note.capitalize()
     beside = "; ".join(f"{row.mechanism}: {rounded(row.std, 3)}" for row in others)
     return (
-        f"{how} has the least error: ranks are off by {rounded(best.std, 3)} rows (standard deviation, where rows lie "
-        f"densely), against {beside}. The columns of 95 % are what ranks are off by at most, whatever the rows "
-        "are: of the best level, and of all."
+        f"{how} has the least error: ranks are typically off by {rounded(best.std, 3)} rows, against {beside}. That is "
+        "the root mean square, over tables of many sizes with a long tail; what a table is really like is private. The "
+        "columns of 95 % are what ranks are off by at most, whatever the rows are: of the best level, and of all."
     )

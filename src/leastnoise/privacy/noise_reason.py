@@ -71,4 +71,4 @@ class NoiseReason:
         if self.other_std is None:
             return f"{name}: {'a share of a budget' if self.code == 'budget share' else 'asked for'}."
         other = "read off a noisy histogram" if drawn else "drawn by rank"
-        return f"{name}: {other}, ranks would be off by {self.other_std:.4g} rows (standard deviation)."
+        return f"{name}: {other}, ranks would typically be off by {self.other_std:.4g} rows."

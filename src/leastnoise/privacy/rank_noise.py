@@ -21,8 +21,11 @@ cost sum mu(c k_i)^2 <= mu(c k)^2, for mu^2 is a convex function of epsilon that
 holds: g' > psi'(t) > t (Mills), and g'' = psi''(t) - psi''(-t) < 1, as 0 < psi'' < 1.
 
 **Groups** are disjoint, too: epsilon = c max_rows however many a unit may enter; and as mu^2 is convex, the most that
-the limits allow is the fullest groups, sum over these of mu(c k_g)^2. Depths, and the counts for intervals, follow each
-other, each seeing what came out before: epsilons add up, and so do mu^2.
+the limits allow is the fullest groups, sum over these of mu(c k_g)^2.
+
+**Depths** follow each other, each seeing what came out before, and so do the counts for intervals: epsilons add up, and
+so do mu^2. A depth d has c_d = s_d c of the rate, public shares that add up to 1 (`level_tree.depth_shares`), so all
+depths together have c k for epsilon, and the sum of mu(c_d k)^2.
 
 **Replace.** With lambda = c/(2 Q) a part has range c (max(k_i, k_i') + (1/Q - 1) min(k_i, k_i')) <= c (k_i + k_i'). So
 epsilon is at most 2 c max_rows; and by convexity mu(c (k + k'))^2 <= (mu(2 c k)^2 + mu(2 c k')^2)/2: twice the rate
@@ -46,7 +49,7 @@ from leastnoise.privacy.accounting.guarantees import BoundedRangeDP
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.gaussian_price import laplace_mu_squared
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
-from leastnoise.privacy.level_tree import Node, depths, level_tree
+from leastnoise.privacy.level_tree import Node, depth_shares, depths, level_tree
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import NoiseChoice, choose
 from leastnoise.privacy.noise_reason import NoiseReason
@@ -70,8 +73,8 @@ class RankRates:
         return level_tree(self.levels)
 
     def rank_rate(self, node: Node) -> Fraction:
-        """lambda, a row, of one quantile: every depth has the same part of the rate."""
-        return self.rate / depths(self.nodes) / (2 * node.reach)
+        """lambda, a row, of one quantile: each depth has its share of the rate."""
+        return self.rate * depth_shares(self.nodes)[node.depth] / (2 * node.reach)
 
     @property
     def rank_stds(self) -> tuple[float, ...]:
@@ -138,25 +141,25 @@ class RankQuestion:
         return 1 - INTERVAL_SHARE if self.counts else Fraction(1)
 
     def _factors(self) -> list[Fraction]:
-        """By how much the rate of each depth counts."""
+        """By how much the whole rate counts at each depth."""
         nodes = level_tree(self.levels)
-        parts = [[node.reach for node in nodes if node.depth == depth] for depth in range(depths(nodes))]
+        shares = depth_shares(nodes)
         if self.neighbours == "add-remove":
-            return [Fraction(1) for _ in parts]
-        return [1 / part[0] if len(part) == self.groups == 1 else Fraction(2) for part in parts]
+            return list(shares)
+        parts = [[node.reach for node in nodes if node.depth == depth] for depth in range(depths(nodes))]
+        each = [1 / part[0] if len(part) == self.groups == 1 else Fraction(2) for part in parts]
+        return [share * factor for share, factor in zip(shares, each, strict=True)]
 
     def epsilon(self, rate: Fraction) -> Fraction:
         """What one unit loses at most by the quantiles, exactly."""
-        factors = self._factors()
-        return rate * sum(factors) / len(factors) * self.limits.max_rows
+        return rate * sum(self._factors()) * self.limits.max_rows
 
     def mu_squared(self, rate: Fraction) -> Fraction:
         """The price of the quantiles in mu^2, rounded up."""
         full, rest = self.limits.fullest
-        factors = self._factors()
         total = Fraction(0)
-        for factor in factors:
-            each = rate * factor / len(factors)
+        for factor in self._factors():
+            each = rate * factor
             total += full * _mu_squared(each * self.limits.max_per_bin) + _mu_squared(each * rest)
         return total
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,54 +18,30 @@ from leastnoise.releases.facts import Facts
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.release import Release, read_release, write_release
-from leastnoise.workload.ordered import prefix_strategy
-from leastnoise.workload.ordered.integer_strategy import MAX_KEYS
+from leastnoise.releases.sum_moments import Moments, moments, strategy_from_text, strategy_to_text
+from leastnoise.workload.ordered.integer_strategy import MAX_KEYS, IntegerStrategy
 
 
-class Moments(NamedTuple):
-    """Of the noise of the sum of the first 0, 1, ... n counts, in variances of one draw: its variance, and its
-    covariance with the sum of all."""
-
-    variance: Floats
-    with_total: Floats
-
-    def of_gap(self, level: float) -> Floats:
-        """The variance of C_j - q T at every edge j: what decides on which side of it the quantile lies."""
-        return np.asarray(np.maximum(self.variance - 2 * level * self.with_total + level**2 * self.variance[-1], 0.0))
-
-
-@lru_cache(maxsize=16)
-def moments(steps: int, cumulative: bool) -> Moments:
-    """Of noise on every count; or on the sums of the strategy that is best for cumulative sums."""
-    if not cumulative:
-        return Moments(np.arange(steps + 1.0), np.arange(steps + 1.0))
-    weights = prefix_strategy(steps).dual(np.tril(np.ones((steps, steps))))
-    return Moments(np.concatenate([[0.0], (weights**2).sum(axis=1)]), np.concatenate([[0.0], weights @ weights[-1]]))
-
-
-def rank_error(
-    distribution: Distribution, *, steps: int, level: float, cumulative: bool = False, confidence: float = 0.95
-) -> float:
+def rank_error(distribution: Distribution, known: Moments, *, level: float, confidence: float = 0.95) -> float:
     """By how many rows the rank of a quantile may be off, beyond the rows of its own step, wherever it lies.
 
-    Let M be the largest |sum of the first noises|. Made monotone, the cumulative sum is within M of the true one at
-    every edge and so is its total, so where it reaches q of its total the true one is within M + q M of q of its own.
-    By Levy's inequality P[M > h] <= 2 P[|sum of all n| > h] for independent noises; for others every edge counts.
+    Let M be the largest |noise of a cumulative sum|. Made monotone by least squares, which moves no two vectors further
+    apart in their largest entry, the cumulative sum is within M of the true one at every edge and so is its total, so
+    where it reaches q of its total the true one is within M + q M of q of its own. By Levy's inequality P[M > h] <=
+    2 P[|sum of all n| > h] for independent noises; for others every edge counts.
     """
-    if cumulative:
-        most = float(np.sqrt(moments(steps, True).variance.max()))
-        return (1 + level) * normal_reach(confidence, steps) * distribution.std * most
-    return (1 + level) * _reach(distribution, (1 + confidence) / 2) * distribution.std * float(np.sqrt(steps))
+    if known.independent:
+        return (1 + level) * _reach(distribution, (1 + confidence) / 2) * distribution.std * known.largest
+    return (1 + level) * normal_reach(confidence, len(known.variance) - 1) * distribution.std * known.largest
 
 
-def rank_std(distribution: Distribution, *, steps: int, levels: Sequence[float], cumulative: bool = False) -> float:
-    """How far off ranks are, in rows: the root mean square over the levels, and over where in the clip they lie."""
-    squares = [moments(steps, cumulative).of_gap(q).mean() for q in levels]
-    return distribution.std * float(np.sqrt(np.mean(squares)))
+def rank_stds(distribution: Distribution, known: Moments, levels: Sequence[float]) -> tuple[float, ...]:
+    """How far off the rank of each level is, in rows: the root mean square over where in the clip it lies."""
+    return tuple(distribution.std * math.sqrt(known.of_gap(q).mean()) for q in levels)
 
 
 def quantile_ends(
-    counts: Floats, levels: Sequence[float], distribution: Distribution, confidence: float, *, cumulative: bool = False
+    counts: Floats, levels: Sequence[float], distribution: Distribution, confidence: float, known: Moments
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Between which edges of noisy counts each quantile lies with this confidence, by inverting a test at every edge.
 
@@ -74,7 +50,7 @@ def quantile_ends(
     confidence.
     """
     reach, n = _reach(distribution, confidence) * distribution.std, len(counts)
-    below, known = np.concatenate([[0.0], np.cumsum(counts)]), moments(n, cumulative)
+    below = np.concatenate([[0.0], np.cumsum(counts)])
     ends = np.empty((2, len(levels)), dtype=np.int64)
     for place, q in enumerate(levels):
         gap = below - q * below[-1]
@@ -94,13 +70,18 @@ def _reach(distribution: Distribution, confidence: float) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HistogramQuantiles:
-    """A noisy count of every step of the clip, group after group; or, where `cumulative`, noisy sums of these from
-    which cumulative sums are best known."""
+    """A noisy count of every step of the clip, group after group; or, of a strategy, noisy sums of these from which
+    cumulative sums are best known."""
 
     components: Release
     steps: Steps
     groups: int = 1
-    cumulative: bool = False
+    strategy: IntegerStrategy | None = None
+
+    @property
+    def moments(self) -> Moments:
+        """Of the noise of cumulative sums."""
+        return moments(self.steps.bins if self.strategy is None else self.strategy)
 
     @property
     def noise(self) -> Noise:
@@ -115,7 +96,7 @@ class HistogramQuantiles:
     @property
     def noise_added_to(self) -> str:
         """What the noise was added to."""
-        return "a sum of steps of the histogram" if self.cumulative else "a step of the histogram"
+        return "a step of the histogram" if self.strategy is None else "a sum of steps of the histogram"
 
     @property
     def note(self) -> str:
@@ -131,47 +112,46 @@ class HistogramQuantiles:
     @property
     def _counts(self) -> Floats:
         noisy = self.components.values.astype(np.float64).reshape(self.groups, self.steps.bins)
-        return prefix_strategy(self.steps.bins).estimate(noisy) if self.cumulative else noisy
+        return noisy if self.strategy is None else self.strategy.estimate(noisy)
 
     def values(self, levels: Sequence[float]) -> Floats:
-        """Where the cumulative sums, made monotone, reach each level of the total: a row a group."""
+        """Where the nearest rising sums (least squares) reach each level of the total: a row a group."""
+        from scipy.optimize import isotonic_regression
+
         edges, slope = self.edges, np.arange(self.steps.bins + 1) * 1e-9
         found = []
         for counts in self._counts:
-            sums = np.maximum(np.cumsum(counts), 0.0)
-            rising = np.maximum.accumulate(sums)
-            if self.cumulative:  # and from above; their mean is nearer, and as monotone
-                rising = (rising + np.minimum.accumulate(sums[::-1])[::-1]) / 2
+            rising = np.maximum(isotonic_regression(np.cumsum(counts)).x, 0.0)
             heights = np.concatenate([[0.0], rising]) + slope
             found.append(np.interp(np.array(levels) * heights[-1], heights, edges))
         return np.array(found)
 
     def interval(self, levels: Sequence[float], confidence: float) -> tuple[Floats, Floats]:
         """Where each quantile of the (clipped) data lies with this confidence."""
-        noise, cumulative = self.noise.distribution, self.cumulative
-        ends = [quantile_ends(counts, levels, noise, confidence, cumulative=cumulative) for counts in self._counts]
+        noise, known = self.noise.distribution, self.moments
+        ends = [quantile_ends(counts, levels, noise, confidence, known) for counts in self._counts]
         return self.edges[[first for first, _ in ends]], self.edges[[last for _, last in ends]]
 
     def rank_errors(self, levels: Sequence[float], confidence: float) -> Floats:
         """By how many rows each rank is off at most, beyond the rows of its own step."""
-        known = {"steps": self.steps.bins, "cumulative": self.cumulative, "confidence": confidence}
-        return np.array([rank_error(self.noise.distribution, level=q, **known) for q in levels])  # type: ignore[arg-type]
+        noise, known = self.noise.distribution, self.moments
+        return np.array([rank_error(noise, known, level=q, confidence=confidence) for q in levels])
 
     def method_in_words(self) -> str:
         """How the quantiles were found."""
-        noise, kind = self.noise.mechanism.capitalize(), "cumulative histogram" if self.cumulative else "histogram"
+        noise, kind = self.noise.mechanism.capitalize(), "cumulative histogram" if self.strategy else "histogram"
         return f"read off a noisy {kind} of {self.steps.bins:,} steps ({noise} noise)"
 
     def spread_in_words(self, digits: int) -> str:
         """How wide the noise is, to so many digits."""
-        if self.cumulative:
-            most = self.noise.std * float(np.sqrt(moments(self.steps.bins, True).variance.max()))
+        if self.strategy is not None:
+            most = self.noise.std * self.moments.largest
             return f"standard deviation {most:.{digits}g} at most in the rows up to any of {self.steps.bins:,} steps"
         return f"{self.components.spread_in_words(digits)} in each of {self.steps.bins:,} steps"
 
     def why_in_words(self) -> str:
         """What makes ranks be off."""
-        return noise_in_words(self.noise.distribution, self.steps.bins, self.cumulative)
+        return noise_in_words(self.noise.distribution, self.moments)
 
     def to_facts(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -180,15 +160,16 @@ class HistogramQuantiles:
             "counts": self.components.values.tolist(),
             "steps": [self.steps.low, self.steps.high, self.steps.bins],
             "groups": self.groups,
-            "cumulative": self.cumulative,
+            "strategy": None if self.strategy is None else strategy_to_text(self.strategy),
         }
 
 
-def noise_in_words(distribution: Distribution, steps: int, cumulative: bool) -> str:
+def noise_in_words(distribution: Distribution, known: Moments) -> str:
     """What makes ranks be off."""
-    if cumulative:
-        most = distribution.std * float(np.sqrt(moments(steps, True).variance.max()))
-        return f"the rows up to any of the {steps:,} steps have noise of standard deviation {rounded(most)} at most"
+    steps = len(known.variance) - 1
+    if not known.independent:
+        most = rounded(distribution.std * known.largest)
+        return f"the rows up to any of the {steps:,} steps have noise of standard deviation {most} at most"
     return (
         f"noise of standard deviation {rounded(distribution.std)} was added to each of the histogram's {steps:,} "
         "steps, and it adds up"
@@ -198,13 +179,26 @@ def noise_in_words(distribution: Distribution, steps: int, cumulative: bool) -> 
 def read_histogram(facts: Facts) -> HistogramQuantiles:
     """What `to_facts` wrote."""
     counts, groups = np.array(facts.numbers("counts")), facts.integer("groups")
-    cumulative = facts.flag("cumulative")
     components, steps = read_release(counts, None, facts.facts("components")), read_steps(facts)
-    facts.check("cumulative", not cumulative or 2 <= steps.bins <= MAX_KEYS)
-    found = HistogramQuantiles(components, steps, groups, cumulative)
+    found = HistogramQuantiles(components, steps, groups, _read_strategy(facts, steps.bins))
     facts.check("counts", groups >= 1 and counts.size == groups * found.steps.bins)
+    if found.strategy is not None:  # one row moves the sums by a column at least, and the noise must hide that
+        promised = components.guarantee.to_gaussian().mu * components.noise.sigma
+        facts.check("strategy", found.strategy.squared_sensitivity <= promised**2 * (1 + 1e-9))
     facts.finish()
     return found
+
+
+def _read_strategy(facts: Facts, steps: int) -> IntegerStrategy | None:
+    text = facts.optional_text("strategy")
+    if text is None:
+        return None
+    facts.check("strategy", 2 <= steps <= MAX_KEYS)
+    try:
+        return strategy_from_text(text, steps)
+    except ValueError:
+        facts.check("strategy", False)
+        raise
 
 
 def read_steps(facts: Facts) -> Steps:

@@ -22,6 +22,7 @@ from leastnoise.releases.noise import Noise, read_noise, write_noise
 from leastnoise.releases.provenance import Provenance, read_provenance, write_provenance
 from leastnoise.releases.quantile_histogram import quantile_ends, read_steps
 from leastnoise.releases.release import Release
+from leastnoise.releases.sum_moments import moments
 
 
 def rank_noise(rates: RankRates) -> Noise:
@@ -79,7 +80,7 @@ class RankQuantiles:
         for group, edges in enumerate(self.edges):
             end = begin + len(edges) - 1
             counts = self.counts.values[begin:end].astype(np.float64)
-            first, last = quantile_ends(counts, levels, self.counts.distribution, confidence)
+            first, last = quantile_ends(counts, levels, self.counts.distribution, confidence, moments(len(counts)))
             # A value is placed by doubles, 2^-31 of a step off at most; intervals allow for it.
             low[group] = np.maximum(self.steps.low + width * (edges[first] - 2.0**-30), self.steps.low)
             high[group] = np.minimum(self.steps.low + width * (edges[last] + 2.0**-30), self.steps.high)

@@ -22,7 +22,10 @@ from leastnoise.releases import file_format
 from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.quantile_histogram import HistogramQuantiles
 from leastnoise.releases.release import write_release
+from leastnoise.releases.sum_moments import strategy_to_text
 from leastnoise.testing import aggregate, seeded
+from leastnoise.workload.ordered.integer_strategy import MatrixStrategy
+from leastnoise.workload.ordered.questions import OrderedQuestions
 from queries_of_every_kind import ASK, WARDS
 
 MECHANISMS = ("exponential", "gaussian", "laplace")
@@ -106,20 +109,20 @@ def test_intervals_of_cumulative_sums_hold(data: Path) -> None:
         for _ in range(400):
             low, high = draw().interval(0.9)
             covered += (low <= truth) & (truth <= high)
-    assert draw().found.cumulative  # type: ignore[union-attr]
+    assert draw().found.strategy is not None  # type: ignore[union-attr]
     assert (covered >= binom.ppf(1e-7, 400, 0.9)).all()
 
 
 def test_drawn_by_rank_is_several_times_nearer_than_a_histogram(data: Path) -> None:
-    """The median of a column with 20,000 distinct values, at epsilon 0.1: ten times, over 40 draws."""
-    query = adults(data).quantile("fnlwgt", 0.5, clip=(0, 2_000_000), max_rows=1)
+    """The median of a column with 20,000 distinct values, 1,000 steps, at epsilon 0.1: eight times, over 40 draws."""
+    query = adults(data).quantile("fnlwgt", 0.5, clip=(0, 2_000_000), bins=1000, max_rows=1)
     assert isinstance(query, Quantile)
     errors_of = {}
     with seeded(2):
         for mechanism in ("exponential", "laplace"):
             draw = drawer(query, epsilon=0.1, delta=0, mechanism=mechanism)
             errors_of[mechanism] = np.sqrt(np.mean([(draw().values[0] - 178_356) ** 2 for _ in range(40)]))
-    assert errors_of["exponential"] < errors_of["laplace"] / 10
+    assert errors_of["exponential"] < errors_of["laplace"] / 8
 
 
 def test_whole_numbers_come_out_whole(data: Path) -> None:
@@ -152,15 +155,18 @@ def test_groups_have_a_row_each_and_cost_what_the_limits_allow(people: Table) ->
 
 
 def test_auto_takes_the_least_error_in_ranks(people: Table) -> None:
-    def mechanism(levels: Any, **asked: Any) -> str:
-        return people.quantile("age", levels, clip=(0, 100), max_rows=1, **asked).expect(**ASK).mechanism
+    def mechanism(levels: Any, epsilon: float, delta: float, **asked: Any) -> str:
+        question = people.quantile("age", levels, clip=(0, 100), max_rows=1, **asked)
+        return question.expect(epsilon=epsilon, delta=delta).mechanism
 
-    assert mechanism(0.5) == mechanism([0.1, 0.5, 0.9]) == "exponential"
-    assert mechanism([i / 100 for i in range(1, 100)], bins=10) == "laplace"
-    many = people.quantile("age", [i / 200 for i in range(1, 200)], clip=(0, 100), bins=100, max_rows=100)
-    assert many.expect(epsilon=0.5, delta=1e-6).mechanism in ("gaussian", "laplace")
-    compared = ln.compare(many, epsilon=0.5, delta=1e-6)
-    assert compared.best.mechanism == many.expect(epsilon=0.5, delta=1e-6).mechanism
+    many = [i / 100 for i in range(1, 100)]
+    assert mechanism(0.5, 1, 1e-6) == mechanism([0.1, 0.5, 0.9], 1, 1e-6) == "exponential"
+    assert mechanism(many, 0.1, 1e-6, bins=50) == mechanism(many, 0.1, 0) == "laplace"
+    assert mechanism(many, 1, 1e-6, bins=200) == "gaussian"
+    asked = people.quantile("age", [i / 200 for i in range(1, 200)], clip=(0, 100), bins=100, max_rows=100)
+    assert asked.expect(epsilon=0.5, delta=1e-6).mechanism in ("gaussian", "laplace")
+    compared = ln.compare(asked, epsilon=0.5, delta=1e-6)
+    assert compared.best.mechanism == asked.expect(epsilon=0.5, delta=1e-6).mechanism
     assert [row.std for row in compared.rows] == sorted(row.std for row in compared.rows)
 
 
@@ -253,6 +259,46 @@ def test_a_file_holds_everything(people: Table, tmp_path: Path, mechanism: str) 
     assert np.array_equal(loaded.values, made.values)
     assert np.array_equal(loaded.interval(0.8), made.interval(0.8))
     assert loaded.to_pandas().equals(made.to_pandas())
+
+
+def test_a_file_of_cumulative_sums_is_read_by_its_own_strategy(
+    people: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No strategy is looked for again: that takes seconds, and another machine may find another one."""
+    question = people.quantile("age", [0.25, 0.5], clip=(0, 100), bins=60, by="ward", keys=WARDS, max_rows=2)
+    made = question.release(**ASK, mechanism="gaussian")
+    assert isinstance(made, QuantileRelease)
+    assert isinstance(made.found, HistogramQuantiles)
+    assert made.found.strategy is not None
+    made.save(tmp_path / "q.parquet")
+    monkeypatch.setattr("leastnoise.workload.ordered.integer_strategy._strategy", None)
+    loaded = ln.load(tmp_path / "q.parquet")
+    assert np.array_equal(loaded.values, made.values)
+    assert np.array_equal(loaded.interval(0.8), made.interval(0.8))
+    assert loaded.explain() == made.explain()
+
+
+@pytest.mark.parametrize("change", ["cut short", "no text", "other numbers", "longer columns"])
+def test_a_strategy_that_does_not_fit_its_release_is_refused(people: Table, tmp_path: Path, change: str) -> None:
+    question = people.quantile("age", [0.25, 0.5], clip=(0, 100), bins=60, max_rows=2)
+    made = question.release(**ASK, mechanism="gaussian")
+    assert isinstance(made, QuantileRelease)
+    made.save(tmp_path / "q.parquet")
+    table, what, facts = file_format.read(tmp_path / "q.parquet")
+    matrix = made.found.strategy.matrix  # type: ignore[union-attr]
+
+    def text(numbers: Any) -> str:
+        return strategy_to_text(MatrixStrategy(OrderedQuestions("prefix", len(numbers)), numbers, 1.0))
+
+    facts["found"]["strategy"] = {
+        "cut short": text(matrix[:40, :40]),
+        "no text": "?",
+        "other numbers": text(-matrix),
+        "longer columns": text(matrix * 3),  # whoever adds the same noise to these promises less
+    }[change]
+    file_format.write(tmp_path / "q.parquet", table, what=what, facts=facts)
+    with pytest.raises(errors.NotOurs, match="strategy"):
+        ln.load(tmp_path / "q.parquet")
 
 
 def test_files_of_the_version_before_groups_load(tmp_path: Path) -> None:

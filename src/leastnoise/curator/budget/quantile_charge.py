@@ -2,15 +2,15 @@
 
 A histogram's noise is on every count, or, Gaussian, on the sums of counts that are best for cumulative sums.
 
-"auto" takes the one whose ranks are off by fewer rows, from public facts alone: levels, groups, limits and the promise.
-How many rows there are, and where, is private. So both are judged as where rows are many and lie densely; where that
-is wrong, neither the promise nor the intervals suffer.
+"auto" takes the least error that public facts let expect (`releases.quantile_errors`): levels, groups, limits and the
+promise. How many rows there are, and where, is private; where the expectation is wrong, neither the promise nor the
+intervals suffer.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -25,22 +25,36 @@ from leastnoise.privacy.guarantee import PureDP
 from leastnoise.privacy.noise_choice import NoiseChoice
 from leastnoise.privacy.noise_reason import NoiseReason
 from leastnoise.privacy.rank_noise import RankNoise, RankQuestion
-from leastnoise.releases.quantile_histogram import rank_std
+from leastnoise.releases.quantile_errors import errors_by_histogram, errors_by_rank, typical_error
+from leastnoise.releases.quantile_histogram import rank_stds
+from leastnoise.releases.sum_moments import Moments, moments
+from leastnoise.workload.ordered import prefix_strategy
+from leastnoise.workload.ordered.integer_strategy import IntegerStrategy
 
 Count = Callable[[PrivacyRequest], Charge[NoiseChoice]]
+SumCount = Callable[[PrivacyRequest, IntegerStrategy], Charge[NoiseChoice]]
+_GUESS_WITHIN = 1.1  # what is guessed of sums may be off by
 
 
 @dataclass(frozen=True, slots=True)
 class QuantileCharge:
-    """The mechanism and its cost; `cumulative`: noise is on sums of counts that are best for cumulative sums."""
+    """The mechanism and its cost; `typical_error`: in rows; `steps`: of the histogram (None: there is none);
+    `strategy`: noise is on these sums of its counts (None: on every count)."""
 
     charge: Charge[RankNoise] | Charge[NoiseChoice]
-    rank_std: float
-    cumulative: bool = False
+    typical_error: float
+    steps: int | None = None
+    strategy: IntegerStrategy | None = None
 
-    def because(self, other: float) -> QuantileCharge:
-        """The same, chosen because ranks would be off by `other` rows otherwise."""
-        made, why = self.charge, NoiseReason("rank error", other)
+    @property
+    def moments(self) -> Moments:
+        """Of the noise of a histogram's cumulative sums."""
+        assert self.steps is not None
+        return moments(self.strategy or self.steps)
+
+    def because(self, other: QuantileCharge) -> QuantileCharge:
+        """The same, chosen because ranks would be off by more rows otherwise."""
+        made, why = self.charge, NoiseReason("rank error", other.typical_error)
         if isinstance(made.noise, RankNoise):
             return replace(self, charge=replace(made, noise=replace(made.noise, reason=why)))
         return replace(self, charge=replace(made, noise=replace(made.noise, reason=why)))
@@ -49,57 +63,77 @@ class QuantileCharge:
 @dataclass(frozen=True, slots=True)
 class Histogram:
     """Noise of a histogram for a request, and its cost: on every count, or on sums that are best for cumulative ones
-    (None: of so many steps there are none)."""
+    (None: of so many steps there are none). `each`: how many rows of a group one unit may have."""
 
     levels: tuple[float, ...]
     steps: int
+    each: int
     plain: Count
-    cumulative: Count | None
+    cumulative: SumCount | None
 
     def on_counts(self, request: PrivacyRequest) -> QuantileCharge:
         """Noise on every count."""
         made = self.plain(request)
-        return QuantileCharge(made, rank_std(made.noise.distribution, steps=self.steps, levels=self.levels))
+        stds = rank_stds(made.noise.distribution, moments(self.steps), self.levels)
+        return QuantileCharge(made, self._error(stds), self.steps)
 
     def on_sums(self, request: PrivacyRequest) -> QuantileCharge | None:
         """Gaussian noise on sums of counts."""
         if self.cumulative is None:
             return None
-        made = self.cumulative(replace(request, mechanism="gaussian"))
-        found = rank_std(made.noise.distribution, steps=self.steps, levels=self.levels, cumulative=True)
-        return QuantileCharge(made, found, cumulative=True)
+        strategy = prefix_strategy(self.steps)  # charged and applied: the same one
+        made = self.cumulative(replace(request, mechanism="gaussian"), strategy)
+        stds = rank_stds(made.noise.distribution, moments(strategy), self.levels)
+        return QuantileCharge(made, self._error(stds), self.steps, strategy)
 
     def guess(self, request: PrivacyRequest) -> float:
         """About what `on_sums` would have: its strategy takes seconds to find the first time."""
-        if self.cumulative is None:
-            return math.inf
-        each = self.plain(replace(request, mechanism="gaussian")).noise.distribution.std
-        return each * (1.56 + 0.302 * math.log(max(1.0, self.steps / 10)))
+        std = self.plain(replace(request, mechanism="gaussian")).noise.distribution.std
+        return self._error([std * (1.56 + 0.302 * math.log(max(1.0, self.steps / 10)))] * len(self.levels))
+
+    def _error(self, stds: Sequence[float]) -> float:
+        return typical_error(errors_by_histogram(stds, self.levels, self.steps, self.each))
 
 
-def decide(request: PrivacyRequest, ranks: RankQuestion, histogram: Histogram) -> QuantileCharge:
-    """The mechanism and its cost; "gaussian" takes whichever noise of a histogram has the lesser error in ranks."""
+def decide(request: PrivacyRequest, ranks: RankQuestion, histograms: Sequence[Histogram]) -> QuantileCharge:
+    """The mechanism and its cost; a histogram's noise, where that is asked for, on the steps that suit it best.
+
+    histograms: of several numbers of steps, or of the one that was asked for.
+    """
     if request.mechanism == "exponential":
-        return drawn(by_rank(request, ranks))
+        return drawn(by_rank(request, ranks), ranks)
+    if request.sigma is not None and request.mechanism == "auto":
+        request = replace(request, mechanism="gaussian")
+    counted = [each.on_counts(request) for each in histograms]
     if request.mechanism == "laplace" or request.sigma is not None:
-        return histogram.on_counts(replace(request, mechanism="gaussian") if request.mechanism == "auto" else request)
+        return _least(counted)
     if request.mechanism == "gaussian":
-        counted = histogram.on_counts(request)
-        sums = histogram.on_sums(request) if histogram.guess(request) < 1.2 * counted.rank_std else None
-        return counted if sums is None or counted.rank_std < sums.rank_std else sums
-    by_ranks, counted = drawn(by_rank(request, ranks)), histogram.on_counts(request)
-    best, other = sorted([by_ranks, counted], key=lambda each: each.rank_std)
+        return _least(_with_sums(counted, request, histograms))
+    by_ranks = drawn(by_rank(request, ranks), ranks)
     pure = validation.is_zero(request.delta) or (request.budget is not None and request.budget.terms.laplace_only)
-    if not pure and histogram.guess(request) < 1.1 * best.rank_std:
-        sums = histogram.on_sums(request)
-        if sums is not None and sums.rank_std < best.rank_std:
-            return sums.because(by_ranks.rank_std)
-    return best.because(other.rank_std)
+    beside = [by_ranks, *counted]
+    every = beside if pure else _with_sums(beside, request, histograms)
+    best = _least(every)
+    others = [one for one in every if one.steps is not None]
+    return best.because(_least(others) if best is by_ranks else by_ranks)
 
 
-def drawn(made: Charge[RankNoise]) -> QuantileCharge:
+def _with_sums(
+    found: Sequence[QuantileCharge], request: PrivacyRequest, histograms: Sequence[Histogram]
+) -> list[QuantileCharge]:
+    """These, and noise on sums where its guess comes near the least."""
+    near = _GUESS_WITHIN * _least(found).typical_error
+    sums = [each.on_sums(request) for each in histograms if each.cumulative and each.guess(request) <= near]
+    return [*found, *(each for each in sums if each is not None)]
+
+
+def _least(found: Sequence[QuantileCharge]) -> QuantileCharge:
+    return min(found, key=lambda each: each.typical_error)
+
+
+def drawn(made: Charge[RankNoise], ranks: RankQuestion) -> QuantileCharge:
     """Of the exponential mechanism."""
-    return QuantileCharge(made, made.noise.rates.rank_std)
+    return QuantileCharge(made, typical_error(errors_by_rank(made.noise.rates, ranks.limits.max_per_bin)))
 
 
 def by_rank(request: PrivacyRequest, ranks: RankQuestion) -> Charge[RankNoise]:

@@ -46,8 +46,7 @@ from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.quantile_histogram import HistogramQuantiles
 from leastnoise.releases.quantile_ranks import RankQuantiles
-from leastnoise.workload.ordered import prefix_strategy
-from leastnoise.workload.ordered.integer_strategy import MAX_KEYS
+from leastnoise.workload.ordered.integer_strategy import MAX_KEYS, IntegerStrategy
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -98,10 +97,11 @@ class Quantile(BinnedQuery):
             )
         domain = listed_domain(data, names, keys, nulls) if names else Domain()
         ends = Clip.of(clip, data.rows[column].type())
-        if domain.sparse or domain.size * (count or HISTOGRAM_STEPS) > MAX_COUNTS:
+        most = count or max(HISTOGRAM_STEPS)
+        if domain.sparse or domain.size * most > MAX_COUNTS:
             raise BadDomain(
                 f"quantiles may have {MAX_COUNTS:,} counts in all, and {domain.size:,} groups with "
-                f"{count or HISTOGRAM_STEPS:,} steps each have more. Use coarser keys, or fewer steps."
+                f"{most:,} steps each have more. Use coarser keys, or fewer steps."
             )
         return cls(
             _data=data,
@@ -189,25 +189,28 @@ class Quantile(BinnedQuery):
         """The same question with as many steps as candidates have: more of them cost next to nothing."""
         return replace(self, steps=replace(self.steps, bins=FINE_STEPS)) if self.fixed else self
 
-    @property
-    def histogram(self) -> Quantile:
-        """The same question with as many steps as a histogram has."""
-        return self if self.fixed else replace(self, steps=replace(self.steps, bins=HISTOGRAM_STEPS))
+    def counted(self, steps: int) -> Quantile:
+        """The same question with so many steps of a histogram."""
+        return replace(self, steps=replace(self.steps, bins=steps))
 
     @property
-    def _noises(self) -> Histogram:
-        """The noises of a histogram that compete."""
-        counted = self.histogram
-        steps, levels = counted.steps.bins, tuple(float(level) for level in self.levels)
-        return Histogram(levels, steps, counted._charge, counted._sums_charge if 2 <= steps <= MAX_KEYS else None)
+    def _histograms(self) -> tuple[Histogram, ...]:
+        """The noises of histograms that compete: of the steps asked for, or of few and of many."""
+        levels = tuple(float(level) for level in self.levels)
+        made = []
+        for steps in (self.steps.bins,) if self.fixed else HISTOGRAM_STEPS:
+            counted = self.counted(steps)
+            many = self.fixed or steps == max(HISTOGRAM_STEPS)  # sums lose little by having many
+            sums = counted._sums_charge if many and 2 <= steps <= MAX_KEYS else None
+            made.append(Histogram(levels, steps, self.limits.max_per_bin, counted._charge, sums))
+        return tuple(made)
 
-    def _sums_charge(self, request: PrivacyRequest) -> Charge[NoiseChoice]:
+    def _sums_charge(self, request: PrivacyRequest, strategy: IntegerStrategy) -> Charge[NoiseChoice]:
         """Gaussian noise on the sums S x of every group, and its cost.
 
         k rows of a unit in one group move S x by at most k times the longest column of S. No entry of S is negative,
         so neither is a product of two such moves, and replaced rows move it by at most the sum of both squares.
         """
-        strategy = prefix_strategy(self.steps.bins)
         assert (strategy.matrix >= 0).all()
         moved = 2 if self.neighbours == "replace" else 1
         square = self.limits.squared_norm * strategy.squared_sensitivity * moved
@@ -216,28 +219,31 @@ class Quantile(BinnedQuery):
         )
 
     def _chosen(self, request: PrivacyRequest) -> QuantileCharge:
-        return quantile_charge.decide(request, self.ranks, self._noises)
+        return quantile_charge.decide(request, self.ranks, self._histograms)
 
     def _decide(self, request: PrivacyRequest) -> AnyDecision:  # type: ignore[override]
-        chosen, counted = self._chosen(request), self.histogram
+        chosen = self._chosen(request)
         made = chosen.charge
         if isinstance(made.noise, RankNoise):
             return Decision(made, partial(self.fine._draw_ranks, made.noise), reads=self.fine)
-        return Decision(made, partial(counted._draw_counts, made.noise, chosen.cumulative), reads=counted)
+        assert chosen.steps is not None
+        counted = self.counted(chosen.steps)
+        return Decision(made, partial(counted._draw_counts, made.noise, chosen.strategy), reads=counted)
 
     def _prepare(self) -> None:
         """The weights of the steps: computed once, before anything is paid."""
         step_weights(self.fine.steps)
 
-    def _draw_counts(self, chosen: NoiseChoice, cumulative: bool, exact: Aggregate, facts: Facts) -> QuantileRelease:
+    def _draw_counts(
+        self, chosen: NoiseChoice, strategy: IntegerStrategy | None, exact: Aggregate, facts: Facts
+    ) -> QuantileRelease:
         """Noise on the count of every step, or on sums of them."""
         numbers = np.zeros(self.size, dtype=np.int64)
         numbers[exact.indices] = clamped(exact.values)
-        if cumulative:
-            table = numbers.reshape(self._bins.size, self.steps.bins)
-            numbers = prefix_strategy(self.steps.bins).apply(table).ravel()
+        if strategy is not None:
+            numbers = strategy.apply(numbers.reshape(self._bins.size, self.steps.bins)).ravel()
         noisy = mechanism.publish(numbers, chosen, kind="quantile", domain=None, **facts)
-        return self._released(HistogramQuantiles(noisy, self.steps, self._bins.size, cumulative))
+        return self._released(HistogramQuantiles(noisy, self.steps, self._bins.size, strategy))
 
     def _draw_ranks(self, noise: RankNoise, exact: Aggregate, facts: Facts) -> QuantileRelease:
         """The quantiles of each group, one after the other."""
@@ -269,9 +275,9 @@ class Quantile(BinnedQuery):
 
     def _expectation(self, request: PrivacyRequest) -> Expectation:
         chosen = self._chosen(request)
-        steps = (self.fine if isinstance(chosen.charge.noise, RankNoise) else self.histogram).steps
+        steps = (self.fine if chosen.steps is None else self.counted(chosen.steps)).steps
         return quantile_preview.expected(chosen, levels=self.levels, steps=steps, limits=self.limits)
 
     def compare(self, *, epsilon: Number, delta: Number) -> Comparison:
         """The mechanisms side by side: how far off the ranks are."""
-        return quantile_preview.compared(self.ranks, self._noises, self.fine.steps, epsilon=epsilon, delta=delta)
+        return quantile_preview.compared(self.ranks, self._histograms, self.fine.steps, epsilon=epsilon, delta=delta)

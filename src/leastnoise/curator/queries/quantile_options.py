@@ -14,7 +14,7 @@ from leastnoise.errors import BadDomain, InvalidParameter, MissingParameter, Wro
 
 MAX_STEPS = 2**20
 FINE_STEPS = 2**20  # that candidates are taken from where nobody says
-HISTOGRAM_STEPS = 1000  # that are counted where nobody says: every one adds noise
+HISTOGRAM_STEPS = (128, 1000)  # that are counted where nobody says: every one adds noise, few blur values
 MAX_LEVELS = 1000
 
 

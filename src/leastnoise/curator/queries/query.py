@@ -200,16 +200,7 @@ class Query(ABC):
         It is free: no row is read and nothing is debited. The arguments are those of `release`, and a budget about
         another table or unit is refused as there.
         """
-        request = PrivacyRequest(
-            epsilon=epsilon,
-            delta=delta,
-            sigma=sigma,
-            mechanism=mechanism,
-            budget=budget,
-            share=share,
-            mechanisms=self.mechanisms,
-            note=note,
-        )
+        request = self._request(epsilon, delta, sigma, mechanism, budget, share, note)
         if budget is not None:
             name = self._data.source.name
             budget._check_same(neighbours=self.neighbours, unit=" + ".join(self.unit), table=name)
@@ -243,17 +234,24 @@ class Query(ABC):
         self._data.source.check_unchanged()
         bounding.salt(self._salt_facts())
         self._prepare()
-        request = PrivacyRequest(
-            epsilon=epsilon,
-            delta=delta,
-            sigma=sigma,
-            mechanism=mechanism,
-            budget=budget,
-            share=share,
-            mechanisms=self.mechanisms,
-            note=note,
-        )
+        request = self._request(epsilon, delta, sigma, mechanism, budget, share, note)
         return publish.release(self, request)
+
+    def _request(
+        self,
+        epsilon: Number | None,
+        delta: Number | None,
+        sigma: Number | None,
+        mechanism: Choice,
+        budget: Budget | None,
+        share: Share | None,
+        note: str,
+    ) -> PrivacyRequest:
+        """What was asked for, checked: the same for `expect` as for `release`."""
+        numbers = {"epsilon": epsilon, "delta": delta, "sigma": sigma}
+        return PrivacyRequest(
+            **numbers, mechanism=mechanism, budget=budget, share=share, mechanisms=self.mechanisms, note=note
+        )
 
     def private_check(self) -> PrivateCheck:
         """The curator's own exact look at what this question leaves out: PRIVATE, outside every guarantee.
