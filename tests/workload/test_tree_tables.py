@@ -18,7 +18,6 @@ from tests.support.dense_trees import made_workload, random_shape, sums
 from leastnoise import errors
 from leastnoise.domain import Tree, TreeShape, orbits
 from leastnoise.workload import TreeWorkload, Workload, scales_within
-from leastnoise.workload.tables_noise import laplace_noise
 from leastnoise.workload.tree_least_squares import TreeFit, level_means
 
 CROSSED = [(), "b", ("a", "x"), ("b", "y"), ("x", "y")]
@@ -276,8 +275,6 @@ def test_what_no_tree_can_do_is_refused() -> None:
     with pytest.raises(errors.InvalidParameter, match='every "b" lies in one "a"'):
         TreeWorkload(sizes, tables=[("a", "b")], levels="ab", shape=shape)
     workload = TreeWorkload(sizes, tables=["b", ("a", "x")], levels="ab", shape=shape)
-    with pytest.raises(errors.InvalidParameter, match="Gaussian noise"):
-        laplace_noise(workload, "tables", epsilon=1.0, row_size=1, neighbours="add-remove")
     with pytest.raises(errors.InvalidParameter, match="must be said which"):
         workload.optimize().rectangle_variance("b", {"b": 2})
     with pytest.raises(errors.InvalidParameter, match="within no table"):

@@ -26,7 +26,7 @@ from leastnoise._support.validation import Floats
 from leastnoise.denoise.tables import denoise_tables
 from leastnoise.domain import TreeShape
 from leastnoise.releases.risk_limits import RmseLimit
-from leastnoise.workload.tree_errors import GaussianLevels
+from leastnoise.workload.tree_errors import NoisyLevels
 from leastnoise.workload.tree_tables import TreeWorkload
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ PAIRS = 8
 SEED = 20180710  # of the draws that measure the error: they need only be independent of the noise
 
 
-def denoise_levels(noise: GaussianLevels, blocks: Mapping[Table, Floats]) -> EstimatedLevels:
+def denoise_levels(noise: NoisyLevels, blocks: Mapping[Table, Floats]) -> EstimatedLevels:
     """Non-negative, consistent estimates of tables along a tree.
 
     noise: of every block, as it was drawn. blocks: the least-squares residual of each block at each level.
@@ -84,7 +84,7 @@ class EstimatedLevels:
     noisy: the least-squares blocks.
     """
 
-    noise: GaussianLevels
+    noise: NoisyLevels
     workload: TreeWorkload
     tops: list[Table]
     noisy: dict[Table, Floats] = field(repr=False)
@@ -111,7 +111,8 @@ class EstimatedLevels:
 
     def rmse_at_most(self, confidence: float = 0.95, table: Table | None = None, *, proved: bool = False) -> RmseLimit:
         """An upper limit for it, to an approximation: where the loss is as far above its estimate as such a loss would
-        be, its variance being at most that of squared noise, 2 v^2 a cell, and 4 v times the loss.
+        be, its variance being at most that of squared noise, 2 v^2 a cell (of one Laplace draw 5 v^2), and 4 v times
+        the loss.
 
         confidence: how often the limit holds. table: its columns; without it, the cells of all tables asked for.
         proved: refused along a tree.
@@ -122,7 +123,8 @@ class EstimatedLevels:
 
         figure, square, largest, cells = self._mean(table)
         z = float(ndtri(confidence))
-        b, c = z**2 * 4 * largest / cells, z**2 * 2 * square / cells
+        squared = 2 if self.noise.mechanism == "gaussian" else 5
+        b, c = z**2 * 4 * largest / cells, z**2 * squared * square / cells
         # (L - R)^2 = b L + c
         limit = figure + b / 2 + math.sqrt(max(0.0, b * figure + b**2 / 4 + c))
         return RmseLimit(math.sqrt(limit), confidence, False)
@@ -153,7 +155,7 @@ class EstimatedLevels:
         plain = {block: noisy[block] for block in self.workload.deepest}
         variances = {block: float(self.noise.fits[block].variances[0][0]) for block in plain}
         sizes = {name: size for name, size in self.workload.sizes.items() if name not in self.workload.levels}
-        return denoise_tables(plain, variances, sizes, _tops(list(plain)))
+        return denoise_tables(plain, variances, sizes, _tops(list(plain)), mechanism=self.noise.mechanism)
 
     def _whole_root(self, values: Mapping[Table, Floats]) -> dict[Table, NDArray[np.int64]]:
         if list(values) == [()]:
@@ -199,7 +201,8 @@ class EstimatedLevels:
 
         With w of the noise's own distribution, v(+) and v(-) the estimates from x + s w and x - s w, the mean of
         |x - v(+)|^2/2 + |x - v(-)|^2/2 + w.(v(+) - v(-))/s less the variance is the squared error of the same rule
-        under 1 + s^2 times the noise, whatever the rule is (Oliveira, Lei and Tibshirani 2021).
+        under 1 + s^2 times the noise, whatever the rule is (Oliveira, Lei and Tibshirani 2021). That is for normal
+        noise; of Laplace noise w has the covariance, and it holds to an approximation.
         """
         rng, s = np.random.default_rng(SEED), math.sqrt(STEP)
         total = dict.fromkeys(self.workload.tables, 0.0)
@@ -207,7 +210,7 @@ class EstimatedLevels:
         for _ in range(PAIRS):
             drawn = {
                 block: rng.normal(0, scale, [self.workload.sizes[name] for name in block])
-                for block, scale in self.noise.scales.items()
+                for block, scale in self.noise.stds.items()
             }
             w = self.noise.residuals(drawn)
             made = [

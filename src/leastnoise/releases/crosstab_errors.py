@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from leastnoise.privacy.noise_choice import Mechanism
 from leastnoise.releases import fieller
-from leastnoise.workload import PlainTables, Workload
+from leastnoise.workload import Workload
 from leastnoise.workload.table_errors import NoisyTables
 
 Table = tuple[str, ...]
@@ -22,7 +22,7 @@ def noisy_tables(mechanism: Mechanism, workload: Workload, scales: Mapping[Table
     """
     if mechanism == "gaussian":
         return workload.with_noise(scales, unit=1 / step)
-    return PlainTables(workload, scales, mechanism="laplace", unit=1 / step)
+    return workload.with_laplace(scales, unit=1 / step)
 
 
 def cell_half_width(errors: NoisyTables, table: Table, confidence: float, bins: int = 1) -> float:
@@ -45,12 +45,11 @@ def ratio_interval(
     Fieller's interval for Gaussian noise; for Laplace noise both sums are enclosed, which is wider.
     """
     pair = [(table, one), (table, other)]
-    if not isinstance(errors, PlainTables):
+    if errors.mechanism == "gaussian":
         return fieller.interval(
             sums, lambda factors: errors.combination_half_width(pair, factors, confidence=confidence)
         )
-    counts = [{column: len(chosen) for column, chosen in each.items()} for each in (one, other)]
-    halves = [errors.half_width(table, each, confidence=confidence, bins=2) for each in counts]
+    halves = [errors.combination_half_width([each], [1.0], confidence=confidence, bins=2) for each in pair]
     return fieller.enclosed(sums, (halves[0], halves[1]))
 
 

@@ -20,6 +20,10 @@ from leastnoise.workload import TreeWorkload, Workload
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from leastnoise.privacy.noise_choice import Mechanism
+
+Table = tuple[str, ...]
+
 
 def save(release: CrosstabsRelease, path: str | os.PathLike[str], *, allow_seeded: bool) -> None:
     """One Parquet file: a row for every integer that was published, with the block or table it is of, and its cell."""
@@ -78,6 +82,11 @@ def read_workload(sizes: dict[str, int], tables: Any, facts: Facts) -> Workload:
     return TreeWorkload(sizes, tables=tables, levels=levels, shape=shape)
 
 
+def _tells(workload: TreeWorkload, mechanism: Mechanism, released: Table, block: Table) -> bool:
+    """Whether what was released has a block at its level, or along Laplace noise a table that it is a sum of."""
+    return released == block or (mechanism == "laplace" and workload.sums_up(released, block))
+
+
 def from_table(table: pa.Table, facts: Facts) -> CrosstabsRelease:
     """What `save` wrote."""
     columns, tables = facts.take("columns"), facts.take("tables")
@@ -93,9 +102,9 @@ def from_table(table: pa.Table, facts: Facts) -> CrosstabsRelease:
         part.finish()
     mechanism = facts.word("mechanism", MECHANISMS)
     if isinstance(workload, TreeWorkload):
-        facts.check("released", set(scales) <= set(workload.blocks))
-        finest = {workload.at_level(block, level) for block, level in workload.deepest.items()}
-        facts.check("released", finest <= set(scales))
+        facts.check("released", mechanism == "laplace" or set(scales) <= set(workload.blocks))
+        finest = [workload.at_level(block, level) for block, level in workload.deepest.items()]
+        facts.check("released", all(any(_tells(workload, mechanism, name, one) for name in scales) for one in finest))
     else:
         facts.check("released", mechanism == "laplace" or set(scales) == set(workload.blocks))
         facts.check("released", all(any(set(asked) <= set(name) for name in scales) for asked in workload.maximal))

@@ -250,7 +250,7 @@ def _denoise_levels(release: CrosstabsRelease, held: Mapping[Any, Any]) -> Cross
     """The same along a tree, from the coarsest level down."""
     from leastnoise import denoise
     from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
-    from leastnoise.workload.tree_errors import GaussianLevels
+    from leastnoise.workload.tree_errors import NoisyLevels
 
     if held:
         raise errors.InvalidParameter(
@@ -258,7 +258,7 @@ def _denoise_levels(release: CrosstabsRelease, held: Mapping[Any, Any]) -> Cross
             "leastnoise.denoise.consistent.",
             parameter="known",
         )
-    assert isinstance(release.errors, GaussianLevels)
+    assert isinstance(release.errors, NoisyLevels)
     made = denoise.denoise_levels(release.errors, release.blocks)
     return CrosstabsEstimate(
         workload=release.workload,

@@ -13,10 +13,10 @@ coefficients phi(v) psi(v) at v = 2 pi k/P, psi(v) = (sin(v w/2)/(v w/2))^p. So
     what the circle brings in <= P(|X + U| >= P - h) <= 2 M(theta) exp(-theta (P - h - r)) for every theta (Chernoff),
     the rest <= sum over k > m of 4/(P v) (2/(v w))^p <= 2/(pi p) (P/(pi m w))^p.
 
-P, w and m are chosen so that both are 1e-4 of the chance to miss, and r is 1/500 of the standard deviation: what is
-returned is that much too wide. Doubles round by far less than 1e-11, which is added. Below a chance of 1e-8, where that
-would matter, and for very many kinds of draws, Chernoff's bound itself is the half-width. One draw alone has an exact
-one (`privacy.distributions`).
+P, w and m are chosen so that both are 1e-4 of the chance to miss, and r is 1/1400 of the half-width by Chernoff's
+bound: what is returned is that much too wide. Doubles round by far less than 1e-11, which is added. Below a chance of
+1e-8, where that would matter, and for very many kinds of draws, Chernoff's bound itself is the half-width. One draw
+alone has an exact one (`privacy.distributions`).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from leastnoise._support.directed_rounding import next_up
 from leastnoise.privacy.distributions import Laplace
 from leastnoise.workload.incidence import Floats
 
-_POWER = 6  # p
-_SMOOTH = 1 / 500  # r, in standard deviations
+_POWER = 10  # p
+_SMOOTH = 1 / 1400  # r, of the half-width by Chernoff's bound
 _NEGLECTED = 1e-4  # of the chance to miss
 _ROUNDING = 1e-11
 _LEAST_CHANCE = 1e-8
 _SILENT = 1 / 600  # a scale below: the draw is zero but for e^-600
-_MOST_WORK = 2**27  # frequencies times kinds
+_MOST_KINDS = 2**14
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,16 @@ class LaplaceSum:
         """The standard deviation: K has the variance 1/(2 sinh^2(1/(2 scale)))."""
         return math.sqrt(float((self.counts * self.steps**2 / (2 * self.sinh**2)).sum()))
 
-    def characteristic(self, u: Floats) -> Floats:
-        """phi(u)."""
-        logarithm = np.zeros(u.shape)
-        for step, count, sinh in zip(self.steps, self.counts, self.sinh, strict=True):
-            logarithm -= count * np.log1p((np.sin(u * (step / 2)) / sinh) ** 2)
-        return np.asarray(np.exp(logarithm))
+    def characteristic(self, u: Floats, least: float = 0.0) -> Floats:
+        """phi(u), or 0 where it is below `least`: each kind makes it smaller, the widest are multiplied first, and
+        what has become too small is not computed further."""
+        logarithm, lowest = np.zeros(u.shape), math.log(least) if least else -math.inf
+        open_ = np.arange(u.size)
+        for place in np.argsort(-self.counts * (self.steps / self.sinh) ** 2).tolist():
+            step, count, sinh = self.steps[place], self.counts[place], self.sinh[place]
+            logarithm[open_] -= count * np.log1p((np.sin(u[open_] * (step / 2)) / sinh) ** 2)
+            open_ = open_[logarithm[open_] >= lowest]
+        return np.where(logarithm >= lowest, np.exp(logarithm), 0.0)
 
     def reach(self, chance: float) -> float:
         """An x with P(|X| >= x) <= chance: (log M(theta) + log(2/chance))/theta, nearly at the best theta."""
@@ -94,21 +98,18 @@ def _half_width(terms: tuple[Term, ...], miss: float) -> float:
         return next_up(Laplace(terms[0].scale, 1.0).half_width(next_up(1 - miss)) * terms[0].step)
     made = LaplaceSum(terms)
     widest = made.reach(miss)
-    smooth = _SMOOTH * made.std
+    smooth = _SMOOTH * widest
     width = 2 * smooth / _POWER
     circle = widest + smooth + made.reach(_NEGLECTED * miss)
     ratio = (2 / (math.pi * _POWER * _NEGLECTED * miss)) ** (1 / _POWER)
     terms_needed = ratio * circle / (math.pi * width)
-    if miss < _LEAST_CHANCE or terms_needed * len(terms) > _MOST_WORK:
+    if miss < _LEAST_CHANCE or len(terms) > _MOST_KINDS:
         return widest
     v = 2 * math.pi / circle * np.arange(1, math.ceil(terms_needed) + 1)
-    factors = made.characteristic(v) * np.sinc(v * (width / (2 * math.pi))) ** _POWER * (4 / (circle * v))
-    kept = factors > 1e-18 / len(v)  # the others sum to less than the rounding
-    v, factors = v[kept], factors[kept]
+    silent = 1e-18 / len(v)
+    factors = made.characteristic(v, silent) * np.sinc(v * (width / (2 * math.pi))) ** _POWER * (4 / (circle * v))
     needed = 1 - miss + 2 * _NEGLECTED * miss + _ROUNDING
-    below, above = 0.0, widest
-    for _ in range(60):
-        h = (below + above) / 2
-        enough = 2 * h / circle + float(factors @ np.sin(v * h)) >= needed
-        below, above = (below, h) if enough else (h, above)
-    return min(above + smooth, widest)
+    points = 2 << len(v).bit_length()  # h = P j/points: a Fourier transform has the sum for all of them at once
+    inside = 2 / points * np.arange(points // 2 + 1) - np.fft.rfft(np.concatenate([[0.0], factors]), points).imag
+    enough = np.flatnonzero(inside >= needed)
+    return min(float(circle / points * enough[0]) * (1 + 1e-12) + smooth, widest) if enough.size else widest

@@ -70,11 +70,7 @@ def noise_options(
     if not validation.is_zero(delta):
         mu_squared = proof.mu(spend, validation.number("delta", delta)) ** 2
         found.append(gaussian_option(workload, mu_squared, weights=weights, unit=unit, **unit_limits))
-    if (
-        workload.takes_laplace
-        and spend > 0
-        and (validation.is_zero(delta) or len(workload.lattice.cells) <= MOST_PLAIN)
-    ):
+    if spend > 0 and (validation.is_zero(delta) or len(workload.lattice.cells) <= MOST_PLAIN):
         plain = {name: value for name, value in unit_limits.items() if name != "distinct"}  # L1 is the same for them
         laplace = laplace_tables(workload, epsilon=spend, weights=weights, unit=unit, **plain)
         found.append(NoiseOption("laplace", laplace, weighted_error(laplace, weights)))

@@ -7,10 +7,8 @@ tables released need not be those asked for: fewer, larger ones may cost less th
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -23,8 +21,9 @@ from leastnoise._support.directed_rounding import next_up
 from leastnoise._support.validation import Number
 from leastnoise.privacy.distributions import Gaussian, Laplace, normal_reach
 from leastnoise.workload import laplace_sums, rectangles, released_tables
+from leastnoise.workload.noisy_cells import coefficients, kinds_of_cells
 from leastnoise.workload.plain_cost import Mechanism, scaled_to
-from leastnoise.workload.rectangles import Rectangle, Sum
+from leastnoise.workload.rectangles import Sum
 from leastnoise.workload.residuals import project
 from leastnoise.workload.strategy import Weights, table_weights
 from leastnoise.workload.table_errors import NoisyTables
@@ -145,11 +144,12 @@ class PlainTables(NoisyTables):
         """
         chosen = [rectangles.rectangle(self.workload, table, keys) for table, keys in sums]
         found: dict[tuple[float, float], int] = {}
+        sizes = self.workload.sizes
         for row, (released, scale) in enumerate(self._scales.items()):
             weights = {self.workload.blocks[place]: each for place, each in self._parts(row)}
             shared = [[column for column in released if column in one] for one in chosen]
-            made = [self._coefficients(weights, one, these) for one, these in zip(chosen, shared, strict=True)]
-            for where, count in self._kinds_of_cells(released, chosen):
+            made = [coefficients(weights, one, these, sizes) for one, these in zip(chosen, shared, strict=True)]
+            for where, count in kinds_of_cells(released, chosen, sizes):
                 coefficient = math.fsum(
                     factor * float(made[i][tuple(int(i in where[column]) for column in shared[i])])
                     for i, factor in enumerate(factors)
@@ -158,39 +158,6 @@ class PlainTables(NoisyTables):
                 if step > 1e-14 / self._unit:
                     found[step, scale] = found.get((step, scale), 0) + count
         return [laplace_sums.Term(step, count, scale) for (step, scale), count in found.items()]
-
-    def _kinds_of_cells(
-        self, released: Table, chosen: Sequence[Rectangle]
-    ) -> Iterator[tuple[dict[str, frozenset[int]], int]]:
-        """For each kind of cell of a released table: in which rectangles it is on every axis, and how many."""
-        axes = []
-        for column in released:
-            size = self.workload.sizes[column]
-            cutting = [i for i, one in enumerate(chosen) if column in one]
-            if not cutting:
-                axes.append({frozenset[int](): size})
-                continue
-            inside = Counter(frozenset(i for i in cutting if key in chosen[i][column]) for key in range(size))
-            axes.append(dict(inside))
-        for kind in itertools.product(*(axis.items() for axis in axes)):
-            where = {column: inside for column, (inside, _) in zip(released, kind, strict=True)}
-            yield where, math.prod(count for _, count in kind)
-
-    def _coefficients(
-        self, weights: Mapping[Table, float], one: Rectangle, shared: Sequence[str]
-    ) -> NDArray[np.float64]:
-        """What a cell of a released table counts in the sum over a rectangle, by whether it is inside (1) or not (0) on
-        each of the columns that both have: one axis at a time, as there are 2^k kinds of cells and 2^k blocks."""
-        part = {column: len(keys) / self.workload.sizes[column] for column, keys in one.items()}
-        made = np.zeros((2,) * len(shared))
-        for block, weight in weights.items():
-            if set(block) <= set(shared):
-                made[tuple(int(column in block) for column in shared)] = weight
-        for axis, column in enumerate(shared):
-            s = part[column]
-            step = np.array([[s, -s], [s, 1 - s]])  # a row: outside, inside; a column: blocks without, with the column
-            made = np.moveaxis(np.tensordot(step, made, axes=(1, axis)), 0, axis)
-        return np.asarray(made * math.prod(fraction for column, fraction in part.items() if column not in shared))
 
     def _noise(self, scale: float) -> Laplace | Gaussian:
         return Laplace(scale, 1.0) if self._mechanism == "laplace" else Gaussian(scale, 1.0)
@@ -214,7 +181,7 @@ def laplace_tables(
     unit: int = 1,
     larger: bool = True,
     **unit_limits: Any,
-) -> PlainTables:
+) -> NoisyTables:
     """Laplace noise on plain tables, with the shares of epsilon that make the stated error least.
 
     workload: the tables asked for. epsilon: of all of them together. weights: as for `Workload.optimize`.
@@ -223,7 +190,8 @@ def laplace_tables(
     unit_limits: neighbours, max_rows, row_weight, parts, always_counted, as for `squared_cost`.
     """
     spend = Fraction(validation.number("epsilon", epsilon))
-    return _within(workload, "laplace", spend, weights, unit, larger, unit_limits)
+    scales = _within(workload, "laplace", spend, weights, larger, unit_limits)
+    return workload.with_laplace(scales, unit=unit)
 
 
 def gaussian_tables(
@@ -243,7 +211,8 @@ def gaussian_tables(
     larger: whether tables that were not asked for may be released, to sum those asked for from.
     unit_limits: neighbours, max_rows, row_weight, parts, always_counted, as for `squared_cost`.
     """
-    return _within(workload, "gaussian", Fraction(mu_squared), weights, unit, larger, unit_limits)
+    scales = _within(workload, "gaussian", Fraction(mu_squared), weights, larger, unit_limits)
+    return PlainTables(workload, scales, mechanism="gaussian", unit=unit)
 
 
 def _within(
@@ -251,15 +220,14 @@ def _within(
     mechanism: Mechanism,
     limit: Fraction,
     weights: Weights,
-    unit: int,
     larger: bool,
     unit_limits: Mapping[str, Any],
-) -> PlainTables:
+) -> dict[Table, float]:
+    """The scales of the noise of least error that costs no more than the limit."""
     if not limit > 0:
         raise errors.InvalidParameter("No noise costs nothing: the limit must be above 0.", value=limit)
     wanted = None if isinstance(weights, str) and weights == "worst" else table_weights(workload, weights)
     power = 2 if mechanism == "laplace" else 1
     shares = released_tables.choose(workload, power=power, weights=wanted, larger=larger)
     scales = {table: float(share) ** (-power / 2) for table, share in shares.items()}
-    scales = scaled_to(limit, scales, workload.sizes, mechanism=mechanism, **unit_limits)
-    return PlainTables(workload, scales, mechanism=mechanism, unit=unit)
+    return scaled_to(limit, scales, workload.sizes, mechanism=mechanism, **unit_limits)

@@ -5,7 +5,8 @@ Tables along a tree (`tree_tables`) answer each of these in their own way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from leastnoise.workload.residuals import block_integers, table_of_blocks
 
 if TYPE_CHECKING:
     from leastnoise.workload.columns import ColumnStrategy
+    from leastnoise.workload.shares import Spreads
     from leastnoise.workload.table_errors import NoisyTables
 
 Table = tuple[str, ...]
@@ -38,6 +40,10 @@ class PublishedBlocks:
         def strategies(self) -> Mapping[str, ColumnStrategy]:
             """The columns that get noise on other integers than those of plain counts."""
 
+        @property
+        def maximal(self) -> tuple[Table, ...]:
+            """The tables that no other table contains."""
+
         def column(self, name: str) -> ColumnStrategy:
             """How one column enters the blocks."""
 
@@ -54,11 +60,6 @@ class PublishedBlocks:
         return not any(column in self.strategies for column in table)
 
     @property
-    def takes_laplace(self) -> bool:
-        """Whether Laplace noise on plain tables is known for these."""
-        return True
-
-    @property
     def block_cells(self) -> int:
         """How many cells the blocks have in all."""
         sizes = self.lattice.sizes.astype(np.float64)
@@ -72,6 +73,39 @@ class PublishedBlocks:
         from leastnoise.workload.gaussian_blocks import GaussianBlocks
 
         return GaussianBlocks(self, scales, unit=unit)  # type: ignore[arg-type]
+
+    def with_laplace(self, scales: Mapping[Table, float], *, unit: float = 1) -> NoisyTables:
+        """The errors of all tables where the integers of these tables get Laplace noise of these scales.
+
+        scales: by table released. unit: how many whole steps a row of weight one counts.
+        """
+        from leastnoise.workload.plain_tables import PlainTables
+
+        return PlainTables(self, scales, mechanism="laplace", unit=unit)  # type: ignore[arg-type]
+
+    def spread(self, tables: Sequence[Table], *, power: int) -> Spreads:
+        """What tables would tell about the blocks if they were released, as `shares.divide` needs it.
+
+        tables: that could be released. power: how precision grows with a share.
+        """
+        from leastnoise.workload.released_tables import plain_spread
+
+        return plain_spread(self, tables, power=power)  # type: ignore[arg-type]
+
+    def union(self, tables: Iterable[Table]) -> Table:
+        """The smallest table of which all these are sums."""
+        wanted = set().union(*tables)
+        return tuple(name for name in self.sizes if name in wanted)
+
+    def sums_up(self, table: Table, other: Table) -> bool:
+        """Whether the other is a sum of a table, and not the same."""
+        return set(other) < set(table)
+
+    def smaller(self) -> Iterator[Table]:
+        """The tables that are sums of those that no other contains, the smallest first; some occur twice."""
+        for count in range(max(map(len, self.maximal))):
+            for table in self.maximal:
+                yield from itertools.combinations(table, count)
 
     def squared_cost(self, scales: Mapping[Table, float], **unit_limits: Any) -> float:
         """mu^2 of what one unit costs where the integers of the blocks get noise of these scales, rounded up.

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from leastnoise.workload.incidence import Floats
-from leastnoise.workload.shares import Division, Spread, divide, without_the_small
+from leastnoise.workload.shares import Division, Spread, Spreads, divide, without_the_small
 from leastnoise.workload.tables import Table, Workload
 
 FEW = 40  # tables asked for: up to here subsets are candidates
@@ -51,6 +51,15 @@ def block_precisions(workload: Workload, tables: Sequence[Table]) -> Any:
     return csr_array((factors, (rows, columns)), shape=(len(tables), len(known)))
 
 
+def plain_spread(workload: Workload, tables: Sequence[Table], *, power: int) -> Spread:
+    """What these tables tell about the blocks, and what is to be small.
+
+    workload: the tables asked for. tables: that could be released. power: a of `shares`.
+    """
+    lattice = workload.lattice
+    return Spread(block_precisions(workload, tables), lattice.shrink, lattice.probability, power)
+
+
 def choose(workload: Workload, *, power: int, weights: Floats | None, larger: bool) -> dict[Table, float]:
     """The tables to release, each with its share: of epsilon with power 2, of mu^2 with power 1.
 
@@ -68,7 +77,7 @@ def _search(workload: Workload, *, power: int, weights: Floats | None, larger: b
     if asked > FEW:
         search.attempt(list(workload.tables), workload.maximal)
         return search.found
-    every = list(dict.fromkeys([*workload.tables, *itertools.islice(_smaller(workload), CANDIDATES)]))
+    every = list(dict.fromkeys([*workload.tables, *itertools.islice(workload.smaller(), CANDIDATES)]))
     search.attempt(list(workload.tables), workload.maximal)
     search.attempt(every, workload.maximal)
     # For the largest variance the tables are sought by the sum of variances, which is faster.
@@ -115,15 +124,14 @@ class _Search:
             for i, share in enumerate(now):
                 start = now.copy()
                 start[i] = 0.0 if share else 0.25
-                if (spread.matrix.T @ (start > 0).astype(np.float64)).min() > 0:
+                if spread.covers(start > 0):
                     made = divide(spread, start, weights=self.weights)
                     self._keep(tables, without_the_small(spread, made, weights=self.weights))
             if self.value > before * (1 - 1e-6):
                 return
 
-    def _spread(self, tables: list[Table]) -> Spread:
-        lattice = self.workload.lattice
-        return Spread(block_precisions(self.workload, tables), lattice.shrink, lattice.probability, self.power)
+    def _spread(self, tables: list[Table]) -> Spreads:
+        return self.workload.spread(tables, power=self.power)
 
     def _keep(self, tables: list[Table], division: Division) -> None:
         if division.value < self.value:
@@ -133,7 +141,7 @@ class _Search:
 
     def merge(self, tops: list[Table]) -> None:
         """Pairs of tables become their unions as long as that helps; and all at once."""
-        self._with_tops([self.workload.table(set().union(*tops))])
+        self._with_tops([self.workload.union(tops)])
         reached = math.inf
         while len(tops) > 1:
             unions = [self._merged(tops, one, other) for one, other in itertools.combinations(tops, 2)]
@@ -144,18 +152,11 @@ class _Search:
             reached, tops = errors[least], unions[least]
 
     def _merged(self, tops: list[Table], one: Table, other: Table) -> list[Table]:
-        union = self.workload.table({*one, *other})
-        return [union, *(table for table in tops if not set(table) <= set(union))]
+        union = self.workload.union([one, other])
+        return [union, *(table for table in tops if table != union and not self.workload.sums_up(union, table))]
 
     def _with_tops(self, tops: list[Table]) -> float:
         if max(map(self.workload.cells_of, tops)) > LARGEST_UNION:
             return math.inf
         others = [table for table in self.workload.tables if table not in tops]
         return self.attempt([*tops, *others], tops)
-
-
-def _smaller(workload: Workload) -> Iterable[Table]:
-    """The subsets of the tables that no other contains, the smallest first."""
-    for count in range(max(map(len, workload.maximal))):
-        for table in workload.maximal:
-            yield from itertools.combinations(table, count)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -47,6 +47,46 @@ class Spread:
     probability: Floats
     power: int  # a
 
+    @property
+    def tables(self) -> int:
+        """How many tables are asked for."""
+        return int(self.shrink.shape[0])
+
+    def variances(self, precisions: Floats) -> tuple[Floats, Floats]:
+        """The variance of each table asked for, where those released have these precisions; and the state for `seen`:
+        Pi of each block."""
+        blocks = self.matrix.T @ precisions
+        return self.shrink @ (self.probability / blocks), blocks
+
+    def seen(self, c: Floats, state: Any) -> Floats:
+        """sum_A q_A t_RA/Pi_A^2 of each table R: how fast its precision lowers the sum weighted with c."""
+        return np.asarray(self.matrix @ ((self.shrink.T @ c) * self.probability / state**2))
+
+    def covers(self, released: Any) -> bool:
+        """Whether every block is seen by one of these tables."""
+        return bool((self.matrix.T @ np.asarray(released, dtype=np.float64)).min() > 0)
+
+
+class Spreads(Protocol):
+    """What `divide` needs to know: `Spread`, or along a tree `tree_shares.TreeSpread`."""
+
+    @property
+    def power(self) -> int:
+        """a."""
+
+    @property
+    def tables(self) -> int:
+        """How many tables are asked for."""
+
+    def variances(self, precisions: Floats) -> tuple[Floats, Any]:
+        """The variance of each table asked for, and a state for `seen`."""
+
+    def seen(self, c: Floats, state: Any) -> Floats:
+        """How fast the precision of each table released lowers the weighted sum."""
+
+    def covers(self, released: Any) -> bool:
+        """Whether these tables are enough."""
+
 
 @dataclass(frozen=True)
 class Division:
@@ -56,28 +96,25 @@ class Division:
     value: float
 
 
-def divide(spread: Spread, start: Floats, *, weights: Floats | None) -> Division:
+def divide(spread: Spreads, start: Floats, *, weights: Floats | None) -> Division:
     """The shares from a start: for the least sum of weighted variances, or where weights is None the largest one.
 
     A start of zero keeps a table out. For the largest variance the weights follow the variances as in `optimum`.
     """
     shares = start / start.sum()
     largest = weights is None
-    tables = spread.shrink.shape[0]
-    c = np.full(tables, 1 / tables) if weights is None else weights
+    c = np.full(spread.tables, 1 / spread.tables) if weights is None else weights
     best, idle = Division(shares, math.inf), 0
     for _ in range(STEPS):
         precisions = shares**spread.power
-        blocks = spread.matrix.T @ precisions
-        variances = spread.shrink @ (spread.probability / blocks)
+        variances, state = spread.variances(precisions)
         value = float(variances.max() if largest else c @ variances)
         idle = 0 if value < best.value * (1 - _SETTLED) else idle + 1
         if value < best.value:
             best = Division(shares, value)
         if idle > (_PATIENCE if largest else 0):
             break
-        seen = spread.matrix @ ((spread.shrink.T @ c) * spread.probability / blocks**2)
-        shares = (precisions**2 * seen) ** (1 / (spread.power + 1))
+        shares = (precisions**2 * spread.seen(c, state)) ** (1 / (spread.power + 1))
         shares = shares / shares.sum()
         if largest:
             c = np.maximum(c * variances / value, 1e-200)
@@ -85,13 +122,13 @@ def divide(spread: Spread, start: Floats, *, weights: Floats | None) -> Division
     return best
 
 
-def without_the_small(spread: Spread, division: Division, *, weights: Floats | None) -> Division:
+def without_the_small(spread: Spreads, division: Division, *, weights: Floats | None) -> Division:
     """Tables of hardly any share are left out where that does no harm."""
     small = division.shares < _LEAST * division.shares.max()
     if not small.any():
         return division
     start = np.where(small, 0.0, division.shares)
-    if (spread.matrix.T @ (start > 0).astype(np.float64)).min() <= 0:
+    if not spread.covers(start > 0):
         return division  # a block would be seen by no table
     trimmed = divide(spread, start, weights=weights)
     return trimmed if trimmed.value <= division.value * (1 + 1e-6) else division

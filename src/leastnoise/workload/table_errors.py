@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise.privacy.noise_choice import Mechanism
 from leastnoise.workload import grids, rectangles
 from leastnoise.workload.columns import Sums
 from leastnoise.workload.incidence import Floats
@@ -155,6 +156,11 @@ class TableErrors:
 
 class NoisyTables(TableErrors, ABC):
     """Errors of noise as it is drawn, so that intervals have at least the coverage that is stated."""
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """Which noise: "gaussian", of which sums are normal but for rounding, or "laplace"."""
+        return "gaussian"
 
     @property
     @abstractmethod

@@ -130,14 +130,6 @@ def laplace_noise(
     epsilon: what one unit may cost. row_size: the most that its rows add up to, in whole steps.
     neighbours: "add-remove" or "replace".
     """
-    if not workload.takes_laplace:
-        raise errors.InvalidParameter(
-            "Tables along a tree get Gaussian noise, which needs a delta above 0: how Laplace noise is best divided "
-            "among the levels of a tree is not known here.",
-            parameter="mechanism",
-            value="laplace",
-            example={"mechanism": "gaussian", "delta": 1e-6},
-        )
     spend = validation.number("epsilon", epsilon)
     _check_scale(row_size / spend if spend else 0.0, MAX_LAPLACE_SCALE)  # no table has less noise than that
     made = laplace_tables(workload, epsilon=epsilon, weights=weights, parts=row_size, neighbours=neighbours)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -181,7 +182,37 @@ def refuse_cumulative(cumulative: Iterable[str]) -> None:
         raise errors.InvalidParameter("Cumulative sums are not known along a tree.", parameter="cumulative")
 
 
-class GaussianLevels(TreeErrors, NoisyTables):
+class NoisyLevels(TreeErrors, NoisyTables):
+    """Noise at levels of a tree as it is drawn: what both kinds of noise have."""
+
+    @property
+    @abstractmethod
+    def stds(self) -> dict[Table, float]:
+        """The standard deviation of the noise on each whole number that is released, by block or table."""
+
+    def cell_half_width(self, table: str | Iterable[str], *, confidence: float, bins: int = 1) -> float:
+        """How far a cell of a table is off at most: the largest of its cells.
+
+        table: the columns. confidence: between 0 and 1. bins: how many such cells are to hold all at once.
+        """
+        return float(self.sum_half_widths(table, confidence=confidence, bins=bins).max())
+
+    def half_width(
+        self, table: str | Iterable[str], keys: Mapping[str, int], *, confidence: float, bins: int = 1
+    ) -> float:
+        """How far off a sum is at most over so many keys; of one node each, the least accurate.
+
+        table: the columns. keys: how many keys are summed, by column; a column that is not named is summed whole.
+        confidence: between 0 and 1. bins: how many such sums are to hold at once.
+        """
+        named = self._tree.table(table)
+        chosen = rectangles.counts(self._tree, named, keys)
+        if all(chosen[name] == 1 for name in named):
+            return self.cell_half_width(named, confidence=confidence, bins=bins)
+        return self.combination_half_width([(named, self._first(named, keys))], [1.0], confidence=confidence, bins=bins)
+
+
+class GaussianLevels(NoisyLevels):
     """Rounded Gaussian noise on the integers of blocks at levels of a tree, and the errors of all tables.
 
     workload: the tables.
@@ -201,6 +232,11 @@ class GaussianLevels(TreeErrors, NoisyTables):
     def scales(self) -> dict[Table, float]:
         """The standard deviation of the noise on the integers of each block, before it is rounded."""
         return dict(self._scales)
+
+    @property
+    def stds(self) -> dict[Table, float]:
+        """The same, rounding included."""
+        return {block: Gaussian(sigma, 1.0).std for block, sigma in self._scales.items()}
 
     def residuals(self, noisy: Mapping[Table, NDArray[Any]]) -> dict[Table, NDArray[np.float64]]:
         """The residual of each block at each level, by least squares along the tree.
@@ -230,13 +266,6 @@ class GaussianLevels(TreeErrors, NoisyTables):
         level = self._tree.level_of(block)
         return np.moveaxis(values, block.index(self._tree.levels[level - 1]), 0) if level else values[None]
 
-    def cell_half_width(self, table: str | Iterable[str], *, confidence: float, bins: int = 1) -> float:
-        """How far a cell of a table is off at most: the largest of its cells.
-
-        table: the columns. confidence: between 0 and 1. bins: how many such cells are to hold all at once.
-        """
-        return float(self.sum_half_widths(table, confidence=confidence, bins=bins).max())
-
     def sum_half_widths(
         self, table: str | Iterable[str], cumulative: Iterable[str] = (), *, confidence: float, bins: int = 1
     ) -> Floats:
@@ -258,20 +287,6 @@ class GaussianLevels(TreeErrors, NoisyTables):
         shape = [self._tree.sizes[name] if name in self._tree.levels else 1 for name in named]
         wide = np.nextafter(halves, np.inf).reshape(shape)
         return np.broadcast_to(wide, [self._tree.sizes[name] for name in named])
-
-    def half_width(
-        self, table: str | Iterable[str], keys: Mapping[str, int], *, confidence: float, bins: int = 1
-    ) -> float:
-        """How far off a sum is at most over so many keys; of one node each, the least accurate.
-
-        table: the columns. keys: how many keys are summed, by column; a column that is not named is summed whole.
-        confidence: between 0 and 1. bins: how many such sums are to hold at once.
-        """
-        named = self._tree.table(table)
-        chosen = rectangles.counts(self._tree, named, keys)
-        if all(chosen[name] == 1 for name in named):
-            return self.cell_half_width(named, confidence=confidence, bins=bins)
-        return self.combination_half_width([(named, self._first(named, keys))], [1.0], confidence=confidence, bins=bins)
 
     def combination_half_width(
         self, sums: Sequence[Sum], factors: Sequence[float], *, confidence: float, bins: int = 1

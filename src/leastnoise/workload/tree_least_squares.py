@@ -122,6 +122,45 @@ class TreeFit:
             pair = mean
         return total + float(pair[0][0] * pair[1][0]) * float(own[0][0])
 
+    def coefficients(self, factors: Mapping[int, Floats]) -> list[Floats]:
+        """How much every measured number counts in a sum of h with these factors: for each level, one a node.
+
+        The sum of alpha_c h_c over siblings is that of (alpha_c - beta) z_c, plus beta h_p, so going up beta joins the
+        factors of the level above. Going down, what z counts is handed on: a q of it to m, a/S of it to each child.
+        """
+        own, sums = self._upward
+        alpha, direct = np.zeros(self.shape.sizes[self.depth]), list[Floats]()
+        for level in range(self.depth, 0, -1):
+            alpha = alpha + factors[level] if level in factors else alpha
+            above = np.add.reduceat(alpha * self.gains(level), self.shape.starts[level - 1])
+            direct.insert(0, alpha - above[self.shape.parents[level]])
+            alpha = above
+        whole = alpha + factors[0] if 0 in factors else alpha
+        made = [whole * own[0] * self.precisions[0]]
+        for level in range(1, self.depth + 1):
+            whole = direct[level - 1] + (whole * own[level - 1] / sums[level - 1])[self.shape.parents[level]]
+            made.append(whole * own[level] * self.precisions[level])
+        return made
+
+    def own_coefficients(self, level: int) -> tuple[Floats, Floats]:
+        """How much the number measured of each node of a level counts in its own estimate, and the most that any other
+        number may count in it.
+
+        With w what z counts in h of the same node, w = 1 at the root and w_c = 1 - k_c + k_c w_p a_p/S_p below. The
+        siblings' z count w_c - 1, what is above k_c times what it counts in h_p, and the children's z count w a/S; of
+        a z, a number below it counts no more than the whole.
+        """
+        own, sums = self._upward
+        whole, most = np.ones(1), np.zeros(1)
+        for below in range(1, level + 1):
+            k, parents, above = self.gains(below), self.shape.parents[below], own[below - 1]
+            most = k * np.maximum(most, whole * above * self.precisions[below - 1])[parents]
+            whole = 1 - k + k * (whole * above / sums[below - 1])[parents]
+            most = np.maximum(most, 1 - whole)
+        if level < self.depth:
+            most = np.maximum(most, whole * own[level] / sums[level])
+        return whole * own[level] * self.precisions[level], most
+
     def rounding_reach(self, factors: Mapping[int, Floats]) -> float:
         """The most by which a sum of h with these factors moves where every measured number moves by one.
 

@@ -30,6 +30,7 @@ from leastnoise.workload.tables import Table, Workload
 from leastnoise.workload.tree_optimum import LevelBlocks
 
 if TYPE_CHECKING:
+    from leastnoise.workload.shares import Spreads
     from leastnoise.workload.strategy import Weights
     from leastnoise.workload.table_errors import NoisyTables
     from leastnoise.workload.tree_strategy import TreeStrategy
@@ -131,11 +132,6 @@ class TreeWorkload(Workload):
         return not self.level_of(table)
 
     @property
-    def takes_laplace(self) -> bool:
-        """Whether Laplace noise on plain tables is known for these."""
-        return False
-
-    @property
     def block_cells(self) -> int:
         """How many whole numbers get noise, at most: the cells of all blocks."""
         return sum(map(self.cells_of, self.blocks))
@@ -143,11 +139,30 @@ class TreeWorkload(Workload):
     @cached_property
     def maximal(self) -> tuple[Table, ...]:
         """The tables that are no sums of another."""
-        return tuple(table for table in self.tables if not any(self._within(table, other) for other in self.tables))
+        return tuple(table for table in self.tables if not any(self.sums_up(other, table) for other in self.tables))
 
-    def _within(self, table: Table, other: Table) -> bool:
-        below = self.level_of(table) <= self.level_of(other) and set(self.others(table)) <= set(self.others(other))
+    def sums_up(self, table: Table, other: Table) -> bool:
+        """Whether the other is a sum of a table, and not the same."""
+        below = self.level_of(other) <= self.level_of(table) and set(self.others(other)) <= set(self.others(table))
         return below and table != other
+
+    def union(self, tables: Iterable[Table]) -> Table:
+        """The smallest table of which all these are sums."""
+        given = list(tables)
+        return self.at_level(set().union(*map(self.others, given)), max(map(self.level_of, given)))
+
+    def smaller(self) -> Iterator[Table]:
+        """The tables that are sums of those that no other contains, the smallest first; some occur twice."""
+        for count in range(max(len(self.others(table)) for table in self.maximal) + 1):
+            for table in self.maximal:
+                for block in itertools.combinations(self.others(table), count):
+                    yield from (self.at_level(block, level) for level in range(self.level_of(table) + 1))
+
+    def spread(self, tables: Sequence[Table], *, power: int) -> Spreads:
+        """What tables would tell about the blocks at every level if they were released, as `shares.divide` needs it."""
+        from leastnoise.workload.tree_shares import tree_spread
+
+        return tree_spread(self, tables, power=power)
 
     @cached_property
     def level_blocks(self) -> LevelBlocks:
@@ -213,6 +228,12 @@ class TreeWorkload(Workload):
 
         return GaussianLevels(self, scales, unit=unit)
 
+    def with_laplace(self, scales: Mapping[Table, float], *, unit: float = 1) -> NoisyTables:
+        """The errors of all tables where the integers of these tables get Laplace noise of these scales."""
+        from leastnoise.workload.tree_laplace import LaplaceLevels
+
+        return LaplaceLevels(self, scales, unit=unit)
+
     def squared_cost(self, scales: Mapping[Table, float], **unit_limits: Any) -> float:
         """mu^2 of what one unit costs, rounded up: `tree_cost.squared_cost`."""
         from leastnoise.workload.tree_cost import squared_cost
@@ -241,7 +262,7 @@ class TreeWorkload(Workload):
         known = dict(counts)
         for table in sorted(wanted, key=lambda t: (self.level_of(t), len(t)), reverse=True):
             if table not in known:
-                source = min((t for t in known if self._within(table, t)), key=self.cells_of)
+                source = min((t for t in known if self.sums_up(t, table)), key=self.cells_of)
                 known[table] = self._summed(known[source], source, table)
             yield table, known[table]
 

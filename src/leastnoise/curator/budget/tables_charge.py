@@ -43,6 +43,6 @@ def decide(
         gaussian=gaussian,
         laplace=laplace,
         laplace_price=lambda made: price(made.scales),
-        compare=len(workload.tables) <= MAX_PLAIN_TABLES and workload.takes_laplace,
+        compare=len(workload.tables) <= MAX_PLAIN_TABLES,
         what="table of a set",
     )

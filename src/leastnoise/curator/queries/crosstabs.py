@@ -304,8 +304,8 @@ def _maximal(workload: Workload, noise: TablesNoise) -> tuple[tuple[str, ...], .
     for."""
     if noise.mechanism == "gaussian":
         return workload.maximal
-    released = [set(table) for table in noise.scales]
-    return tuple(table for table in noise.scales if not any(set(table) < other for other in released))
+    released = noise.scales
+    return tuple(table for table in released if not any(workload.sums_up(other, table) for other in released))
 
 
 def _limits(data: Dataset, by: tuple[str, ...], max_rows: int | None, *, shared: bool) -> Limits:
