@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from leastnoise.studio.access import Keys
 from leastnoise.studio.app import application
 from leastnoise.studio.folder import Folder
-from leastnoise.studio.steps import Studio
+from leastnoise.studio.session import Studio
 
 PORT = 8765
 ORIGIN = f"http://127.0.0.1:{PORT}"
@@ -47,7 +47,7 @@ class Visitor:
     def released(self, job: str = "people") -> str:
         """Wait for the release; what became of it."""
         for _ in range(1200):
-            state = self.client.get(f"/{job}/release/state").json()["state"]
+            state = self.client.get(f"/job/{job}/release/state").json()["state"]
             if state != "running":
                 return str(state)
             time.sleep(0.05)
