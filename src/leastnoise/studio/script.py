@@ -7,12 +7,16 @@ number, a day. Names of arguments and functions are those that a job may have, w
 from __future__ import annotations
 
 import shlex
+import tomllib
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from keyword import iskeyword
 from typing import Any, NamedTuple
 
 from leastnoise import errors
+from leastnoise._support.toml_files import TomlFile
+from leastnoise.jobs.file import parse_job
 from leastnoise.jobs.rows import parse_lattice, parse_zones
 from leastnoise.studio import map_question
 from leastnoise.studio.draft import Draft
@@ -63,7 +67,7 @@ def so_far(draft: Draft, title: str) -> str:
 def cells(draft: Draft) -> list[Cell]:
     """The job in parts: each ends with something that can be looked at."""
     if draft.section("ask"):
-        draft.job()  # checks it
+        _check(str(draft.path), draft.text)
     for name in ("join", "per_unit", "having"):
         if name in draft.section("table"):
             raise errors.InvalidParameter(
@@ -91,6 +95,12 @@ def cells(draft: Draft) -> list[Cell]:
     save = f"release.save({output['release']!r})"
     found.append(Cell(RELEASE, (f"release = question.release({given})  # pays, reads rows, draws noise", save)))
     return [*found, Cell(FILES, tuple(_files(draft, output)))]
+
+
+@lru_cache(maxsize=16)  # the names in a text are those it had: a slider asks again and again
+def _check(path: str, text: str) -> None:
+    """Refuse a text that is no job; an error is not remembered."""
+    parse_job(TomlFile(path, tomllib.loads(text, parse_float=Decimal), text), date.today())
 
 
 def _table(table: dict[str, Any]) -> list[str]:

@@ -120,13 +120,22 @@ function start() {
       if (!steps) slider.value = value;
       else slider.value = steps.reduce((best, step, at) => (Math.abs(Math.log(step / value)) < Math.abs(Math.log(steps[best] / value)) ? at : best), 0);
     };
+    // One answer is waited for at a time; what was moved meanwhile is asked for after it, the last place alone.
+    let underWay = false;
     const look = () => busy(async () => {
-      const mine = ++latest;
-      await wait(30);
-      if (mine !== latest) return;
-      const answer = await fetch(`${form.dataset.look}?${asked(form)}`);
-      const text = await answer.text();
-      if (mine === latest && answer.ok) form.querySelector(".look").innerHTML = text;
+      latest += 1;
+      if (underWay) return;
+      underWay = true;
+      try {
+        for (let shown = -1; shown !== latest; ) {
+          shown = latest;
+          const answer = await fetch(`${form.dataset.look}?${asked(form)}`);
+          const text = await answer.text();
+          if (answer.ok) form.querySelector(".look").innerHTML = text;
+        }
+      } finally {
+        underWay = false;
+      }
     });
     sliders.forEach(place);
     form.addEventListener("input", (event) => {
