@@ -14,6 +14,7 @@ BENCHMARKS = (
     "graphs",
     "ledger",
     "demo",
+    "studio",
     "growth",
     "instructions",
     "denoising",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import leastnoise as ln
@@ -22,3 +24,6 @@ def test_version_and_demo() -> None:
     assert done.returncode == 0
     assert "% less variance" in done.stdout
     assert all(f"/{page}.html" in "".join(done.stdout.split()) for page in ("city", "tables"))
+    folder, _, command = done.stdout.partition("\ncd ")[2].partition("\n")  # the last word is the studio
+    assert command.strip() == "leastnoise studio people.parquet"
+    assert {path.name for path in Path(folder).iterdir()} == {"people.parquet", "keys.toml"}

@@ -14,7 +14,7 @@ from leastnoise.studio.access import Keys
 from leastnoise.studio.app import application
 from leastnoise.studio.folder import Folder
 from leastnoise.studio.server import _listen
-from leastnoise.studio.steps import Studio
+from leastnoise.studio.session import Studio
 from studio_visitor import ORIGIN, PORT, Visitor, visitor
 
 
@@ -41,24 +41,24 @@ def test_a_link_works_once(tmp_path: Path) -> None:
 
 def test_nobody_else_is_let_in(small: Visitor) -> None:
     client = small.client
-    assert client.get("/people/table", headers={"host": "evil.example:8765"}).status_code == 403
-    assert client.get("/people/table", headers={"host": "127.0.0.1:9"}).status_code == 403
-    assert client.get("/people/table", headers={"sec-fetch-site": "cross-site"}).status_code == 403
-    key = small.form_key("/people/table")
+    assert client.get("/job/people/table", headers={"host": "evil.example:8765"}).status_code == 403
+    assert client.get("/job/people/table", headers={"host": "127.0.0.1:9"}).status_code == 403
+    assert client.get("/job/people/table", headers={"sec-fetch-site": "cross-site"}).status_code == 403
+    key = small.form_key("/job/people/table")
     for origin in ({}, {"origin": "http://evil.example"}, {"origin": "null"}, {"origin": "http://127.0.0.1:9"}):
-        sent = client.post("/people/table", data={"unit": "person", "form_key": key}, headers=origin)
+        sent = client.post("/job/people/table", data={"unit": "person", "form_key": key}, headers=origin)
         assert sent.status_code == 403
     for wrong in ("", "0" * 64):
-        sent = client.post("/people/table", data={"unit": "person", "form_key": wrong}, headers={"origin": ORIGIN})
+        sent = client.post("/job/people/table", data={"unit": "person", "form_key": wrong}, headers={"origin": ORIGIN})
         assert sent.status_code == 403
     assert not (small.folder / "people.toml").exists()
     stranger = TestClient(client.app, base_url=ORIGIN)
-    for path in ("/people/table", "/file/people/people.toml", "/published/people", "/static/studio.js"):
+    for path in ("/job/people/table", "/file/people/people.toml", "/published/people", "/static/studio.js"):
         assert stranger.get(path).status_code == 403
 
 
 def test_every_answer_says_what_a_browser_may_do(small: Visitor) -> None:
-    found = small.client.get("/people/table").headers
+    found = small.client.get("/job/people/table").headers
     assert "default-src 'none'" in found["content-security-policy"]
     assert "unsafe" not in found["content-security-policy"]
     assert found["cache-control"] == "no-store"
@@ -68,7 +68,7 @@ def test_every_answer_says_what_a_browser_may_do(small: Visitor) -> None:
 def test_no_file_outside_the_folder_or_not_of_the_job(small: Visitor, tmp_path: Path) -> None:
     (tmp_path.parent / "secret.parquet").write_text("secret")
     (tmp_path / "link.parquet").symlink_to(tmp_path.parent / "secret.parquet")
-    small.send("/people/table", unit="person")
+    small.send("/job/people/table", unit="person")
     for name in ("people.parquet", "link.parquet", "../secret.parquet", "..%2Fsecret.parquet", ".hidden", "%00"):
         assert small.client.get(f"/file/people/{name}").status_code in (400, 404), name
     # not even where the job's file was edited to say so
@@ -80,7 +80,7 @@ def test_no_file_outside_the_folder_or_not_of_the_job(small: Visitor, tmp_path: 
 
 
 def test_a_form_that_is_too_long_is_refused(small: Visitor) -> None:
-    sent = small.client.post("/people/table", content=b"a" * (2**20 + 1), headers={"origin": ORIGIN})
+    sent = small.client.post("/job/people/table", content=b"a" * (2**20 + 1), headers={"origin": ORIGIN})
     assert sent.status_code == 413
 
 

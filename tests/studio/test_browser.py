@@ -2,115 +2,121 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 import leastnoise as ln
 from chromium import screen
-from command_line import ENVIRONMENT
-from leastnoise import datasets
+from studio_browser import Hands, running_studio, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
+CUT = """return [...document.querySelectorAll('main *')]
+    .filter(each => each.getBoundingClientRect().right > arguments[0] + 1 && !each.closest('.wide, pre, svg'))
+    .map(each => each.outerHTML.slice(0, 99))"""
+MOVE = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input', {bubbles: true}))"
 
 
-@pytest.fixture
-def studio(tmp_path: Path) -> Iterator[str]:
-    """A studio as a process of its own; its link."""
-    pq.write_table(datasets.people(2000), tmp_path / "people.parquet")
-    command = [sys.executable, "-m", "leastnoise", "studio", "people.parquet", "--no-browser"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
-        assert process.stdout is not None
-        found = re.search(r"http://\S+", process.stdout.readline())
-        assert found
-        try:
-            yield found[0]
-        finally:
-            process.terminate()
+def fits(hands: Hands) -> None:
+    """Nothing is cut at the width of a phone or of a desk, by day and by night."""
+    for width, mode in ((400, "dark"), (1200, "light")):
+        screen(hands.browser, width, mode)
+        assert hands.browser.execute_script("return document.documentElement.scrollWidth") <= width
+        assert hands.browser.execute_script(CUT, width) == []
 
 
-def until(condition: Callable[[], Any]) -> Any:
-    for _ in range(600):
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.05)
-    raise TimeoutError
+def test_the_whole_walk(browser: Any, tmp_path: Path) -> None:
+    with running_studio(tmp_path) as studio:
+        walk(Hands(browser, studio.link), tmp_path)
+        assert "key=" not in browser.current_url
 
 
-def test_the_whole_walk(studio: str, browser: Any, tmp_path: Path) -> None:
-    from selenium.webdriver.common.by import By
-
-    def one(selector: str) -> Any:
-        return until(lambda: browser.find_elements(By.CSS_SELECTOR, selector))[0]
-
-    def go_on(step: str) -> None:
-        one("button.main").click()
-        until(lambda: browser.current_url.endswith(f"/{step}"))
-        one("h1")
-
-    def fits() -> None:
-        for width, mode in ((400, "dark"), (1200, "light")):
-            screen(browser, width, mode)
-            assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-
-    browser.get(studio)
-    assert "key=" not in browser.current_url
-    one("input[value=person]").click()
-    fits()
-    go_on("question")
-    one("input[value=tables]").click()
-    one("select[name=ways]")
+def walk(hands: Hands, folder: Path) -> None:
+    """From the table to the page, with a reload in the middle of the release."""
+    browser = hands.browser
+    hands.click("input[value=person]")
+    assert "unit='person'" in hands.text("#code")
+    fits(hands)
+    hands.go_on("question")
+    hands.click("input[value=tables]")
     for column, keys in (("district", "Harbour, Old Town, Mill"), ("sex", "F, M")):
-        one(f"input[name=by][value={column}]").click()
-        one(f"textarea[name='keys:{column}']").send_keys(keys)
-    assert (
-        one("textarea[name='keys:district']").get_attribute("value") == "Harbour, Old Town, Mill"
-    )  # kept by the second
-    fits()
-    go_on("limits")
-    one("input[name=max_rows]").send_keys("1")
-    fits()
-    go_on("privacy")
+        hands.click(f"input[name=by][value={column}]")
+        hands.fill(f"textarea[name='keys:{column}']", keys)
+    assert hands.value("textarea[name='keys:district']") == "Harbour, Old Town, Mill"  # kept by the second
+    fits(hands)
+    hands.go_on("limits")
+    hands.fill("input[name=max_rows]", "1")
+    fits(hands)
+    hands.go_on("privacy")
 
-    before = one("#look").text
-    slider = one("input[type=range]")
-    move = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input', {bubbles: true}))"
-    browser.execute_script(move, slider, 4)
-    until(lambda: one("#look").text != before)
-    assert one("input[name=epsilon]").get_attribute("value") == "0.05"
-    one("summary").click()
-    one("button[value=create]").click()
-    until(lambda: "0 % spent" in one("#look").text)
-    browser.execute_script(move, one("input[type=range]"), 0.4)
-    until(lambda: "takes 40 %" in one("#look").text)
-    error = one("input[name=error]")
-    error.send_keys("30\t")
-    until(lambda: one("input[name=share]").get_attribute("value") != "0.4")
-    share = float(one("input[name=share]").get_attribute("value"))
-    assert 0 < share < 0.4
-    fits()
-    go_on("release")
-    one("input[name=confirm]").send_keys("release")
-    fits()
-    one("button.main").click()
+    before = hands.text("#look")
+    browser.execute_script(MOVE, hands.one("input[type=range]"), 4)
+    until(lambda: hands.text("#look") != before)
+    assert hands.value("input[name=epsilon]") == "0.05"
+    hands.click("summary")
+    hands.one("button[value=create]").click()
+    until(lambda: "0 % spent" in hands.text("#look"))
+    browser.execute_script(MOVE, hands.one("input[type=range]"), 0.4)
+    until(lambda: "takes 40 %" in hands.text("#look"))
+    hands.fill("input[name=error]", "30\t")
+    until(lambda: hands.value("input[name=share]") != "0.4")
+    assert 0 < float(hands.value("input[name=share]")) < 0.4
+    fits(hands)
+    hands.go_on("release")
+    hands.fill("input[name=confirm]", "release")
+    fits(hands)
+    hands.one("main form button.main").click()
     browser.get(browser.current_url)  # reloaded in the middle of it
-    until(lambda: ln.Budget.open(tmp_path / "people.ledger").history())
-    until(lambda: (tmp_path / "people.html").exists())
+    until(lambda: ln.Budget.open(folder / "people.ledger").history())
+    until(lambda: (folder / "people.html").exists())
     browser.get(browser.current_url.replace("/release", "/results"))
-    browser.switch_to.frame(one("iframe"))
+    browser.switch_to.frame(hands.one("iframe"))
     assert until(lambda: "The promise" in browser.page_source)
     browser.switch_to.default_content()
-    fits()
-    assert len(ln.Budget.open(tmp_path / "people.ledger").history()) == 1
+    fits(hands)
+    assert len(ln.Budget.open(folder / "people.ledger").history()) == 1
+    base = browser.current_url.partition("/job/")[0]
+    for path in ("/budgets", "/budget?place=people.ledger"):
+        browser.get(base + path)
+        fits(hands)
     messages = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
     assert not messages, messages
+
+
+def test_files_are_dropped_texts_switched_off_and_the_back_button_goes_back(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "sexes.csv").write_text("sex\nF\nM\n")
+    with running_studio(tmp_path) as studio:
+        hands = Hands(browser, studio.link)
+        hands.click("input[value=person]")
+        hands.go_on("question")
+        assert hands.one(".teach").is_displayed()
+        hands.click("[data-explain]")
+        assert not hands.one(".teach").is_displayed()
+        hands.click("input[name=by][value=sex]")
+        hands.one("fieldset.keys input[type=file]").send_keys(str(tmp_path / "mine" / "sexes.csv"))
+        until(lambda: hands.value("textarea[name='keys:sex']") == "sexes.csv:sex")
+        until(lambda: "read_public_column" in hands.text("#code"))
+        drop = (
+            "const files = new DataTransfer(); files.items.add(new File([arguments[1]], arguments[2]));"
+            "arguments[0].dispatchEvent(new DragEvent('drop', {dataTransfer: files, bubbles: true, cancelable: true}))"
+        )
+        browser.execute_script(drop, hands.one("fieldset.keys"), "F\nM\n", "sexes.txt")
+        until(lambda: hands.value("textarea[name='keys:sex']") == "F\nM")
+        browser.execute_script(drop, hands.one("fieldset.keys"), "PAR1", "people.parquet")
+        until(lambda: "end in" in hands.text(".drop [role=status]"))
+        hands.go_on("limits")
+        assert not hands.one(".teach").is_displayed()  # as it was switched off
+        browser.back()
+        hands.arrive("question")
+        assert hands.value("textarea[name='keys:sex']") == "F, M"  # as the job's file has it
+        hands.click("[data-explain]")
+        # the server stops: the page says nothing wrong, and the job's file has what was chosen
+        studio.process.terminate()
+        studio.process.wait(30)
+        assert 'sex = ["F", "M"]' in (tmp_path / "people.toml").read_text()
+    with running_studio(tmp_path) as studio:
+        hands = Hands(browser, studio.link)
+        browser.get(browser.current_url.replace("/table", "/question"))
+        assert hands.value("textarea[name='keys:sex']") == "F, M"

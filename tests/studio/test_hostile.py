@@ -60,12 +60,12 @@ def test_no_text_of_a_job_becomes_code(tmp_path: Path, sections: dict[str, Any])
 
 def ready(desk: Visitor) -> None:
     """Up to the release."""
-    desk.send("/people/table", unit="person")
-    desk.send("/people/question", question="counts", by=["sex"], keys__sex="F, M")
-    desk.send("/people/limits", max_rows="1")
-    desk.send("/people/privacy", go="create", ledger="city", new__epsilon="3", new__delta="1e-6")
-    sent = desk.send("/people/privacy", budget="city.ledger", share="0.2")
-    assert sent.headers["location"] == "/people/release"
+    desk.send("/job/people/table", unit="person")
+    desk.send("/job/people/question", question="counts", by=["sex"], keys__sex="F, M")
+    desk.send("/job/people/limits", max_rows="1")
+    desk.send("/job/people/privacy", go="create", ledger="city", new__epsilon="3", new__delta="1e-6")
+    sent = desk.send("/job/people/privacy", budget="city.ledger", share="0.2")
+    assert sent.headers["location"] == "/job/people/release"
 
 
 def paid() -> int:
@@ -74,13 +74,13 @@ def paid() -> int:
 
 def test_what_is_released_is_what_was_confirmed(desk: Visitor) -> None:
     ready(desk)
-    shown = desk.hidden("/people/release")
-    desk.send("/people/privacy", budget="city.ledger", share="0.9")  # in another window
-    sent = desk.client.post("/people/release", data=shown | {"confirm": "release"}, headers={"origin": ORIGIN})
+    shown = desk.hidden("/job/people/release")
+    desk.send("/job/people/privacy", budget="city.ledger", share="0.9")  # in another window
+    sent = desk.client.post("/job/people/release", data=shown | {"confirm": "release"}, headers={"origin": ORIGIN})
     assert sent.status_code == 422
     assert "changed in another window" in sent.text
     assert (desk.released(), paid()) == ("none", 0)
-    desk.send("/people/release", confirm="release")
+    desk.send("/job/people/release", confirm="release")
     assert (desk.released(), paid()) == ("done", 1)
 
 
@@ -96,14 +96,14 @@ def test_a_job_is_not_changed_while_its_release_begins(desk: Visitor, monkeypatc
         forget(name)
 
     monkeypatch.setattr(desk.studio.releases, "forget", slow)
-    shown = desk.hidden("/people/release")
-    saving = threading.Thread(target=lambda: desk.send("/people/limits", max_rows="5"))
+    shown = desk.hidden("/job/people/release")
+    saving = threading.Thread(target=lambda: desk.send("/job/people/limits", max_rows="5"))
     saving.start()
     assert inside.wait(10)
     headers = {"origin": ORIGIN}
     data = shown | {"confirm": "release"}
     releasing = threading.Thread(
-        target=lambda: seen.append(desk.client.post("/people/release", data=data, headers=headers).status_code)
+        target=lambda: seen.append(desk.client.post("/job/people/release", data=data, headers=headers).status_code)
     )
     releasing.start()
     releasing.join(0.3)
@@ -116,9 +116,9 @@ def test_a_job_is_not_changed_while_its_release_begins(desk: Visitor, monkeypatc
 
 def test_two_clicks_on_a_paid_look_pay_once(desk: Visitor) -> None:
     ready(desk)
-    fields = desk.hidden("/people/limits") | {"go": "suggest", "budget": "city.ledger", "share": "0.02"}
+    fields = desk.hidden("/job/people/limits") | {"go": "suggest", "budget": "city.ledger", "share": "0.02"}
     clicks = [
-        threading.Thread(target=lambda: desk.client.post("/people/limits", data=fields, headers={"origin": ORIGIN}))
+        threading.Thread(target=lambda: desk.client.post("/job/people/limits", data=fields, headers={"origin": ORIGIN}))
         for _ in range(2)
     ]
     for click in clicks:
@@ -126,13 +126,13 @@ def test_two_clicks_on_a_paid_look_pay_once(desk: Visitor) -> None:
     for click in clicks:
         click.join()
     assert paid() == 1
-    assert desk.hidden("/people/limits")["once"] != fields["once"]  # a page that was loaded anew may pay again
+    assert desk.hidden("/job/people/limits")["once"] != fields["once"]  # a page that was loaded anew may pay again
 
 
 def test_a_look_that_could_not_be_kept_is_not_paid(desk: Visitor) -> None:
     ready(desk)
     (desk.folder / "people-limits.parquet").write_text("of somebody else")
-    sent = desk.send("/people/limits", go="suggest", budget="city.ledger", share="0.02")
+    sent = desk.send("/job/people/limits", go="suggest", budget="city.ledger", share="0.02")
     assert (sent.status_code, paid()) == (422, 0)
     assert (desk.folder / "people-limits.parquet").read_text() == "of somebody else"
 
@@ -150,11 +150,11 @@ def test_no_budget_outside_the_folder_is_opened(
     (folder / "link.ledger").symlink_to(tmp_path / "outside.ledger")
     kept = (folder / "people.toml").read_text()
     asked = {"budget": place, "share": "0.1", "error": "500"}
-    assert desk.send("/people/privacy", **asked).status_code == 422
-    assert "problem" in desk.client.get("/people/privacy/solve", params=asked).json()
+    assert desk.send("/job/people/privacy", **asked).status_code == 422
+    assert "problem" in desk.client.get("/job/people/privacy/solve", params=asked).json()
     assert (folder / "people.toml").read_text() == kept
     # not even where the job's file was edited to say so
-    shown = desk.hidden("/people/release")
+    shown = desk.hidden("/job/people/release")
     draft = desk.studio.draft("people")
     for changed in (
         draft.with_section("privacy", {"budget": place, "share": 1}),
@@ -162,7 +162,7 @@ def test_no_budget_outside_the_folder_is_opened(
     ):
         changed.write()
         data = shown | {"confirm": "release", "shown": changed.fingerprint}
-        desk.client.post("/people/release", data=data, headers={"origin": ORIGIN})
+        desk.client.post("/job/people/release", data=data, headers={"origin": ORIGIN})
         assert desk.studio.releases.of("people").state == "none"
     assert not (tmp_path / "r.parquet").exists()
     assert len(outside.history()) == 0
@@ -172,7 +172,13 @@ def test_no_page_shows_the_password_of_a_job(desk: Visitor) -> None:
     ready(desk)
     secret = {"budget": "postgresql://ann:secret-424242@127.0.0.1:1/db?budget=a", "share": 1}
     desk.studio.draft("people").with_section("privacy", secret).write()
-    for path in ("/people/table", "/people/privacy", "/people/release", "/people/results", "/file/people/people.toml"):
+    for path in (
+        "/job/people/table",
+        "/job/people/privacy",
+        "/job/people/release",
+        "/job/people/results",
+        "/file/people/people.toml",
+    ):
         shown = desk.client.get(path)
         assert shown.status_code == 400
         assert "424242" not in shown.text
@@ -186,14 +192,14 @@ def test_keys_come_from_no_file_outside_and_not_from_the_table(
     desk = visitor(tmp_path, pa.table({"person": [1, 2], "ward": ["a", "b"]}))
     (tmp_path / "link.csv").symlink_to("/etc/passwd")
     (tmp_path / "wards.csv").write_text("ward\na\nb\n")
-    desk.send("/people/table", unit="person")
+    desk.send("/job/people/table", unit="person")
     asked = {"question": "counts", "by": ["ward"], "form__ward": "file"}
-    assert desk.send("/people/question", **asked, keys__ward=f"{file}:ward").status_code == 422
-    assert desk.send("/people/question", **asked, keys__ward="wards.csv:ward").status_code == 303
+    assert desk.send("/job/people/question", **asked, keys__ward=f"{file}:ward").status_code == 422
+    assert desk.send("/job/people/question", **asked, keys__ward="wards.csv:ward").status_code == 303
 
 
 def test_forms_of_no_browser_are_refused(desk: Visitor) -> None:
     headers = {"origin": ORIGIN, "content-type": "application/x-www-form-urlencoded"}
-    for path in ("/people/table", "/people/another"):
+    for path in ("/job/people/table", "/job/people/another"):
         for body, status in ((b"a=1&" * 6000, 413), (b"a" * (2**20 + 1), 413), ("form_key=é".encode(), 403)):
             assert desk.client.post(path, content=body, headers=headers).status_code == status, path

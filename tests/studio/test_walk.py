@@ -17,7 +17,7 @@ from leastnoise import datasets
 from leastnoise.curator.engines.duckdb import DuckDB
 from leastnoise.studio.folder import Folder
 from leastnoise.studio.script import python
-from leastnoise.studio.steps import Studio
+from leastnoise.studio.session import Studio
 from studio_visitor import ORIGIN, Visitor, visitor
 
 KEYS = {"by": ["district", "sex"], "keys__district": "Harbour, Old Town, Mill", "keys__sex": "F, M"}
@@ -35,25 +35,25 @@ QUESTIONS: dict[str, dict[str, Any]] = {
 
 def walk(desk: Visitor, question: str, *, share: str = "0.2") -> None:
     """Up to the release, which is not made."""
-    assert desk.send("/people/table", unit="person").headers["location"] == "/people/question"
-    sent = desk.send("/people/question", question=question, **QUESTIONS[question])
-    assert sent.headers.get("location") == "/people/limits", sent.text
-    assert desk.send("/people/limits", max_rows="1").headers["location"] == "/people/privacy"
-    made = desk.send("/people/privacy", go="create", ledger="city", new__epsilon="3", new__delta="1e-6")
-    assert made.headers["location"] == "/people/privacy"
-    sent = desk.send("/people/privacy", budget="city.ledger", share=share)
-    assert sent.headers.get("location") == "/people/release", sent.text
+    assert desk.send("/job/people/table", unit="person").headers["location"] == "/job/people/question"
+    sent = desk.send("/job/people/question", question=question, **QUESTIONS[question])
+    assert sent.headers.get("location") == "/job/people/limits", sent.text
+    assert desk.send("/job/people/limits", max_rows="1").headers["location"] == "/job/people/privacy"
+    made = desk.send("/job/people/privacy", go="create", ledger="city", new__epsilon="3", new__delta="1e-6")
+    assert made.headers["location"] == "/job/people/privacy"
+    sent = desk.send("/job/people/privacy", budget="city.ledger", share=share)
+    assert sent.headers.get("location") == "/job/people/release", sent.text
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_every_question_is_released_paid_once_and_taken_away(desk: Visitor, question: str) -> None:
     walk(desk, question)
-    clicked = desk.hidden("/people/release") | {"confirm": "release", "title": "A <b> title"}
+    clicked = desk.hidden("/job/people/release") | {"confirm": "release", "title": "A <b> title"}
     for _ in range(2):  # a second click
-        assert desk.client.post("/people/release", data=clicked, headers={"origin": ORIGIN}).status_code == 200
-    assert desk.released() == "done", desk.client.get("/people/release").text
+        assert desk.client.post("/job/people/release", data=clicked, headers={"origin": ORIGIN}).status_code == 200
+    assert desk.released() == "done", desk.client.get("/job/people/release").text
     assert len(ln.Budget.open("city.ledger").history()) == 1
-    page = desk.client.get("/people/results").text
+    page = desk.client.get("/job/people/results").text
     assert 'src="/published/people"' in page
     assert "sandbox" in desk.client.get("/published/people").headers["content-security-policy"]
     assert desk.client.get("/file/people/people-release.parquet").content[:4] == b"PAR1"
@@ -70,8 +70,8 @@ def test_a_csv_that_is_called_like_the_job_is_released_and_stays(tmp_path: Path,
     (tmp_path / "people.csv").write_text(rows)
     desk.studio.draft("people").write()  # the job is about the CSV
     walk(desk, "people")
-    desk.send("/people/release", confirm="release")
-    assert desk.released() == "done", desk.client.get("/people/release").text
+    desk.send("/job/people/release", confirm="release")
+    assert desk.released() == "done", desk.client.get("/job/people/release").text
     assert (tmp_path / "people.csv").read_text() == rows
     assert (tmp_path / "people-release.csv").exists()
 
@@ -88,21 +88,21 @@ def test_the_script_asks_the_same_question(desk: Visitor, question: str, tmp_pat
 
 def test_keys_may_lie_in_a_file(desk: Visitor) -> None:
     ln.domain.write(desk.folder / "keys.toml", datasets.people_keys())
-    desk.send("/people/table", unit="person")
-    assert "from keys.toml" in desk.client.get("/people/question").text
+    desk.send("/job/people/table", unit="person")
+    assert "from keys.toml" in desk.client.get("/job/people/question").text
     for asked in ({"question": "tables", "ways": "2"}, {"question": "counts", "by": ["district", "age"]}):
-        sent = desk.send("/people/question", keys_file="keys.toml", **asked)
-        assert sent.headers.get("location") == "/people/limits", sent.text
+        sent = desk.send("/job/people/question", keys_file="keys.toml", **asked)
+        assert sent.headers.get("location") == "/job/people/limits", sent.text
         assert desk.studio.draft("people").found["keys"] == "keys.toml"
-        desk.send("/people/limits", max_rows="1")
-        look = desk.client.get("/people/privacy/look", params={"epsilon": "1", "delta": "1e-6"}).text
+        desk.send("/job/people/limits", max_rows="1")
+        look = desk.client.get("/job/people/privacy/look", params={"epsilon": "1", "delta": "1e-6"}).text
         assert "How far off the numbers will be" in look
-        desk.send("/people/privacy", epsilon="1", delta="1e-6")
+        desk.send("/job/people/privacy", epsilon="1", delta="1e-6")
         (desk.folder / "job.py").write_text(python(desk.studio.draft("people")))
         found = runpy.run_path(str(desk.folder / "job.py"))
         assert found["question"].describe() == desk.studio.draft("people").run().query.describe()
     for name in ("no.toml", "../keys.toml", "/etc/keys.toml"):
-        sent = desk.send("/people/question", question="counts", by=["sex"], keys_file=name)
+        sent = desk.send("/job/people/question", question="counts", by=["sex"], keys_file=name)
         assert sent.status_code == 422, name
 
 
@@ -114,12 +114,12 @@ def test_nothing_is_read_before_the_release(desk: Visitor) -> None:
         for question in QUESTIONS:
             (desk.folder / "city.ledger").unlink(missing_ok=True)
             walk(desk, question)
-            assert desk.client.get("/people/release").status_code == 200
+            assert desk.client.get("/job/people/release").status_code == 200
             asked = {"budget": "city.ledger", "share": "0.3", "error": "200"}
-            assert desk.client.get("/people/privacy/look", params=asked).status_code == 200
-            assert desk.client.get("/people/privacy/solve", params=asked).status_code == 200
+            assert desk.client.get("/job/people/privacy/look", params=asked).status_code == 200
+            assert desk.client.get("/job/people/privacy/solve", params=asked).status_code == 200
         # and that it would be seen
-        desk.send("/people/release", confirm="release")
+        desk.send("/job/people/release", confirm="release")
         assert desk.released() == "failed"
 
 
@@ -133,9 +133,12 @@ def test_one_person_more_changes_no_byte_before_the_release(tmp_path: Path, regi
         desk = visitor(folder, rows)
         walk(desk, "tables")
         steps = [
-            desk.client.get(f"/people/{step}").text for step in ("table", "question", "limits", "privacy", "release")
+            desk.client.get(f"/job/people/{step}").text
+            for step in ("table", "question", "limits", "privacy", "release")
         ]
-        pages.append([*steps, desk.client.get("/people/privacy/look", params={"epsilon": "1", "delta": "1e-6"}).text])
+        pages.append(
+            [*steps, desk.client.get("/job/people/privacy/look", params={"epsilon": "1", "delta": "1e-6"}).text]
+        )
     assert pages[0] == pages[1]
 
 
@@ -143,12 +146,12 @@ def test_hostile_names_stay_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     bad = '"><script>alert(1)</script>'
     desk = visitor(tmp_path, pa.table({"person": [1, 2], bad: ["a", "b"]}))
-    desk.send("/people/table", unit="person")
-    page = desk.client.get("/people/question").text
+    desk.send("/job/people/table", unit="person")
+    page = desk.client.get("/job/people/question").text
     assert "<script>alert" not in page
-    sent = desk.send("/people/question", question="counts", by=[bad], **{f"keys__{bad}": "</textarea><script>, b"})
-    assert sent.headers.get("location") == "/people/limits", sent.text
-    assert "<script>," not in desk.client.get("/people/question").text
+    sent = desk.send("/job/people/question", question="counts", by=[bad], **{f"keys__{bad}": "</textarea><script>, b"})
+    assert sent.headers.get("location") == "/job/people/limits", sent.text
+    assert "<script>," not in desk.client.get("/job/people/question").text
     assert desk.studio.draft("people").section("keys") == {bad: ["</textarea><script>", "b"]}
 
 
@@ -177,7 +180,7 @@ def test_a_wrong_turn_says_what_to_do_and_changes_nothing(
 ) -> None:
     walk(desk, "counts")
     before = (desk.folder / "people.toml").read_text()
-    sent = desk.send(f"/people/{step}", **fields)
+    sent = desk.send(f"/job/people/{step}", **fields)
     assert sent.status_code == 422
     assert words in sent.text.replace("&#34;", '"').replace("&#39;", "'")
     assert "Traceback" not in sent.text
@@ -187,18 +190,18 @@ def test_a_wrong_turn_says_what_to_do_and_changes_nothing(
 
 def test_a_released_job_stays_and_another_is_begun(desk: Visitor) -> None:
     walk(desk, "counts")
-    desk.send("/people/release", confirm="release")
+    desk.send("/job/people/release", confirm="release")
     assert desk.released() == "done"
-    sent = desk.send("/people/limits", max_rows="3")
+    sent = desk.send("/job/people/limits", max_rows="3")
     assert sent.status_code == 422
     assert "stays as it was" in sent.text
     sent = desk.client.post(
-        "/people/another",
-        data={"form_key": desk.form_key("/people/results")},
+        "/job/people/another",
+        data={"form_key": desk.form_key("/job/people/results")},
         headers={"origin": ORIGIN},
         follow_redirects=False,
     )
-    assert sent.headers["location"] == "/people-2/question"
+    assert sent.headers["location"] == "/job/people-2/question"
     assert desk.studio.draft("people-2").section("keys") == desk.studio.draft("people").section("keys")
 
 
@@ -207,15 +210,15 @@ def test_a_budget_that_is_spent_refuses_and_debits_nothing(desk: Visitor) -> Non
     ln.Budget.open("city.ledger").terms  # noqa: B018 - it is there
     t = ln.table("people.parquet", unit="person")
     t.count_units().release(budget=ln.Budget.open("city.ledger"), share=0.5)
-    assert "more than is left" in desk.client.get("/people/privacy").text
-    desk.send("/people/release", confirm="release")
+    assert "more than is left" in desk.client.get("/job/people/privacy").text
+    desk.send("/job/people/release", confirm="release")
     assert desk.released() == "failed"
-    assert "BudgetExhausted" not in desk.client.get("/people/release").text
+    assert "BudgetExhausted" not in desk.client.get("/job/people/release").text
     assert len(ln.Budget.open("city.ledger").history()) == 1
 
 
 def test_steps_that_are_not_reached_lead_back(desk: Visitor) -> None:
     for step in ("question", "limits", "privacy", "release", "results"):
-        assert desk.client.get(f"/people/{step}", follow_redirects=False).headers["location"] == "/people/table"
-    assert desk.client.get("/people/nowhere").status_code == 404
-    assert desk.client.get("/.hidden/table").status_code == 400
+        assert desk.client.get(f"/job/people/{step}", follow_redirects=False).headers["location"] == "/job/people/table"
+    assert desk.client.get("/job/people/nowhere").status_code == 404
+    assert desk.client.get("/job/.hidden/table").status_code == 400

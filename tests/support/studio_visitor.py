@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from leastnoise.studio.access import Keys
 from leastnoise.studio.app import application
 from leastnoise.studio.folder import Folder
-from leastnoise.studio.steps import Studio
+from leastnoise.studio.session import Studio
 
 PORT = 8765
 ORIGIN = f"http://127.0.0.1:{PORT}"
@@ -44,19 +44,40 @@ class Visitor:
         whole = {**self.hidden(path), "go": "next", **named}
         return self.client.post(path, data=whole, headers={"origin": ORIGIN}, follow_redirects=False)
 
+    def act(self, page: str, action: str, **fields: Any) -> Any:
+        """Send a form of the page to an address of its own."""
+        named = {name.replace("__", ":"): value for name, value in fields.items()}
+        data = {"form_key": self.form_key(page), **named}
+        return self.client.post(action, data=data, headers={"origin": ORIGIN}, follow_redirects=False)
+
+    def drop(self, name: str, body: bytes, column: str = "") -> Any:
+        """Drop a file of keys on the step about the question."""
+        headers = {"origin": ORIGIN, "x-form-key": self.form_key("/job/people/question")}
+        asked = {"name": name, "column": column}
+        return self.client.post("/job/people/keys", params=asked, content=body, headers=headers)
+
     def released(self, job: str = "people") -> str:
         """Wait for the release; what became of it."""
         for _ in range(1200):
-            state = self.client.get(f"/{job}/release/state").json()["state"]
+            state = self.client.get(f"/job/{job}/release/state").json()["state"]
             if state != "running":
                 return str(state)
             time.sleep(0.05)
         raise TimeoutError
 
 
+def revisited(earlier: Visitor) -> Visitor:
+    """Of a studio that was stopped and is started anew in the same folder."""
+    return _visitor(earlier.folder)
+
+
 def visitor(folder: Path, rows: Any) -> Visitor:
     """Of a studio that was started for these rows in the folder."""
     pq.write_table(rows, folder / "people.parquet")
+    return _visitor(folder)
+
+
+def _visitor(folder: Path) -> Visitor:
     studio = Studio(Folder.of(folder), "people.parquet")
     keys = Keys(lambda link: None)
     client = TestClient(application(studio, keys, PORT), base_url=ORIGIN)

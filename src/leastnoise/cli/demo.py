@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 from rich.panel import Panel
+from rich.prompt import Confirm
 from rich.table import Table
 
 import leastnoise as ln
@@ -29,10 +34,33 @@ def run_demo(console: Console) -> None:
     _city(console)
     _register(console)
     console.print(
-        "Next: [bold]leastnoise studio people.parquet[/bold] does the whole job in the browser, with a table of yours; "
-        "[bold]leastnoise compare --epsilon 0.5 --delta 1e-6[/bold], [bold]leastnoise --help[/bold], README.md",
+        "Next: [bold]leastnoise compare --epsilon 0.5 --delta 1e-6[/bold], [bold]leastnoise --help[/bold], README.md\n",
         highlight=False,
     )
+    _offer_studio(console)
+
+
+def _offer_studio(console: Console) -> None:
+    """The register once more, in the browser: the command, and on a terminal the question whether to start it."""
+    import pyarrow.parquet as pq
+
+    folder = Path(tempfile.mkdtemp(prefix="leastnoise-"))
+    pq.write_table(datasets.people(), folder / "people.parquet")
+    ln.domain.write(folder / "keys.toml", datasets.people_keys())
+    _print_paragraph(
+        console,
+        "[bold]The whole job in the browser[/bold], on this machine only: the register is in a folder of its own, with "
+        "its public keys. No row is read before you release. Type:",
+    )
+    console.print(f"cd {folder}\nleastnoise studio people.parquet", soft_wrap=True, markup=False, highlight=False)
+    missing = [name for name in ("starlette", "uvicorn", "jinja2") if find_spec(name) is None]
+    if missing:
+        console.print("(It needs the extra: pip install 'leastnoise\\[studio]')", highlight=False)
+    elif console.is_terminal and sys.stdin.isatty() and Confirm.ask("Open it now?", console=console, default=False):
+        from leastnoise.studio.server import serve
+
+        os.chdir(folder)
+        serve("people.parquet", announce=partial(console.print, markup=False, highlight=False, soft_wrap=True))
 
 
 def _print_paragraph(console: Console, text: str) -> None:

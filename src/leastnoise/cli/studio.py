@@ -14,6 +14,10 @@ from leastnoise import errors
 
 def studio(
     source: Annotated[str, typer.Argument(help="A Parquet or CSV file, or a folder of them.")],
+    budget: Annotated[
+        list[str] | None,
+        typer.Option(help="A budget on a server, postgresql://ann@host/db?budget=city, without a password; repeat."),
+    ] = None,
     port: Annotated[int, typer.Option(help="Where it listens; 0 takes a free port.", min=0, max=65535)] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the link.")] = False,
 ) -> None:
@@ -27,4 +31,4 @@ def studio(
         if find_spec(package) is None:
             raise errors.MissingPackage.named(package, "the studio", extra="studio")
     plain = partial(Console().print, markup=False, highlight=False, soft_wrap=True)
-    serve(source, port=port, browser=not no_browser, announce=plain)
+    serve(source, budgets=budget or (), port=port, browser=not no_browser, announce=plain)

@@ -68,7 +68,7 @@ def parse(found: Mapping[str, Any], *, place: Callable[[str], str], folder: Path
             f"{path!r} has no keys yet for {listed.replace(' ()', '')}. Fill them in, such as {_FILLED_IN}, from what "
             "is public; or delete the lines of columns that are not asked for."
         )
-    return {column: _Entry(column, place(column), folder).keys(entry) for column, entry in found.items()}
+    return {column: _Entry(column, place, folder).keys(entry) for column, entry in found.items()}
 
 
 def _is_empty(entry: object) -> bool:
@@ -80,7 +80,7 @@ class _Entry:
     """One column of the file; every error names it and its line."""
 
     column: str
-    place: str
+    place: Callable[[str], str]  # asked for a mistake alone: finding a line takes longer than reading the entry
     folder: Path
 
     def keys(self, entry: object) -> Any:
@@ -93,7 +93,7 @@ class _Entry:
 
     @property
     def _where(self) -> str:
-        return f'{self.place}, column "{self.column}"'
+        return f'{self.place(self.column)}, column "{self.column}"'
 
     def _keys(self, entry: object) -> Any:
         if isinstance(entry, list):

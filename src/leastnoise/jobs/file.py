@@ -40,7 +40,7 @@ from leastnoise._support import toml_files
 from leastnoise._support.toml_files import TomlFile
 from leastnoise.curator.budget import postgres_url
 from leastnoise.jobs.kinds import KINDS, Kind
-from leastnoise.jobs.rows import parse_lattice
+from leastnoise.jobs.rows import parse_lattice, parse_zones
 
 
 class _Type(NamedTuple):
@@ -116,8 +116,10 @@ NAMES: dict[str, dict[str, _Type]] = {
     },
     "output": {
         "release": _TEXT, "page": _TEXT, "estimate": _TEXT, "csv": _TEXT, "excel": _TEXT, "title": _TEXT,
+        "graph": _TEXT, "nodes": _TEXT,
     },
 }  # fmt: skip
+WRITTEN = ("release", "page", "estimate", "csv", "excel")  # of [output]: the files that a run makes
 ROW_NAMES = ("join", "within", "derive", "lattice", "where", "per_unit", "having")  # what one row is: `rows`
 NEEDED = {"table": ("source", "unit"), "ask": ("kind",), "privacy": (), "output": ("release",)}
 _EXAMPLES = {
@@ -182,7 +184,9 @@ def parse_job(file: TomlFile, day: date) -> Job:
             raise _mistake(file, (name,), errors.InvalidParameter.among("a section", name, [*NAMES, "keys"]).message)
     sections = {name: _section(file, name, day) for name in NAMES}
     _check_kind(file, sections["ask"])
-    return Job(file=file, keys=_keys(file, day, sections["table"].get("lattice", {})), **sections)
+    return Job(
+        file=file, keys=_zone_keys(file, sections) | _keys(file, day, sections["table"].get("lattice", {})), **sections
+    )
 
 
 def select_keys(keys: Mapping[str, Any], by: Sequence[str], path: str) -> Any:
@@ -242,6 +246,17 @@ def _keys(file: TomlFile, day: date, lattices: Mapping[str, str]) -> dict[str, A
     return cells | domain.parse(
         found, place=lambda column: file.place("keys", column), folder=file.folder, path=file.path
     )
+
+
+def _zone_keys(file: TomlFile, sections: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Of the columns that are asked for and that [table] makes by `within`: the names of all zones, unless listed."""
+    by, within = sections["ask"].get("by", []), sections["table"].get("within", {})
+    listed = file.found.get("keys", {})
+    wanted = [name for name in ([by] if isinstance(by, str) else by) if name in within]
+    if not wanted or not isinstance(listed, dict):
+        return {}
+    texts = {name: parse_zones(within[name]) for name in wanted if name not in listed}
+    return {name: list(domain.Zones.read(file.folder / path, key=key).keys) for name, (path, key, *_) in texts.items()}
 
 
 def _is_box(entry: object) -> bool:

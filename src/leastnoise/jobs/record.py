@@ -1,6 +1,6 @@
 """What is known about the runs of a job that writes one release: a small file beside it, PATH.run.
 
-It is on disk before the budget is debited, and says how many entries the ledger had; once the release is on disk, it
+It is on disk before the budget is debited, and says which entry was the ledger's last; once the release is on disk, it
 says which one that is. So whatever stops a run, the next one knows what has happened:
 
     no record, no release         nothing yet: go on
@@ -37,7 +37,7 @@ class Record:
 
     fingerprints: Mapping[str, str]  # of the parts of the job
     query: str
-    entries: int | None  # of the ledger, before the run; None: no budget
+    entries: int | None  # the number of the last one in the ledger before the run; None: no budget
     replaces: str | None  # the id of the release that was there before
     replaced: Mapping[str, str] | None  # the fingerprints of that one, where it was of a run
     release: str | None = None  # the id of the release; None: not written yet

@@ -44,7 +44,7 @@ def shaped(
         file, on = _join(text)
         table = table.join_public(path(file), on=on)
     for name, text in (within or {}).items():
-        file, key, lon, lat = _zones(text)
+        file, key, lon, lat = parse_zones(text)
         table = table.within(path(file), lon=lon, lat=lat, name=name, key=key)
     table = table.derive(**derive) if derive else table
     made = {name: cells(*parse_lattice(text)) for name, text in (lattice or {}).items()}
@@ -68,7 +68,8 @@ def _join(text: str) -> tuple[str, Any]:
     return file, {own: key if sign else own for own, sign, key in pairs}
 
 
-def _zones(text: str) -> tuple[str, str | None, str, str]:
+def parse_zones(text: str) -> tuple[str, str | None, str, str]:
+    """zones.geojson:name,lon,lat: a file, the property that names a zone (None: its id), the columns of a point."""
     file, _, rest = text.rpartition(":")
     names = rest.split(",")
     if not file or len(names) not in (2, 3) or not all(names):

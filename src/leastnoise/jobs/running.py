@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
 from leastnoise._support import atomic_files, csv_folders, outputs
-from leastnoise.jobs.file import ROW_NAMES, Job
+from leastnoise.jobs import maps
+from leastnoise.jobs.file import ROW_NAMES, WRITTEN, Job
 from leastnoise.jobs.record import Record, read_record
 from leastnoise.jobs.rows import shaped
 from leastnoise.jobs.sheets import write
 
 if TYPE_CHECKING:
-    from leastnoise.curator.budget import Budget
     from leastnoise.curator.publish import Answer
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.request import PrivacyRequest
@@ -72,13 +72,13 @@ class Run:
     @property
     def files(self) -> dict[str, str]:
         """What will be written, by its name in [output]."""
-        return {name: self.job.path(text) for name, text in self.job.output.items() if name != "title"}
+        return {name: self.job.path(text) for name, text in self.job.output.items() if name in WRITTEN}
 
     def do(self) -> Done:
         """Release unless that was done before, then make the other files of it."""
         self._check_files()
         before = _release_at(self.files["release"])
-        record = self._settled(before, self.request.budget)
+        record = self._settled()
         made = None if self.again else self._made_before(record, before)
         new = made is None
         made = made or self._release(record, before)
@@ -87,6 +87,7 @@ class Run:
 
     def _check_files(self) -> None:
         """Everything that will be written can be, before anything is paid."""
+        maps.check_network(self.job, self.query.domain)
         paths = list(self.files.values())
         if "estimate" in self.files and not self.job.kind.denoises(self.query):
             place = self.job.file.place("output", "estimate")
@@ -99,11 +100,14 @@ class Run:
             else:
                 atomic_files.check_writable(path, _OUTPUT_KINDS.get(name, "release"), sources=self.query.files)
 
-    def _settled(self, before: Answer | None, budget: Budget | None) -> Record | None:
+    def known(self) -> Record | None:
+        """What is known of earlier runs; a record without a release has paid for one and lost it. Reads no row."""
+        found, before = read_record(self.files["release"]), _release_at(self.files["release"])
+        return None if found is None else found.settled(None if before is None else before.id, self.request.budget)
+
+    def _settled(self) -> Record | None:
         """What is known of earlier runs. Refuses to go on where one has paid for a release and lost it."""
-        path = self.files["release"]
-        found = read_record(path)
-        record = None if found is None else found.settled(None if before is None else before.id, budget)
+        path, budget, record = self.files["release"], self.request.budget, self.known()
         if record is not None and record.release is None and not self.again:
             raise errors.FileProblem(
                 f"A run of this job that began at {record.begun} debited the budget (release {record.debit(budget)}) "
@@ -145,7 +149,7 @@ class Run:
         record = Record(
             fingerprints=self.job.fingerprints(),
             query=self.query.describe(),
-            entries=None if budget is None else len(budget.history()),
+            entries=None if budget is None else max((entry.number for entry in budget.history()), default=0),
             replaces=None if before is None else before.id,
             replaced=None if known is None or before is None or known.release != before.id else known.fingerprints,
         )
@@ -163,14 +167,17 @@ class Run:
     def _write_others(self, made: Any) -> None:
         """What is made of the release alone, for free."""
         estimate: Any = "auto"
+        graph, zones = maps.graph_of(self.job, made), maps.zones_of(self.job, made)
+        drawn_on = {name: value for name, value in (("graph", graph), ("zones", zones)) if value is not None}
         if "estimate" in self.files:
-            estimate = made.denoise()
+            estimate = made.denoise() if graph is None else made.denoise(graph=graph)
             estimate.save(self.files["estimate"])
         if "page" in self.files:
-            made.report(self.files["page"], estimate=estimate, title=self.job.output.get("title"))
+            made.report(self.files["page"], estimate=estimate, title=self.job.output.get("title"), **drawn_on)
+        beside = estimate if "estimate" in self.files else None
         for name in ("csv", "excel"):
             if name in self.files:
-                write(made, Path(self.files[name]), denoised="estimate" in self.files)
+                write(made, Path(self.files[name]), estimate=beside)
 
 
 _OUTPUT_KINDS: dict[str, outputs.Kind] = {"page": "page", "csv": "csv", "excel": "workbook"}

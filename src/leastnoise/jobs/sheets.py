@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from leastnoise import errors
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
@@ -16,10 +17,14 @@ def write(
     output: Path,
     *,
     denoised: bool = False,
+    estimate: Any = None,
     confidence: float = 0.95,
     round_to: float | None = None,
 ) -> Path:
-    """Write what was loaded, in the form that the name of the output says."""
+    """Write what was loaded, in the form that the name of the output says.
+
+    denoised: with an estimate beside it, made here; or `estimate`, one that was made before.
+    """
     excel = output.suffix.lower() == ".xlsx"
     if isinstance(loaded, CrosstabsEstimate):
         if excel:
@@ -29,13 +34,13 @@ def write(
             )
         return loaded.to_csv(_folder(output), round_to=round_to)
     if isinstance(loaded, CrosstabsRelease):
-        estimate = loaded.denoise() if denoised else None
+        estimate = loaded.denoise() if denoised and estimate is None else estimate
         if excel:
             return loaded.to_excel(output, estimate=estimate, confidence=confidence, round_to=round_to)
         return (estimate or loaded).to_csv(_folder(output), round_to=round_to)
     if denoised and not isinstance(loaded, Release):
         raise errors.InvalidParameter(f"{type(loaded).__name__} is not denoised here. Leave out --denoised.")
-    beside = loaded.denoise() if denoised and isinstance(loaded, Release) else None
+    beside = loaded.denoise() if denoised and estimate is None and isinstance(loaded, Release) else estimate
     to_file = loaded.to_excel if excel else loaded.to_csv
     return to_file(output, estimate=beside, confidence=confidence, round_to=round_to)
 

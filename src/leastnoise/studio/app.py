@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl, quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
@@ -18,16 +18,20 @@ from starlette.staticfiles import StaticFiles
 
 from leastnoise import errors
 from leastnoise._support import outputs
-from leastnoise._support.version import VERSION
-from leastnoise.studio import steps
+from leastnoise.jobs.file import WRITTEN
+from leastnoise.studio import budget_page, key_upload, limits, limits_step, privacy_step, release_step, script
 from leastnoise.studio.access import Access, Keys
+from leastnoise.studio.code_lines import code_lines
 from leastnoise.studio.draft import Draft
-from leastnoise.studio.steps import STEPS, Studio
+from leastnoise.studio.notebook import notebook, notebook_name
+from leastnoise.studio.session import Studio
+from leastnoise.studio.steps import STEPS
 from leastnoise.studio.wording import in_words
 
 MAX_BODY_BYTES = 2**20  # of a form
 MAX_FIELDS = 5000  # of a form
 SEVERAL = ("by",)  # what may be chosen several times
+LOST = "A release of this job was paid for and not published, so it stays as it was. See the step about the release."
 RELEASED = "This job was released, and stays as it was. Ask another question at the end of the walk."
 
 
@@ -40,12 +44,16 @@ def application(studio: Studio, keys: Keys, port: int) -> Starlette:
             Mount("/static", StaticFiles(packages=[("leastnoise.studio", "static")])),
             Route("/published/{job}", pages.published),
             Route("/file/{job}/{name}", pages.download),
-            Route("/{job}/another", pages.another, methods=["POST"]),
-            Route("/{job}/privacy/look", pages.look),
-            Route("/{job}/privacy/solve", pages.solve),
-            Route("/{job}/release/state", pages.state),
-            Route("/{job}/{step}", pages.show),
-            Route("/{job}/{step}", pages.send, methods=["POST"]),
+            Route("/budgets", pages.budgets),
+            Route("/budget", pages.budget),
+            Route("/budget/{action}", pages.change_budget, methods=["POST"]),
+            Route("/job/{job}/another", pages.another, methods=["POST"]),
+            Route("/job/{job}/keys", pages.keys, methods=["POST"]),
+            Route("/job/{job}/{step}/look", pages.look),
+            Route("/job/{job}/privacy/solve", pages.solve),
+            Route("/job/{job}/release/state", pages.state),
+            Route("/job/{job}/{step}", pages.show),
+            Route("/job/{job}/{step}", pages.send, methods=["POST"]),
         ],
         middleware=[Middleware(Access, keys=keys, port=port)],
         exception_handlers={404: pages.not_found, 500: pages.broken, errors.LeastnoiseError: pages.refused},
@@ -95,9 +103,10 @@ class _Pages:
             return self._save(request, self._draft(request), step, fields)
 
     def _save(self, request: Request, draft: Draft, step: str, fields: dict[str, Any]) -> Response:
-        if step != "release" and self._studio.is_released(draft):
-            return self._page(request, draft, step, fields, RELEASED, status=422)
         try:
+            found = "open" if step == "release" else release_step.state(self._studio, draft)
+            if found != "open":
+                return self._page(request, draft, step, fields, LOST if found == "lost" else RELEASED, status=422)
             changed = STEPS[step].save(self._studio, draft, fields)
         except errors.LeastnoiseError as problem:
             return self._page(request, draft, step, fields, in_words(problem, self._studio.folder), status=422)
@@ -109,13 +118,20 @@ class _Pages:
 
     def look(self, request: Request) -> Response:
         """What a choice of privacy would lead to; nothing is kept."""
-        found = steps.look(self._studio, self._draft(request), dict(request.query_params))
-        return HTMLResponse(self._templates.get_template("look.html").render(**found))
+        draft, fields = self._draft(request), dict(request.query_params)
+        if request.path_params["step"] == "limits":
+            found = limits_step.look(self._studio, draft, fields)
+            return HTMLResponse(self._templates.get_template("price.html").render(**found))
+        if request.path_params["step"] != "privacy":
+            return self.not_found(request, None)
+        found = privacy_step.look(self._studio, draft, fields)
+        code = code_lines(self._studio, draft, "privacy", fields)
+        return HTMLResponse(self._templates.get_template("look.html").render(**found, code=code))
 
     def solve(self, request: Request) -> Response:
         """The privacy that a wanted error needs."""
         try:
-            found = steps.solved(self._studio, self._draft(request), dict(request.query_params))
+            found = privacy_step.solved(self._studio, self._draft(request), dict(request.query_params))
         except errors.LeastnoiseError as problem:
             return JSONResponse({"problem": in_words(problem, self._studio.folder)})
         if found is None:
@@ -139,6 +155,71 @@ class _Pages:
         made.write()
         return RedirectResponse(_address(name, "question"), status_code=303)
 
+    async def keys(self, request: Request) -> Response:
+        """A file of public keys that was dropped on the page; what the form shall hold."""
+        body = await _body(request, key_upload.MAX_BYTES)
+        if not hmac.compare_digest(request.headers.get("x-form-key", "").encode(), request.scope["form_key"].encode()):
+            return JSONResponse({"problem": "This page is not of this studio. Reload it."}, status_code=403)
+        if body is None:
+            return JSONResponse({"problem": "This file is too large for keys."}, status_code=413)
+        return await run_in_threadpool(self._keys, request, body)
+
+    def _keys(self, request: Request, body: bytes) -> Response:
+        draft, asked = self._draft(request), request.query_params
+        try:
+            with self._studio.saving:
+                found = key_upload.receive(self._studio, draft, asked.get("name", ""), asked.get("column", ""), body)
+        except errors.LeastnoiseError as problem:
+            return JSONResponse({"problem": in_words(problem, self._studio.folder)}, status_code=422)
+        return JSONResponse(found)
+
+    def budgets(self, request: Request) -> Response:
+        """All budgets of the studio."""
+        return self._budgets(request, {})
+
+    def budget(self, request: Request) -> Response:
+        """One budget: its allocations and its history."""
+        return self._budget(request, request.query_params.get("place", ""))
+
+    async def change_budget(self, request: Request) -> Response:
+        """Begin a budget, connect to one, or give a part of it to others."""
+        fields = await _form(request)
+        if isinstance(fields, Response):
+            return fields
+        return await run_in_threadpool(self._change_budget, request, fields)
+
+    def _change_budget(self, request: Request, fields: dict[str, Any]) -> Response:
+        act = budget_page.ACTIONS.get(request.path_params["action"])
+        if act is None:
+            return self.not_found(request, None)
+        try:
+            with self._studio.saving:
+                place = act(self._studio, fields)
+        except errors.LeastnoiseError as problem:
+            words = in_words(problem, self._studio.folder)
+            if act in (budget_page.create, budget_page.connect):
+                return self._budgets(request, fields, words)
+            return self._budget(request, str(fields.get("place", "")), words)
+        return RedirectResponse(f"/budget?{urlencode({'place': place})}", status_code=303)
+
+    def _budgets(self, request: Request, fields: dict[str, Any], problem: str = "") -> Response:
+        shown = budget_page.listed(self._studio) | {"fields": fields, "unit": self._first_unit()}
+        return self._plain_page(request, "budgets.html", shown, problem)
+
+    def _budget(self, request: Request, place: str, problem: str = "") -> Response:
+        return self._plain_page(request, "budget.html", budget_page.shown(self._studio, place), problem)
+
+    def _plain_page(self, request: Request, template: str, shown: dict[str, Any], problem: str) -> Response:
+        context = {"problem": problem, "form_key": request.scope["form_key"], "draft": None, **shown}
+        made = self._templates.get_template(template).render(**context)
+        return HTMLResponse(made, status_code=422 if problem else 200)
+
+    def _first_unit(self) -> str:
+        try:
+            return limits.unit_words(self._studio.draft(self._studio.first_name), unknown="")
+        except errors.LeastnoiseError:
+            return ""
+
     def published(self, request: Request) -> Response:
         """The page that a job made, as it was published."""
         path = self._made(self._draft(request).section("output").get("page", ""), "page")
@@ -147,9 +228,12 @@ class _Pages:
     def download(self, request: Request) -> Response:
         """A file that a job made."""
         draft, name = self._draft(request), request.path_params["name"]
-        if name == draft.path.name:
-            return Response(draft.text, media_type="application/toml")
-        listed = name in {text for word, text in draft.section("output").items() if word != "title"}
+        generated = {draft.path.name: lambda each: each.text, script.file_name(draft): script.python}
+        generated[notebook_name(draft)] = notebook
+        if name in generated:
+            attached = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+            return Response(generated[name](draft), media_type="text/plain", headers=attached)
+        listed = name in {text for word, text in draft.section("output").items() if word in WRITTEN}
         path = self._made(name, "release", "page", "csv", "workbook") if listed else None
         return self.not_found(request, None) if path is None else FileResponse(path, filename=name)
 
@@ -181,7 +265,7 @@ class _Pages:
         shown = STEPS[step].show(self._studio, draft, fields)
         context = {
             "draft": draft, "step": step, "steps": STEPS, "problem": problem, "form_key": request.scope["form_key"],
-            "reached": _missing(draft, "results"), "version": VERSION, **shown,
+            "reached": _missing(draft, "results"), "code": code_lines(self._studio, draft, step, fields), **shown,
         }  # fmt: skip
         return HTMLResponse(self._templates.get_template(f"{step}.html").render(**context), status_code=status)
 
@@ -189,13 +273,21 @@ class _Pages:
         return HTMLResponse(self._templates.get_template("problem.html").render(message=message), status_code=status)
 
 
-async def _form(request: Request) -> dict[str, Any] | Response:
-    """The fields of a form of ours, or why it is refused."""
-    body = b""
+async def _body(request: Request, most: int) -> bytes | None:
+    """What was sent; None where it is more than so many bytes."""
+    body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            return HTMLResponse("<p>This form is too long.</p>", status_code=413)
+        if len(body) > most:
+            return None
+    return bytes(body)
+
+
+async def _form(request: Request) -> dict[str, Any] | Response:
+    """The fields of a form of ours, or why it is refused."""
+    body = await _body(request, MAX_BODY_BYTES)
+    if body is None:
+        return HTMLResponse("<p>This form is too long.</p>", status_code=413)
     try:
         fields = _fields(body.decode("utf-8", "replace"))
     except ValueError:
@@ -240,4 +332,4 @@ def _before(step: str) -> str:
 
 
 def _address(job: str, step: str) -> str:
-    return f"/{quote(job, safe='')}/{step}"
+    return f"/job/{quote(job, safe='')}/{step}"

@@ -17,6 +17,7 @@ from leastnoise._support.toml_files import TomlFile
 from leastnoise.curator.budget import postgres_url
 from leastnoise.jobs.file import Job, parse_job
 from leastnoise.jobs.running import Run, open_table
+from leastnoise.studio.server_address import checked_address
 
 _QUESTIONS: dict[tuple[str, str], Any] = {}  # the last that was looked at
 SECTIONS = ("table", "keys", "ask", "privacy", "output")
@@ -36,11 +37,7 @@ class Draft:
         for name in ("table", "ask", "privacy", "output"):
             if not isinstance(found.get(name, {}), dict):
                 raise errors.InvalidParameter(f"{path.name!r} is no job: {name} is no section of it.")
-        if postgres_url.is_url(found.get("privacy", {}).get("budget")):  # it may hold a password, which no page shows
-            raise errors.InvalidParameter(
-                f"{path.name!r} is paid from a budget on a server, and the studio pays from ledgers of this folder. "
-                f"Type: leastnoise run {path.name}"
-            )
+        _check_no_secret(path, found.get("privacy", {}).get("budget"))
         return cls(path, found)
 
     @classmethod
@@ -100,6 +97,18 @@ class Draft:
             _QUESTIONS.clear()  # one is looked at at a time
             _QUESTIONS[str(self.path), asked] = question
         return Run.asking(job, question).expect()
+
+
+def _check_no_secret(path: Path, budget: object) -> None:
+    """A password in the address of a budget would be shown on pages: a job with one is for the command line alone."""
+    if postgres_url.is_url(budget):
+        try:
+            checked_address(str(budget))
+        except errors.LeastnoiseError:
+            raise errors.InvalidParameter(
+                f"{path.name!r} has a password in the address of its budget, which no page may show. Take it out: "
+                "~/.pgpass or PGPASSWORD hold it as well."
+            ) from None
 
 
 def _given(value: Any) -> bool:

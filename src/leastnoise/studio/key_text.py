@@ -68,6 +68,7 @@ def show(entry: Any) -> tuple[Form, str]:
             return "days", f"{first} to {end - timedelta(days=1)}"
         if "file" in entry:
             return "file", f"{entry['file']}:{entry.get('column', '')}"
+        return "list", ""  # of a kind that is written by hand: it is typed anew, or stays in the file
     words = [("yes" if word else "no") if isinstance(word, bool) else str(word) for word in entry]
     return "list", ("\n" if any("," in word for word in words) else ", ").join(words)
 

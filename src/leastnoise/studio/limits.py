@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from leastnoise import errors
 from leastnoise._support import atomic_files
+from leastnoise.curator.request import PrivacyRequest
+from leastnoise.curator.suggest import limit_question
 from leastnoise.jobs.kinds import KINDS
-from leastnoise.jobs.running import open_table
+from leastnoise.jobs.running import arguments, open_table, recorded, refuse_weak
 from leastnoise.releases.limit_suggestion import LimitSuggestion
 from leastnoise.studio import budgets
 from leastnoise.studio.draft import Draft
-from leastnoise.studio.folder import Folder
+from leastnoise.studio.session import Studio
 
 SENTENCES = {
     "max_rows": "At most so many rows of one {unit} count. More keeps more of the data, and needs more noise.",
@@ -58,24 +61,51 @@ def with_limits(draft: Draft, given: Mapping[str, Any]) -> Draft:
     return draft.with_section("ask", ask)
 
 
-def unit_words(draft: Draft) -> str:
-    """Whom the table protects."""
-    unit = draft.section("table").get("unit", "person")
-    return unit if isinstance(unit, str) else " and ".join(unit)
+def unit_words(draft: Draft, unknown: str = "person") -> str:
+    """Whom the table protects, as a budget names them."""
+    unit = draft.section("table").get("unit", unknown)
+    return unit if isinstance(unit, str) else " + ".join(unit)
 
 
-def suggest(draft: Draft, folder: Folder, ledger: str, share: Decimal) -> LimitSuggestion:
-    """The paid look: debited, saved beside the job, and shown."""
+def proposal_path(studio: Studio, draft: Draft) -> Path:
+    """Where the paid look is kept, beside the job."""
+    return studio.folder.path(f"{draft.name}-limits.parquet")
+
+
+def price(studio: Studio, draft: Draft, place: str, share: Decimal) -> list[str]:
+    """What the paid look would be like: from public facts, free."""
+    question, request = _look(studio, draft, place, share)
+    text = str(question.expect(**arguments(request)))
+    return [line for line in text.splitlines() if line and not line.startswith("  ")]
+
+
+def suggest(studio: Studio, draft: Draft, place: str, share: Decimal) -> LimitSuggestion:
+    """The paid look: debited, and saved beside the job."""
+    path = proposal_path(studio, draft)
+    atomic_files.check_writable(path)
+    question, request = _look(studio, draft, place, share)
+    refuse_weak(question.expect(**arguments(request)).strength, force=False)
+    recorded(request, str(path))
+    found: Any = question.release(**arguments(request))
+    found.save(path)
+    made: LimitSuggestion = found
+    return made
+
+
+def _look(studio: Studio, draft: Draft, place: str, share: Decimal) -> tuple[Any, PrivacyRequest]:
+    """The question that limits are proposed from, and how it is paid; the table is opened and not read."""
     job = draft.job()
     asked = job.arguments()
-    path = folder.path(f"{draft.name}-limits.parquet")
-    atomic_files.check_writable(path)
-    found = open_table(job).suggest_limits(
-        *asked.get("by", ()),
+    request = PrivacyRequest(budget=budgets.open_budget(studio, place), share=share)
+    question = limit_question(
+        open_table(job)._data,
+        asked.get("by", ()),
         keys=asked.get("keys"),
         values=[asked["column"]] if "column" in asked else [],
-        budget=budgets.open_ledger(folder, ledger),
-        share=share,
+        nulls="drop",
+        request=request,
+        for_epsilon=None,
+        for_delta=None,
+        for_share=None,
     )
-    found.save(path)
-    return found
+    return question, request

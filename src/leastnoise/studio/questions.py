@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from leastnoise import errors
-from leastnoise.studio import key_text
+from leastnoise.studio import key_text, map_question
 from leastnoise.studio.columns import Column
-
-CELL = "cell"  # the column of squares of a map
+from leastnoise.studio.form_numbers import decimal, read_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,24 +54,25 @@ QUESTIONS: dict[str, Question] = {
         value=True,
     ),
     "map": Question(
-        title="A map", sentence="Rows counted in the squares of a map, from two columns of coordinates.",
+        title="A map", sentence="Rows counted in squares, in zones of a GeoJSON file, or at junctions.",
         kind="histogram", by="none",
     ),
 }  # fmt: skip
 
 
-def word_of(table: Mapping[str, Any], ask: Mapping[str, Any]) -> str:
+def word_of(found: Mapping[str, Any]) -> str:
     """Which question a job asks; the first where it asks none."""
-    if CELL in table.get("lattice", {}) and ask.get("by") in (CELL, [CELL]):
+    if map_question.kind_of(found) is not None:
         return "map"
-    return next((word for word, question in QUESTIONS.items() if question.kind == ask.get("kind")), "counts")
+    kind = found.get("ask", {}).get("kind")
+    return next((word for word, question in QUESTIONS.items() if question.kind == kind), "counts")
 
 
 def fields_of(found: Mapping[str, Any]) -> dict[str, Any]:
     """What the form shows of the sections of a draft."""
-    table, ask, keys = found.get("table", {}), found.get("ask", {}), found.get("keys", {})
+    ask, keys = found.get("ask", {}), found.get("keys", {})
     by = ask.get("by", [])
-    fields: dict[str, Any] = {"question": word_of(table, ask), "by": [by] if isinstance(by, str) else list(by)}
+    fields: dict[str, Any] = {"question": word_of(found), "by": [by] if isinstance(by, str) else list(by)}
     if ask.get("kind") == "crosstabs":
         fields["by"] = list(keys) if isinstance(keys, dict) else []
         fields["ways"] = str(ask.get("ways", 2))
@@ -82,32 +82,30 @@ def fields_of(found: Mapping[str, Any]) -> dict[str, Any]:
     }
     fields |= dict(zip(("low", "high"), map(str, ask.get("clip", ["", ""])), strict=True))
     fields["condition"] = str(ask.get("statistics", {}).get("rate", "")).removeprefix("rate:")
-    x, y, step = [*table.get("lattice", {}).get(CELL, ",,").split(","), "", "", ""][:3]
-    fields |= {"x": x, "y": y, "step": step, "keys_file": keys if isinstance(keys, str) else ""}
+    fields |= map_question.fields_of(found) | {"keys_file": keys if isinstance(keys, str) else ""}
     if isinstance(keys, dict):
-        box = keys.get(CELL, {}).get("box", ["", "", "", ""]) if isinstance(keys.get(CELL), dict) else [""] * 4
-        fields |= dict(zip(("west", "east", "south", "north"), map(str, box), strict=True))
         for column, entry in keys.items():
-            if column != CELL:
+            if column != map_question.CELL:
                 fields[f"form:{column}"], fields[f"keys:{column}"] = key_text.show(entry)
     return fields
 
 
-def sections(fields: Mapping[str, Any], columns: Sequence[Column], earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """[ask], [keys] and the lattice of [table] from the form. `earlier` are the limits that were chosen before."""
+def sections(fields: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
+    """[ask], [keys], and of a map what it adds to [table] and [output], from the form."""
     question = QUESTIONS.get(str(fields.get("question")))
     if question is None:
         raise errors.InvalidParameter("Choose a question.", parameter="question")
     kinds = {column.name: column for column in columns}
     by = [name for name in fields.get("by", []) if name in kinds]
     ask: dict[str, Any] = {"kind": question.kind}
-    table: dict[str, Any] = {}
+    drawn = map_question.NO_MAP
     keys: dict[str, Any] = {}
     file = str(fields.get("keys_file", "")) if question.by != "none" else ""
     if question.by == "needed" and not by and not (file and question.kind == "crosstabs"):
         raise errors.MissingParameter("Choose at least one column to count by.", parameter="by")
     if fields["question"] == "map":
-        table, keys, by = _map(fields, kinds)
+        drawn = map_question.sections(fields, kinds)
+        keys, by = drawn.keys, [drawn.by]
     elif question.by != "none" and not file:
         for name in by:
             usual = key_text.USUAL.get(kinds[name].kind, "list")
@@ -119,7 +117,7 @@ def sections(fields: Mapping[str, Any], columns: Sequence[Column], earlier: Mapp
     elif by and (question.by != "none" or fields["question"] == "map"):
         ask["by"] = by
     if question.value:
-        ask |= {"column": _column(fields, kinds), "clip": [_number(fields, "low"), _number(fields, "high")]}
+        ask |= {"column": _column(fields, kinds), "clip": [read_number(fields, "low"), read_number(fields, "high")]}
     if question.kind == "quantile":
         ask["levels"] = _levels(str(fields.get("levels", "")))
     if question.kind == "summarize":
@@ -127,18 +125,8 @@ def sections(fields: Mapping[str, Any], columns: Sequence[Column], earlier: Mapp
         if not condition:
             raise errors.MissingParameter("Say what must hold of a row, such as delay > 15.", parameter="condition")
         ask["statistics"] = {"rows": "count", "rate": f"rate:{condition}"}
-    return {"ask": ask | dict(earlier), "keys": file or keys, "lattice": table}
-
-
-def _map(fields: Mapping[str, Any], kinds: Mapping[str, Column]) -> tuple[dict[str, str], dict[str, Any], list[str]]:
-    x, y = str(fields.get("x", "")), str(fields.get("y", ""))
-    if x not in kinds or y not in kinds or x == y:
-        raise errors.MissingParameter("Choose the two columns of coordinates.", parameter="x")
-    step = _number(fields, "step")
-    box = [_number(fields, name) for name in ("west", "east", "south", "north")]
-    if step <= 0 or box[1] <= box[0] or box[3] <= box[2]:
-        raise errors.BadDomain("A map has squares with a side above zero, west below east and south below north.")
-    return {CELL: f"{x},{y},{step}"}, {CELL: {"box": box}}, [CELL]
+    added = {name: getattr(drawn, name) for name in ("lattice", "within", "graph", "nodes")}
+    return {"ask": ask, "keys": file or keys, **added}
 
 
 def _column(fields: Mapping[str, Any], kinds: Mapping[str, Column]) -> str:
@@ -150,7 +138,7 @@ def _column(fields: Mapping[str, Any], kinds: Mapping[str, Column]) -> str:
 
 def _levels(text: str) -> list[Decimal]:
     words = [word.strip().removesuffix("%") for word in text.split(",") if word.strip()]
-    found = [_decimal(word, "levels") for word in words or ["0.5"]]
+    found = [decimal(word, "levels") for word in words or ["0.5"]]
     return [level / 100 if level >= 1 else level for level in found]
 
 
@@ -159,21 +147,6 @@ def _whole(fields: Mapping[str, Any], name: str, words: str) -> int:
     if not text.isdigit():
         raise errors.InvalidParameter(f"Say {words}: a whole number.", parameter=name)
     return int(text)
-
-
-def _number(fields: Mapping[str, Any], name: str) -> int | Decimal:
-    found = _decimal(str(fields.get(name, "")), name)
-    return int(found) if found == found.to_integral_value() and abs(found) < 10**15 else found
-
-
-def _decimal(text: str, name: str) -> Decimal:
-    try:
-        found = Decimal(text.strip())
-    except InvalidOperation:
-        raise errors.InvalidParameter(f'"{name}" must be a number. Got {text!r} instead.', parameter=name) from None
-    if not found.is_finite():
-        raise errors.InvalidParameter(f'"{name}" must be finite.', parameter=name)
-    return found
 
 
 def _list(value: Any) -> list[Any]:

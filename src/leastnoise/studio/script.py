@@ -7,14 +7,30 @@ number, a day. Names of arguments and functions are those that a job may have, w
 from __future__ import annotations
 
 import shlex
+import tomllib
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from keyword import iskeyword
-from typing import Any
+from typing import Any, NamedTuple
 
 from leastnoise import errors
-from leastnoise.jobs.rows import parse_lattice
+from leastnoise._support.toml_files import TomlFile
+from leastnoise.jobs.file import parse_job
+from leastnoise.jobs.rows import parse_lattice, parse_zones
+from leastnoise.studio import map_question
 from leastnoise.studio.draft import Draft
+
+TABLE, QUESTION, PRIVACY, RELEASE, FILES = (
+    "The table", "The question", "How private", "The release", "What is made of it",
+)  # fmt: skip
+
+
+class Cell(NamedTuple):
+    """Some lines that belong together, and what they are about."""
+
+    title: str
+    lines: tuple[str, ...]
 
 
 class _Code(str):
@@ -29,32 +45,73 @@ def command_lines(draft: Draft) -> str:
     return f"leastnoise run {name} --expect   # what it would be like: free\nleastnoise run {name}"
 
 
+def file_name(draft: Draft) -> str:
+    """Of the script. No module can be called like this, so it hides none."""
+    return f"{draft.name}-job.py"
+
+
 def python(draft: Draft) -> str:
     """The script, to be run in the folder of the job; an error where the draft is no job."""
-    draft.job()
+    return "\n".join("\n".join([*cell.lines, ""]) for cell in cells(draft))
+
+
+def so_far(draft: Draft, title: str) -> str:
+    """The lines of one part, of a draft that need not be finished; nothing where they cannot be written yet."""
+    try:
+        found = [cell for cell in cells(draft) if cell.title == title]
+    except errors.LeastnoiseError:
+        return ""
+    return "\n".join(line for cell in found for line in cell.lines)
+
+
+def cells(draft: Draft) -> list[Cell]:
+    """The job in parts: each ends with something that can be looked at."""
+    if draft.section("ask"):
+        _check(str(draft.path), draft.text)
+    for name in ("join", "per_unit", "having"):
+        if name in draft.section("table"):
+            raise errors.InvalidParameter(
+                f"{name} was written into the job by hand, and is not written in Python here. Use the command line."
+            )
     table, ask, privacy, output = (draft.section(name) for name in ("table", "ask", "privacy", "output"))
     keys, file = _keys(draft, ask), draft.found.get("keys")
-    lines = ["from datetime import date", ""] if "date(" in _value(keys) else []
-    lines += ["import leastnoise as ln", "", *_table(table)]
-    if isinstance(file, str):
-        lines.append(f"keys = ln.domain.read({file!r})")
-    lines.append(f"question = table.{_question(ask, keys)}")
+    dated = "date(" in _value(keys)
+    first = ["from datetime import date", ""] if dated else []
+    found = [Cell(TABLE, (*first, "import leastnoise as ln", "", *_table(dict(table))))]
+    if not ask or "unit" not in draft.section("table"):
+        return found
+    read = [f"keys = ln.domain.read({file!r})"] if isinstance(file, str) else []
+    found.append(Cell(QUESTION, (*read, f"question = table.{_question(ask, keys)}")))
+    if not privacy:
+        return found
     privacy.pop("force", None)
+    paid = []
     if "budget" in privacy:
-        lines.append(f"budget = ln.Budget.open({privacy['budget']!r})")
-        privacy["budget"] = _Code("budget")
+        part = {"allocation": privacy.pop("allocation")} if "allocation" in privacy else {}
+        opened = ", ".join(filter(None, [repr(privacy["budget"]), _arguments(part)]))
+        paid, privacy["budget"] = [f"budget = ln.Budget.open({opened})"], _Code("budget")
     given = _arguments(privacy)
-    lines += [f"print(question.expect({given}))  # free: no row is read", "", f"release = question.release({given})"]
-    lines.append(f"release.save({output['release']!r})")
-    if "page" in output:
-        named = {"title": output["title"]} if "title" in output else {}
-        lines.append(f"release.report({', '.join(filter(None, [repr(output['page']), _arguments(named)]))})")
-    return "\n".join(lines) + "\n"
+    found.append(Cell(PRIVACY, (*paid, f"print(question.expect({given}))  # free: no row is read")))
+    save = f"release.save({output['release']!r})"
+    found.append(Cell(RELEASE, (f"release = question.release({given})  # pays, reads rows, draws noise", save)))
+    return [*found, Cell(FILES, tuple(_files(draft, output)))]
+
+
+@lru_cache(maxsize=16)  # the names in a text are those it had: a slider asks again and again
+def _check(path: str, text: str) -> None:
+    """Refuse a text that is no job; an error is not remembered."""
+    parse_job(TomlFile(path, tomllib.loads(text, parse_float=Decimal), text), date.today())
 
 
 def _table(table: dict[str, Any]) -> list[str]:
-    rows = {name: table.pop(name) for name in ("lattice", "where", "derive") if name in table}
+    rows = {name: table.pop(name) for name in ("lattice", "within", "where", "derive") if name in table}
     lines = [f"table = ln.table({_value(table.pop('source'))}, {_arguments(table)})"]
+    for name, text in rows.get("within", {}).items():
+        file, key, lon, lat = parse_zones(text)
+        named = {} if key is None else {"key": key}
+        read = ", ".join(filter(None, [repr(file), _arguments(named)]))
+        lines.append(f"zones = ln.domain.Zones.read({read})")
+        lines.append(f"table = table.within(zones, lon={lon!r}, lat={lat!r}, name={name!r})")
     if "derive" in rows:
         lines.append(f"table = table.derive(**{_value(rows['derive'])})")
     for name, text in rows.get("lattice", {}).items():
@@ -62,6 +119,29 @@ def _table(table: dict[str, Any]) -> list[str]:
         cells = _Code(f"ln.lattice({x!r}, {y!r}, {_value(Decimal(text.split(',')[2]))})")
         lines.append(f"table = table.derive({_arguments({name: cells})})")
     return [*lines, *([f"table = table.where({rows['where']!r})"] if "where" in rows else [])]
+
+
+def _files(draft: Draft, output: dict[str, Any]) -> list[str]:
+    """What is made of the release, for free."""
+    lines: list[str] = []
+    near: dict[str, Any] = {}
+    beside: dict[str, Any] = {}
+    if "graph" in output:
+        lines.append(f"graph = ln.graphs.Graph.from_parquet({output.get('nodes')!r}, {output['graph']!r})")
+        near = {"graph": _Code("graph")}
+    if "estimate" in output:
+        lines.append(f"estimate = release.denoise({_arguments(near)})")
+        lines.append(f"estimate.save({output['estimate']!r})")
+        beside = {"estimate": _Code("estimate")}
+    drawn_on = near | ({"zones": _Code("zones")} if map_question.kind_of(draft.found) == "zones" else {})
+    if "page" in output:
+        named = (beside or {"estimate": "auto"}) | drawn_on | ({"title": output["title"]} if "title" in output else {})
+        lines.append(f"release.report({output['page']!r}, {_arguments(named)})")
+    for word, method in (("csv", "to_csv"), ("excel", "to_excel")):
+        if word in output:
+            given = ", ".join(filter(None, [repr(output[word]), _arguments(beside)]))
+            lines.append(f"release.{method}({given})")
+    return lines
 
 
 def _question(ask: dict[str, Any], keys: Any) -> str:
@@ -100,7 +180,8 @@ def _keys(draft: Draft, ask: dict[str, Any]) -> Any:
         by = ask.get("by", [])
         named = {name: _Code(f"keys[{name!r}]") for name in ([by] if isinstance(by, str) else by)}
         return _Code("keys") if ask["kind"] == "crosstabs" else named
-    return {name: _axis(name, entry) for name, entry in draft.section("keys").items()}
+    zones = {name: _Code("list(zones.keys)") for name in draft.section("table").get("within", {})}
+    return zones | {name: _axis(name, entry) for name, entry in draft.section("keys").items()}
 
 
 def _axis(column: str, entry: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from leastnoise import errors
@@ -13,10 +13,18 @@ from leastnoise.studio.folder import Folder
 LOOPBACK = "127.0.0.1"
 
 
-def serve(source: str, *, port: int = 0, browser: bool = True, announce: Callable[[str], None] = print) -> None:
+def serve(
+    source: str,
+    *,
+    budgets: Sequence[str] = (),
+    port: int = 0,
+    browser: bool = True,
+    announce: Callable[[str], None] = print,
+) -> None:
     """Run the studio for a table until it is stopped with Ctrl-C.
 
     source: the table, a file in the folder in which the studio is started, or in one below it.
+    budgets: addresses of budgets on servers, without a password, to pay from.
     port: where it listens; 0 takes a free one.
     browser: whether the browser is opened.
     announce: gets the lines that the terminal shows.
@@ -25,13 +33,16 @@ def serve(source: str, *, port: int = 0, browser: bool = True, announce: Callabl
 
     from leastnoise.studio.access import Keys
     from leastnoise.studio.app import application
-    from leastnoise.studio.steps import Studio
+    from leastnoise.studio.budgets import connect
+    from leastnoise.studio.session import Studio
 
     folder = Folder.of(Path.cwd())
     listening = _listen(port)
     address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/"
     keys = Keys(lambda link: announce(f"For another window: {address}?key={link}"))
     studio = Studio(folder, source)
+    for place in budgets:
+        connect(studio, place)
     app = application(studio, keys, listening.getsockname()[1])
     link = f"{address}?key={keys.link}"
     announce(f"The studio is at {link}")

@@ -11,12 +11,15 @@ same numbers for every key; ordered columns do not, so their cells have differen
 from __future__ import annotations
 
 from collections.abc import Mapping
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from leastnoise.workload.columns import AxisSums, Sums
+from leastnoise.workload.columns import AxisSums, ColumnStrategy, Sums
 from leastnoise.workload.incidence import Floats
 from leastnoise.workload.tables import Table, Workload
+
+_EXTREMES: WeakKeyDictionary[ColumnStrategy, dict[Sums, tuple[AxisSums, float]]] = WeakKeyDictionary()
 
 
 def variances(workload: Workload, y: Floats, table: Table, along: Mapping[str, Sums]) -> Floats:
@@ -47,10 +50,19 @@ def largest(workload: Workload, y: Floats, table: Table, along: Mapping[str, Sum
     A variance grows with both numbers of every column, so it is largest where no other key of a column has both
     larger: of all keys only these few are tried.
     """
-    axes = _axes(workload, table, along)
-    reach = 0.5 * float(np.prod([(sums.reach + np.abs(sums.without)).max() for sums in axes.values()]))
-    tried = {column: _undominated(sums) for column, sums in axes.items()}
+    found = {column: _extremes(workload.column(column), along.get(column, "cells")) for column in table}
+    reach = 0.5 * float(np.prod([most for _, most in found.values()]))
+    tried = {column: sums for column, (sums, _) in found.items()}
     return float(_combined(workload, y, (), table, tried).max()), reach
+
+
+def _extremes(column: ColumnStrategy, which: Sums) -> tuple[AxisSums, float]:
+    """Of the sums along a column those that are tried, and the largest reach; the same for every table with it."""
+    known = _EXTREMES.setdefault(column, {})
+    if which not in known:
+        sums = column.sums(which)
+        known[which] = _undominated(sums), float((sums.reach + np.abs(sums.without)).max())
+    return known[which]
 
 
 def _axes(workload: Workload, table: Table, along: Mapping[str, Sums]) -> dict[str, AxisSums]:

@@ -3,32 +3,111 @@
 
 const wait = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
+// How many answers are waited for; the page says so, to people (a busy part) and to tests.
+let waiting = 0;
+async function busy(work) {
+  document.documentElement.dataset.busy = ++waiting;
+  try {
+    return await work();
+  } finally {
+    document.documentElement.dataset.busy = --waiting;
+  }
+}
+
+// The fields of a form for an address: the key of forms stays out of it.
+function asked(form) {
+  const fields = new URLSearchParams(new FormData(form));
+  fields.delete("form_key");
+  return fields;
+}
+
+// Take a new part for an old one; what was typed meanwhile and where the cursor is stay.
+function replace(old, made) {
+  const focused = old.contains(document.activeElement) ? document.activeElement : null;
+  for (const field of old.querySelectorAll("textarea, input:not([type])")) {
+    const same = made.querySelector(`[name="${CSS.escape(field.name)}"]`);
+    if (same) same.value = field.value;
+  }
+  old.replaceWith(made);
+  if (!focused) return;
+  const value = focused.type === "checkbox" || focused.type === "radio" ? `[value="${CSS.escape(focused.value)}"]` : "";
+  const again = focused.name ? made.querySelector(`[name="${CSS.escape(focused.name)}"]${value}`) : null;
+  if (again) {
+    again.focus();
+    if (focused.selectionStart != null && again.setSelectionRange) again.setSelectionRange(focused.selectionStart, focused.selectionEnd);
+  }
+}
+
+// Files of public keys or zones, dropped on a part of the form or chosen with its button.
+function files(form) {
+  for (const part of form.querySelectorAll("[data-drop]")) {
+    if (part.dataset.ready) continue;
+    part.dataset.ready = "yes";
+    const target = part.closest("fieldset") || part;
+    const send = (file) => file && busy(async () => {
+      const query = new URLSearchParams({ name: file.name, column: part.dataset.drop });
+      const headers = { "x-form-key": form.elements.form_key.value, "content-type": "application/octet-stream" };
+      const answer = await fetch(`${form.dataset.keys}?${query}`, { method: "POST", body: file, headers });
+      const found = await answer.json();
+      part.querySelector("[role=status]").textContent = found.problem || "";
+      if (!answer.ok) return;
+      for (const [name, value] of Object.entries(found)) fill(form, part.dataset.drop, name, value);
+      await form.refresh();
+    });
+    for (const kind of ["dragenter", "dragover"]) target.addEventListener(kind, (event) => {
+      event.preventDefault();
+      part.classList.add("over");
+    });
+    target.addEventListener("dragleave", () => part.classList.remove("over"));
+    target.addEventListener("drop", (event) => {
+      event.preventDefault();
+      part.classList.remove("over");
+      send(event.dataTransfer.files[0]);
+    });
+    part.querySelector("input[type=file]").addEventListener("change", (event) => {
+      event.stopPropagation();
+      send(event.target.files[0]);
+    });
+  }
+}
+
+// What a file means to the form: a choice in a list (of files it may be a new one), or a text.
+function fill(form, column, name, value) {
+  const names = { form: `form:${column}`, text: `keys:${column}` };
+  let field = form.elements[names[name] || name];
+  if (!field && name === "keys_file") {
+    field = document.createElement("input");
+    field.type = "hidden";
+    field.name = name;
+    form.append(field);
+  }
+  if (!field) return;
+  if (field.options && ![...field.options].some((option) => option.value === value)) field.add(new Option(value, value));
+  field.value = value;
+}
+
 function start() {
-  // A part of the form that depends on another: asked for again, with what is in the form, and nothing is kept.
+  // Parts of the page that depend on the form: asked for again, with what is in it, and nothing is kept.
   for (const form of document.querySelectorAll("form[data-live]")) {
     let latest = 0;
-    form.addEventListener("change", async (event) => {
-      if (!event.target.matches("[data-refresh]")) return;
+    const refresh = (fields) => busy(async () => {
       const mine = ++latest;
-      const fields = new URLSearchParams(new FormData(form));
       fields.set("go", "stay");
-      const answer = await fetch(location.href, { method: "POST", body: fields });
+      const answer = await fetch(location.pathname, { method: "POST", body: fields });
       const text = await answer.text();
       if (mine !== latest) return; // another choice was made meanwhile
-      const old = document.querySelector(form.dataset.live);
-      const made = new DOMParser().parseFromString(text, "text/html").querySelector(form.dataset.live);
-      for (const field of old.querySelectorAll("textarea, input:not([type])")) {
-        const same = made.querySelector(`[name="${CSS.escape(field.name)}"]`);
-        if (same) same.value = field.value; // what was typed meanwhile
+      const page = new DOMParser().parseFromString(text, "text/html");
+      for (const place of form.dataset.live.split(", ")) {
+        const old = document.querySelector(place), made = page.querySelector(place);
+        if (old && made) replace(old, made);
       }
-      const focused = old.contains(document.activeElement) ? document.activeElement : null;
-      old.replaceWith(made);
-      if (focused) {
-        const value = focused.type === "checkbox" ? `[value="${CSS.escape(focused.value)}"]` : "";
-        const again = made.querySelector(`[name="${CSS.escape(focused.name)}"]${value}`);
-        if (again) again.focus();
-      }
+      files(form);
     });
+    form.addEventListener("change", (event) => {
+      if (event.target.matches("[data-refresh], [data-code]")) refresh(new URLSearchParams(new FormData(form)));
+    });
+    form.refresh = () => refresh(new URLSearchParams(new FormData(form)));
+    files(form);
   }
 
   for (const form of document.querySelectorAll("form[data-look]")) {
@@ -41,14 +120,23 @@ function start() {
       if (!steps) slider.value = value;
       else slider.value = steps.reduce((best, step, at) => (Math.abs(Math.log(step / value)) < Math.abs(Math.log(steps[best] / value)) ? at : best), 0);
     };
-    const look = async () => {
-      const mine = ++latest;
-      await wait(30);
-      if (mine !== latest) return;
-      const answer = await fetch(`${form.dataset.look}?${new URLSearchParams(new FormData(form))}`);
-      const text = await answer.text();
-      if (mine === latest && answer.ok) form.querySelector("#look").innerHTML = text;
-    };
+    // One answer is waited for at a time; what was moved meanwhile is asked for after it, the last place alone.
+    let underWay = false;
+    const look = () => busy(async () => {
+      latest += 1;
+      if (underWay) return;
+      underWay = true;
+      try {
+        for (let shown = -1; shown !== latest; ) {
+          shown = latest;
+          const answer = await fetch(`${form.dataset.look}?${asked(form)}`);
+          const text = await answer.text();
+          if (answer.ok) form.querySelector(".look").innerHTML = text;
+        }
+      } finally {
+        underWay = false;
+      }
+    });
     sliders.forEach(place);
     form.addEventListener("input", (event) => {
       const target = event.target;
@@ -57,16 +145,36 @@ function start() {
       else sliders.forEach(place);
       look();
     });
-    form.addEventListener("change", async (event) => {
+    form.addEventListener("change", (event) => busy(async () => {
       if (event.target.matches("[data-refresh]")) {
         const fields = new FormData(form);
         fields.set("go", "stay");
-        const answer = await fetch(location.href, { method: "POST", body: new URLSearchParams(fields) });
+        const answer = await fetch(location.pathname, { method: "POST", body: new URLSearchParams(fields) });
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
         document.querySelector("main").replaceWith(page.querySelector("main"));
         start();
+
+// Teaching texts: shown unless they were switched off in this browser.
+const explain = document.querySelector("[data-explain]");
+if (explain) {
+  let wanted = "yes";
+  try {
+    wanted = localStorage.getItem("explain") || "yes";
+  } catch {} // a browser that keeps nothing
+  const apply = () => document.documentElement.classList.toggle("plain", !explain.checked);
+  explain.checked = wanted === "yes";
+  explain.addEventListener("change", () => {
+    apply();
+    try {
+      localStorage.setItem("explain", explain.checked ? "yes" : "no");
+    } catch {}
+  });
+  apply();
+}
+        const again = document.querySelector(`main [name="${CSS.escape(event.target.name)}"]`);
+        if (again) again.focus();
       } else if (event.target.matches("[data-error]") && event.target.value) {
-        const answer = await fetch(`${form.dataset.solve}?${new URLSearchParams(new FormData(form))}`);
+        const answer = await fetch(`${form.dataset.solve}?${asked(form)}`);
         const found = await answer.json();
         form.querySelector("#solved").textContent = found.problem || "";
         if (!found.value) return;
@@ -75,7 +183,7 @@ function start() {
         place(slider);
         look();
       }
-    });
+    }));
   }
 
   for (const part of document.querySelectorAll("[data-poll]")) {
@@ -93,3 +201,21 @@ function start() {
 }
 
 start();
+
+// Teaching texts: shown unless they were switched off in this browser.
+const explain = document.querySelector("[data-explain]");
+if (explain) {
+  let wanted = "yes";
+  try {
+    wanted = localStorage.getItem("explain") || "yes";
+  } catch {} // a browser that keeps nothing
+  const apply = () => document.documentElement.classList.toggle("plain", !explain.checked);
+  explain.checked = wanted === "yes";
+  explain.addEventListener("change", () => {
+    apply();
+    try {
+      localStorage.setItem("explain", explain.checked ? "yes" : "no");
+    } catch {}
+  });
+  apply();
+}

@@ -1,0 +1,26 @@
+"""Numbers as they are typed into a form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from leastnoise import errors
+
+
+def read_number(fields: Mapping[str, Any], name: str) -> int | Decimal:
+    """A number; a whole one is an int."""
+    found = decimal(str(fields.get(name, "")), name)
+    return int(found) if found == found.to_integral_value() and abs(found) < 10**15 else found
+
+
+def decimal(text: str, name: str) -> Decimal:
+    """A finite number, as it was typed."""
+    try:
+        found = Decimal(text.strip())
+    except InvalidOperation:
+        raise errors.InvalidParameter(f'"{name}" must be a number. Got {text!r} instead.', parameter=name) from None
+    if not found.is_finite():
+        raise errors.InvalidParameter(f'"{name}" must be finite.', parameter=name)
+    return found

@@ -1,0 +1,90 @@
+"""The fourth step: how private, how exact, and what pays for it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from leastnoise import errors
+from leastnoise.studio import budgets, limits
+from leastnoise.studio.draft import Draft
+from leastnoise.studio.preview import EPSILONS, Preview, preview, solve
+from leastnoise.studio.session import Fields, Studio, number
+from leastnoise.studio.wording import in_words
+
+
+def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
+    """What the page shows."""
+    privacy = draft.section("privacy")
+    usual = {"epsilon": "1", "delta": "1e-6", "share": "0.1", "budget": "", "allocation": ""}
+    shown = usual | {name: str(value) for name, value in privacy.items()}
+    shown |= {name: str(fields[name]) for name in usual if name in fields}
+    parts, problem = _allocations(studio, shown["budget"])
+    if shown["allocation"] not in parts:
+        shown["allocation"] = ""
+    found = look(studio, draft, shown)
+    return {
+        "fields": shown,
+        "ledgers": budgets.places(studio),
+        "parts": parts,
+        "epsilons": EPSILONS,
+        "unit": limits.unit_words(draft),
+    } | (found | {"impossible": problem} if problem else found)
+
+
+def _allocations(studio: Studio, place: str) -> tuple[list[str], str]:
+    """The parts of a budget that can be paid from, or why it cannot be opened."""
+    try:
+        return (budgets.open_allocations(studio, place) if place else []), ""
+    except errors.LeastnoiseError as problem:
+        return [], in_words(problem, studio.folder)
+
+
+def privacy_of(studio: Studio, draft: Draft, fields: Fields) -> Draft:
+    """The draft with the privacy of the form, paid from a budget that the studio knows."""
+    place = str(fields.get("budget", ""))
+    if not place:
+        return draft.with_section("privacy", {"epsilon": number(fields, "epsilon"), "delta": number(fields, "delta")})
+    if place not in budgets.places(studio):
+        raise errors.InvalidParameter("There is no such budget here. Choose one of the list.", parameter="budget")
+    chosen = {"budget": place, "share": number(fields, "share"), "allocation": str(fields.get("allocation", ""))}
+    return draft.with_section("privacy", chosen)
+
+
+def look(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
+    """What a choice of privacy leads to, or the sentence that says why it cannot be."""
+    found: Preview | None = None
+    gauge, problem = None, ""
+    try:
+        changed = privacy_of(studio, draft, fields)
+        chosen = changed.section("privacy")
+        if "budget" in chosen:
+            gauge = budgets.gauge(studio, chosen["budget"], float(chosen["share"]), chosen.get("allocation", ""))
+        found = preview(changed)
+    except errors.LeastnoiseError as error:
+        problem = in_words(error, studio.folder)
+    return {"preview": found, "gauge": gauge, "impossible": problem}
+
+
+def solved(studio: Studio, draft: Draft, fields: Fields) -> float | None:
+    """The epsilon, or the share, at which no number is off by more than the `error` of the form."""
+    wanted, name = float(number(fields, "error")), "share" if fields.get("budget") else "epsilon"
+
+    def half_width(value: float) -> float | None:
+        return preview(privacy_of(studio, draft, {**fields, name: f"{value:.6g}"})).worst
+
+    return solve(half_width, wanted, *((0.001, 1.0) if name == "share" else (EPSILONS[0] / 10, EPSILONS[-1])))
+
+
+def save(studio: Studio, draft: Draft, fields: Fields) -> Draft:
+    """The draft with what the form says; with `create` a new budget is begun first."""
+    if fields.get("go") == "create":
+        place = budgets.create(studio, fields)
+        return draft.with_section("privacy", {"budget": place, "share": Decimal("0.1")})
+    changed = privacy_of(studio, draft, fields)
+    found = preview(changed)
+    if found.protects_nobody and fields.get("force") != "yes":
+        raise errors.InvalidParameter(f"{found.strength} Choose less, or tick that you know.", parameter="epsilon")
+    if found.protects_nobody:
+        changed = changed.with_section("privacy", changed.section("privacy") | {"force": True})
+    return changed

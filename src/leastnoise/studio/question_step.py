@@ -1,0 +1,101 @@
+"""The second step: what is asked, of which columns, with which public keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from leastnoise import errors
+from leastnoise._support import toml_files
+from leastnoise.studio import key_text, limits, map_picture, map_question, questions
+from leastnoise.studio.columns import columns
+from leastnoise.studio.draft import Draft
+from leastnoise.studio.session import Fields, Studio
+
+
+def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
+    """What the page shows."""
+    table = draft.section("table")
+    hidden = {table.get("unit"), *table.get("lattice", {}), *table.get("within", {})}
+    found = [column for column in columns(draft) if column.name not in hidden]
+    shown = questions.fields_of({}) | dict(fields) if fields else questions.fields_of(draft.found)
+    word = str(shown.get("question", "counts"))
+    names = studio.folder.names
+    return {
+        "questions": questions.QUESTIONS,
+        "asked": questions.QUESTIONS.get(word, questions.QUESTIONS["counts"]),
+        "word": word,
+        "fields": shown,
+        "columns": found,
+        "by": list(shown.get("by", [])),
+        "forms": key_text.FORMS,
+        "forms_of": key_text.OF_KIND,
+        "usual": key_text.USUAL,
+        "key_files": [name for name in names(".toml") if name != draft.path.name],
+        "maps": map_question.KINDS,
+        "zone_files": [*names(".geojson"), *names(".json")],
+        "place_files": [name for name in names(".parquet") if not is_table(studio, draft, name)],
+        "picture": _picture(studio, draft, shown) if word == "map" else None,
+    }
+
+
+def save(studio: Studio, draft: Draft, fields: Fields) -> Draft:
+    """The draft with what the form says."""
+    earlier = {name: value for name, value in draft.section("ask").items() if name in limits.SENTENCES}
+    changed = asking(studio, draft, fields)
+    changed.job()  # a file of keys is read now, and not three steps later
+    kept = {name: value for name, value in earlier.items() if name in limits.names(changed)}
+    return changed.with_section("ask", changed.section("ask") | kept)
+
+
+def asking(studio: Studio, draft: Draft, fields: Fields) -> Draft:
+    """The draft with the question of the form, whose files are of the folder and not the table's own."""
+    made = questions.sections(fields, columns(draft))
+    table = draft.section("table") | {"lattice": made["lattice"], "within": made["within"]}
+    output = draft.section("output") | {"graph": made["graph"], "nodes": made["nodes"]}
+    zones = [text.rpartition(":")[0] for text in made["within"].values()]
+    for name in filter(None, [*zones, made["graph"], made["nodes"]]):
+        check_public(studio, draft, name)
+    _check_key_files(studio, draft, made["keys"])
+    changed = draft.with_section("table", table).with_section("output", output)
+    return changed.with_section("ask", made["ask"]).with_section("keys", made["keys"])
+
+
+def check_public(studio: Studio, draft: Draft, name: str) -> None:
+    """Refuse a file that is outside the folder, or the table itself: nobody reads that before the release."""
+    path = studio.folder.path(name)
+    if is_table(studio, draft, name):
+        raise errors.BadDomain(
+            f"{path.name!r} is the table itself. Keys come from what is public, never from the rows.", parameter="keys"
+        )
+
+
+def is_table(studio: Studio, draft: Draft, name: str) -> bool:
+    """Whether a file of the folder is one of the table's."""
+    source = draft.section("table")["source"]
+    return studio.folder.holds(studio.folder.path(name), [source] if isinstance(source, str) else source)
+
+
+def _check_key_files(studio: Studio, draft: Draft, keys: Any) -> None:
+    """Files of keys, and the files that those read."""
+    if isinstance(keys, str):
+        check_public(studio, draft, keys)
+        keys = toml_files.load(studio.folder.path(keys), "keys").found
+    check_key_entries(studio, draft, keys)
+
+
+def check_key_entries(studio: Studio, draft: Draft, keys: Mapping[str, Any]) -> None:
+    """Refuse keys that are read from a file outside the folder, or from the table."""
+    entries = [entry for entry in keys.values() if isinstance(entry, dict)]
+    for name in [entry[word] for entry in entries for word in ("file", "tree") if word in entry]:
+        if not isinstance(name, str):
+            raise errors.WrongType("A file of keys is named by a text.", parameter="keys")
+        check_public(studio, draft, name)
+
+
+def _picture(studio: Studio, draft: Draft, fields: Fields) -> map_picture.Drawn | None:
+    """The map that the form describes so far; None where it does not yet."""
+    try:
+        return map_picture.of(asking(studio, draft, fields))
+    except errors.LeastnoiseError:
+        return None

@@ -1,0 +1,73 @@
+"""What a studio works on: a folder, the table it was started for, budgets on servers, and releases under way."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from leastnoise import errors
+from leastnoise.curator.budget import postgres_url
+from leastnoise.studio.draft import Draft
+from leastnoise.studio.folder import Folder
+from leastnoise.studio.releasing import Releases
+
+Fields = Mapping[str, Any]  # of a form: texts, and a list for a name that may be chosen several times
+
+
+@dataclass(frozen=True, slots=True)
+class Studio:
+    """One studio, as long as it runs; what outlives it is in the folder.
+
+    servers: the addresses of budgets on servers that a person has given to this studio. A job's file is no person: an
+        address in it is not connected to before somebody gave it.
+    """
+
+    folder: Folder
+    source: str
+    servers: list[str] = field(default_factory=list)
+    releases: Releases = field(default_factory=Releases)
+    saving: threading.Lock = field(default_factory=threading.Lock)  # held from reading a draft to writing it
+    looked: set[str] = field(default_factory=set)  # the forms that have paid for a look
+
+    def draft(self, name: str) -> Draft:
+        """The job of this name; a new one where there is no file."""
+        path = self.folder.path(f"{name}.toml")
+        if not path.exists():
+            return Draft.begin(path, {"source": self.source})
+        found = Draft.read(path)
+        budget = found.section("privacy").get("budget")
+        if postgres_url.is_url(budget) and budget not in self.servers:
+            place = postgres_url.parsed(str(budget)).location
+            raise errors.InvalidParameter(
+                f"{path.name!r} is paid from the budget {place}, and this studio is not connected to it. Connect to it "
+                "on the page of budgets."
+            )
+        return found
+
+    @property
+    def first_name(self) -> str:
+        """Of the first job: that of the table."""
+        return Path(self.source).stem or "table"
+
+    def another_name(self) -> str:
+        """Of a job that is not there yet."""
+        number = 2
+        while self.folder.path(f"{self.first_name}-{number}.toml").exists():
+            number += 1
+        return f"{self.first_name}-{number}"
+
+
+def number(fields: Fields, name: str) -> Decimal:
+    """A number of a form."""
+    text = str(fields.get(name, "")).strip()
+    try:
+        found = Decimal(text)
+    except InvalidOperation:
+        raise errors.InvalidParameter(f"{name} must be a number. Got {text!r} instead.", parameter=name) from None
+    if not found.is_finite():
+        raise errors.InvalidParameter(f"{name} must be finite.", parameter=name)
+    return found

@@ -1,0 +1,35 @@
+"""The step about limits: what a small paid look costs before it is paid, and what it found afterwards."""
+
+from __future__ import annotations
+
+import leastnoise as ln
+from studio_visitor import Visitor
+
+
+def test_the_price_is_shown_before_and_the_proposal_after(desk: Visitor) -> None:
+    desk.send("/job/people/table", unit="person")
+    desk.send(
+        "/job/people/question", question="sum", column="income", low="0", high="90000", by=["sex"], keys__sex="F, M"
+    )
+    assert "Open a budget first" in desk.client.get("/job/people/limits").text
+    desk.act("/budgets", "/budget/create", ledger="city", new__epsilon="3", new__delta="1e-6", new__unit="person")
+    page = desk.client.get("/job/people/limits").text
+    assert "this one takes 2 %" in page
+    assert "has found" not in page
+    look = "/job/people/limits/look"
+    price = desk.client.get(look, params={"budget": "city.ledger", "share": "0.1"}).text
+    assert "this one takes 10 %" in price
+    assert "standard deviation" in price
+    assert "nothing of the budget is left" in desk.client.get(look, params={"budget": "city.ledger", "share": "1"}).text
+    assert len(ln.Budget.open("city.ledger").history()) == 0
+    desk.send("/job/people/limits", go="suggest", budget="city.ledger", share="0.1")
+    assert len(ln.Budget.open("city.ledger").history()) == 1
+    page = desk.client.get("/job/people/limits").text
+    assert "What a small look has found" in page
+    assert 'class="limits tradeoff"' in page
+    found = ln.load("people-limits.parquet")
+    assert isinstance(found, ln.releases.limit_suggestion.LimitSuggestion)
+    assert f"{found.error:.3g}" in page
+    assert f'value="{found.limits["max_rows"]}"' in page
+    low, high = desk.studio.draft("people").section("ask")["clip"]
+    assert (float(low), float(high)) == found.clips["income"]
