@@ -19,6 +19,7 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini
 	$(BIN)/lint-imports
 
 # While you work, in under a minute: all but what starts Spark or a browser, or is slow (see tests/slow_tests.txt).

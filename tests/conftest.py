@@ -101,7 +101,7 @@ def browser(downloads: Path) -> Iterator[Any]:
             pytest.fail(reason)
         pytest.skip(reason)
     options = webdriver.ChromeOptions()
-    options.binary_location = found["chromium"]
+    options.binary_location = str(found["chromium"])
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         for flag in (*FLAGS, f"--user-data-dir={profile}"):

@@ -3,35 +3,34 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leastnoise import audit, domain, errors, stats
 from leastnoise._support.version import VERSION
-from leastnoise.curator.budget import Budget
-from leastnoise.curator.mechanism import release, release_sparse
-from leastnoise.errors import BudgetExhausted
-from leastnoise.privacy import accounting, baselines
-from leastnoise.privacy.accounting.guarantees import LaplaceDP, SampledGaussianDP
-from leastnoise.privacy.calibration import delta, epsilon, sigma
-from leastnoise.privacy.comparison import Comparison, compare
-from leastnoise.privacy.composition import compose
-from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
-from leastnoise.privacy.planning import Plan, plan
-from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
-from leastnoise.releases.crosstabs import CrosstabsRelease
-from leastnoise.releases.estimate import Estimate
-from leastnoise.releases.limit_suggestion import LimitSuggestion
-from leastnoise.releases.loading import load
-from leastnoise.releases.mean import MeanRelease
-from leastnoise.releases.quantile import QuantileRelease
-from leastnoise.releases.release import Release
-from leastnoise.releases.sparse import SparseRelease
-from leastnoise.releases.summary import SummaryRelease
-from leastnoise.releases.wrapping import wrap
 
 if TYPE_CHECKING:
-    from leastnoise import datasets, denoise, graphs, plot, report, workload
+    from leastnoise import audit, datasets, denoise, domain, errors, graphs, plot, report, stats, workload
+    from leastnoise.curator.budget import Budget
+    from leastnoise.curator.mechanism import release, release_sparse
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.table import Table, lattice, table
+    from leastnoise.errors import BudgetExhausted
     from leastnoise.graphs import Graph
+    from leastnoise.privacy import accounting, baselines
+    from leastnoise.privacy.accounting.guarantees import LaplaceDP, SampledGaussianDP
+    from leastnoise.privacy.calibration import delta, epsilon, sigma
+    from leastnoise.privacy.comparison import Comparison, compare
+    from leastnoise.privacy.composition import compose
+    from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
+    from leastnoise.privacy.planning import Plan, plan
+    from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
+    from leastnoise.releases.crosstabs import CrosstabsRelease
+    from leastnoise.releases.estimate import Estimate
+    from leastnoise.releases.limit_suggestion import LimitSuggestion
+    from leastnoise.releases.loading import load
+    from leastnoise.releases.mean import MeanRelease
+    from leastnoise.releases.quantile import QuantileRelease
+    from leastnoise.releases.release import Release
+    from leastnoise.releases.sparse import SparseRelease
+    from leastnoise.releases.summary import SummaryRelease
+    from leastnoise.releases.wrapping import wrap
 
 __version__ = VERSION
 
@@ -85,19 +84,53 @@ __all__ = [
 ]
 
 
-# Ibis, DuckDB and SciPy take a moment to import, so the packages that need them are imported when first named.
+# Each name is imported when it is first used: the one sigma of a script needs neither Ibis nor SciPy.
 _MODULES = {
+    "ApproxDP": "leastnoise.privacy.guarantee",
+    "Budget": "leastnoise.curator.budget",
+    "BudgetExhausted": "leastnoise.errors",
+    "Comparison": "leastnoise.privacy.comparison",
+    "CrosstabsEstimate": "leastnoise.releases.crosstab_estimate",
+    "CrosstabsRelease": "leastnoise.releases.crosstabs",
+    "Estimate": "leastnoise.releases.estimate",
+    "GaussianDP": "leastnoise.privacy.guarantee",
     "Graph": "leastnoise.graphs",
+    "LaplaceDP": "leastnoise.privacy.accounting.guarantees",
+    "LimitSuggestion": "leastnoise.releases.limit_suggestion",
+    "MeanRelease": "leastnoise.releases.mean",
+    "Plan": "leastnoise.privacy.planning",
+    "PureDP": "leastnoise.privacy.guarantee",
+    "QuantileRelease": "leastnoise.releases.quantile",
     "Query": "leastnoise.curator.queries.query",
+    "Release": "leastnoise.releases.release",
+    "SampledGaussianDP": "leastnoise.privacy.accounting.guarantees",
+    "SparseRelease": "leastnoise.releases.sparse",
+    "SummaryRelease": "leastnoise.releases.summary",
     "Table": "leastnoise.curator.table",
+    "accounting": "leastnoise.privacy.accounting",
+    "audit": "leastnoise.audit",
+    "baselines": "leastnoise.privacy.baselines",
+    "compare": "leastnoise.privacy.comparison",
+    "compose": "leastnoise.privacy.composition",
     "datasets": "leastnoise.datasets",
+    "delta": "leastnoise.privacy.calibration",
     "denoise": "leastnoise.denoise",
+    "domain": "leastnoise.domain",
+    "epsilon": "leastnoise.privacy.calibration",
+    "errors": "leastnoise.errors",
     "graphs": "leastnoise.graphs",
     "lattice": "leastnoise.curator.table",
+    "load": "leastnoise.releases.loading",
+    "plan": "leastnoise.privacy.planning",
     "plot": "leastnoise.plot",
+    "release": "leastnoise.curator.mechanism",
+    "release_sparse": "leastnoise.curator.mechanism",
     "report": "leastnoise.report",
+    "sigma": "leastnoise.privacy.calibration",
+    "stats": "leastnoise.stats",
     "table": "leastnoise.curator.table",
     "workload": "leastnoise.workload",
+    "wrap": "leastnoise.releases.wrapping",
 }
 
 
@@ -109,4 +142,5 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'leastnoise' has no attribute {name!r}")
     module = import_module(_MODULES[name])
-    return getattr(module, name, module)
+    found = globals()[name] = getattr(module, name, module)
+    return found

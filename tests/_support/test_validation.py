@@ -58,7 +58,7 @@ def test_zero_of_every_type_of_number_is_zero(value: Any, zero: bool) -> None:
 def test_a_refusal_carries_the_parameter_its_value_and_an_example(name: str, value: Any, mistake: type) -> None:
     with pytest.raises(mistake) as refused:
         validation.number(name, value)
-    problem = refused.value
+    problem: Any = refused.value
     assert problem.parameter == name
     assert problem.value == pytest.approx(value, nan_ok=True) if not isinstance(value, str) else problem.value == value
     (example,) = problem.examples

@@ -91,7 +91,7 @@ def test_a_view_with_other_rows_or_units_at_each_look_is_looked_at_once(view: st
     connection = duckdb.connect()
     connection.execute(f"CREATE VIEW rides AS {VIEWS[view]}")
     query = ln.table((connection, "rides"), unit="who").vector_sum(["x", "y"], clip_norm=0.5, max_rows=2)
-    assert max(aggregate(query).values[0] for _ in range(100)) <= 2 * query.clip.radius
+    assert max(aggregate(query).values[0] for _ in range(100)) <= 2 * query.clip.radius  # type: ignore[attr-defined]
 
 
 def test_a_lazy_frame_is_evaluated_once() -> None:

@@ -56,7 +56,7 @@ def test_without_keys_there_are_none(table: ln.Table) -> None:
 def test_keys_that_cannot_be_read_are_refused(table: ln.Table, text: str, mistake: type, words: str) -> None:
     with pytest.raises(mistake) as refused:
         parse_keys(table, ["zone"], [text])
-    assert words in refused.value.message
+    assert words in refused.value.message  # type: ignore[attr-defined]
     assert refused.value.__cause__ is None
     assert refused.value.__context__ is None
 

@@ -139,10 +139,10 @@ def test_statistics_are_of_the_multiset_of_a_units_rows(seed: int, tmp_path: Pat
     for unit, name in everybody.items():
         if None in name:
             continue
-        rows, row = given.of(unit), of_unit[name]
-        assert row["count"] == len(rows)
+        theirs, row = given.of(unit), of_unit[name]
+        assert row["count"] == len(theirs)
         for part in parts:
-            values = [value for each in rows if (value := cleaned(part, each[part])) is not None]
+            values = [value for each in theirs if (value := cleaned(part, each[part])) is not None]
             assert row[f"min {part}"] == min(values, key=ordered, default=None), part
             assert row[f"max {part}"] == max(values, key=ordered, default=None), part
             assert row[f"mode {part}"] == most_frequent(values), part

@@ -45,8 +45,8 @@ def crooked(count: int, seed: int) -> Zones:
     """count x count quarters of a town whose corners are not straight, in steps of the lookup; no gap between them."""
     random = np.random.default_rng(seed)
     places = np.stack(np.meshgrid(np.arange(count + 1), np.arange(count + 1)), axis=-1) * 64
-    places = (places + random.integers(-20, 21, places.shape)) * STEP + [7.5, 46.9]
-    corner = places.tolist()
+    moved = (places + random.integers(-20, 21, places.shape)) * STEP + [7.5, 46.9]
+    corner = moved.tolist()
     quarters = [
         polygon(f"{i}.{j}", [corner[i][j], corner[i][j + 1], corner[i + 1][j + 1], corner[i + 1][j]])
         for i in range(count)

@@ -177,7 +177,7 @@ def test_degrees_of_freedom_under_laplace_noise_are_the_smoothed_divergence():
     expected = 0.0
     for i in range(9):
         moved = [mean_fit(y + step * (np.arange(9) == i), rows, 0.8).values[i] for step in edges]
-        expected += chance @ np.diff(moved)
+        expected += float(chance @ np.diff(moved))
     made = fused_lasso(y, 1.0, graph=graph, penalty=0.8, mechanism="laplace")
     assert made.degrees_of_freedom == pytest.approx(expected, abs=1e-3)
     assert abs(made.degrees_of_freedom - fused_lasso(y, 1.0, graph=graph, penalty=0.8).degrees_of_freedom) > 0.1

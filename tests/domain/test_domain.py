@@ -88,7 +88,7 @@ def test_keys_outside_have_no_index(each, outside):
 
 
 def test_the_last_edge_belongs_to_the_last_bin():
-    assert [AXES[4].index(x) for x in (-1.0, 0.5, 8.0, 9.0)] == [0, 1, 2, 2]
+    assert [AXES[4].index(x) for x in (-1.0, 0.5, 8.0, 9.0)] == [0, 1, 2, 2]  # type: ignore[attr-defined]
 
 
 def test_the_order_of_a_product_turns_the_last_axis_fastest():

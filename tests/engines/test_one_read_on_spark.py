@@ -32,7 +32,7 @@ def test_rows_written_between_queries_are_not_seen(
     """One person has one row when the first query ends, and a thousand when a second would begin."""
     session.sql("DROP TABLE IF EXISTS rides")
     session.sql("CREATE TABLE rides USING parquet AS SELECT 1 AS who, 0.5D AS x, 0.5D AS y, 3 AS z")
-    queries = []
+    queries: list[Any] = []
 
     def counted(method: str) -> None:
         original = getattr(Spark, method)

@@ -123,7 +123,7 @@ def test_a_damaged_release_is_loaded_or_refused(folder: Path, saved: Path, seed:
     only(folder)
 
 
-ODD_FACTS = [
+ODD_FACTS: list[Any] = [
     None,
     True,
     False,

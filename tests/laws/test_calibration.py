@@ -47,6 +47,39 @@ def test_delta_of_sigma_never_exceeds_delta_and_sigma_is_least(
     assert delta_ball(epsilon, sigma * (1 - 1e-12), sensitivity) > delta
 
 
+@given(st.just(0.0) | _powers(-6, 3), _powers(-300, -0.31), st.just(1.0) | _powers(-100, 100))
+@example(1.0, 1e-6, 5.0)
+@example(0.0, 1e-12, 1.0)
+@example(1e3, 0.5, 1.0)
+def test_sigma_near_doubles_is_that_of_the_search_or_less(epsilon: float, delta: float, sensitivity: float) -> None:
+    """Where one ball near a proposal in doubles decides, the answer is the same double, or the one below it."""
+    near = proof._sigma_near_doubles(epsilon, delta, sensitivity)
+    if near is not None:
+        searched = proof._sigma_by_search(epsilon, delta, sensitivity)
+        assert near == searched or near == math.nextafter(searched, 0)
+        assert delta_ball(epsilon, near, sensitivity) <= delta
+        assert delta_ball(epsilon, math.nextafter(near, 0), sensitivity) > delta
+
+
+def test_everyday_sigmas_are_decided_near_doubles() -> None:
+    """No search in balls is needed for any of these: that is what makes them fast."""
+    for epsilon in np.logspace(-6, 3, 37).tolist():
+        for delta in [0.5, 0.1, *np.logspace(-15, -2, 14).tolist(), 1e-30, 1e-100, 1e-300]:
+            assert proof._sigma_near_doubles(epsilon, delta, 1.0) is not None, (epsilon, delta)
+
+
+@pytest.mark.parametrize(
+    "lie", [1 + 1e-12, 1 - 1e-12, 1 + 1e-6, 1 - 1e-3, 2.0, 1e-3, 1e200, 0.0, -1.0, math.nan, math.inf]
+)
+def test_a_wrong_proposal_changes_no_sigma(monkeypatch: pytest.MonkeyPatch, lie: float) -> None:
+    """The doubles are trusted in nothing."""
+    points = [(1.0, 1e-6, 5.0), (0.01, 1e-3, 1.0), (30.0, 1e-12, 1e-3), (0.0, 0.1, 1.0), (1e-5, 1e-200, 1.0)]
+    honest = [ln.sigma(epsilon=e, delta=d, sensitivity=s) for e, d, s in points]
+    mu = proof.near_mu
+    monkeypatch.setattr(proof, "near_mu", lambda epsilon, delta: mu(epsilon, delta) * lie)
+    assert [ln.sigma(epsilon=e, delta=d, sensitivity=s) for e, d, s in points] == honest
+
+
 @given(sigmas, deltas)
 def test_epsilon_is_enough_and_least(sigma: float, delta: float) -> None:
     epsilon = ln.epsilon(sigma=sigma, delta=delta)

@@ -7,6 +7,7 @@ import itertools
 import math
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,8 @@ CASES = [(3, 1, 3, 6), (3, 2, 2, 4), (2, 2, 2, 4), (3, 3, 1, 2), (4, 2, 2, 4), (
 def every_unit(bins: int, values: list[int], rows: int) -> pd.DataFrame:
     """One unit for every multiset of at most `rows` rows; each unit has bins of its own, to be seen apart."""
     kinds = list(itertools.product(range(bins), values))
-    made = [[]] + [list(c) for n in range(1, rows + 1) for c in itertools.combinations_with_replacement(kinds, n)]
+    made: list[list[Any]] = [[]]
+    made += [list(c) for n in range(1, rows + 1) for c in itertools.combinations_with_replacement(kinds, n)]
     return pd.DataFrame(
         [(unit, unit * bins + place, value) for unit, chosen in enumerate(made) for place, value in chosen],
         columns=["unit", "place", "value"],

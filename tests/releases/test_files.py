@@ -261,9 +261,9 @@ def test_unwritable_places_leave_nothing_behind(tmp_path: Path) -> None:
             made().save(path)
         with pytest.raises(errors.FileProblem):
             atomic_files.check_writable(path)
-    for path in ("", "a\0b"):
+    for text in ("", "a\0b"):
         with pytest.raises(errors.FileProblem, match="no path"):
-            made().save(path)
+            made().save(text)
     assert list(tmp_path.iterdir()) == []
 
 

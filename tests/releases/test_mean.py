@@ -38,7 +38,7 @@ def draw(law: Distribution, rng: np.random.Generator) -> Floats:
     if not law.grid:
         return law.scale * rng.laplace(size=DRAWS)
     success = -np.expm1(-law.grid / law.scale)  # the difference of two geometric draws
-    return (rng.geometric(success, DRAWS) - rng.geometric(success, DRAWS)) * law.grid
+    return np.asarray(rng.geometric(success, DRAWS) - rng.geometric(success, DRAWS), float) * law.grid
 
 
 def coverage(law: Distribution, ratio: float, size: float) -> tuple[float, float]:

@@ -33,7 +33,7 @@ def test_intervals_cover_as_often_as_they_say(change: dict[str, Any], dtype: typ
     """100,000 bins at 90 %: covering fewer than the 1e-7 quantile allows would be a false alarm of 1e-7 (and the
     seed is fixed). Intervals on a grid cover at least, not exactly, what they say."""
     n = 100_000
-    truth = np.linspace(-50, 50, n).astype(dtype)
+    truth: Any = np.linspace(-50, 50, n).astype(dtype)
     with seeded(21):
         r = ln.release(truth, **{**ASK, **change})
     low, high = r.interval(0.9)

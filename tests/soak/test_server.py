@@ -10,6 +10,7 @@ import os
 import random
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,8 @@ ENTRIES, PROCESSES = 200, 8
 def test_rounds_of_kills_crashes_and_cuts_spend_exactly_the_budget(tmp_path: Path) -> None:
     if not SECONDS:
         pytest.skip("make soak runs it; a short round is tests/curator/budget/test_postgres.py")
-    chance, end, told = random.Random(20180712), time.monotonic() + SECONDS, []
+    chance, end = random.Random(20180712), time.monotonic() + SECONDS
+    told: list[Any] = []
     with Server() as server:
         while time.monotonic() < end or not told:
             told.append(one_round(server, f"round{len(told)}", tmp_path, chance))
@@ -53,7 +55,7 @@ def one_round(server: Server, name: str, folder: Path, chance: random.Random) ->
     exits = team.finish()
     proxy.close()
     paid, returned = [entry.release for entry in budget.history()], team.returned()
-    assert sorted(exits) == [-9] * 4 + [0] * 4, exits
+    assert sorted(map(int, exits)) == [-9] * 4 + [0] * 4, exits
     assert len(paid) == len(set(paid)) == ENTRIES  # none doubled, and exactly the budget
     assert set(returned) <= set(paid)  # none lost
     assert budget.verify()

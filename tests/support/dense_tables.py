@@ -37,7 +37,7 @@ def block_information(sizes: Mapping[str, int], variances: Mapping[tuple[str, ..
 
 
 def _product(factors: Sequence[Floats]) -> Floats:
-    made = np.ones((1, 1))
+    made: Floats = np.ones((1, 1))
     for factor in factors:
-        made = np.kron(made, factor)
+        made = np.asarray(np.kron(made, factor), float)
     return made

@@ -197,7 +197,7 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
         mean=stats.mean("value", clip=(-5, 40)),
         total=stats.sum("whole", clip=(-50, 500)),
     ),
-    "total of unknown keys": lambda t: t.histogram("zone", "flag", max_rows=4, max_bins=3).total(),
+    "total of unknown keys": lambda t: t.histogram("zone", "flag", max_rows=4, max_bins=3).total(),  # type: ignore[attr-defined]
     "summary of one column": lambda t: t.summarize(max_rows=5, spread=stats.std("value", clip=(-5, 40))),
     "crosstabs": lambda t: t.crosstabs(
         "place",

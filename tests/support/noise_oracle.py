@@ -42,8 +42,8 @@ def gaussian_tail(sigma, k):
 
 def geometric_tail(scale, k):
     """P(|K| >= k) for the two-sided geometric, in the present precision."""
-    rate = Fraction(1) / Fraction(scale)
-    rate = arb(fmpq(rate.numerator, rate.denominator))
+    inverse = Fraction(1) / Fraction(scale)
+    rate = arb(fmpq(inverse.numerator, inverse.denominator))
     return arb(1) if k <= 0 else 2 * (-k * rate).exp() / (1 + (-rate).exp())
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support import dense_trees
-from tests.support.dense_trees import made_workload, random_shape, sums
 
+import dense_trees
+from dense_trees import made_workload, random_shape, sums
 from leastnoise import errors
 from leastnoise.domain import Tree, TreeShape, orbits
 from leastnoise.workload import TreeWorkload, Workload, scales_within
@@ -81,7 +81,8 @@ def test_errors_are_those_of_dense_least_squares(weights: Any) -> None:
         exact = np.diag(m @ inverse @ m.T)
         assert made.std[table] ** 2 == pytest.approx(exact.mean(), rel=1e-9)
         shape = [workload.sizes[name] if name in workload.levels else 1 for name in table]
-        wide = np.broadcast_to(made.node_variances(table).reshape(shape), [workload.sizes[name] for name in table])
+        nodes: Any = made
+        wide = np.broadcast_to(nodes.node_variances(table).reshape(shape), [workload.sizes[name] for name in table])
         np.testing.assert_allclose(wide.ravel(), exact, rtol=1e-9)
     chosen = [(("b", "y"), {"b": [0, 2], "y": [1]}), (("a", "x"), {"a": [0]}), (("x", "y"), {"x": [1]}), ((), {})]
     indicators = []
@@ -120,7 +121,7 @@ def test_what_is_rebuilt_is_exact_without_noise_and_adds_up_with_it() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_the_cost_is_that_of_the_worst_pair_of_rows(neighbours: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    tables = [CROSSED, ["b"], ["b", ("a", "x")], [("a", "y"), ("b", "x")]][seed]
+    tables: Any = [CROSSED, ["b"], ["b", ("a", "x")], [("a", "y"), ("b", "x")]][seed]
     used = {name: size for name, size in SIZES.items() if any(name in t for t in tables)}
     workload = made_workload(rng, tables, sizes=used)
     scales = {block: float(rng.uniform(1, 5)) for block in workload.blocks}

@@ -77,7 +77,8 @@ def number(name: str, value: object, *, up: bool | None = None) -> float:
     if up is None:
         up = TOWARD_PRIVACY.get(name) == "up"
     double = _to_double(value, up)  # type: ignore[arg-type]
-    _check(name, np.asarray(double))
+    if not 0 < double < (1 if name in ("delta", "confidence") else math.inf):  # inside, every name is content
+        _check(name, np.asarray(double))
     return double
 
 

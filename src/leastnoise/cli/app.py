@@ -31,7 +31,6 @@ from leastnoise.cli import (
     studio,
     tables,
 )
-from leastnoise.cli.demo import run_demo
 
 app = typer.Typer(
     name="leastnoise",
@@ -79,6 +78,8 @@ app.command()(studio.studio)
 @app.command()
 def demo() -> None:
     """The whole job on made-up data: one count, a budget, a map with its noise taken out, many tables, pages."""
+    from leastnoise.cli.demo import run_demo
+
     run_demo(Console())
 
 

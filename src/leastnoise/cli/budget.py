@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+import leastnoise as ln
 from leastnoise import errors
 from leastnoise.cli import budget_options, options
 from leastnoise.cli.budget_history import history_lines
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.cli.publishing import notes
-from leastnoise.curator.budget import Budget, Entry
-from leastnoise.curator.budget.allocation import Allocation
-from leastnoise.curator.budget.statement import promise_in_words
+
+if TYPE_CHECKING:
+    from leastnoise.curator.budget import Allocation, Entry
 
 
 class _LedgerOrCommand(TyperGroup):
@@ -50,7 +51,7 @@ def show(
 
     Example: [bold]leastnoise budget city.ledger --history[/bold]
     """
-    budget = Budget.open(ledger, allocation=allocation)
+    budget = ln.Budget.open(ledger, allocation=allocation)
     checked = budget.verify() if verify else None
     if report is not None:
         budget.report(report)
@@ -87,7 +88,7 @@ def create(
     Example: [bold]leastnoise budget create city.ledger --epsilon 3 --delta 1e-6[/bold]
     """
     with notes():
-        budget = Budget.open(
+        budget = ln.Budget.open(
             ledger,
             epsilon=epsilon,
             delta=delta,
@@ -106,7 +107,7 @@ def close(ledger: budget_options.LedgerPlace, reason: budget_options.Reason, jso
 
     Example: [bold]leastnoise budget close city.ledger --reason "the year is over"[/bold]
     """
-    budget = Budget.open(ledger)
+    budget = ln.Budget.open(ledger)
     budget.close(reason=reason)
     _show(budget, json)
 
@@ -117,7 +118,7 @@ def reopen(ledger: budget_options.LedgerPlace, reason: budget_options.Reason, js
 
     Example: [bold]leastnoise budget reopen city.ledger --reason "the disk was full"[/bold]
     """
-    budget = Budget.open(ledger)
+    budget = ln.Budget.open(ledger)
     budget.reopen(reason=reason)
     _show(budget, json)
 
@@ -142,7 +143,7 @@ def allocate(
         raise errors.MissingParameter(
             "What is the allocation called?", parameter="name", example=errors.Code("", '--name "maps team"')
         )
-    part = Budget.open(ledger, allocation=within).allocate(
+    part = ln.Budget.open(ledger, allocation=within).allocate(
         name if name is not None else str(output and output.stem),
         share=share,
         people=[each for each in people.split(",") if each.strip()],
@@ -164,7 +165,7 @@ def give_back(
 
     Example: [bold]leastnoise budget return city.ledger "maps team"[/bold]
     """
-    budget = Budget.open(ledger)
+    budget = ln.Budget.open(ledger)
     budget.allocation(name).return_unused(note=note)
     _show(budget, json)
 
@@ -175,7 +176,7 @@ def reconcile(ledger: budget_options.LedgerPlace, files: budget_options.PartFile
 
     Example: [bold]leastnoise budget reconcile city.ledger field-office.ledger[/bold]
     """
-    found = Budget.open(ledger).reconcile(*files)
+    found = ln.Budget.open(ledger).reconcile(*files)
     if json:
         print_json({"files": [{name: getattr(each, name) for name in each.__slots__} for each in found]})
         return
@@ -195,14 +196,16 @@ def move(ledger: budget_options.LedgerPlace, target: budget_options.NewPlace, js
     _show(carry(ledger, target), json)
 
 
-def _show(budget: Budget, json: bool) -> None:
+def _show(budget: ln.Budget, json: bool) -> None:
     if json:
         print_json(_statement(budget))
     else:
         Console().print(printable(budget), highlight=False, markup=False, soft_wrap=True)
 
 
-def _statement(budget: Budget, history: bool = False, checked: str | None = None) -> dict[str, Any]:
+def _statement(budget: ln.Budget, history: bool = False, checked: str | None = None) -> dict[str, Any]:
+    from leastnoise.curator.budget.statement import promise_in_words
+
     terms, left = budget.terms, budget.remaining
     facts: dict[str, Any] = {
         "name": budget.name,

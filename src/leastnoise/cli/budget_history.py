@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from leastnoise.cli.messages import printable
-from leastnoise.curator.budget import Entry
+
+if TYPE_CHECKING:
+    from leastnoise.curator.budget import Entry
 
 INDENT = " " * 6
 

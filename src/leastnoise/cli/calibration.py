@@ -13,7 +13,6 @@ from rich.table import Table
 import leastnoise as ln
 from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
-from leastnoise.privacy.accounting.guarantees import SAMPLING_NOTE
 
 
 def register(app: typer.Typer) -> None:
@@ -97,6 +96,8 @@ def _steps(steps: int, sampling: float) -> dict[str, Any]:
 
 
 def _note(sampling: float) -> str:
+    from leastnoise.privacy.accounting.guarantees import SAMPLING_NOTE
+
     return "" if sampling == 1 else f" {SAMPLING_NOTE}"
 
 

@@ -34,20 +34,15 @@ from leastnoise._support import toml_files
 from leastnoise._support.toml_files import TomlFile
 from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
-from leastnoise.privacy.accounting import BoundedRangeDP, ThresholdDP
-from leastnoise.privacy.composition import Composition
 
-KINDS: dict[str, tuple[Callable[..., Any], dict[str, bool]]] = {  # its names, and whether each is needed
-    "gaussian": (ln.GaussianDP.of, {"sigma": True, "sensitivity": False, "neighbours": False}),
-    "laplace": (ln.LaplaceDP, {"epsilon": True, "bins": False, "grid_steps": False, "neighbours": False}),
-    "pure": (ln.PureDP, {"epsilon": True, "neighbours": False}),
-    "approximate": (ln.ApproxDP, {"epsilon": True, "delta": True, "neighbours": False}),
-    "sampled-gaussian": (
-        ln.SampledGaussianDP.of,
-        {"sigma": True, "sampling": True, "sensitivity": False, "neighbours": False},
-    ),
-    "exponential": (BoundedRangeDP, {"epsilon": True, "neighbours": False}),
-    "unknown-keys": (ThresholdDP, {"chance": True}),
+KINDS: dict[str, dict[str, bool]] = {  # its names, and whether each is needed
+    "gaussian": {"sigma": True, "sensitivity": False, "neighbours": False},
+    "laplace": {"epsilon": True, "bins": False, "grid_steps": False, "neighbours": False},
+    "pure": {"epsilon": True, "neighbours": False},
+    "approximate": {"epsilon": True, "delta": True, "neighbours": False},
+    "sampled-gaussian": {"sigma": True, "sampling": True, "sensitivity": False, "neighbours": False},
+    "exponential": {"epsilon": True, "neighbours": False},
+    "unknown-keys": {"chance": True},
 }
 JobFile = Annotated[Path, typer.Argument(help="A file with a [compose] section.", show_default=False)]
 TotalDelta = Annotated[float | None, typer.Option("--delta", help="Of all together; the file's by default.")]
@@ -89,10 +84,9 @@ def compose(job: JobFile, delta: TotalDelta = None, json: options.Json = False) 
     console = Console()
     console.print(table)
     console.print(made.explain(), markup=False, highlight=False)
-    if isinstance(made, Composition) and made.lower:
-        console.print(
-            f"epsilon is at most {100 * (made.epsilon / made.lower - 1):.2g} % above the least.", highlight=False
-        )
+    if facts.get("lower"):
+        above = facts["epsilon"] / facts["lower"] - 1
+        console.print(f"epsilon is at most {100 * above:.2g} % above the least.", highlight=False)
 
 
 def _guarantee(file: TomlFile, number: int, given: Any) -> Any:
@@ -101,7 +95,7 @@ def _guarantee(file: TomlFile, number: int, given: Any) -> Any:
     kind = names.pop("kind", None)
     if kind not in KINDS:
         raise _mistake(file, f"release {number}", errors.InvalidParameter.among("kind", kind, KINDS))
-    make, takes = KINDS[kind]
+    takes = KINDS[kind]
     times = names.pop("times", 1)
     for name in names:
         if name not in takes:
@@ -110,9 +104,23 @@ def _guarantee(file: TomlFile, number: int, given: Any) -> Any:
         if needed and name not in names:
             raise _mistake(file, f"release {number}", errors.MissingParameter(f"a {kind} release needs its {name}."))
     try:
-        return make(**names) * times
+        return _maker(kind)(**names) * times
     except errors.InvalidParameter as error:
         raise _mistake(file, f"release {number}", error) from None
+
+
+def _maker(kind: str) -> Callable[..., Any]:
+    """What makes the guarantee of one release of this kind."""
+    makers: dict[str, Callable[..., Any]] = {
+        "gaussian": ln.GaussianDP.of,
+        "laplace": ln.LaplaceDP,
+        "pure": ln.PureDP,
+        "approximate": ln.ApproxDP,
+        "sampled-gaussian": ln.SampledGaussianDP.of,
+        "exponential": ln.accounting.BoundedRangeDP,
+        "unknown-keys": ln.accounting.ThresholdDP,
+    }
+    return makers[kind]
 
 
 def _mistake(file: TomlFile, place: str, error: errors.InvalidParameter) -> errors.InvalidParameter:

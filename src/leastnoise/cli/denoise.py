@@ -13,8 +13,6 @@ from leastnoise._support import atomic_files
 from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
-from leastnoise.domain.public_columns import read_public_column
-from leastnoise.graphs.bin_graph import bin_graph
 
 
 def denoise(
@@ -77,6 +75,8 @@ def _denoise_tables(
 
 def _known_table(text: str) -> tuple[tuple[str, ...], dict[Any, Any]]:
     """district=totals.csv:people as columns, and their values by key."""
+    from leastnoise.domain import read_public_column
+
     columns, _, rest = text.partition("=")
     path, _, values = rest.rpartition(":")
     names = tuple(filter(None, map(str.strip, columns.split(","))))
@@ -108,6 +108,8 @@ def _axes(along: str | None) -> list[str] | bool | None:
 
 
 def _graph(release: ln.Release, graph: str | None, nodes: Path | None) -> dict[str, ln.graphs.Graph]:
+    from leastnoise.graphs.bin_graph import bin_graph
+
     if graph is None:
         if nodes is not None:
             raise errors.MissingParameter("--nodes says where the nodes are; say also which are joined: --graph FILE.")

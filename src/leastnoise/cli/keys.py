@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from leastnoise import domain as domains
+import leastnoise as ln
 from leastnoise import errors
 from leastnoise.cli import options
 from leastnoise.cli.messages import printable
@@ -63,7 +63,7 @@ def parse_keys(table: Table, by: Sequence[str], texts: Sequence[str] | None) -> 
     if texts is None:
         return None
     if len(texts) == 1 and texts[0].endswith(_KEY_FILE) and by:
-        return select_keys(domains.read(texts[0]), by, texts[0])
+        return select_keys(ln.domain.read(texts[0]), by, texts[0])
     if len(texts) != len(by):
         raise errors.BadDomain(
             f"Give one --keys for each --by, {len(by)} of them, or one keys.toml for all. Got {len(texts)} instead."
@@ -73,17 +73,19 @@ def parse_keys(table: Table, by: Sequence[str], texts: Sequence[str] | None) -> 
 
 
 def _parse(table: Table, column: str, text: str) -> Any:
+    from leastnoise.domain import read_public_column
+
     if re.fullmatch(r"-?\d{1,30}:-?\d{1,30}", text):
         start, stop = (int(part) for part in text.split(":"))
         return range(start, stop)
     if text.endswith(_KEY_FILE):
-        return select_keys(domains.read(text), [column], text)
+        return select_keys(ln.domain.read(text), [column], text)
     if text.startswith(_BOX):
         return _cells(table, column, text)
     path, colon, name = text.rpartition(":")
     if colon and path.endswith(_FILES):
         _check_public(table, path)
-        return domains.read_public_column(path, name)
+        return read_public_column(path, name)
     if text.endswith(_FILES):
         raise errors.BadDomain(f"Which column of {text!r} holds the keys? Say --keys {text}:COLUMN.")
     items = text.split(",")
@@ -103,7 +105,7 @@ def _check_public(table: Table, path: str) -> None:
         )
 
 
-def _cells(table: Table, column: str, text: str) -> domains.Cells:
+def _cells(table: Table, column: str, text: str) -> ln.domain.Cells:
     """box:west,east,south,north of a column of cells."""
     try:
         west, east, south, north = (float(part) for part in text.removeprefix(_BOX).split(","))

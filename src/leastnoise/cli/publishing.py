@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+import leastnoise as ln
 from leastnoise import errors
 from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
@@ -19,9 +20,6 @@ from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
 from leastnoise.jobs.running import arguments, recorded, refuse_weak
-from leastnoise.releases.crosstabs import CrosstabsRelease
-from leastnoise.releases.summary import SummaryRelease
-from leastnoise.releases.table_set import table_name
 
 if TYPE_CHECKING:
     from leastnoise.curator.preview import Expectation
@@ -51,7 +49,7 @@ def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> Non
         print_json(_facts(query, made, output.path))
         return
     console = Console()
-    console.print(overview(made) if isinstance(made, CrosstabsRelease) else first_rows(made))
+    console.print(overview(made) if isinstance(made, ln.CrosstabsRelease) else first_rows(made))
     show_written(made.explain(), output.path)
 
 
@@ -86,9 +84,9 @@ def show_written(explained: str, path: str) -> None:
 
 def _facts(query: Query, made: Answer, path: str) -> dict[str, Any]:
     facts: dict[str, Any] = {"output": path, "query": query.describe(), "mechanism": made.mechanism}
-    if isinstance(made, CrosstabsRelease):
+    if isinstance(made, ln.CrosstabsRelease):
         return {**facts, "total": made.total().value, "tables": made.overview()}
-    if not isinstance(made, SummaryRelease):
+    if not isinstance(made, ln.SummaryRelease):
         facts |= {"sigma": made.sigma, "std": made.std}
     rows = made.to_arrow()
     if rows.num_rows <= MAX_ROWS_SHOWN:
@@ -96,8 +94,10 @@ def _facts(query: Query, made: Answer, path: str) -> dict[str, Any]:
     return facts
 
 
-def overview(made: CrosstabsRelease) -> Table:
+def overview(made: ln.CrosstabsRelease) -> Table:
     """A line a table."""
+    from leastnoise.releases.table_set import table_name
+
     lines = made.overview()
     more = len(lines) > MAX_ROWS_SHOWN
     table = Table(caption=f"the first {MAX_ROWS_SHOWN} of {len(lines):,} tables" if more else None)
@@ -114,7 +114,7 @@ def first_rows(made: Any) -> Table:
     """The first rows of a release or an estimate, or of one table of a set."""
     from leastnoise.releases.display import TOO_FEW
 
-    if isinstance(made, SummaryRelease):
+    if isinstance(made, ln.SummaryRelease):
         return _first_statistics(made)
     found = made.to_arrow()
     more = found.num_rows > MAX_ROWS_SHOWN
@@ -129,7 +129,7 @@ def first_rows(made: Any) -> Table:
     return table
 
 
-def _first_statistics(made: SummaryRelease) -> Table:
+def _first_statistics(made: ln.SummaryRelease) -> Table:
     """The first rows of a summary: each value with its interval."""
     more = f"the first {MAX_ROWS_SHOWN} of {made.bins:,} rows; " if made.bins > MAX_ROWS_SHOWN else ""
     table = Table(caption=f"{more}in brackets 95 % intervals")

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise._support import atomic_files, validation
+from leastnoise._support import atomic_files
 from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
 from leastnoise.cli.publishing import notes, show_expected, show_written
-from leastnoise.curator import column_files
-from leastnoise.curator.budget import charge
-from leastnoise.curator.preview import Expectation
-from leastnoise.curator.request import PrivacyRequest
 from leastnoise.jobs.running import arguments, recorded, refuse_weak
+
+if TYPE_CHECKING:
+    from leastnoise.curator.preview import Expectation
+    from leastnoise.curator.request import PrivacyRequest
 
 _ABOUT_REALS = "How many real numbers there are changes this by less than 0.01 %."
 
@@ -37,6 +37,10 @@ def release(
     Example: [bold]leastnoise release counts.csv --column n --type int --sensitivity 1 --epsilon 1 --delta 1e-6
     -o out.parquet[/bold]
     """
+    from leastnoise._support import validation
+    from leastnoise.curator import column_files
+    from leastnoise.curator.budget import charge
+
     if type is not None:
         validation.word("--type", type, ("int", "float"))
     request = privacy.request()
@@ -64,6 +68,9 @@ def release(
 
 def _expect(request: PrivacyRequest, kind: str | None, facts: dict[str, Any]) -> Expectation:
     """What to expect of every value. The file is not opened, so what it alone says must be given."""
+    from leastnoise.curator.budget import charge
+    from leastnoise.curator.preview import Expectation
+
     if kind is None:
         raise errors.MissingParameter(
             "Nothing is read to say what to expect, and the noise on whole numbers is another than on real ones.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -11,11 +12,9 @@ from leastnoise import errors
 from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
-from leastnoise.graphs.bin_graph import bin_graph
-from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
-from leastnoise.releases.crosstabs import CrosstabsRelease
-from leastnoise.releases.published import Published
-from leastnoise.releases.summary import SummaryRelease
+
+if TYPE_CHECKING:
+    from leastnoise.releases.published import Published
 
 
 def report(
@@ -32,13 +31,13 @@ def report(
     Example: [bold]leastnoise report map.parquet --graph edges.parquet --nodes nodes.parquet -o map.html[/bold]
     """
     loaded = ln.load(release)
-    if isinstance(loaded, CrosstabsEstimate):
+    if isinstance(loaded, ln.CrosstabsEstimate):
         raise errors.WrongType(
             f"{str(release)!r} has denoised tables, whose page shows them beside the release that they were made from, "
             "with its intervals. Give the file of that release: it is denoised again."
         )
     page = output or release.with_suffix(".html")
-    if isinstance(loaded, CrosstabsRelease | SummaryRelease):
+    if isinstance(loaded, ln.CrosstabsRelease | ln.SummaryRelease):
         near = None
         _refuse_graph(graph, nodes)
         made = loaded.report(page, estimate="auto", title=title)
@@ -64,10 +63,12 @@ def _refuse_graph(graph: str | None, nodes: Path | None) -> None:
 
 
 def _graph(loaded: Published, graph: str | None, nodes: Path | None) -> ln.graphs.Graph | None:
+    from leastnoise.graphs.bin_graph import bin_graph
+
     if graph is None:
         if nodes is not None:
             raise errors.MissingParameter("--nodes says where the nodes are; say also which are joined: --graph FILE.")
         return None
-    if isinstance(loaded, CrosstabsRelease) or not loaded.covers_domain:
+    if isinstance(loaded, ln.CrosstabsRelease) or not loaded.covers_domain:
         raise errors.WrongType(f"{type(loaded).__name__} has no bins that lie near one another. Leave out --graph.")
     return bin_graph(graph, domain=loaded.domain, bins=loaded.bins, nodes=nodes)

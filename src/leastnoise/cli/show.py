@@ -15,9 +15,6 @@ from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.cli.publishing import MAX_ROWS_SHOWN, first_rows, overview
-from leastnoise.releases.table_set import table_name
-
-Tables = ln.CrosstabsRelease | ln.CrosstabsEstimate
 
 
 def show(release: options.ReleaseFile, table_by: options.TableBy = None, json: options.Json = False) -> None:
@@ -34,21 +31,27 @@ def show(release: options.ReleaseFile, table_by: options.TableBy = None, json: o
     if one is not None:
         console.print(first_rows(one))
     else:
-        console.print(_tables(loaded) if isinstance(loaded, Tables) else first_rows(loaded))
+        console.print(_tables(loaded) if _is_set(loaded) else first_rows(loaded))
     console.print(printable(loaded.explain()), markup=False, highlight=False)
+
+
+def _is_set(loaded: Any) -> bool:
+    return isinstance(loaded, ln.CrosstabsRelease | ln.CrosstabsEstimate)
 
 
 def _one_table(loaded: Any, columns: str | None) -> Any:
     """The table of a set that was named; None: none was."""
     if columns is None:
         return None
-    if not isinstance(loaded, Tables):
+    if not _is_set(loaded):
         raise errors.WrongType(f"{type(loaded).__name__} is no set of tables. Leave out --table-by.")
     return loaded[tuple(filter(None, map(str.strip, columns.split(","))))]
 
 
-def _tables(loaded: Tables) -> Table:
+def _tables(loaded: ln.CrosstabsRelease | ln.CrosstabsEstimate) -> Table:
     """A line a table."""
+    from leastnoise.releases.table_set import table_name
+
     if isinstance(loaded, ln.CrosstabsRelease):
         return overview(loaded)
     more = len(loaded) > MAX_ROWS_SHOWN
@@ -66,7 +69,7 @@ def _tables(loaded: Tables) -> Table:
 def _facts(loaded: Any, one: Any) -> dict[str, Any]:
     """The same for programs: every row, where there are few enough to be read."""
     facts: dict[str, Any] = {"what": type(loaded).__name__, "explain": loaded.explain()}
-    if isinstance(loaded, Tables) and one is None:
+    if _is_set(loaded) and one is None:
         return {**facts, "tables": [list(table) for table in loaded.tables]}
     rows = (loaded if one is None else one).to_arrow()
     return {**facts, "rows": rows.num_rows, "first": rows.slice(0, MAX_ROWS_SHOWN).to_pylist()}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from leastnoise import domain as domains
+import leastnoise as ln
 from leastnoise.cli import option_texts, options
 from leastnoise.cli.keys import parse_keys
 from leastnoise.cli.options import (
@@ -137,7 +137,7 @@ def crosstabs(table: TableOptions, tables: CrosstabOptions, privacy: PrivacyOpti
     """
     query = table.open().crosstabs(
         *(tuple(filter(None, text.split(","))) for text in tables.tables or []),
-        keys=domains.read(tables.keys),
+        keys=ln.domain.read(tables.keys),
         ways=tables.orders(),
         weights=tables.weights,  # type: ignore[arg-type]
         max_rows=tables.max_rows,

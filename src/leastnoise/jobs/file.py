@@ -35,10 +35,10 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from leastnoise import domain, errors
+import leastnoise as ln
+from leastnoise import errors
 from leastnoise._support import toml_files
 from leastnoise._support.toml_files import TomlFile
-from leastnoise.curator.budget import postgres_url
 from leastnoise.jobs.kinds import KINDS, Kind
 from leastnoise.jobs.rows import parse_lattice, parse_zones
 
@@ -160,6 +160,8 @@ class Job:
 
     def fingerprints(self) -> dict[str, str]:
         """A hash of each part that the answer or its cost depends on: the same for the same job."""
+        from leastnoise.curator.budget import postgres_url
+
         keys = self.arguments().get("keys")
         privacy = dict(self.privacy)
         if postgres_url.is_url(privacy.get("budget")):  # a password is no part of the job, and its hash is in no file
@@ -235,7 +237,7 @@ def _check_kind(file: TomlFile, ask: Mapping[str, Any]) -> None:
 def _keys(file: TomlFile, day: date, lattices: Mapping[str, str]) -> dict[str, Any]:
     found = file.found.get("keys", {})
     if isinstance(found, str):
-        return domain.read(file.folder / _dated(found, day, file, ("keys",)))
+        return ln.domain.read(file.folder / _dated(found, day, file, ("keys",)))
     if not isinstance(found, dict):
         raise _mistake(file, ("keys",), "keys are a section, or the name of a file of keys in quotes.")
     boxes = {column: entry for column, entry in found.items() if column in lattices and _is_box(entry)}
@@ -243,7 +245,7 @@ def _keys(file: TomlFile, day: date, lattices: Mapping[str, str]) -> dict[str, A
     found = {column: entry for column, entry in found.items() if column not in boxes}
     if not found:
         return cells
-    return cells | domain.parse(
+    return cells | ln.domain.parse(
         found, place=lambda column: file.place("keys", column), folder=file.folder, path=file.path
     )
 
@@ -268,7 +270,7 @@ def _cells(file: TomlFile, column: str, lattice: str, box: Any) -> Any:
     if not (isinstance(box, list) and len(box) == 4 and all(map(_is_number, box))):
         raise _mistake(file, ("keys", column), "box must be four numbers: [west, east, south, north].")
     west, east, south, north = map(float, box)
-    return domain.Lattice(*parse_lattice(lattice)).box(x=(west, east), y=(south, north))
+    return ln.domain.Lattice(*parse_lattice(lattice)).box(x=(west, east), y=(south, north))
 
 
 def _dated(value: Any, day: date, file: TomlFile, names: tuple[str, ...]) -> Any:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import leastnoise as ln
 from leastnoise import errors
-from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
-from leastnoise.releases.crosstabs import CrosstabsRelease
-from leastnoise.releases.published import Published
-from leastnoise.releases.release import Release
+
+if TYPE_CHECKING:
+    from leastnoise.releases.published import Published
 
 
 def write(
-    loaded: Published | CrosstabsRelease | CrosstabsEstimate,
+    loaded: Published | ln.CrosstabsRelease | ln.CrosstabsEstimate,
     output: Path,
     *,
     denoised: bool = False,
@@ -26,21 +26,21 @@ def write(
     denoised: with an estimate beside it, made here; or `estimate`, one that was made before.
     """
     excel = output.suffix.lower() == ".xlsx"
-    if isinstance(loaded, CrosstabsEstimate):
+    if isinstance(loaded, ln.CrosstabsEstimate):
         if excel:
             raise errors.BadOutput(
                 "A workbook has denoised tables beside the release that they were made from, with its intervals. Give "
                 "the file of that release and --denoised; or a folder, tables/, for CSV files of these."
             )
         return loaded.to_csv(_folder(output), round_to=round_to)
-    if isinstance(loaded, CrosstabsRelease):
+    if isinstance(loaded, ln.CrosstabsRelease):
         estimate = loaded.denoise() if denoised and estimate is None else estimate
         if excel:
             return loaded.to_excel(output, estimate=estimate, confidence=confidence, round_to=round_to)
         return (estimate or loaded).to_csv(_folder(output), round_to=round_to)
-    if denoised and not isinstance(loaded, Release):
+    if denoised and not isinstance(loaded, ln.Release):
         raise errors.InvalidParameter(f"{type(loaded).__name__} is not denoised here. Leave out --denoised.")
-    beside = loaded.denoise() if denoised and estimate is None and isinstance(loaded, Release) else estimate
+    beside = loaded.denoise() if denoised and estimate is None and isinstance(loaded, ln.Release) else estimate
     to_file = loaded.to_excel if excel else loaded.to_csv
     return to_file(output, estimate=beside, confidence=confidence, round_to=round_to)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import date, datetime, timedelta
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -80,7 +81,7 @@ def test_rows_fall_where_the_domain_says(name, nulls, data):
     values, kind, axis = AXES[name]
     column = data.draw(st.lists(values, max_size=40))
     rows = table(pa.table({"unit": pa.array(range(len(column)), pa.int64()), "x": pa.array(column, kind)}), unit="unit")
-    full = OrNull(axis) if nulls == "bin" else with_other(axis) if nulls == "other" else axis
+    full: Any = OrNull(axis) if nulls == "bin" else with_other(axis) if nulls == "other" else axis
     if nulls == "other" and name == "keys in a double":  # whole numbers alone, and only exact matches would count
         with pytest.raises(WrongType):
             rows.histogram("x", keys=full, max_rows=1)

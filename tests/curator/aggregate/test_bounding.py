@@ -4,6 +4,7 @@ taxis."""
 from __future__ import annotations
 
 import json
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -74,7 +75,7 @@ def test_sums_are_those_of_the_reference(longest, rows, most):
 def test_sums_of_real_numbers_are_those_of_the_reference(rows, most):
     """Quarters, which every grid of a clip this narrow holds; the codes take more than 32 bits."""
     real = frame(rows).assign(value=lambda f: f["value"] / 4)
-    query = table(real, unit="unit").sum("value", clip=(-0.75, 0.5), by="bin", keys=range(6), **most)
+    query: Any = table(real, unit="unit").sum("value", clip=(-0.75, 0.5), by="bin", keys=range(6), **most)
     inside = real.query("0 <= bin < 6").assign(value=lambda f: (f["value"].clip(-0.75, 0.5) / query.grid).astype(int))
     inside["code"] = inside["bin"] * 2**query.clip.bits + inside["value"] + int(0.75 / query.grid)
     assert 6 << query.clip.bits > 2**32
@@ -210,5 +211,5 @@ def test_little_memory_means_passes():
     rows = table(pd.DataFrame({"unit": range(300_000), "bin": 0}), unit="unit", memory_limit="64MB")
     query = rows.histogram("bin", keys=range(2), max_rows=10)
     named = query._named()
-    assert rows._data.engine.passes(query._coded(named), unit=list(named.unit), kept=10) > 1
+    assert rows._data.engine.passes(query._coded(named), unit=list(named.unit), kept=10) > 1  # type: ignore[attr-defined]
     assert aggregate(query).values.tolist() == [300_000, 0]

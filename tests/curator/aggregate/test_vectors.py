@@ -108,7 +108,7 @@ def test_a_unit_keeps_max_rows_vectors_in_any_scan_order(max_rows):
         found.append(aggregate(query).values.tolist())
     complete = np.bincount(units[~np.isnan(vectors).any(axis=1)], minlength=120)
     assert found[0] == found[1]
-    assert found[0][-1] == query.clip.radius * int(np.minimum(complete, max_rows).sum())
+    assert found[0][-1] == query.clip.radius * int(np.minimum(complete, max_rows).sum())  # type: ignore[attr-defined]
 
 
 def test_vectors_need_numbers_and_a_public_length():

@@ -6,6 +6,7 @@ import fcntl
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from leastnoise.curator.engines.duckdb import _leave, _own_folder
 from leastnoise.curator.table import table
@@ -13,7 +14,8 @@ from leastnoise.curator.table import table
 
 def test_temporary_folders_go_with_their_table(frame):
     rows = table(frame, unit="taxi")
-    folder = Path(rows._data.engine.backend.con.sql("SELECT current_setting('temp_directory')").fetchall()[0][0])
+    engine: Any = rows._data.engine
+    folder = Path(engine.backend.con.sql("SELECT current_setting('temp_directory')").fetchall()[0][0])
     assert folder.is_dir()
     assert folder.stat().st_mode & 0o077 == 0
     engine = rows._data.engine
@@ -27,7 +29,8 @@ def test_temporary_folders_go_with_their_table(frame):
 def test_a_spill_folder_is_not_removed_before_its_lock_is_held(monkeypatch, tmp_path):
     """Another process cleans up just before ours holds its lock."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    lock, others = fcntl.flock, []
+    lock = fcntl.flock
+    others: list[Any] = []
 
     def late(file, operation):
         if operation == fcntl.LOCK_EX and not others:

@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -115,8 +116,13 @@ def test_what_a_signal_handler_raises_is_no_failure_to_read(tmp_path: Path) -> N
     """A deadline by SIGALRM while a query runs: the caller's interrupt, and the budget stays open."""
     budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=3, delta=1e-6)
     people = ln.table(pd.DataFrame({"person": range(10)}), unit="person")
-    engine = people.count(max_rows=1)._data.engine
-    engine.backend.to_pyarrow = lambda _: (signal.setitimer(signal.ITIMER_REAL, 0.1), time.sleep(30))
+    engine: Any = people.count(max_rows=1)._data.engine
+
+    def slow(_: object) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        time.sleep(30)
+
+    engine.backend.to_pyarrow = slow
 
     def late(*_: object) -> None:
         raise TimeoutError("deadline")

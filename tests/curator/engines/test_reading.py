@@ -19,7 +19,7 @@ from spoilt_files import spoil
 
 def test_an_engine_that_fails_says_nothing_of_the_rows(frame, monkeypatch):
     query = table(frame, unit="taxi").count(max_rows=1)
-    backend = query._data.engine.backend
+    backend = query._data.engine.backend  # type: ignore[attr-defined]
     monkeypatch.setattr(backend, "to_pyarrow", lambda *_: int("secret424242"))
     with pytest.raises(ReadingFailed) as caught:
         aggregate(query)

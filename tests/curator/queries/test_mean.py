@@ -25,7 +25,7 @@ def test_means_are_near_and_inside_their_intervals(people: Table) -> None:
             made = question.release(**ASK, mechanism=mechanism)
         assert isinstance(made, MeanRelease)
         exact = aggregate(question).values.astype(float)
-        truth = made.centre + exact[:3] / (exact[4:7] / question.clip.half)
+        truth = made.centre + exact[:3] / (exact[4:7] / question.clip.half)  # type: ignore[attr-defined]
         low, high = made.interval(1 - 1e-7)
         assert ((low[:3] <= truth) & (truth <= high[:3])).all()
         assert np.abs(made.values[0] - truth[0]) < 5

@@ -35,7 +35,15 @@ def drawer(query: Quantile, **asked: Any) -> Callable[[], QuantileRelease]:
     """Releases of one question, whose rows are read once."""
     decided = query._decide(PrivacyRequest(**asked, mechanisms=Quantile.mechanisms))
     exact = aggregate(decided.reads or query)
-    named = {"id": "0" * 16, "unit": "who", "limits": {}, "left_out": (), "query": "", "table": "", "strength": None}
+    named: dict[str, Any] = {
+        "id": "0" * 16,
+        "unit": "who",
+        "limits": {},
+        "left_out": (),
+        "query": "",
+        "table": "",
+        "strength": None,
+    }
     facts: Any = named
     return lambda: decided.draw(exact, facts)  # type: ignore[return-value]
 
@@ -173,7 +181,8 @@ def test_auto_takes_the_least_error_in_ranks(people: Table) -> None:
 def test_counts_for_intervals_pay_for_rows_that_move_between_cells_even_where_one_step_was_asked_for() -> None:
     frame = pd.DataFrame({"who": [1, 2], "age": [30, 40]})
     replaced = ln.table(frame, unit="who", neighbours="replace")
-    counts = [replaced.quantile("age", 0.5, clip=(0, 100), bins=bins, max_rows=3).ranks.counts for bins in (1, 9, None)]
+    asked: list[Any] = [replaced.quantile("age", 0.5, clip=(0, 100), bins=bins, max_rows=3) for bins in (1, 9, None)]
+    counts = [question.ranks.counts for question in asked]
     assert counts[0] == counts[1] == counts[2]
     assert counts[0] is not None
     assert counts[0].l1 == 6

@@ -108,7 +108,7 @@ def test_no_unit_moves_the_answer_by_more_than_the_noise_allows_for(limits: dict
         moved = exact(asked(other, neighbours=neighbours, max_rows=limits.get("max_rows"), **_rest(limits)))
         far = {name: [int(step) for step in whole[name] - moved[name]] for name in whole}
         square = sum((Fraction(step) / Fraction(scales[name])) ** 2 for name in far for step in far[name])
-        worst = max(worst, square)
+        worst = max(worst, Fraction(square))
     assert 0 < worst <= charge.noise.cost
 
 

@@ -1,5 +1,7 @@
 """The nearest non-negative tables, against a convex solver."""
 
+from typing import Any
+
 import cvxpy
 import numpy as np
 import pytest
@@ -98,7 +100,7 @@ def _least_move(sizes, noisy, largest):
 
 def _spread(table, subset, sizes):
     """The matrix that repeats a table over `subset` along the other columns of `table`."""
-    made = np.ones((1, 1))
+    made: Any = np.ones((1, 1))
     for c in table:
         made = np.kron(made, np.eye(sizes[c]) if c in subset else np.ones((sizes[c], 1)))
     return made

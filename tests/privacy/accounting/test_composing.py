@@ -259,10 +259,11 @@ def test_a_grid_too_fine_is_refused() -> None:
 @pytest.mark.parametrize("tiny", [2.0**-30, 1e-7, 1e-4])
 def test_large_and_tiny_losses_together(tiny: float) -> None:
     """Two bits of randomised response have four losses, so their profile is a sum of four terms."""
-    total = ln.compose(PureDP(8), PureDP(tiny), delta=1e-6)
+    total: Any = ln.compose(PureDP(8), PureDP(tiny), delta=1e-6)
     assert total.epsilon < 1.001 * total.lower
     assert _two_bits(8, tiny, total.epsilon) <= 1e-6 < _two_bits(8, tiny, math.nextafter(total.lower, 0) - 1e-12)
-    alone, beside = GaussianDP(1).to_approx(delta=1e-6).epsilon, ln.compose(LaplaceDP(tiny), GaussianDP(1), delta=1e-6)
+    alone = GaussianDP(1).to_approx(delta=1e-6).epsilon
+    beside: Any = ln.compose(LaplaceDP(tiny), GaussianDP(1), delta=1e-6)
     assert beside.lower <= alone + tiny
     assert alone <= beside.epsilon <= 1.001 * (alone + tiny)
 
@@ -281,11 +282,11 @@ def _two_bits(first: float, second: float, epsilon: float) -> mpmath.mpf:
 @pytest.mark.parametrize("part", [PureDP, LaplaceDP, BoundedRangeDP])
 def test_epsilons_at_the_ends_of_the_doubles(part: Any) -> None:
     """Neither of them ends in anything but an answer or a refusal."""
-    assert ln.compose(part(5e-324) * 3, delta=1e-6).epsilon == 0
+    assert ln.compose(part(5e-324) * 3, delta=1e-6).epsilon == 0  # type: ignore[attr-defined]
     for huge in (1e100, 1e300):
         for others in ((), (GaussianDP(0.1),)):
             try:
-                total = ln.compose(part(huge) * 3, *others, delta=1e-6)
+                total: Any = ln.compose(part(huge) * 3, *others, delta=1e-6)
             except errors.OutOfRange:
                 assert part is not PureDP
             else:
@@ -316,6 +317,6 @@ def test_a_composition_equals_the_promise_it_makes() -> None:
 def test_noise_of_its_own_never_sums_to_more_than_epsilon_at_its_worst() -> None:
     """Also where the largest loss is nearly reached, and where it is huge."""
     for part, times in ((LaplaceDP(1e4), 3), (BoundedRangeDP(1e4), 3), (BoundedRangeDP(7), 1), (LaplaceDP(0.5), 2)):
-        total = ln.compose(part * times, delta=1e-13)
-        assert total.lower <= total.epsilon <= part.epsilon * times  # type: ignore[union-attr]
-        assert total.lower > 0.999 * total.epsilon  # type: ignore[union-attr]
+        total: Any = ln.compose(part * times, delta=1e-13)
+        assert total.lower <= total.epsilon <= part.epsilon * times
+        assert total.lower > 0.999 * total.epsilon
