@@ -78,7 +78,7 @@ class Truth(NamedTuple):
     name: str
     values: np.ndarray[Any, Any]
     graph: Graph
-    kind: str  # "map", "path", "grid", "constant" or "made-up"
+    kind: str  # "map", "path", "grid", "constant", "made-up" or "fresh"
 
 
 class Job(NamedTuple):

@@ -15,7 +15,7 @@ well above f^2 / sqrt(2 d), for the chi-square divergence of the two is about f^
 grows, and a rule has to suffice for both at once.
 
 **Other truths.** The ratio is 1 in most draws and large in a few, so that ten draws say little about its mean. The one
-value takes no time: the last table has hundreds of draws of it, with what stands out, on every truth of
+value takes no time: the last table has hundreds or thousands of draws of it, with what stands out, on every truth of
 `heavy_noise.py` at 3,630, where `auto` gives nothing else unless a candidate beats it beyond chance.
 """
 
@@ -45,7 +45,7 @@ FLAT = np.geomspace(0.02, 10, 25)
 ALIKE = np.array([0.02, 0.04, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0])  # beyond, sparse ones show in the squares
 CONSTANTS = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)  # heavy_noise.py has them, among 4,096 bins at 3,630
 BINS, SIGMA = 4096, 3630.0
-DRAWS, DRAWS_OF_GRIDS = 400, 100
+DRAWS, MORE_OR_FEWER = 400, {"map": 2000, "grid": 100}
 UNITS: dict[Mechanism, float] = {"gaussian": 1.0, "laplace": math.sqrt(2)}  # the mean's standard error in those of c's
 Floats = np.ndarray[Any, Any]
 
@@ -68,7 +68,8 @@ def run(*, toy: bool = False) -> Findings:
         Table(
             "flat_truths_others",
             "The mean error of the one value, with what stands out, over that of the best of zeros, the mean, the raw "
-            f"values, James-Stein and the universal threshold, sigma 3,630; {DRAWS} draws, {DRAWS_OF_GRIDS} of grids:",
+            f"values, James-Stein and the universal threshold, sigma 3,630; {DRAWS} draws, "
+            f"{MORE_OR_FEWER['map']:,} of maps, {MORE_OR_FEWER['grid']} of grids:",
             others,
         ),
         *(Headline(f"{row['truths']}: {row['rule']}, worst", row["worst ratio"]) for row in worst),
@@ -160,7 +161,7 @@ def _on(truth: Truth, toy: bool) -> dict[str, Any]:
     for law in LAWS:
         squared: dict[str, list[float]] = {}
         absolute: dict[str, list[float]] = {}
-        for seed in range(2 if toy else DRAWS_OF_GRIDS if truth.kind == "grid" else DRAWS):
+        for seed in range(2 if toy else MORE_OR_FEWER.get(truth.kind, DRAWS)):
             y = x + drawn(x.size, SIGMA, law, zlib.crc32(f"{truth.name} {law} {seed}".encode()))
             for name, values in _answers(y, law).items():
                 squared.setdefault(name, []).append(math.sqrt(float(np.mean((values - x) ** 2))))

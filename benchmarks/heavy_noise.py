@@ -3,9 +3,11 @@
 The simple answers are zeros, the mean, the raw values and the paper's methods (James-Stein with its positive part, soft
 thresholding at the universal level, tree wavelets, trend filtering of order 0; the last is left out on grids, where it
 takes minutes). One would have to know the truth to choose among them. Sigma 362 and 3,630, on the thirteen histograms
-as paths and grids, four maps of Manhattan, and constants, spikes and power laws that are drawn here and nowhere else;
-with loss="absolute" the same of mean absolute errors. Every truth and noise has draws of its own: where all shared
-theirs, ten means of noise decided about every constant. What constants cost exactly is in `flat_truths.py`.
+as paths and grids, four maps of Manhattan, and constants, spikes and power laws that are drawn here and nowhere else,
+some of them after everything was settled ("fresh"); with loss="absolute" the same of mean absolute errors. Every truth
+and noise has draws of its own: where all shared theirs, ten means of noise decided about every constant. Ten draws are
+few where the ratio is 1 in most and large in one: what constants cost exactly, and the one value of `auto` in hundreds
+of draws, is in `flat_truths.py`, and what a single bin costs in `single_bins.py`.
 
 When `auto` gives one value for all bins, and what stands out from it, was settled by argument, on pure noise and on
 other made-up truths, but with the real ones in view: that the value is zero within two standard errors, and that a bin
@@ -25,17 +27,17 @@ from findings import Findings, Headline, Table
 from leastnoise.graphs import Graph
 
 SIGMAS = (362.0, 3630.0)
-DRAWS = {"map": 10, "path": 10, "constant": 50, "made-up": 20, "grid": 3}
+DRAWS = {"map": 10, "path": 10, "constant": 10, "made-up": 10, "fresh": 10, "grid": 3}
 RATIOS = {"auto": "over the best simple answer", "auto, absolute loss": "its ratio to the best simple answer's"}
 GOALS = {"auto": (1.02, 1.25), "auto, absolute loss": (1.05, 1.3)}  # geometric mean, worst
-GROUPS = {"histograms": ("path", "grid"), "maps": ("map",), "made-up": ("constant", "made-up")}
+GROUPS = {"histograms": ("path", "grid"), "maps": ("map",), "made-up": ("constant", "made-up"), "fresh": ("fresh",)}
 METHODS = ("james_stein", "soft_threshold", "tree_wavelet", "trend_filter", *RATIOS)
 
 
 def run(*, toy: bool = False) -> Findings:
     if not (toy or DATA.is_dir()):
         return ["The real data are not there (set LEASTNOISE_DATA), so nothing was measured."]
-    truths = list(made_up(100))[:2] if toy else [*real(), *made_up(4096)]
+    truths = list(made_up(100))[:2] if toy else [*real(), *made_up(4096), *fresh(4096)]
     rows = all_measured([job for truth in truths if truth.name != "counties" for job in jobs(truth, toy)])
     every = Table("heavy_noise", "Every truth, noise and method:", rows, folded=True)
     return [every] if toy else [*_headlines(rows), *(_table(rows, noise) for noise in LAWS), every]
@@ -61,6 +63,29 @@ def made_up(size: int) -> Iterator[Truth]:
         falling = np.rint(top / np.arange(1, size + 1) ** power)
         yield Truth(f"power law {power:g}, falling", falling, path, "made-up")
         yield Truth(f"power law {power:g}, shuffled", rng.permutation(falling), path, "made-up")
+
+
+def fresh(size: int) -> Iterator[Truth]:
+    """Of the same three kinds, but with values, numbers and places by chance: nothing was settled with them in view."""
+    rng, path = np.random.default_rng(61_117), Graph.path(size)
+
+    def between(least: float, most: float) -> float:
+        return float(np.exp(rng.uniform(np.log(least), np.log(most))))
+
+    for _ in range(4):
+        value = round(between(3, 1_000))
+        yield Truth(f"fresh, constant {value}", np.full(size, float(value)), path, "fresh")
+    for _ in range(6):
+        count, height = min(round(between(1, 300)), size), round(between(1_000, 100_000))
+        spikes = np.zeros(size)
+        spikes[rng.choice(size, count, replace=False)] = height
+        yield Truth(f"fresh, {count} of {height:,}", spikes, path, "fresh")
+    for shuffled in (False, True, False, True):
+        power, top = rng.uniform(0.5, 1.5), round(between(2_000, 100_000))
+        falling = np.rint(top / np.arange(1, size + 1) ** power)
+        values = rng.permutation(falling) if shuffled else falling
+        how = "shuffled" if shuffled else "falling"
+        yield Truth(f"fresh, power law {power:.2f} from {top:,}, {how}", values, path, "fresh")
 
 
 def _ratios(rows: list[Row], method: str, group: str, noise: str, sigma: float) -> dict[str, float]:

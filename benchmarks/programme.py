@@ -22,6 +22,7 @@ BENCHMARKS = (
     "limits",
     "heavy_noise",
     "flat_truths",
+    "single_bins",
     "wavelets",
     "error_limits",
     "crosstabs_accuracy",

@@ -207,6 +207,7 @@ def test_every_place_says_what_was_left_out(flights: Table, tmp_path: Path) -> N
     assert expected.left_out == release.left_out
     assert says in str(expected)
     assert "How many rows the limits leave out is not known" in str(expected)
+    assert "suggest_limits (leastnoise suggest-limits) estimates it" in str(expected)
     assert release.explain().splitlines()[1] == says
     release.save(tmp_path / "r.parquet")
     loaded = ln.load(tmp_path / "r.parquet")

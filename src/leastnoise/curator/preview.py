@@ -15,7 +15,7 @@ from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.privacy.strength import Strength
 from leastnoise.privacy.threshold_choice import ALONE, Spread
-from leastnoise.releases.left_out import TRUNCATING, LeftOut, left_out_in_words
+from leastnoise.releases.left_out import LeftOut, left_out_in_words, unknown_in_words
 from leastnoise.releases.mean import half_widths
 
 
@@ -46,7 +46,7 @@ class Expectation:
             if self.half_width is not None
             else f"{self.mechanism.capitalize()} {self._kind()}. {self.description}",
             left_out_in_words(self.left_out, self.unit),
-            self._unknown(),
+            unknown_in_words(self.left_out),
             f"Bins show when their noisy count reaches {self.threshold}." if self.threshold else "",
             f"Of each unit at most this is used: {kept}." if kept and not self.left_out else "",
             self.note,
@@ -56,12 +56,6 @@ class Expectation:
 
     def _kind(self) -> str:
         return "mechanism" if self.mechanism == "exponential" else "noise"
-
-    def _unknown(self) -> str:
-        """What nobody knows before a release, and no interval allows for."""
-        if not any(fact.kind in TRUNCATING for fact in self.left_out):
-            return ""
-        return "How many rows the limits leave out is not known, and no error here allows for them."
 
     def _errors(self) -> str:
         noise = f"{self.mechanism.capitalize()} noise of standard deviation {self.std:.4g}"

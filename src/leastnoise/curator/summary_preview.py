@@ -13,7 +13,7 @@ from leastnoise.domain import Domain, IntegerRange
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
 from leastnoise.privacy.strength import Strength
 from leastnoise.privacy.summary_noise import SummaryNoise, noise_in_words
-from leastnoise.releases.left_out import TRUNCATING, LeftOut, left_out_in_words
+from leastnoise.releases.left_out import LeftOut, left_out_in_words, unknown_in_words
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.measured import Figure, Measured
 from leastnoise.releases.provenance import Provenance
@@ -60,17 +60,11 @@ class SummaryExpectation:
             f"{self.mechanism.capitalize()} noise on {len(self.statistics)} statistics in {many}, released together.",
             *(f"  {line.name:<{wide}}  {line.what}: {_errors(line)}" for line in self.statistics),
             left_out_in_words(self.left_out, self.unit),
-            self._unknown(),
+            unknown_in_words(self.left_out),
             self.note,
             self.strength.in_words(),
         ]
         return "\n".join(line for line in lines if line)
-
-    def _unknown(self) -> str:
-        """What nobody knows before a release, and no interval allows for."""
-        if not any(fact.kind in TRUNCATING for fact in self.left_out):
-            return ""
-        return "How many rows the limits leave out is not known, and no error here allows for them."
 
 
 def _errors(line: FigureExpectation) -> str:

@@ -10,7 +10,7 @@ from leastnoise.curator.budget.charge import Charge
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
 from leastnoise.privacy.strength import Strength
 from leastnoise.releases.crosstab_errors import cell_half_width, noisy_tables
-from leastnoise.releases.left_out import TRUNCATING, LeftOut, left_out_in_words
+from leastnoise.releases.left_out import LeftOut, left_out_in_words, unknown_in_words
 from leastnoise.releases.table_set import table_name
 from leastnoise.workload.tables_noise import TablesNoise
 
@@ -66,7 +66,7 @@ class TablesExpectation:
             f"{self.mechanism.capitalize()} noise on {many} of {self.bins:,} cells, released together.",
             *self._lines(),
             left_out_in_words(self.left_out, self.unit),
-            self._unknown(),
+            unknown_in_words(self.left_out),
             self.note,
             self.strength.in_words(),
         ]
@@ -94,12 +94,6 @@ class TablesExpectation:
         if left:
             rows.insert(1 + MAX_TABLES_SHOWN // 2, f"  ... {left:,} tables in between ...")
         return rows
-
-    def _unknown(self) -> str:
-        """What nobody knows before a release, and no interval allows for."""
-        if not any(fact.kind in TRUNCATING for fact in self.left_out):
-            return ""
-        return "How many rows the limits leave out is not known, and no error here allows for them."
 
 
 def _sums(line: TableExpectation) -> str:

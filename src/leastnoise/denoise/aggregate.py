@@ -191,6 +191,6 @@ def _describe(estimates: Mapping[str, Estimate], shares: Mapping[str, float], si
             "beyond chance."
         )
     return (
-        f"{found} The mixture with the least estimated error, among those that beat the raw values beyond chance, "
-        f"is {used}."
+        f"{found} The mixture with the least estimated error, of those that seem to beat the raw values by a standard "
+        f"error or more, is {used}."
     )

@@ -250,6 +250,8 @@ class Estimate(Published):
         rmse = self.rmse
         if rmse is None:
             return f"The noise was {self.std:.4g}; what is left of it cannot be told without the truth."
+        if self.compare()["moved"] == 0:
+            return f"The values are the noisy ones, and so is their error: {self.rmse_in_words()}."
         advice = "" if self.better_than_raw else " That is not better beyond chance: use the noisy values as they are."
         return f"The error of a value is {self.rmse_in_words()}; it was {self.std:.4g} before.{advice}"
 

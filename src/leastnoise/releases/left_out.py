@@ -94,6 +94,16 @@ def left_out_in_words(facts: Sequence[LeftOut], unit: str | None) -> str:
     return f"{_sentences('Not in these numbers', facts, unit)} Intervals are about what was counted."
 
 
+def unknown_in_words(facts: Sequence[LeftOut]) -> str:
+    """What nobody knows before a release, and who could: how many rows the limits leave out; "" without limits."""
+    if not any(fact.kind in TRUNCATING for fact in facts):
+        return ""
+    return (
+        "How many rows the limits leave out is not known, and no error here allows for them. "
+        "suggest_limits (leastnoise suggest-limits) estimates it, for a debit of its own."
+    )
+
+
 def left_out_in_short(facts: Sequence[LeftOut], unit: str | None) -> str:
     """The same for a caption."""
     return _sentences("Left out", facts, unit)

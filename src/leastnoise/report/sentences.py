@@ -173,6 +173,8 @@ def denoising(contents: Contents) -> str:
         return contents.why_no_estimate
     if estimate.rmse is None:
         return f"Denoised by {estimate.method}. How much error is left cannot be told without the truth."
+    if estimate.compare()["moved"] == 0:
+        return "Nothing that was tried is better than the published values beyond chance, so they are kept as they are."
     advice = "" if estimate.better_than_raw else " That is not better beyond chance: use the published values."
     return (
         f"Denoising costs no privacy: it reads only what is published. The typical error of a value is estimated, "
