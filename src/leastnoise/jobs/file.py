@@ -258,7 +258,9 @@ def _zone_keys(file: TomlFile, sections: Mapping[str, Mapping[str, Any]]) -> dic
     if not wanted or not isinstance(listed, dict):
         return {}
     texts = {name: parse_zones(within[name]) for name in wanted if name not in listed}
-    return {name: list(ln.domain.Zones.read(file.folder / path, key=key).keys) for name, (path, key, *_) in texts.items()}
+    return {
+        name: list(ln.domain.Zones.read(file.folder / path, key=key).keys) for name, (path, key, *_) in texts.items()
+    }
 
 
 def _is_box(entry: object) -> bool:
