@@ -113,7 +113,7 @@ def test_any_names_and_keys_come_back(tmp_path: Path, keys: dict[str, Any]) -> N
     ("text", "error", "words"),
     [
         ('a = [1]\nb = "0:24"', errors.WrongType, 'line 2, column "b": keys are a list'),
-        ("a = { rang = [0, 3] }", errors.BadDomain, 'line 1, column "a": one of keys, range, edges'),
+        ("a = { rang = [0, 3] }", errors.BadDomain, 'line 1, column "a": one of keys, ordered, range, edges'),
         ("a = { range = [0, 3], edges = [0, 1] }", errors.BadDomain, "Got range and edges"),
         ("a = { range = [0, 3], lables = [] }", errors.InvalidParameter, 'Did you mean "labels"'),
         ("\n[a]\nrange = [3, 3]", errors.BadDomain, 'line 2, column "a": the range from 3 to 3'),

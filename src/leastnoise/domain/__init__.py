@@ -6,7 +6,7 @@ Positions are Python integers, so a domain may have as many as 2^64 bins, far mo
 """
 
 from leastnoise.domain.axes import MAX_BINS as MAX_BINS
-from leastnoise.domain.axes import Axis, Edges, IntegerRange, Keys, Listed, OrNull, Steps
+from leastnoise.domain.axes import Axis, Edges, IntegerRange, Keys, Listed, Ordered, OrNull, Steps
 from leastnoise.domain.axes import is_text as is_text
 from leastnoise.domain.key_files import parse as parse
 from leastnoise.domain.key_files import read as read
@@ -44,7 +44,7 @@ from leastnoise.domain.zones import Zones
 # What is imported under its own name (`X as X`) is for the package itself, and not part of the public face.
 __all__ = [
     "Axis", "Cells", "Days", "Domain", "Edges", "Hours", "IntegerRange", "Keys", "Labelled", "Lattice", "Listed",
-    "OrNull", "OrOther", "Steps", "Tree", "Zones", "read", "with_other", "write",
+    "OrNull", "OrOther", "Ordered", "Steps", "Tree", "Zones", "read", "with_other", "write",
 ]  # fmt: skip
 
 

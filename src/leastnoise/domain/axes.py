@@ -76,6 +76,24 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
+class Ordered(Keys):
+    """Keys in an order that means something: grades, classes of size, months by name. They can be added up from the
+    first (`cumulative`, `ranges`), which a list of texts alone cannot.
+
+    values: the keys, from the first to the last, each once.
+
+    >>> Ordered(["low", "middle", "high"]).index("high")
+    2
+    """
+
+    def __post_init__(self) -> None:
+        if isinstance(self.values, str):
+            raise WrongType('ordered keys are a list, such as ["low", "high"].')
+        object.__setattr__(self, "values", tuple(_plain(value) for value in self.values))
+        Keys.__post_init__(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
     """Keys that a release found and published; not a product, and perhaps none at all.
 

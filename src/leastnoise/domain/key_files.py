@@ -4,6 +4,7 @@
     age = { range = [18, 100] }                         # 18 to 99; a third number is the step
     income = { edges = [0, 1000, 2500, 10000] }         # three bins
     height = { bins = 20, between = [1.0, 2.2] }        # twenty equal ones
+    grade = { ordered = ["low", "middle", "high"] }     # keys in an order: cumulative sums and ranges need one
     day = { days = [2026-01-01, 2026-02-01] }           # the second is the day after the last
     hour = { hours = [2026-01-01T00:00:00, 2026-01-02T00:00:00] }
     junction = { file = "nodes.parquet", column = "id" }        # a column of a public file, beside this one
@@ -29,14 +30,24 @@ from typing import Any
 
 from leastnoise import errors
 from leastnoise._support import toml_files
-from leastnoise.domain.axes import Edges
+from leastnoise.domain.axes import Edges, Ordered
 from leastnoise.domain.product import axis, with_other
 from leastnoise.domain.public_columns import FILES, read_public_column
 from leastnoise.domain.times import Days, Hours
 from leastnoise.domain.tree import Tree
 from leastnoise.domain.wrapped import Labelled
 
-WORDS = ("keys", "range", "edges", "bins", "days", "hours", "file", "tree")  # one of these says what the bins are
+WORDS = (
+    "keys",
+    "ordered",
+    "range",
+    "edges",
+    "bins",
+    "days",
+    "hours",
+    "file",
+    "tree",
+)  # one of these says what the bins are
 MORE = {
     "bins": ("between",),
     "file": ("column",),
@@ -123,6 +134,8 @@ class _Entry:
         value = entry[kind]
         if kind == "keys":
             return self._list(value)
+        if kind == "ordered":
+            return Ordered(tuple(self._list(value)))
         if kind == "range":
             return self._range(value)
         if kind == "edges":

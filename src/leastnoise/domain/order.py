@@ -5,16 +5,17 @@ from __future__ import annotations
 from datetime import date
 from itertools import pairwise
 
-from leastnoise.domain.axes import Axis, Edges, IntegerRange, Keys, OrNull, Steps
+from leastnoise.domain.axes import Axis, Edges, IntegerRange, Keys, Ordered, OrNull, Steps
 from leastnoise.domain.times import Days, Hours
 from leastnoise.domain.wrapped import OrOther, innermost
 
 
 def has_order(axis: Axis) -> bool:
-    """Whether the keys of an axis have an order that everybody knows: ranges, edges, steps, days, hours, and lists of
-    numbers or dates that rise. A bin for nulls or others, which is the last, is not part of it."""
+    """Whether the keys of an axis have an order that everybody knows (ranges, edges, steps, days, hours, and lists of
+    numbers or dates that rise), or one that was declared (`Ordered`). A bin for nulls or others, which is the last, is
+    not part of it."""
     inner = innermost(axis)
-    if isinstance(inner, IntegerRange | Edges | Steps | Days | Hours):
+    if isinstance(inner, IntegerRange | Edges | Steps | Days | Hours | Ordered):
         return True
     if not isinstance(inner, Keys) or not (type(inner.values[0]) is int or isinstance(inner.values[0], date)):
         return False

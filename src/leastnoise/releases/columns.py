@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import domain as domains
 from leastnoise import errors
-from leastnoise.domain import Axis, Domain, Keys, Labelled, Listed, OrNull, OrOther, cell_centres, key_cell
+from leastnoise.domain import Axis, Domain, Keys, Labelled, Listed, Ordered, OrNull, OrOther, cell_centres, key_cell
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -110,7 +110,7 @@ def read_domain(facts: list[dict[str, Any]] | None, table: pa.Table | None) -> D
             stride //= size
             nulls, other = (fact["axis"].get(name, False) for name in ("nulls", "other"))
             cells = table[fact["name"]].take([i * stride for i in range(size - (nulls or other))]).to_pylist()
-            axis = Keys(tuple(cells))
+            axis = _keys(fact["axis"])(tuple(cells))
             axis = OrNull(axis) if nulls else OrOther(axis) if other else axis
         else:
             stride //= axis.size
@@ -124,7 +124,7 @@ def write_axis(axis: Axis) -> dict[str, Any]:
     if isinstance(axis, OrNull | OrOther):
         return {"type": type(axis).__name__, "axis": write_axis(axis.axis)}
     if isinstance(axis, Keys):
-        return {"type": "Keys", "values": [_write(key) for key in axis.values]}
+        return {"type": "Keys", "values": [_write(key) for key in axis.values], **_order(axis)}
     found: dict[str, Any] = _write(axis)
     return found
 
@@ -135,9 +135,18 @@ def read_axis(facts: dict[str, Any]) -> Axis:
     return axis
 
 
+def _order(keys: Keys) -> dict[str, bool]:
+    """What is said of keys that were declared to be in order; nothing of others."""
+    return {"ordered": True} if isinstance(keys, Ordered) else {}
+
+
+def _keys(facts: dict[str, Any]) -> type[Keys]:
+    return Ordered if facts.get("ordered") is True else Keys
+
+
 def _write(value: Any) -> Any:
     if isinstance(value, Keys):
-        return {"type": "Keys", "size": value.size}
+        return {"type": "Keys", "size": value.size, **_order(value)}
     if isinstance(value, Listed):
         facts: dict[str, Any] = {"type": "Listed", "columns": list(value.columns)}
         return {**facts, "lattices": [_write(each) for each in value.lattices]} if value.lattices else facts
@@ -148,8 +157,7 @@ def _write(value: Any) -> Any:
         return {"type": type(value).__name__, "axis": inner}
     if isinstance(value, Labelled):  # the column holds the labels, so its keys stand here
         keys = value.axis
-        inner = {"type": "Keys", "values": [_write(v) for v in keys.values]} if isinstance(keys, Keys) else _write(keys)
-        return {"type": "Labelled", "labels": list(value.labels), "axis": inner}
+        return {"type": "Labelled", "labels": list(value.labels), "axis": write_axis(keys)}
     if type(value).__name__ in _TYPES:
         return {"type": type(value).__name__, **{f.name: _write(getattr(value, f.name)) for f in fields(value)}}
     if isinstance(value, date):  # a datetime is one, too; so is a pandas Timestamp
@@ -166,7 +174,7 @@ def _read(value: Any) -> Any:
     facts = dict(value)
     kind = facts.pop("type")
     if kind == "Keys":
-        return Keys(tuple(map(_read, facts["values"]))) if "values" in facts else None
+        return _keys(facts)(tuple(map(_read, facts["values"]))) if "values" in facts else None
     if kind in ("OrNull", "OrOther"):
         return (OrNull if kind == "OrNull" else OrOther)(_read(facts["axis"]))
     if kind == "Labelled":

@@ -165,7 +165,10 @@ class CrosstabsRelease(TableSet):
     def note(self) -> str:
         """What the noise is best for."""
         sums, among = bool(self.workload.asked), self.workload.among
-        return noise_in_words(self.mechanism, self.weights, self.guarantee, self.compared, sums=sums, among=among)
+        loss = self.workload.loss_in_words
+        return noise_in_words(
+            self.mechanism, self.weights, self.guarantee, self.compared, sums=sums, among=among, loss=loss
+        )
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file at `path` with the whole set. `allow_seeded` lets a test write what a seed made."""

@@ -1,8 +1,8 @@
 """The ordered columns of a set of tables in its file: which sums were asked for, and the whole numbers of strategies.
 
 A release is read back by the strategy that it was made with, so that is in its file, whatever a later version would
-choose: after the integers of the blocks, the numbers of each strategy on and above the diagonal, row by row. Files of
-sets without such columns have neither.
+choose: after the integers of the blocks, the numbers of each strategy on and above the diagonal, row by row; of more
+than 4,096 keys its coefficients. Files of sets without such columns have neither.
 """
 
 from __future__ import annotations
@@ -17,27 +17,32 @@ from leastnoise import errors
 from leastnoise.releases.facts import Facts
 from leastnoise.workload import Workload
 from leastnoise.workload.columns import ColumnStrategy
+from leastnoise.workload.ordered.integer_strategy import MAX_KEYS
+from leastnoise.workload.ordered.long_column import LongColumn
 from leastnoise.workload.ordered.ordered_column import OrderedColumn
 from leastnoise.workload.ordered.questions import KINDS, OrderedQuestions
 
 MAX_BITS = 24
+Ordered = OrderedColumn | LongColumn
 
 
 def facts_of(workload: Workload) -> dict[str, Any]:
     """What is said of ordered columns; nothing where there are none."""
     if not workload.asked:
         return {}
-    bits = {name: each.bits for name, each in workload.strategies.items() if isinstance(each, OrderedColumn)}
+    bits = {name: each.bits for name, each in workload.strategies.items() if isinstance(each, Ordered)}
     return {"sums": [{"column": name, "kind": kind, "bits": bits.get(name)} for name, kind in workload.asked.items()]}
 
 
 def packed(strategies: Mapping[str, ColumnStrategy]) -> dict[str, NDArray[np.int64]]:
     """The numbers of each strategy, by what they are called in the file."""
-    return {
-        f"strategy of {name}": each.matrix[np.triu_indices(each.rows, m=each.size)]
-        for name, each in strategies.items()
-        if isinstance(each, OrderedColumn)
-    }
+    return {f"strategy of {name}": _numbers(each) for name, each in strategies.items() if isinstance(each, Ordered)}
+
+
+def _numbers(strategy: Ordered) -> NDArray[np.int64]:
+    if isinstance(strategy, LongColumn):
+        return strategy.coefficients
+    return strategy.matrix[np.triu_indices(strategy.rows, m=strategy.size)]
 
 
 def asked_columns(facts: Facts) -> dict[str, Any]:
@@ -64,13 +69,21 @@ def with_strategies(workload: Workload, values: NDArray[np.int64], facts: Facts)
     strategies: dict[str, ColumnStrategy] = {}
     for name, own in reversed(bits.items()):  # the last is the last in the file
         size = workload.sizes[name]
-        count = size * (size + 1) // 2 - 1
+        count = size - 1 if size > MAX_KEYS else size * (size + 1) // 2 - 1
         facts.check("columns", len(values) >= count)
-        matrix = np.zeros((size - 1, size), dtype=np.int64)
-        matrix[np.triu_indices(size - 1, m=size)] = values[len(values) - count :]
-        values = values[: len(values) - count]
+        values, numbers = values[: len(values) - count], values[len(values) - count :]
         try:
-            strategies[name] = OrderedColumn(OrderedQuestions(workload.asked[name], size), matrix, own)
+            strategies[name] = _strategy(OrderedQuestions(workload.asked[name], size), numbers, own)
         except errors.InvalidParameter:
             facts.check("columns", False)
     return workload.with_strategies({name: strategies[name] for name in bits}) if bits else workload, values
+
+
+def _strategy(questions: OrderedQuestions, numbers: NDArray[np.int64], bits: int) -> Ordered:
+    """What `_numbers` wrote."""
+    size = questions.size
+    if size > MAX_KEYS:
+        return LongColumn(questions, numbers, bits)
+    matrix = np.zeros((size - 1, size), dtype=np.int64)
+    matrix[np.triu_indices(size - 1, m=size)] = numbers
+    return OrderedColumn(questions, matrix, bits)

@@ -52,7 +52,8 @@ class TablesNoise:
         """Why this noise was chosen, and how good it is, in words."""
         ratio = None if self.other_error is None else self.error / self.other_error
         sums, among = bool(self.workload.asked), self.workload.among
-        return noise_in_words(self.mechanism, self.weights, self.guarantee, ratio, sums=sums, among=among)
+        loss = self.workload.loss_in_words
+        return noise_in_words(self.mechanism, self.weights, self.guarantee, ratio, sums=sums, among=among, loss=loss)
 
 
 def noise_in_words(
@@ -63,12 +64,14 @@ def noise_in_words(
     *,
     sums: bool = False,
     among: str = "on linear sums",
+    loss: str = "",
 ) -> str:
     """What the noise of a set of tables is best for.
 
     mechanism: "gaussian" or "laplace". weights: what is least. guarantee: what is promised.
     ratio: its error over that of the other mechanism; None where they were not compared.
     sums: whether cumulative sums or ranges were asked for. among: which Gaussian noise it is the best of.
+    loss: what is known of how far those sums are from the best.
     """
     aims = {
         "tables": "every table counting the same",
@@ -86,7 +89,7 @@ def noise_in_words(
     if sums:
         return (
             "Gaussian noise on sums along the ordered columns, chosen for the least error of their cumulative sums or "
-            f"ranges, and divided among the tables for the least error, {aim}.{under}{compared}"
+            f"ranges, and divided among the tables for the least error, {aim}.{loss}{under}{compared}"
         )
     best = "under add-remove no other" if under else "no other"
     return (

@@ -274,3 +274,34 @@ def test_one_debit_for_the_whole_set(frame, tmp_path: Path):
     assert len(budget.history()) == 1
     assert release.mechanism == "gaussian"
     assert "cumulative in age" in query.describe()
+
+
+def test_texts_that_were_declared_to_be_in_order_have_curves(tmp_path: Path) -> None:
+    """Grades, whose order is not that of the alphabet; it is kept in files, with labels and a bin for others."""
+    grades = ["low", "middle", "high", "top"]
+    people = pd.DataFrame({"who": range(400), "grade": np.repeat([*grades, "none"], 80)})
+    keys: Any
+    for keys in (
+        ln.domain.Ordered(grades),
+        ln.domain.with_other(ln.domain.Ordered(tuple(grades))),
+        ln.domain.Labelled(ln.domain.Ordered(grades), ("1", "2", "3", "4")),
+    ):
+        query = ln.table(people, unit="who").crosstabs("grade", keys={"grade": keys}, cumulative=["grade"], max_rows=1)
+        with seeded(2):
+            made = query.release(epsilon=50, delta=1e-6)
+        np.testing.assert_allclose(made["grade"].cumulative().values[:4], [80, 160, 240, 320], atol=5)
+        made.save(tmp_path / "r.parquet", allow_seeded=True)
+        again = ln.load(tmp_path / "r.parquet")
+        assert again.axes == made.axes
+        np.testing.assert_array_equal(again["grade"].cumulative().values, made["grade"].cumulative().values)
+    with pytest.raises(errors.BadDomain, match=r"declare the order of a list.*Ordered"):
+        ln.table(people, unit="who").crosstabs("grade", keys={"grade": grades}, cumulative=["grade"], max_rows=1)
+    (tmp_path / "keys.toml").write_text('grade = { ordered = ["low", "high"] }\n')
+    assert ln.domain.read(tmp_path / "keys.toml") == {"grade": ln.domain.Ordered(["low", "high"])}
+    with pytest.raises(errors.WrongType, match="a list"):
+        ln.domain.Ordered("low")  # type: ignore[arg-type]
+    single = ln.table(people, unit="who").histogram("grade", keys=ln.domain.Ordered(grades), max_rows=1)
+    with seeded(1):
+        counted = single.release(epsilon=1, delta=1e-6)
+    counted.save(tmp_path / "h.parquet", allow_seeded=True)
+    assert ln.load(tmp_path / "h.parquet").domain == counted.domain

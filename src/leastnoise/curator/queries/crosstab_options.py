@@ -195,9 +195,13 @@ def _check_order(axes: Mapping[str, Axis], asked: Mapping[str, Kind]) -> None:
             parameter, what = words[kind]
             raise BadDomain(
                 f'{what} need keys with an order, and those of "{column}" have none: texts, or numbers that do not '
-                "rise. Bin a column of numbers or dates; labels may stand for its keys.",
+                "rise. Bin a column of numbers or dates, or declare the order of a list.",
                 parameter=parameter,
                 value=column,
+                example=Code(
+                    f'keys={{"{column}": ln.domain.Ordered(["low", "high"])}}',
+                    f'a line {column} = {{ ordered = ["low", "high"] }} among the keys',
+                ),
             )
 
 

@@ -3,7 +3,8 @@
 A column's strategy is optimal for its own sums and, `emphasis` times, for the total (`questions`). How much the total
 matters depends on the other tables: those without the column, and those that cross it with columns of many keys. So a
 few emphases are tried, for all ordered columns alike and then column by column, and those are taken that make the error
-of the whole set least. Columns of many keys are tried at 64, where the answer is nearly the same.
+of the whole set least. Columns of many keys are tried at 64, where the answer is nearly the same. Beyond 4,096 keys a
+strategy is no matrix any more: it has a closed form (`long_column`), whatever the total is worth.
 
 The integers of a block are larger than its counts by the product of the steps of its columns, and must leave room for
 counts and noise below 2^62: a table of plain counts has up to 2^28 cells, and the steps of ordered columns are as large
@@ -20,11 +21,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leastnoise._support import progress
-from leastnoise.workload.columns import PlanFactors
+from leastnoise.workload.columns import ColumnStrategy, PlanFactors
 from leastnoise.workload.incidence import Floats, Incidence, incidence
 from leastnoise.workload.optimum import weighted_sum
-from leastnoise.workload.ordered.integer_strategy import BITS
-from leastnoise.workload.ordered.ordered_column import OrderedColumn, ordered_column, real_factors
+from leastnoise.workload.ordered.integer_strategy import BITS, MAX_KEYS
+from leastnoise.workload.ordered.long_column import long_column
+from leastnoise.workload.ordered.ordered_column import ordered_column, real_factors
 from leastnoise.workload.ordered.questions import OrderedQuestions
 
 if TYPE_CHECKING:
@@ -37,18 +39,21 @@ BLOCK_BITS = 28
 LEAST_BITS = 6
 
 
-def best_columns(workload: Workload, weights: Floats) -> dict[str, OrderedColumn]:
+def best_columns(workload: Workload, weights: Floats) -> dict[str, ColumnStrategy]:
     """The strategy of each column that is asked for.
 
     workload: the tables. weights: c_B of each table, in the order of `workload.tables`.
     """
     emphases = _emphases(workload, np.asarray(workload.in_lattice(weights)))
     bits = _bits(workload)
-    made = {}
+    made: dict[str, ColumnStrategy] = {}
     with progress.bar("making strategies", len(emphases)) as advance:
         for name, emphasis in emphases.items():
             size = workload.sizes[name]
-            made[name] = ordered_column(OrderedQuestions(workload.asked[name], size, emphasis * size), bits)
+            if size > MAX_KEYS:
+                made[name] = long_column(OrderedQuestions(workload.asked[name], size), bits)
+            else:
+                made[name] = ordered_column(OrderedQuestions(workload.asked[name], size, emphasis * size), bits)
             advance(1)
     return made
 

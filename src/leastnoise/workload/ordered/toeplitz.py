@@ -34,9 +34,7 @@ class ToeplitzStrategy(IntegerStrategy):
 
     def __init__(self, questions: OrderedQuestions, bits: int) -> None:
         super().__init__(questions)
-        steps = np.arange(1, questions.size)
-        exact = np.cumprod(np.concatenate([[1.0], (2 * steps - 1) / (2 * steps)]))
-        self._coefficients = np.rint(np.ldexp(exact, bits)).astype(np.int64)
+        self._coefficients = root_coefficients(questions.size, bits)
 
     @property
     def matrix(self) -> NDArray[np.int64]:
@@ -88,12 +86,8 @@ class ToeplitzStrategy(IntegerStrategy):
         reach = float(self._coefficients[0]) * float(np.abs(row.astype(np.float64)).sum())
         if reach < 0.99 * CLAMP:
             return np.convolve(self._coefficients, row.astype(np.int64))[: self.keys]
-        # In parts of 22 bits no product of convolution reaches 2^63: the coefficients add up to less than 2^33.
-        parts = (row & _MASK, (row >> _LIMB) & _MASK, row >> 2 * _LIMB)
-        total: Any = 0
-        for place, part in enumerate(parts):
-            total = total + np.convolve(self._coefficients, part)[: self.keys].astype(object) * 2 ** (_LIMB * place)
-        return np.asarray(np.clip(total, -CLAMP, CLAMP), dtype=np.int64)
+        large = whole_convolution(self._coefficients, row.astype(object))
+        return np.asarray(np.clip(large, -CLAMP, CLAMP), dtype=np.int64)
 
     def estimate(self, noisy: ArrayLike, axis: int = -1) -> Floats:
         """The counts x from S x plus noise."""
@@ -110,3 +104,48 @@ class ToeplitzStrategy(IntegerStrategy):
 
         scale = float(self._coefficients[0])
         return np.asarray(lfilter([1 / scale], self._coefficients / scale, values, axis=-1))
+
+
+def root_coefficients(count: int, bits: int) -> NDArray[np.int64]:
+    """The first coefficients of (1 - z)^-1/2, times 2^bits, rounded.
+
+    count: how many. bits: by what power of two.
+    """
+    steps = np.arange(1, count)
+    exact = np.cumprod(np.concatenate([[1.0], (2 * steps - 1) / (2 * steps)]))
+    return np.rint(np.ldexp(exact, bits)).astype(np.int64)
+
+
+def inverse_coefficients(coefficients: NDArray[np.int64]) -> Floats:
+    """Those of the inverse: convolved with these they are 1, 0, 0 ...
+
+    coefficients: whole numbers, the first above zero.
+
+    By Newton's steps g <- g (2 - f g), each of which doubles how many are right; to some 1e-15 of the first.
+    """
+    from scipy.signal import fftconvolve
+
+    scale = float(coefficients[0])
+    f, made = coefficients / scale, np.ones(1)
+    while made.size < f.size:
+        size = min(2 * made.size, f.size)
+        made = np.append(made, np.zeros(size - made.size))
+        left = -fftconvolve(f[:size], made)[:size]
+        left[0] += 2
+        made = fftconvolve(made, left)[:size]
+    return np.asarray(made / scale)
+
+
+def whole_convolution(coefficients: NDArray[np.int64], row: NDArray[Any]) -> NDArray[Any]:
+    """The convolution of Python integers with whole numbers that add up to less than 2^33: exact.
+
+    coefficients: as many as the row has numbers. row: Python integers of any size.
+
+    In parts of 22 bits no sum of products reaches 2^63; the last part has the sign.
+    """
+    total: Any = np.zeros(row.size, dtype=object)
+    place, left = 0, row
+    while (np.abs(left) > _MASK).any():
+        total = total + np.convolve(coefficients, (left & _MASK).astype(np.int64))[: row.size].astype(object) * 2**place
+        place, left = place + _LIMB, left >> _LIMB
+    return np.asarray(total + np.convolve(coefficients, left.astype(np.int64))[: row.size].astype(object) * 2**place)
