@@ -34,7 +34,7 @@ from leastnoise.curator.request import PrivacyRequest
 DATA = Path(os.environ.get("LEASTNOISE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 CENSUS = {"age": (0, 120), "fnlwgt": (0, 2_000_000), "hours_per_week": (0, 100)}
 TUNED = ("age", "fnlwgt", "INCOME")
-JUDGED = ("SEARCHLOGS", "BIDS-FJ", "ADULT")
+JUDGED = ("SEARCHLOGS", "BIDS-FJ")
 LEVELS = {"median": [0.5], "90 %": [0.9], "3": [0.1, 0.5, 0.9], "9": [i / 10 for i in range(1, 10)],
           "19": [i / 20 for i in range(1, 20)]}  # fmt: skip
 MECHANISMS = ("exponential", "gaussian", "laplace")
