@@ -18,7 +18,9 @@ from leastnoise.privacy.distributions import Gaussian, Laplace
 from leastnoise.releases.mean import MeanRelease, half_widths
 from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.quantile_histogram import HistogramQuantiles, rank_error
+from leastnoise.releases.sum_moments import moments
 from leastnoise.testing import seeded
+from leastnoise.workload.ordered import prefix_strategy
 
 BINS = 4_000
 # Of 4,000 independent bins, 95 % hold; fewer than 93.28 %, or more than 96.72 %, by chance once in 1e-6 (five standard
@@ -108,7 +110,7 @@ def test_the_rank_of_a_quantile_is_off_by_no_more_than_is_told(level: float, spr
     kind: Any = {"delta": 1e-6, "mechanism": mechanism}
     rows = {"one": np.full(steps, 1), "thirty": np.full(steps, 30), "ends": np.zeros(steps, dtype=int)}[spread]
     law = ln.release(rows, sensitivity=1, l1_sensitivity=1, epsilon=0.5, **kind).distribution
-    most = rank_error(law, steps=steps, level=level)
+    most = rank_error(law, moments(steps), level=level)
     if spread == "ends":  # just beyond what is told, so that stopping on the way is a miss
         rows[0], rows[-1] = level * 10_000 - most - 5, (1 - level) * 10_000 + most + 5
     below = np.concatenate([[0], np.cumsum(rows)])
@@ -138,7 +140,7 @@ def test_what_to_expect_of_a_mean_and_a_quantile_is_told_before_a_row_is_read() 
         assert number_format.rounded(number) in told
     assert f"{number_format.rounded(want.mean_times_rows / 1_000, 3)} for 1,000" in told
     ranked = table.quantile("age", [0.5], clip=(16, 90), bins=100, max_rows=1).expect(**asked)  # type: ignore[arg-type]
-    rows = rank_error(Gaussian(ranked.sigma, 1.0), steps=100, level=0.5, cumulative=True)
+    rows = rank_error(Gaussian(ranked.sigma, 1.0), moments(prefix_strategy(100)), level=0.5)
     assert ranked.half_widths == {"rank at 0.5": rows}
     assert f"{number_format.rounded(rows, 3)} rows at level 0.5" in str(ranked)
 

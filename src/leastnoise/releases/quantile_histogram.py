@@ -14,6 +14,7 @@ from leastnoise._support.number_format import rounded
 from leastnoise._support.validation import Floats
 from leastnoise.domain import Steps
 from leastnoise.privacy.distributions import Distribution, Laplace, normal_reach
+from leastnoise.privacy.guarantee import GaussianDP
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance
@@ -183,8 +184,8 @@ def read_histogram(facts: Facts) -> HistogramQuantiles:
     found = HistogramQuantiles(components, steps, groups, _read_strategy(facts, steps.bins))
     facts.check("counts", groups >= 1 and counts.size == groups * found.steps.bins)
     if found.strategy is not None:  # one row moves the sums by a column at least, and the noise must hide that
-        promised = components.guarantee.to_gaussian().mu * components.noise.sigma
-        facts.check("strategy", found.strategy.squared_sensitivity <= promised**2 * (1 + 1e-9))
+        promise, least = components.guarantee, found.strategy.squared_sensitivity / components.noise.sigma**2
+        facts.check("strategy", isinstance(promise, GaussianDP) and least <= promise.mu**2 * (1 + 1e-9))
     facts.finish()
     return found
 

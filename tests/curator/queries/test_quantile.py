@@ -282,6 +282,7 @@ def test_a_file_of_cumulative_sums_is_read_by_its_own_strategy(
     made.save(tmp_path / "q.parquet")
     monkeypatch.setattr("leastnoise.workload.ordered.integer_strategy._strategy", None)
     loaded = ln.load(tmp_path / "q.parquet")
+    assert isinstance(loaded, QuantileRelease)
     assert np.array_equal(loaded.values, made.values)
     assert np.array_equal(loaded.interval(0.8), made.interval(0.8))
     assert loaded.explain() == made.explain()
