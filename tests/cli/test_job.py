@@ -13,6 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -87,6 +88,28 @@ def refused(code: int, words: str, *options: str) -> None:
     assert (found, out) == (code, ""), err
     assert words in err, err
     assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_words_for_a_missing_value_stand_in_the_job(desk: Path) -> None:
+    """The same cells are null as in Python; another word is another job, so it is a release of its own."""
+    Path("register.csv").write_text(
+        "person,sex,age\n" + "".join(f"{i},f,{'NA' if i % 2 else 40}\n" for i in range(400))
+    )
+    edit('source = "register.parquet"', 'source = "register.csv"\ntypes = { age = "int" }\nmissing = ["NA", "-9"]')
+    edit('kind = "histogram"\nby = ["district", "sex"]', 'kind = "histogram"\nby = ["age"]\nnulls = "bin"')
+    edit('keys = "keys.toml"\n', "")
+    edit("[privacy]", "[keys]\nage = [40]\n\n[privacy]")
+    edit("share = 0.05", "share = 0.5")
+    done()
+    made = ln.load(OUT)
+    assert isinstance(made, Release)
+    assert made.values.shape == (2,)
+    assert (np.abs(made.values - 200) < 8 * made.std).all()
+    edit('missing = ["NA", "-9"]', "missing = 9")
+    code, _, err = run("run", "job.toml", *DAY)
+    assert code == 2
+    assert "missing" in err
+    assert debits() == 1
 
 
 def test_a_second_run_neither_pays_nor_draws_and_says_so(desk: Path) -> None:

@@ -10,8 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import leastnoise as ln
+from command_line import run
 from leastnoise import errors
 from leastnoise.cli.keys import parse_keys
+from leastnoise.testing import aggregate
 
 
 @pytest.fixture
@@ -78,3 +80,40 @@ def test_a_file_of_keys_serves_all_columns(table: ln.Table) -> None:
     Path("keys.toml").write_text("zone = []\n")
     with pytest.raises(errors.BadDomain, match=r'no keys yet for "zone" \(line 1\)'):
         parse_keys(table, ["zone"], ["keys.toml"])
+
+
+PEOPLE = "who,zone,month,fare\n1,port,1,3.5\n2,park,2,-999\n3,port,12,NA\n"
+
+
+def test_a_template_is_filled_in_and_used(table: ln.Table) -> None:
+    """`leastnoise keys` writes what is known and leaves the rest open; no cell of the table is in it."""
+    Path("people.csv").write_text(PEOPLE)
+    words = ["keys", "people.csv", "--unit", "who", "--known", "month=1:13", "-o", "mine.toml"]
+    made = run(*words)
+    assert (made.returncode, "Written: mine.toml" in made.stdout) == (0, True), made.stderr
+    text = Path("mine.toml").read_text()
+    assert "zone = []" in text
+    assert "month = { range = [1, 13] }" in text
+    assert not {"port", "park", "-999", "who ="} & set(text.replace("\n", " ").split(" "))
+    Path("people.csv").write_text(PEOPLE.replace("port", "quay"))
+    assert run(*words[:-1], "again.toml").returncode == 0
+    assert Path("again.toml").read_text() == text
+    again = run(*words)
+    assert (again.returncode, "is there already" in again.stderr) == (2, True)
+    assert Path("mine.toml").read_text() == text
+    Path("mine.toml").write_text('zone = { file = "zones.csv", column = "name" }\nmonth = { range = [1, 13] }\n')
+    assert parse_keys(table, ["zone", "month"], ["mine.toml"]) == [["port", "park"], range(1, 13)]
+
+
+def test_what_is_known_names_a_column_and_its_keys(table: ln.Table) -> None:
+    Path("people.csv").write_text(PEOPLE)
+    for known, words in (("month", "COLUMN=KEYS"), ("who=1:3", "names the unit"), ("mnoth=1:13", "month")):
+        made = run("keys", "people.csv", "--unit", "who", "--known", known, "-o", "mine.toml")
+        assert (made.returncode, words in made.stderr) == (2, True), (known, made.stderr)
+    assert not Path("mine.toml").exists()
+
+
+def test_words_for_a_missing_value_are_no_keys_and_no_numbers(table: ln.Table) -> None:
+    Path("people.csv").write_text(PEOPLE)
+    rows = ln.table("people.csv", unit="who", types={"fare": "float"}, missing=["NA", "-999"])
+    assert aggregate(rows.where("fare is null").count(max_rows=1)).values.tolist() == [2]

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import expression_meaning as core
+import shared_conditions as shared
 from evaluating import ROWS, Question, added, parts_of, question
 from fuzzing import add, seeds
 from leastnoise.curator.table import Table, table
+from leastnoise.testing import aggregate
 
 pytestmark = pytest.mark.slow
 
@@ -60,3 +63,21 @@ def test_the_core_of_the_grammar_means_what_it_says(parts: dict[str, Table]) -> 
         assert set(answer) == meant, (seed, str(asked), set(answer) ^ meant)
         add("expressions against their meaning x rows", ROWS)
     assert understood > 10
+
+
+def test_parts_that_stand_in_several_places_mean_what_they_say() -> None:
+    """They become columns of their own, which engines and Ibis write into one another again."""
+    cells = {name: [row[place] for row in shared.CELLS] for place, name in enumerate(shared.COLUMNS)}
+    number = list(range(len(shared.CELLS)))
+    rows = table(pa.table({"who": number, "row": number, **cells}), unit="who")
+    for seed in seeds(12):
+        asked = shared.condition(seed)
+        meant = [asked.meaning(dict(zip(shared.COLUMNS, row, strict=True))) for row in shared.CELLS]
+        if seed % 2:
+            found = aggregate(rows.where(asked.written).histogram("row", keys=number, max_rows=1)).values
+            assert found.tolist() == [value is True for value in meant], (seed, str(asked))
+        else:
+            made = rows.derive(made=asked.written).histogram("row", "made", keys=[number, [True, False]], max_rows=1)
+            found = aggregate(made).values.reshape(-1, 2)
+            assert found.tolist() == [[value is True, value is False] for value in meant], (seed, str(asked))
+        add("conditions with shared parts x rows", len(number))

@@ -12,11 +12,9 @@ import ibis
 import pytest
 
 from fuzzing import MINUTES, add, seeds
-from leastnoise import stats
 from leastnoise.curator import unit_table
 from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.nearest_node import WEIGHT_BITS, KernelWeights
-from leastnoise.curator.aggregate.unit_statistics import Grid, UnitColumn
 from leastnoise.curator.queries import kernel_histogram
 from leastnoise.curator.queries.clipped_values import ClippedValues
 from leastnoise.curator.queries.count import Count
@@ -118,31 +116,6 @@ def what_others_have() -> Any:
     return mock.patch.object(unit_table, "one_row_a_unit", one_row_a_unit)
 
 
-@contextmanager
-def sums_of_doubles() -> Iterator[None]:
-    """A unit's sum in the order in which its rows are read."""
-    whole = UnitColumn.value
-
-    def value(made: UnitColumn, rows: Any, shown: str = "") -> Any:
-        if not isinstance(made.statistic, stats.Sum) or not rows[made.column].type().is_floating():
-            return whole(made, rows, shown)
-        return rows[made.column].cast("float64")
-
-    def total(made: UnitColumn, values: Any, engine: Any) -> Any:
-        return values.sum() if values.type().is_floating() else plain_total(made, values, engine)
-
-    def in_unit(grid: Grid, steps: Any) -> Any:
-        return steps if steps.type().is_floating() else plain_in_unit(grid, steps)
-
-    plain_total, plain_in_unit = UnitColumn.total, Grid.total
-    with (
-        mock.patch.object(UnitColumn, "value", value),
-        mock.patch.object(UnitColumn, "total", total),
-        mock.patch.object(Grid, "total", in_unit),
-    ):
-        yield
-
-
 @dataclass(frozen=True)
 class Mutant:
     """A limit that does not hold, and the queries that should notice."""
@@ -167,13 +140,9 @@ MUTANTS = {
     "max_rows of summaries": Mutant(("summary",), looser("max_rows"), first=9),
     "max_per_bin of summaries": Mutant(("summary",), looser("max_per_bin"), first=11),
     "max_rows of unknown summaries": Mutant(("unknown summary",), looser("max_rows"), first=12),
-    "max_bins of summaries": Mutant(("summary",), looser("max_bins")),
     "max_per_bin of unknown summaries": Mutant(("unknown summary",), looser("max_per_bin"), first=7),
-    "max_bins of unknown summaries": Mutant(("unknown summary",), looser("max_bins")),
     "max_rows of unknown sums": Mutant(("unknown sum",), looser("max_rows"), first=12),
     "max_per_bin of quantiles": Mutant(("quantile",), looser("max_per_bin"), first=20),
-    "max_bins of quantiles": Mutant(("quantile",), looser("max_bins")),
-    "order of adding": Mutant(("sum of units",), patch=sums_of_doubles),
     "once a unit": Mutant(("count_units",), units_twice, first=3),
     "clip": Mutant(("sum", "mean"), wider_clip, first=9),
     "norm": Mutant(VECTORS, wider_norm),

@@ -95,7 +95,7 @@ def of_spread(pairs: Floats, depths: Floats, *, std: float, depth_std: float, un
     expected = shapes[:, wide, deep] * units[wide]
     total = (deep[None, :] == np.arange(size)[:, None]).astype(np.float64)
     seen = Seen.of((pairs[kept], std, np.eye(wide.size)), (depths, depth_std, total))
-    fit = _posterior(seen, expected, away, SPREADS_KEPT, np.zeros(len(expected)))
+    fit = _posterior(seen, expected, away, SPREADS_KEPT, np.zeros(len(expected)), _rough(seen, expected))
     found = np.zeros((len(fit.weights), size, size))
     found[:, wide, deep] = fit.counts
     of_octave = found.sum(axis=2, keepdims=True)
@@ -112,7 +112,8 @@ def _scaled(seen: Seen, starts: tuple[float, ...], size_spread: float) -> Fit:
     numbers, steps = _numbers(weighed @ noisy / squares, 1 / np.sqrt(squares))
     one = (numbers[:, :, None] * shapes[:, None, :]).reshape(-1, shapes.shape[1])
     beforehand = (believed[:, None] + np.log(steps)).ravel()
-    best = np.argsort(_rough(seen, one) - 2 * beforehand, kind="stable")[:PAIRS_TRIED]
+    rough = _rough(seen, one)
+    best = np.argsort(rough - 2 * beforehand, kind="stable")[:PAIRS_TRIED]
     left = np.maximum((noisy - one[best] @ seen.total.T / seen.std) @ weighed.T, 0.0)
     second = np.argmax(left**2 / (2 * squares) + believed, axis=1)
     more = left[np.arange(best.size), second] / squares[second]
@@ -120,7 +121,8 @@ def _scaled(seen: Seen, starts: tuple[float, ...], size_spread: float) -> Fit:
     octaves = np.log2(np.asarray(starts))
     away = np.abs(np.subtract.outer(octaves, octaves))
     chances = np.concatenate([beforehand, beforehand[best] + believed[second] - SECOND_SHAPE])
-    return _posterior(seen, np.concatenate([one, two]), away, SHAPES_KEPT, chances)
+    roughs = np.concatenate([rough, _rough(seen, two)])
+    return _posterior(seen, np.concatenate([one, two]), away, SHAPES_KEPT, chances, roughs)
 
 
 def _numbers(likeliest: Floats, off: Floats) -> tuple[Floats, Floats]:
@@ -140,17 +142,23 @@ def _rough(seen: Seen, expected: Floats) -> Floats:
     return found
 
 
-def _posterior(seen: Seen, expected: Floats, away: Floats, kept: int, beforehand: Floats) -> Fit:
-    """The counts given each of some plausible expectations, and how likely these are; `beforehand`, as a logarithm."""
+def _posterior(seen: Seen, expected: Floats, away: Floats, kept: int, beforehand: Floats, rough: Floats) -> Fit:
+    """The counts given each of some plausible expectations, and how likely these are; `beforehand`, as a logarithm.
+
+    rough: what `_rough` makes of the expectations.
+    """
+    from scipy.linalg import solve_triangular
+
     kernel = DIFFERENCE**2 * np.exp(-(away**2) / 2) + OWN_DIFFERENCE**2 * np.eye(len(away))
-    places, stands_for = _sample(beforehand - _rough(seen, expected) / 2, kept)
+    places, stands_for = _sample(beforehand - rough / 2, kept)
     counts, likelihoods = [], []
     for place in places:
         shape = expected[place]
         both = seen.total @ (shape[:, None] * kernel * shape)  # covariances of what was seen with the counts
         factor = np.linalg.cholesky(both @ seen.total.T + np.diag(seen.std**2))
-        white = np.linalg.solve(factor, seen.noisy - seen.total @ shape)
-        counts.append(np.maximum(shape + both.T @ np.linalg.solve(factor.T, white), 0.0))
+        white = solve_triangular(factor, seen.noisy - seen.total @ shape, lower=True)
+        back = solve_triangular(factor, white, lower=True, trans=1)
+        counts.append(np.maximum(shape + both.T @ back, 0.0))
         likelihoods.append(beforehand[place] - white @ white / 2 - np.log(np.diag(factor)).sum())
     logs = np.array(likelihoods) + np.log(stands_for)
     chances = np.exp(logs - logs.max())

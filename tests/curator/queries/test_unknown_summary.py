@@ -66,6 +66,30 @@ def test_the_integers_are_those_of_pandas() -> None:
     np.testing.assert_array_equal(whole["missing 0"], data["fare"].isna().groupby(data["zone"]).sum())
 
 
+@pytest.mark.parametrize("kind", ["sum", "mean"])
+def test_a_sum_or_a_mean_without_keys_is_a_summary_of_one_statistic(kind: str, tmp_path: Any) -> None:
+    rows, limits = ln.table(frame(), unit="taxi"), {"max_rows": 2, "max_per_bin": 1}
+    query = getattr(rows, kind)("fare", by="zone", clip=(0, 50), **limits)
+    same = rows.summarize("zone", **limits, **{kind: getattr(ln.stats, kind)("fare", clip=(0, 50))})
+    assert isinstance(query, UnknownKeysSummary)
+    np.testing.assert_array_equal(testing.aggregate(query).values, testing.aggregate(same).values)
+    assert query.expect(epsilon=1, delta=1e-6).threshold == same.expect(epsilon=1, delta=1e-6).threshold
+    with pytest.raises(errors.LeastnoiseError, match="delta"):
+        query.release(epsilon=1)
+    with seeded(3):
+        made = query.release(epsilon=3, delta=1e-4)
+    assert list(made) == [kind]
+    shown = made.to_pandas().set_index("zone")
+    truth = frame().assign(fare=lambda data: data["fare"].clip(0, 50)).groupby("zone")["fare"].agg(kind)
+    assert "z1" in shown.index
+    assert set(shown.index) <= set(truth.index)  # a key that nobody has cannot show
+    low, high = made.interval(1 - 1e-9)[kind]
+    assert (low < high).all()
+    made.save(tmp_path / "made.parquet", allow_seeded=True)
+    loaded = ln.load(tmp_path / "made.parquet")
+    np.testing.assert_array_equal(loaded[kind].values, made[kind].values)
+
+
 @pytest.mark.parametrize("limits", [{"max_rows": 3}, {"max_rows": 3, "max_per_bin": 1}, {"max_rows": 6, "max_bins": 2}])
 def test_the_limits_hold_and_the_order_decides_nothing(limits: dict[str, int]) -> None:
     data = frame(300, units=10)
