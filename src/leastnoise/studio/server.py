@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import sys
 import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -50,10 +52,13 @@ def serve(
     if browser:
         webbrowser.open(link)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False, server_header=False))
+    # uvicorn ends, and then raises the signal that ended it once more: a handler that ends Python keeps `finally`.
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         server.run(sockets=[listening])
     finally:
         studio.releases.wait()
+        signal.signal(signal.SIGTERM, before)
 
 
 def _listen(port: int) -> socket.socket:
