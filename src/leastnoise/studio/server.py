@@ -38,13 +38,12 @@ def serve(
     from leastnoise.studio.budgets import connect
     from leastnoise.studio.session import Studio
 
-    folder = Folder.of(Path.cwd())
+    studio = Studio(Folder.of(Path.cwd()), source)
+    for place in budgets:
+        connect(studio, place)
     listening = _listen(port)
     address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/"
     keys = Keys(lambda link: announce(f"For another window: {address}?key={link}"))
-    studio = Studio(folder, source)
-    for place in budgets:
-        connect(studio, place)
     app = application(studio, keys, listening.getsockname()[1])
     link = f"{address}?key={keys.link}"
     announce(f"The studio is at {link}")
