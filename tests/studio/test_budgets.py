@@ -111,6 +111,8 @@ def test_an_address_with_a_password_is_refused_and_not_repeated(desk: Visitor, a
         assert sent.status_code == 422
         assert "424242" not in sent.text + str(sent.headers)
     assert desk.studio.servers == []
+    refused = run("studio", "people.parquet", "--no-browser", "--budget", address)
+    assert (refused.returncode, "424242" in refused.stdout + refused.stderr) == (2, False)
 
 
 def test_several_people_spend_from_one_budget_on_a_server(

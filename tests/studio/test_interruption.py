@@ -19,8 +19,10 @@ from studio_visitor import ORIGIN, Visitor, revisited
 KILLED = """
 import os, signal
 from leastnoise.releases import release, views
-def end(*_, **__):
-    os.kill(os.getpid(), signal.SIGKILL)
+before = {where}
+def end(*given, **named):
+    os.kill(os.getpid(), signal.{how})
+    return before(*given, **named)
 {where} = end
 from leastnoise.studio.server import serve
 serve("people.parquet", browser=False)
@@ -36,9 +38,9 @@ def ready(desk: Visitor) -> None:
     desk.send("/job/people/privacy", budget="city.ledger", share="0.2")
 
 
-def release_and_die(folder: Path, where: str) -> None:
-    """Confirm the release in a studio that is killed there."""
-    command = [sys.executable, "-u", "-c", KILLED.format(where=where)]
+def release_and_die(folder: Path, where: str, how: signal.Signals = signal.SIGKILL) -> int:
+    """Confirm the release in a studio that is killed there; how it ended."""
+    command = [sys.executable, "-u", "-c", KILLED.format(where=where, how=how.name)]
     with subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         found = re.search(r"(http://[\d.:]+)/\?key=\S+", process.stdout.readline())
@@ -50,7 +52,7 @@ def release_and_die(folder: Path, where: str) -> None:
             sent = fields | {"confirm": "release", "again": "yes"}
             with suppress(httpx.HTTPError):  # it may die while it answers
                 client.post("/job/people/release", data=sent, headers={"origin": found[1]})
-        assert process.wait(60) == -signal.SIGKILL
+        return process.wait(120)
 
 
 def paid() -> int:
@@ -60,7 +62,7 @@ def paid() -> int:
 @pytest.mark.slow
 def test_killed_between_debit_and_publication(desk: Visitor) -> None:
     ready(desk)
-    release_and_die(desk.folder, "release.Release.save")
+    assert release_and_die(desk.folder, "release.Release.save") == -signal.SIGKILL
     assert (paid(), (desk.folder / "people-release.parquet").exists()) == (1, False)
     anew = revisited(desk)
     entry = ln.Budget.open("city.ledger").history()[0]
@@ -91,12 +93,20 @@ def test_killed_between_debit_and_publication(desk: Visitor) -> None:
 @pytest.mark.slow
 def test_killed_between_publication_and_page(desk: Visitor) -> None:
     ready(desk)
-    release_and_die(desk.folder, "views.report")
+    assert release_and_die(desk.folder, "views.report") == -signal.SIGKILL
     assert (paid(), (desk.folder / "people.html").exists()) == (1, False)
     anew = revisited(desk)
     assert "Making it costs nothing" in anew.client.get("/job/people/release").text
     anew.send("/job/people/release", go="finish")
     assert (anew.released(), paid(), (desk.folder / "people.html").exists()) == ("done", 1, True)
+
+
+@pytest.mark.slow
+def test_a_studio_that_is_asked_to_stop_lets_the_release_end(desk: Visitor) -> None:
+    ready(desk)
+    assert release_and_die(desk.folder, "release.Release.save", signal.SIGTERM) == 0
+    assert (paid(), (desk.folder / "people-release.csv").exists()) == (1, True)
+    assert not list(desk.folder.glob(".*unfinished"))
 
 
 def test_a_record_without_a_debit_keeps_nobody_from_going_on(desk: Visitor) -> None:

@@ -115,7 +115,8 @@ class _Frame:
     def svg(self, inside: str, words: str) -> Markup:
         """The drawing, with a name for those who do not see it."""
         size = f"-4 -4 {self.width + 8:.1f} {self.height + 8:.1f}"
-        return Markup(f'<svg class="places" viewBox="{size}" role="img" aria-label="A map: {words}">{inside}</svg>')
+        shown = f'viewBox="{size}" preserveAspectRatio="xMinYMin" role="img" aria-label="A map: {words}"'
+        return Markup(f'<svg class="places" {shown}>{inside}</svg>')
 
 
 def _line(frame: _Frame, places: Any, *, snap: bool = False) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import sys
 import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -36,13 +38,12 @@ def serve(
     from leastnoise.studio.budgets import connect
     from leastnoise.studio.session import Studio
 
-    folder = Folder.of(Path.cwd())
+    studio = Studio(Folder.of(Path.cwd()), source)
+    for place in budgets:
+        connect(studio, place)
     listening = _listen(port)
     address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/"
     keys = Keys(lambda link: announce(f"For another window: {address}?key={link}"))
-    studio = Studio(folder, source)
-    for place in budgets:
-        connect(studio, place)
     app = application(studio, keys, listening.getsockname()[1])
     link = f"{address}?key={keys.link}"
     announce(f"The studio is at {link}")
@@ -50,10 +51,13 @@ def serve(
     if browser:
         webbrowser.open(link)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False, server_header=False))
+    # uvicorn ends, and then raises the signal that ended it once more: a handler that ends Python keeps `finally`.
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         server.run(sockets=[listening])
     finally:
         studio.releases.wait()
+        signal.signal(signal.SIGTERM, before)
 
 
 def _listen(port: int) -> socket.socket:
