@@ -29,4 +29,5 @@ BENCHMARKS = (
     "ordered_sums",
     "trees",
     "quantiles",
+    "spark_cost",
 )
