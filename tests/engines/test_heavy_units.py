@@ -45,24 +45,26 @@ def test_what_is_sent_does_not_grow_with_the_heaviest_unit(kind: str, both: tupl
     """Of a unit every task sends as many rows as are kept, or as there are bins: two tasks, two exchanges, and those of
     the thousand other units."""
     embedded = aggregate(QUESTIONS[kind](both[0]))
-    before = sent(session)
+    last = max(jobs(session), default=-1)
     distributed = aggregate(QUESTIONS[kind](both[1]))
     assert embedded.values.tolist() == distributed.values.tolist()
-    assert 0 < sent(session) - before < ROWS // 10
+    assert 0 < sent(session, last) < ROWS // 10
 
 
-def sent(session: Any) -> int:
-    """The records that all stages so far wrote for others."""
+def jobs(session: Any) -> dict[int, Any]:
+    """The jobs that Spark has kept a record of, by number: of a long session, the latest."""
     context = session.sparkContext._jsc.sc()
     context.listenerBus().waitUntilEmpty()
-    store = context.statusStore()
-    jobs = store.jobsList(None)
-    stages = {number for place in range(jobs.size()) for number in numbers(jobs.apply(place).stageIds())}
-    return sum(store.lastStageAttempt(number).shuffleWriteRecords() for number in stages)
+    kept = context.statusStore().jobsList(None)
+    return {kept.apply(place).jobId(): kept.apply(place) for place in range(kept.size())}
 
 
-def numbers(found: Any) -> list[int]:
-    return [found.apply(place) for place in range(found.size())]
+def sent(session: Any, after: int) -> int:
+    """The records that the stages of jobs `after` this one wrote for others."""
+    store = session.sparkContext._jsc.sc().statusStore()
+    new = [job.stageIds() for number, job in jobs(session).items() if number > after]
+    stages = {numbers.apply(place) for numbers in new for place in range(numbers.size())}
+    return sum(store.lastStageAttempt(stage).shuffleWriteRecords() for stage in stages)
 
 
 def test_keys_come_in_parts_and_show_by_the_same_noise(
