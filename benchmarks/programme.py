@@ -32,4 +32,5 @@ BENCHMARKS = (
     "trees",
     "quantiles",
     "quantile_coverage",
+    "spark_cost",
 )

@@ -1,7 +1,8 @@
 """What questions cost on Spark beside DuckDB on the same two cores: processor time, shuffle, spill, longest task.
 
 A unit has twenty rows on average; one has a twentieth of all rows, and in the second table half of them. ROWS is how
-many there are (20 million unless the environment says otherwise). The integers of both engines are compared.
+many there are (20 million unless the environment says otherwise). The integers of both engines are compared. Beside the
+other libraries on Spark, in turns, half as many rows: a histogram with ten rows of a unit, released with its noise.
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from findings import Findings, Headline, Seconds, Table
+import histogram
+import peers
+from findings import Findings, Headline, Seconds, Table, timings
+from stopwatch import Lap, race
 
 from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table as Rows
 from leastnoise.curator.table import table
 from leastnoise.testing import aggregate
 
+OURS, PEERS = "leastnoise on Spark", ("tumult", "pipeline_dp_spark")
 BINS, MOST = 1000, 4.0  # times DuckDB's processor time: the goal
 CONFIG = {
     "spark.driver.memory": os.environ.get("DRIVER_MEMORY", "2g"),
@@ -62,9 +67,34 @@ def run(*, toy: bool = False) -> Findings:
                 row, ratio = compared(ask, path)
                 found.append({"rows of one unit": label, "question": name, **row})
                 if share == 20:
-                    heads.append(Headline(f"Spark beside DuckDB, {name}", ratio[0], most=MOST, processor=ratio[1]))
+                    heads.append(
+                        Headline(f"Spark's processor time / DuckDB's, {name}", ratio, most=MOST, processor=ratio)
+                    )
+        others = beside(Path(folder), rows // 2)
     title = f"{rows:,} rows, two cores; processor time of the engine, and of Spark's tasks alone:"
-    return [*heads, Table("spark_cost", title, found)]
+    return [*heads, Table("spark_cost", title, found), others]
+
+
+def beside(folder: Path, rows: int) -> Table:
+    """Ours on Spark and the other libraries on Spark, all warm."""
+    bins, kept = histogram.BINS, histogram.KEPT
+    found, missing = peers.present(*PEERS)
+    small, path = (histogram.write_rows(folder, size) for size in (10_000, rows))
+    for peer in found.values():
+        peer("histogram", path=str(small), bins=bins, kept=kept)
+
+    def ours(rows: Path) -> Lap:
+        wall, busy = time.perf_counter(), java_seconds() + time.process_time()
+        there = table(rows, unit="unit", engine="local[2]", config=CONFIG)
+        made = there.histogram("bin", keys=range(bins), max_rows=kept).release(epsilon=1, delta=1e-6)
+        return Lap(time.perf_counter() - wall, java_seconds() + time.process_time() - busy, made.bins)
+
+    ours(small)
+    contestants: dict[str, Any] = {OURS: lambda: ours(path)}
+    contestants |= {name: peer.job("histogram", path=str(path), bins=bins, kept=kept) for name, peer in found.items()}
+    seen = race(contestants, rounds=1, fewer=dict.fromkeys(contestants, 1), lost=missing)
+    title = f"{rows:,} rows, {rows // 100:,} units, {bins:,} bins, at most {kept} rows a unit, each on Spark:"
+    return Table("spark_peers", title, timings(seen, reference=OURS), missing=missing)
 
 
 def write_rows(folder: Path, rows: int, share: int) -> Path:
@@ -81,23 +111,23 @@ def write_rows(folder: Path, rows: int, share: int) -> Path:
     return path
 
 
-def compared(ask: Callable[[Rows], Query], path: Path) -> tuple[dict[str, Any], tuple[float, float]]:
+def compared(ask: Callable[[Rows], Query], path: Path) -> tuple[dict[str, Any], float]:
     here, there = table(path, unit="unit"), table(path, unit="unit", engine="local[2]", config=CONFIG)
     session: Any = there._data.engine.session  # type: ignore[attr-defined]
-    begin, processor = time.perf_counter(), time.process_time()
+    processor = time.process_time()
     expected = aggregate(ask(here))
-    embedded, embedded_processor = time.perf_counter() - begin, time.process_time() - processor
+    embedded = time.process_time() - processor
     context = session.sparkContext
-    known, begin, processor = len(jobs(context)), time.perf_counter(), java_seconds()
+    known, processor = len(jobs(context)), java_seconds()
     answer = aggregate(ask(there))
-    distributed, java = time.perf_counter() - begin, java_seconds() - processor
+    java = java_seconds() - processor
     assert answer.values.tolist() == expected.values.tolist()
     work = done(context, known)
     row = {
-        "DuckDB, processor": Seconds(embedded_processor),
+        "DuckDB, processor": Seconds(embedded),
         "Spark, processor": Seconds(java),
         "its tasks": Seconds(work.processor),
-        "times DuckDB": java / embedded_processor,
+        "times DuckDB": java / embedded,
         "jobs": work.jobs,
         "stages": work.stages,
         "rows read": work.read,
@@ -105,7 +135,7 @@ def compared(ask: Callable[[Rows], Query], path: Path) -> tuple[dict[str, Any], 
         "spilled MB": round(work.spilled / 1e6, 1),
         "longest task": Seconds(work.longest),
     }
-    return row, (distributed / embedded, java / embedded_processor)
+    return row, java / embedded
 
 
 def jobs(context: Any) -> list[Any]:

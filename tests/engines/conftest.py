@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from few_rows import quick_for_few_rows
+
 PATIENCE = 90
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # short queries: compile little
 
@@ -83,7 +85,7 @@ def session(cluster: Cluster, server_port: int, tmp_path_factory: pytest.TempPat
         "spark.driver.memory": "1g",
         "spark.executor.memory": "1g",
         "spark.executor.cores": "1",
-        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.host": "127.0.0.1",
@@ -102,6 +104,13 @@ def session(cluster: Cluster, server_port: int, tmp_path_factory: pytest.TempPat
     made = builder.getOrCreate()
     yield made
     made.stop()
+
+
+@pytest.fixture(scope="module")
+def few_rows(session: Any) -> Iterator[Any]:
+    """The session, quick for tables of a few rows in the tests of one file."""
+    with quick_for_few_rows(session):
+        yield session
 
 
 def launch(folder: Path, name: str, main: str, *arguments: str) -> subprocess.Popen[bytes]:

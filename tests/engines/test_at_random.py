@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaluating import ROWS, parts_of, question
+from few_rows import FEW_ROWS, quick_for_few_rows
 from fuzzing import MINUTES, add, seeds
 from leastnoise.curator.table import Table, table
 from neighbouring import Search
@@ -21,9 +22,7 @@ pytestmark = pytest.mark.spark
 
 # Tables of a few rows: one partition, and nothing compiled for them.
 QUICK = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
+    **FEW_ROWS,
     "spark.ui.enabled": "false",
     "spark.log.level": "OFF",
     "spark.driver.host": "127.0.0.1",
@@ -39,7 +38,8 @@ def master() -> Iterator[str]:
 
     running = SparkSession.getActiveSession()
     if running is not None:
-        yield running.sparkContext.master
+        with quick_for_few_rows(running):
+            yield running.sparkContext.master
         return
     os.environ["SPARK_LOCAL_IP"], os.environ["PYSPARK_PYTHON"] = "127.0.0.1", sys.executable
     made = SparkSession.builder.master("local[2]").appName("leastnoise tests").config(map=QUICK).getOrCreate()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import os
 import subprocess
 import sys
@@ -116,7 +118,7 @@ def test_a_setting_that_cannot_be_set_is_an_error_before_any_row(session, cluste
 
 
 @pytest.fixture(scope="module")
-def times(tmp_path_factory: pytest.TempPathFactory, session, cluster) -> tuple[Table, Table]:
+def times(tmp_path_factory: pytest.TempPathFactory, few_rows, cluster) -> tuple[Table, Table]:
     path = tmp_path_factory.mktemp("times") / "rows.parquet"
     pq.write_table(pa.table({"who": range(9), **TIMES}), path)
     return table(path, unit="who"), table(path, unit="who", engine=cluster.master)
@@ -124,15 +126,20 @@ def times(tmp_path_factory: pytest.TempPathFactory, session, cluster) -> tuple[T
 
 @pytest.mark.parametrize("column", ["day", "us", "zoned", "ms", "ns"])
 def test_extreme_days_and_times_are_null_on_both_engines(column: str, times: tuple[Table, Table]) -> None:
-    for rows in times:
-        whole = 6 if column == "ns" else 3
-        for unit in ("Y", "Q", "M", "W"):
-            assert found(rows.where(_[column].truncate(unit).notnull()).count(max_rows=1)) == {0: whole}, unit
-    for part in ("year", "month", "day", "week_of_year", "day_of_year"):
-        asked = [rows.derive(y=lambda t, part=part: getattr(t[column], part)()) for rows in times]
-        embedded, distributed = (found(rows.histogram("y", max_rows=1, nulls="bin")) for rows in asked)
-        assert embedded == distributed, part
-        assert embedded[None] == 9 - whole
+    whole = 6 if column == "ns" else 3
+    starts = {unit: _[column].truncate(unit).notnull() for unit in ("Y", "Q", "M", "W")}
+    kept = [rows.where(functools.reduce(operator.and_, starts.values())).count(max_rows=1) for rows in times]
+    assert [found(query) for query in kept] == [{0: whole}] * 2
+    asked = [rows.derive(**starts).histogram(*starts, max_rows=1, nulls="bin") for rows in times]
+    assert [found(query) for query in asked] == [{(True,) * 4: whole, (False,) * 4: 9 - whole}] * 2
+    parts = ("year", "month", "day", "week_of_year", "day_of_year")
+    numbers = {f"{part}_": getattr(_[column], part)() for part in parts}
+    asked = [rows.derive(**numbers).histogram(*numbers, max_rows=1, nulls="bin") for rows in times]
+    embedded, distributed = map(found, asked)
+    assert embedded == distributed
+    assert sum(embedded.values()) == 9
+    nulls = [sum(rows for key, rows in embedded.items() if key[place] is None) for place in range(len(parts))]
+    assert nulls == [9 - whole] * len(parts)
     assert times[0].private_check().counts == times[1].private_check().counts
 
 

@@ -226,20 +226,41 @@ def publish_unknown(
     **facts: Any,
 ) -> Release:
     """Noise, threshold, order. It must be paid for already."""
-    from leastnoise.curator.noise import entropy
+    return publish_shown(*show_keys(keys, counts, cut), cut, promise, names, **facts)
+
+
+def show_keys(keys: Sequence[Any], counts: NDArray[np.int64], cut: Threshold) -> tuple[list[Any], NDArray[np.int64]]:
+    """The keys whose count reaches the threshold with its noise, and those noisy counts. It must be paid for already.
+
+    Every key has noise of its own, so the keys may come in parts, and nothing is kept of those that do not show.
+    """
     from leastnoise.curator.noise.gaussian import rounded_gaussian
     from leastnoise.curator.noise.laplace import two_sided_geometric
 
-    size, scale = len(keys), cut.sigma if cut.scale is None else cut.scale
-    drawn = rounded_gaussian(scale, size) if cut.scale is None else two_sided_geometric(scale, size)
+    size = len(keys)
+    drawn = rounded_gaussian(cut.sigma, size) if cut.scale is None else two_sided_geometric(cut.scale, size)
     noisy = add_integers(np.asarray(counts, dtype=np.int64), drawn)
-    shown = [(keys[place], int(noisy[place])) for place in np.flatnonzero(noisy >= cut.at_least).tolist()]
-    shown.sort(key=lambda pair: sortable(pair[0]))
+    (places,) = np.nonzero(noisy >= cut.at_least)
+    return [keys[place] for place in places.tolist()], noisy[places]
+
+
+def publish_shown(
+    keys: Sequence[Any],
+    noisy: NDArray[np.int64],
+    cut: Threshold,
+    promise: ApproxDP,
+    names: Sequence[str],
+    **facts: Any,
+) -> Release:
+    """Keys that show, in the order of keys."""
+    from leastnoise.curator.noise import entropy
+
+    order = sorted(range(len(keys)), key=lambda place: sortable(keys[place]))
     return Release(
-        values=np.array([value for _, value in shown], dtype=np.int64),
-        noise=Noise(cut.mechanism, scale, 1.0),
+        values=np.asarray(noisy, dtype=np.int64)[order],
+        noise=Noise(cut.mechanism, cut.sigma if cut.scale is None else cut.scale, 1.0),
         provenance=Provenance(guarantee=promise, delta=promise.delta, seeded=entropy.is_seeded(), **facts),
-        domain=domains.listed(tuple(names), [key for key, _ in shown]),
+        domain=domains.listed(tuple(names), [keys[place] for place in order]),
         threshold=cut.at_least,
         kind="count",
     )

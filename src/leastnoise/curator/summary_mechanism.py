@@ -70,19 +70,47 @@ def publish_unknown(
     **facts: Any,
 ) -> SummaryRelease:
     """Noise on every number of every key; then the keys whose noisy number of rows reaches the threshold, in order."""
-    from leastnoise.curator.noise import entropy
+    shown, noisy = show_keys(keys, exact, cut, scales)
+    return publish_shown(shown, noisy, cut, scales, promise, names=names, figures=figures, columns=columns, **facts)
+
+
+def show_keys(
+    keys: Sequence[Any], exact: Mapping[str, NDArray[np.int64]], cut: Threshold, scales: Mapping[str, float]
+) -> tuple[list[Any], dict[str, NDArray[np.int64]]]:
+    """The keys whose noisy number of rows reaches the threshold, and their noisy numbers. It must be paid for already.
+
+    Every number has noise of its own, so the keys may come in parts.
+    """
     from leastnoise.curator.noise.gaussian import rounded_gaussian
     from leastnoise.curator.noise.laplace import two_sided_geometric
 
     draw = rounded_gaussian if cut.scale is None else two_sided_geometric
     noisy = {name: add_integers(whole, draw(scales[name], whole.size)) for name, whole in exact.items()}
-    shown = np.flatnonzero(noisy[ROWS] >= cut.at_least).tolist()
-    shown.sort(key=lambda place: sortable(keys[place]))
+    (places,) = np.nonzero(noisy[ROWS] >= cut.at_least)
+    return [keys[place] for place in places.tolist()], {name: values[places] for name, values in noisy.items()}
+
+
+def publish_shown(
+    keys: Sequence[Any],
+    noisy: Mapping[str, NDArray[np.int64]],
+    cut: Threshold,
+    scales: Mapping[str, float],
+    promise: ApproxDP,
+    *,
+    names: Sequence[str],
+    figures: tuple[Figure, ...],
+    columns: tuple[Measured, ...],
+    **facts: Any,
+) -> SummaryRelease:
+    """Keys that show, in the order of keys."""
+    from leastnoise.curator.noise import entropy
+
+    order = sorted(range(len(keys)), key=lambda place: sortable(keys[place]))
     return SummaryRelease(
-        domain=domains.listed(tuple(names), [keys[place] for place in shown]),
+        domain=domains.listed(tuple(names), [keys[place] for place in order]),
         figures=figures,
         columns=columns,
-        integers={name: values[shown] for name, values in noisy.items()},
+        integers={name: values[order] for name, values in noisy.items()},
         scales=dict(scales),
         mechanism=cut.mechanism,
         threshold=cut.at_least,

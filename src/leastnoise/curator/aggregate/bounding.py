@@ -118,6 +118,8 @@ def bounded(
     """
     rows = rows.select(*unit, "_unit", "code")
     in_bin, bins = math.inf, float(coding.bins)
+    if limits.max_per_bin == 1 < limits.max_rows and coding.value_bits == 0 and coding.size <= WORD_MASK + 1:
+        return _one_of_each(rows, unit, coding, limits, key, engine)
     if limits.max_per_bin < limits.max_rows and coding.value_bits == 0:
         rows = _of_equal_rows(rows, unit, coding, limits, key)
         in_bin, bins = limits.max_per_bin, min(_most_bins(limits), bins)
@@ -135,6 +137,21 @@ def _most_bins(limits: Limits) -> float:
     if limits.max_per_bin == 1:
         return min(limits.max_bins, limits.max_rows)
     return limits.max_bins if limits.max_bins < limits.max_rows else math.inf
+
+
+def _one_of_each(
+    rows: ir.Table, unit: tuple[str, ...], coding: Coding, limits: Limits, key: int, engine: Engine
+) -> ir.Table:
+    """One row a bin, and rows of a bin are alike: the first bins of a unit in the order of (hash, bin), as one integer.
+    With them max_bins and max_rows hold as well."""
+    key = key ^ MULTIPLIER_3 if limits.max_bins < limits.max_rows else key
+    rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash")
+    rows = rows.mutate(code=(rows["_hash"] << 32) | rows["code"])
+    count = min(limits.max_bins, limits.max_rows, coding.bins)
+    kept = engine.smallest_distinct(
+        rows.select(*unit, "code"), unit=list(unit), column="code", count=count, different=coding.bins
+    )
+    return kept.select(code=kept["code"] & WORD_MASK)
 
 
 def _of_equal_rows(rows: ir.Table, unit: tuple[str, ...], coding: Coding, limits: Limits, key: int) -> ir.Table:

@@ -136,6 +136,10 @@ class DuckDB:
 
         return self._read(run)
 
+    def map_batches(self, expression: ir.Table, size: int, work: Callable[[pa.Table], T]) -> list[T]:
+        whole = self.fetch(expression)
+        return [work(whole.slice(begin, size)) for begin in range(0, whole.num_rows, size)]
+
     def _read(self, work: Callable[[], T], clean_up: Callable[[], object] = lambda: None) -> T:
         """`work()`, which Ctrl-C ends and after which the connection can be used again."""
         self._refuse_while_busy()
@@ -196,6 +200,22 @@ class DuckDB:
         smallest = _builtin(ibis.udf.agg, _smallest, "min", ("int64", "int64"), "array<int64>")
         lists = rows.group_by(unit).aggregate(**{column: smallest(rows[column], count)})
         return lists.select(**{column: lists[column].unnest()})
+
+    def smallest_distinct(
+        self, rows: ir.Table, *, unit: list[str], column: str, count: int, different: int
+    ) -> ir.Table:
+        """Equal values follow each other in their order: `row_number` less `rank` is 0 for one of them."""
+        import ibis
+
+        within = ibis.window(group_by=unit, order_by=[column])
+        copy = ibis.row_number().over(within) - ibis.rank().over(within)
+        rows = rows.mutate(_copy=copy, _place=ibis.dense_rank().over(within))  # together: apart they would be two sorts
+        return rows.filter((rows["_copy"] == 0) & (rows["_place"] < count)).select(column)
+
+    def row_number(self, *, unit: list[str], order: list[str]) -> ir.Value:
+        import ibis
+
+        return ibis.row_number().over(ibis.window(group_by=unit, order_by=order)) + 1
 
     def first(self, rows: ir.Table, *, unit: list[str], order: list[str], count: int) -> ir.Table:
         import ibis

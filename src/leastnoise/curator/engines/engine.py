@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
     import numpy as np
     import pyarrow as pa
 
+T = TypeVar("T")
+
 
 class Engine(Protocol):
-    """Where expressions run. Every method but `fetch`, `copied` and `vector_sums` only builds expressions."""
+    """Where expressions run. Every method but `fetch`, `map_batches`, `copied`, `vector_sums` and `summed_cells` only
+    builds expressions."""
 
     name: str
     copies: bool  # whether it can keep rows aside; without, everything about them is asked in one query
@@ -31,6 +34,10 @@ class Engine(Protocol):
     def fetch(self, expression: ir.Table) -> pa.Table:
         """Run, and bring the answer here."""
 
+    def map_batches(self, expression: ir.Table, size: int, work: Callable[[pa.Table], T]) -> list[T]:
+        """Run, and bring the answer here in its order, `size` rows at a time: what `work` makes of each part of it. A
+        distributed answer is never here whole."""
+
     def copied(self, rows: ir.Table) -> AbstractContextManager[ir.Table]:
         """The rows, read once and kept aside: all queries about them see the same, whatever happens to the source."""
 
@@ -45,6 +52,15 @@ class Engine(Protocol):
 
     def smallest(self, rows: ir.Table, *, unit: list[str], column: str, count: int) -> ir.Table:
         """The `count` smallest values of an integer column in each unit, as a table of that one column."""
+
+    def smallest_distinct(
+        self, rows: ir.Table, *, unit: list[str], column: str, count: int, different: int
+    ) -> ir.Table:
+        """The `count` smallest different values of an integer column in each unit, as a table of that one column. There
+        are at most `different` in a unit."""
+
+    def row_number(self, *, unit: list[str], order: list[str]) -> ir.Value:
+        """1, 2, 3 ... for the rows of each unit in the order of these columns."""
 
     def first(self, rows: ir.Table, *, unit: list[str], order: list[str], count: int) -> ir.Table:
         """The first `count` rows of each unit in the order of these columns."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from leastnoise.curator.engines import spark_files, spark_names, spark_session
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
+MAX_SET = 2**17  # different values of one unit that are in memory at once, as objects of Java
 CELLS_SENT = 2**20  # of a count, in one batch
 
 
@@ -97,6 +99,21 @@ class Spark:
     def fetch(self, expression: ir.Table) -> pa.Table:
         return self._read(expression, lambda frame: frame.toArrow())
 
+    def map_batches(self, expression: ir.Table, size: int, work: Callable[[pa.Table], T]) -> list[T]:
+        """One partition of the answer is in the driver at a time; of its rows here, `size`."""
+        import pyarrow as pa
+
+        schema = expression.schema().to_pyarrow()
+
+        def run(frame: Any) -> list[T]:
+            rows, made = frame.toLocalIterator(), []
+            while some := list(islice(rows, size)):
+                columns = map(pa.array, zip(*some, strict=True), schema.types)
+                made.append(work(pa.Table.from_arrays(list(columns), schema=schema)))
+            return made
+
+        return self._read(expression, run)
+
     def _read(self, expression: ir.Table, answer: Callable[[Any], T]) -> T:
         """The answer from the Spark frame of an expression. Ibis itself would bring it here through pandas, where a
         whole number beside a null becomes a double and a day after 2262 fails."""
@@ -158,15 +175,28 @@ class Spark:
     def smallest(self, rows: ir.Table, *, unit: list[str], column: str, count: int) -> ir.Table:
         return self.first(rows, unit=unit, order=[column], count=count).select(column)
 
+    def smallest_distinct(
+        self, rows: ir.Table, *, unit: list[str], column: str, count: int, different: int
+    ) -> ir.Table:
+        """As a set, which every part of the table makes of a unit's rows before they are sent. Where it may be large,
+        the pairs of unit and value are sent once more."""
+        if different <= MAX_SET:
+            lists = rows.group_by(unit).aggregate(**{column: _set_of(rows[column])})
+            values = _sorted(lists[column])
+            return lists.select(**{column: (values[:count] if count < different else values).unnest()})
+        return self.first(rows.select(*unit, column).distinct(), unit=unit, order=[column], count=count).select(column)
+
     def first(self, rows: ir.Table, *, unit: list[str], order: list[str], count: int) -> ir.Table:
-        """Numbers from one on, compared with nothing in between: then Spark also keeps the first `count` rows of a unit
-        in every part of the table before they are sent, and the heaviest unit is no more work than others."""
+        ranked = rows.mutate(_rank=self.row_number(unit=unit, order=order))
+        return ranked.filter(ranked["_rank"] <= count).drop("_rank")
+
+    def row_number(self, *, unit: list[str], order: list[str]) -> ir.Value:
+        """Compared with a constant and nothing in between, it lets Spark keep the first rows of a unit in every part of
+        the table before they are sent: the heaviest unit is no more work than others."""
         import ibis
 
         number = ibis.udf.agg.builtin(_row_number, name="row_number", signature=((), "int64"))
-        within = ibis.window(group_by=unit, order_by=order, rows=(None, 0))
-        ranked = rows.mutate(_rank=number().over(within))
-        return ranked.filter(ranked["_rank"] <= count).drop("_rank")
+        return number().over(ibis.window(group_by=unit, order_by=order, rows=(None, 0)))
 
     def map_points(self, function: Any, x: ir.Value, y: ir.Value, *, result: str) -> ir.Value:
         import ibis
@@ -274,6 +304,22 @@ def _has_python(rows: ir.Table) -> bool:
 
 def _row_number() -> Any:
     """Spark's own: 1, 2, 3 ... in the order of the window."""
+
+
+def _set_of(column: ir.IntegerColumn) -> ir.ArrayValue:
+    import ibis
+
+    return ibis.udf.agg.builtin(_collected, name="collect_set", signature=(("int64",), "array<int64>"))(column)
+
+
+def _sorted(values: ir.ArrayValue) -> ir.ArrayValue:
+    import ibis
+
+    return ibis.udf.scalar.builtin(_collected, name="sort_array", signature=(("array<int64>",), "array<int64>"))(values)
+
+
+def _collected(column: Any) -> Any:
+    """Spark's own: the different values of a column, as a list; and a list in order."""
 
 
 def _conv(text: Any, source: Any, target: Any) -> Any:

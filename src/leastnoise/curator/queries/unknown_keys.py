@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise._support.validation import Number
 from leastnoise.curator import mechanism, preview
@@ -33,7 +36,9 @@ from leastnoise.releases.left_out import LeftOut
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+    import pyarrow as pa
 
+BATCH_KEYS = 2**16  # keys that are here at once
 FIRST_DAY, LAST_DAY = -719162, 2932896  # of the years 1 and 9999, from 1970-01-01
 
 
@@ -70,11 +75,12 @@ class UnknownKeysHistogram(Query):
     def _decide(self, request: PrivacyRequest) -> Decision[Threshold]:
         decided = charge.decide_unknown(request, limits=self.limits, neighbours=self.neighbours)
         assert isinstance(decided.guarantee, ApproxDP)
-        return Decision(decided, partial(self._draw, decided.noise, decided.guarantee))
+        reads = ShownKeys(_data=self._data, by=self.by, nulls=self.nulls, limits=self.limits, cut=decided.noise)
+        return Decision(decided, partial(self._draw, decided.noise, decided.guarantee), reads)
 
-    def _draw(self, cut: Threshold, guarantee: ApproxDP, exact: Aggregate, facts: Facts) -> Answer:
-        assert exact.keys is not None
-        return mechanism.publish_unknown(exact.keys, clamped(exact.values), cut, guarantee, self.by, **facts)
+    def _draw(self, cut: Threshold, guarantee: ApproxDP, shown: Aggregate, facts: Facts) -> Answer:
+        assert shown.keys is not None
+        return mechanism.publish_shown(shown.keys, shown.values, cut, guarantee, self.by, **facts)
 
     def compare(self, *, epsilon: Number, delta: Number) -> Comparison:
         """Gaussian and Laplace noise with their thresholds, side by side: `ln.compare(query, ...)`.
@@ -104,16 +110,16 @@ class UnknownKeysHistogram(Query):
 
         named, limits, engine = self._named(), self.limits, self._data.engine
         unit, by, rows = list(named.unit), list(named.by), self._with_keys(named)
-        rows = bounding.with_unit_word(rows, named.unit, engine)
-        groups = rows.group_by([*unit, "_unit", *by]).aggregate(_rows=rows.count())
+        groups = rows.group_by([*unit, *by]).aggregate(_rows=rows.count())
         groups = groups.mutate(_rows=ibis.least(groups["_rows"], limits.max_per_bin))
-        groups = self._with_key_hash(groups, named)
-        order = ibis.window(group_by=unit, order_by=["_hash", *by])
-        upto = ibis.cumulative_window(group_by=unit, order_by=["_hash", *by])
-        ranked = groups.mutate(_rank=ibis.row_number().over(order), _upto=groups["_rows"].sum().over(upto))
+        groups = self._with_key_hash(bounding.with_unit_word(groups, named.unit, engine), named)
+        order = ["_hash", *by]
+        upto = ibis.cumulative_window(group_by=unit, order_by=order)
+        ranked = groups.mutate(_rank=engine.row_number(unit=unit, order=order), _upto=groups["_rows"].sum().over(upto))
         ranked = ranked.mutate(_kept=ibis.least(ranked["_rows"], limits.max_rows - ranked["_upto"] + ranked["_rows"]))
-        ranked = ranked.filter((ranked["_rank"] < limits.max_bins) & (ranked["_kept"] > 0))
-        return ranked.group_by(by).aggregate(rows=engine.exact_sum(ranked["_kept"])).order_by(by)
+        keys = min(limits.max_bins, limits.max_rows)  # of one unit: each has a row
+        ranked = ranked.filter((ranked["_rank"] <= keys) & (ranked["_kept"] > 0))
+        return ranked.group_by(by).aggregate(rows=ranked["_kept"].sum()).order_by(by)  # no more than there are rows
 
     def _with_keys(self, named: NamedRows) -> ir.Table:
         return with_known_keys(named, nulls=self.nulls)
@@ -127,9 +133,32 @@ class UnknownKeysHistogram(Query):
         return groups.rename(_hash="_unit").drop("_key")
 
     def _totals(self) -> Aggregate:
-        found = self._data.engine.fetch(self._expression())
-        keys = FoundKeys(found.select(found.column_names[: len(self.by)]))
-        return Aggregate(values=narrow(counts(found["rows"])), keys=keys)
+        return self._found(self._data.engine.fetch(self._expression()))
+
+    def _found(self, keys_and_rows: pa.Table) -> Aggregate:
+        keys = FoundKeys(keys_and_rows.select(keys_and_rows.column_names[: len(self.by)]))
+        return Aggregate(values=narrow(counts(keys_and_rows["rows"])), keys=keys)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class ShownKeys(UnknownKeysHistogram):
+    """The keys that show, with their noisy counts: what is read for a release, once it is paid for.
+
+    How many keys there are nobody knows before. They come in batches in the order of keys, each batch has its noise,
+    and those below the threshold are forgotten before the next one comes.
+    """
+
+    cut: Threshold
+
+    def _totals(self) -> Aggregate:
+        shown = self._data.engine.map_batches(self._expression(), BATCH_KEYS, self._shown)
+        values = np.concatenate([np.zeros(0, np.int64), *(noisy for _, noisy in shown)])
+        return Aggregate(values=values, keys=[key for keys, _ in shown for key in keys])
+
+    def _shown(self, batch: pa.Table) -> tuple[list[Any], NDArray[np.int64]]:
+        found = self._found(batch)
+        assert found.keys is not None
+        return mechanism.show_keys(found.keys, clamped(found.values), self.cut)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)

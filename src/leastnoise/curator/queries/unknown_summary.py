@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise.curator import description, preview, summary_mechanism
 from leastnoise.curator.aggregate import bounding, summary_rows
@@ -23,7 +24,7 @@ from leastnoise.curator.publish import Answer, Decision, Facts
 from leastnoise.curator.queries.domains import check_unknown_keys, limits_of
 from leastnoise.curator.queries.query import NamedRows, Query
 from leastnoise.curator.queries.summary_options import Asked, checked, whole_numbers
-from leastnoise.curator.queries.unknown_keys import with_known_keys
+from leastnoise.curator.queries.unknown_keys import BATCH_KEYS, with_known_keys
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.errors import InvalidParameter
 from leastnoise.privacy import summary_noise
@@ -37,6 +38,7 @@ from leastnoise.releases.measured import ROWS
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+    import pyarrow as pa
 
 KINDS = ("count", "sum", "mean", "rate")
 
@@ -122,16 +124,24 @@ class UnknownKeysSummary(Query):
         decided = self._charge(request)
         assert isinstance(decided.guarantee, ApproxDP)
         scales = self._division().scales(decided.noise)
-        return Decision(decided, partial(self._draw, decided.noise, scales, decided.guarantee))
+        reads = ShownSummary(
+            _data=self._data,
+            by=self.by,
+            nulls=self.nulls,
+            asked=self.asked,
+            limits=self.limits,
+            cut=decided.noise,
+            scales=scales,
+        )
+        return Decision(decided, partial(self._draw, decided.noise, scales, decided.guarantee), reads)
 
     def _draw(
-        self, cut: Threshold, scales: Mapping[str, float], guarantee: ApproxDP, exact: Aggregate, facts: Facts
+        self, cut: Threshold, scales: Mapping[str, float], guarantee: ApproxDP, shown: Aggregate, facts: Facts
     ) -> Answer:
-        assert exact.keys is not None
-        whole = clamped(exact.values).reshape(len(self.parts), len(exact.keys))
-        return summary_mechanism.publish_unknown(
-            exact.keys,
-            {part.name: row for part, row in zip(self.parts, whole, strict=True)},
+        assert shown.keys is not None
+        return summary_mechanism.publish_shown(
+            shown.keys,
+            self._by_part(shown),
             cut,
             scales,
             guarantee,
@@ -172,7 +182,14 @@ class UnknownKeysSummary(Query):
         return rows.mutate(_place=place)
 
     def _totals(self) -> Aggregate:
-        found = self._data.engine.fetch(self._expression())
+        return self._found(self._data.engine.fetch(self._expression()))
+
+    def _by_part(self, numbers: Aggregate) -> dict[str, NDArray[np.int64]]:
+        """The numbers of all keys, part by part."""
+        whole = clamped(numbers.values).reshape(len(self.parts), -1)
+        return {part.name: row for part, row in zip(self.parts, whole, strict=True)}
+
+    def _found(self, found: pa.Table) -> Aggregate:
         keys = FoundKeys(found.select(found.column_names[: len(self.by)]))
 
         def read(name: str) -> np.ndarray[Any, Any]:
@@ -181,3 +198,23 @@ class UnknownKeysSummary(Query):
         every = whole_numbers(self.asked.columns, read)
         wanted = [np.asarray(every[part.name], dtype=object) for part in self.parts]
         return Aggregate(values=narrow(np.concatenate(wanted)), keys=keys)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class ShownSummary(UnknownKeysSummary):
+    """The keys that show, with their noisy numbers: what is read for a release once it is paid for (as `ShownKeys`)."""
+
+    cut: Threshold
+    scales: Mapping[str, float]
+
+    def _totals(self) -> Aggregate:
+        shown = self._data.engine.map_batches(self._expression(), BATCH_KEYS, self._shown)
+        empty = np.zeros((len(self.parts), 0), np.int64)
+        values = np.concatenate([empty, *(noisy for _, noisy in shown)], axis=1)
+        return Aggregate(values=values.ravel(), keys=[key for keys, _ in shown for key in keys])
+
+    def _shown(self, batch: pa.Table) -> tuple[list[Any], NDArray[np.int64]]:
+        found = self._found(batch)
+        assert found.keys is not None
+        keys, noisy = summary_mechanism.show_keys(found.keys, self._by_part(found), self.cut, self.scales)
+        return keys, np.array([noisy[part.name] for part in self.parts])
