@@ -4,6 +4,8 @@ taxis."""
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
@@ -14,7 +16,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import reference
-from leastnoise.curator.aggregate import bounding
+from leastnoise.curator.aggregate import bounding, unit_lists
+from leastnoise.curator.engines.duckdb import DuckDB
 from leastnoise.curator.table import table
 from leastnoise.testing import aggregate
 
@@ -33,8 +36,21 @@ LIMITS = st.one_of(
     ),
 )
 SLOW = settings(max_examples=15, deadline=None)
-# The smallest rows of a unit as a list of at most so many, or by a sort.
-BY_LIST_AND_BY_SORT = pytest.mark.parametrize("longest", [bounding.MAX_LIST_LENGTH, 0])
+IN_EVERY_WAY = pytest.mark.parametrize("way", ["smallest", "sorted", "lists"])
+
+
+@contextmanager
+def found(way: str) -> Iterator[None]:
+    """The rows that are kept as DuckDB's smallest of a unit, by its sort, or in lists of our own: those in small blocks
+    and with room that has to grow, by three threads."""
+    with ExitStack() as patched:
+        if way == "sorted":
+            patched.enter_context(patch.object(bounding, "MAX_LIST_LENGTH", 0))
+        if way == "lists":
+            patched.enter_context(patch.object(unit_lists, "MANY_ROWS", 0))
+            patched.enter_context(patch.object(unit_lists, "BLOCK_ROWS", 16))
+            patched.enter_context(patch.object(DuckDB, "threads", 3))
+        yield
 
 
 def frame(rows: list[tuple[int, int, int]]) -> pd.DataFrame:
@@ -42,29 +58,29 @@ def frame(rows: list[tuple[int, int, int]]) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-@BY_LIST_AND_BY_SORT
+@IN_EVERY_WAY
 @SLOW
 @given(rows=TABLES, most=LIMITS)
 @example(rows=[(1, place, 0) for place in range(6)] * 4, most={"max_rows": 5})
-def test_counts_are_those_of_the_reference(longest, rows, most):
+def test_counts_are_those_of_the_reference(way, rows, most):
     query = table(frame(rows), unit="unit").histogram("bin", keys=range(6), **most)
     inside = frame(rows).query("0 <= bin < 6").assign(code=lambda f: f["bin"])
     kept = reference.keep(inside, limits=limits(query), description=question(query))
-    with patch.object(bounding, "MAX_LIST_LENGTH", longest):
+    with found(way):
         assert aggregate(query).values.tolist() == np.bincount(kept["bin"], minlength=6).tolist()
 
 
 @pytest.mark.slow
-@BY_LIST_AND_BY_SORT
+@IN_EVERY_WAY
 @SLOW
 @given(rows=TABLES, most=LIMITS)
 @example(rows=[(1, place, -1) for place in range(6)] * 4, most={"max_rows": 5})
-def test_sums_are_those_of_the_reference(longest, rows, most):
+def test_sums_are_those_of_the_reference(way, rows, most):
     query = table(frame(rows), unit="unit").sum("value", clip=(-3, 2), by="bin", keys=range(6), **most)
     inside = frame(rows).query("0 <= bin < 6").assign(value=lambda f: f["value"].clip(-3, 2))
     inside["code"] = inside["bin"] * 8 + inside["value"] + 3  # values 0 ... 5 above the lowest take three bits
     kept = reference.keep(inside, limits=limits(query), description=question(query))
-    with patch.object(bounding, "MAX_LIST_LENGTH", longest):
+    with found(way):
         assert aggregate(query).values.tolist() == added(kept)
 
 
@@ -119,18 +135,18 @@ ANY = st.lists(st.tuples(st.integers(-1, 6), st.integers(-4, 4)), min_size=1, ma
 
 
 @pytest.mark.slow
-@BY_LIST_AND_BY_SORT
+@IN_EVERY_WAY
 @settings(max_examples=6, deadline=None)
 @given(rows=st.lists(ROW, max_size=40), own=st.one_of(OWN, ANY))
 @example(rows=[], own=[(0, -9), (1, -9)] * 6)
-def test_one_unit_moves_the_answer_by_at_most_the_sensitivity(longest, rows, own):
+def test_one_unit_moves_the_answer_by_at_most_the_sensitivity(way, rows, own):
     rows = [row for row in rows if row[0] != 77]
-    answers = []
+    answers, bins = [], {} if way == "lists" else {"max_bins": 2}
     for each in (rows, rows + [(77, place, value) for place, value in own]):
         query = table(frame(each), unit="unit").sum(
-            "value", clip=(-3, 2), by="bin", keys=range(6), max_rows=4, max_per_bin=3, max_bins=2
+            "value", clip=(-3, 2), by="bin", keys=range(6), max_rows=4, max_per_bin=3, **bins
         )
-        with patch.object(bounding, "MAX_LIST_LENGTH", longest):
+        with found(way):
             answers.append(aggregate(query).values)
     moved = np.abs(answers[1] - answers[0])
     assert moved.sum() <= query.sensitivity.l1
@@ -198,18 +214,21 @@ def test_the_unlimited_taxi_histogram_is_the_published_one(data):
     assert aggregate(query).values.tolist() == counts["pickup_2013_01_01_00h"].tolist()
 
 
-@pytest.mark.parametrize("parts", [2, 8])
-def test_passes_over_classes_of_units_add_up(monkeypatch, parts):
+@pytest.mark.parametrize(("parts", "way"), [(2, "smallest"), (8, "smallest"), (4, "lists")])
+def test_passes_over_classes_of_units_add_up(monkeypatch, parts, way):
     rows = frame([(u, u * 7 % 6, u % 5) for u in range(500) for _ in range(u % 4)])
     query = table(rows, unit="unit").mean("value", clip=(0, 4), by="bin", keys=range(6), max_rows=2)
     whole = aggregate(query).values
     monkeypatch.setattr(type(query._data.engine), "passes", lambda *_, **__: parts)
-    assert aggregate(query).values.tolist() == whole.tolist()
+    with found(way):
+        assert aggregate(query).values.tolist() == whole.tolist()
 
 
 def test_little_memory_means_passes():
     rows = table(pd.DataFrame({"unit": range(300_000), "bin": 0}), unit="unit", memory_limit="64MB")
     query = rows.histogram("bin", keys=range(2), max_rows=10)
     named = query._named()
-    assert rows._data.engine.passes(query._coded(named), unit=list(named.unit), kept=10) > 1  # type: ignore[attr-defined]
+    coded, engine = query._coded(named), rows._data.engine  # type: ignore[attr-defined]
+    assert engine.size(coded) == 300_000
+    assert engine.passes(coded, size=300_000, kept=10) > 1
     assert aggregate(query).values.tolist() == [300_000, 0]

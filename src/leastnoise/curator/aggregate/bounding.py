@@ -132,6 +132,21 @@ def bounded(
     return rows.select("code")
 
 
+def fits_lists(rows: ir.Table, *, unit: tuple[str, ...], coding: Coding, limits: Limits) -> bool:
+    """Whether `unit_lists` keeps the same rows: by public facts, the type of the unit, sizes and limits."""
+    names, kind = len(unit), rows[unit[0]].type()
+    whole = kind.is_boolean() or kind.is_date() or (kind.is_integer() and kind.nbytes + kind.is_unsigned_integer() <= 8)
+    few = 1 < coding.size <= WORD_MASK + 1 and limits.max_rows <= MAX_LIST_LENGTH
+    return names == 1 and whole and few and limits.max_bins >= min(limits.max_rows, coding.bins)
+
+
+def as_stream(rows: ir.Table, unit: tuple[str, ...]) -> ir.Table:
+    """Unit and code of every row, as `unit_lists` takes them: the unit as the integer that `word` folds."""
+    kind = rows[unit[0]].type()
+    value = epoch_days(rows[unit[0]], unit[0]) if kind.is_date() else rows[unit[0]].cast("int64")
+    return rows.select(unit=value, code=rows["code"].cast("uint32"))
+
+
 def _most_bins(limits: Limits) -> float:
     """In how many bins a unit may be, as far as its rows do not say: with one row a bin they do at once."""
     if limits.max_per_bin == 1:

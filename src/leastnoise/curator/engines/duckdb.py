@@ -235,25 +235,32 @@ class DuckDB:
         signature = (("float64", "float64"), result)
         return ibis.udf.scalar.pyarrow(points, name=unique("points"), signature=signature)(x, y)
 
-    def passes(self, rows: ir.Table, *, unit: list[str], kept: int) -> int:
-        """Every thread keeps a state for every unit it meets, with room for the integers that are `kept`.
+    @property
+    def threads(self) -> int:
+        return int(self._setting("threads"))
 
-        Only time depends on this choice: the classes of units add up to the same integers.
-        """
-        limit, size = self._setting("memory_limit") * USABLE_MEMORY, self._size(rows)
-        state = GROUP_BYTES + INTEGER_BYTES * kept
-        if size * state <= limit:
+    def passes(
+        self, rows: ir.Table, *, size: int, kept: int, bytes_needed: Callable[[int, int], int] | None = None
+    ) -> int:
+        """Only time depends on this choice: the classes of units add up to the same integers."""
+        need = self._bytes_of_groups(kept) if bytes_needed is None else bytes_needed
+        limit = self._setting("memory_limit") * USABLE_MEMORY
+        if need(size, size) <= limit:
             return 1
         found = self.fetch(rows.aggregate(units=rows["_unit"].approx_nunique()))
-        need = min(int(found["units"][0].as_py()) * self._setting("threads"), size) * state
-        return int(2 ** math.ceil(math.log2(max(need / limit, 1.0))))
+        return int(2 ** math.ceil(math.log2(max(need(int(found["units"][0].as_py()), size) / limit, 1.0))))
+
+    def _bytes_of_groups(self, kept: int) -> Callable[[int, int], int]:
+        """Every thread keeps a state for every unit it meets, with room for the integers that are `kept`."""
+        threads, state = self.threads, GROUP_BYTES + INTEGER_BYTES * kept
+        return lambda units, rows: min(units * threads, rows) * state
 
     def _setting(self, name: str) -> float:
         value = reading(lambda: self.backend.con.sql(f"SELECT current_setting('{name}')").fetchall()[0][0])
         return in_bytes(str(value))
 
-    def _size(self, rows: ir.Table) -> int:
-        """The rows of the tables below, known to Parquet files without reading them."""
+    def size(self, rows: ir.Table) -> int:
+        """Known to Parquet files without reading them."""
         import ibis.expr.operations as ops
 
         tables = [table.to_expr() for table in rows.op().find(ops.PhysicalTable)]

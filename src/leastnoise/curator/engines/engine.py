@@ -21,6 +21,10 @@ class Engine(Protocol):
     name: str
     copies: bool  # whether it can keep rows aside; without, everything about them is asked in one query
 
+    @property
+    def threads(self) -> int:
+        """How many may work in this process on one stream of all rows; 0 where the rows are elsewhere."""
+
     def check_ready(self, rows: ir.Table, *, in_python: bool) -> None:
         """Raise EngineUnavailable unless the engine can be asked now, also what runs `in_python` where the rows are.
         Nothing is read, so it is done before anything is paid."""
@@ -68,9 +72,15 @@ class Engine(Protocol):
     def map_points(self, function: Any, x: ir.Value, y: ir.Value, *, result: str) -> ir.Value:
         """A NumPy function of two columns of doubles, applied to blocks of rows where the rows are."""
 
-    def passes(self, rows: ir.Table, *, unit: list[str], kept: int) -> int:
-        """In how many passes over classes of units the work fits into memory, a power of two. Of each unit so many
-        integers are `kept`."""
+    def size(self, rows: ir.Table) -> int:
+        """How many rows the tables below have together; 0 where that is not asked."""
+
+    def passes(
+        self, rows: ir.Table, *, size: int, kept: int, bytes_needed: Callable[[int, int], int] | None = None
+    ) -> int:
+        """In how many passes over classes of units the work on so many rows fits into memory, a power of two. Of each
+        unit so many integers are `kept`. bytes_needed: for so many units and rows, where the engine does not keep them.
+        """
 
     def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
         """`reduce` over the rows, once for each part of the table, where the parts are."""

@@ -33,6 +33,7 @@ class Spark:
     """An Ibis connection to a Spark session. While it reads, the session has our settings and our views; not after."""
 
     name = "spark"
+    threads = 0
     copies = False  # what Spark keeps may be lost with an executor, and is then computed again
 
     def __init__(self, session: Any) -> None:
@@ -209,7 +210,12 @@ class Spark:
         signature = (("float64", "float64"), result)
         return ibis.udf.scalar.pandas(points, name=unique("points"), signature=signature)(x, y)
 
-    def passes(self, rows: ir.Table, *, unit: list[str], kept: int) -> int:
+    def size(self, rows: ir.Table) -> int:
+        return 0  # nothing here depends on it
+
+    def passes(
+        self, rows: ir.Table, *, size: int, kept: int, bytes_needed: Callable[[int, int], int] | None = None
+    ) -> int:
         return 1  # Spark spills to disk by itself
 
     def vector_sums(

@@ -7,10 +7,12 @@ A row is coded as one integer, its bin in the high bits and its clipped value, i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
-from leastnoise.curator.aggregate import bounding
+from leastnoise.curator.aggregate import bounding, unit_lists
 from leastnoise.curator.aggregate.binning import place_rows
 from leastnoise.curator.aggregate.bounding import MULTIPLIER_1, WORD_MASK, Coding
 from leastnoise.curator.aggregate.every_bin import scattered
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 class BinnedQuery(ListedQuery):
     """Rows counted in each bin; what else is added up, subclasses say."""
 
+    row_is_code: ClassVar[bool] = True  # all that is read of a row is its unit and its code
     _bins: Domain
 
     def __post_init__(self) -> None:
@@ -85,8 +88,7 @@ class BinnedQuery(ListedQuery):
         kept = bounding.bounded(
             rows, unit=unit, coding=coding, limits=self.limits, key=self._salt, engine=self._data.engine
         )
-        kept = kept.mutate(bin=coding.bin_of(kept["code"]))
-        return self._of_each_bin(kept)
+        return self._of_each_bin(kept.mutate(bin=coding.bin_of(kept["code"])))
 
     def _of_each_bin(self, kept: ir.Table) -> ir.Table:
         return kept.group_by("bin").aggregate(rows=kept.count())
@@ -94,11 +96,46 @@ class BinnedQuery(ListedQuery):
     def _totals(self) -> Aggregate:
         engine, named = self._data.engine, self._named()
         rows = self._coded(named)
-        parts = engine.passes(rows, unit=list(named.unit), kept=self.limits.max_rows)
+        size = engine.size(rows)
+        in_lists = size >= unit_lists.MANY_ROWS and self._in_lists(rows, named.unit)
+        need = partial(unit_lists.bytes_needed, max_rows=self.limits.max_rows) if in_lists else None
+        parts = engine.passes(rows, size=size, kept=self.limits.max_rows, bytes_needed=need)
+        totals = self._by_lists if in_lists else self._by_sql
         if parts == 1:
-            return self._integers([engine.fetch(self._added_up(rows, named.unit))])
+            return self._integers([totals(rows, named.unit)])
         with self._same_rows(rows) as same:
-            return self._integers([engine.fetch(self._added_up(part, named.unit)) for part in _classes(same, parts)])
+            return self._integers([totals(part, named.unit) for part in _classes(same, parts)])
+
+    def _in_lists(self, rows: ir.Table, unit: tuple[str, ...]) -> bool:
+        """Whether `unit_lists` finds the rows that are kept. It needs a compiler; without one, SQL finds the same."""
+        fits = self.row_is_code and self._data.engine.threads > 0
+        if not fits or not bounding.fits_lists(rows, unit=unit, coding=self._coding(), limits=self.limits):
+            return False
+        with suppress(Exception):
+            unit_lists.prepare()
+            return True
+        return False
+
+    def _by_sql(self, rows: ir.Table, unit: tuple[str, ...]) -> pa.Table:
+        return self._data.engine.fetch(self._added_up(rows, unit))
+
+    def _by_lists(self, rows: ir.Table, unit: tuple[str, ...]) -> pa.Table:
+        """The same totals: which rows are kept is found by a list a unit."""
+        import ibis
+        import pyarrow as pa
+
+        engine, limits, coding = self._data.engine, self.limits, self._coding()
+        keeper = unit_lists.RowKeeper(
+            max_rows=limits.max_rows,
+            max_per_bin=limits.max_per_bin,
+            value_bits=coding.value_bits,
+            key=self._salt,
+            threads=engine.threads,
+        )
+        (codes,) = engine.vector_sums(bounding.as_stream(rows, unit), keeper)
+        kept = ibis.memtable(pa.table({"code": codes}))
+        kept = kept.mutate(code=kept["code"].cast("int64"))
+        return engine.fetch(self._of_each_bin(kept.mutate(bin=coding.bin_of(kept["code"]))))
 
     def _integers(self, parts: list[pa.Table]) -> Aggregate:
         """The integers of the answer from the totals of classes of units."""

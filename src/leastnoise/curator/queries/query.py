@@ -181,7 +181,10 @@ class Query(ABC):
         return f"<Query: {self.describe()}>"
 
     def sql(self) -> str:
-        """The SQL that will run, as text. Nothing is run."""
+        """The SQL that will run, as text. Nothing is run.
+
+        Of millions of rows DuckDB may be asked for unit and bin alone: which are kept is then found in compiled loops.
+        """
         return self._data.engine.sql(self._expression())
 
     def expect(

@@ -50,6 +50,7 @@ class Summary(BinnedQuery):
     """Statistics of each bin of a public domain."""
 
     kind: ClassVar[str] = "summary"
+    row_is_code: ClassVar[bool] = False
     asked: Asked
 
     @classmethod

@@ -47,6 +47,7 @@ class UnitCounts(BinnedQuery):
     """Each unit counted once by its rows, by their spread over the bins, by a bin, and by a value of each column."""
 
     kind: ClassVar[str] = "unit counts"
+    row_is_code: ClassVar[bool] = False
     values: tuple[str, ...]
     asked: AskedNoise  # of the question that the limits are for
 

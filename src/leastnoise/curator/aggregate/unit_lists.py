@@ -1,0 +1,170 @@
+"""Which rows of a unit are kept, in one pass over rows in any order: a short list for every unit, in compiled loops.
+
+It is the rule of `bounding` for units that are one integer, without a limit on bins. A row is the integer
+x = hash * 2^32 + code, and of each unit the max_rows smallest x are kept, at most max_per_bin of them in one bin. Then
+after any number of rows the list S of a unit holds what the rule keeps of those rows. Let x be the next row:
+
+- S is full and x is not below its largest member: all members come before x, or are equal to it. S stays.
+- There are max_per_bin members in the bin of x: if all are at most x, S stays; else the largest of them, y, leaves for
+  x. What S has lost to its length before is above all its members, so y is the only row that is to go.
+- Otherwise x enters, and the largest member leaves if there is one too many.
+
+Rows that tie are equal in all that is read of them, so no order of the rows shows in the codes that are kept.
+
+Rows are worked off in blocks, each sorted by the first bits of the unit's place in the table (a mixed form of the unit,
+one to one, so units are compared whole): what is looked up in turn is then in the processor's cache. Threads share the
+places. What is done depends on the rows in time and memory alone.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise.curator.aggregate import unit_list_loops as loops
+from leastnoise.curator.aggregate.unit_list_loops import FULL, NO_ROOM, PARTS, SIZE_BITS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MANY_ROWS = 2**22  # from here on it is quicker than SQL although a compiler has to be loaded first, most of a second
+BLOCK_ROWS = 2**21  # that are sorted at once, 36 bytes each
+FIRST_SLOTS = 8  # of each part, a power of two
+UNIT_BYTES = 80  # a slot of 16 bytes, a third to 0.7 of them filled, and half as many again while they grow
+ROW_BYTES = 24  # in a list that has been doubled, of which another may be left over, in room that grows by a half
+
+
+@dataclass(frozen=True, slots=True)
+class RowKeeper:
+    """What runs where the rows are: record batches of `unit` (int64) and `code` (uint32) in, the kept codes out.
+
+    max_rows: at most 2^10 - 1. value_bits: a row's bin is its code without these. key: of the hash.
+    """
+
+    max_rows: int
+    max_per_bin: int
+    value_bits: int
+    key: int
+    threads: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> NDArray[np.uint32]:
+        bounds = [PARTS * thread // self.threads for thread in range(self.threads + 1)]
+        tables = [_Lists(self, first, last) for first, last in pairwise(bounds)]
+        block = _Block(self.key, self.threads)
+        with ThreadPoolExecutor(self.threads) as workers:
+            for batch in batches:
+                units, codes = _column(batch, "unit", np.int64), _column(batch, "code", np.uint32)
+                begin = 0
+                while begin < len(units):
+                    begin = block.fill(units, codes, begin)
+                    if block.rows == BLOCK_ROWS:
+                        block.sort_and_empty(tables, workers)
+            block.sort_and_empty(tables, workers)
+            return np.concatenate(list(workers.map(_Lists.codes, tables)))
+
+
+def bytes_needed(units: int, rows: int, *, max_rows: int) -> int:
+    """What the lists of so many units with so many rows take at most; the block comes on top."""
+    return UNIT_BYTES * units + ROW_BYTES * min(rows, units * max_rows)
+
+
+def prepare() -> None:
+    """Compile on a made-up row: what can fail does so before anything is paid for, and tells nothing of a row."""
+    import pyarrow as pa
+
+    made_up = pa.record_batch({"unit": pa.array([0] * 9, pa.int64()), "code": pa.array(range(9), pa.uint32())})
+    RowKeeper(max_rows=9, max_per_bin=1, value_bits=0, key=0, threads=1)(iter([made_up]))
+
+
+class _Block:
+    """Rows that wait to be sorted, in as many segments as there are threads."""
+
+    def __init__(self, key: int, threads: int) -> None:
+        self.rows, self._key = 0, np.uint64(key)
+        self._units, self._codes = np.empty(BLOCK_ROWS, np.int64), np.empty(BLOCK_ROWS, np.uint32)
+        self._places, self._x = np.empty(BLOCK_ROWS, np.uint64), np.empty(BLOCK_ROWS, np.int64)
+        self._unsorted = np.empty(BLOCK_ROWS, np.int64)
+        self._ends = np.zeros((threads, PARTS + 1), np.int64)
+
+    def fill(self, units: NDArray[np.int64], codes: NDArray[np.uint32], begin: int) -> int:
+        """Take rows from `begin` on; where those that did not fit begin."""
+        count = min(BLOCK_ROWS - self.rows, len(units) - begin)
+        self._units[self.rows : self.rows + count] = units[begin : begin + count]
+        self._codes[self.rows : self.rows + count] = codes[begin : begin + count]
+        self.rows += count
+        return begin + count
+
+    def sort_and_empty(self, tables: list[_Lists], workers: ThreadPoolExecutor) -> None:
+        """Every segment is sorted by one thread; of every segment each table takes its own parts."""
+        threads = len(tables)
+        bounds = [self.rows * thread // threads for thread in range(threads + 1)]
+        segments = [slice(first, last) for first, last in pairwise(bounds)]
+
+        def sort(number: int) -> None:
+            _, sort_rows, _, _ = _kernels()
+            at = segments[number]
+            mine = self._units[at], self._codes[at], self._unsorted[at], self._places[at], self._x[at]
+            sort_rows(*mine, self._ends[number], self._key)
+
+        def take(table: _Lists) -> None:
+            for segment, ends in zip(segments, self._ends, strict=True):
+                table.add(self._places[segment], self._x[segment], int(ends[table.first]), int(ends[table.last]))
+
+        list(workers.map(sort, range(threads)))
+        list(workers.map(take, tables))
+        self.rows = 0
+
+
+class _Lists:
+    """The lists of the units whose places begin with `first` to `last` - 1: a slot for each, and room for the rows.
+
+    slots: a place and where its list is; those of one part follow each other. filled: how many slots of each part are.
+    room: the lists. free: where a list of 2^i rows was left over; in it stands where the one before is. held: how much
+    of the room was ever used, how many rows are in lists, and a number that nobody reads.
+    """
+
+    def __init__(self, keeper: RowKeeper, first: int, last: int) -> None:
+        self.first, self.last, self._limits = first, last, (keeper.max_rows, keeper.max_per_bin, keeper.value_bits)
+        self._slots = np.zeros((FIRST_SLOTS * (last - first), 2), np.uint64)
+        self._filled = np.zeros(last - first, np.int64)
+        self._room = np.zeros(2**12, np.int64)
+        self._free = np.full(SIZE_BITS + 1, -1, np.int64)
+        self._held = np.zeros(3, np.int64)
+
+    def add(self, places: NDArray[np.uint64], x: NDArray[np.int64], begin: int, end: int) -> None:
+        """Rows begin ... end - 1 of a sorted segment."""
+        add_rows, _, move_slots, _ = _kernels()
+        while begin < end:
+            state = self._slots, self._filled, self._room, self._free, self._held
+            begin, why = add_rows(places, x, begin, end, *self._limits, self.first, *state)
+            if why == FULL:
+                larger = np.zeros((2 * len(self._slots), 2), np.uint64)
+                move_slots(self._slots, larger, self.first, len(self._filled))
+                self._slots = larger
+            elif why == NO_ROOM:
+                self._room.resize(len(self._room) * 3 // 2, refcheck=False)
+
+    def codes(self) -> NDArray[np.uint32]:
+        """Of all rows in all lists."""
+        codes = np.empty(int(self._held[1]), np.uint32)
+        _kernels()[3](self._slots, self._room, codes)
+        return codes
+
+
+def _column(batch: pa.RecordBatch, name: str, kind: Any) -> NDArray[Any]:
+    return np.ascontiguousarray(batch.column(name).to_numpy(zero_copy_only=False), dtype=kind)
+
+
+@functools.cache
+def _kernels() -> tuple[Any, Any, Any, Any]:
+    """The loops over rows and slots, in machine code."""
+    from leastnoise._support.compilation import compiled
+
+    return compiled(loops.add_rows), compiled(loops.sort_rows), compiled(loops.move_slots), compiled(loops.copy_codes)
