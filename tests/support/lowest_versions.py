@@ -17,7 +17,7 @@ TOOLS = {"array-api-strict", "clarabel", "cvxpy", "hatchling", "httpx2", "igraph
 
 
 def floors() -> dict[str, str]:
-    """The least version that `pyproject.toml` allows of each direct dependency and of the extras, development's apart."""
+    """The least version that `pyproject.toml` allows of each dependency, and of those of the extras but dev."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = [line for name, lines in project["optional-dependencies"].items() if name != "dev" for line in lines]
     found = {}
