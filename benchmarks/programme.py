@@ -14,6 +14,7 @@ BENCHMARKS = (
     "graphs",
     "ledger",
     "demo",
+    "install",
     "growth",
     "instructions",
     "denoising",
