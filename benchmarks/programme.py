@@ -15,6 +15,7 @@ BENCHMARKS = (
     "ledger",
     "demo",
     "studio",
+    "install",
     "growth",
     "instructions",
     "denoising",
