@@ -20,7 +20,7 @@ def floors() -> dict[str, str]:
     """The least version that `pyproject.toml` allows of each dependency, and of those of the extras but dev."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = [line for name, lines in project["optional-dependencies"].items() if name != "dev" for line in lines]
-    found = {}
+    found: dict[str, str] = {}
     for wanted in map(Requirement, [*project["dependencies"], *extras]):
         (floor,) = (part.version for part in wanted.specifier if part.operator in (">=", "=="))
         asked = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
