@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import dense_trees
-from tests.support.dense_trees import made_workload, random_shape
 
+import dense_trees
+from dense_trees import made_workload, random_shape
 from leastnoise.domain import TreeShape
 from leastnoise.privacy.distributions import Laplace
 from leastnoise.testing import seeded
@@ -67,8 +67,8 @@ def test_estimates_errors_and_coefficients_are_those_of_dense_least_squares() ->
     scales = np.concatenate([np.full(workload.cells_of(t), s) for t, s in RELEASED.items()])
     wanted = np.sort(count * scales)
     np.testing.assert_allclose(found, wanted[wanted > 1e-13], rtol=1e-9)
-    exact = float(np.array([1.0, -0.5]) @ made.covariances(pair) @ np.array([1.0, -0.5]))
-    assert LaplaceSum(terms).std == pytest.approx(math.sqrt(exact))
+    variance = float(np.array([1.0, -0.5]) @ made.covariances(pair) @ np.array([1.0, -0.5]))
+    assert LaplaceSum(terms).std == pytest.approx(math.sqrt(variance))
 
 
 @pytest.mark.parametrize("rows", [1, 2])
