@@ -12,8 +12,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
-TOOLS = {"array-api-strict", "clarabel", "cvxpy", "hatchling", "httpx2", "igraph", "mpmath", "openpyxl", "pytest",
-         "pytest-xdist", "selenium"}  # fmt: skip
+TOOLS = {"array-api-strict", "clarabel", "cvxpy", "hatchling", "httpx", "igraph", "ipykernel", "mpmath", "nbclient",
+         "nbformat", "openpyxl", "pytest", "pytest-xdist", "selenium"}  # fmt: skip
 
 
 def floors() -> dict[str, str]:
