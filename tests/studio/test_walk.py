@@ -124,7 +124,7 @@ def test_nothing_is_read_before_the_release(desk: Visitor) -> None:
 
 
 def test_one_person_more_changes_no_byte_before_the_release(tmp_path: Path, register: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("secrets.token_urlsafe", lambda size: "always the same")
+    monkeypatch.setattr("secrets.token_urlsafe", lambda size: "always-the-same")
     pages = []
     for name, rows in (("with", register), ("without", pa.concat_tables([register, register.slice(7, 1)]))):
         folder = tmp_path / name

@@ -108,11 +108,11 @@ class _Pages:
             if found != "open":
                 return self._page(request, draft, step, fields, LOST if found == "lost" else RELEASED, status=422)
             changed = STEPS[step].save(self._studio, draft, fields)
+            if changed.found != draft.found and step != "release":
+                changed.write()
+                self._studio.releases.forget(draft.name)
         except errors.LeastnoiseError as problem:
             return self._page(request, draft, step, fields, in_words(problem, self._studio.folder), status=422)
-        if changed.found != draft.found and step != "release":
-            changed.write()
-            self._studio.releases.forget(draft.name)
         going_on = fields.get("go", "next") == "next" and step != "release"
         return RedirectResponse(_address(draft.name, _after(step) if going_on else step), status_code=303)
 
