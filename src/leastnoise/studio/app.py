@@ -151,7 +151,8 @@ class _Pages:
         draft = self._draft(request)
         name = self._studio.another_name()
         made = Draft.begin(self._studio.folder.path(f"{name}.toml"), draft.section("table"))
-        made = made.with_section("keys", draft.section("keys")).with_section("privacy", draft.section("privacy"))
+        privacy = draft.section("privacy") | {"force": None}  # whoever wants that ticks it for this question, too
+        made = made.with_section("keys", draft.section("keys")).with_section("privacy", privacy)
         made.write()
         return RedirectResponse(_address(name, "question"), status_code=303)
 
