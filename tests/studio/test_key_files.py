@@ -118,7 +118,10 @@ def test_zones_with_thousands_of_properties_are_read_once(asking: Visitor, monke
     ring = [[0, 0], [1, 0], [1, 1], [0, 0]]
     shape = {"type": "Polygon", "coordinates": [ring]}
     first = {"type": "Feature", "properties": {f"p{number}": number for number in range(500)}, "geometry": shape}
-    features = [first, {"type": "Feature", "properties": {"p400": 1, "name": "b"}, "geometry": shape}]
+    features: list[dict[str, Any]] = [
+        first,
+        {"type": "Feature", "properties": {"p400": 1, "name": "b"}, "geometry": shape},
+    ]
     read, times = Zones.read, []
     monkeypatch.setattr(Zones, "read", lambda *given, **named: times.append(1) or read(*given, **named))  # type: ignore[func-returns-value]
     body = json.dumps({"type": "FeatureCollection", "features": features}).encode()
