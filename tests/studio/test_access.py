@@ -95,3 +95,14 @@ def test_it_listens_before_the_link_is_shown() -> None:
         socket.create_connection(listening.getsockname(), timeout=5).close()
         with pytest.raises(errors.FileProblem):
             _listen(listening.getsockname()[1])
+
+
+@pytest.mark.parametrize("other", ['theirs={"a": 1}', "a b", "leastnoise-8765=tossed", "=", 'x="'])
+def test_cookies_of_other_ports_lock_nobody_out(small: Visitor, other: str) -> None:
+    """Cookies know no ports: whatever else runs on this machine sends its own along, first or last."""
+    (ours,) = (f"{each.name}={each.value}" for each in small.client.cookies.jar)
+    stranger = TestClient(small.client.app, base_url=ORIGIN)
+    for header in (f"{other}; {ours}", f"{ours}; {other}"):
+        shown = stranger.get("/job/people/table", headers={"cookie": header})
+        assert shown.status_code == 200
+    assert stranger.get("/job/people/table", headers={"cookie": other}).status_code == 403

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from typing import Any
 
 import pytest
 
+from leastnoise.domain import Zones
 from leastnoise.studio import key_upload
 from leastnoise.studio.script import python
 from studio_visitor import ORIGIN, Visitor
 
+FAR = b"""{"type": "FeatureCollection", "features": [{"type": "Feature", "id": 1, "properties": {}, "geometry":
+    {"type": "Polygon", "coordinates": [[[1%s, 0], [1, 1], [0, 1]]]}}]}""" % (b"0" * 400)
 BAD = '"><script>alert(1)</script>'
 
 
@@ -72,11 +76,14 @@ def test_hostile_text_in_a_file_stays_text(asking: Visitor) -> None:
         ("wards.csv", b"", "CSV"),
         ("wards.csv", b"sex\nF\nF\n", "twice"),
         ("keys.toml", b"sex = [", "TOML"),
+        ("keys.toml", b"sex" + b".a" * 100_000 + b" = 1", "TOML"),
+        ("keys.toml", b"sex = {b" + b".a" * 100_000 + b" = 1}", "TOML"),
         ("keys.toml", b'sex = { file = "people.parquet", column = "sex" }', "the table itself"),
         ("keys.toml", b'sex = { file = "../keys.csv", column = "sex" }', "no name of a file"),
         ("people.toml", b'[table]\nsource = "people.parquet"\n', "one of keys"),
         ("wards.txt", b"x\n" * key_upload.MAX_TEXT_BYTES, "too large"),
         ("zones.geojson", b"{}", "GeoJSON"),
+        ("zones.geojson", FAR, "no rings"),
         ("other.csv", b"sex\nF\nM\n", "another"),
     ],
 )
@@ -104,3 +111,22 @@ def test_no_key_is_read_from_the_table_by_way_of_a_file_of_keys(asking: Visitor)
     (asking.folder / "keys.toml").write_text('sex = { file = "people.parquet", column = "sex" }\n')
     sent = asking.send("/job/people/question", question="counts", by=["sex"], keys_file="keys.toml")
     assert (sent.status_code, "the table itself" in sent.text) == (422, True)
+
+
+def test_zones_with_thousands_of_properties_are_read_once(asking: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a file that is meant to keep the studio busy, its polygons are not read for every property."""
+    ring = [[0, 0], [1, 0], [1, 1], [0, 0]]
+    shape = {"type": "Polygon", "coordinates": [ring]}
+    first = {"type": "Feature", "properties": {f"p{number}": number for number in range(500)}, "geometry": shape}
+    features: list[dict[str, Any]] = [
+        first,
+        {"type": "Feature", "properties": {"p400": 1, "name": "b"}, "geometry": shape},
+    ]
+    read, times = Zones.read, []
+    monkeypatch.setattr(Zones, "read", lambda *given, **named: times.append(1) or read(*given, **named))  # type: ignore[func-returns-value]
+    body = json.dumps({"type": "FeatureCollection", "features": features}).encode()
+    assert asking.drop("zones.geojson", body).json() == {"zones": "zones.geojson", "zone_name": "p400"}
+    features.append({"type": "Feature", "geometry": shape, "properties": 5})
+    body = json.dumps({"type": "FeatureCollection", "features": features}).encode()
+    assert asking.drop("more.geojson", body).status_code == 422
+    assert len(times) <= 2

@@ -124,7 +124,7 @@ def test_nothing_is_read_before_the_release(desk: Visitor) -> None:
 
 
 def test_one_person_more_changes_no_byte_before_the_release(tmp_path: Path, register: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("secrets.token_urlsafe", lambda size: "always the same")
+    monkeypatch.setattr("secrets.token_urlsafe", lambda size: "always-the-same")
     pages = []
     for name, rows in (("with", register), ("without", pa.concat_tables([register, register.slice(7, 1)]))):
         folder = tmp_path / name
@@ -166,8 +166,12 @@ def test_hostile_names_stay_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("question", {"question": "sum", "column": "district", "low": "0", "high": "1"}, "column of numbers"),
         ("question", {"question": "sum", "column": "age", "low": "x", "high": "1"}, "must be a number"),
         ("question", {"question": "map", "x": "age", "y": "age"}, "two columns"),
+        ("question", {"question": "map", "x": "age", "y": "income", "step": "1e400"}, "300 digits"),
         ("question", {"question": "what"}, "Choose a question"),
         ("limits", {"max_rows": "0"}, "above zero"),
+        ("limits", {"max_rows": "²"}, "above zero"),
+        ("limits", {"max_rows": "9" * 5000}, "above zero"),
+        ("question", {"question": "tables", "by": ["sex"], "keys__sex": "F, M", "ways": "²"}, "whole number"),
         ("limits", {"max_rows": ""}, "at least the first limit"),
         ("privacy", {"epsilon": "much", "delta": "1e-6"}, "must be a number"),
         ("privacy", {"epsilon": "100", "delta": "1e-6"}, "protects nobody"),
@@ -195,6 +199,8 @@ def test_a_released_job_stays_and_another_is_begun(desk: Visitor) -> None:
     sent = desk.send("/job/people/limits", max_rows="3")
     assert sent.status_code == 422
     assert "stays as it was" in sent.text
+    draft = desk.studio.draft("people")
+    draft.with_section("privacy", draft.section("privacy") | {"force": True}).write()  # ticked for this question alone
     sent = desk.client.post(
         "/job/people/another",
         data={"form_key": desk.form_key("/job/people/results")},
@@ -203,6 +209,7 @@ def test_a_released_job_stays_and_another_is_begun(desk: Visitor) -> None:
     )
     assert sent.headers["location"] == "/job/people-2/question"
     assert desk.studio.draft("people-2").section("keys") == desk.studio.draft("people").section("keys")
+    assert desk.studio.draft("people-2").section("privacy") == draft.section("privacy")
 
 
 def test_a_budget_that_is_spent_refuses_and_debits_nothing(desk: Visitor) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from leastnoise import errors
 
+MAX_DOTS = 200  # in one name
 MAX_BYTES = 2**26  # larger than any list of keys that somebody typed
 
 
@@ -60,6 +61,15 @@ def _parts(dotted: str) -> list[str]:
     return [double or single or word.strip("\"'") for word, (double, single) in zip(words, found, strict=True)]
 
 
+def check_dots(text: str) -> None:
+    """ValueError where a name has hundreds of dotted parts: reading it would take time by the square of them."""
+    for line in text.splitlines():
+        if line.count(".") > MAX_DOTS:
+            bare = re.sub(r""""[^"]*"|'[^']*'""", "", line)
+            if any(run.count(".") > MAX_DOTS for run in re.split(r"[=,\[\]{}#]", bare)):
+                raise ValueError
+
+
 def load(path: str | os.PathLike[str], what: str, *, parse_float: Callable[[str], Any] = float) -> TomlFile:
     """The file at `path`; `what` says in an error what it should have been, such as "keys"."""
     name = os.fspath(path)
@@ -69,6 +79,7 @@ def load(path: str | os.PathLike[str], what: str, *, parse_float: Callable[[str]
         raise errors.FileProblem(f"{name!r} is too large for {what} in TOML. Name a column of a file in it instead.")
     try:
         text = Path(name).read_bytes().decode("utf-8-sig")
+        check_dots(text)
         found = tomllib.loads(text.replace("\r\n", "\n"), parse_float=parse_float)
     except tomllib.TOMLDecodeError as problem:
         raise errors.InvalidParameter(

@@ -116,7 +116,7 @@ def _rings(feature: Mapping[str, Any], number: int) -> list[Ring]:
     try:
         polygons = [geometry["coordinates"]] if kind == "Polygon" else list(geometry["coordinates"])
         found = [_corners(ring) for polygon in polygons for ring in polygon]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):  # (a whole number of a thousand digits)
         found = []
     if not found:
         raise BadDomain(f"feature {number} of the GeoJSON has no rings of coordinates, as a {kind} has.")

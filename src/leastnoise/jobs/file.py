@@ -285,7 +285,12 @@ def _dated(value: Any, day: date, file: TomlFile, names: tuple[str, ...]) -> Any
         return value
     if re.search(r"\{date(?!:[^{}]+\})", value):
         raise _mistake(file, names, "a date is written {date:%Y-%m-%d}, with what it is made of after the colon.")
-    return re.sub(r"\{date:([^{}]+)\}", lambda found: day.strftime(found[1]), value)
+    return on_day(value, day)
+
+
+def on_day(text: str, day: date) -> str:
+    """The text with the day for {date:...}: what a run of that day takes it for."""
+    return re.sub(r"\{date:([^{}]+)\}", lambda found: day.strftime(found[1]), text)
 
 
 def _plain(value: Any, *, exact: bool) -> Any:

@@ -264,13 +264,20 @@ def _release_at(path: str) -> Answer | None:
 
 @contextmanager
 def alone(job: Path) -> Iterator[None]:
-    """Nobody else runs this job meanwhile: two runs at once would both pay."""
-    with open(job, "rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise errors.FileProblem(f"Another run of {str(job)!r} is under way. Wait for it.") from None
-        yield
+    """Nobody else runs this job, or writes its file, meanwhile: two runs at once would both pay.
+
+    The lock belongs to a file and not to its name. A draft that is kept takes the name from the file that was there,
+    under the lock of that file; so whoever has waited in between looks whether the name is still that of its own.
+    """
+    while True:
+        with open(job, "rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise errors.FileProblem(f"Another run of {str(job)!r} is under way. Wait for it.") from None
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(job)):
+                yield
+                return
 
 
 def day_of(made: Answer) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Callable
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
@@ -101,12 +100,9 @@ class Access:
         return answer
 
     def _cookie_of(self, headers: Headers) -> str:
-        found = SimpleCookie()
-        try:
-            found.load(headers.get("cookie", ""))
-        except CookieError:
-            return ""
-        return found[self._cookie].value if self._cookie in found else ""
+        """Our cookie. Other ports of this machine send theirs along, of any form and even of our name."""
+        pairs = [pair.strip().partition("=") for pair in headers.get("cookie", "").split(";")]
+        return next((value for name, _, value in pairs if name == self._cookie and self._keys.knows(value)), "")
 
 
 def _message(status: int, text: str) -> Response:

@@ -108,11 +108,11 @@ class _Pages:
             if found != "open":
                 return self._page(request, draft, step, fields, LOST if found == "lost" else RELEASED, status=422)
             changed = STEPS[step].save(self._studio, draft, fields)
+            if changed.found != draft.found and step != "release":
+                changed.write()
+                self._studio.releases.forget(draft.name)
         except errors.LeastnoiseError as problem:
             return self._page(request, draft, step, fields, in_words(problem, self._studio.folder), status=422)
-        if changed.found != draft.found and step != "release":
-            changed.write()
-            self._studio.releases.forget(draft.name)
         going_on = fields.get("go", "next") == "next" and step != "release"
         return RedirectResponse(_address(draft.name, _after(step) if going_on else step), status_code=303)
 
@@ -151,7 +151,8 @@ class _Pages:
         draft = self._draft(request)
         name = self._studio.another_name()
         made = Draft.begin(self._studio.folder.path(f"{name}.toml"), draft.section("table"))
-        made = made.with_section("keys", draft.section("keys")).with_section("privacy", draft.section("privacy"))
+        privacy = draft.section("privacy") | {"force": None}  # whoever wants that ticks it for this question, too
+        made = made.with_section("keys", draft.section("keys")).with_section("privacy", privacy)
         made.write()
         return RedirectResponse(_address(name, "question"), status_code=303)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -16,7 +17,7 @@ from leastnoise._support import atomic_files, toml_files, toml_text
 from leastnoise._support.toml_files import TomlFile
 from leastnoise.curator.budget import postgres_url
 from leastnoise.jobs.file import Job, parse_job
-from leastnoise.jobs.running import Run, open_table
+from leastnoise.jobs.running import Run, alone, open_table
 from leastnoise.studio.server_address import checked_address
 
 _QUESTIONS: dict[tuple[str, str], Any] = {}  # the last that was looked at
@@ -75,8 +76,9 @@ class Draft:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def write(self) -> None:
-        """Keep it: whole or not at all."""
-        atomic_files.rewrite(self.path, self.text)
+        """Keep it: whole or not at all, and not while somebody runs what is there."""
+        with alone(self.path) if self.path.exists() else nullcontext():
+            atomic_files.rewrite(self.path, self.text)
 
     def job(self) -> Job:
         """What it asks for, checked; an error says what is missing."""

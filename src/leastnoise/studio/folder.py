@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from glob import glob
 from pathlib import Path
 
 from leastnoise import errors
+from leastnoise.curator.engines.sources import ENDINGS
 
 _PLAIN = re.compile(r"[^\x00-\x1f/\\]{1,200}")
 
@@ -33,10 +35,20 @@ class Folder:
             raise errors.FileProblem("Links are not followed here.")
         return found
 
+    def inside(self, name: str) -> Path:
+        """A file or a pattern that a job names, in the folder or in one below it, wherever links lead."""
+        found = self.root / name
+        for each in (found, *map(Path, glob(str(found), recursive=True))):
+            if not each.resolve().is_relative_to(self.root):
+                raise errors.FileProblem("A job in this folder names a file outside of it, which is not read here.")
+        return found
+
     def holds(self, path: Path, sources: Sequence[str]) -> bool:
-        """Whether a file is one of these tables, which are named from the folder, by patterns too."""
-        found = [each for source in sources for each in (self.root / source, *map(Path, glob(str(self.root / source))))]
-        return path.resolve() in {each.resolve() for each in found}
+        """Whether a file is of one of these tables, or would be if it were written; by whatever link.
+
+        Tables are files, folders or patterns, named from the folder.
+        """
+        return any(_is_of(path, str(self.root / source)) for source in sources)
 
     def names(self, end: str) -> list[str]:
         """The files with this end, by name. Neither sizes nor dates: those of a table tell of its rows."""
@@ -45,3 +57,15 @@ class Folder:
             for path in self.root.iterdir()
             if path.name.endswith(end) and not path.name.startswith(".") and path.is_file() and not path.is_symlink()
         )
+
+
+def _is_of(path: Path, source: str) -> bool:
+    whole = path.resolve()
+    if any(fnmatch(str(whole), pattern) for pattern in (source, source.replace("**/", ""))):
+        return True
+    for each in map(Path, (source, *glob(source, recursive=True))):
+        if each.is_dir() and each.resolve() in whole.parents and whole.name.lower().endswith(ENDINGS):
+            return True
+        if each.resolve() == whole or (each.exists() and path.exists() and each.samefile(path)):
+            return True
+    return False

@@ -8,6 +8,8 @@ from typing import Any
 
 from leastnoise import errors
 
+MAX_POWER = 300  # of ten: what is beyond is no float
+
 
 def read_number(fields: Mapping[str, Any], name: str) -> int | Decimal:
     """A number; a whole one is an int."""
@@ -21,6 +23,6 @@ def decimal(text: str, name: str) -> Decimal:
         found = Decimal(text.strip())
     except InvalidOperation:
         raise errors.InvalidParameter(f'"{name}" must be a number. Got {text!r} instead.', parameter=name) from None
-    if not found.is_finite():
-        raise errors.InvalidParameter(f'"{name}" must be finite.', parameter=name)
+    if not found.is_finite() or abs(found.adjusted()) > MAX_POWER:
+        raise errors.InvalidParameter(f'"{name}" must be finite, and of at most {MAX_POWER} digits.', parameter=name)
     return found

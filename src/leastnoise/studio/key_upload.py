@@ -15,9 +15,10 @@ import json
 import tempfile
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from leastnoise import domain, errors
-from leastnoise._support import atomic_files
+from leastnoise._support import atomic_files, toml_files
 from leastnoise.domain import Zones
 from leastnoise.studio import key_text, question_step
 from leastnoise.studio.columns import columns
@@ -63,20 +64,35 @@ def _zones(name: str, text: str) -> dict[str, str]:
         names = list(found["features"][0].get("properties") or {})
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         raise errors.BadDomain("This is no GeoJSON of zones.", parameter="zones") from None
-    problem: errors.LeastnoiseError | None = None
-    for key in (None, *names):
-        try:
-            Zones.read(found, key=key)
-            return {"zones": name, "zone_name": key or ""}
-        except errors.LeastnoiseError as why:
-            problem = problem or why
-    raise errors.BadDomain(f"No property of these zones can name them. {problem}", parameter="zones")
+    named = next((key for key in (None, *names) if _names_all(found["features"], key)), None)
+    try:
+        Zones.read(found, key=named)
+    except errors.LeastnoiseError as problem:
+        raise errors.BadDomain(f"No property of these zones can name them. {problem}", parameter="zones") from None
+    return {"zones": name, "zone_name": named or ""}
+
+
+def _names_all(features: list[Any], key: str | None) -> bool:
+    """Whether every feature has a text, or every one a whole number, as its id or as this property.
+
+    It ends with the first that has neither: a file may have as many properties as it has room for, and reading its
+    polygons once for each would take hours.
+    """
+    return any(all(type(_named(each, key)) is kind for each in features) for kind in (str, int))
+
+
+def _named(feature: Any, key: str | None) -> Any:
+    if not isinstance(feature, dict):
+        return None
+    properties = feature.get("properties")
+    return feature.get("id") if key is None else properties.get(key) if isinstance(properties, dict) else None
 
 
 def _keys(studio: Studio, draft: Draft, name: str, column: str, text: str) -> dict[str, str]:
     """What a file of keys is to the job; an error where it cannot be read, before it is kept."""
     if name.lower().endswith(".toml"):
         try:
+            toml_files.check_dots(text)
             found = tomllib.loads(text)
         except (ValueError, RecursionError):
             raise errors.BadDomain(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -52,7 +53,7 @@ def with_limits(draft: Draft, given: Mapping[str, Any]) -> Draft:
     ask = {name: value for name, value in draft.section("ask").items() if name not in SENTENCES}
     for name in names(draft):
         text = str(given.get(name, "")).strip()
-        if text and (not text.isdigit() or int(text) < 1):
+        if text and not re.fullmatch(r"0*[1-9][0-9]{0,17}", text):
             raise errors.InvalidParameter(
                 f"A limit is a whole number above zero. Got {text!r} instead.", parameter=name
             )

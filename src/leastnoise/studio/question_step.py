@@ -7,7 +7,7 @@ from typing import Any
 
 from leastnoise import errors
 from leastnoise._support import toml_files
-from leastnoise.studio import key_text, limits, map_picture, map_question, questions
+from leastnoise.studio import job_places, key_text, limits, map_picture, map_question, questions
 from leastnoise.studio.columns import columns
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.session import Fields, Studio
@@ -62,18 +62,17 @@ def asking(studio: Studio, draft: Draft, fields: Fields) -> Draft:
 
 
 def check_public(studio: Studio, draft: Draft, name: str) -> None:
-    """Refuse a file that is outside the folder, or the table itself: nobody reads that before the release."""
-    path = studio.folder.path(name)
-    if is_table(studio, draft, name):
-        raise errors.BadDomain(
-            f"{path.name!r} is the table itself. Keys come from what is public, never from the rows.", parameter="keys"
-        )
+    """Refuse a file that is outside the folder, or the table itself."""
+    job_places.check_not_table(studio.folder, studio.folder.path(name), _tables(studio, draft))
 
 
 def is_table(studio: Studio, draft: Draft, name: str) -> bool:
     """Whether a file of the folder is one of the table's."""
-    source = draft.section("table")["source"]
-    return studio.folder.holds(studio.folder.path(name), [source] if isinstance(source, str) else source)
+    return studio.folder.holds(studio.folder.path(name), _tables(studio, draft))
+
+
+def _tables(studio: Studio, draft: Draft) -> list[str]:
+    return [studio.source, *job_places.sources_of(draft)]
 
 
 def _check_key_files(studio: Studio, draft: Draft, keys: Any) -> None:
@@ -86,10 +85,7 @@ def _check_key_files(studio: Studio, draft: Draft, keys: Any) -> None:
 
 def check_key_entries(studio: Studio, draft: Draft, keys: Mapping[str, Any]) -> None:
     """Refuse keys that are read from a file outside the folder, or from the table."""
-    entries = [entry for entry in keys.values() if isinstance(entry, dict)]
-    for name in [entry[word] for entry in entries for word in ("file", "tree") if word in entry]:
-        if not isinstance(name, str):
-            raise errors.WrongType("A file of keys is named by a text.", parameter="keys")
+    for name in job_places.key_files(keys):
         check_public(studio, draft, name)
 
 

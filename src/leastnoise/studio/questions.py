@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -144,7 +145,7 @@ def _levels(text: str) -> list[Decimal]:
 
 def _whole(fields: Mapping[str, Any], name: str, words: str) -> int:
     text = str(fields.get(name, "")).strip()
-    if not text.isdigit():
+    if not re.fullmatch(r"[0-9]{1,4}", text):
         raise errors.InvalidParameter(f"Say {words}: a whole number.", parameter=name)
     return int(text)
 

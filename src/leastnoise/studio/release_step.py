@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date
 from importlib.util import find_spec
 from typing import Any, Literal
 
 from leastnoise import errors
-from leastnoise.jobs.file import WRITTEN
+from leastnoise.jobs.file import WRITTEN, on_day
 from leastnoise.jobs.running import Run
 from leastnoise.studio import budgets, map_picture, script
 from leastnoise.studio.draft import Draft
@@ -90,7 +91,7 @@ def _check_places(studio: Studio, draft: Draft) -> None:
         budgets.open_budget(studio, str(budget))
     for name in (*WRITTEN, "graph", "nodes"):
         if name in output:
-            studio.folder.path(str(output[name]))
+            studio.folder.path(on_day(str(output[name]), date.today()))
 
 
 def _pays_again(lost: Lost | None, fields: Fields) -> bool:

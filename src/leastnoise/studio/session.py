@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from leastnoise import errors
-from leastnoise.curator.budget import postgres_url
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.folder import Folder
+from leastnoise.studio.job_places import check_job
 from leastnoise.studio.releasing import Releases
 
 Fields = Mapping[str, Any]  # of a form: texts, and a list for a name that may be chosen several times
@@ -39,13 +39,7 @@ class Studio:
         if not path.exists():
             return Draft.begin(path, {"source": self.source})
         found = Draft.read(path)
-        budget = found.section("privacy").get("budget")
-        if postgres_url.is_url(budget) and budget not in self.servers:
-            place = postgres_url.parsed(str(budget)).location
-            raise errors.InvalidParameter(
-                f"{path.name!r} is paid from the budget {place}, and this studio is not connected to it. Connect to it "
-                "on the page of budgets."
-            )
+        check_job(found, self.folder, self.source, self.servers)
         return found
 
     @property

@@ -153,24 +153,6 @@ function start() {
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
         document.querySelector("main").replaceWith(page.querySelector("main"));
         start();
-
-// Teaching texts: shown unless they were switched off in this browser.
-const explain = document.querySelector("[data-explain]");
-if (explain) {
-  let wanted = "yes";
-  try {
-    wanted = localStorage.getItem("explain") || "yes";
-  } catch {} // a browser that keeps nothing
-  const apply = () => document.documentElement.classList.toggle("plain", !explain.checked);
-  explain.checked = wanted === "yes";
-  explain.addEventListener("change", () => {
-    apply();
-    try {
-      localStorage.setItem("explain", explain.checked ? "yes" : "no");
-    } catch {}
-  });
-  apply();
-}
         const again = document.querySelector(`main [name="${CSS.escape(event.target.name)}"]`);
         if (again) again.focus();
       } else if (event.target.matches("[data-error]") && event.target.value) {
