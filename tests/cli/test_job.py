@@ -368,8 +368,10 @@ ASKS = {
 def test_every_kind_of_question(desk: Path, kind: str) -> None:
     head, tail = JOB.split("[ask]\n")
     Path("job.toml").write_text(f'{head}[ask]\nkind = "{kind}"\n{ASKS[kind]}\n\n[privacy]{tail.split("[privacy]")[1]}')
+    edit("[output]\n", '[output]\npage = "page.html"\n')
     done("--expect")
     done()
+    assert "<title>" in Path("page.html").read_text()
     assert "Nothing was read" in done()
     assert debits() == 1
     assert ln.load(OUT).query is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ln.Table:
     pq.write_table(pa.table({"id": [3, 1]}), "nodes.parquet")
     Path("zones.csv").write_text("name,n\nport,1\npark,2\n")
     Path("damaged.parquet").write_bytes(b"PAR1 and no more")
-    return ln.table(pa.table({"taxi": [1], "zone": ["a"], "hour": [1]}), unit="taxi")
+    columns = {"taxi": [1], "zone": ["a"], "hour": [1], "night": [True], "day": [date(2026, 1, 1)]}
+    return ln.table(pa.table(columns), unit="taxi")
 
 
 @pytest.mark.parametrize(
@@ -35,11 +37,20 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ln.Table:
         ("zone", "port,park", ["port", "park"]),
         ("zone", "zones.csv:name", ["port", "park"]),
         ("hour", "nodes.parquet:id", [3, 1]),
+        ("night", "false,true", [False, True]),
+        ("night", "True,False", [True, False]),
+        ("zone", "true,false", ["true", "false"]),
+        ("day", "2026-01-02,2026-01-01", [date(2026, 1, 2), date(2026, 1, 1)]),
     ],
 )
 def test_every_way_of_writing_keys(table: ln.Table, column: str, text: str, keys: Any) -> None:
     assert parse_keys(table, [column], [text]) == keys
     assert parse_keys(table, [column, column], [text, text]) == [keys, keys]
+
+
+def test_a_day_that_is_none_is_refused(table: ln.Table) -> None:
+    with pytest.raises(errors.BadDomain, match="no day 2026-02-30"):
+        parse_keys(table, ["day"], ["2026-02-30"])
 
 
 def test_without_keys_there_are_none(table: ln.Table) -> None:

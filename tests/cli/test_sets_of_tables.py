@@ -126,10 +126,13 @@ def test_what_cannot_be_denoised_so_is_refused(typed: list[str], words: str) -> 
 def test_cumulative_sums_and_ranges_are_options(tmp_path: Path) -> None:
     typed = ["--unit", "person", "--keys", "keys.toml", "--ways", "2", "--max-rows", "1", "--mechanism", "gaussian"]
     to = ["--epsilon", "1", "--delta", "1e-6", "-o", str(tmp_path / "sums.parquet")]
+    expected = done("crosstabs", "people.parquet", *typed, "--cumulative", "age", *to, "--expect").splitlines()
+    assert any(line.startswith("  table") and line.endswith("sums: std") for line in expected)  # not wrapped
     done("crosstabs", "people.parquet", *typed, "--cumulative", "age", *to)
     found = ln.load(tmp_path / "sums.parquet")
     assert dict(found.workload.asked) == {"age": "prefix"}  # type: ignore[union-attr]
     assert "cumulative sum of age" in done("show", str(tmp_path / "sums.parquet"))
+    assert "Written" in done("report", str(tmp_path / "sums.parquet"))  # nothing denoises it: a page without
     assert "need keys with an order" in refused("crosstabs", "people.parquet", *typed, "--ranges", "sex", *to)
     both = ["--ranges", "age", "--cumulative", "age"]
     assert "named twice" in refused("crosstabs", "people.parquet", *typed, *both, *to)
@@ -160,3 +163,11 @@ def test_a_tree_is_in_a_file_of_keys_for_commands_and_jobs(tmp_path: Path, monke
     done("run", "job.toml")
     assert ln.load("job.parquet").tables == (("half",), ("district",))
     assert "half › district" in Path("job.html").read_text()
+    job = Path("job.toml").read_text().replace('"half", "district"]', '["district", "sex"], ["district", "age"]]')
+    Path("keys.toml").write_text(Path("keys.toml").read_text() + "age = { edges = [0, 40, 100] }\n")
+    Path("job.toml").write_text(job.replace("job.parquet", "both.parquet") + 'estimate = "denoised.parquet"\n')
+    assert "cannot be denoised" in refused("run", "job.toml")  # sex beside age: refused before anything is released
+    assert not Path("both.parquet").exists()
+    Path("job.toml").write_text(job.replace("job.parquet", "both.parquet").replace("job.html", "both.html"))
+    done("run", "job.toml")
+    assert "half › district" in Path("both.html").read_text()

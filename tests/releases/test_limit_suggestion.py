@@ -83,6 +83,7 @@ def test_predicted_errors_are_true_where_the_noise_is_small() -> None:
         (at,) = np.flatnonzero((found.errors.max_rows == rows) & (found.errors.max_per_bin == rows))
         truth = true_error(unit, place, bins, Limits(rows, rows, min(rows, bins)))
         assert found.errors.error[at] == pytest.approx(truth, rel=0.15)
+    np.testing.assert_allclose(np.hypot(found.errors.bias, found.errors.noise), found.errors.error)
 
 
 def test_the_proposal_is_nearly_as_good_as_the_best_in_hindsight() -> None:

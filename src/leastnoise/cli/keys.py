@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from leastnoise.curator.table import Table
 
 _FILES = (".parquet", ".csv")
+_TRUTH = {"true": True, "false": False}
 _KEY_FILE = ".toml"
 _BOX = "box:"
 
@@ -88,10 +90,25 @@ def _parse(table: Table, column: str, text: str) -> Any:
         return read_public_column(path, name)
     if text.endswith(_FILES):
         raise errors.BadDomain(f"Which column of {text!r} holds the keys? Say --keys {text}:COLUMN.")
-    items = text.split(",")
-    if not table[column].type().is_string() and all(re.fullmatch(r"-?\d{1,30}", item) for item in items):
+    return _typed(text.split(","), table[column].type())
+
+
+def _typed(items: list[str], kind: Any) -> list[Any]:
+    """Words as keys of a column of this type: true and false in any case, days, whole numbers; else texts."""
+    if kind.is_boolean() and all(item.lower() in _TRUTH for item in items):
+        return [_TRUTH[item.lower()] for item in items]
+    if kind.is_date() and all(re.fullmatch(r"\d{4}-\d\d-\d\d", item) for item in items):
+        return [_day(item) for item in items]
+    if not kind.is_string() and all(re.fullmatch(r"-?\d{1,30}", item) for item in items):
         return [int(item) for item in items]
     return items
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise errors.BadDomain(f"There is no day {text}.", parameter="keys", value=text) from None
 
 
 def _check_public(table: Table, path: str) -> None:

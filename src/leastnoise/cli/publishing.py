@@ -72,7 +72,8 @@ def show_expected(expected: Expectation | TablesExpectation | SummaryExpectation
         band = None if expected.strength is None else expected.strength.band
         print_json({field.name: getattr(expected, field.name) for field in fields(expected)} | {"band": band})
         return
-    Console().print(printable(expected), markup=False, highlight=False)
+    for line in printable(expected).splitlines():  # sentences are wrapped, lines of a table are not
+        Console().print(line, markup=False, highlight=False, soft_wrap=line.startswith("  "))
     Console().print("Nothing was read, paid or written.", markup=False, highlight=False)
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from leastnoise import errors
+
 if TYPE_CHECKING:
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.table import Table
@@ -38,11 +40,19 @@ def _has_every_bin(query: Query) -> bool:
     return query.bins is not None and not query.sparse
 
 
-def _has_plain_counts(query: Query) -> bool:
-    """Whether a set of tables has neither cumulative sums nor ranges, whose noise no denoiser of sets knows."""
+def _denoises_tables(query: Query) -> bool:
+    """Whether a set of tables has neither cumulative sums nor ranges, whose noise no denoiser of sets knows, and along
+    a tree one largest table at each level."""
     from leastnoise.curator.queries.crosstabs import Crosstabs
+    from leastnoise.denoise.tree_levels import largest_by_level
+    from leastnoise.workload.tree_tables import TreeWorkload
 
-    return isinstance(query, Crosstabs) and not query.workload.asked
+    if not isinstance(query, Crosstabs) or query.workload.asked:
+        return False
+    try:
+        return not isinstance(query.workload, TreeWorkload) or bool(largest_by_level(query.workload))
+    except errors.InvalidParameter:
+        return False
 
 
 def _ask_crosstabs(table: Table, given: dict[str, Any]) -> Query:
@@ -118,6 +128,6 @@ KINDS: dict[str, Kind] = {
             "ranges",
         ),
         keys="all",
-        denoises=_has_plain_counts,
+        denoises=_denoises_tables,
     ),
 }

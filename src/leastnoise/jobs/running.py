@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
 from leastnoise._support import atomic_files, csv_folders, outputs
-from leastnoise.jobs import maps
 from leastnoise.jobs.file import ROW_NAMES, WRITTEN, Job
 from leastnoise.jobs.record import Record, read_record
 from leastnoise.jobs.rows import shaped
@@ -87,6 +86,8 @@ class Run:
 
     def _check_files(self) -> None:
         """Everything that will be written can be, before anything is paid."""
+        from leastnoise.jobs import maps
+
         maps.check_network(self.job, self.query.domain)
         paths = list(self.files.values())
         if "estimate" in self.files and not self.job.kind.denoises(self.query):
@@ -166,6 +167,8 @@ class Run:
 
     def _write_others(self, made: Any) -> None:
         """What is made of the release alone, for free."""
+        from leastnoise.jobs import maps
+
         estimate: Any = "auto"
         graph, zones = maps.graph_of(self.job, made), maps.zones_of(self.job, made)
         drawn_on = {name: value for name, value in (("graph", graph), ("zones", zones)) if value is not None}

@@ -125,7 +125,8 @@ class CrosstabsRelease(TableSet):
         known: public tables, without noise, which are held exactly: {"district": totals}. The values are in the order
             of the keys, or by key; several columns make an array with an axis each.
 
-        No cell is below zero, and the tables agree with each other.
+        No cell is below zero, and the tables agree with each other. Sets with cumulative sums or ranges are refused,
+        and sets along a tree with two tables of a level that none contains.
         """
         return views.denoise_tables(self, known or {})
 
@@ -225,7 +226,7 @@ class CrosstabsRelease(TableSet):
         """One HTML page for people, with nothing to fetch: what was promised, and every table to choose from.
 
         path: where it is written. estimate: what `denoise` made of this release, shown beside it; "auto"
-            denoises it; None: nothing.
+            denoises it, where it can be (`denoise` says of what sets it cannot); None: nothing.
         title: the page's heading. allow_seeded: lets a test write what a seed made.
         """
         return views.report_tables(path, self, estimate=estimate, title=title, allow_seeded=allow_seeded)

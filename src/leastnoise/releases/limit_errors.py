@@ -10,7 +10,8 @@ deviation of the noise that the limits need,
     error^2 = (k L_m^2 + min(1, 4 k) (L - L_m)^2) / D + s^2
 
 Among the numbers of units that are plausible, the limits of the least geometric mean error are proposed: that is, of
-the least expected logarithm of the regret.
+the least expected logarithm of the regret. That mean is at least s, and the bias that is shown is what it has beyond s,
+so that the squares of bias and noise add up to that of the error.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class LimitErrors:
     max_rows: NDArray[np.int64]
     max_per_bin: NDArray[np.int64]
     kept: Floats  # the share of rows
-    bias: Floats  # root mean square of what a bin loses
+    bias: Floats  # root mean square of what a bin loses: error^2 = bias^2 + noise^2
     noise: Floats  # standard deviation
     error: Floats  # both together
 
@@ -86,7 +87,7 @@ def predict(rows: Fit, spread: Fit | None, *, concentration: float, bins: int, n
     counts = _there(counts)
     expected: Floats = chances @ counts
     answers = concentration / bins * np.array([rows_of(units) for units in counts]) ** 2  # mean square of the truth
-    logs, stakes, lost, bias = np.zeros(m.size), 0.0, np.zeros(m.size), np.zeros(m.size)
+    logs, stakes, lost = np.zeros(m.size), 0.0, np.zeros(m.size)
     for chance, by_both in _lost_by_both(m, p, spread, by_rows):
 
         def squares(units: Floats, more: Floats = by_both - by_rows) -> Floats:
@@ -99,14 +100,14 @@ def predict(rows: Fit, spread: Fit | None, *, concentration: float, bins: int, n
         logs += errors @ stake
         stakes += float(stake.sum())
         lost += chance * (by_both @ expected)
-        bias += chance * squares(expected)
+    error = np.exp(logs / stakes / 2)
     return LimitErrors(
         max_rows=m.astype(np.int64),
         max_per_bin=p.astype(np.int64),
         kept=np.clip(1 - lost / max(rows_of(expected), 1e-300), 0.0, 1.0),
-        bias=np.sqrt(bias),
+        bias=np.sqrt(np.maximum(error**2 - std**2, 0.0)),
         noise=std,
-        error=np.exp(logs / stakes / 2),
+        error=error,
     )
 
 

@@ -96,7 +96,10 @@ def report_tables(
     if isinstance(estimate, str):
         validation.word("estimate", estimate, ["auto"])
         atomic_files.check_writable(path, "page")  # before anything slow
-        estimate = release.denoise()
+        try:
+            estimate = release.denoise()
+        except errors.LeastnoiseError:  # a set that no denoiser takes has a page without an estimate
+            estimate = None
     file_format.refuse_seeded_noise(release.seeded, allow_seeded)  # an estimate of it is as seeded as it is
     return report.write_tables(path, release, estimate=estimate, title=title)
 

@@ -139,7 +139,8 @@ def _comparable(axis: Keys, value: ir.Value, column: str) -> tuple[ir.Value, lis
     if isinstance(first, str) and kind.is_string():
         return value, keys
     if not isinstance(first, int) or isinstance(first, bool):
-        raise wrong_type(column, kind, f"the keys are {type(first).__name__}s such as {first!r}", declare="bool")
+        named = {str: "texts", bool: "truth values"}.get(type(first), f"{type(first).__name__}s")
+        raise wrong_type(column, kind, f"the keys are {named} such as {first!r}", declare="bool")
     if any(not -(2**63) <= key < 2**63 for key in keys if isinstance(key, int)):
         raise BadDomain("integer keys must fit into 64 bits. Use text keys.")
     return as_integer(value, column), keys
