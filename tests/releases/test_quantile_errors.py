@@ -26,6 +26,11 @@ def test_where_rows_are_many_the_error_is_the_noise() -> None:
     assert found[-1] == pytest.approx(100, rel=1e-3)
 
 
+@pytest.mark.filterwarnings("error")
+def test_without_noise_the_steps_of_the_histogram_are_left() -> None:
+    assert errors_by_histogram([0.0], [0.5], 100, 1) == pytest.approx(0.003 * REFERENCE_ROWS)
+
+
 def test_errors_grow_with_less_privacy_to_spend_and_with_rows_of_a_unit() -> None:
     levels = (Fraction(1, 10), HALF, Fraction(9, 10))
     by_rate = [errors_by_rank(RankRates(levels, Fraction(1, n)), 1) for n in (1, 4, 16, 64)]

@@ -17,6 +17,7 @@ from leastnoise.privacy.distributions import Laplace
 from leastnoise.testing import seeded
 from leastnoise.workload import TreeWorkload, laplace_tables, noise_options, released_tables, tree_laplace
 from leastnoise.workload.laplace_sums import LaplaceSum
+from leastnoise.workload.noise_options import weighted_error
 from leastnoise.workload.plain_cost import laplace_price, plain_cost
 from leastnoise.workload.tree_laplace import LaplaceLevels
 from leastnoise.workload.tree_least_squares import TreeFit
@@ -136,6 +137,25 @@ def test_chosen_tables_may_be_larger_than_those_asked_for() -> None:
     assert made.rmse < asked.rmse
     found = released_tables.choose(workload, power=2, weights=np.ones(2), larger=True)
     assert found == {("b", "x"): 1.0}
+
+
+@pytest.mark.parametrize("weights", ["tables", "worst"])
+@pytest.mark.filterwarnings("error")
+def test_a_level_of_one_node_is_as_accurate_as_the_whole_and_its_noise_can_be_drawn(weights: Any) -> None:
+    """The table by sex tells all about it, so the steps leave its own table no share at all."""
+    shape = TreeShape((np.array([1]), np.array([4])))
+    sizes = {"state": 1, "county": 4, "sex": 2, "age": 4}
+    one, whole = (
+        laplace_tables(
+            TreeWorkload(sizes, tables=[top, "sex", ("sex", "age")], levels=["state", "county"], shape=shape),
+            epsilon=1.0,
+            weights=weights,
+        )
+        for top in ("state", ())
+    )
+    assert isinstance(one, LaplaceLevels)
+    assert max(one.scales.values()) < 1e5 * min(one.scales.values())
+    assert weighted_error(one, weights) == pytest.approx(weighted_error(whole, weights), rel=5e-3)
 
 
 @pytest.mark.parametrize("confidence", [0.9, 0.999])

@@ -25,6 +25,7 @@ from leastnoise.privacy.rank_noise import RankRates
 
 REFERENCE_ROWS = np.array([1e3, 3e3, 1e4, 3e4, 1e5])
 _WITHIN_STEP = 0.3
+_LEAST_STD = 1e-100  # noise of a tiny scale is zero but for a chance that no double holds
 
 
 def errors_by_rank(rates: RankRates, each: int) -> Floats:
@@ -44,7 +45,8 @@ def errors_by_histogram(stds: Sequence[float], levels: Sequence[float], steps: i
     from scipy.special import ndtr
 
     rows = REFERENCE_ROWS * each
-    lost = [ndtr(-rows * q / std) + ndtr(-rows * (1 - q) / std) for std, q in zip(stds, levels, strict=True)]
+    wide = [max(std, _LEAST_STD) for std in stds]
+    lost = [ndtr(-rows * q / std) + ndtr(-rows * (1 - q) / std) for std, q in zip(wide, levels, strict=True)]
     noise = np.mean(np.square(stds)) + (_WITHIN_STEP * rows / steps) ** 2
     return np.asarray(np.sqrt(noise + np.mean(lost, axis=0) * rows**2))
 

@@ -109,6 +109,8 @@ def divide(spread: Spreads, start: Floats, *, weights: Floats | None) -> Divisio
         precisions = shares**spread.power
         variances, state = spread.variances(precisions)
         value = float(variances.max() if largest else c @ variances)
+        if not math.isfinite(value):
+            break  # the start is not enough: a block is seen by no table
         idle = 0 if value < best.value * (1 - _SETTLED) else idle + 1
         if value < best.value:
             best = Division(shares, value)
@@ -124,11 +126,17 @@ def divide(spread: Spreads, start: Floats, *, weights: Floats | None) -> Divisio
 
 def without_the_small(spread: Spreads, division: Division, *, weights: Floats | None) -> Division:
     """Tables of hardly any share are left out where that does no harm."""
-    small = division.shares < _LEAST * division.shares.max()
+    least = _LEAST * division.shares.max()
+    small = division.shares < least
     if not small.any():
         return division
     start = np.where(small, 0.0, division.shares)
     if not spread.covers(start > 0):
-        return division  # a block would be seen by no table
+        # A block would be seen by no table. Along a tree it may be known all the same, from a level above with as many
+        # nodes; then steps without end would make the share so small that no noise of its scale can be drawn.
+        shares = np.where(division.shares > 0, np.maximum(division.shares, least), 0.0)
+        shares = shares / shares.sum()
+        variances, _ = spread.variances(shares**spread.power)
+        return Division(shares, float(variances.max() if weights is None else weights @ variances))
     trimmed = divide(spread, start, weights=weights)
     return trimmed if trimmed.value <= division.value * (1 + 1e-6) else division

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 
 from leastnoise import stats
 from leastnoise.curator.aggregate import unit_lists
@@ -102,18 +103,41 @@ def test_without_a_compiler_sql_finds_the_same(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(("units", "rows", "kept"), [(10**6, 10**6, 5), (40_000, 10**6, 40), (10**6 // 3, 10**6, 3)])
 def test_the_lists_take_no_more_memory_than_is_reckoned_with(units: int, rows: int, kept: int) -> None:
-    frame, held = rows_of(units, rows, sort=False), []
-    whole = unit_lists._Lists.codes
+    frame = rows_of(units, rows, sort=False)
+    held = bytes_held(frame["unit"].to_numpy(), (frame["bin"] + 1).to_numpy(np.uint32), kept)
+    assert held <= bytes_needed(frame["unit"].nunique(), rows, max_rows=kept)
+
+
+def test_nobody_can_choose_units_that_share_a_part() -> None:
+    """Units that would, were the factors of the mixing known: 1, 1, and those of a common hash. A part would hold all
+    20,000 and the others as many slots, 0.4 GB; with random factors this needs more than 8 times what is reckoned with
+    once in far more than a million runs."""
+    for first, second in ((1, 1), (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9)):
+        unit = np.array([unit_at(place, first, second) for place in range(20_000)], np.uint64).view(np.int64)
+        held = bytes_held(unit, np.zeros(len(unit), np.uint32), 5)
+        assert held <= 8 * bytes_needed(len(unit), len(unit), max_rows=5)
+
+
+def unit_at(place: int, first: int, second: int) -> int:
+    """The unit whose place begins with zeros as this number does, under these factors."""
+    product = (place ^ place >> 32) * pow(second, -1, 2**64) % 2**64
+    product ^= product >> 29 ^ product >> 58
+    mixed = product * pow(first, -1, 2**64) % 2**64
+    return mixed ^ mixed >> 32
+
+
+def bytes_held(unit: NDArray[np.int64], code: NDArray[np.uint32], kept: int) -> int:
+    """What the lists of these rows take, half as many slots again while they grow."""
+    whole, held = unit_lists._Lists.codes, list[int]()
 
     def codes(lists: unit_lists._Lists) -> object:
-        held.append(lists._slots.nbytes * 3 // 2 + lists._room.nbytes)  # half as many again while they grow
+        held.append(lists._slots.nbytes * 3 // 2 + lists._room.nbytes)
         return whole(lists)
 
-    batch = pa.record_batch({"unit": frame["unit"].to_numpy(), "code": (frame["bin"] + 1).to_numpy(np.uint32)})
     with patch.object(unit_lists._Lists, "codes", codes):
+        batch = pa.record_batch({"unit": unit, "code": code})
         RowKeeper(max_rows=kept, max_per_bin=kept, value_bits=0, key=1, threads=2)(iter([batch]))
-    found = frame["unit"].nunique()
-    assert sum(held) <= bytes_needed(found, rows, max_rows=kept)
+    return sum(held)
 
 
 def test_little_memory_means_passes_of_lists(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,9 @@
 """The loops of `unit_lists`: rows are sorted by place, and added to the lists of their units.
 
 A place is the unit, mixed one to one. Its first bits say in which part of the table its slot is, its last bits where in
-that part the search for it begins.
+that part the search for it begins. All parts have as many slots as the fullest needs, so nobody may know beforehand
+which units share one: the mixing has two random factors. The first bits of x b, for a random odd b, are the same for
+two different x with a chance of 2/PARTS at most.
 """
 
 from __future__ import annotations
@@ -20,11 +22,11 @@ AHEAD = 32  # rows
 FULL, NO_ROOM = 1, 2  # why rows had to wait: a part's slots are filled, or there is no room for another list
 
 
-def sort_rows(units: Any, codes: Any, unsorted: Any, places: Any, x: Any, ends: Any, key: Any) -> None:
+def sort_rows(units: Any, codes: Any, unsorted: Any, places: Any, x: Any, ends: Any, key: Any, factors: Any) -> None:
     """Place and x of every row, sorted by the first bits of the place. After that part p begins at ends[p].
 
     units: is overwritten with places. The hash is `bounding.with_hash` of `bounding.fold`, in 64 bits that wrap: the
-    lower 32 bits of a product are the same.
+    lower 32 bits of a product are the same. factors: two odd numbers.
     """
     word, one, half, most = np.uint64(0xFFFFFFFF), np.uint64(1), np.uint64(16), np.uint64(32)
     first, second, third = np.uint64(MULTIPLIER_1), np.uint64(MULTIPLIER_2), np.uint64(MULTIPLIER_3)
@@ -38,8 +40,9 @@ def sort_rows(units: Any, codes: Any, unsorted: Any, places: Any, x: Any, ends: 
         h = (h ^ (h >> half)) >> one
         unsorted[row] = np.int64((h << most) | code)
         # A shift and xor, and a product with an odd number, are one to one on 64 bits.
-        place = (unit ^ (unit >> most)) * np.uint64(0x9E3779B97F4A7C15)
-        place = (place ^ (place >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+        place = (unit ^ (unit >> most)) * factors[0]
+        place = (place ^ (place >> np.uint64(29))) * factors[1]
+        place = place ^ (place >> most)  # the last bits of a product know the last bits of its factors alone
         units[row] = np.int64(place)
         ends[np.int64(place >> np.uint64(64 - PART_BITS)) + 1] += 1
     for end in range(1, PARTS + 1):

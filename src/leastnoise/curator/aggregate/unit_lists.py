@@ -13,12 +13,14 @@ Rows that tie are equal in all that is read of them, so no order of the rows sho
 
 Rows are worked off in blocks, each sorted by the first bits of the unit's place in the table (a mixed form of the unit,
 one to one, so units are compared whole): what is looked up in turn is then in the processor's cache. Threads share the
-places. What is done depends on the rows in time and memory alone.
+places, which are drawn anew each time: nobody can choose units that need more memory than others. What is done depends
+on the rows in time and memory alone.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -88,6 +90,7 @@ class _Block:
 
     def __init__(self, key: int, threads: int) -> None:
         self.rows, self._key = 0, np.uint64(key)
+        self._factors = np.frombuffer(os.urandom(16), np.uint64) | np.uint64(1)
         self._units, self._codes = np.empty(BLOCK_ROWS, np.int64), np.empty(BLOCK_ROWS, np.uint32)
         self._places, self._x = np.empty(BLOCK_ROWS, np.uint64), np.empty(BLOCK_ROWS, np.int64)
         self._unsorted = np.empty(BLOCK_ROWS, np.int64)
@@ -111,7 +114,7 @@ class _Block:
             _, sort_rows, _, _ = _kernels()
             at = segments[number]
             mine = self._units[at], self._codes[at], self._unsorted[at], self._places[at], self._x[at]
-            sort_rows(*mine, self._ends[number], self._key)
+            sort_rows(*mine, self._ends[number], self._key, self._factors)
 
         def take(table: _Lists) -> None:
             for segment, ends in zip(segments, self._ends, strict=True):
