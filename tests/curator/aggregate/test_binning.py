@@ -143,10 +143,13 @@ def test_labels_name_the_bins_and_others_lose_no_row():
 
 
 def test_others_of_a_domain_too_large_for_a_vector():
+    """Of so many empty bins 0.07 show by their noise, on average; false alarm below 1e-9 (a Poisson number above 5)."""
     rows = pa.table({"unit": range(2000), "x": [3] * 1000 + [-5] * 1000})
     query = table(rows, unit="unit").histogram("x", keys=with_other(range(2**40)), max_rows=1)
     made = query.release(epsilon=1, delta=1e-6)
-    assert {0 if cell is None else cell for cell in made.to_arrow()["x"].to_pylist()} == {3, 0}
+    shown = {0 if cell is None else cell for cell in made.to_arrow()["x"].to_pylist()}
+    assert {3, 0} <= shown
+    assert len(shown) <= 7
 
 
 def test_many_edges_are_searched():
