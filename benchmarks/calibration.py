@@ -137,5 +137,5 @@ def _import_time() -> Findings:
 
     seen = race({"nothing": python(""), "numpy": python("import numpy"), "us": python("import leastnoise")})
     ours, numpys = (seen[name].median - seen["nothing"].median for name in ("us", "numpy"))
-    times = f"{ours / numpys:.2g} times `import numpy` ({human(numpys)}, which it includes)"
+    times = f"{ours / numpys:.2g} times `import numpy` ({human(numpys)}; names are imported when they are first used)"
     return [f"`import leastnoise` takes {human(ours)} over a bare interpreter, {times}."]
