@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -93,7 +94,8 @@ def test_every_package_that_we_import_is_declared() -> None:
             if module in sys.stdlib_module_names or module in ("leastnoise", "__future__"):
                 continue
             allowed = always | sometimes if optional or "studio" in file.parts else always  # imported at the call
-            assert {name.lower() for name in providers[module]} & allowed, (str(file.relative_to(ROOT)), module)
+            named = {canonicalize_name(name) for name in providers[module]}
+            assert named & allowed, (str(file.relative_to(ROOT)), module)
             seen.add(module)
     assert {"numpy", "llvmlite", "sqlglot", "flint", "pandas", "pyspark", "vl_convert"} <= seen
 
