@@ -68,6 +68,19 @@ def test_the_curators_own_look_is_the_same(kind: str, both: tuple[Table, Table],
     assert embedded == distributed
 
 
+def test_cells_of_a_csv_are_read_alike(tmp_path: Path, session, cluster) -> None:
+    cells = ["3", "3.0", "-3.00", "3.5", "3.", " 3", "", "1e2", "true", "True", "2013-01-31", "2013-02-30", "2013-01-31T07:00"]
+    (tmp_path / "rows.csv").write_text("unit,x\n" + "".join(f'{number},"{cell}"\n' for number, cell in enumerate(cells)))
+    for kind in ("int", "float", "bool", "date"):
+        found = []
+        for engine in ("duckdb", cluster.master):
+            rows = table(tmp_path / "rows.csv", unit="unit", types={"unit": "int", "x": kind}, engine=engine)
+            fetched = rows._data.engine.fetch(rows.rows.select("unit", "x").order_by("unit"))
+            found.append(fetched["x"].to_pylist())
+        assert found[0] == found[1]
+        assert any(cell is not None for cell in found[0])
+
+
 @pytest.mark.parametrize("row", ["secret424242,2", "secret424242,2,3,4", 'secret424242,"2,3'])
 def test_a_malformed_csv_is_the_same_error(row: str, tmp_path: Path, session, cluster) -> None:
     """Also where the query reads none of the columns that are missing."""

@@ -169,8 +169,8 @@ def _key(cell: Any, kind: Any, name: str) -> Key | None:
 
 
 def _whole(cell: Any) -> int | None:
-    if isinstance(cell, str) and re.search(PATTERNS["int"][1].replace(r"\z", r"\Z"), cell):
-        return int(cell)
+    if isinstance(cell, str) and (found := re.search(PATTERNS["int"][1].replace(r"\z", r"\Z"), cell)):
+        return int(found[1])
     if isinstance(cell, bool) or not isinstance(cell, int | float) or cell != cell // 1:
         return None
     return int(cell) if -(2**63) <= cell < 2**63 else None

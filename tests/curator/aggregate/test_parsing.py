@@ -56,6 +56,17 @@ def test_declared_types_are_read_and_what_is_none_is_null(path: Path) -> None:
     assert aggregate(rows.count_units()).values.tolist() == [6]  # an empty name is nobody
 
 
+def test_whole_numbers_may_have_zeros_after_the_point_and_nothing_else(tmp_path: Path) -> None:
+    """pandas writes a column of whole numbers so where one of them is missing."""
+    written = ["3", "3.0", "-3.00", "+4.000", "999999999999999999.0"]
+    odd = [".0", "3.", "3.5", "3.01", " 3", "3.0 ", "3e0", "9999999999999999999", "3.0\n", "\u0663"]
+    place = tmp_path / "whole.csv"
+    place.write_text("u,x\n" + "".join(f'a,"{cell}"\n' for cell in [*written, *odd]))
+    rows = table(place, unit="u", types={"x": "int"})
+    read = rows._data.engine.fetch(rows.rows.select("x"))["x"].to_pylist()
+    assert read == [3, 3, -3, 4, 999999999999999999, *[None] * len(odd)]
+
+
 DIGITS = st.text("0123456789", min_size=1, max_size=100)
 DECIMALS = st.builds("{}{}".format, DIGITS, st.one_of(st.just(""), st.just("."), DIGITS.map(".{}".format)))
 EXPONENTS = st.one_of(st.just(""), st.builds("{}{}".format, st.sampled_from(["e", "E-", "e+"]), st.integers(0, 999)))

@@ -4,7 +4,8 @@ on every engine.
 An engine that guesses types looks at people's rows, and its guess shows: in the schema, in which queries are
 refused, in a header taken for a row. So every column is text, and becomes a number, a day or a time where the caller
 says so. A cell that is not written like one is null, as if it were missing: that is no error, because an error would
-tell about it. Engines read odd numbers differently (is 2.5 an integer?), so a pattern decides first.
+tell about it. Engines read odd numbers differently (is 2.5 an integer, is 3.0?), so a pattern decides first, and its first
+group is what they read.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?"
 # its digits to the nearest double, past the largest to infinity, which is clipped like any number.
 FLOAT = r" *[-+]?([0-9]{1,100}([.][0-9]{0,100})?|[.][0-9]{1,100})([eE][-+]?[0-9]{1,3})? *"
 PATTERNS = {
-    "int": ("int64", r"\A[-+]?[0-9]{1,18}\z"),
-    "float": ("float64", rf"\A{FLOAT}\z"),
+    "int": ("int64", r"\A([-+]?[0-9]{1,18})([.]0{1,18})?\z"),  # pandas writes 3.0 where a number is missing elsewhere
+    "float": ("float64", rf"\A({FLOAT})\z"),
     "bool": ("boolean", r"\A(true|false|True|False|TRUE|FALSE)\z"),
-    "date": ("date", rf"\A{DAY}\z"),
-    "timestamp": ("timestamp(6)", rf"\A{DAY}[ T]{CLOCK}\z"),
+    "date": ("date", rf"\A({DAY})\z"),
+    "timestamp": ("timestamp(6)", rf"\A({DAY}[ T]{CLOCK})\z"),
 }
 
 
@@ -109,9 +110,7 @@ def _without(rows: ir.Table, missing: Sequence[str]) -> ir.Table:
 
 def parse_cell(text: ir.StringValue, kind: str) -> ir.Value:
     """A text as a value of the declared type; null where it is not written like one."""
-    import ibis
-
     if kind == "text":
         return text.nullif("")
     target, pattern = PATTERNS[kind]
-    return ibis.ifelse(text.re_search(pattern), text, ibis.null("string")).try_cast(target)
+    return text.re_extract(pattern, 1).try_cast(target)  # "" where the pattern is not met, which is none of the types
