@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import leastnoise as ln
@@ -45,6 +46,16 @@ def test_options_are_the_arguments(table: Release, options: list[str], arguments
     expected = table.denoise(**arguments)  # type: ignore[arg-type]
     assert (found.values == expected.values).all()
     assert found.parameters == expected.parameters
+
+
+def test_what_cannot_be_denoised_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "400")
+    people = ln.table(pa.table({"who": [1, 2], "age": [30, 40]}), unit="who")
+    people.mean("age", clip=(0, 100), max_rows=1).release(epsilon=1, delta=1e-6).save("mean.parquet")
+    code, _, err = run("denoise", "mean.parquet", "-o", "out.parquet")
+    assert code == 2
+    assert "holds a MeanRelease. A mean is a noisy sum over a noisy count" in err
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,12 @@ def test_a_column_with_no_value_at_all_is_no_mistake():
     assert aggregate(rows.histogram("s", keys=["a"], max_rows=1)).values.tolist() == [0]
 
 
+@pytest.mark.parametrize("unit", [None, (), ""])
+def test_a_table_without_a_unit_asks_whom_to_protect(unit):
+    with pytest.raises(MissingParameter, match=r'Whom should the numbers protect.* Say unit="person"'):
+        table(DIRTY["null units"], unit=unit)
+
+
 def test_null_units_are_dropped_and_not_one_shared_person():
     rows = table(DIRTY["null units"], unit="unit")
     assert aggregate(rows.count(max_rows=9)).values.tolist() == [0]
@@ -128,7 +134,7 @@ def test_sums_beyond_64_bits_are_exact():
         (lambda t: t.histogram("time", keys=range(3), max_rows=1), WrongType, r"time.*ln\.domain\.Days"),
         (lambda t: t.histogram("place", ["a", "b"], max_rows=1), WrongType, r"Got list.*keys=\["),
         (lambda t: t.histogram("place", range(3), max_rows=1), WrongType, r"Got range.*keys=\["),
-        (lambda t: t.histogram(["place"], keys=[1], max_rows=1), WrongType, "named one by one"),
+        (lambda t: t.histogram(["place"], keys=[1], max_rows=1), WrongType, r'one by one.*Say "age", "sex"\.'),
         (lambda t: t.sum("fare", clip=(0, 1), by=["place", [1]], max_rows=1), WrongType, r"Got list.*keys=\["),
         (lambda t: t.mean("fare", clip=(0, 1), by=7, max_rows=1), WrongType, r"Got int.*keys=\["),
         (lambda t: t.sum(["fare"], clip=(0, 1), max_rows=1), WrongType, "named by text"),
@@ -153,6 +159,7 @@ def test_sums_beyond_64_bits_are_exact():
         (lambda t: t.histogram("place", "place", keys=[[1], [1]], max_rows=1), BadDomain, "twice"),
         (lambda t: t.histogram("fare", max_rows=1), WrongType, "fare"),
         (lambda t: t.sum("fare", clip=(3, 3), max_rows=1), InvalidParameter, "low < high"),
+        (lambda t: t.sum("fare", clip=(9, 3), max_rows=1), InvalidParameter, r"Say clip=\(3.0, 9.0\)"),
         (lambda t: t.sum("fare", clip=(0, float("inf")), max_rows=1), InvalidParameter, "finite"),
         (lambda t: t.sum("fare", clip=("a", 3), max_rows=1), WrongType, "clip"),
         (lambda t: t.sum("fare", clip=7, max_rows=1), WrongType, "clip"),

@@ -69,8 +69,24 @@ def test_the_curators_own_look_is_the_same(kind: str, both: tuple[Table, Table],
 
 
 def test_cells_of_a_csv_are_read_alike(tmp_path: Path, session, cluster) -> None:
-    cells = ["3", "3.0", "-3.00", "3.5", "3.", " 3", "", "1e2", "true", "True", "2013-01-31", "2013-02-30", "2013-01-31T07:00"]
-    (tmp_path / "rows.csv").write_text("unit,x\n" + "".join(f'{number},"{cell}"\n' for number, cell in enumerate(cells)))
+    cells = [
+        "3",
+        "3.0",
+        "-3.00",
+        "3.5",
+        "3.",
+        " 3",
+        "",
+        "1e2",
+        "true",
+        "True",
+        "2013-01-31",
+        "2013-02-30",
+        "2013-01-31T07:00",
+    ]
+    (tmp_path / "rows.csv").write_text(
+        "unit,x\n" + "".join(f'{number},"{cell}"\n' for number, cell in enumerate(cells))
+    )
     for kind in ("int", "float", "bool", "date"):
         found = []
         for engine in ("duckdb", cluster.master):

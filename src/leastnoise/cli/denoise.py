@@ -38,9 +38,8 @@ def denoise(
         return
     _refuse(known=known)
     if not isinstance(loaded, ln.Release):
-        raise errors.WrongType(
-            f"{str(release)!r} holds a {type(loaded).__name__}, and only counts, sums and vectors are denoised."
-        )
+        reason = getattr(loaded, "why_not_denoised", "Give the release that it was made from.")
+        raise errors.WrongType(f"{str(release)!r} holds a {type(loaded).__name__}. {reason}")
     atomic_files.check_writable(output, sources=[str(release)])
     near = _graph(loaded, graph, nodes)
     chosen: dict[str, Any] = {**near, **({} if loss is None else {"loss": loss})}

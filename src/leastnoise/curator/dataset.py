@@ -128,9 +128,10 @@ def open_dataset(
     units = (unit,) if isinstance(unit, str) else tuple(unit or ())
     if not units:
         raise MissingParameter(
-            "unit is empty: nobody would be protected. Name the column of the person.",
+            "Whom should the numbers protect? Without a unit nobody would be protected: name the column of the person. "
+            "Where every row is a person, add a column that numbers the rows.",
             parameter="unit",
-            example={"unit": "taxi"},
+            example={"unit": "person"},
         )
     if len(set(units)) < len(units):
         raise InvalidParameter(

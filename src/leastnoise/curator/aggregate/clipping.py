@@ -99,7 +99,12 @@ def checked_ends(clip: object) -> tuple[float, float]:
             f"clip must be finite doubles, or one value could change the sum without limit. Got {(low, high)} instead."
         )
     if low >= high:
-        raise InvalidParameter(f"clip must be (low, high) with low < high. Got {(low, high)} instead.")
+        raise InvalidParameter(
+            f"clip must be (low, high) with low < high. Got {(low, high)} instead.",
+            parameter="clip",
+            value=clip,
+            example={"clip": (high, low) if high < low else (0, 100)},
+        )
     if max(abs(low), abs(high)) > MAX_CLIP_END or high - low < MIN_CLIP_WIDTH:
         raise out_of_range(
             f"clip must be between -{MAX_CLIP_END:g} and {MAX_CLIP_END:g}, and {MIN_CLIP_WIDTH:g} wide", (low, high)

@@ -8,7 +8,7 @@ from typing import Any
 from leastnoise.curator.aggregate.bounding import word
 from leastnoise.curator.dataset import Dataset
 from leastnoise.domain import Domain, counts_up, entries, product
-from leastnoise.errors import BadDomain, InvalidParameter, WrongType
+from leastnoise.errors import BadDomain, Code, InvalidParameter, WrongType
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.releases.columns import refuse_reserved
 
@@ -44,13 +44,14 @@ def column_names(by: str | Sequence[str]) -> tuple[str, ...]:
 
 def check_names(by: Sequence[object]) -> None:
     """Raise unless every bin's column is named by text: a list of keys may have been given instead."""
-    for name in by:
+    for place, name in enumerate(by):
         if not isinstance(name, str):
+            listed = place == 0 and isinstance(name, list | tuple)  # all columns as one list, and no keys after one
             raise WrongType(
                 f"bins are by columns, and a column is named by text. Got {type(name).__name__} instead. Several "
                 "columns are named one by one, and the public keys have an argument of their own.",
                 parameter="by",
-                example={"keys": ["a", "b"]},
+                example=Code('"age", "sex"', "--by age --by sex") if listed else {"keys": ["a", "b"]},
             )
 
 
