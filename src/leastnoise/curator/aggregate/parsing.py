@@ -4,8 +4,8 @@ on every engine.
 An engine that guesses types looks at people's rows, and its guess shows: in the schema, in which queries are
 refused, in a header taken for a row. So every column is text, and becomes a number, a day or a time where the caller
 says so. A cell that is not written like one is null, as if it were missing: that is no error, because an error would
-tell about it. Engines read odd numbers differently (is 2.5 an integer, is 3.0?), so a pattern decides first, and its first
-group is what they read.
+tell about it. Engines read odd numbers differently (is 2.5 an integer, is 3.0?), so a pattern decides first, and they
+read its first group.
 """
 
 from __future__ import annotations
