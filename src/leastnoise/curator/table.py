@@ -42,8 +42,8 @@ def table(
 
     source: a path or a glob of Parquet or CSV files, a pandas, Polars or Arrow table, a DuckDB relation, an Ibis or a
         Spark table. With Spark also an address such as "s3a://bucket/trips", or the name of a table of its catalogue.
-    unit: the column, or columns, that name whom to protect, such as "taxi"; it must be given. A row whose unit is null is
-        nobody's and is left out.
+    unit: the column, or columns, that name whom to protect, such as "taxi"; it must be given. A row whose unit is null
+        is nobody's and is left out.
     neighbours: "add-remove" (the default: one unit more or less changes little), or "replace" (one unit instead of
         another).
     name: what a budget's ledger calls this table. Left out, it is the file's name. Its releases are paid from a budget
