@@ -60,9 +60,9 @@ def heading(ax: Axes, text: str) -> None:
     ax.set_title(text, loc="left", fontsize=11, fontweight="bold", color=INK, pad=10)
 
 
-def caption(ax: Axes, text: str, *, below: float = 36.0) -> None:
-    """Units, noise and guarantee, below the picture; `below` in points."""
-    wide = ax.figure.get_figure(root=True).get_size_inches()[0] * ax.get_position().width
+def caption(ax: Axes, text: str, *, below: float = 36.0, inches: float | None = None) -> None:
+    """Units, noise and guarantee, below the picture; `below` in points, in lines of so many inches."""
+    wide = inches or ax.figure.get_figure(root=True).get_size_inches()[0] * ax.get_position().width
     ax.annotate(
         wrapped(text, wide),
         xy=(0, 0),

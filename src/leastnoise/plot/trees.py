@@ -59,15 +59,16 @@ def tree(
     ax.set_yticks(range(len(shown)), [_name(release, workload, *one) for one in shown], parse_math=False)
     for text in ax.get_yticklabels():
         text.set_horizontalalignment("left")
-    ax.tick_params(axis="y", length=0, pad=130)
+    ax.tick_params(axis="y", length=0, pad=148)
     ax.set_ylim(len(shown) - 0.4, -0.6)
     ax.set_xlim(min(0.0, ax.get_xlim()[0]), 1.14)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1.0], ["0", "25 %", "50 %", "75 %", "100 %"])
-    ax.set_xlabel("share of the row that it is in; the count is on the right")
+    ax.set_xlabel("share of the node above it; the count is on the right")
     canvas.heading(ax, " › ".join(workload.levels))
     drawn = sum(workload.shape.sizes[: len(tables)])
     left = f"{drawn - len(shown):,} smaller nodes are not drawn. " if drawn > len(shown) else ""
-    canvas.caption(ax, f"{left}Lines are {100 * level:g} % intervals.")
+    marks = "" if estimate is None else "; diamonds are denoised"
+    canvas.caption(ax, f"{left}Lines are {100 * level:g} % intervals{marks}.", inches=4.0)  # names take the rest
     return ax
 
 
@@ -94,5 +95,5 @@ def _chosen(release: CrosstabsRelease, workload: TreeWorkload, rows: int) -> lis
 
 def _name(release: CrosstabsRelease, workload: TreeWorkload, depth: int, node: int) -> str:
     key = "All" if not depth else labels.text(release.axes[workload.levels[depth - 1]].key(node))
-    short = key if len(key) <= 22 else key[:21] + "…"
+    short = key if len(key) <= 24 else key[:23] + "…"
     return "    " * depth + short
