@@ -132,7 +132,7 @@ KINDS = {
     "path": ("o", "8 histograms, 4,096 bins"),
     "grid": ("s", "5 histograms, 65,536 bins"),
     "map": ("^", "5 maps, 3,744 or 3,874 bins"),
-    "few": ("x", "6 made-up truths, 6 to 1,000 bins"),
+    "few": ("x", "24 made-up truths, 6 to 1,000 bins"),
 }
 LAWS = {"gaussian": (BLUE, "Gaussian noise"), "laplace": (ORANGE, "Laplace noise")}
 
@@ -165,7 +165,8 @@ def _error_limits(folder: Path, docs: Path) -> None:
     right.axhline(95, color=GREY, lw=0.8)
     right.set_xlabel("length of the intervals / that of the raw ones")
     right.set_ylabel("bins covered, %")
-    covered = sum(float(row["covered"]) * int(row["draws"]) for row in rows) / draws
+    asked = sum(int(row["draws with intervals"]) for row in rows)
+    covered = sum(float(row["covered"]) * int(row["draws with intervals"]) for row in rows) / asked
     right.set_title(f"95 % intervals covered {100 * covered:.1f} % of the bins", loc="left", fontsize=11)
     marks = [plt.Line2D([], [], ls="", marker=m, mfc="none", color=GREY, label=label) for m, label in KINDS.values()]
     marks += [plt.Line2D([], [], ls="", marker="o", color=colour, label=label) for colour, label in LAWS.values()]
