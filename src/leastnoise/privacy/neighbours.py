@@ -1,4 +1,4 @@
-"""Which two tables a guarantee cannot tell apart.
+"""Which two tables a guarantee makes hard to tell apart.
 
 "add-remove": one unit more or less. "replace": one unit's rows exchanged for another's. The two are never mixed.
 """
