@@ -18,7 +18,7 @@ from leastnoise.curator.engines.duckdb import DuckDB
 from leastnoise.studio.folder import Folder
 from leastnoise.studio.script import python
 from leastnoise.studio.session import Studio
-from studio_visitor import ORIGIN, Visitor, visitor
+from studio_visitor import ORIGIN, Visitor, revisited, visitor
 
 KEYS = {"by": ["district", "sex"], "keys__district": "Harbour, Old Town, Mill", "keys__sex": "F, M"}
 QUESTIONS: dict[str, dict[str, Any]] = {
@@ -104,6 +104,20 @@ def test_keys_may_lie_in_a_file(desk: Visitor) -> None:
     for name in ("no.toml", "../keys.toml", "/etc/keys.toml"):
         sent = desk.send("/job/people/question", question="counts", by=["sex"], keys_file=name)
         assert sent.status_code == 422, name
+
+
+def test_a_file_of_keys_that_is_called_like_the_table_is_no_job(desk: Visitor) -> None:
+    """`datasets.write_files` writes people.toml beside people.csv, and it is not the only one."""
+    ln.domain.write(desk.folder / "people.toml", datasets.people_keys())
+    before = (desk.folder / "people.toml").read_bytes()
+    assert desk.client.get("/", follow_redirects=False).headers["location"] == "/job/people-2/table"
+    desk.send("/job/people-2/table", unit="person")
+    assert "from people.toml" in desk.client.get("/job/people-2/question").text
+    sent = desk.send("/job/people-2/question", question="counts", by=["sex"], keys_file="people.toml")
+    assert sent.headers.get("location") == "/job/people-2/limits", sent.text
+    anew = revisited(desk)  # finds it again, and the keys as they were
+    assert anew.client.get("/", follow_redirects=False).headers["location"] == "/job/people-2/table"
+    assert (desk.folder / "people.toml").read_bytes() == before
 
 
 def test_nothing_is_read_before_the_release(desk: Visitor) -> None:
@@ -227,5 +241,8 @@ def test_a_budget_that_is_spent_refuses_and_debits_nothing(desk: Visitor) -> Non
 def test_steps_that_are_not_reached_lead_back(desk: Visitor) -> None:
     for step in ("question", "limits", "privacy", "release", "results"):
         assert desk.client.get(f"/job/people/{step}", follow_redirects=False).headers["location"] == "/job/people/table"
+    page = desk.client.get("/job/people/table").text
+    assert not any(f'href="/job/people/{step}"' in page for step in ("limits", "privacy", "release", "results"))
+    assert "import leastnoise" not in page  # no line of Python before there is one that runs
     assert desk.client.get("/job/people/nowhere").status_code == 404
     assert desk.client.get("/job/.hidden/table").status_code == 400

@@ -27,6 +27,7 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         "word": word,
         "fields": shown,
         "columns": found,
+        "declares": str(table["source"]).endswith(".csv"),
         "by": list(shown.get("by", [])),
         "forms": key_text.FORMS,
         "forms_of": key_text.OF_KIND,

@@ -96,6 +96,7 @@ function start() {
       const answer = await fetch(location.pathname, { method: "POST", body: fields });
       const text = await answer.text();
       if (mine !== latest) return; // another choice was made meanwhile
+      document.querySelector("main > .problem")?.remove(); // it was about the form as it was sent
       const page = new DOMParser().parseFromString(text, "text/html");
       for (const place of form.dataset.live.split(", ")) {
         const old = document.querySelector(place), made = page.querySelector(place);
