@@ -13,7 +13,6 @@ from leastnoise.releases.table_set import table_name
 from leastnoise.report.tradeoff_picture import tradeoff
 from leastnoise.studio.draft import Draft
 
-MAX_BARS = 40
 EPSILONS = (
     0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8,
     1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0,
@@ -40,7 +39,6 @@ class Preview:
     """One choice of privacy, and what it leads to."""
 
     bars: tuple[Bar, ...]
-    more: int  # tables that are not shown
     sentences: tuple[str, ...]
     band: str
     strength: str
@@ -58,11 +56,10 @@ def preview(draft: Draft, who_estimates: str = "") -> Preview:
     expected = draft.expect()
     lines = _lines(expected)
     widest = max((half for _, _, half in lines), default=0.0)
-    ranked = sorted(lines, key=lambda line: -line[2])[:MAX_BARS] if len(lines) > MAX_BARS else lines
+    ranked = sorted(lines, key=lambda line: -line[2])
     strength = expected.strength
     return Preview(
         bars=tuple(Bar(name, cells, half, half / widest if widest else 0.0) for name, cells, half in ranked),
-        more=len(lines) - len(ranked),
         sentences=tuple(_sentences(expected, who_estimates)),
         band="" if strength is None else str(strength.band),
         strength="" if strength is None else strength.in_words(),

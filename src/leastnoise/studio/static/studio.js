@@ -121,6 +121,13 @@ function start() {
       if (!steps) slider.value = value;
       else slider.value = steps.reduce((best, step, at) => (Math.abs(Math.log(step / value)) < Math.abs(Math.log(steps[best] / value)) ? at : best), 0);
     };
+    // What it leads to, with the list of bars where it was scrolled to; and in short for those who do not see it.
+    const show = (text) => {
+      const part = form.querySelector(".look"), down = part.querySelector(".bars")?.scrollTop || 0;
+      part.innerHTML = text;
+      if (down) part.querySelector(".bars")?.scrollTo(0, down);
+      form.querySelector(".look + [role=status]").textContent = [...part.querySelectorAll("[data-say]")].map((each) => each.textContent).join(" ");
+    };
     // One answer is waited for at a time; what was moved meanwhile is asked for after it, the last place alone.
     let underWay = false;
     const look = () => busy(async () => {
@@ -132,7 +139,7 @@ function start() {
           shown = latest;
           const answer = await fetch(`${form.dataset.look}?${asked(form)}`);
           const text = await answer.text();
-          if (answer.ok) form.querySelector(".look").innerHTML = text;
+          if (answer.ok) show(text);
         }
       } finally {
         underWay = false;
