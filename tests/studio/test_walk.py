@@ -9,6 +9,7 @@ from typing import Any
 from unittest import mock
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import leastnoise as ln
@@ -120,6 +121,20 @@ def test_a_file_of_keys_that_is_called_like_the_table_is_no_job(desk: Visitor) -
     assert (desk.folder / "people.toml").read_bytes() == before
 
 
+def test_every_table_of_a_set_has_its_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = [f"c{place}" for place in range(10)]
+    desk = visitor(tmp_path, pa.table({"person": [1, 2], **{name: [0, 1] for name in names}}))
+    desk.send("/job/people/table", unit="person")
+    keys = {f"keys__{name}": "0 to 1" for name in names}
+    desk.send("/job/people/question", question="tables", by=names, ways="2", **keys)
+    desk.send("/job/people/limits", max_rows="1")
+    desk.send("/job/people/privacy", epsilon="1", delta="1e-6")
+    expected = desk.studio.draft("people").expect()
+    assert len(expected.tables) >= 45  # of two columns
+    assert desk.client.get("/job/people/privacy").text.count('class="bar"') == len(expected.tables)
+
+
 def test_nothing_is_read_before_the_release(desk: Visitor) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a row was read")
@@ -137,14 +152,27 @@ def test_nothing_is_read_before_the_release(desk: Visitor) -> None:
         assert desk.released() == "failed"
 
 
+def without_rows(path: Path) -> None:
+    """Overwrite all of a Parquet file but its footer, where names and types stand: no row of it can be read."""
+    whole = path.read_bytes()
+    footer = int.from_bytes(whole[-8:-4], "little") + 8
+    path.write_bytes(b"PAR1" + b"\xff" * (len(whole) - footer - 4) + whole[-footer:])
+
+
 def test_one_person_more_changes_no_byte_before_the_release(tmp_path: Path, register: Any, monkeypatch: Any) -> None:
+    """Nor does the loss of all rows: whatever read one, by any way, could not go on."""
     monkeypatch.setattr("secrets.token_urlsafe", lambda size: "always-the-same")
     pages = []
-    for name, rows in (("with", register), ("without", pa.concat_tables([register, register.slice(7, 1)]))):
+    more = pa.concat_tables([register, register.slice(7, 1)])
+    for name, rows in (("without", register), ("with", more), ("destroyed", register)):
         folder = tmp_path / name
         folder.mkdir()
         monkeypatch.chdir(folder)
         desk = visitor(folder, rows)
+        if name == "destroyed":
+            without_rows(folder / "people.parquet")
+            with pytest.raises(OSError, match="page"):
+                pq.read_table(folder / "people.parquet")
         walk(desk, "tables")
         steps = [
             desk.client.get(f"/job/people/{step}").text
@@ -153,7 +181,7 @@ def test_one_person_more_changes_no_byte_before_the_release(tmp_path: Path, regi
         pages.append(
             [*steps, desk.client.get("/job/people/privacy/look", params={"epsilon": "1", "delta": "1e-6"}).text]
         )
-    assert pages[0] == pages[1]
+    assert pages[0] == pages[1] == pages[2]
 
 
 def test_hostile_names_stay_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +262,9 @@ def test_a_budget_that_is_spent_refuses_and_debits_nothing(desk: Visitor) -> Non
     assert "more than is left" in desk.client.get("/job/people/privacy").text
     desk.send("/job/people/release", confirm="release")
     assert desk.released() == "failed"
-    assert "BudgetExhausted" not in desk.client.get("/job/people/release").text
+    page = desk.client.get("/job/people/release").text
+    assert "BudgetExhausted" not in page
+    assert "Write share = 0.5 in the step about privacy." in page  # there is no [privacy] on any page
     assert len(ln.Budget.open("city.ledger").history()) == 1
 
 
