@@ -121,6 +121,18 @@ def test_a_file_of_keys_that_is_called_like_the_table_is_no_job(desk: Visitor) -
     assert (desk.folder / "people.toml").read_bytes() == before
 
 
+@pytest.mark.parametrize("source", ["people.csv", "rows", "rows/*.csv"])
+def test_whoever_has_csv_says_what_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows").mkdir()
+    for name in ("people.csv", "rows/1.csv"):
+        (tmp_path / name).write_text("person,age\n1,33\n")
+    desk = visitor(tmp_path, pa.table({"person": [1]}))
+    assert "<select" not in desk.client.get("/job/people/table").text  # Parquet says it
+    desk.studio.draft("other").with_section("table", {"source": source}).write()
+    assert 'name="type:age"' in desk.client.get("/job/other/table").text
+
+
 def test_every_table_of_a_set_has_its_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names = [f"c{place}" for place in range(10)]
@@ -241,6 +253,7 @@ def test_a_released_job_stays_and_another_is_begun(desk: Visitor) -> None:
     sent = desk.send("/job/people/limits", max_rows="3")
     assert sent.status_code == 422
     assert "stays as it was" in sent.text
+    assert "No row has been read" not in desk.client.get("/job/people/privacy").text
     draft = desk.studio.draft("people")
     draft.with_section("privacy", draft.section("privacy") | {"force": True}).write()  # ticked for this question alone
     sent = desk.client.post(
