@@ -1,4 +1,4 @@
-"""docs/img/studio.png: the step about privacy of the studio, with a set of tables of the made-up register.
+"""docs/img/studio*.png: three steps of the studio, with a set of tables of the made-up register.
 
 Needs Chromium and its driver. Run it after a change of the studio's look: python docs/theme/studio_picture.py
 """
@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -17,14 +18,15 @@ import pyarrow.parquet as pq
 from leastnoise import datasets, domain
 from leastnoise._support import toml_text
 
-TARGET = Path(__file__).resolve().parents[1] / "img" / "studio.png"
+IMAGES = Path(__file__).resolve().parents[1] / "img"
+PICTURES = {"question": ("studio-question", 1120), "privacy": ("studio", 1240), "results": ("studio-results", 1320)}
 
 
 def main() -> None:
     from selenium import webdriver
 
-    with tempfile.TemporaryDirectory() as name:
-        desk = Path(name)
+    with tempfile.TemporaryDirectory() as folder:
+        desk = Path(folder)
         pq.write_table(datasets.people(20_000), desk / "people.parquet")
         domain.write(desk / "keys.toml", datasets.people_keys())
         job = {
@@ -32,7 +34,13 @@ def main() -> None:
             "table": {"source": "people.parquet", "unit": "person"},
             "ask": {"kind": "crosstabs", "ways": 2, "max_rows": 1},
             "privacy": {"budget": "register.ledger", "share": 0.25},
-            "output": {"release": "people-release.parquet", "page": "people.html"},
+            "output": {
+                "release": "people-release.parquet",
+                "estimate": "people-denoised.parquet",
+                "page": "people.html",
+                "excel": "people-release.xlsx",
+                "title": "Who lives where, 2026",
+            },
         }
         (desk / "people.toml").write_text(toml_text.document(job))
         command = [sys.executable, "-m", "leastnoise"]
@@ -45,12 +53,17 @@ def main() -> None:
         link = re.search(r"http://\S+", studio.stdout.readline())
         assert link
         options = webdriver.ChromeOptions()
-        for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1200,1180"):
+        for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
             options.add_argument(flag)
         browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
         browser.get(link[0])
-        browser.get(browser.current_url.replace("/table", "/privacy"))
-        browser.save_screenshot(str(TARGET))
+        for step, (name, height) in PICTURES.items():
+            if step == "results":
+                subprocess.run([*command, "run", "people.toml"], cwd=desk, check=True)
+            browser.set_window_size(1200, height)
+            browser.get(f"{browser.current_url.rpartition('/')[0]}/{step}")
+            time.sleep(2)  # the published page is painted after the page around it
+            browser.save_screenshot(str(IMAGES / f"{name}.png"))
         browser.quit()
         studio.terminate()
 

@@ -112,9 +112,11 @@ def test_files_are_dropped_texts_switched_off_and_the_back_button_goes_back(brow
         hands.arrive("question")
         assert hands.value("textarea[name='keys:sex']").replace(",", " ").split() == ["F", "M"]
         hands.click("[data-explain]")
-        # the server stops: the page says nothing wrong, and the job's file has what was chosen
+        # the server stops: the page says so, and the job's file has what was chosen
         studio.process.terminate()
         studio.process.wait(30)
+        hands.click("input[name=by][value=sex]")
+        until(lambda: "does not answer" in hands.text("main > .problem"))
         assert 'sex = ["F", "M"]' in (tmp_path / "people.toml").read_text()
     with running_studio(tmp_path) as studio:
         hands = Hands(browser, studio.link)

@@ -44,6 +44,21 @@ def test_a_budget_is_begun_with_its_unit(desk: Visitor) -> None:
     assert (again.status_code, ln.Budget.open("city.ledger").unit) == (422, "taxi")
 
 
+def test_a_budget_that_can_pay_is_chosen_unless_somebody_decides_against_it(desk: Visitor) -> None:
+    ask(desk)
+    chosen = "<option selected>city.ledger</option>"
+    desk.act("/budgets", "/budget/create", ledger="a-taxi", **LIMITS | {"new__unit": "taxi"})
+    desk.act("/budgets", "/budget/create", ledger="city", **LIMITS)
+    page = desk.client.get("/job/people/privacy").text
+    assert chosen in page
+    assert "budget = ln.Budget.open(&#39;city.ledger&#39;)" in page
+    desk.act("/budget?place=city.ledger", "/budget/close", place="city.ledger", reason="the year is over")
+    assert chosen not in desk.client.get("/job/people/privacy").text
+    desk.act("/budget?place=city.ledger", "/budget/reopen", place="city.ledger", reason="a new year")
+    desk.send("/job/people/privacy", budget="", epsilon="1", delta="1e-6")
+    assert chosen not in desk.client.get("/job/people/privacy").text
+
+
 def test_an_allocation_is_made_spent_and_returned(desk: Visitor) -> None:
     ask(desk)
     desk.act("/budgets", "/budget/create", ledger="city", **LIMITS)

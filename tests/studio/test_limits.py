@@ -22,7 +22,14 @@ def test_the_price_is_shown_before_and_the_proposal_after(desk: Visitor) -> None
     assert "standard deviation" in price
     assert "nothing of the budget is left" in desk.client.get(look, params={"budget": "city.ledger", "share": "1"}).text
     assert len(ln.Budget.open("city.ledger").history()) == 0
+    assert "No row has been read. " in page
+    desk.send("/job/people/limits", max_rows="2")
+    assert "A small look in the step about limits estimates it" in desk.client.get("/job/people/privacy").text
     desk.send("/job/people/limits", go="suggest", budget="city.ledger", share="0.1")
+    for step in ("table", "question", "limits", "privacy"):  # from now on that would not be true
+        shown = desk.client.get(f"/job/people/{step}").text
+        assert ("No row has been read. " in shown, "but by the paid look" in shown) == (False, True), step
+    assert "What the paid look predicts of it" in shown
     assert len(ln.Budget.open("city.ledger").history()) == 1
     page = desk.client.get("/job/people/limits").text
     assert "What a small look has found" in page

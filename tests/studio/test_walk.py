@@ -9,6 +9,7 @@ from typing import Any
 from unittest import mock
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import leastnoise as ln
@@ -18,7 +19,7 @@ from leastnoise.curator.engines.duckdb import DuckDB
 from leastnoise.studio.folder import Folder
 from leastnoise.studio.script import python
 from leastnoise.studio.session import Studio
-from studio_visitor import ORIGIN, Visitor, visitor
+from studio_visitor import ORIGIN, Visitor, revisited, visitor
 
 KEYS = {"by": ["district", "sex"], "keys__district": "Harbour, Old Town, Mill", "keys__sex": "F, M"}
 QUESTIONS: dict[str, dict[str, Any]] = {
@@ -106,6 +107,46 @@ def test_keys_may_lie_in_a_file(desk: Visitor) -> None:
         assert sent.status_code == 422, name
 
 
+def test_a_file_of_keys_that_is_called_like_the_table_is_no_job(desk: Visitor) -> None:
+    """`datasets.write_files` writes people.toml beside people.csv, and it is not the only one."""
+    ln.domain.write(desk.folder / "people.toml", datasets.people_keys())
+    before = (desk.folder / "people.toml").read_bytes()
+    assert desk.client.get("/", follow_redirects=False).headers["location"] == "/job/people-2/table"
+    desk.send("/job/people-2/table", unit="person")
+    assert "from people.toml" in desk.client.get("/job/people-2/question").text
+    sent = desk.send("/job/people-2/question", question="counts", by=["sex"], keys_file="people.toml")
+    assert sent.headers.get("location") == "/job/people-2/limits", sent.text
+    anew = revisited(desk)  # finds it again, and the keys as they were
+    assert anew.client.get("/", follow_redirects=False).headers["location"] == "/job/people-2/table"
+    assert (desk.folder / "people.toml").read_bytes() == before
+
+
+@pytest.mark.parametrize("source", ["people.csv", "rows", "rows/*.csv"])
+def test_whoever_has_csv_says_what_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows").mkdir()
+    for name in ("people.csv", "rows/1.csv"):
+        (tmp_path / name).write_text("person,age\n1,33\n")
+    desk = visitor(tmp_path, pa.table({"person": [1]}))
+    assert "<select" not in desk.client.get("/job/people/table").text  # Parquet says it
+    desk.studio.draft("other").with_section("table", {"source": source}).write()
+    assert 'name="type:age"' in desk.client.get("/job/other/table").text
+
+
+def test_every_table_of_a_set_has_its_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = [f"c{place}" for place in range(10)]
+    desk = visitor(tmp_path, pa.table({"person": [1, 2], **{name: [0, 1] for name in names}}))
+    desk.send("/job/people/table", unit="person")
+    keys = {f"keys__{name}": "0 to 1" for name in names}
+    desk.send("/job/people/question", question="tables", by=names, ways="2", **keys)
+    desk.send("/job/people/limits", max_rows="1")
+    desk.send("/job/people/privacy", epsilon="1", delta="1e-6")
+    expected = desk.studio.draft("people").expect()
+    assert len(expected.tables) >= 45  # of two columns
+    assert desk.client.get("/job/people/privacy").text.count('class="bar"') == len(expected.tables)
+
+
 def test_nothing_is_read_before_the_release(desk: Visitor) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a row was read")
@@ -123,14 +164,27 @@ def test_nothing_is_read_before_the_release(desk: Visitor) -> None:
         assert desk.released() == "failed"
 
 
+def without_rows(path: Path) -> None:
+    """Overwrite all of a Parquet file but its footer, where names and types stand: no row of it can be read."""
+    whole = path.read_bytes()
+    footer = int.from_bytes(whole[-8:-4], "little") + 8
+    path.write_bytes(b"PAR1" + b"\xff" * (len(whole) - footer - 4) + whole[-footer:])
+
+
 def test_one_person_more_changes_no_byte_before_the_release(tmp_path: Path, register: Any, monkeypatch: Any) -> None:
+    """Nor does the loss of all rows: whatever read one, by any way, could not go on."""
     monkeypatch.setattr("secrets.token_urlsafe", lambda size: "always-the-same")
     pages = []
-    for name, rows in (("with", register), ("without", pa.concat_tables([register, register.slice(7, 1)]))):
+    more = pa.concat_tables([register, register.slice(7, 1)])
+    for name, rows in (("without", register), ("with", more), ("destroyed", register)):
         folder = tmp_path / name
         folder.mkdir()
         monkeypatch.chdir(folder)
         desk = visitor(folder, rows)
+        if name == "destroyed":
+            without_rows(folder / "people.parquet")
+            with pytest.raises(OSError, match="page"):
+                pq.read_table(folder / "people.parquet")
         walk(desk, "tables")
         steps = [
             desk.client.get(f"/job/people/{step}").text
@@ -139,7 +193,7 @@ def test_one_person_more_changes_no_byte_before_the_release(tmp_path: Path, regi
         pages.append(
             [*steps, desk.client.get("/job/people/privacy/look", params={"epsilon": "1", "delta": "1e-6"}).text]
         )
-    assert pages[0] == pages[1]
+    assert pages[0] == pages[1] == pages[2]
 
 
 def test_hostile_names_stay_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,6 +253,7 @@ def test_a_released_job_stays_and_another_is_begun(desk: Visitor) -> None:
     sent = desk.send("/job/people/limits", max_rows="3")
     assert sent.status_code == 422
     assert "stays as it was" in sent.text
+    assert "No row has been read" not in desk.client.get("/job/people/privacy").text
     draft = desk.studio.draft("people")
     draft.with_section("privacy", draft.section("privacy") | {"force": True}).write()  # ticked for this question alone
     sent = desk.client.post(
@@ -220,12 +275,17 @@ def test_a_budget_that_is_spent_refuses_and_debits_nothing(desk: Visitor) -> Non
     assert "more than is left" in desk.client.get("/job/people/privacy").text
     desk.send("/job/people/release", confirm="release")
     assert desk.released() == "failed"
-    assert "BudgetExhausted" not in desk.client.get("/job/people/release").text
+    page = desk.client.get("/job/people/release").text
+    assert "BudgetExhausted" not in page
+    assert "Write share = 0.5 in the step about privacy." in page  # there is no [privacy] on any page
     assert len(ln.Budget.open("city.ledger").history()) == 1
 
 
 def test_steps_that_are_not_reached_lead_back(desk: Visitor) -> None:
     for step in ("question", "limits", "privacy", "release", "results"):
         assert desk.client.get(f"/job/people/{step}", follow_redirects=False).headers["location"] == "/job/people/table"
+    page = desk.client.get("/job/people/table").text
+    assert not any(f'href="/job/people/{step}"' in page for step in ("limits", "privacy", "release", "results"))
+    assert "import leastnoise" not in page  # no line of Python before there is one that runs
     assert desk.client.get("/job/people/nowhere").status_code == 404
     assert desk.client.get("/job/.hidden/table").status_code == 400

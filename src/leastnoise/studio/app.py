@@ -266,7 +266,9 @@ class _Pages:
         shown = STEPS[step].show(self._studio, draft, fields)
         context = {
             "draft": draft, "step": step, "steps": STEPS, "problem": problem, "form_key": request.scope["form_key"],
-            "reached": _missing(draft, "results"), "code": code_lines(self._studio, draft, step, fields), **shown,
+            "later": _later(draft), "code": code_lines(self._studio, draft, step, fields or _chosen(step, shown)),
+            "paid_look": limits.proposal_path(self._studio, draft).exists(),
+            "released": self._studio.folder.path(draft.section("output").get("release", "none")).exists(), **shown,
         }  # fmt: skip
         return HTMLResponse(self._templates.get_template(f"{step}.html").render(**context), status_code=status)
 
@@ -320,6 +322,17 @@ def _missing(draft: Draft, step: str) -> str | None:
         if not needed.get(name, True):
             return name
     return None
+
+
+def _later(draft: Draft) -> set[str]:
+    """The steps that cannot be gone to yet."""
+    names, missing = list(STEPS), _missing(draft, "results")
+    return set() if missing is None else set(names[names.index(missing) + 1 :])
+
+
+def _chosen(step: str, shown: dict[str, Any]) -> dict[str, Any]:
+    """What a form holds that nobody has touched: privacy alone begins with something that can be sent as it is."""
+    return dict(shown["fields"]) if step == "privacy" else {}
 
 
 def _after(step: str) -> str:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from leastnoise import errors
 from leastnoise.curator.budget import Budget
+from leastnoise.curator.budget.statement import counted_in_words, left_in_words, promise_in_words
 from leastnoise.report.spending_picture import spending
 from leastnoise.studio import budgets
 from leastnoise.studio.form_numbers import decimal
@@ -49,7 +50,8 @@ def shown(studio: Studio, place: str) -> dict[str, Any]:
     return {
         "place": place,
         "gauge": budgets.gauge(studio, place),
-        "statement": str(budget).splitlines()[1:],
+        "left": left_in_words(budget),
+        "sentences": [line for line in (promise_in_words(budget), counted_in_words(entries)) if line],
         "allocations": [(each, each.state(now)) for each in budget.allocations],
         "entries": list(reversed(entries[-MAX_ENTRIES:])),
         "more": max(0, len(entries) - MAX_ENTRIES),

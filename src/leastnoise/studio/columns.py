@@ -11,6 +11,7 @@ from leastnoise.domain import ColumnKind
 from leastnoise.jobs.file import Job
 from leastnoise.jobs.running import open_table
 from leastnoise.studio.draft import Draft
+from leastnoise.studio.job_places import sources_of
 
 WORDS: dict[ColumnKind | None, str] = {
     "text": "text", "integer": "whole numbers", "number": "numbers", "boolean": "yes or no", "date": "days",
@@ -39,6 +40,14 @@ class Column:
 def columns(draft: Draft) -> tuple[Column, ...]:
     """The columns of the table as the draft opens it; those of its files, before a unit was chosen."""
     return _columns(json.dumps(draft.section("table"), sort_keys=True, default=str), str(draft.path))
+
+
+def declares_types(draft: Draft) -> bool:
+    """Whether a person says what the columns hold: of CSV, also zipped or in a folder, which does not say it."""
+    from leastnoise.curator.engines.sources import ending, find_files
+
+    first = find_files(str(draft.path.parent / sources_of(draft)[0]))[0]
+    return ending(first) != ".parquet"
 
 
 @lru_cache(maxsize=64)  # opening takes a tenth of a second, and only another [table] has other columns

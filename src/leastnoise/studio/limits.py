@@ -73,6 +73,20 @@ def proposal_path(studio: Studio, draft: Draft) -> Path:
     return studio.folder.path(f"{draft.name}-limits.parquet")
 
 
+def can_suggest(draft: Draft) -> bool:
+    """Whether a paid look can propose the limits of this question."""
+    return draft.section("ask").get("kind") in ("histogram", "sum", "mean")
+
+
+def who_estimates(studio: Studio, draft: Draft) -> str:
+    """Where to find how many rows the limits leave out; "" where nobody can say."""
+    if not can_suggest(draft):
+        return ""
+    if proposal_path(studio, draft).exists():
+        return "What the paid look predicts of it stands in the step about limits."
+    return "A small look in the step about limits estimates it, for a part of a budget."
+
+
 def price(studio: Studio, draft: Draft, place: str, share: Decimal) -> list[str]:
     """What the paid look would be like: from public facts, free."""
     question, request = _look(studio, draft, place, share)

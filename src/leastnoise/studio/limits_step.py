@@ -28,7 +28,7 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     if chosen["budget"] not in ledgers and ledgers:
         chosen["budget"] = ledgers[0]
     chosen |= {name: str(fields[name]) for name in chosen if name in fields}
-    can_suggest = draft.section("ask").get("kind") in ("histogram", "sum", "mean")
+    can_suggest = limits.can_suggest(draft)
     return {
         "limits": found,
         "unit": limits.unit_words(draft),

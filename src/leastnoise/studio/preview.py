@@ -13,7 +13,6 @@ from leastnoise.releases.table_set import table_name
 from leastnoise.report.tradeoff_picture import tradeoff
 from leastnoise.studio.draft import Draft
 
-MAX_BARS = 40
 EPSILONS = (
     0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8,
     1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0,
@@ -40,7 +39,6 @@ class Preview:
     """One choice of privacy, and what it leads to."""
 
     bars: tuple[Bar, ...]
-    more: int  # tables that are not shown
     sentences: tuple[str, ...]
     band: str
     strength: str
@@ -50,17 +48,19 @@ class Preview:
     protects_nobody: bool
 
 
-def preview(draft: Draft) -> Preview:
-    """What the job would release. No row is read, and nothing is debited."""
+def preview(draft: Draft, who_estimates: str = "") -> Preview:
+    """What the job would release. No row is read, and nothing is debited.
+
+    who_estimates: a sentence that says where to find how many rows the limits leave out.
+    """
     expected = draft.expect()
     lines = _lines(expected)
     widest = max((half for _, _, half in lines), default=0.0)
-    ranked = sorted(lines, key=lambda line: -line[2])[:MAX_BARS] if len(lines) > MAX_BARS else lines
+    ranked = sorted(lines, key=lambda line: -line[2])
     strength = expected.strength
     return Preview(
         bars=tuple(Bar(name, cells, half, half / widest if widest else 0.0) for name, cells, half in ranked),
-        more=len(lines) - len(ranked),
-        sentences=tuple(_sentences(expected)),
+        sentences=tuple(_sentences(expected, who_estimates)),
         band="" if strength is None else str(strength.band),
         strength="" if strength is None else strength.in_words(),
         attack=Markup(tradeoff(lambda alarms: 1 - expected.guarantee.tradeoff(alarms))),
@@ -82,12 +82,17 @@ def _lines(expected: Any) -> list[tuple[str, int, float]]:
     return [("each number", expected.bins or 0, expected.half_width)]
 
 
-def _sentences(expected: Any) -> list[str]:
-    """What is said beside the bars; the lines of tables are bars already."""
+def _sentences(expected: Any, who_estimates: str) -> list[str]:
+    """What is said beside the bars; the lines of tables are bars already, and nobody here types suggest_limits."""
     text = str(expected).splitlines()
     said = [line for line in text if line and not line.startswith("  ")]
     strength = "" if expected.strength is None else expected.strength.in_words()
-    return [line for line in said if line != strength]
+    return [_of_the_studio(line, who_estimates) for line in said if line != strength]
+
+
+def _of_the_studio(line: str, who_estimates: str) -> str:
+    said, command, _ = line.partition("suggest_limits (")
+    return f"{said}{who_estimates}".strip() if command else line
 
 
 def solve(half_width: Callable[[float], float | None], wanted: float, low: float, high: float) -> float | None:

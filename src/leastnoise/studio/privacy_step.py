@@ -17,7 +17,8 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     """What the page shows."""
     privacy = draft.section("privacy")
     usual = {"epsilon": "1", "delta": "1e-6", "share": "0.1", "budget": "", "allocation": ""}
-    shown = usual | {name: str(value) for name, value in privacy.items()}
+    first = {} if privacy else {"budget": _first_budget(studio, draft)}
+    shown = usual | first | {name: str(value) for name, value in privacy.items()}
     shown |= {name: str(fields[name]) for name in usual if name in fields}
     parts, problem = _allocations(studio, shown["budget"])
     if shown["allocation"] not in parts:
@@ -30,6 +31,18 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         "epsilons": EPSILONS,
         "unit": limits.unit_words(draft),
     } | (found | {"impossible": problem} if problem else found)
+
+
+def _first_budget(studio: Studio, draft: Draft) -> str:
+    """The first that can pay for this table: whoever has a budget is asked to decide against it, not for it."""
+    for place in budgets.places(studio):
+        try:
+            found = budgets.open_budget(studio, place)
+        except errors.LeastnoiseError:
+            continue
+        if not found.closed and found.unit in (None, limits.unit_words(draft)):
+            return place
+    return ""
 
 
 def _allocations(studio: Studio, place: str) -> tuple[list[str], str]:
@@ -60,7 +73,7 @@ def look(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         chosen = changed.section("privacy")
         if "budget" in chosen:
             gauge = budgets.gauge(studio, chosen["budget"], float(chosen["share"]), chosen.get("allocation", ""))
-        found = preview(changed)
+        found = preview(changed, limits.who_estimates(studio, draft))
     except errors.LeastnoiseError as error:
         problem = in_words(error, studio.folder)
     return {"preview": found, "gauge": gauge, "impossible": problem}

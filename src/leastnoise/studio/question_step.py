@@ -8,7 +8,7 @@ from typing import Any
 from leastnoise import errors
 from leastnoise._support import toml_files
 from leastnoise.studio import job_places, key_text, limits, map_picture, map_question, questions
-from leastnoise.studio.columns import columns
+from leastnoise.studio.columns import columns, declares_types
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.session import Fields, Studio
 
@@ -27,6 +27,7 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         "word": word,
         "fields": shown,
         "columns": found,
+        "declares": declares_types(draft),
         "by": list(shown.get("by", [])),
         "forms": key_text.FORMS,
         "forms_of": key_text.OF_KIND,

@@ -16,6 +16,7 @@ from leastnoise import errors
 from leastnoise.jobs.phrasing import in_job
 from leastnoise.jobs.running import Run, alone
 from leastnoise.studio.draft import Draft
+from leastnoise.studio.wording import in_steps
 
 State = Literal["none", "running", "done", "failed"]
 
@@ -85,7 +86,7 @@ def _do(draft: Draft, progress: Progress, again: bool) -> None:
         progress.notes = tuple(str(each.message) for each in caught)
         progress.state = "done"
     except errors.LeastnoiseError as problem:
-        progress.message = in_job(problem)
+        progress.message = in_steps(in_job(problem))
         progress.state = "failed"
     except BaseException:  # whatever it is, its words may quote a row
         progress.message = "The release failed for a reason that cannot be shown. See the budget for what was paid."

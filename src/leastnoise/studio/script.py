@@ -74,11 +74,13 @@ def cells(draft: Draft) -> list[Cell]:
                 f"{name} was written into the job by hand, and is not written in Python here. Use the command line."
             )
     table, ask, privacy, output = (draft.section(name) for name in ("table", "ask", "privacy", "output"))
+    if "unit" not in table:
+        return []
     keys, file = _keys(draft, ask), draft.found.get("keys")
     dated = "date(" in _value(keys)
     first = ["from datetime import date", ""] if dated else []
     found = [Cell(TABLE, (*first, "import leastnoise as ln", "", *_table(dict(table))))]
-    if not ask or "unit" not in draft.section("table"):
+    if not ask:
         return found
     read = [f"keys = ln.domain.read({file!r})"] if isinstance(file, str) else []
     found.append(Cell(QUESTION, (*read, f"question = table.{_question(ask, keys)}")))

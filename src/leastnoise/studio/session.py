@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from leastnoise import errors
+from leastnoise._support import toml_files
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.folder import Folder
 from leastnoise.studio.job_places import check_job
@@ -44,15 +46,24 @@ class Studio:
 
     @property
     def first_name(self) -> str:
-        """Of the first job: that of the table."""
-        return Path(self.source).stem or "table"
+        """Of the first job: that of the table, or with a number where a file of that name is no job but holds keys."""
+        return next(name for name in self._names() if not self._is_other(f"{name}.toml"))
 
     def another_name(self) -> str:
         """Of a job that is not there yet."""
-        number = 2
-        while self.folder.path(f"{self.first_name}-{number}.toml").exists():
-            number += 1
-        return f"{self.first_name}-{number}"
+        return next(name for name in self._names() if not self.folder.path(f"{name}.toml").exists())
+
+    def _names(self) -> Iterator[str]:
+        stem = Path(self.source).stem or "table"
+        return chain([stem], (f"{stem}-{number}" for number in count(2)))
+
+    def _is_other(self, name: str) -> bool:
+        """Whether there is a file of this name without any section of a job, as a file of public keys is."""
+        path = self.folder.path(name)
+        if not path.exists():
+            return False
+        found = toml_files.load(path, "job").found
+        return not any(isinstance(found.get(section), dict) for section in ("table", "ask", "privacy", "output"))
 
 
 def number(fields: Fields, name: str) -> Decimal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from leastnoise import errors
-from leastnoise.studio.columns import columns
+from leastnoise.studio.columns import columns, declares_types
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.session import Fields, Studio
 
@@ -21,7 +21,7 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         "unit": fields.get("unit", table.get("unit", "")),
         "where": fields.get("where", table.get("where", "")),
         "neighbours": fields.get("neighbours", table.get("neighbours", "add-remove")),
-        "declares": str(table["source"]).endswith(".csv"),
+        "declares": declares_types(draft),
         "types": TYPES,
         "declared": declared,
         "source": table["source"],

@@ -10,6 +10,7 @@ same numbers for every key; ordered columns do not, so their cells have differen
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from weakref import WeakKeyDictionary
 
@@ -51,7 +52,7 @@ def largest(workload: Workload, y: Floats, table: Table, along: Mapping[str, Sum
     larger: of all keys only these few are tried.
     """
     found = {column: _extremes(workload.column(column), along.get(column, "cells")) for column in table}
-    reach = 0.5 * float(np.prod([most for _, most in found.values()]))
+    reach = 0.5 * math.prod(most for _, most in found.values())
     tried = {column: sums for column, (sums, _) in found.items()}
     return float(_combined(workload, y, (), table, tried).max()), reach
 

@@ -22,8 +22,8 @@ def statement(budget: Budget) -> str:
     lines = [f"{budget.name}: {promise} for {whom}{about} ({terms.neighbours})"]
     if terms.part is not None:
         lines.append(f"  an allocation of {100 * float(max(terms.part.shares(terms.whole_caps))):.6g} % of that")
-    lines += _left_lines(budget)
-    lines += [f"  {line}" for line in (promise_in_words(budget), _counted(entries)) if line]
+    lines += [f"  {name:<23}  {share:>15}  {free}" for name, share, free in left_in_words(budget)]
+    lines += [f"  {line}" for line in (promise_in_words(budget), counted_in_words(entries)) if line]
     lines += _tree(budget.allocations)
     if budget.closed:
         last = [entry for entry in entries if entry.kind == "close"][-1]
@@ -44,25 +44,26 @@ def promise_in_words(budget: Budget) -> str:
     )
 
 
-def _left_lines(budget: Budget) -> list[str]:
+def left_in_words(budget: Budget) -> list[tuple[str, str, str]]:
+    """Of each kind of noise that can still be paid for: its name, what is left of its cap, and what that buys."""
     terms, left, spent = budget.terms, budget.remaining, budget._spent()
     capped, alone = terms.keeps_caps(spent) and not terms.laplace_only, terms.is_pure(spent)
     lines = []
     if capped:
         free = f"mu {left.mu:.6g}; one release of epsilon {left.epsilon:.6g} at delta {terms.gaussian_promise[1]:g}"
-        lines.append(f"  Gaussian (mu^2)          {_left(left.share)}  {free}")
+        lines.append(("Gaussian (mu^2)", _left(left.share), free))
     if terms.pure_epsilon or alone:
         share = left.pure_epsilon / float(terms.pure_epsilon or terms.epsilon)
         name = "or Laplace alone" if alone and capped else "Laplace (epsilon)"
-        lines.append(f"  {name:<23}  {_left(share)}  epsilon {left.pure_epsilon:.6g}")
+        lines.append((name, _left(share), f"epsilon {left.pure_epsilon:.6g}"))
     if terms.threshold_delta and capped:
         share = left.threshold_delta / float(terms.threshold_delta)
-        lines.append(f"  unknown keys (delta)     {_left(share)}  delta {left.threshold_delta:.3g}")
+        lines.append(("unknown keys (delta)", _left(share), f"delta {left.threshold_delta:.3g}"))
     return lines
 
 
 def _left(share: float) -> str:
-    return f"{in_percent(share, 4):>8} % left"
+    return f"{in_percent(share, 4)} % left"
 
 
 def _tree(allocations: list[Allocation]) -> list[str]:
@@ -78,7 +79,8 @@ def _tree(allocations: list[Allocation]) -> list[str]:
     return [f"  {len(allocations)} allocation{'s' * (len(allocations) != 1)}:", *lines] if allocations else []
 
 
-def _counted(entries: list[Entry]) -> str:
+def counted_in_words(entries: list[Entry]) -> str:
+    """How many releases were paid for, and when the last was."""
     voids = sum(entry.kind == "void" for entry in entries)
     releases = [entry for entry in entries if entry.kind == "release"]
     if not releases:

@@ -14,6 +14,26 @@ async function busy(work) {
   }
 }
 
+// A request to the studio; where it was stopped, or is another one meanwhile, the page says so instead of standing still.
+const STOPPED = "The studio does not answer: it was stopped. What you chose before this page is in the job's file. Start it again, and open the link that it prints.";
+async function ask(address, options) {
+  let answer = null;
+  try {
+    answer = await fetch(address, options);
+  } catch {}
+  if (!answer || answer.status === 403) tell(STOPPED);
+  if (!answer) throw new Error("no answer");
+  return answer;
+}
+
+function tell(text) {
+  const main = document.querySelector("main");
+  const line = main.querySelector(":scope > .problem") || main.insertAdjacentElement("afterbegin", document.createElement("p"));
+  line.className = "problem";
+  line.setAttribute("role", "alert");
+  line.textContent = text;
+}
+
 // The fields of a form for an address: the key of forms stays out of it.
 function asked(form) {
   const fields = new URLSearchParams(new FormData(form));
@@ -47,7 +67,7 @@ function files(form) {
     const send = (file) => file && busy(async () => {
       const query = new URLSearchParams({ name: file.name, column: part.dataset.drop });
       const headers = { "x-form-key": form.elements.form_key.value, "content-type": "application/octet-stream" };
-      const answer = await fetch(`${form.dataset.keys}?${query}`, { method: "POST", body: file, headers });
+      const answer = await ask(`${form.dataset.keys}?${query}`, { method: "POST", body: file, headers });
       const found = await answer.json();
       part.querySelector("[role=status]").textContent = found.problem || "";
       if (!answer.ok) return;
@@ -93,9 +113,10 @@ function start() {
     const refresh = (fields) => busy(async () => {
       const mine = ++latest;
       fields.set("go", "stay");
-      const answer = await fetch(location.pathname, { method: "POST", body: fields });
+      const answer = await ask(location.pathname, { method: "POST", body: fields });
       const text = await answer.text();
       if (mine !== latest) return; // another choice was made meanwhile
+      document.querySelector("main > .problem")?.remove(); // it was about the form as it was sent
       const page = new DOMParser().parseFromString(text, "text/html");
       for (const place of form.dataset.live.split(", ")) {
         const old = document.querySelector(place), made = page.querySelector(place);
@@ -120,6 +141,13 @@ function start() {
       if (!steps) slider.value = value;
       else slider.value = steps.reduce((best, step, at) => (Math.abs(Math.log(step / value)) < Math.abs(Math.log(steps[best] / value)) ? at : best), 0);
     };
+    // What it leads to, with the list of bars where it was scrolled to; and in short for those who do not see it.
+    const show = (text) => {
+      const part = form.querySelector(".look"), down = part.querySelector(".bars")?.scrollTop || 0;
+      part.innerHTML = text;
+      if (down) part.querySelector(".bars")?.scrollTo(0, down);
+      form.querySelector(".look + [role=status]").textContent = [...part.querySelectorAll("[data-say]")].map((each) => each.textContent).join(" ");
+    };
     // One answer is waited for at a time; what was moved meanwhile is asked for after it, the last place alone.
     let underWay = false;
     const look = () => busy(async () => {
@@ -129,9 +157,9 @@ function start() {
       try {
         for (let shown = -1; shown !== latest; ) {
           shown = latest;
-          const answer = await fetch(`${form.dataset.look}?${asked(form)}`);
+          const answer = await ask(`${form.dataset.look}?${asked(form)}`);
           const text = await answer.text();
-          if (answer.ok) form.querySelector(".look").innerHTML = text;
+          if (answer.ok) show(text);
         }
       } finally {
         underWay = false;
@@ -149,14 +177,14 @@ function start() {
       if (event.target.matches("[data-refresh]")) {
         const fields = new FormData(form);
         fields.set("go", "stay");
-        const answer = await fetch(location.pathname, { method: "POST", body: new URLSearchParams(fields) });
+        const answer = await ask(location.pathname, { method: "POST", body: new URLSearchParams(fields) });
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
         document.querySelector("main").replaceWith(page.querySelector("main"));
         start();
         const again = document.querySelector(`main [name="${CSS.escape(event.target.name)}"]`);
         if (again) again.focus();
       } else if (event.target.matches("[data-error]") && event.target.value) {
-        const answer = await fetch(`${form.dataset.solve}?${asked(form)}`);
+        const answer = await ask(`${form.dataset.solve}?${asked(form)}`);
         const found = await answer.json();
         form.querySelector("#solved").textContent = found.problem || "";
         if (!found.value) return;
@@ -172,8 +200,10 @@ function start() {
     (async () => {
       for (;;) {
         await wait(600);
-        const answer = await fetch(part.dataset.poll);
+        const answer = await ask(part.dataset.poll);
+        if (!answer.ok) return;
         const found = await answer.json();
+        part.querySelector("[data-seconds]").textContent = `Under way for ${found.seconds} s.`;
         if (found.state === "done") location.assign(part.dataset.then);
         else if (found.state !== "running") location.reload();
         if (found.state !== "running") return;
