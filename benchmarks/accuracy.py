@@ -72,7 +72,9 @@ METHODS: dict[str, Callable[..., Any]] = {
 ALONE = tuple(METHODS)[:7]  # they know no graph
 PAPERS = ("james_stein", "soft_threshold", "tree_wavelet", "trend_filter")
 SIMPLE = ("raw", "zeros", "mean", *PAPERS)
-CONTROL, QUICK = "one value", ("james_stein", "soft_threshold")  # raw, zeros and the mean are always there
+QUICK = ("james_stein", "soft_threshold")  # raw, zeros, the mean and, with more draws, the one value are there always
+CONTROLS = dict.fromkeys(("auto", "auto, absolute loss"), "one value")
+CONTROLS |= dict.fromkeys(("tree_wavelet", "trend_filter"), "mean")
 SLOW = 10_000  # nodes; trend filtering takes a minute there under Laplace noise, and is left out
 
 
@@ -162,12 +164,12 @@ Row = dict[str, Any]
 
 
 def measured(job: Job) -> list[Row]:
-    """The means over the draws. With `more` of them, `auto` has the one value (`denoise/flat.py`) as control variate:
+    """The means over the draws. With `more` of them, what takes time has a control variate (`CONTROLS`):
 
         E auto = E one value + E (auto - one value)
 
     the first over all draws, the second over the few. Where the noise drowns everything the second is zero in nearly
-    every draw, and the first is decided by a few draws of many.
+    every draw, and the first is decided by a few draws of many. The one value is that of `denoise/flat.py`.
     """
     last = job.first_seed + job.draws
     few = [errors_of(job, seed, job.methods) for seed in range(job.first_seed, last)]
@@ -180,7 +182,7 @@ def errors_of(job: Job, seed: int, methods: tuple[str, ...]) -> dict[str, tuple[
     y = x + drawn(x.size, sigma, noise, seed)
     answers = {"raw": y, "zeros": np.zeros_like(y), "mean": np.full_like(y, y.mean())}
     if job.more:
-        answers[CONTROL] = flat(y, sigma, nonnegative=True, mechanism=noise).values
+        answers["one value"] = flat(y, sigma, nonnegative=True, mechanism=noise).values
     for name in methods:
         near: dict[str, Any] = {} if name in ALONE else {"graph": job.truth.graph}
         if name == "auto, absolute loss":
@@ -218,21 +220,19 @@ def rows_of(job: Job, few: Errors, many: Errors) -> list[Row]:
 
 
 def _mean(name: str, which: int, few: Errors, many: Errors) -> float:
-    if many and name in many[0]:
-        return float(np.mean([each[name][which] for each in few + many]))
-    found = float(np.mean([each[name][which] for each in few]))
-    if not (many and name.startswith("auto")):
+    alike = CONTROLS.get(name) if many else None
+    found = float(np.mean([each[name][which] for each in few + [each for each in many if name in each]]))
+    if alike is None:
         return found
-    return found + _mean(CONTROL, which, few, many) - float(np.mean([each[CONTROL][which] for each in few]))
+    return found + _mean(alike, which, few, many) - float(np.mean([each[alike][which] for each in few]))
 
 
 def _standard_error(name: str, few: Errors, many: Errors) -> float:
-    if many and name in many[0]:
-        return _of_mean([each[name][0] for each in few + many])
-    if not (many and name.startswith("auto")):
-        return _of_mean([each[name][0] for each in few])
-    apart = _of_mean([each[name][0] - each[CONTROL][0] for each in few])
-    return math.hypot(apart, _of_mean([each[CONTROL][0] for each in few + many]))
+    alike = CONTROLS.get(name) if many else None
+    if alike is None:
+        return _of_mean([each[name][0] for each in few + [each for each in many if name in each]])
+    apart = _of_mean([each[name][0] - each[alike][0] for each in few])
+    return math.hypot(apart, _of_mean([each[alike][0] for each in few + many]))
 
 
 def _of_mean(values: list[float]) -> float:
