@@ -30,6 +30,7 @@ from findings import Findings, Headline, Table
 
 from leastnoise import denoise
 from leastnoise.denoise.arrays import Mechanism
+from leastnoise.denoise.flat import flat
 from leastnoise.graphs import Graph
 
 DATA = Path(os.environ.get("LEASTNOISE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
@@ -71,6 +72,9 @@ METHODS: dict[str, Callable[..., Any]] = {
 ALONE = tuple(METHODS)[:7]  # they know no graph
 PAPERS = ("james_stein", "soft_threshold", "tree_wavelet", "trend_filter")
 SIMPLE = ("raw", "zeros", "mean", *PAPERS)
+QUICK = ("james_stein", "soft_threshold")  # raw, zeros, the mean and, with more draws, the one value are there always
+CONTROLS = dict.fromkeys(("auto", "auto, absolute loss"), "one value")
+CONTROLS |= dict.fromkeys(("tree_wavelet", "trend_filter"), "mean")
 SLOW = 10_000  # nodes; trend filtering takes a minute there under Laplace noise, and is left out
 
 
@@ -82,7 +86,7 @@ class Truth(NamedTuple):
 
 
 class Job(NamedTuple):
-    """One truth at one noise level: every method sees the same draws."""
+    """One truth at one noise level: every method sees the same draws, and what takes no time `more` of them."""
 
     truth: Truth
     noise: Mechanism
@@ -90,6 +94,7 @@ class Job(NamedTuple):
     draws: int
     methods: tuple[str, ...]
     first_seed: int = 0
+    more: int = 0
 
 
 def run(*, toy: bool = False) -> Findings:
@@ -159,42 +164,79 @@ Row = dict[str, Any]
 
 
 def measured(job: Job) -> list[Row]:
-    truth, noise, sigma, draws, methods, first_seed = job
-    known = {"integers": bool((truth.values == np.rint(truth.values)).all())}  # asked for absolute loss alone
-    left: dict[str, list[float]] = {name: [] for name in ("raw", "zeros", "mean", *methods)}
-    absolute: dict[str, list[float]] = {name: [] for name in left}
-    for seed in range(first_seed, first_seed + draws):
-        y = truth.values + drawn(truth.values.size, sigma, noise, seed)
-        answers = {"raw": y, "zeros": np.zeros_like(y), "mean": np.full_like(y, y.mean())}
-        for name in methods:
-            near: dict[str, Any] = {} if name in ALONE else {"graph": truth.graph}
-            near |= known if name == "auto, absolute loss" else {}
+    """The means over the draws. With `more` of them, what takes time has a control variate (`CONTROLS`):
+
+        E auto = E one value + E (auto - one value)
+
+    the first over all draws, the second over the few. Where the noise drowns everything the second is zero in nearly
+    every draw, and the first is decided by a few draws of many. The one value is that of `denoise/flat.py`.
+    """
+    last = job.first_seed + job.draws
+    few = [errors_of(job, seed, job.methods) for seed in range(job.first_seed, last)]
+    return rows_of(job, few, [errors_of(job, seed, QUICK) for seed in range(last, last + job.more)])
+
+
+def errors_of(job: Job, seed: int, methods: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+    """Of one draw, by method: root mean square and mean absolute error."""
+    x, noise, sigma = job.truth.values, job.noise, job.sigma
+    y = x + drawn(x.size, sigma, noise, seed)
+    answers = {"raw": y, "zeros": np.zeros_like(y), "mean": np.full_like(y, y.mean())}
+    if job.more:
+        answers["one value"] = flat(y, sigma, nonnegative=True, mechanism=noise).values
+    for name in methods:
+        near: dict[str, Any] = {} if name in ALONE else {"graph": job.truth.graph}
+        if name == "auto, absolute loss":
+            near["integers"] = bool((x == np.rint(x)).all())
+        if name not in answers:
             answers[name] = METHODS[name](y, sigma, mechanism=noise, **near).values
-        for name, values in answers.items():
-            left[name].append(_rmse(values - truth.values))
-            absolute[name].append(float(np.abs(values - truth.values).mean()))
-    means = {name: float(np.mean(seen)) for name, seen in left.items()}
-    absolutes = {name: float(np.mean(seen)) for name, seen in absolute.items()}
+    return {name: (_rmse(values - x), float(np.abs(values - x).mean())) for name, values in answers.items()}
+
+
+Errors = list[dict[str, tuple[float, float]]]
+
+
+def rows_of(job: Job, few: Errors, many: Errors) -> list[Row]:
+    means, absolutes = ({name: _mean(name, which, few, many) for name in few[0]} for which in (0, 1))
     best = min((means[name] for name in PAPERS if name in means), default=math.nan)
     simple, simple_absolute = (min(of[name] for name in SIMPLE if name in of) for of in (means, absolutes))
     return [
         {
-            "truth": truth.name,
-            "kind": truth.kind,
-            "noise": noise,
-            "sigma": sigma,
+            "truth": job.truth.name,
+            "kind": job.truth.kind,
+            "noise": job.noise,
+            "sigma": job.sigma,
             "method": name,
             "RMSE": mean,
-            "standard error": float(np.std(left[name], ddof=1)) / math.sqrt(draws) if draws > 1 else math.nan,
+            "standard error": _standard_error(name, few, many),
             "over raw": mean / means["raw"],
             "over the paper's best": mean / best,
             "over the best simple answer": mean / simple if simple else math.nan,
             "mean absolute error": absolutes[name],
             "its ratio to the best simple answer's": absolutes[name] / simple_absolute if simple_absolute else math.nan,
-            "draws": draws,
+            "draws": len(few) + (len(many) if many and name in many[0] else 0),
         }
         for name, mean in means.items()
     ]
+
+
+def _mean(name: str, which: int, few: Errors, many: Errors) -> float:
+    alike = CONTROLS.get(name) if many else None
+    found = float(np.mean([each[name][which] for each in few + [each for each in many if name in each]]))
+    if alike is None:
+        return found
+    return found + _mean(alike, which, few, many) - float(np.mean([each[alike][which] for each in few]))
+
+
+def _standard_error(name: str, few: Errors, many: Errors) -> float:
+    alike = CONTROLS.get(name) if many else None
+    if alike is None:
+        return _of_mean([each[name][0] for each in few + [each for each in many if name in each]])
+    apart = _of_mean([each[name][0] - each[alike][0] for each in few])
+    return math.hypot(apart, _of_mean([each[alike][0] for each in few + many]))
+
+
+def _of_mean(values: list[float]) -> float:
+    return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
 
 
 def _rmse(off: np.ndarray[Any, Any]) -> float:

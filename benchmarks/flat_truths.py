@@ -13,29 +13,22 @@ More f could only make it larger.
 absolute error, and c makes it 1 + (1 - 2q) E c / f times as large. Such a truth cannot be told from a flat one if q is
 well above f^2 / sqrt(2 d), for the chi-square divergence of the two is about f^4 / (2 q^2 d). So q may go to zero as d
 grows, and a rule has to suffice for both at once.
-
-**Other truths.** The ratio is 1 in most draws and large in a few, so that ten draws say little about its mean. The one
-value takes no time: the last table has hundreds or thousands of draws of it, with what stands out, on every truth of
-`heavy_noise.py` at 3,630, where `auto` gives nothing else unless a candidate beats it beyond chance.
 """
 
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import numpy as np
-from accuracy import DATA, LAWS, Truth, drawn, geometric_mean, real
+from accuracy import LAWS
 from findings import Findings, Headline, Table
-from heavy_noise import made_up
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 from scipy.stats import norm
 
-from leastnoise import denoise
 from leastnoise.denoise.arrays import Mechanism
 from leastnoise.denoise.flat import flat
 
@@ -45,14 +38,12 @@ FLAT = np.geomspace(0.02, 10, 25)
 ALIKE = np.array([0.02, 0.04, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0])  # beyond, sparse ones show in the squares
 CONSTANTS = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)  # heavy_noise.py has them, among 4,096 bins at 3,630
 BINS, SIGMA = 4096, 3630.0
-DRAWS, MORE_OR_FEWER = 400, {"map": 2000, "grid": 100}
 UNITS: dict[Mechanism, float] = {"gaussian": 1.0, "laplace": math.sqrt(2)}  # the mean's standard error in those of c's
 Floats = np.ndarray[Any, Any]
 
 
 def run(*, toy: bool = False) -> Findings:
     worst = list(_worst(*((FLAT[::6], ALIKE[::3], 0.25) if toy else (FLAT, ALIKE, 0.05))))
-    others = [_on(truth, toy) for truth in _truths(toy)]
     return [
         Table(
             "flat_truths",
@@ -65,15 +56,7 @@ def run(*, toy: bool = False) -> Findings:
             "The constants among 4,096 bins at sigma 3,630 (ten times as many standard errors at 362):",
             [_constant(value) for value in CONSTANTS],
         ),
-        Table(
-            "flat_truths_others",
-            "The mean error of the one value, with what stands out, over that of the best of zeros, the mean, the raw "
-            f"values, James-Stein and the universal threshold, sigma 3,630; {DRAWS} draws, "
-            f"{MORE_OR_FEWER['map']:,} of maps, {MORE_OR_FEWER['grid']} of grids:",
-            others,
-        ),
         *(Headline(f"{row['truths']}: {row['rule']}, worst", row["worst ratio"]) for row in worst),
-        *_headlines(others),
     ]
 
 
@@ -146,49 +129,3 @@ def _rule(mechanism: Mechanism) -> tuple[Floats, Floats]:
 def _constant(value: float) -> dict[str, Any]:
     f = value / SIGMA * math.sqrt(BINS)
     return {"constant": value, "standard errors": f} | {law: ratio(f * UNITS[law], law) for law in LAWS}
-
-
-def _truths(toy: bool) -> list[Truth]:
-    if toy:
-        return list(made_up(100))[:2]
-    return [*(t for t in (real() if DATA.is_dir() else ()) if t.name != "counties"), *made_up(BINS)]
-
-
-def _on(truth: Truth, toy: bool) -> dict[str, Any]:
-    x = truth.values
-    known = float(x.mean()) / SIGMA * math.sqrt(x.size)
-    line: dict[str, Any] = {"truth": truth.name, "kind": truth.kind, "standard errors": known}
-    for law in LAWS:
-        squared: dict[str, list[float]] = {}
-        absolute: dict[str, list[float]] = {}
-        for seed in range(2 if toy else MORE_OR_FEWER.get(truth.kind, DRAWS)):
-            y = x + drawn(x.size, SIGMA, law, zlib.crc32(f"{truth.name} {law} {seed}".encode()))
-            for name, values in _answers(y, law).items():
-                squared.setdefault(name, []).append(math.sqrt(float(np.mean((values - x) ** 2))))
-                absolute.setdefault(name, []).append(float(np.abs(values - x).mean()))
-        for what, errors in ((law, squared), (f"{law}, absolute error", absolute)):
-            one, *simple = (float(np.mean(seen)) for seen in errors.values())
-            line[what] = one / min(simple)
-    return line
-
-
-def _answers(y: Floats, law: Mechanism) -> dict[str, Floats]:
-    """The one value first, then the simple answers."""
-    return {
-        "one value": flat(y, SIGMA, nonnegative=True, mechanism=law).values,
-        "zeros": np.zeros_like(y),
-        "mean": np.full_like(y, y.mean()),
-        "raw": y,
-        "james_stein": denoise.james_stein(y, SIGMA, mechanism=law).values,
-        "soft_threshold": denoise.soft_threshold(y, SIGMA, mechanism=law).values,
-    }
-
-
-def _headlines(rows: list[dict[str, Any]]) -> Iterator[Headline]:
-    for what in [column for column in rows[0] if column.startswith(LAWS)]:
-        for group, kinds in (("real", ("map", "path", "grid")), ("made-up", ("constant", "made-up"))):
-            seen = [row[what] for row in rows if row["kind"] in kinds]
-            if seen:
-                named = f"the one value, {what}, {len(seen)} {group} truths, sigma 3,630: over the best simple answer"
-                yield Headline(f"{named}, geo-mean", geometric_mean(seen))
-                yield Headline(f"{named}, worst", max(seen))

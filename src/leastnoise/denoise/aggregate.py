@@ -20,11 +20,16 @@ everything it is zero). It is the answer unless at least one candidate beats it 
 errors; then all that beat it at all take part. A candidate that fits noise has five degrees of freedom where a few
 hundredths would do, so one false alarm in ten draws multiplies the error by four. Once the value itself is
 `CLEAR_VALUE` standard errors from zero a false alarm costs less, and `MIN_LEAD_OVER_CLEAR_VALUE` suffice: without that,
-one taxi map in eight at noise 40 became flat. On pure noise, with and without a
-mean, on paths, grids and streets of 200 to 4,096 bins, one lead of 1,000 (800 of them without a graph) was above that,
-under either law. At ordinary noise the leads are tens of standard errors, and the gate is open. With about ten bins or
-fewer the simplest does not pass the first gate, and nothing is held against it. The number was settled on that, and on
-made-up spikes, constants, steps, bumps and power laws.
+one taxi map in eight at noise 40 became flat. At ordinary noise the leads are tens of standard errors, and the gate is
+open. With about ten bins or fewer the simplest does not pass the first gate, and nothing is held against it.
+
+Single bins are left to the simplest, which keeps one where noise alone would hardly reach it. So what has a prior for
+each bin (`SINGLE_BINS`) must lead *without the bin that speaks most for it*: among 4,096 bins Laplace noise has one of
+seven or eight sigma in one draw of ten, and who keeps it whole seems to lead by two standard errors. On pure noise of
+4,096 bins empirical Bayes led by 1.75 in 12 draws of 1,500 under Laplace noise, which cost twice as much as every other
+false alarm together; without that bin it did in one, and in none of 800 under Gaussian noise. On made-up spikes, power
+laws, steps and bumps that are hard to tell from noise, where this was settled, errors are 1.4 % larger for it under
+Laplace noise and 0.5 % under Gaussian noise (118 of each).
 
 Squares of Laplace noise vary sqrt(5/2) times as much as those of Gaussian noise, and so do all these leads.
 
@@ -57,6 +62,7 @@ from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import of_arrays
 
 NEVER_WORSE = ("raw", "james_stein")
+SINGLE_BINS = ("empirical_bayes", "neighbour_bayes")  # methods that may keep one bin and none beside it
 # In standard errors of a difference of risks:
 MIN_LEAD, FAVOUR = 1.0, 2.0
 MIN_LEAD_OVER_SIMPLEST, MIN_LEAD_OVER_CLEAR_VALUE = 1.75, 1.25
@@ -150,9 +156,17 @@ def _error(one: Estimate, other: Estimate) -> float:
     return math.sqrt(apart + abs((one.degrees_of_freedom or 0.0) - (other.degrees_of_freedom or 0.0)))
 
 
-def _lead(e: Estimate, other: Estimate) -> float:
-    """By how many standard errors an estimate beats another."""
-    return (_half_risk(other) - _half_risk(e)) / max(_error(e, other), 1e-12)
+def _lead(e: Estimate, other: Estimate, *, less: float = 0.0) -> float:
+    """By how many standard errors an estimate beats another, `less` taken from half the difference of their risks."""
+    return (_half_risk(other) - _half_risk(e) - less) / max(_error(e, other), 1e-12)
+
+
+def _best_bin(e: Estimate, other: Estimate) -> float:
+    """What the one bin that speaks most for an estimate adds to half the difference of its risk and another's."""
+    if e.method not in SINGLE_BINS:
+        return 0.0
+    nearer = (other.noisy - other.values) ** 2 - (e.noisy - e.values) ** 2
+    return max(float(nearer.max()), 0.0) / (2 * e.std**2)
 
 
 def _half_risk(e: Estimate) -> float:
@@ -171,7 +185,11 @@ def _better_than(simplest: str, compared: Mapping[str, Estimate]) -> dict[str, E
     charged = max((flat.degrees_of_freedom or 0.0) - FREE_OF_CHARGE, 0.0)
     free_of_charge = replace(flat, estimate_risk=partial(RiskEstimate, flat.risk, charged))
     spread = SPREAD_OF_SQUARES[flat.mechanism]
-    leads = {name: _lead(e, free_of_charge) / spread for name, e in compared.items() if name != simplest}
+    leads = {
+        name: _lead(e, free_of_charge, less=_best_bin(e, flat)) / spread
+        for name, e in compared.items()
+        if name != simplest
+    }
     clear = abs(float(flat.parameters["standard_errors"])) > CLEAR_VALUE
     if max(leads.values()) <= (MIN_LEAD_OVER_CLEAR_VALUE if clear else MIN_LEAD_OVER_SIMPLEST):
         return {simplest: flat}
