@@ -36,6 +36,9 @@ def test_files_and_other_keys(tmp_path: Path) -> None:
     pd.DataFrame({"year": [2024, 2024], "day": [date(2024, 1, 1), date(2024, 1, 2)]}).to_parquet(tmp_path / "d.parquet")
     tree = Tree.from_columns(tmp_path / "d.parquet", "year", "day")
     assert tree.leaves.values == (date(2024, 1, 1), date(2024, 1, 2))
+    (tmp_path / "fips.csv").write_text("state,county,year\n01,01001,2024\n56,56001,2024\n")
+    codes = Tree.from_columns(tmp_path / "fips.csv", "year", "state", "county")
+    assert codes.keys == (Keys((2024,)), Keys(("01", "56")), Keys(("01001", "56001")))  # not 1001
     (tmp_path / "c.csv").write_text("code,within\nA1,A\nA2,A\nB1,B\n")
     other = Tree.from_parents(tmp_path / "c.csv", "chapter", "code", child="code", parent="within")
     assert other.keys == (Keys(("A", "B")), Keys(("A1", "A2", "B1")))
