@@ -14,9 +14,10 @@ import pytest
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.domain import Keys, Tree, TreeShape
+from leastnoise.testing import aggregate
 
 PLACES = {"state": ["AL", "WY", "AL", "AL"], "county": ["a1", "w1", "a2", "a1"]}
-CODES = {"child": ["A1", "A2", "B", "A"], "parent": ["A", "A", None, None]}
+CODES = {"child": ["A1", "A2", "B1", "A"], "parent": ["A", "A", "B", None]}
 
 
 @pytest.mark.parametrize(
@@ -35,17 +36,20 @@ def test_files_and_other_keys(tmp_path: Path) -> None:
     pd.DataFrame({"year": [2024, 2024], "day": [date(2024, 1, 1), date(2024, 1, 2)]}).to_parquet(tmp_path / "d.parquet")
     tree = Tree.from_columns(tmp_path / "d.parquet", "year", "day")
     assert tree.leaves.values == (date(2024, 1, 1), date(2024, 1, 2))
+    (tmp_path / "fips.csv").write_text("state,county,year\n01,01001,2024\n56,56001,2024\n")
+    codes = Tree.from_columns(tmp_path / "fips.csv", "year", "state", "county")
+    assert codes.keys == (Keys((2024,)), Keys(("01", "56")), Keys(("01001", "56001")))  # not 1001
     (tmp_path / "c.csv").write_text("code,within\nA1,A\nA2,A\nB1,B\n")
     other = Tree.from_parents(tmp_path / "c.csv", "chapter", "code", child="code", parent="within")
     assert other.keys == (Keys(("A", "B")), Keys(("A1", "A2", "B1")))
 
 
 def test_a_leaf_that_is_less_deep_is_its_own_only_child() -> None:
-    tree = Tree.from_parents(CODES, "chapter", "code")
-    assert tree.keys == (Keys(("B", "A")), Keys(("B", "A1", "A2")))
-    assert tree.parent("code", "B") == "B"
     deep = Tree.from_parents({"child": ["b", "c", "x"], "parent": ["a", "b", "a"]}, "one", "two", "three")
     assert deep.keys == (Keys(("a",)), Keys(("b", "x")), Keys(("c", "x")))
+    assert deep.parent("three", "x") == "x"
+    flat = Tree.from_parents({"child": ["a", "b"], "parent": pd.Series([None, None], dtype=str)}, "only")
+    assert flat.keys == (Keys(("a", "b")),)
 
 
 def test_sums_go_up_the_tree() -> None:
@@ -66,6 +70,7 @@ def test_sums_go_up_the_tree() -> None:
         (lambda: Tree.from_columns(PLACES, "state", "county", "ward"), 'no column "ward"'),
         (lambda: Tree.from_columns(PLACES), "named from the coarsest"),
         (lambda: Tree.from_parents({"child": ["a", "b", "c"], "parent": ["b", "c", "a"]}, "x"), "'b' in 'c' in 'a'"),
+        (lambda: Tree.from_parents({"child": ["a", "b"], "parent": ["s", None]}, "x", "y"), "neither a parent nor"),
         (lambda: Tree.from_parents({"child": ["a", "d"], "parent": ["a", "a"]}, "x", "y"), "'a' in 'a'"),
         (lambda: Tree.from_parents({"child": ["a", "a"], "parent": ["b", "c"]}, "x", "y"), "'a' of \"child\" is in"),
         (lambda: Tree.from_parents({"child": ["a", "b"], "parent": ["b", "c"]}, "x", "y"), "has 2 keys above it"),
@@ -88,7 +93,7 @@ def test_a_histogram_takes_the_leaves() -> None:
     tree = Tree.from_columns(PLACES, "state", "county")
     people = pd.DataFrame({"who": range(3), "county": ["a1", "w1", "a1"]})
     query = ln.table(people, unit="who").histogram("county", keys=tree, max_rows=1)
-    assert ln.testing.aggregate(query).values.tolist() == [2, 0, 1]
+    assert aggregate(query).values.tolist() == [2, 0, 1]
 
 
 def test_keys_files_have_trees(tmp_path: Path) -> None:

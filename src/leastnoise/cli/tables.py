@@ -94,6 +94,7 @@ def quantile(
     levels: options.Levels = None,
     steps: options.Steps = None,
     intervals: options.Intervals = True,
+    expected_rows: options.ExpectedRows = None,
     q: options.FormerLevels = None,
 ) -> None:
     """Quantiles of a column, in all or in each group: medians, quartiles, deciles.
@@ -109,6 +110,7 @@ def quantile(
         by=bins.by or [],
         bins=steps,
         intervals=intervals,
+        expected_rows=expected_rows,
         q=q or None,
         **_limits(opened, bins),
     )

@@ -87,7 +87,7 @@ def compared(
     )
     return Comparison(
         scaled,
-        _verdict(scaled),
+        _verdict(scaled, histograms[0].rows),
         validation.number("epsilon", epsilon),
         0.0 if validation.is_zero(delta) else validation.number("delta", delta),
         len(ranks.levels) * ranks.groups,
@@ -107,12 +107,13 @@ def _row(name: str, chosen: QuantileCharge, ranks: RankQuestion, fine: Steps) ->
     return Row(name, chosen.typical_error, min(off), max(off), 1.0, cost, note)
 
 
-def _verdict(rows: Sequence[Row]) -> str:
+def _verdict(rows: Sequence[Row], judged: Floats) -> str:
     best, others = rows[0], rows[1:]
     how = "The exponential mechanism on ranks" if best.mechanism == "exponential" else best.note.capitalize()
     beside = "; ".join(f"{row.mechanism}: {rounded(row.std, 3)}" for row in others)
+    tables = "tables of many sizes" if len(judged) > 1 else f"a table of {rounded(judged[0], 3)} rows a group"
     return (
         f"{how} has the least error: ranks are typically off by {rounded(best.std, 3)} rows, against {beside}. That is "
-        "the root mean square, over tables of many sizes with a long tail; what a table is really like is private. The "
+        f"the root mean square, over {tables} with a long tail; what a table is really like is private. The "
         "columns of 95 % are what ranks are off by at most, whatever the rows are: of the best level, and of all."
     )

@@ -144,6 +144,7 @@ class Questions:
         keys: Any = None,
         bins: int | None = None,
         intervals: bool = True,
+        expected_rows: float | None = None,
         max_rows: int | None = None,
         max_per_bin: int | None = None,
         max_bins: int | None = None,
@@ -158,10 +159,13 @@ class Questions:
         by: the column, or columns, whose values are the groups. Left out, there is one group of everything.
         keys: the public groups, as for `histogram`; they must be given with `by`.
         bins: into how many equal steps a noisy histogram cuts the clip, where quantiles are read off one, 1 to 2^20;
-            left out, 1000. Quantiles that are drawn by rank have 2^20 steps to choose from in any case.
+            left out, 32, 128 or 1,000. Quantiles that are drawn by rank have 2^20 steps to choose from in any case.
         intervals: whether a quarter of the promise is spent on intervals in the column's unit, where quantiles are
             drawn by rank. Without, the quantiles themselves are a third more accurate, and only their ranks have known
             errors.
+        expected_rows: about how many rows there are, in all groups together, where that is public (last year's number,
+            a register's): by it the best mechanism is chosen. Roughly right is enough; it must not be counted from
+            these rows. Left out, mechanisms are judged by tables of 1,000 to 100,000 rows.
         max_rows: how many rows of one unit count at most.
         max_per_bin: how many of them in one group. Left out, as many as max_rows.
         max_bins: in how many groups. Left out, as many as max_rows. Of the three, enough must be given to limit a unit.
@@ -183,6 +187,7 @@ class Questions:
             keys=keys,
             nulls=nulls,
             intervals=intervals,
+            expected_rows=expected_rows,
             **limits,
         )
 

@@ -15,6 +15,7 @@ from leastnoise import errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow import csv
 
 SOURCES = "a CSV or Parquet file, a pandas, Polars or Arrow table, or a mapping of names to lists"
 Column = list[Any]
@@ -32,7 +33,10 @@ def read_public_table(source: Any, *, as_text: Sequence[str] = ()) -> dict[str, 
 
 
 def read_arrow(source: Any, as_text: Sequence[str] = ()) -> pa.Table:
-    """The table as Arrow holds it. as_text: columns of a CSV that stay as they are written."""
+    """The table as Arrow holds it; in a CSV numbers are numbers, unless they are codes such as 01001.
+
+    as_text: columns of a CSV that stay as they are written.
+    """
     import pyarrow as pa
 
     module = type(source).__module__.split(".")[0]
@@ -69,11 +73,30 @@ def _file(path: str, as_text: Sequence[str]) -> pa.Table:
     try:
         if path.lower().endswith(".parquet"):
             return pq.read_table(path)
-        texts = csv.ConvertOptions(column_types=dict.fromkeys(as_text, pa.string()), strings_can_be_null=True)
-        return csv.read_csv(path, convert_options=texts)
+        table = csv.read_csv(path, convert_options=_texts(as_text))
+        whole = [name for name in table.column_names if pa.types.is_integer(table.schema.field(name).type)]
+        codes = [name for name in whole if table.column_names.count(name) == 1 and _has_codes(path, name)]
+        return csv.read_csv(path, convert_options=_texts([*as_text, *codes])) if codes else table
     except (pa.ArrowInvalid, OSError) as error:
         reason = str(error)
     raise errors.FileProblem(f"{path!r} could not be read as a public table: {reason}")
+
+
+def _texts(names: Sequence[str], only: Sequence[str] = ()) -> csv.ConvertOptions:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    types = dict.fromkeys(names, pa.string())
+    return csv.ConvertOptions(column_types=types, strings_can_be_null=True, include_columns=list(only))
+
+
+def _has_codes(path: str, name: str) -> bool:
+    """Whether some of a CSV's whole numbers begin with a zero, as codes do: 01001 would become 1001."""
+    import pyarrow.compute as pc
+    from pyarrow import csv
+
+    written = csv.read_csv(path, convert_options=_texts([name], only=[name]))[name]
+    return bool(pc.any(pc.match_substring_regex(written, r"^[+-]?0[0-9]")).as_py())
 
 
 def _plain(cell: Any) -> Any:

@@ -62,7 +62,8 @@ class Tree:
         levels: names for the levels, from the coarsest to that of the leaves: as many as the longest way down has keys.
         child, parent: the names of the two columns. The coarsest keys have no parent: a row without one, or no row.
 
-        A leaf that is less deep than others stands in the levels below as its own only child.
+        A leaf that is less deep than others stands in the levels below as its own only child. One without a parent is
+        refused: that is mostly a parent that somebody forgot.
         """
         from leastnoise.domain.tree_building import of_parents
 

@@ -53,6 +53,9 @@ def of_parents(source: Any, levels: Sequence[str], child: str, parent: str) -> T
     depth = _depths(parents, values, levels)
     has_children = np.zeros(len(values), dtype=bool)
     has_children[parents[parents >= 0]] = True
+    alone = np.flatnonzero((parents < 0) & ~has_children)
+    if alone.size and len(levels) > 1:
+        raise _alone(child, values[int(alone[0])])
     keys, counts = [], []
     nodes, size = np.flatnonzero(parents < 0), 1
     above = np.zeros(nodes.size, dtype=np.int64)
@@ -190,6 +193,13 @@ def _two_parents(level: str, key: Any, one: str, other: str) -> BadDomain:
 
 def _orphan(level: str, key: Any, above: str) -> BadDomain:
     return BadDomain(f'the key {key!r} of "{level}" has no parent: its row has nothing in "{above}". Give it one.')
+
+
+def _alone(level: str, key: Any) -> BadDomain:
+    return BadDomain(
+        f'the key {key!r} of "{level}" has neither a parent nor children: it would stand in the coarsest level, as its '
+        "own only leaf. Give it a parent, one of its own if it stands alone."
+    )
 
 
 def _text(key: Any) -> str:

@@ -103,7 +103,7 @@ KINDS: dict[str, Kind] = {
     "quantile": Kind(
         ask=lambda table, given: table.quantile(given.pop("column"), **given),
         needs=("column", "levels", "clip"),
-        takes=("by", "bins", "intervals", *_LIMITS),
+        takes=("by", "bins", "intervals", "expected_rows", *_LIMITS),
         keys="by",
     ),
     "summarize": Kind(

@@ -1,8 +1,8 @@
 """How far off quantiles are expected to be, from public facts: by this the mechanisms are compared.
 
 How many rows there are, and where, is private. So a mechanism is judged by tables of a thousand to a hundred thousand
-rows with long tails: beyond the rows on either side lies as much of the clip again. The error in rows, root mean square
-over the levels, is of
+rows, or of as many as somebody expects, with long tails: beyond the rows on either side lies as much of the clip again.
+The error in rows, root mean square over the levels, is of
 
 - noise, where rows lie densely;
 - quantiles that fall into a tail and are as good as lost, n rows off: by rank, with odds of n lambda exp(-lambda r),
@@ -28,9 +28,13 @@ _WITHIN_STEP = 0.3
 _LEAST_STD = 1e-100  # noise of a tiny scale is zero but for a chance that no double holds
 
 
-def errors_by_rank(rates: RankRates, each: int) -> Floats:
-    """Of quantiles drawn by rank, for every number of rows; `each`: how many rows of a group one unit may have."""
-    rows = REFERENCE_ROWS * each
+def judged_rows(each: int, expected: float | None = None) -> Floats:
+    """How many rows a group has in the tables to judge by; `each`: how many rows of a group one unit may have."""
+    return REFERENCE_ROWS * each if expected is None else np.array([expected])
+
+
+def errors_by_rank(rates: RankRates, rows: Floats) -> Floats:
+    """Of quantiles drawn by rank, for every number of rows."""
     lost = np.zeros_like(rows)
     for node in rates.nodes:
         rate, level = float(rates.rank_rate(node)), float(rates.levels[node.place])
@@ -40,11 +44,10 @@ def errors_by_rank(rates: RankRates, each: int) -> Floats:
     return np.asarray(np.sqrt(rates.rank_std**2 + lost * rows**2))
 
 
-def errors_by_histogram(stds: Sequence[float], levels: Sequence[float], steps: int, each: int) -> Floats:
+def errors_by_histogram(stds: Sequence[float], levels: Sequence[float], steps: int, rows: Floats) -> Floats:
     """Of quantiles read off a histogram; `stds`: of the noise in the rank of each level."""
     from scipy.special import ndtr
 
-    rows = REFERENCE_ROWS * each
     wide = [max(std, _LEAST_STD) for std in stds]
     lost = [ndtr(-rows * q / std) + ndtr(-rows * (1 - q) / std) for std, q in zip(wide, levels, strict=True)]
     noise = np.mean(np.square(stds)) + (_WITHIN_STEP * rows / steps) ** 2

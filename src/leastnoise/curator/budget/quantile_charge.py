@@ -2,9 +2,9 @@
 
 A histogram's noise is on every count, or, Gaussian, on the sums of counts that are best for cumulative sums.
 
-"auto" takes the least error that public facts let expect (`releases.quantile_errors`): levels, groups, limits and the
-promise. How many rows there are, and where, is private; where the expectation is wrong, neither the promise nor the
-intervals suffer.
+"auto" takes the least error that public facts let expect (`releases.quantile_errors`): levels, groups, limits, the
+promise, and how many rows somebody who asks expects. How many there are, and where, is private; where the expectation
+is wrong, neither the promise nor the intervals suffer.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from fractions import Fraction
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.directed_rounding import sqrt_up
+from leastnoise._support.validation import Floats
 from leastnoise.curator.budget import privacy_filter
 from leastnoise.curator.budget.charge import Charge
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
@@ -63,11 +64,11 @@ class QuantileCharge:
 @dataclass(frozen=True, slots=True)
 class Histogram:
     """Noise of a histogram for a request, and its cost: on every count, or on sums that are best for cumulative ones
-    (None: of so many steps there are none). `each`: how many rows of a group one unit may have."""
+    (None: of so many steps there are none). `rows`: of a group, in the tables to judge by."""
 
     levels: tuple[float, ...]
     steps: int
-    each: int
+    rows: Floats
     plain: Count
     cumulative: SumCount | None
 
@@ -92,16 +93,17 @@ class Histogram:
         return self._error([std * (1.56 + 0.302 * math.log(max(1.0, self.steps / 10)))] * len(self.levels))
 
     def _error(self, stds: Sequence[float]) -> float:
-        return typical_error(errors_by_histogram(stds, self.levels, self.steps, self.each))
+        return typical_error(errors_by_histogram(stds, self.levels, self.steps, self.rows))
 
 
 def decide(request: PrivacyRequest, ranks: RankQuestion, histograms: Sequence[Histogram]) -> QuantileCharge:
     """The mechanism and its cost; a histogram's noise, where that is asked for, on the steps that suit it best.
 
-    histograms: of several numbers of steps, or of the one that was asked for.
+    histograms: of several numbers of steps, or of the one that was asked for; all judged by the same tables.
     """
+    rows = histograms[0].rows
     if request.mechanism == "exponential":
-        return drawn(by_rank(request, ranks), ranks)
+        return drawn(by_rank(request, ranks), rows)
     if request.sigma is not None and request.mechanism == "auto":
         request = replace(request, mechanism="gaussian")
     counted = [each.on_counts(request) for each in histograms]
@@ -109,7 +111,7 @@ def decide(request: PrivacyRequest, ranks: RankQuestion, histograms: Sequence[Hi
         return _least(counted)
     if request.mechanism == "gaussian":
         return _least(_with_sums(counted, request, histograms))
-    by_ranks = drawn(by_rank(request, ranks), ranks)
+    by_ranks = drawn(by_rank(request, ranks), rows)
     pure = validation.is_zero(request.delta) or (request.budget is not None and request.budget.terms.laplace_only)
     beside = [by_ranks, *counted]
     every = beside if pure else _with_sums(beside, request, histograms)
@@ -131,9 +133,9 @@ def _least(found: Sequence[QuantileCharge]) -> QuantileCharge:
     return min(found, key=lambda each: each.typical_error)
 
 
-def drawn(made: Charge[RankNoise], ranks: RankQuestion) -> QuantileCharge:
+def drawn(made: Charge[RankNoise], rows: Floats) -> QuantileCharge:
     """Of the exponential mechanism."""
-    return QuantileCharge(made, typical_error(errors_by_rank(made.noise.rates, ranks.limits.max_per_bin)))
+    return QuantileCharge(made, typical_error(errors_by_rank(made.noise.rates, rows)))
 
 
 def by_rank(request: PrivacyRequest, ranks: RankQuestion) -> Charge[RankNoise]:

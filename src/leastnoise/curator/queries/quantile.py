@@ -29,7 +29,13 @@ from leastnoise.curator.publish import Decision, Facts
 from leastnoise.curator.quantile_mechanism import counts_between, quantile_steps
 from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.domains import column_names, limits_of, listed_domain
-from leastnoise.curator.queries.quantile_options import FINE_STEPS, HISTOGRAM_STEPS, checked_levels, checked_steps
+from leastnoise.curator.queries.quantile_options import (
+    FINE_STEPS,
+    HISTOGRAM_STEPS,
+    checked_levels,
+    checked_rows,
+    checked_steps,
+)
 from leastnoise.curator.queries.query import AnyDecision, NamedRows
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Domain, Steps
@@ -44,6 +50,7 @@ from leastnoise.privacy.sensitivity import Sensitivity
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.quantile import QuantileRelease
+from leastnoise.releases.quantile_errors import judged_rows
 from leastnoise.releases.quantile_histogram import HistogramQuantiles
 from leastnoise.releases.quantile_ranks import RankQuantiles
 from leastnoise.workload.ordered.integer_strategy import MAX_KEYS, IntegerStrategy
@@ -69,6 +76,7 @@ class Quantile(BinnedQuery):
     steps: Steps
     fixed: bool  # whether the number of steps was asked for
     intervals: bool
+    expected_rows: float | None
 
     @classmethod
     def of(
@@ -83,11 +91,12 @@ class Quantile(BinnedQuery):
         keys: Any,
         nulls: str,
         intervals: bool,
+        expected_rows: Any,
         **limits: int | None,
     ) -> Quantile:
         """The question, checked."""
         data.check_usable(column)
-        exact, count = checked_levels(levels), checked_steps(bins)
+        exact, count, rows = checked_levels(levels), checked_steps(bins), checked_rows(expected_rows)
         names = column_names(by)
         if names and keys is None:
             raise MissingParameter(
@@ -112,6 +121,7 @@ class Quantile(BinnedQuery):
             steps=Steps(low=ends.low, high=ends.high, bins=count or FINE_STEPS),
             fixed=count is not None,
             intervals=bool(intervals),
+            expected_rows=rows,
             limits=limits_of(data, bins=domain.size, by=names, **limits),
         )
 
@@ -150,7 +160,8 @@ class Quantile(BinnedQuery):
         return f", clipped to [{self.steps.low!r}, {self.steps.high!r}]"
 
     def _clip_facts(self) -> dict[str, object]:
-        return {"clip": [self.steps.low, self.steps.high], "steps": self.steps.bins}
+        rows = {} if self.expected_rows is None else {"expected_rows": self.expected_rows}
+        return {"clip": [self.steps.low, self.steps.high], "steps": self.steps.bins, **rows}
 
     # Reading
 
@@ -197,12 +208,14 @@ class Quantile(BinnedQuery):
     def _histograms(self) -> tuple[Histogram, ...]:
         """The noises of histograms that compete: of the steps asked for, or of few and of many."""
         levels = tuple(float(level) for level in self.levels)
+        expected = None if self.expected_rows is None else self.expected_rows / self._bins.size
+        rows = judged_rows(self.limits.max_per_bin, expected)
         made = []
         for steps in (self.steps.bins,) if self.fixed else HISTOGRAM_STEPS:
             counted = self.counted(steps)
             many = self.fixed or steps == max(HISTOGRAM_STEPS)  # sums lose little by having many
             sums = counted._sums_charge if many and 2 <= steps <= MAX_KEYS else None
-            made.append(Histogram(levels, steps, self.limits.max_per_bin, counted._charge, sums))
+            made.append(Histogram(levels, steps, rows, counted._charge, sums))
         return tuple(made)
 
     def _sums_charge(self, request: PrivacyRequest, strategy: IntegerStrategy) -> Charge[NoiseChoice]:

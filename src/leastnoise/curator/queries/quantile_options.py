@@ -1,4 +1,4 @@
-"""What a question about quantiles is asked with, checked before any row is read: levels and steps of the clip."""
+"""What a question about quantiles is asked with, checked before any row is read: levels, steps of the clip, rows."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from leastnoise.errors import BadDomain, InvalidParameter, MissingParameter, Wro
 
 MAX_STEPS = 2**20
 FINE_STEPS = 2**20  # that candidates are taken from where nobody says
-HISTOGRAM_STEPS = (128, 1000)  # that are counted where nobody says: every one adds noise, few blur values
+HISTOGRAM_STEPS = (32, 128, 1000)  # that are counted where nobody says: every one adds noise, few blur values
 MAX_LEVELS = 1000
+MOST_ROWS = 10**18
 
 
 def checked_levels(levels: Any) -> tuple[Fraction, ...]:
@@ -76,3 +77,17 @@ def checked_steps(bins: Any) -> int | None:
             f"bins must be a whole number from 1 to 2^20. Got {bins!r} instead.", parameter="bins", value=bins
         )
     return int(bins)
+
+
+def checked_rows(expected: Any) -> float | None:
+    """How many rows somebody expects; None: nobody says."""
+    if expected is None:
+        return None
+    number = isinstance(expected, Real) and not isinstance(expected, bool)
+    if not number or not 1 <= expected <= MOST_ROWS:
+        raise (InvalidParameter if number else WrongType)(
+            f"expected_rows must be a number, about how many rows there are, from 1 to 1e18. Got {expected!r} instead.",
+            parameter="expected_rows",
+            example={"expected_rows": 30_000},
+        )
+    return float(expected)
