@@ -279,6 +279,32 @@ def _two_bits(first: float, second: float, epsilon: float) -> mpmath.mpf:
         return mpmath.fsum(terms)
 
 
+@pytest.mark.parametrize(
+    ("responses", "noise", "delta"),
+    [((0.1413, 5), (0.0567, 4, 20), 2e-8), ((0.0393, 1), (0.4222, 16, 5), 1.4e-6), ((0.19, 18), (0.68, 3, 33), 1e-6)],
+)
+def test_losses_on_two_grids(responses: tuple[float, int], noise: tuple[float, int, int], delta: float) -> None:
+    """Neither step divides the other, and there is no density between: as tight as asked, and around the sum of all."""
+    (own, many), (epsilon, steps, times) = responses, noise
+    bit, p = 1 / (1 + math.exp(-own)), math.exp(-epsilon / steps)
+    two, one = [1 - bit, bit], [p**steps / (1 + p), *((1 - p) / (1 + p) * p ** np.arange(steps - 1, 0, -1)), 1 / (1 + p)]
+    first, second = np.ones(1), np.ones(1)
+    for _ in range(many):
+        first = np.convolve(first, two)
+    for _ in range(times):
+        second = np.convolve(second, one)
+    bits, moves = np.arange(many + 1) * 2 - many, np.arange(steps * times + 1) * 2 / steps - times
+    losses, chances = np.add.outer(own * bits, epsilon * moves), np.multiply.outer(first, second)
+
+    def truth(at: float) -> float:
+        return float((chances * np.maximum(0.0, -np.expm1(np.minimum(0.0, at - losses)))).sum())
+
+    made = total(PureDP(own) * many, LaplaceDP(epsilon, grid_steps=steps) * times, delta=delta)
+    assert truth(made.epsilon) <= delta * (1 + 1e-9)
+    assert truth(made.lower) >= delta * (1 - 1e-9)
+    assert 1 - made.lower / made.epsilon <= 1e-3
+
+
 @pytest.mark.parametrize("part", [PureDP, LaplaceDP, BoundedRangeDP])
 def test_epsilons_at_the_ends_of_the_doubles(part: Any) -> None:
     """Neither of them ends in anything but an answer or a refusal."""

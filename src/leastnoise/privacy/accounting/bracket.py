@@ -45,7 +45,7 @@ Parts = Sequence[tuple[LossPair, int]]  # each kind of release, and how many of 
 _LONG = 20_000  # losses of one rarely sampled release from which on two grids are faster
 _FIRST_TRY = 0.45  # the part of the accuracy that each side is allowed at first
 _RARE = Fraction(1, 1000)  # a sampling rate below which errors of second order are not all
-_TRIES = 4
+_TRIES = 6
 _PATIENCE = 3.0  # seconds of processor that a try may take and be followed by a finer one
 _MANY = 4  # different steps from which on all parts are put on one grid first
 
