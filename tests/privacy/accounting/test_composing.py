@@ -287,12 +287,12 @@ def test_losses_on_two_grids(responses: tuple[float, int], noise: tuple[float, i
     """Neither step divides the other, and there is no density between: as tight as asked, and around the sum of all."""
     (own, many), (epsilon, steps, times) = responses, noise
     bit, p = 1 / (1 + math.exp(-own)), math.exp(-epsilon / steps)
-    two, one = [1 - bit, bit], [p**steps / (1 + p), *((1 - p) / (1 + p) * p ** np.arange(steps - 1, 0, -1)), 1 / (1 + p)]
+    between = (1 - p) / (1 + p) * p ** np.arange(steps - 1, 0, -1)
     first, second = np.ones(1), np.ones(1)
     for _ in range(many):
-        first = np.convolve(first, two)
+        first = np.convolve(first, [1 - bit, bit])
     for _ in range(times):
-        second = np.convolve(second, one)
+        second = np.convolve(second, [p**steps / (1 + p), *between, 1 / (1 + p)])
     bits, moves = np.arange(many + 1) * 2 - many, np.arange(steps * times + 1) * 2 / steps - times
     losses, chances = np.add.outer(own * bits, epsilon * moves), np.multiply.outer(first, second)
 
