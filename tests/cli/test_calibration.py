@@ -81,6 +81,10 @@ def test_steps_with_sampling() -> None:
     done = run("sigma", "--epsilon", "1", "--delta", "1e-6", "--steps", "4", "--json")
     assert json.loads(done.stdout)["sigma"] == ln.sigma(epsilon=1, delta=1e-6, steps=4)
     assert run("epsilon", "--sigma", "1", "--delta", "1e-5", "--sampling", "1.5").returncode == 2
+    assert run("epsilon", "--sigma", "9", "--delta", "0.1", "--sampling", "256/60000").returncode == 0
+    refused = run("epsilon", "--sigma", "1", "--delta", "1e-5", "--sampling", "shuffled")
+    assert refused.returncode == 2
+    assert "Shuffled batches are another" in refused.stderr
 
 
 def test_compose_reads_a_job(tmp_path: Path) -> None:

@@ -26,22 +26,23 @@ def sigma(
     delta: options.Delta,
     sensitivity: options.Sensitivity = 1.0,
     steps: options.ReleaseSteps = 1,
-    sampling: options.Sampling = 1.0,
+    sampling: options.Sampling = "1",
     json: options.Json = False,
 ) -> None:
     """The least noise that keeps the promise: sigma, proved and rounded up.
 
     Example: [bold]leastnoise sigma --epsilon 1 --delta 1e-6 --sensitivity 5[/bold]
     """
+    rate = _rate(sampling)
     with warnings.catch_warnings(record=True) as doubts:
         warnings.simplefilter("always", ln.errors.Wasteful)
-        answer = ln.sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity, steps=steps, sampling=sampling)
-    close = "1e-12 less is not" if sampling == 1 else "4e-4 less is proved not to be"
+        answer = ln.sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity, steps=steps, sampling=rate)
+    close = "1e-12 less is not" if rate == 1 else "4e-4 less is proved not to be"
     close = "how much less would do could not be proved in reasonable time" if doubts else close
     _print_answer(
         json,
-        {"sigma": answer, "epsilon": epsilon, "delta": delta, "sensitivity": sensitivity, **_steps(steps, sampling)},
-        f"Gaussian noise of this standard deviation is ({epsilon:g}, {delta:g})-DP; {close}.{_note(sampling)}",
+        {"sigma": answer, "epsilon": epsilon, "delta": delta, "sensitivity": sensitivity, **_steps(steps, rate)},
+        f"Gaussian noise of this standard deviation is ({epsilon:g}, {delta:g})-DP; {close}.{_note(rate)}",
     )
 
 
@@ -50,16 +51,17 @@ def epsilon(
     delta: options.Delta,
     sensitivity: options.Sensitivity = 1.0,
     steps: options.ReleaseSteps = 1,
-    sampling: options.Sampling = 1.0,
+    sampling: options.Sampling = "1",
     json: options.Json = False,
 ) -> None:
     """What a noise of this sigma promises: the least epsilon at a delta, proved and rounded up.
 
     Example: [bold]leastnoise epsilon --sigma 21.2 --delta 1e-6 --sensitivity 5[/bold]
     """
-    facts = {"sigma": sigma, "delta": delta, "sensitivity": sensitivity, **_steps(steps, sampling)}
-    if sampling != 1:
-        step = ln.SampledGaussianDP.of(sigma=sigma, sensitivity=sensitivity, sampling=sampling)
+    rate = _rate(sampling)
+    facts = {"sigma": sigma, "delta": delta, "sensitivity": sensitivity, **_steps(steps, rate)}
+    if rate != 1:
+        step = ln.SampledGaussianDP.of(sigma=sigma, sensitivity=sensitivity, sampling=rate)
         total = (step * steps).to_approx(delta=delta)
         _print_answer(json, {"epsilon": total.epsilon, "lower": total.lower, **facts}, total.explain())
         return
@@ -73,21 +75,35 @@ def delta(
     epsilon: options.Epsilon,
     sensitivity: options.Sensitivity = 1.0,
     steps: options.ReleaseSteps = 1,
-    sampling: options.Sampling = 1.0,
+    sampling: options.Sampling = "1",
     json: options.Json = False,
 ) -> None:
     """What a noise of this sigma promises: the least delta at an epsilon, proved and rounded up.
 
     Example: [bold]leastnoise delta --sigma 21.2 --epsilon 1 --sensitivity 5[/bold]
     """
-    answer = ln.delta(sigma=sigma, epsilon=epsilon, sensitivity=sensitivity, steps=steps, sampling=sampling)
-    meaning = f"An attacker's hit rate is at most e^{epsilon:g} times the false-alarm rate plus delta.{_note(sampling)}"
-    if sampling == 1:
+    rate = _rate(sampling)
+    answer = ln.delta(sigma=sigma, epsilon=epsilon, sensitivity=sensitivity, steps=steps, sampling=rate)
+    meaning = f"An attacker's hit rate is at most e^{epsilon:g} times the false-alarm rate plus delta.{_note(rate)}"
+    if rate == 1:
         whole: Any = ln.compose(ln.GaussianDP.of(sigma=sigma, sensitivity=sensitivity) * steps)
         chance = whole.loss_at_least(epsilon)
         meaning += f" (The privacy loss itself passes {epsilon:g} with probability {chance:.2g}.)"
     facts = {"delta": answer, "sigma": sigma, "epsilon": epsilon, "sensitivity": sensitivity}
-    _print_answer(json, facts | _steps(steps, sampling), meaning)
+    _print_answer(json, facts | _steps(steps, rate), meaning)
+
+
+def _rate(text: str) -> float:
+    """A number, or a fraction as Python computes it; ways to make batches that are none are refused by name."""
+    from leastnoise.privacy.accounting.guarantees import check_sampling
+
+    above, slash, below = text.partition("/")
+    try:
+        return check_sampling(float(above) / float(below) if slash else float(text))
+    except (ValueError, ArithmeticError) as problem:
+        if isinstance(problem, ln.errors.LeastnoiseError):
+            raise
+        return check_sampling(text)
 
 
 def _steps(steps: int, sampling: float) -> dict[str, Any]:

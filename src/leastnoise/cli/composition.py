@@ -44,7 +44,7 @@ KINDS: dict[str, dict[str, bool]] = {  # its names, and whether each is needed
     "exponential": {"epsilon": True, "neighbours": False},
     "unknown-keys": {"chance": True},
 }
-JobFile = Annotated[Path, typer.Argument(help="A file with a [compose] section.", show_default=False)]
+JobFile = Annotated[Path, typer.Argument(help="A file with a \\[compose] section.", show_default=False)]
 TotalDelta = Annotated[float | None, typer.Option("--delta", help="Of all together; the file's by default.")]
 
 

@@ -53,7 +53,9 @@ Confidence = Annotated[float, typer.Option(help="How surely all numbers must be 
 Bins = Annotated[int, typer.Option(help="How many numbers are published.")]
 ReleaseSteps = Annotated[int, typer.Option("--steps", help="How many such releases there are.")]
 Repeats = Annotated[int, typer.Option(help="How many such releases epsilon is for: 52 for one a week.")]
-Sampling = Annotated[float, typer.Option(help="The chance that a person takes part in a step (Poisson sampling).")]
+Sampling = Annotated[
+    str, typer.Option(help="The chance that a person takes part in a step (Poisson sampling): 0.01, or 256/60000.")
+]
 Grid = Annotated[float, typer.Option(help="The step of what is published: 1 for counts, 0 for any number.")]
 
 CheckedColumn = Annotated[str | None, typer.Option("--column", help="A column of values, with its clip.")]

@@ -92,3 +92,11 @@ def test_the_directory_is_synced_after_a_budget_is_made(tmp_path: Path, monkeypa
     ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6)
     assert any(synced)
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
+
+
+@pytest.mark.parametrize("sign", ["\0", "\ud800"])
+def test_a_name_that_no_ledger_can_keep_is_refused_by_every_one(budget: ln.Budget, sign: str) -> None:
+    decided = charge.decide(PrivacyRequest(budget=budget, share=0.1), bins=1, integers=True, sensitivity=1)
+    with pytest.raises(errors.InvalidParameter, match="No ledger can keep"):
+        decided.pay(query="q", table=f"t{sign}")
+    assert budget.history() == []

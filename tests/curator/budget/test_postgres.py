@@ -212,10 +212,15 @@ def test_the_function_refuses_what_is_no_debit(server: Server, half_spent: ln.Bu
 
 
 def test_the_function_takes_the_same_entry_when_it_is_right(server: Server, half_spent: ln.Budget) -> None:
-    """Or the refusals above would prove nothing."""
+    """Or the refusals above would prove nothing. Its quotes mean the same where a role has chosen the old way."""
     entries = len(half_spent.history())
     call(server, {}, first=f"right{entries}")
-    assert len(half_spent.history()) == entries + 1
+    server.run(f"ALTER ROLE {ANALYST} SET standard_conforming_strings = off")
+    try:
+        call(server, {"query": 'a "quoted" \\'}, first=f"old{entries}")
+    finally:
+        server.run(f"ALTER ROLE {ANALYST} RESET standard_conforming_strings")
+    assert len(half_spent.history()) == entries + 2
     assert half_spent.verify()
 
 

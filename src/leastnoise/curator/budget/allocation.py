@@ -8,12 +8,13 @@ paid from. Let b be the sum of what the parent's own entries cost (releases, all
 returned), and s the sum of what all releases cost, its own and those of its allocations. At every moment s <= b in
 every amount: a release of the parent adds the same to both; an allocation adds its caps c >= 0 to b; a release of an
 allocation adds to s alone, and all of its releases together at most c, which b already holds; a return takes c - (what
-the allocation spent) from b, and nothing is paid from it afterwards. The parent's filter allows b and asks of every
-amount only that it be small enough, so it allows s: the releases, in the order of the ledger, are one adaptive sequence
-that the filter of `privacy_filter` stops in time. By induction that holds for allocations of allocations. With a file
-of its own an allocation is spent from out of the ledger's sight, so its part can never be returned; and if that file is
-copied and both copies are spent from, s may pass b: no file can prevent that, and `reconcile` finds it only when both
-are shown.
+the allocation spent) from b, and nothing is paid from it afterwards. (Where Laplace releases alone may spend epsilon
+instead, an allocation costs more than all of epsilon, which no return gives back: from then on only the caps decide.)
+The parent's filter allows b and asks of every amount only that it be small enough, so it allows s: the releases, in the
+order of the ledger, are one adaptive sequence that the filter of `privacy_filter` stops in time. By induction that
+holds for allocations of allocations. With a file of its own an allocation is spent from out of the ledger's sight, so
+its part can never be returned; and if that file is copied and both copies are spent from, s may pass b: no file can
+prevent that, and `reconcile` finds it only when both are shown.
 """
 
 from __future__ import annotations

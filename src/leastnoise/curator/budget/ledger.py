@@ -98,6 +98,7 @@ class Ledger:
         with self.store.writing() as draft:
             head, last = self.head(draft.snapshot)
             row = make(draft.snapshot, head, last)
+            _check_text(row)
             new = Head(row.number, row.hash_after(head.hash))
             draft.append(row.to_fields(), new)
         return row, new
@@ -111,3 +112,13 @@ class Ledger:
             "because nobody can say what was spent. Find out what happened; restore a copy only if no release was made "
             "since."
         )
+
+
+def _check_text(row: Row) -> None:
+    """Refuse what a ledger cannot keep: names of tables and units, and questions, may have any characters."""
+    for words in row.to_fields():
+        if isinstance(words, str) and ("\0" in words or any("\ud800" <= sign <= "\udfff" for sign in words)):
+            raise errors.InvalidParameter(
+                f"No ledger can keep {words!r}: it has a character 0, or half of one that is written in two. Nothing "
+                "was debited and nothing released. Give the table, its unit and its columns other names."
+            )

@@ -94,7 +94,7 @@ FOR EACH STATEMENT EXECUTE FUNCTION {schema}.entries_stay()
 # The text of a JSON string as Python writes it: ASCII alone, what is beyond 16 bits as two surrogates.
 _JSON_TEXT = r"""
 CREATE FUNCTION {schema}.json_text(words text) RETURNS text
-LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, pg_temp AS $body$
+LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $body$
     SELECT '"' || coalesce(string_agg(CASE
         WHEN sign = '"' THEN '\"'
         WHEN sign = '\' THEN '\\'

@@ -203,6 +203,7 @@ class PostgresStore:
             "idle_in_transaction_session_timeout": str(round(LOCK_TIMEOUT_SECONDS * 2000)),
             "timezone": "UTC",
             "client_encoding": "UTF8",
+            "standard_conforming_strings": "on",
         }
         calls = ", ".join(["set_config(%s, %s, false)"] * len(chosen))
         asked = f"SELECT current_setting('server_encoding'), current_setting('server_version_num'), {calls}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 
@@ -45,8 +45,9 @@ Parts = Sequence[tuple[LossPair, int]]  # each kind of release, and how many of 
 _LONG = 20_000  # losses of one rarely sampled release from which on two grids are faster
 _FIRST_TRY = 0.45  # the part of the accuracy that each side is allowed at first
 _RARE = Fraction(1, 1000)  # a sampling rate below which errors of second order are not all
-_TRIES = 4
+_TRIES = 6
 _PATIENCE = 3.0  # seconds of processor that a try may take and be followed by a finer one
+_HARDLY = 1e-3  # of the worse direction's delta, below which a direction does not decide
 _MANY = 4  # different steps from which on all parts are put on one grid first
 
 
@@ -122,13 +123,20 @@ def _refined(
 
 def _once(parts: Parts, tolerance: Callable[[SaddlePoint], Tolerance], read: Callable[[LossMeasure], float]) -> Bracket:
     facing = [[(pair.facing(way), times) for pair, times in parts] for way in directions(parts)]
-    # The worse direction says how fine both grids are: the other one may have no loss so large, and no saddle point.
-    allowed = max((tolerance(SaddlePoint(one)) for one in facing), key=lambda found: (found.delta, found.epsilon))
-    ways = [OneWay(one, allowed) for one in facing]
+    found = [tolerance(SaddlePoint(one)) for one in facing]
+    worse = max([one for one in found if one.is_inner] or found, key=lambda one: (one.delta, one.epsilon))
+    ways = [OneWay(one, _either(own, worse)) for one, own in zip(facing, found, strict=True)]
     uppers = [read(way.measure(upper=True)) for way in ways]
     upper = max(uppers)
-    worse = ways[uppers.index(upper)]
-    return Bracket(min(upper, read(worse.measure(upper=False))), upper)
+    below = ways[uppers.index(upper)].measure(upper=False)
+    return Bracket(min(upper, read(below)), upper)
+
+
+def _either(own: Tolerance, worse: Tolerance) -> Tolerance:
+    """Each direction has its own tilt: which one is worse, the saddle point cannot tell where epsilon is small. But a
+    direction that hardly counts, or has no loss so large and so no saddle point, takes the worse one's."""
+    counts = own.is_inner and own.delta >= _HARDLY * worse.delta
+    return replace(own, delta=worse.delta) if counts else worse
 
 
 def directions(parts: Parts) -> tuple[Direction, ...]:

@@ -15,6 +15,8 @@ from leastnoise.privacy.accounting.nodes import check_length
 
 _DENSE = 64  # a measure of fewer masses may have gaps between them
 _SMALL = 1 / 16  # a step of this part of what epsilon may lose: mass that moves by one hardly counts
+_REGRIDDED = 0.25  # the part of what epsilon may lose that one regrid may cost
+_MANY = 300_000  # masses that a product may have for a step so small
 
 
 def together(first: LossMeasure, second: LossMeasure, tolerance: Tolerance) -> LossMeasure:
@@ -35,11 +37,20 @@ def together(first: LossMeasure, second: LossMeasure, tolerance: Tolerance) -> L
     if (wide.step / narrow.step).denominator == 1:
         return refined(wide, narrow.step) * narrow
     sparse, dense = sorted((first, second), key=lambda measure: len(measure.masses))
-    fine = dense.step
-    if len(dense.masses) < _DENSE:  # isolated losses move down by up to a step in a lower measure
-        fine = min(fine, Fraction(tolerance.accuracy * tolerance.epsilon / 4))
-    common = sparse.step / math.ceil(sparse.step / fine)
+    common = sparse.step / math.ceil(sparse.step / _step_for(dense, sparse, tolerance))
     return refined(sparse, common) * regrid(dense, common)
+
+
+def _step_for(dense: LossMeasure, sparse: LossMeasure, tolerance: Tolerance) -> Fraction:
+    """The step on which this measure is put: its own, where that is so small that moving by one hardly counts.
+
+    Else a far smaller one, on which its losses are isolated, and move down by up to a step in a lower measure.
+    """
+    if len(dense.masses) >= _DENSE and tolerance.may_coarsen(float(dense.step), 1.0, _REGRIDDED):
+        return dense.step
+    small = Fraction(tolerance.accuracy * tolerance.epsilon * _REGRIDDED)
+    width = sum((len(measure.masses) * measure.step for measure in (dense, sparse)), Fraction(0))
+    return min(dense.step, max(small, width / _MANY))
 
 
 def refined(measure: LossMeasure, step: Fraction) -> LossMeasure:

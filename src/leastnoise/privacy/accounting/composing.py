@@ -16,6 +16,7 @@ from leastnoise.privacy.accounting.loss_measure import Integer, LossMeasure, bal
 from leastnoise.privacy.calibration import proof
 
 _WEIGHT_BITS = 96  # of the weights in which a mass is split
+LARGEST_TILT = 1e6  # that is looked for
 SHORT = 64  # a measure of fewer masses is not made coarser
 
 
@@ -30,6 +31,11 @@ class Tolerance:
     tilt: float  # lambda, the saddle point
     delta: float
     accuracy: float
+
+    @property
+    def is_inner(self) -> bool:
+        """Whether a saddle point was found: towards the largest loss there is, the tilt has no end."""
+        return self.tilt < LARGEST_TILT / 2
 
     def first_step(self, copies: int) -> float:
         """The step that costs about a third of the accuracy: cells of width h have v = h^2/6 after the split. However

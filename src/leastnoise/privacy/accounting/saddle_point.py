@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from leastnoise.privacy.accounting.composing import LARGEST_TILT
 from leastnoise.privacy.accounting.loss_pairs import LossPair, Samples
 
-_TILTS = (1e-4, 1e6)
+_TILTS = (1e-4, LARGEST_TILT)
 
 
 class SaddlePoint:
