@@ -45,9 +45,9 @@ def run(*, toy: bool = False) -> Findings:
                 rows.append({"keys a person": each, "what": name, **measured(seen, sizes)})
     title = "Keys that nobody listed, epsilon = 1 and delta = 1e-6:"
     note = (
-        f"{COPIES} keys of every size up to 100 people; then a thousand keys whose sizes fall as 1,000 over their "
-        "rank, of which the last column but two says how many show, on average over the draws. One draw of the "
-        "ladder, three of the others. `off by`: root mean square of the counts that show, in the second table."
+        f"{COPIES} keys of every size up to 100 people, one draw, say from how many people on a key shows (a dash: "
+        "from more than 100). How many true keys show, how far their counts are off (root mean square) and how long a "
+        "release takes is of a thousand keys whose sizes fall as 1,000 over their rank, three draws."
     )
     return [Table("unknown_keys", title, rows, note, missing)]
 
