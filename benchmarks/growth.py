@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from crosstabs import release as release_tables
+from crosstabs import write_rows as write_columns
 from findings import Findings, Seconds, Table
 from histogram import release, write_rows
 from ledger import fill
@@ -27,7 +29,7 @@ Maker = Callable[[int, Path], Contestant]
 def run(*, toy: bool = False) -> Findings:
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(dir=os.environ.get("SCRATCH")) as folder:
-        for name, (make, sizes) in list(KINDS.items())[: 8 if toy else None]:  # the graphs' kernels compile long
+        for name, (make, sizes) in list(KINDS.items())[: 11 if toy else None]:  # the graphs' kernels compile long
             grown = [200, 400] if toy else sizes
             contestants = {str(size): make(size, Path(folder)) for size in grown}
             seen = race(contestants, rounds=1 if toy else 3)
@@ -87,6 +89,28 @@ def _verify(size: int, folder: Path) -> Contestant:
     return budget.verify
 
 
+def _tables(size: int, folder: Path) -> Contestant:
+    """All pairs of so many columns of ten keys that there are about `size` of them."""
+    columns = max(2, round(math.sqrt(2 * size + 0.25) + 0.5))
+    return _set_of_tables(folder, (10,) * columns, ways=2)
+
+
+def _cells(size: int, folder: Path) -> Contestant:
+    """One table of three columns."""
+    return _set_of_tables(folder, (round(size ** (1 / 3)),) * 3, ways=3)
+
+
+def _set_of_tables(folder: Path, sizes: tuple[int, ...], *, ways: int) -> Contestant:
+    path = write_columns(folder, 100_000, sizes).rename(folder / f"{len(sizes)}x{sizes[0]}.parquet")
+    return lambda: release_tables(path, "person", sizes, ways)
+
+
+def _steps(size: int, folder: Path) -> Contestant:
+    """The noise grows with the steps, so that epsilon stays about 2."""
+    steps = ln.SampledGaussianDP.of(sigma=math.sqrt(size / 1000), sampling=0.01) * size
+    return lambda: steps.to_approx(delta=1e-6)
+
+
 def _graph(method: str) -> Maker:
     def make(size: int, folder: Path) -> Contestant:
         side = math.isqrt(size)
@@ -109,6 +133,9 @@ def _kinds() -> dict[str, tuple[Maker, list[int]]]:
         "empirical_bayes": (_bayes, [10**3, 10**4, 10**5, 10**6]),
         "auto": (_auto, [10**3, 10**4, 10**5, 10**6]),
         "ledger verify, entries": (_verify, [10**3, 10**4, 3 * 10**4, 10**5]),
+        "set of tables, tables": (_tables, [45, 190, 780, 3160]),
+        "set of tables, cells of one": (_cells, [10**3, 10**4, 10**5, 10**6]),
+        "accountant, sampled steps": (_steps, [10**3, 10**4, 10**5, 10**6]),
     }
     for method in ("trend_filter", "fused_lasso", "tree_wavelet", "laplacian"):
         if hasattr(ln.denoise, method):

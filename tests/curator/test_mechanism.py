@@ -370,11 +370,12 @@ def test_unknown_bins_show_only_above_the_threshold_and_sorted() -> None:
     one = Limits.of(max_rows=1, bins=None)
     keys, counts = ["pear", "fig", "apple"], np.array([4000, 1, 5000])
     cut, promise = partition_selection.choose(epsilon=1, delta=1e-6, limits=one), ln.ApproxDP(1, 1e-6)
-    made = mechanism.publish_unknown(keys, counts, cut, promise, ["fruit"])
+    made = mechanism.publish_shown(*mechanism.show_keys(keys, counts, cut), cut, promise, ["fruit"])
     assert made.threshold == 22
     assert made.domain is not None
     assert made.domain.keys() == ["apple", "pear"]
     assert made.guarantee == promise
-    empty = mechanism.publish_unknown([], np.array([], dtype=int), cut, promise, ["fruit"])
+    none = mechanism.show_keys([], np.array([], dtype=int), cut)
+    empty = mechanism.publish_shown(*none, cut, promise, ["fruit"])
     assert empty.bins == 0
     assert empty.to_pandas().shape == (0, 4)

@@ -137,12 +137,12 @@ def test_replace_is_dearer_and_many_rows_take_the_coarse_list() -> None:
 def test_a_bin_of_one_person_shows_no_more_often_than_promised() -> None:
     """delta = 0.01 and 100,000 bins with one row each, each its own person's: the number that shows is binomial with
     p <= 0.01; more than 1,160 has a chance below 1e-6. The seed is fixed."""
-    from leastnoise.curator.mechanism import publish_unknown
+    from leastnoise.curator.mechanism import publish_shown, show_keys
 
     cut = choose(epsilon=1, delta=0.01, limits=Limits.of(max_rows=1, bins=None))
     counts = np.ones(100_000, dtype=int)
     with seeded(4):
-        made = publish_unknown(range(counts.size), counts, cut, ln.ApproxDP(1, 0.01), ["bin"])
+        made = publish_shown(*show_keys(range(counts.size), counts, cut), cut, ln.ApproxDP(1, 0.01), ["bin"])
     assert 0 < made.bins <= 1160
 
 

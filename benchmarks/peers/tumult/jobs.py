@@ -7,7 +7,17 @@ from pathlib import Path
 
 import numpy as np
 from pyspark.sql import SparkSession
-from tmlt.analytics import AddRowsWithID, KeySet, MaxRowsPerID, QueryBuilder, RhoZCDPBudget, Session
+from tmlt.analytics import (
+    AddRowsWithID,
+    ApproxDPBudget,
+    KeySet,
+    MaxGroupsPerID,
+    MaxRowsPerGroupPerID,
+    MaxRowsPerID,
+    QueryBuilder,
+    RhoZCDPBudget,
+    Session,
+)
 from tmlt.core.domains.numpy_domains import NumpyFloatDomain
 from tmlt.core.measurements.noise_mechanisms import AddGaussianNoise
 
@@ -16,10 +26,15 @@ for java in sorted(Path("/usr/lib/jvm").glob("java-17-*")):
     os.environ.setdefault("JAVA_HOME", str(java))
 
 
-def histogram(path, bins, kept):
+def local_spark():
     settings = SparkSession.builder.master("local[*]").config("spark.driver.memory", "6g")
     spark = settings.config("spark.sql.warehouse.dir", tempfile.mkdtemp()).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def histogram(path, bins, kept):
+    spark = local_spark()
     keys = KeySet.from_dict({"bin": list(range(bins))})
 
     def work():
@@ -38,3 +53,27 @@ def histogram(path, bins, kept):
 def outputs(value, scale, size):
     mechanism = AddGaussianNoise(input_domain=NumpyFloatDomain(), sigma_squared=str(scale**2))
     return lambda: [float(mechanism(np.float64(value))) for _ in range(size)]
+
+
+def unknown(path, each, epsilon, delta):
+    """Counts of keys that nobody listed: half of epsilon, and delta, find the keys, and the other half counts."""
+    spark = local_spark()
+
+    def bounded():
+        return QueryBuilder("rows").enforce(MaxGroupsPerID("key", each)).enforce(MaxRowsPerGroupPerID("key", 1))
+
+    def work():
+        session = Session.from_dataframe(
+            privacy_budget=ApproxDPBudget(epsilon, delta),
+            source_id="rows",
+            dataframe=spark.read.parquet(path),
+            protected_change=AddRowsWithID("unit"),
+        )
+        found = session.evaluate(bounded().get_groups(["key"]), ApproxDPBudget(epsilon / 2, delta))
+        if not found.head(1):
+            return []
+        counted = bounded().groupby(KeySet.from_dataframe(found)).count()
+        answer = session.evaluate(counted, ApproxDPBudget(epsilon / 2, 0))
+        return [(row["key"], row["count"]) for row in answer.collect()]
+
+    return work

@@ -217,18 +217,6 @@ def publish_sparse(
     )
 
 
-def publish_unknown(
-    keys: Sequence[Any],
-    counts: NDArray[np.int64],
-    cut: Threshold,
-    promise: ApproxDP,
-    names: Sequence[str],
-    **facts: Any,
-) -> Release:
-    """Noise, threshold, order. It must be paid for already."""
-    return publish_shown(*show_keys(keys, counts, cut), cut, promise, names, **facts)
-
-
 def show_keys(keys: Sequence[Any], counts: NDArray[np.int64], cut: Threshold) -> tuple[list[Any], NDArray[np.int64]]:
     """The keys whose count reaches the threshold with its noise, and those noisy counts. It must be paid for already.
 

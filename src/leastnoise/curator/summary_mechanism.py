@@ -57,23 +57,6 @@ def publish(
     )
 
 
-def publish_unknown(
-    keys: Sequence[Any],
-    exact: Mapping[str, NDArray[np.int64]],
-    cut: Threshold,
-    scales: Mapping[str, float],
-    promise: ApproxDP,
-    *,
-    names: Sequence[str],
-    figures: tuple[Figure, ...],
-    columns: tuple[Measured, ...],
-    **facts: Any,
-) -> SummaryRelease:
-    """Noise on every number of every key; then the keys whose noisy number of rows reaches the threshold, in order."""
-    shown, noisy = show_keys(keys, exact, cut, scales)
-    return publish_shown(shown, noisy, cut, scales, promise, names=names, figures=figures, columns=columns, **facts)
-
-
 def show_keys(
     keys: Sequence[Any], exact: Mapping[str, NDArray[np.int64]], cut: Threshold, scales: Mapping[str, float]
 ) -> tuple[list[Any], dict[str, NDArray[np.int64]]]:

@@ -29,14 +29,14 @@ def test_unknown_keys_show_the_large_bins_only() -> None:
 def test_intervals_of_bins_that_showed_hold_given_that_they_do() -> None:
     """3,000 bins with true counts around the threshold: of those that show, 90 % intervals hold at least so often that
     less would have a chance below 1e-7; plain ones (value +- half-width) fail clearly."""
-    from leastnoise.curator.mechanism import publish_unknown
+    from leastnoise.curator.mechanism import publish_shown, show_keys
     from leastnoise.privacy import partition_selection
 
     truth = np.tile([1, 10, 15, 20, 25, 60], 4000)
     one = Limits.of(max_rows=1, bins=None)
     cut = partition_selection.choose(epsilon=1, delta=1e-6, limits=one)
     with seeded(6):
-        made = publish_unknown(range(truth.size), truth, cut, ln.ApproxDP(1, 1e-6), ["bin"])
+        made = publish_shown(*show_keys(range(truth.size), truth, cut), cut, ln.ApproxDP(1, 1e-6), ["bin"])
     shown = truth[[made.domain.key(i) for i in range(made.bins)]]  # type: ignore[union-attr]
     low, high = made.interval(0.9)
     covered = ((low <= shown) & (shown <= high)).sum()

@@ -196,9 +196,9 @@ def test_intervals_hold_given_that_the_key_shows(mechanism: Any) -> None:
             "missing 1": 2,
         }
         with seeded(7):
-            made = summary_mechanism.publish_unknown(
-                range(draws),
-                {part.name: np.full(draws, exact[part.name], dtype=np.int64) for part in query.parts},
+            whole = {part.name: np.full(draws, exact[part.name], dtype=np.int64) for part in query.parts}
+            made = summary_mechanism.publish_shown(
+                *summary_mechanism.show_keys(range(draws), whole, cut, scales),
                 cut,
                 scales,
                 ApproxDP(1.0, 1e-6),
@@ -290,11 +290,12 @@ def test_a_key_of_one_person_shows_no_more_often_than_promised() -> None:
     for mechanism in ("gaussian", "laplace"):
         decided = query._charge(PrivacyRequest(epsilon=1, delta=0.01, mechanism=mechanism))  # type: ignore[arg-type]
         with seeded(9):
-            made = summary_mechanism.publish_unknown(
-                range(50_000),
-                {part.name: np.ones(50_000, dtype=np.int64) for part in query.parts},
+            ones, scales = np.ones(50_000, dtype=np.int64), query._division().scales(decided.noise)
+            whole = {part.name: ones for part in query.parts}
+            made = summary_mechanism.publish_shown(
+                *summary_mechanism.show_keys(range(50_000), whole, decided.noise, scales),
                 decided.noise,
-                query._division().scales(decided.noise),
+                scales,
                 ApproxDP(1.0, 0.01),
                 names=["zone"],
                 figures=(Figure("fares", "sum", 0),),
