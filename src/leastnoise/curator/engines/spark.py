@@ -13,6 +13,7 @@ from leastnoise.curator.engines.opened_table import Source
 from leastnoise.curator.engines.query_progress import show_progress
 from leastnoise.curator.engines.spark_errors import opening
 from leastnoise.curator.engines.spark_progress import percent_done
+from leastnoise.curator.engines.spark_server import is_gone
 from leastnoise.curator.engines.spark_settings import applied
 from leastnoise.curator.engines.spark_workers import check_workers
 from leastnoise.curator.engines.temporary_names import unique
@@ -144,16 +145,20 @@ class Spark:
             self.backend._register_udfs(expression)
             yield
         finally:
-            self._drop(*made)
-            for function in _python_functions(expression):
-                with suppress(Exception):
-                    name = spark_files.quoted(self.backend.compiler.__sql_name__(function))
-                    self.session.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
+            if not is_gone(self.session):
+                self._drop(*made)
+                self._drop_functions(expression)
 
     def _drop(self, *views: str) -> None:
         for name in views:
             with suppress(Exception):  # with the session, its views are gone as well
                 self.session.catalog.dropTempView(name)
+
+    def _drop_functions(self, expression: ir.Table) -> None:
+        for function in _python_functions(expression):
+            with suppress(Exception):
+                name = spark_files.quoted(self.backend.compiler.__sql_name__(function))
+                self.session.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
 
     def copied(self, rows: ir.Table) -> AbstractContextManager[ir.Table]:
         raise NotImplementedError("Spark reads rows in one query")

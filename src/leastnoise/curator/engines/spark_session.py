@@ -11,8 +11,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from leastnoise.curator.engines import spark_master
-from leastnoise.curator.engines.spark_settings import SETTINGS, is_remote, silent
+from leastnoise.curator.engines import spark_master, spark_server
+from leastnoise.curator.engines.spark_server import is_remote
+from leastnoise.curator.engines.spark_settings import SETTINGS, silent
 from leastnoise.errors import EngineUnavailable, InvalidParameter
 
 # What a session of ours has unless the user's own files or `config` say otherwise. What Spark logs of a task that
@@ -64,15 +65,8 @@ _STOPPED = "the Spark session of this table was stopped. Start one, and open the
 
 
 def _check_server_answers(session: Any) -> None:
-    if not session.is_stopped:
-        with silent():
-            try:
-                session.conf.get("spark.sql.session.timeZone")
-            except Exception:
-                answers = False
-            else:
-                answers = True
-        if answers:
+    with silent():
+        if spark_server.answers(session):
             return
     raise EngineUnavailable(
         "the Spark Connect session of this table has ended, or its server does not answer. See that the server runs, "
@@ -91,21 +85,33 @@ def _remote(url: str, config: Mapping[str, str]) -> Any:
     running = SparkSession.getActiveSession()
     if running is not None and not config and _is_of(running, url):
         return running
-    builder = SparkSession.builder.remote(url)
-    for name, value in config.items():
-        builder = builder.config(name, value)
     try:
-        session = builder.create()
-        session.conf.get("spark.sql.session.timeZone")  # the first that the server is asked
+        session = SparkSession(connection=url)
     except Exception:
         session = None
-    if session is None:
+    if session is None or not spark_server.answers(session):
         raise EngineUnavailable(
             f"{spark_master.without_token(url)} answers, and does not open a session of Spark Connect. See that this "
             "is the port of Connect (15002 unless it was changed), that the token is right and that the server's Spark "
             "is of version 4."
         )
+    _configure(session, config)
+    SparkSession._set_default_and_active_session(session)
     return session
+
+
+def _configure(session: Any, config: Mapping[str, str]) -> None:
+    refused = ""
+    for name, value in config.items():
+        try:
+            session.conf.set(name, value)
+        except Exception:
+            refused = refused or name
+    if refused:
+        raise EngineUnavailable(
+            f"the Spark Connect server does not let a client set {refused}: it is one of the server's own. Start the "
+            "server with it, and leave it out of config."
+        )
 
 
 def _is_of(session: Any, url: str) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from leastnoise._support.version import VERSION
-from leastnoise.curator.engines.spark_settings import applied, is_remote
+from leastnoise.curator.engines.spark_server import is_remote
+from leastnoise.curator.engines.spark_settings import applied
 from leastnoise.errors import EngineUnavailable
 
 if TYPE_CHECKING:
