@@ -19,7 +19,7 @@ def last_job(context: Any) -> int:
 
 
 def work_since(context: Any, job: int) -> dict[str, Any]:
-    """Sums over the stages of all jobs after this one, and the seconds of the longest task. A stage that was skipped did
+    """Sums over the stages of all jobs after this one, and the seconds of the longest task. A skipped stage did
     nothing."""
     time.sleep(1)  # the records are written behind the query
     store = _store(context)
