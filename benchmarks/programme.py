@@ -34,4 +34,5 @@ BENCHMARKS = (
     "quantiles",
     "quantile_coverage",
     "spark_cost",
+    "spark_loss",
 )

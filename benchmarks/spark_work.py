@@ -40,6 +40,10 @@ def work_since(context: Any, job: int) -> dict[str, Any]:
     }
 
 
+def executors_lost(context: Any) -> int:
+    return sum(not executor.isActive() for executor in _listed(_store(context).executorList(False)))
+
+
 def processor_below(process: int) -> float:
     """Processor time of everything below a process: the JVM, with its compiler and collector, and Python workers."""
     ticks, pending = 0, [process]

@@ -15,7 +15,7 @@ from leastnoise.curator.engines.spark_errors import opening
 from leastnoise.curator.engines.spark_progress import percent_done
 from leastnoise.curator.engines.spark_server import is_gone
 from leastnoise.curator.engines.spark_settings import applied
-from leastnoise.curator.engines.spark_workers import check_workers
+from leastnoise.curator.engines.spark_workers import check_workers, wait_for_workers
 from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.engines.withheld_errors import reading
 from leastnoise.errors import UnknownSource
@@ -52,6 +52,7 @@ class Spark:
     def check_ready(self, rows: ir.Table, *, in_python: bool) -> None:
         """The session answers; and its workers have what is needed where Python runs there."""
         spark_session.check_answers(self.session)
+        wait_for_workers(self.session)
         if not self._workers_checked and (in_python or _has_python(rows)):
             check_workers(self.session)
             self._workers_checked = True
@@ -63,6 +64,7 @@ class Spark:
 
     def _opened(self, frame: Callable[[], Any]) -> ir.Table:
         spark_session.check_answers(self.session)
+        wait_for_workers(self.session)
         with applied(self.session):
             return self.view(frame())
 

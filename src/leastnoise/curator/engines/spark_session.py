@@ -19,11 +19,12 @@ from leastnoise.errors import EngineUnavailable, InvalidParameter
 # What a session of ours has unless the user's own files or `config` say otherwise. What Spark logs of a task that
 # failed may quote a cell, here and on the workers; its pages show exact numbers of rows to whoever asks.
 CAREFUL = {
-    "spark.log.level": "OFF",
-    "spark.executor.syncLogLevel.enabled": "true",
+    "spark.log.level": "OFF",  # of the driver
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+SILENT = "-Dlog4j2.level=OFF"  # of executors, to which spark.log.level does not travel
+_EXECUTORS = "spark.executor.extraJavaOptions"
 _INTERPRETER = "spark.pyspark.python"
 
 
@@ -144,12 +145,22 @@ def _start(master: str, config: Mapping[str, str]) -> Any:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-    own = SparkConf()  # what the user's spark-defaults.conf and PYSPARK_SUBMIT_ARGS say
     builder = SparkSession.builder.master(master).appName("leastnoise")
-    for name, value in {**CAREFUL, **SETTINGS, **config}.items():
-        if name in config or not own.contains(name):
-            builder = builder.config(name, value)
+    for name, value in settings(SparkConf(), config).items():
+        builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def settings(own: Any, config: Mapping[str, str]) -> dict[str, str]:
+    """What a session is started with beside `own`, the user's spark-defaults.conf and PYSPARK_SUBMIT_ARGS."""
+    made = {
+        name: value
+        for name, value in {**CAREFUL, **SETTINGS, **config}.items()
+        if name in config or not own.contains(name)
+    }
+    if made.get("spark.log.level") == "OFF":
+        made[_EXECUTORS] = f"{config.get(_EXECUTORS) or own.get(_EXECUTORS, '')} {SILENT}".strip()
+    return made
 
 
 def _has_ended(context: Any) -> bool:
@@ -178,11 +189,16 @@ def _check_same(running: Any, master: str, config: Mapping[str, str]) -> None:
             f"a Spark session on {running.master} is running, and a process has one. "
             f"Stop it to use {master}, or pass one of its DataFrames to table()."
         )
-    other = [name for name, value in config.items() if running.getConf().get(name) != value]
+    other = [name for name, value in config.items() if not _has(running.getConf().get(name) or "", name, value)]
     if other:
         raise EngineUnavailable(
             f"a Spark session is running already, without {other[0]} as it is in config. Stop it, or leave config out."
         )
+
+
+def _has(given: str, name: str, value: str) -> bool:
+    """Whether a session has the setting; to options of Java, Spark adds some, and so do we."""
+    return value in given if name.endswith("extraJavaOptions") else value == given
 
 
 def _check_config(config: Mapping[str, str]) -> None:
