@@ -37,4 +37,5 @@ BENCHMARKS = (
     "quantiles",
     "quantile_coverage",
     "spark_cost",
+    "spark_loss",
 )

@@ -11,7 +11,6 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,8 @@ import duckdb
 import histogram
 import peers
 from findings import Findings, Headline, Seconds, Table, timings
+from pyspark import SparkContext
+from spark_work import last_job, processor_below, work_since
 from stopwatch import Lap, race
 
 from leastnoise.curator.queries.query import Query
@@ -41,19 +42,6 @@ QUESTIONS: dict[str, Callable[[Rows], Query]] = {
     "unknown keys": lambda t: t.histogram("key", max_rows=5),
     "vector sum": lambda t: t.vector_sum(["x", "y"], clip_norm=1.0, max_rows=5),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What Spark did for one question, from its own records."""
-
-    jobs: int
-    stages: int
-    read: int
-    shuffled: int
-    spilled: int
-    processor: float
-    longest: float
 
 
 def run(*, toy: bool = False) -> Findings:
@@ -83,18 +71,28 @@ def beside(folder: Path, rows: int) -> Table:
     for peer in found.values():
         peer("histogram", path=str(small), bins=bins, kept=kept)
 
+    def busy() -> float:
+        return processor_below(os.getpid()) + time.process_time()
+
     def ours(rows: Path) -> Lap:
-        wall, busy = time.perf_counter(), java_seconds() + time.process_time()
+        wall, before = time.perf_counter(), busy()
         there = table(rows, unit="unit", engine="local[2]", config=CONFIG)
         made = there.histogram("bin", keys=range(bins), max_rows=kept).release(epsilon=1, delta=1e-6)
-        return Lap(time.perf_counter() - wall, java_seconds() + time.process_time() - busy, made.bins)
+        return Lap(time.perf_counter() - wall, busy() - before, made.bins)
 
     ours(small)
+    context: Any = SparkContext._active_spark_context
+    known = {OURS: last_job(context), **{name: peer("last_job").result for name, peer in found.items()}}
     contestants: dict[str, Any] = {OURS: lambda: ours(path)}
     contestants |= {name: peer.job("histogram", path=str(path), bins=bins, kept=kept) for name, peer in found.items()}
     seen = race(contestants, rounds=1, fewer=dict.fromkeys(contestants, 1), lost=missing)
+    rows_of_table = timings(seen, reference=OURS)
+    for row in rows_of_table:
+        name = row["what"]
+        done = work_since(context, known[name]) if name == OURS else found[name]("work", job=known[name]).result
+        row |= {each: done[each] for each in ("jobs", "stages", "shuffled MB", "spilled MB")}
     title = f"{rows:,} rows, {rows // 100:,} units, {bins:,} bins, at most {kept} rows a unit, each on Spark:"
-    return Table("spark_peers", title, timings(seen, reference=OURS), missing=missing)
+    return Table("spark_peers", title, rows_of_table, missing=missing)
 
 
 def write_rows(folder: Path, rows: int, share: int) -> Path:
@@ -118,66 +116,17 @@ def compared(ask: Callable[[Rows], Query], path: Path) -> tuple[dict[str, Any], 
     expected = aggregate(ask(here))
     embedded = time.process_time() - processor
     context = session.sparkContext
-    known, processor = len(jobs(context)), java_seconds()
+    known, processor = last_job(context), processor_below(os.getpid())
     answer = aggregate(ask(there))
-    java = java_seconds() - processor
+    java = processor_below(os.getpid()) - processor
     assert answer.values.tolist() == expected.values.tolist()
-    work = done(context, known)
+    work = work_since(context, known)
     row = {
         "DuckDB, processor": Seconds(embedded),
         "Spark, processor": Seconds(java),
-        "its tasks": Seconds(work.processor),
+        "its tasks": Seconds(work.pop("tasks")),
         "times DuckDB": java / embedded,
-        "jobs": work.jobs,
-        "stages": work.stages,
-        "rows read": work.read,
-        "shuffled MB": round(work.shuffled / 1e6, 1),
-        "spilled MB": round(work.spilled / 1e6, 1),
-        "longest task": Seconds(work.longest),
+        **work,
+        "longest task": Seconds(work["longest task"]),
     }
     return row, java / embedded
-
-
-def jobs(context: Any) -> list[Any]:
-    """Spark's own list of jobs, the oldest first."""
-    listed = context._jsc.sc().statusStore().jobsList(None)
-    return sorted((listed.apply(place) for place in range(listed.size())), key=lambda job: job.jobId())
-
-
-def done(context: Any, known: int) -> Work:
-    """The sum over all stages since the first `known` jobs. A stage that was skipped did nothing."""
-    time.sleep(1)  # the list is written behind the query
-    store, new = context._jsc.sc().statusStore(), jobs(context)[known:]
-    numbers = {job.stageIds().apply(place) for job in new for place in range(job.stageIds().size())}
-    stages = [store.lastStageAttempt(number) for number in sorted(numbers)]
-    stages = [stage for stage in stages if stage.numCompleteTasks()]
-    longest = 0.0
-    for stage in stages:
-        tasks = store.taskList(stage.stageId(), stage.attemptId(), 1000)
-        for place in range(tasks.size()):
-            longest = max(longest, tasks.apply(place).duration().get() / 1000)
-    return Work(
-        jobs=len(new),
-        stages=len(stages),
-        read=sum(stage.inputRecords() for stage in stages),
-        shuffled=sum(stage.shuffleWriteBytes() for stage in stages),
-        spilled=sum(stage.diskBytesSpilled() for stage in stages),
-        processor=sum(stage.executorCpuTime() for stage in stages) / 1e9,
-        longest=longest,
-    )
-
-
-def java_seconds() -> float:
-    """Processor time of everything below this process: the JVM, with its compiler and collector, and Python workers."""
-    ticks, pending, parents = 0, [os.getpid()], {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = entry.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        parents.setdefault(int(fields[1]), []).append((int(entry.parent.name), sum(map(int, fields[11:15]))))
-    while pending:
-        for process, spent in parents.get(pending.pop(), []):
-            pending.append(process)
-            ticks += spent
-    return ticks / os.sysconf("SC_CLK_TCK")

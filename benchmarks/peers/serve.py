@@ -34,8 +34,11 @@ def processor():
     while waiting:
         for tasks in Path(f"/proc/{waiting.pop()}/task").glob("*/children"):
             for child in tasks.read_text().split():
-                fields = Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()
-                total += (int(fields[11]) + int(fields[12])) / tick
+                try:
+                    fields = Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()
+                except OSError:  # it has ended since, and its time is among its parent's
+                    continue
+                total += sum(map(int, fields[11:15])) / tick
                 waiting.append(child)
     return total
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from few_rows import quick_for_few_rows
+from leastnoise.curator.engines.spark_session import SILENT
 
 PATIENCE = 90
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # short queries: compile little
@@ -27,6 +28,7 @@ class Cluster:
 
     master: str
     workers: list[subprocess.Popen[bytes]]
+    folder: Path
 
     def kill(self, worker: subprocess.Popen[bytes]) -> list[int]:
         """Kill a worker and everything below it with -9; the ids of the executors that were there."""
@@ -62,7 +64,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             started.append(launch(folder, name, "worker.Worker", *arguments, master))
         for name in ("worker1", "worker2"):
             wait_for(folder / f"{name}.log", "Successfully registered with master")
-        yield Cluster(master, started[1:])
+        yield Cluster(master, started[1:], folder)
     finally:
         for process in started:
             for each in [*children(process.pid), process.pid]:
@@ -93,7 +95,7 @@ def session(cluster: Cluster, server_port: int, tmp_path_factory: pytest.TempPat
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.log.level": "ERROR",
         "spark.driver.extraJavaOptions": QUICK,
-        "spark.executor.extraJavaOptions": QUICK,
+        "spark.executor.extraJavaOptions": f"{QUICK} {SILENT}",
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(server_port),

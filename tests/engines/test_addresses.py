@@ -60,6 +60,8 @@ def test_what_is_wrong_with_an_address_is_said(lake: Path, cluster: Any) -> None
         ("viewfs://lake/data/nanoseconds.parquet", UnknownSource, "nanoseconds"),
         ("s3a://bucket/trips", EngineUnavailable, "nothing that reads s3a"),
         ("no-such-table", UnknownSource, "neither a file nor a table"),
+        ("my-lake.city.trips", UnknownSource, "has none of that name"),
+        ("hdfs://nowhere.invalid:8020/trips", EngineUnavailable, "reached no host"),
         ("delta.`viewfs://lake/data/delta`", EngineUnavailable, "no package that reads"),
         ("default.no_such_table VERSION AS OF 3", UnknownSource, "neither a file nor a table"),
     ):

@@ -9,8 +9,9 @@ import pytest
 
 import leastnoise as ln
 from dirty_rows import QUERIES, write
+from leastnoise.curator.engines import spark_server
 from leastnoise.curator.table import table
-from leastnoise.errors import EngineUnavailable
+from leastnoise.errors import EngineUnavailable, ReadingFailed
 from leastnoise.testing import aggregate
 
 pytestmark = pytest.mark.spark
@@ -59,3 +60,69 @@ def test_frames_and_names_of_a_server_are_opened(files: str, server: str, tmp_pa
     with pytest.raises(EngineUnavailable, match="Connect session of this table has ended"):
         query.release(budget=budget, share=0.25)
     assert budget.remaining.share == 0.75
+
+
+class Lost:
+    """The calls of a server that is gone."""
+
+    def __getattr__(self, call: str) -> Any:
+        import grpc
+
+        class Unavailable(grpc.RpcError):
+            def code(self) -> Any:
+                return grpc.StatusCode.UNAVAILABLE
+
+        def lost(*_given: Any, **_more: Any) -> Any:
+            raise Unavailable
+
+        return lost
+
+
+def test_a_server_that_is_gone_is_asked_a_few_times_only(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client's own rule is to ask for ten minutes, which nothing of ours may follow: not the question before a
+    debit, and not what drops the views and puts back the settings after a query that broke off."""
+    from pyspark.sql.connect.client.retries import RetryPolicy
+    from pyspark.sql.connect.session import SparkSession
+
+    asked: list[Any] = []
+
+    class Usual(RetryPolicy):
+        def can_retry(self, exception: BaseException) -> bool:
+            asked.append(exception)
+            return False
+
+    made = SparkSession.builder.remote(server).create()
+    made.client.set_retry_policies([Usual()])
+    frame = made.sql("SELECT id AS who FROM range(3)")
+    opened = table(frame, unit="who", name="rows")
+    budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6)
+    monkeypatch.setattr(spark_server, "RETRIES", 0)
+
+    def lose(_frame: Any) -> None:
+        monkeypatch.setattr(made.client, "_stub", Lost())
+        raise ConnectionError
+
+    with pytest.raises(ReadingFailed):
+        opened._data.engine._read(opened.rows, lose)
+    with pytest.raises(EngineUnavailable, match="does not answer"):
+        opened.count_units().release(budget=budget, share=0.25)
+    with pytest.raises(EngineUnavailable, match="does not answer"):
+        table(frame, unit="who")
+    assert asked == []
+    assert [type(policy) for policy in made.client.get_retry_policies()] == [Usual]
+    assert budget.remaining.share == 1
+    monkeypatch.undo()
+    made.stop()
+
+
+def test_a_setting_of_the_server_is_no_setting_of_a_client(server: str, tmp_path: Path) -> None:
+    with pytest.raises(EngineUnavailable, match=r"let a client set spark\.executor\.memory"):
+        table("anything", unit="who", engine=server, config={"spark.executor.memory": "4g"})
+
+
+def test_what_answers_and_is_no_server_is_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_server, "RETRIES", 0)
+    with pytest.raises(EngineUnavailable, match="does not open a session of Spark Connect"):
+        table("anything", unit="who", engine=cluster.master.replace("spark://", "sc://"))

@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 import leastnoise as ln
-from leastnoise.curator.engines import spark_session
-from leastnoise.errors import EngineUnavailable
+from leastnoise.curator.engines import spark_session, spark_workers
+from leastnoise.errors import EngineUnavailable, ReadingFailed
 from leastnoise.testing import aggregate
 
-pytestmark = pytest.mark.spark
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # sockets that PySpark leaves
+]
 
 BARE = """
 import os, sys
@@ -42,7 +45,6 @@ def package(folder: Path) -> str:
     return str(path)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # PySpark leaves sockets to be collected
 def test_what_workers_lack_is_said_before_it_is_paid_for(
     bare: str, session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,3 +74,47 @@ def test_the_interpreter_of_a_frame_is_the_drivers(session: Any, monkeypatch: py
     monkeypatch.delenv("PYSPARK_PYTHON")
     spark_session.set_interpreter(session)
     assert session.sparkContext.pythonExec == sys.executable
+
+
+def test_executors_write_nothing_about_a_row_that_fails(session: Any, cluster: Any) -> None:
+    """With the option that sessions of ours have; without it, Spark's words about the task quote the cell."""
+    text = "if(id = 3, concat('canary', 400 + 24), string(id))"
+    frame = session.range(5).selectExpr(f"CAST({text} AS INT) AS who")
+    with pytest.raises(ReadingFailed):
+        aggregate(ln.table(frame, unit="who").count(max_rows=1))
+    written = [file.read_text() for file in cluster.folder.glob("worker*/*/*/stderr")]
+    assert len(written) >= 2
+    assert not any("canary424" in each for each in written)
+
+
+def test_a_session_of_ours_silences_its_executors_beside_options_of_the_users() -> None:
+    from pyspark import SparkConf
+
+    name = "spark.executor.extraJavaOptions"
+    own = SparkConf(loadDefaults=False)
+    assert spark_session.settings(own, {})[name] == spark_session.SILENT
+    assert spark_session.settings(own, {name: "-Xss4m"})[name] == f"-Xss4m {spark_session.SILENT}"
+    assert name not in spark_session.settings(own, {"spark.log.level": "INFO"})
+    own.set(name, "-Xss2m")
+    assert spark_session.settings(own, {})[name] == f"-Xss2m {spark_session.SILENT}"
+
+
+def test_a_release_waits_for_workers_before_it_pays_and_says_so(
+    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = session.sql("SELECT id AS who FROM range(6)")
+    query = ln.table(frame, unit="who", name="rows").count_units()
+    assert capsys.readouterr().err == ""
+    budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6)
+    monkeypatch.setattr(spark_workers, "_has_workers", lambda _context: False)
+    monkeypatch.setattr(spark_workers, "SECONDS_BEFORE_NOTICE", 0.0)
+    query.release(budget=budget, share=0.1)
+    assert "no worker has taken this session yet" in capsys.readouterr().err
+
+    def lost(_self: Any) -> Any:
+        raise ConnectionError
+
+    monkeypatch.setattr(type(frame), "collect", lost)
+    with pytest.raises(EngineUnavailable, match="ran a first task"):
+        query.release(budget=budget, share=0.1)
+    assert budget.remaining.share == 0.9

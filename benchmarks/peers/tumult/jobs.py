@@ -24,6 +24,18 @@ from tmlt.core.measurements.noise_mechanisms import AddGaussianNoise
 os.environ["PYSPARK_PYTHON"] = sys.executable
 for java in sorted(Path("/usr/lib/jvm").glob("java-17-*")):
     os.environ.setdefault("JAVA_HOME", str(java))
+sys.path.append(str(Path(__file__).parents[2]))
+
+from spark_work import last_job as latest  # noqa: E402 (the folder is named above)
+from spark_work import work_since  # noqa: E402
+
+
+def last_job():
+    return lambda: latest(SparkSession.getActiveSession().sparkContext)
+
+
+def work(job):
+    return lambda: work_since(SparkSession.getActiveSession().sparkContext, job)
 
 
 def local_spark():

@@ -13,8 +13,9 @@ from leastnoise.curator.engines.opened_table import Source
 from leastnoise.curator.engines.query_progress import show_progress
 from leastnoise.curator.engines.spark_errors import opening
 from leastnoise.curator.engines.spark_progress import percent_done
+from leastnoise.curator.engines.spark_server import is_gone
 from leastnoise.curator.engines.spark_settings import applied
-from leastnoise.curator.engines.spark_workers import check_workers
+from leastnoise.curator.engines.spark_workers import check_workers, wait_for_workers
 from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.engines.withheld_errors import reading
 from leastnoise.errors import UnknownSource
@@ -51,6 +52,7 @@ class Spark:
     def check_ready(self, rows: ir.Table, *, in_python: bool) -> None:
         """The session answers; and its workers have what is needed where Python runs there."""
         spark_session.check_answers(self.session)
+        wait_for_workers(self.session)
         if not self._workers_checked and (in_python or _has_python(rows)):
             check_workers(self.session)
             self._workers_checked = True
@@ -62,6 +64,7 @@ class Spark:
 
     def _opened(self, frame: Callable[[], Any]) -> ir.Table:
         spark_session.check_answers(self.session)
+        wait_for_workers(self.session)
         with applied(self.session):
             return self.view(frame())
 
@@ -144,16 +147,20 @@ class Spark:
             self.backend._register_udfs(expression)
             yield
         finally:
-            self._drop(*made)
-            for function in _python_functions(expression):
-                with suppress(Exception):
-                    name = spark_files.quoted(self.backend.compiler.__sql_name__(function))
-                    self.session.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
+            if not is_gone(self.session):
+                self._drop(*made)
+                self._drop_functions(expression)
 
     def _drop(self, *views: str) -> None:
         for name in views:
             with suppress(Exception):  # with the session, its views are gone as well
                 self.session.catalog.dropTempView(name)
+
+    def _drop_functions(self, expression: ir.Table) -> None:
+        for function in _python_functions(expression):
+            with suppress(Exception):
+                name = spark_files.quoted(self.backend.compiler.__sql_name__(function))
+                self.session.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
 
     def copied(self, rows: ir.Table) -> AbstractContextManager[ir.Table]:
         raise NotImplementedError("Spark reads rows in one query")

@@ -17,10 +17,12 @@ from leastnoise.errors import EngineUnavailable, LeastnoiseError, UnknownSource
 T = TypeVar("T")
 _NOT_THERE = ("PATH_NOT_FOUND", "FileNotFoundException", "InvalidInputException", "Input path does not exist")
 _NO_TABLE = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "NO_SUCH_CATALOG", "CATALOG_NOT_FOUND", "NoSuchTable")
+_NO_CATALOGUE = ("REQUIRES_SINGLE_PART_NAMESPACE",)  # what is no catalogue is taken for a part of the name
 _NO_FORMAT = ("DATA_SOURCE_NOT_FOUND", "ClassNotFoundException", "UNSUPPORTED_DATASOURCE_FOR_DIRECT_QUERY")
 _NO_SCHEME = ("No FileSystem for scheme", "UnsupportedFileSystemException")
 _NO_VERSIONS = ("TIME_TRAVEL", "timestamp-ntz")
 _FORBIDDEN = ("AccessControlException", "AccessDenied", "403", "Permission denied", "PERMISSION_DENIED")
+_NO_HOST = ("UnknownHostException", "ConnectException", "SocketTimeoutException", "NoRouteToHost", "ConnectTimeout")
 _NO_FILES = ("UNABLE_TO_INFER_SCHEMA", "CANNOT_READ_FILE_FOOTER", "is not a Parquet file")
 
 
@@ -56,6 +58,15 @@ def _problem(error: Exception, what: str) -> LeastnoiseError:
         )
     if has(_NO_VERSIONS):
         return UnknownSource(f'"{what}" names a version, and this table keeps none. Leave the version out.')
+    if has(_NO_CATALOGUE):
+        return UnknownSource(
+            f'"{what}" begins with the name of a catalogue, and this Spark session has none of that name. Start it '
+            "with spark.sql.catalog.NAME, or check the name."
+        )
+    if has(_NO_HOST):
+        return EngineUnavailable(
+            f'Spark reached no host for "{what}". Check the address, and that the session is allowed to connect there.'
+        )
     if has(_NO_TABLE):
         return UnknownSource(f'there is neither a file nor a table "{what}" in the catalogue of this Spark session.')
     if has(_NOT_THERE):

@@ -14,7 +14,7 @@ from typing import Any
 from leastnoise.curator.engines import partitions
 from leastnoise.curator.engines.headers import header, separator
 from leastnoise.curator.engines.spark_errors import opening
-from leastnoise.curator.engines.spark_settings import is_remote
+from leastnoise.curator.engines.spark_server import is_remote
 from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.engines.time_units import units
 from leastnoise.errors import UnknownSource

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from leastnoise.curator.engines.spark_settings import is_remote, silent
+from leastnoise.curator.engines.spark_server import is_remote
+from leastnoise.curator.engines.spark_settings import silent
 
 
 def percent_done(session: Any) -> Callable[[], float]:

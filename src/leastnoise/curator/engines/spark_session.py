@@ -11,18 +11,20 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from leastnoise.curator.engines import spark_master
-from leastnoise.curator.engines.spark_settings import SETTINGS, is_remote, silent
+from leastnoise.curator.engines import spark_master, spark_server
+from leastnoise.curator.engines.spark_server import is_remote
+from leastnoise.curator.engines.spark_settings import SETTINGS, silent
 from leastnoise.errors import EngineUnavailable, InvalidParameter
 
 # What a session of ours has unless the user's own files or `config` say otherwise. What Spark logs of a task that
 # failed may quote a cell, here and on the workers; its pages show exact numbers of rows to whoever asks.
 CAREFUL = {
-    "spark.log.level": "OFF",
-    "spark.executor.syncLogLevel.enabled": "true",
+    "spark.log.level": "OFF",  # of the driver
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+SILENT = "-Dlog4j2.level=OFF"  # of executors, to which spark.log.level does not travel
+_EXECUTORS = "spark.executor.extraJavaOptions"
 _INTERPRETER = "spark.pyspark.python"
 
 
@@ -64,15 +66,8 @@ _STOPPED = "the Spark session of this table was stopped. Start one, and open the
 
 
 def _check_server_answers(session: Any) -> None:
-    if not session.is_stopped:
-        with silent():
-            try:
-                session.conf.get("spark.sql.session.timeZone")
-            except Exception:
-                answers = False
-            else:
-                answers = True
-        if answers:
+    with silent():
+        if spark_server.answers(session):
             return
     raise EngineUnavailable(
         "the Spark Connect session of this table has ended, or its server does not answer. See that the server runs, "
@@ -91,21 +86,33 @@ def _remote(url: str, config: Mapping[str, str]) -> Any:
     running = SparkSession.getActiveSession()
     if running is not None and not config and _is_of(running, url):
         return running
-    builder = SparkSession.builder.remote(url)
-    for name, value in config.items():
-        builder = builder.config(name, value)
     try:
-        session = builder.create()
-        session.conf.get("spark.sql.session.timeZone")  # the first that the server is asked
+        session = SparkSession(connection=url)
     except Exception:
         session = None
-    if session is None:
+    if session is None or not spark_server.answers(session):
         raise EngineUnavailable(
             f"{spark_master.without_token(url)} answers, and does not open a session of Spark Connect. See that this "
             "is the port of Connect (15002 unless it was changed), that the token is right and that the server's Spark "
             "is of version 4."
         )
+    _configure(session, config)
+    SparkSession._set_default_and_active_session(session)
     return session
+
+
+def _configure(session: Any, config: Mapping[str, str]) -> None:
+    refused = ""
+    for name, value in config.items():
+        try:
+            session.conf.set(name, value)
+        except Exception:
+            refused = refused or name
+    if refused:
+        raise EngineUnavailable(
+            f"the Spark Connect server does not let a client set {refused}: it is one of the server's own. Start the "
+            "server with it, and leave it out of config."
+        )
 
 
 def _is_of(session: Any, url: str) -> bool:
@@ -138,12 +145,22 @@ def _start(master: str, config: Mapping[str, str]) -> Any:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-    own = SparkConf()  # what the user's spark-defaults.conf and PYSPARK_SUBMIT_ARGS say
     builder = SparkSession.builder.master(master).appName("leastnoise")
-    for name, value in {**CAREFUL, **SETTINGS, **config}.items():
-        if name in config or not own.contains(name):
-            builder = builder.config(name, value)
+    for name, value in settings(SparkConf(), config).items():
+        builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def settings(own: Any, config: Mapping[str, str]) -> dict[str, str]:
+    """What a session is started with beside `own`, the user's spark-defaults.conf and PYSPARK_SUBMIT_ARGS."""
+    made = {
+        name: value
+        for name, value in {**CAREFUL, **SETTINGS, **config}.items()
+        if name in config or not own.contains(name)
+    }
+    if made.get("spark.log.level") == "OFF":
+        made[_EXECUTORS] = f"{config.get(_EXECUTORS) or own.get(_EXECUTORS, '')} {SILENT}".strip()
+    return made
 
 
 def _has_ended(context: Any) -> bool:
@@ -172,11 +189,16 @@ def _check_same(running: Any, master: str, config: Mapping[str, str]) -> None:
             f"a Spark session on {running.master} is running, and a process has one. "
             f"Stop it to use {master}, or pass one of its DataFrames to table()."
         )
-    other = [name for name, value in config.items() if running.getConf().get(name) != value]
+    other = [name for name, value in config.items() if not _has(running.getConf().get(name) or "", name, value)]
     if other:
         raise EngineUnavailable(
             f"a Spark session is running already, without {other[0]} as it is in config. Stop it, or leave config out."
         )
+
+
+def _has(given: str, name: str, value: str) -> bool:
+    """Whether a session has the setting; to options of Java, Spark adds some, and so do we."""
+    return value in given if name.endswith("extraJavaOptions") else value == given
 
 
 def _check_config(config: Mapping[str, str]) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from leastnoise.curator.engines.spark_server import is_gone, is_remote
 from leastnoise.errors import EngineUnavailable
 
 SETTINGS = {
@@ -163,7 +164,8 @@ def _leave(session: Any, name: str, before: _Before) -> None:
     before.threads -= 1
     if before.threads == 0:
         _held.pop(name, None)
-        before.put_back(session)
+        if not is_gone(session):
+            before.put_back(session)
     if not is_remote(session):
         _log.let_go(session.sparkContext)
 
@@ -196,11 +198,6 @@ def _others(session: Any) -> list[str]:
     """The settings that the session does not have as ours."""
     now = session.conf.getAll
     return [name for name, value in SETTINGS.items() if now.get(name) != value]
-
-
-def is_remote(session: Any) -> bool:
-    """Whether this is a session of Spark Connect: a client without a JVM."""
-    return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def _identity(session: Any) -> str:

@@ -3,21 +3,58 @@
 from __future__ import annotations
 
 import re
+import sys
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from leastnoise._support.version import VERSION
-from leastnoise.curator.engines.spark_settings import applied, is_remote
+from leastnoise.curator.engines.spark_server import is_remote
+from leastnoise.curator.engines.spark_settings import applied
 from leastnoise.errors import EngineUnavailable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_TASKS = 32
+SECONDS_BEFORE_NOTICE = 15.0
+WAITING = (
+    "leastnoise: waiting for Spark; no worker has taken this session yet. See the master's page: its workers may be "
+    "away, or lack the cores or the memory that were asked for."
+)
 SHIPPING = (
     "Install leastnoise there, or ship it with the session: the how-to page about Spark says how. Nothing was read or "
     "paid."
 )
+
+
+def wait_for_workers(session: Any) -> None:
+    """Return when a worker has taken the session. Until then Spark waits, and its log, which says so, is off: so it is
+    said here. Before a debit, for nothing is paid while nobody can read."""
+    if is_remote(session) or session.sparkContext.master.startswith("local") or _has_workers(session.sparkContext):
+        return
+    notice = threading.Timer(SECONDS_BEFORE_NOTICE, _say_waiting)
+    notice.daemon = True
+    notice.start()
+    try:
+        with applied(session):
+            session.range(1).collect()
+    except Exception:
+        ran = False
+    else:
+        ran = True
+    finally:
+        notice.cancel()
+    if not ran:
+        raise EngineUnavailable("no worker of Spark ran a first task. Nothing was read or paid. See the master's log.")
+
+
+def _has_workers(context: Any) -> bool:
+    return len(context._jsc.sc().statusTracker().getExecutorInfos()) > 1  # one of them is the driver
+
+
+def _say_waiting() -> None:
+    print(WAITING, file=sys.stderr, flush=True)
 
 
 def check_workers(session: Any) -> None:

@@ -1,0 +1,46 @@
+"""Does a Spark Connect server answer? Its own client would go on asking one that is gone for ten minutes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+RETRIES = 4  # after 0.05, 0.2, 0.8 and 3.2 seconds
+_lock = threading.Lock()
+
+
+def is_remote(session: Any) -> bool:
+    """Whether this is a session of Spark Connect: a client without a JVM."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def is_gone(session: Any) -> bool:
+    """Whether nothing can be put back or dropped any more, because the server of a Connect session does not answer."""
+    return is_remote(session) and not answers(session)
+
+
+def answers(session: Any) -> bool:
+    """Whether the server of a Connect session knows it, within about five seconds. No row is read."""
+    if session.is_stopped:
+        return False
+    try:
+        with _few_retries(session.client):
+            session.conf.get("spark.sql.session.timeZone")
+    except Exception:
+        return False
+    return True
+
+
+@contextmanager
+def _few_retries(client: Any) -> Iterator[None]:
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    with _lock:  # else the short list of one thread would be put back by another
+        usual = client.get_retry_policies()
+        client.set_retry_policies([DefaultPolicy(max_retries=RETRIES)])
+        try:
+            yield
+        finally:
+            client.set_retry_policies(usual)
