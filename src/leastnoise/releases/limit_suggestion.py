@@ -210,8 +210,8 @@ class LimitSuggestion(Promised, Spreadsheets):
         return (
             f"Too weak to tell: over the tables that these counts cannot tell apart, the error under these limits is "
             f"on average {100 * self.regret:.0f} % more than under the best ones. To bring that to "
-            f"{100 * TOO_WEAK:.0f} % takes about {times} times the cost: a share of the budget {times} times as "
-            f"large, or {math.sqrt(times):.2g} times the epsilon."
+            f"{100 * TOO_WEAK:.0f} % takes roughly {times} times the cost or more: a share of the budget {times} times "
+            f"as large, or {math.sqrt(times):.2g} times the epsilon."
         )
 
     def limits_in_words(self) -> str:
