@@ -1,11 +1,16 @@
 """`Table.suggest_limits` against the best limits in hindsight: what its proposals cost in accuracy.
 
-A question is a histogram of a table's rows, asked at (epsilon, 1e-6). Its error under given limits is the root mean
-square over the bins of what the limits leave out (exactly) and of the noise (by the library's own choice). Regret is
-the error under the proposed limits over the least error of all limits (max_rows with max_per_bin, or max_per_bin with
-max_bins), less one; those are chosen with the table in hand. The proposal is made from a release of its own: with
-Gaussian noise worth a tenth or a fiftieth of the mu^2 of (epsilon, 1e-6), as a budget's share of 0.1 or 0.02 buys. The
-integers come from the library's query, the noise from `ln.release`, the proposal from `LimitSuggestion`.
+The question is a histogram of the table's rows. Either a budget of (epsilon, 1e-6) pays for both, the look with a
+share of 0.1 or 0.02 and the question with what is left: both have Gaussian noise, as from every budget with a delta. Or
+the question is asked alone at (epsilon, 1e-6), with Laplace noise where that has less, after the same look: no budget
+of (epsilon, 1e-6) would pay for both. The question's error under given limits is the root mean square over the bins of
+what the limits leave out (exactly) and of the noise. Regret is the error under the proposed limits over the least error
+of all limits (max_rows with max_per_bin, or max_per_bin with max_bins), less one; those are chosen with the table in
+hand. The integers come from the library's query, the noise from `ln.release`, the proposal from `LimitSuggestion`.
+
+Two things say how much of a regret is the method's fault. An oracle gets the same noisy counts and the same rule, and
+knows the true distribution of the units' rows but for its scale and the number of units. And below some share no look
+can promise a regret of half for every table with so few bins, whatever it counts (`limits_bound`).
 
 Tables that were looked at while the method was made, and others that were not, are told apart (`limits_tables`).
 """
@@ -13,9 +18,11 @@ Tables that were looked at while the method was made, and others that were not, 
 from __future__ import annotations
 
 import math
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
+import limits_bound
 import limits_tables
 import numpy as np
 import pandas as pd
@@ -24,17 +31,20 @@ from findings import Findings, Headline, Table
 import leastnoise as ln
 from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.curator.suggest import limit_question
-from leastnoise.domain.size_classes import ROW_STARTS
+from leastnoise.curator.suggest import asked_noise, limit_question
+from leastnoise.domain.size_classes import MOST_ROWS, ROW_STARTS
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.releases.limit_errors import AskedNoise
-from leastnoise.releases.limit_suggestion import LimitSuggestion
+from leastnoise.releases.limit_suggestion import TOO_WEAK, LimitSuggestion
+from leastnoise.releases.unit_counts import WEIGHTS
+from leastnoise.releases.unit_size_fit import FEWEST_UNITS, Fit
 from leastnoise.testing import aggregate, seeded
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 SHARES = (0.1, 0.02)
 DELTA = 1e-6
 DRAWS = 5
+MOST = 0.5  # regret
 Array = np.ndarray[Any, Any]
 
 
@@ -67,67 +77,103 @@ class Counts:
 
 def run(*, toy: bool = False) -> Findings:
     """Regret on both sets of tables; the goals are about those that were not looked at."""
-    return [finding for which in ("judged", "tuned") for finding in findings_of(which, _regrets(which, toy))]
+    findings: Findings = []
+    for which in ("judged", "tuned"):
+        for alone in (False, True):
+            findings += findings_of(which, _regrets(which, toy, alone), alone)
+    return findings
 
 
-def findings_of(which: str, rows: list[dict[str, Any]]) -> Findings:
+def findings_of(which: str, rows: list[dict[str, Any]], alone: bool) -> Findings:
     """Median and worst regret of a set of tables, and all of them."""
     findings: Findings = []
     for share in SHARES:
-        regrets = [row["median regret"] for row in rows if row["share"] == share]
-        what = f"regret of limits proposed with a share of {share:g}, {len(regrets)} questions on {which} tables"
-        goals = (0.15, 0.5) if which == "judged" else (None, None)
-        findings.append(Headline(f"median {what}", float(np.median(regrets)), most=goals[0]))
-        findings.append(Headline(f"worst {what}, of each the median draw", max(regrets), most=goals[1]))
-    title = f"Proposed limits against the best in hindsight, {which} tables:"
+        asked = [row for row in rows if row["share"] == share]
+        enough = [row for row in asked if limits_bound.least_share(row["bins"], MOST) <= share]
+        goals = (0.15, MOST) if which == "judged" else (None, None)
+        every = [(asked, f"{which} tables"), (enough, f"{which} tables with bins enough for it")]
+        for some, kind in every[: 1 if alone or len(enough) == len(asked) else 2]:
+            regrets = [row["median regret"] for row in some]
+            after = ", question alone" if alone else ""
+            what = f"regret of limits proposed with a share of {share:g}{after}, {len(regrets)} questions on {kind}"
+            findings.append(Headline(f"median {what}", float(np.median(regrets)), most=goals[0]))
+            findings.append(Headline(f"worst {what}, of each the median draw", max(regrets), most=goals[1]))
+        if alone:
+            continue  # neither the bound nor the oracle is about such a question
+        oracle = max(row["oracle regret"] for row in asked)
+        what = f"regret with a share of {share:g} of one who knows the shape of the units' rows, {which} tables"
+        findings.append(Headline(f"worst {what}, of each the median draw", oracle))
+    asked_how = "asked alone" if alone else "from the same budget"
+    title = f"Proposed limits against the best in hindsight, {which} tables, question {asked_how}:"
     note = f"{DRAWS} draws each, delta {DELTA:g}. Limits: max_rows/max_per_bin/max_bins."
+    if alone:
+        return [*findings, Table(f"limits_{which}_alone", title, rows, note=note)]
+    note += (
+        f" Predicted: the mean regret that the look itself gives, median of the draws; above {TOO_WEAK:g} it says that "
+        "it is too weak. Oracle: knows "
+        "the shape of the distribution of rows, not its scale nor the number of units. Least share: below it no look, "
+        f"whatever it counts, can promise a median regret under {MOST:g} for every table with so many bins."
+    )
     return [*findings, Table(f"limits_{which}", title, rows, note=note)]
 
 
-def _regrets(which: str, toy: bool) -> list[dict[str, Any]]:
+def _regrets(which: str, toy: bool, alone: bool) -> list[dict[str, Any]]:
     found = []
     for name, rows in limits_tables.tables(which, toy=toy):
         counts = Counts.of(rows)
         frame = pd.DataFrame({"unit": counts.unit.repeat(counts.rows), "bin": counts.bin.repeat(counts.rows)})
+        question = _question(frame, counts.bins)
+        exact: Array = aggregate(question).values
         hindsight = [(limits, counts.bias(*limits)) for limits in _worth_trying(counts)]
-        exact: Array | None = None
         for epsilon in EPSILONS[1:2] if toy else EPSILONS:
-            question = _question(frame, counts.bins, epsilon)
-            exact = aggregate(question).values if exact is None else exact  # the same for every epsilon
-            errors = {
-                limits: math.hypot(bias, _noise(question.asked, limits, counts.bins)) for limits, bias in hindsight
-            }
-            draws = 2 if toy else DRAWS
-            found += [
-                {"set": which, "table": name, **_regret(question, exact, counts, errors, epsilon, share, draws)}
-                for share in SHARES
-            ]
+            for share in SHARES:
+                draws = 1 if toy else DRAWS
+                row = _regret(name, question, exact, counts, hindsight, epsilon, share, draws, alone)
+                found.append({"set": which, "table": name, **row})
         print(f"{which}: {name}", flush=True)
     return found
 
 
-def _question(frame: pd.DataFrame, bins: int, epsilon: float) -> UnitCounts:
-    later = {"for_epsilon": epsilon, "for_delta": DELTA, "for_share": None}
+def _question(frame: pd.DataFrame, bins: int) -> UnitCounts:
+    later = {"for_epsilon": None, "for_delta": None, "for_share": None}  # its noise is not used: see `_regret`
     by, keys = (("bin",), range(bins)) if bins > 1 else ((), None)
     request, table = PrivacyRequest(epsilon=1, delta=DELTA), ln.table(frame, unit="unit")
     return limit_question(table._data, by, keys=keys, values=(), nulls="drop", request=request, **later)
 
 
 def _regret(
-    question: UnitCounts, exact: Array, counts: Counts, errors: Any, epsilon: float, share: float, draws: int
+    name: str,
+    question: UnitCounts,
+    exact: Array,
+    counts: Counts,
+    hindsight: list[tuple[tuple[int, int, int], float]],
+    epsilon: float,
+    share: float,
+    draws: int,
+    alone: bool,
 ) -> dict[str, Any]:
-    sigma = ln.sigma(epsilon=epsilon, delta=DELTA, sensitivity=question.sensitivity.l2) / math.sqrt(share)
-    best = min(errors, key=errors.__getitem__)
-    regrets, chosen = [], (0, 0)
-    for draw in range(draws):
-        with seeded(draw):
-            noisy = ln.release(exact, sensitivity=question.sensitivity.l2, sigma=sigma)
-        proposed = LimitSuggestion(components=noisy, layout=question.layout, asked=question.asked)._limits
-        chosen = (proposed.max_rows, proposed.max_per_bin)
+    one = ln.sigma(epsilon=epsilon, delta=DELTA, sensitivity=1)
+    asked = AskedNoise(per_l2=one / math.sqrt(1 - share), per_l1=None)
+    if alone:
+        asked = asked_noise(PrivacyRequest(epsilon=epsilon, delta=DELTA), "add-remove")
+    errors = {limits: math.hypot(bias, _noise(asked, limits, counts.bins)) for limits, bias in hindsight}
+    best, sigma = min(errors, key=errors.__getitem__), one * question.sensitivity.l2 / math.sqrt(share)
+    regrets, oracles, predicted, chosen = [], [], [], (0, 0)
+
+    def regret(proposed: Limits) -> float:
         limits = (proposed.max_rows, proposed.max_per_bin, proposed.max_bins)
-        error = math.hypot(counts.bias(*limits), _noise(question.asked, limits, counts.bins))
-        regrets.append(error / errors[best] - 1)
-    return {
+        return math.hypot(counts.bias(*limits), _noise(asked, limits, counts.bins)) / errors[best] - 1
+
+    for draw in range(draws):
+        with seeded(zlib.crc32(f"{name} {epsilon} {share} {draw}".encode())):
+            noisy = ln.release(exact, sensitivity=question.sensitivity.l2, sigma=sigma)
+        looked = LimitSuggestion(components=noisy, layout=question.layout, asked=asked)
+        chosen = (looked._limits.max_rows, looked._limits.max_per_bin)
+        regrets.append(regret(looked._limits))
+        predicted.append(looked.regret)
+        if not alone:
+            oracles.append(regret(_oracle(looked, counts)._limits))
+    found = {
         "units": int(counts.unit[-1]) + 1,
         "bins": counts.bins,
         "epsilon": epsilon,
@@ -138,7 +184,35 @@ def _regret(
         "median regret": max(0.0, float(np.median(regrets))),
         "90 % regret": max(0.0, float(np.quantile(regrets, 0.9))),
         "worst regret": max(0.0, max(regrets)),
+        "predicted regret": float(np.median(predicted)),
     }
+    if alone:
+        return found
+    return {
+        **found,
+        "oracle regret": max(0.0, float(np.median(oracles))),
+        "least share": limits_bound.least_share(counts.bins, MOST),
+    }
+
+
+def _oracle(looked: LimitSuggestion, counts: Counts) -> LimitSuggestion:
+    """The same look, read by one who knows the units' numbers of rows up to one factor, and not how many units."""
+    sizes = np.bincount(counts.unit, weights=counts.rows)
+    factors = [factor for factor in 2.0 ** np.arange(-20, 20.5, 0.5) if 1 <= np.median(sizes) * factor <= MOST_ROWS]
+    scaled = [np.maximum(np.rint(sizes * factor), 1) for factor in factors]
+    places = [np.searchsorted(ROW_STARTS, rows, side="right") - 1 for rows in scaled]
+    shapes = np.stack([np.bincount(place, minlength=len(ROW_STARTS)) / sizes.size for place in places])
+    numbers = np.geomspace(FEWEST_UNITS, 1e6, 120)  # equally likely beforehand, like the factors
+    tables = (numbers[:, None, None] * shapes).reshape(-1, len(ROW_STARTS))
+    octaves = np.add.reduceat(tables, np.flatnonzero(np.isin(ROW_STARTS, 2 ** np.arange(21))), axis=1)
+    logs = np.zeros(len(tables))
+    for kind, expected in (("rows", tables), ("octaves", octaves)):
+        seen, std = looked.layout.part(looked.components.values, kind), looked.noise.std / WEIGHTS[kind]
+        logs -= (((seen - expected) / std) ** 2).sum(axis=1) / 2
+    weights = np.exp(logs - logs.max())
+    found = LimitSuggestion(components=looked.components, layout=looked.layout, asked=looked.asked)
+    found.__dict__["_fit"] = Fit(tables, weights / weights.sum())  # in place of the cached property
+    return found
 
 
 def _worth_trying(counts: Counts) -> list[tuple[int, int, int]]:

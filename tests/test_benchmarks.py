@@ -149,3 +149,18 @@ def test_a_race_takes_turns_and_believes_a_peer_about_its_own_time(bench: Any) -
     )
     assert order == ["a", "a", "b", "a", "b", "a"]
     assert (seen["b"].median, seen["b"].processor, seen["b"].rounds) == (4.0, 2.0, 2)
+
+
+@pytest.mark.parametrize("a", [1.2, 1.5, 3.0])
+def test_tables_that_far_apart_share_no_good_limit(bench: Any, a: float) -> None:
+    """What the bound on looks rests on, by brute force: k units of N rows in one of D bins each, noise 1, a = k/D."""
+    bound = bench("limits_bound")
+    regret, sizes = 0.5, (100.0, 100.0 * bound.apart(a, 0.5) * 1.01)
+    limits = np.geomspace(0.1, 1e6, 200_001)
+    good = []
+    for rows in sizes:
+        error = np.hypot(a * np.maximum(rows - limits, 0), limits)
+        good.append(error <= (1 + regret) * error.min())
+    assert all(some.any() for some in good)
+    assert not (good[0] & good[1]).any()
+    assert bound.least_share(1) > bound.least_share(2) > bound.least_share(100)

@@ -34,6 +34,13 @@ def test_create_makes_the_ledger_that_open_would(tmp_path: Path) -> None:
     assert "BudgetMismatch" in again.stderr
 
 
+def test_open_names_the_command_that_begins_a_ledger(tmp_path: Path) -> None:
+    done = run("budget", "open", str(tmp_path / "new.ledger"), "--epsilon", "3", "--delta", "1e-6")
+    assert done.returncode == 2
+    assert "create" in done.stderr
+    assert not (tmp_path / "new.ledger").exists()
+
+
 def test_a_statement(path: Path) -> None:
     done = run("budget", str(path))
     assert done.returncode == 0, done.stderr

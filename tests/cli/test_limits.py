@@ -61,6 +61,19 @@ def test_a_private_look_says_so_and_writes_nothing(folder: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["flights.parquet"]
 
 
+def test_columns_of_bins_are_repeated_or_have_commas(folder: Path) -> None:
+    asked = ["private-check", "flights.parquet", "--unit", "plane", "--keys", "1:13", "--keys", "0:300"]
+    repeated, commas = run(*asked, "--by", "month", "--by", "plane2"), run(*asked, "--by", "month,plane2")
+    assert repeated == commas
+    assert "plane2" in commas[2]
+    frame = pd.read_parquet("flights.parquet").assign(half=lambda rows: (rows["month"] > 6).astype(int))
+    frame.to_parquet("halves.parquet")
+    asked = ["private-check", "halves.parquet", "--unit", "plane", "--keys", "1:13", "--keys", "0:2"]
+    repeated, commas = run(*asked, "--by", "month", "--by", "half"), run(*asked, "--by", "month,half")
+    assert repeated == commas
+    assert commas[0] == 4
+
+
 def test_a_column_is_looked_at_with_its_clip(folder: Path) -> None:
     asked = ["private-check", "flights.parquet", "--unit", "plane", "--column", "delay"]
     assert run(*asked)[0] == 2

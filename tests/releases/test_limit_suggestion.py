@@ -184,6 +184,32 @@ def test_it_explains_draws_and_lists_itself() -> None:
     assert found.units.values.sum() == pytest.approx(4000, rel=0.1)
 
 
+def test_it_says_when_the_counts_do_not_decide() -> None:
+    """The same table looked at twice: with little noise the regret is small and nothing is said."""
+    unit, place, bins = light(bins=3)
+    clear = suggestion(unit, place, bins, sigma=5.0)
+    assert 0 <= clear.regret < 0.1
+    assert "Too weak" not in clear.explain()
+    drowned = suggestion(unit, place, bins, sigma=20_000.0)
+    assert drowned.regret > 0.5
+    assert "Too weak to tell" in drowned.explain()
+    assert f"{100 * drowned.regret:.0f} %" in drowned.explain()
+
+
+def test_regret_is_the_mean_over_what_is_plausible() -> None:
+    """Two tables equally likely, of units with one row and with nine: by hand from the errors of each alone."""
+    light_units, heavy_units = (np.where(np.array(ROW_STARTS) == rows, 500.0, 0.0) for rows in (1, 7))
+    both = Fit(counts=np.stack([light_units, heavy_units]), weights=np.array([0.5, 0.5]))
+    alone = [Fit(counts=counts[None], weights=np.ones(1)) for counts in both.counts]
+    found = predict(both, None, concentration=1.0, bins=1, noise=NOISE)
+    errors_of = [predict(fit, None, concentration=1.0, bins=1, noise=NOISE) for fit in alone]
+    tried = [dict(zip(errors.max_rows.tolist(), errors.error.tolist(), strict=True)) for errors in errors_of]
+    for rows, regret in zip(found.max_rows.tolist(), found.regret.tolist(), strict=True):
+        if all(rows in errors for errors in tried):
+            expected = np.mean([errors[rows] / min(errors.values()) for errors in tried]) - 1
+            assert regret == pytest.approx(expected, rel=1e-9)
+
+
 def test_limits_cannot_be_changed_and_know_their_release() -> None:
     unit, place, bins = light()
     found = suggestion(unit, place, bins, sigma=20.0)

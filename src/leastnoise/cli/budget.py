@@ -24,6 +24,12 @@ class _LedgerOrCommand(TyperGroup):
     """A first word that is no command is a ledger to show (a file named "create" is ./create)."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] == "open":
+            raise typer.BadParameter(
+                'there is no command "open". Begin a ledger with leastnoise budget create LEDGER, and see one with '
+                "leastnoise budget LEDGER.",
+                ctx=ctx,
+            )
         if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
             args = ["show", *args]
         return super().parse_args(ctx, args)

@@ -33,7 +33,14 @@ DELTA = typer.Option(help="A small probability, such as 1e-6.")
 DELTA_OR_ZERO = typer.Option(help="A small probability, such as 1e-6; 0 asks for Laplace noise.")
 MECHANISM = typer.Option(help="auto, gaussian or laplace; of quantiles also exponential.")
 NEIGHBOURS = typer.Option(help="add-remove or replace.")
-BY = typer.Option(help="Bins by this column; repeat for several.")
+
+
+def _columns(given: list[str] | None) -> list[str] | None:
+    """--by carrier --by month, or with a comma."""
+    return given and [name for text in given for name in text.split(",")]
+
+
+BY = typer.Option(help="Bins by this column; several with commas, or repeat.", callback=_columns)
 KEYS = typer.Option(
     help="The public bins, one option a column: nodes.parquet:id, 0:24 (a range), or a,b,c; or one keys.toml."
 )
@@ -140,7 +147,13 @@ class TableOptions(RowOptions):
     panel: ClassVar[str] = "The table"
 
     source: Annotated[str, typer.Argument(help="Parquet or CSV: a path, a quoted glob, or a folder.")]
-    unit: Annotated[str, typer.Option(help="The column that names the protected person; several with commas.")]
+    unit: Annotated[
+        str,
+        typer.Option(
+            help="The column that names the protected person; several with commas. None, each row a person? Add one "
+            "that numbers the rows."
+        ),
+    ]
     neighbours: Neighbours = "add-remove"
     engine: Annotated[
         str | None,

@@ -12,6 +12,9 @@ deviation of the noise that the limits need,
 Among the numbers of units that are plausible, the limits of the least geometric mean error are proposed: that is, of
 the least expected logarithm of the regret. That mean is at least s, and the bias that is shown is what it has beyond s,
 so that the squares of bias and noise add up to that of the error.
+
+The regret of limits is by how much their error exceeds the least one, as a part of that. Its mean over the plausible
+numbers says how far the counts decide: where it is large, tables that they cannot tell apart need other limits.
 """
 
 from __future__ import annotations
@@ -64,6 +67,7 @@ class LimitErrors:
     bias: Floats  # root mean square of what a bin loses: error^2 = bias^2 + noise^2
     noise: Floats  # standard deviation
     error: Floats  # both together
+    regret: Floats  # mean, over what is plausible, of the error over the least one, less one
 
     @property
     def best(self) -> int:
@@ -87,7 +91,7 @@ def predict(rows: Fit, spread: Fit | None, *, concentration: float, bins: int, n
     counts = _there(counts)
     expected: Floats = chances @ counts
     answers = concentration / bins * np.array([rows_of(units) for units in counts]) ** 2  # mean square of the truth
-    logs, stakes, lost = np.zeros(m.size), 0.0, np.zeros(m.size)
+    logs, stakes, lost, ratios = np.zeros(m.size), 0.0, np.zeros(m.size), np.zeros(m.size)
     for chance, by_both in _lost_by_both(m, p, spread, by_rows):
 
         def squares(units: Floats, more: Floats = by_both - by_rows) -> Floats:
@@ -100,6 +104,7 @@ def predict(rows: Fit, spread: Fit | None, *, concentration: float, bins: int, n
         logs += errors @ stake
         stakes += float(stake.sum())
         lost += chance * (by_both @ expected)
+        ratios += chance * (np.exp((errors - errors.min(axis=0)) / 2) @ chances)
     error = np.exp(logs / stakes / 2)
     return LimitErrors(
         max_rows=m.astype(np.int64),
@@ -108,6 +113,7 @@ def predict(rows: Fit, spread: Fit | None, *, concentration: float, bins: int, n
         bias=np.sqrt(np.maximum(error**2 - std**2, 0.0)),
         noise=std,
         error=error,
+        regret=ratios - 1,
     )
 
 

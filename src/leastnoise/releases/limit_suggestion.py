@@ -5,6 +5,7 @@ It is a release like any other, paid for and public. Everything but the noisy co
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from leastnoise.privacy.noise_choice import Mechanism
 
+TOO_WEAK = 0.5  # mean regret above which the counts do not decide
 _ABOUT = "These are predictions. A few units with very many rows cannot be seen behind the noise."
 
 
@@ -103,6 +105,13 @@ class LimitSuggestion(Promised, Spreadsheets):
     def error(self) -> float:
         """What a bin will be off by under `limits`: the root mean square over the bins, predicted."""
         return float(self.errors.error[self.errors.best])
+
+    @property
+    def regret(self) -> float:
+        """By how much the error under `limits` exceeds that of the best ones, as a part of the latter, on average over
+        the tables that these counts cannot tell apart: 0 where they decide, 1 where the best limits have half the
+        error. It is a prediction, too."""
+        return float(self.errors.regret[self.errors.best])
 
     @property
     def kept(self) -> float:
@@ -185,11 +194,25 @@ class LimitSuggestion(Promised, Spreadsheets):
         counted = f"How many have how many rows was counted with noise of standard deviation {spread}; every {unit} "
         lines = [
             f"{proposed} {off}and noise of standard deviation {noise}.",
+            self._weakness(),
             f"Proposed clips: {clips}." if clips else "",
             f"{_ABOUT} {counted}counts once.",
             self.promise_in_words(),
         ]
         return "\n".join(line for line in lines if line)
+
+    def _weakness(self) -> str:
+        """Nothing where the counts decide. Near the best limits log(1 + regret) is quadratic in how far the logarithm
+        of a limit is off, whose variance is that of the noise, so it falls as the cost in mu^2 grows."""
+        if self.regret <= TOO_WEAK:
+            return ""
+        times = math.ceil(math.log1p(self.regret) / math.log1p(TOO_WEAK))
+        return (
+            f"Too weak to tell: over the tables that these counts cannot tell apart, the error under these limits is "
+            f"on average {100 * self.regret:.0f} % more than under the best ones. To bring that to "
+            f"{100 * TOO_WEAK:.0f} % takes roughly {times} times the cost or more: a share of the budget {times} times "
+            f"as large, or {math.sqrt(times):.2g} times the epsilon."
+        )
 
     def limits_in_words(self) -> str:
         """The limits as arguments."""
