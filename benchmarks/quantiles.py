@@ -10,7 +10,7 @@ What was tuned on what: the share for intervals (a quarter), the number of steps
 after looking at one column of flight delays; what "auto" compares by (0.3 of a step, tails as long as the rows are
 wide, tables of 1,000 to 100,000 rows, 128 and 1,000 steps) on the columns marked tuned and on seven others of the same
 files. The columns marked judged were looked at here for the first time. What "auto" makes of expected_rows is the same
-rule at that number, and nothing of it was tuned.
+rule at that number; but histograms of 32 steps were let in after looking at these very cases, all columns of them.
 """
 
 from __future__ import annotations
