@@ -97,6 +97,7 @@ def test_a_server_that_is_gone_is_asked_a_few_times_only(
     made.client.set_retry_policies([Usual()])
     frame = made.sql("SELECT id AS who FROM range(3)")
     opened = table(frame, unit="who", name="rows")
+    engine: Any = opened._data.engine
     budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6)
     monkeypatch.setattr(spark_server, "RETRIES", 0)
 
@@ -105,7 +106,7 @@ def test_a_server_that_is_gone_is_asked_a_few_times_only(
         raise ConnectionError
 
     with pytest.raises(ReadingFailed):
-        opened._data.engine._read(opened.rows, lose)
+        engine._read(opened.rows, lose)
     with pytest.raises(EngineUnavailable, match="does not answer"):
         opened.count_units().release(budget=budget, share=0.25)
     with pytest.raises(EngineUnavailable, match="does not answer"):
