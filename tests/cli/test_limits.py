@@ -43,6 +43,10 @@ def test_limits_are_paid_for_written_and_shown(folder: Path) -> None:
     code, out, _ = run("show", "limits.parquet")
     assert code == 0
     assert "Proposed" in out
+    code, _, err = run("report", "limits.parquet")
+    assert code == 2
+    assert "leastnoise show limits.parquet" in " ".join(err.split())
+    assert not (folder / "limits.html").exists()
 
 
 def test_what_to_expect_is_free(folder: Path) -> None:

@@ -36,6 +36,12 @@ def report(
             f"{str(release)!r} has denoised tables, whose page shows them beside the release that they were made from, "
             "with its intervals. Give the file of that release: it is denoised again."
         )
+    if isinstance(loaded, ln.LimitSuggestion):
+        raise errors.WrongType(
+            f"{str(release)!r} has proposed limits, which have no page of their own: the page of a release says which of "
+            f"its limits they proposed. Type leastnoise show {release}, or draw them in Python: "
+            f"ln.load({str(release)!r}).plot()."
+        )
     page = output or release.with_suffix(".html")
     if isinstance(loaded, ln.CrosstabsRelease | ln.SummaryRelease):
         near = None
