@@ -38,8 +38,8 @@ def report(
         )
     if isinstance(loaded, ln.LimitSuggestion):
         raise errors.WrongType(
-            f"{str(release)!r} has proposed limits, which have no page of their own: the page of a release says which of "
-            f"its limits they proposed. Type leastnoise show {release}, or draw them in Python: "
+            f"{str(release)!r} has proposed limits, which have no page of their own: the page of a release says "
+            f"which of its limits they proposed. Type leastnoise show {release}, or draw them in Python: "
             f"ln.load({str(release)!r}).plot()."
         )
     page = output or release.with_suffix(".html")
