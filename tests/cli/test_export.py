@@ -43,6 +43,8 @@ def test_a_release_becomes_a_csv_file_or_a_workbook(one: Path) -> None:
         run(one, "-o", one.with_name(name), "--denoised", "--round-to", 5)
     assert '"zone","value","low","high","denoised"' in one.with_name("n.csv").read_text()
     assert openpyxl.load_workbook(one.with_name("n.xlsx")).sheetnames == ["About", "Numbers"]
+    with pytest.raises(errors.NotOurs, match="Give the Parquet file of the release itself"):
+        ln.load(one.with_name("n.csv"))
 
 
 def test_a_set_becomes_a_folder_or_a_workbook(many: Path) -> None:

@@ -72,7 +72,7 @@ def _facts(path: Path) -> dict[str, Any]:
         "parquet": "was not written by leastnoise. Noisy numbers from elsewhere come in through Python, by ln.wrap.",
         "ledger": "is a ledger: it records what was spent, and holds no release. Give the Parquet file of a release.",
         "page": "is a page about a release. Give the Parquet file that it was made from.",
-        "csv": "is one table of a release as text. Give the Parquet file of the set.",
+        "csv": "has the numbers of a release as text. Give the Parquet file of the release itself.",
         "unreadable": "cannot be read. Check that you may read it.",
     }
     raise errors.NotOurs(
