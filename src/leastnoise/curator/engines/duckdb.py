@@ -284,7 +284,8 @@ class DuckDB:
 def _of_38_digits(rows: ir.Table) -> dict[str, ir.Value]:
     """HUGEINT columns, which Ibis takes for decimals of 38 digits: a number of 39 is null, where it would make a copy
     fail. By way of text, because a cast to the type that Ibis sees already is left out."""
-    wide = [name for name, kind in rows.schema().items() if kind.is_decimal() and kind.precision - kind.scale == 38]
+    decimals = {name: kind for name, kind in rows.schema().items() if kind.is_decimal()}
+    wide = [name for name, kind in decimals.items() if (kind.precision, kind.scale) == (38, 0)]
     return {name: rows[name].cast("string").try_cast("decimal(38, 0)") for name in wide}
 
 
