@@ -346,6 +346,18 @@ def test_durations_are_whole_numbers_of_their_unit(unit: str) -> None:
     assert aggregate(opened.where("x = 1").count(max_rows=1)).values.tolist() == [1]
 
 
+def test_whole_numbers_of_39_digits_are_null() -> None:
+    """DuckDB's HUGEINT has them, and Ibis takes it for a decimal of 38: a copy of the rows failed at such a person."""
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t (who HUGEINT NOT NULL, x DOUBLE)")
+    for who in (1, 10**38 - 1, 10**38, -(2**127)):
+        connection.execute(f"INSERT INTO t VALUES ({who}, 0.5)")
+    opened = table((connection, "t"), unit="who")
+    assert aggregate(opened.count(max_rows=1)).values.tolist() == [2]
+    mean = opened.vector_mean(["x"], clip_norm=1, max_rows=1)
+    assert aggregate(mean).values[1] == 2 * mean.clip.radius
+
+
 def test_a_category_that_is_no_unicode_opens() -> None:
     kinds = pd.Series(pd.array(["a", "\ud800"], dtype="string[python]")).astype("category")
     opened = table(pd.DataFrame({"who": [1, 2], "x": kinds}), unit="who")

@@ -237,6 +237,21 @@ def test_the_sampler_decides_beyond_what_doubles_hold() -> None:
             assert choose(pieces, Fraction(1))[0] == piece
 
 
+@pytest.mark.parametrize("far", [0, 1, 2])
+def test_far_pieces_are_drawn_with_their_own_probability(far: int) -> None:
+    """Their share, e^-100 or so of the whole, lies at the end of the uniform numbers, wherever they stand."""
+    starts = np.insert(np.array([0, 1]), far, 100)
+    pieces = Pieces(np.ones(3, dtype=int), np.ones(3, dtype=int), starts, np.zeros(3, dtype=int))
+    with ctx.workprec(400):
+        share = masses(pieces, Fraction(1))[far] / sum(masses(pieces, Fraction(1)), arb(0))
+        edge = int(((1 - share) * arb(2) ** 320).floor().unique_fmpz())
+    for moved, found in ((2**92, far), (-(2**92), max(set(range(3)) - {far}))):
+        words = [(edge + moved) >> shift & (2**64 - 1) for shift in (256, 192, 128, 64, 0)]
+        script = iter([*words, 5, 7, 9])
+        with entropy.source(lambda size, script=script: int(next(script)).to_bytes(8, "little") * (size // 8)):
+            assert choose(pieces, Fraction(1))[0] == found
+
+
 def test_draws_follow_the_exact_probabilities() -> None:
     """600 draws of three levels, gaps and cuts; false alarm 1e-6 for each level."""
     counts, known = np.array([3, 9, 4], dtype=np.int64), weights(8)

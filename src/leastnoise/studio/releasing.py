@@ -88,7 +88,6 @@ def _do(draft: Draft, progress: Progress, again: bool) -> None:
     except errors.LeastnoiseError as problem:
         progress.message = in_steps(in_job(problem))
         progress.state = "failed"
-    except BaseException:  # whatever it is, its words may quote a row
+    except BaseException:  # its words may quote a row; raised again, they would stand in the terminal
         progress.message = "The release failed for a reason that cannot be shown. See the budget for what was paid."
         progress.state = "failed"
-        raise

@@ -115,7 +115,8 @@ class DuckDB:
         bytes_of = _builtin(ibis.udf.scalar, _recoded, "encode", ("string",), "binary")
         text_of = _builtin(ibis.udf.scalar, _recoded, "decode", ("binary",), "string")
         texts = [name for name, kind in rows.schema().items() if kind.is_string()]
-        return rows.mutate({name: text_of(bytes_of(rows[name])) for name in texts}) if texts else rows
+        made = {name: text_of(bytes_of(rows[name])) for name in texts} | _of_38_digits(rows)
+        return rows.mutate(made) if made else rows
 
     def settle(self) -> None:
         """The settings by which our SQL means what it says, also on a connection that somebody else uses; and by which
@@ -278,6 +279,14 @@ class DuckDB:
     ) -> np.ndarray:
         (total,) = self.vector_sums(rows, count)
         return total
+
+
+def _of_38_digits(rows: ir.Table) -> dict[str, ir.Value]:
+    """HUGEINT columns, which Ibis takes for decimals of 38 digits: a number of 39 is null, where it would make a copy
+    fail. By way of text, because a cast to the type that Ibis sees already is left out."""
+    decimals = {name: kind for name, kind in rows.schema().items() if kind.is_decimal()}
+    wide = [name for name, kind in decimals.items() if (kind.precision, kind.scale) == (38, 0)]
+    return {name: rows[name].cast("string").try_cast("decimal(38, 0)") for name in wide}
 
 
 def connect(*, memory_limit: str | None = None) -> DuckDB:

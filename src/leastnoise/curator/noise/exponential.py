@@ -79,7 +79,8 @@ def _choose_piece(pieces: Pieces, rate: Fraction) -> int:
     while uniform.bits <= MAX_BITS:
         uniform.extend()
         if uniform.bits > 64 * _PATIENCE and far_weight:
-            near, far_weight = np.arange(len(pieces.starts)), 0.0
+            far = np.setdiff1d(np.arange(len(pieces.starts)), near)
+            near, far_weight = np.concatenate([near, far]), 0.0  # in the same order: the bits that were read stay
         found = _located(pieces, rate, near, far_weight, uniform)
         if found is not None:
             return found
