@@ -25,6 +25,8 @@ from limits import Counts
 from stopwatch import Lap, Unanswered, lap
 
 import leastnoise as ln
+from leastnoise.curator.request import PrivacyRequest
+from leastnoise.curator.suggest import asked_noise
 
 EPSILONS = (0.01, 0.1)  # of the proposal
 LATER = 1.0  # epsilon of the histogram
@@ -62,7 +64,7 @@ def _beside(
     name: str, path: Path, counts: Counts, epsilon: float, found: dict[str, peers.Peer], toy: bool
 ) -> dict[str, Any]:
     draws = 1 if toy else DRAWS
-    asked = limits._question(pd.read_parquet(path), counts.bins, LATER).asked
+    asked = asked_noise(PrivacyRequest(epsilon=LATER, delta=limits.DELTA), "add-remove")
     most = int(np.bincount(counts.unit).max())
     errors = {
         kept: math.hypot(counts.bias(kept, 1, kept), limits._noise(asked, (kept, 1, kept), counts.bins))

@@ -191,7 +191,7 @@ def test_methods_that_need_options_say_so(people: Table) -> None:
     with pytest.raises(errors.MissingParameter, match="p and radius"):
         made.denoise("lp_ball")
     assert made.denoise("lp_ball", p=1, radius=5.0).bins == 4
-    with pytest.raises(errors.MissingParameter, match='unit="taxi"'):
+    with pytest.raises(errors.MissingParameter, match='unit="person"'):
         ln.table(pd.DataFrame({"a": [1]}), unit=None)  # type: ignore[arg-type]
     with pytest.raises(errors.InvalidParameter, match="list the keys"):
         people.histogram("ward", max_rows=3).release(epsilon=1, delta=0)

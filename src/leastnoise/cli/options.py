@@ -72,7 +72,9 @@ Units = Annotated[bool, typer.Option("--units", help="Count people instead of ro
 MaxRows = Annotated[int | None, typer.Option(help="At most so many rows of one person.")]
 Levels = Annotated[str | None, typer.Option(help="The levels, above 0 and below 1, rising: 0.5, or 0.1,0.5,0.9.")]
 FormerLevels = Annotated[list[str] | None, typer.Option("--q", hidden=True)]
-Steps = Annotated[int | None, typer.Option("--bins", help="Steps of a noisy histogram, where there is one: 50.")]
+Steps = Annotated[
+    int | None, typer.Option("--bins", help="Steps of a noisy histogram, where there is one; else 32, 128 or 1,000.")
+]
 Intervals = Annotated[
     bool, typer.Option(help="A quarter of the promise for intervals, where quantiles are drawn by rank.")
 ]
