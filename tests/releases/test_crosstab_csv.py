@@ -189,7 +189,7 @@ def test_a_place_that_is_no_folder_is_refused(release: ln.CrosstabsRelease, tmp_
 
 def test_a_table_as_text_is_no_release_and_takes_no_release(release: ln.CrosstabsRelease, tmp_path: Path) -> None:
     path = release.to_csv(tmp_path, allow_seeded=True) / "age.csv"
-    with pytest.raises(errors.NotOurs, match="one table of a release"):
+    with pytest.raises(errors.NotOurs, match="numbers of a release as text"):
         ln.load(path)
     with pytest.raises(errors.BadOutput, match="a table that leastnoise wrote"):
         release.save(path, allow_seeded=True)
