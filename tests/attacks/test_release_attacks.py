@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
+from decimal import Decimal
+from enum import IntEnum
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import leastnoise as ln
@@ -54,6 +58,48 @@ def test_rounding_has_no_bias_toward_either_side() -> None:
     for dtype in (np.int64, np.float64):
         values = _samples(0, dtype, 9, sensitivity=1, epsilon=1, delta=1e-6)
         assert abs(values.mean()) < 5.5 * values.std() / np.sqrt(N)
+
+
+def _kind(values: Any) -> dict[str, Any]:
+    """All that the same seed publishes of the values, their sum with the noise apart."""
+    with seeded(11):
+        made = ln.release(values, sensitivity=1, epsilon=1, delta=1e-6)
+    return {
+        "type": made.values.dtype,
+        "noise": made.noise,
+        "guarantee": made.guarantee,
+        "words": made.explain(),
+        "drawn": (made.values - 3).tolist(),
+    }
+
+
+THREES = [3, 3.0, Fraction(3), Decimal(3), Decimal("3.0"), np.float64(3), IntEnum("E", {"THREE": 3}).THREE]
+
+
+@pytest.mark.parametrize("other", THREES[1:], ids=repr)
+def test_no_type_of_a_bare_number_shows(other: Any) -> None:
+    """The total of a list is 3 or 3.0 by one person's 1 or 1.0: nothing that is published may tell which."""
+    assert _kind(other) == _kind(3) == _kind([3])
+
+
+@pytest.mark.parametrize("odd", [None, True, 2.5, 10**30, Decimal(2), pd.NA, "3", float("nan")], ids=repr)
+def test_one_value_does_not_change_the_grid_of_the_others(odd: Any) -> None:
+    """In a list, and alone: whatever it is, the release is of the same type and grid, with the same noise."""
+    usual, alone = _kind([3, 3]), _kind(3)
+    one = _kind([3, odd])
+    assert {**one, "drawn": one["drawn"][0]} == {**usual, "drawn": usual["drawn"][0]}
+    if not isinstance(odd, str):
+        assert {**_kind(odd), "drawn": 0} == {**alone, "drawn": 0}
+
+
+@pytest.mark.parametrize("odd", [None, True, 1.0, 2.5, 10**30, Decimal(1), "1"], ids=repr)
+def test_one_count_does_not_change_the_noise_of_sparse_ones(odd: Any) -> None:
+    def shown(counts: list[Any], indices: list[Any]) -> Any:
+        with seeded(11):
+            made = ln.release_sparse(indices, counts, domain_size=10**6, sensitivity=1, epsilon=1, delta=1e-6)
+        return made.indices.dtype, made.values.dtype, made.noise, made.values[made.indices == 0].tolist()
+
+    assert shown([100, odd], [0, 9]) == shown([100, 1], [0, 9]) == shown([100, 1], [0, odd])
 
 
 def _child(queue: Any) -> None:

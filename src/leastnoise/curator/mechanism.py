@@ -11,6 +11,7 @@ at. From there on nothing is refused: whatever a value is, it counts as some num
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, Literal
 
@@ -59,8 +60,8 @@ def release(
 
     Say how private it must be in one of three ways: `epsilon` and `delta`, `sigma`, or a `budget` and a `share`.
 
-    values: the vector of exact numbers. An array of an integer type stays whole; anything else is released as real
-        numbers.
+    values: the vector of exact numbers. An array (or NumPy number) of an integer type stays whole. A list or a bare
+        Python number is released as real numbers, whatever it holds: say np.int64(count) for one count.
     sensitivity: how far (L2) one person can move the vector *of doubles or integers as computed*.
     l1_sensitivity: the same in L1. Given, Laplace noise is taken where it is less. Left out, it is bounded by the L2.
     epsilon: the privacy loss, above 0; 1 is common. Smaller is more private and noisier.
@@ -262,20 +263,23 @@ def sortable(key: Any) -> Any:
 def _declared(values: Any) -> NDArray[Any] | list[Any]:
     """What is public about the values: their declared type and how many they are. No value is looked at.
 
-    Only an array declares its type. That of any other sequence would be inferred from private values: one person's
-    2.5 among whole numbers must not change the grid, so such a sequence is always real numbers.
+    Only what has a dtype declares its type. Anything else would have one inferred from private values: one person's
+    2.5 among whole numbers must not change the grid, nor must a total of 3.0 instead of 3, or a null. So a list, and
+    one bare number as a list of one, is always real numbers.
     """
     if isinstance(values, np.ma.MaskedArray):
         raise errors.WrongType(
             "values is a masked array, and what a mask hides would be published. Say values.filled(0)."
         )
-    if isinstance(values, (int, float)) and not isinstance(values, bool):
-        number = min(max(values, -odd_cells.MAX_INT64), odd_cells.MAX_INT64) if isinstance(values, int) else values
-        values = np.asarray(number)
-    given = _array(values) if hasattr(values, "dtype") else _list(values)
+    given = _array(values) if hasattr(values, "dtype") else [values] if _is_bare(values) else _list(values)
     if len(given) == 0:
         raise errors.InvalidParameter("values is empty, so there is nothing to publish. Give at least one bin.")
     return given
+
+
+def _is_bare(value: Any) -> bool:
+    """Python's numbers of every type, and the nulls that a library gives where a number would be."""
+    return isinstance(value, numbers.Number) or type(value).__name__ in ("NoneType", "NAType", "NaTType")
 
 
 def _array(values: Any) -> NDArray[Any]:
@@ -308,7 +312,7 @@ def _without_nulls(values: Any) -> NDArray[Any]:
 def _list(values: Any) -> list[Any]:
     """The elements of a sequence that declares no type. What they are is private, so none is refused."""
     tabular = any(hasattr(values, name) for name in ("columns", "to_numpy", "__array__", "__arrow_c_stream__"))
-    if tabular or isinstance(values, (bool, str, bytes, Mapping, Set)) or not isinstance(values, Iterable):
+    if tabular or isinstance(values, (str, bytes, Mapping, Set)) or not isinstance(values, Iterable):
         raise errors.WrongType(
             f"values must be an array of numbers. Got {type(values).__name__} instead. Say np.asarray(values, float)."
         )
