@@ -73,7 +73,7 @@ def _kind(values: Any) -> dict[str, Any]:
     }
 
 
-THREES = [3, 3.0, Fraction(3), Decimal(3), Decimal("3.0"), np.float64(3), IntEnum("E", {"THREE": 3}).THREE]
+THREES = [3, 3.0, Fraction(3), Decimal(3), Decimal("3.0"), np.float64(3), IntEnum("E", {"THREE": 3})(3)]
 
 
 @pytest.mark.parametrize("other", THREES[1:], ids=repr)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from ibis import _
 
@@ -194,9 +194,10 @@ def test_the_words_do_not_change_from_process_to_process():
     assert "0x" not in told[0]
 
 
-@given(st.lists(st.text(max_size=3000), max_size=5))
-def test_the_record_has_a_greatest_length_and_is_one_line(texts):
-    told = description.all_steps(tuple(f"where {description.one_line(text)}" for text in texts))
+@given(st.lists(st.text(max_size=30), max_size=5), st.integers(1, 1000))
+@example(["a < 5"], 1000)
+def test_the_record_has_a_greatest_length_and_is_one_line(texts, times):
+    told = description.all_steps(tuple(f"where {description.one_line(text * times)}" for text in texts))
     assert len(told) <= description.MAX_CHARACTERS + 80
     assert told.isprintable()
 

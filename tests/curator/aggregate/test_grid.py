@@ -23,13 +23,14 @@ def test_a_step_is_a_power_of_two_that_keeps_the_ends_apart_and_exact(one: float
     assert max(abs(rounded_end(low, step)), abs(rounded_end(high, step))) <= 2**51
 
 
-def test_no_value_lands_beyond_the_rounded_ends() -> None:
+def test_values_are_rounded_as_the_ends_are_and_none_lands_beyond_them() -> None:
     low, high = -1 / 3, 10.7
     step = grid_step(low, high)
-    inside = [low, np.nextafter(low, 1), 0.0, -0.0, step / 2, np.nextafter(high, 0), high]
+    inside = [low, np.nextafter(low, 1), 0.0, -0.0, step / 4, step / 2, 3.7, np.nextafter(high, 0), high]
     rows = ibis.memtable(pa.table({"x": inside}))
     found = rows.mutate(n=rounded(rows["x"], step)).to_pyarrow()
-    ends = rounded_end(low, step), rounded_end(high, step)
-    assert all(ends[0] <= n <= ends[1] for n in found["n"].to_pylist())
-    assert dict(zip(found["x"].to_pylist(), found["n"].to_pylist(), strict=True))[0.0] == 0
-    assert max(found["n"].to_pylist()) == ends[1]
+    assert found["n"].to_pylist() == [rounded_end(x, step) for x in inside]
+    assert (min(found["n"].to_pylist()), max(found["n"].to_pylist())) == (
+        rounded_end(low, step),
+        rounded_end(high, step),
+    )

@@ -162,6 +162,23 @@ def test_groups_have_a_row_each_and_cost_what_the_limits_allow(people: Table) ->
     assert isinstance(spread.expect(epsilon=0.001, delta=0.1).guarantee, GaussianDP)
 
 
+def test_steps_that_are_read_in_several_classes_of_units_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pd.DataFrame({"who": range(60), "age": [who % 7 for who in range(60)]})
+    query = ln.table(frame, unit="who").quantile("age", 0.5, clip=(0, 8), bins=8, max_rows=1)
+    monkeypatch.setattr(type(query._data.engine), "passes", lambda *_, **__: 4)
+    found = aggregate(query)
+    assert found.indices is not None
+    assert dict(zip(found.indices.tolist(), found.values.tolist(), strict=True)) == {
+        0: 9,
+        1: 9,
+        2: 9,
+        3: 9,
+        4: 8,
+        5: 8,
+        6: 8,
+    }
+
+
 def test_auto_takes_the_least_error_in_ranks(people: Table) -> None:
     def mechanism(levels: Any, epsilon: float, delta: float, **asked: Any) -> str:
         question = people.quantile("age", levels, clip=(0, 100), max_rows=1, **asked)
