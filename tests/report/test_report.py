@@ -1,4 +1,4 @@
-"""The page as text: nothing escapes its quotes, nothing private or seeded gets out, large releases are told as such."""
+"""The page as text: nothing escapes its quotes, nothing private or seeded gets out, and what it says holds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import re
 import sys
 from dataclasses import replace
-from datetime import datetime
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,11 +23,9 @@ import pages
 from command_line import run
 from leastnoise import errors, report
 from leastnoise._support import number_format
-from leastnoise.domain import Domain, Lattice, listed, product
+from leastnoise.domain import product
 from leastnoise.graphs import Graph
-from leastnoise.releases.average_coverage import NoiseKept
 from leastnoise.report import contents, document, promise_sentences, sentences, summary_page, tables_page
-from leastnoise.testing import seeded
 from page_parser import Page
 
 
@@ -101,170 +98,6 @@ def test_seeded_noise_is_refused_unless_told(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_million_bins_are_told_in_a_small_page() -> None:
-    release = ln.wrap(np.sin(np.arange(1_000_000) / 1e5), sigma=3.0)
-    text = report.page(release, estimate=None)
-    page = Page(text)
-    assert len(text) < 3_000_000
-    assert "the 200 largest, of which some are large by their noise" in page.text
-    assert "means of 667 neighbouring bins" in page.text
-    largest = np.argsort(release.values)[-200:].tolist()
-    assert page.columns["bin"] == sorted({*range(0, 1_000_000, 200), *largest})
-    chart = json.loads(page.data)["pictures"]["chart"]["columns"]
-    np.testing.assert_allclose(chart["value"][0], release.values[:667].mean(), rtol=1e-12)
-    width = 2 * release.distribution.sum_half_width(667, 0.95) / 667
-    np.testing.assert_allclose(np.subtract(chart["high"], chart["low"])[:-1], width, rtol=1e-12)
-
-
-def test_means_of_many_bins_have_no_interval_that_only_sums_have() -> None:
-    """The noise of a centred sum says nothing about the mean of neighbouring means."""
-    bins = contents.MAX_BINS_SHOWN + 1
-    parts = ln.wrap(np.concatenate([np.zeros(bins), np.full(bins, 1_000.0)]), sigma=1.0)
-    domain = product(["bin"], range(bins))
-    made = ln.MeanRelease(components=parts, centre=5.0, half_range=5.0, within=(0.0, 10.0), domain=domain)
-    page = Page(report.page(made))
-    assert "means of 7 neighbouring bins each." in page.text
-    assert "low" not in json.loads(page.data)["pictures"]["chart"]["columns"]
-
-
-def test_a_large_lattice_is_shown_in_blocks() -> None:
-    cells = Lattice("x", "y", 1.0).box(x=(0, 200), y=(0, 100))
-    values = np.arange(20_000.0)
-    page = Page(report.page(replace(ln.wrap(values, sigma=1.0), domain=Domain(("cell",), (cells,))), estimate=None))
-    chart = json.loads(page.data)["pictures"]["chart"]["columns"]
-    assert "means of blocks of 3 by 3 cells" in page.text
-    np.testing.assert_allclose(chart["value"][0], values.reshape(100, 200)[:3, :3].mean(), rtol=1e-12)
-
-
-def test_a_long_table_of_two_columns_keeps_as_many_of_the_short_side_as_can_be_seen() -> None:
-    values = np.random.default_rng(1).normal(size=(1_000, 100))
-    domain = product(["zone", "hour"], [range(1_000), range(100)])
-    page = Page(report.page(replace(ln.wrap(values.ravel(), sigma=1.0), domain=domain), estimate=None))
-    chart = json.loads(page.data)["pictures"]["chart"]["columns"]
-    assert "means of blocks of 11 by 2 cells" in page.text
-    assert (len(set(chart["along"])), len(set(chart["across"]))) == (91, 50)
-    np.testing.assert_allclose(chart["value"][51], values[11:22, 2:4].mean(), rtol=1e-12)
-
-
-def test_a_page_does_not_run_the_denoiser_again() -> None:
-    """Intervals around denoised values need two more runs, and the page shows none: 15 s of 100,000 cells."""
-    runs = []
-
-    def measured() -> float:
-        runs.append(1)
-        return 0.5
-
-    release = ln.wrap(np.random.default_rng(2).normal(size=500), sigma=1.0)
-    estimate = replace(release.denoise(), noise_kept=NoiseKept(measured))
-    report.page(release, estimate=estimate)
-    report.page(estimate)
-    assert not runs
-    estimate.interval(0.95)
-    assert runs
-
-
-def test_no_digit_is_lost_on_the_way_to_the_table_and_the_chart() -> None:
-    release = pages.kind("large")
-    low, high = release.interval(0.95)
-    page = Page(report.page(release, estimate=release.denoise("james_stein")))
-    data = json.loads(page.data)
-    shown = {"value": "Published", "low": "Low", "high": "High"}
-    for name, real in (("value", release.values), ("low", low), ("high", high)):
-        assert page.columns[shown[name]] == data["pictures"]["chart"]["columns"][name] == real.tolist()
-    assert page.columns["metres_low"] == list(pages.METRES[:3])
-    assert data["pictures"]["chart"]["columns"]["label"] == [
-        "0.3, 4500000000.5",
-        "4500000000.5, 4500000001.25",
-        "4500000001.25, 4500000002",
-    ]
-    assert "from 123,456,789.25 to 123,456,790.75" in data["pictures"]["chart"]["alt"]
-
-
-@given(exponent=st.integers(-25, 25), lead=st.floats(1, 9.99))
-def test_people_are_shown_a_hundredth_of_the_half_width_and_no_digits_of_noise(exponent: int, lead: float) -> None:
-    sigma = lead * 10.0**exponent
-    release = ln.wrap([0.0, sigma], sigma=sigma)
-    found = contents.gather(release, estimate=None, graph=None)
-    half = release.distribution.half_width(0.95)
-    step = 10.0**-found.decimals
-    assert step <= max(half / 100, 10.0**-contents.MAX_DECIMALS) * (1 + 1e-9)
-    assert found.decimals == 0 or step > half / 1000 * (1 - 1e-9)
-
-
-@pytest.mark.parametrize("name", ["title", "image", "__proto__", "published", "denoised", "95 % low", "95 % high"])
-def test_a_tooltip_obeys_no_name_of_a_column_and_loses_no_line(name: str) -> None:
-    release = replace(pages.kind("few"), domain=product([name], pages.TOWNS))
-    text = report.page(release, estimate=release.denoise())
-    spec = json.loads(Page(text).data)["pictures"]["chart"]["spec"]
-    titles = [tip["title"] for tip in spec["layer"][0]["encoding"]["tooltip"]]
-    assert len(set(titles)) == 5
-    assert titles[0] == f"{name} (bin)"
-    assert not {"title", "image", "__proto__"} & set(titles)
-
-
-def test_bins_of_one_name_have_a_bar_each() -> None:
-    pairs = listed(("one", "two"), [("a", "b, c"), ("a, b", "c")])
-    page = Page(report.page(replace(ln.wrap([1.0, 2.0], sigma=1.0), domain=pairs)))
-    chart = json.loads(page.data)["pictures"]["chart"]
-    assert chart["columns"]["label"] == ["a, b, c"] * 2
-    assert chart["columns"]["place"] == [0, 1]
-    for layer in chart["spec"]["layer"]:
-        assert layer["encoding"]["y"]["field"] == "place"
-    assert {"name": "labels", "value": ["a, b, c"] * 2} in chart["spec"]["params"]
-
-
-def test_cells_far_from_the_origin_stay_apart() -> None:
-    cells = Lattice("x", "y", 0.5).box(x=(5_000_000, 5_000_004), y=(0, 2))
-    release = replace(ln.wrap(np.arange(32.0), sigma=1.0), domain=Domain(("cell",), (cells,)))
-    chart = json.loads(Page(report.page(release, estimate=None)).data)["pictures"]["chart"]
-    corners = {tuple(polygons[0][0][0]) for polygons in chart["extra"]["shapes"]}
-    assert len(corners) == cells.size == 32
-    assert "scale" not in chart["extra"]  # metres, not degrees
-
-
-def test_a_map_of_zones_is_as_wide_as_the_ground() -> None:
-    """A degree of longitude is half as long as one of latitude at 60 degrees north; the hole stays open."""
-    drawn = json.loads(Page(report.page(pages.kind("zones"), zones=pages.ZONES)).data)["pictures"]["chart"]
-    shapes, blank = drawn["extra"]["shapes"], drawn["extra"]["blank"]
-    assert drawn["columns"]["value"] == [pages.kind("zones").values[1], pages.kind("zones").values[0]]  # Aš, Cork
-    assert [len(polygons[0]) for polygons in shapes] == [1, 2]
-    assert len(blank) == 1
-    corners = np.array([corner for polygons in [*shapes, [blank[0]]] for ring in polygons[0] for corner in ring])
-    wide, high = np.ptp(corners, axis=0)
-    assert wide / high == pytest.approx(2 * np.cos(np.radians(59.95)), rel=1e-3)
-    with pytest.raises(ln.errors.InvalidParameter, match="no zone 'a'"):
-        report.page(replace(pages.kind("zones"), domain=product(["zone"], ["a", "b", "c"])), zones=pages.ZONES)
-
-
-def test_the_bin_of_nulls_is_not_the_key_none() -> None:
-    plane = product(["a", "b"], {"a": ["none", "x"], "b": range(3)}, nulls="bin")
-    release = replace(ln.wrap(np.arange(float(plane.size)), sigma=1.0), domain=plane)
-    chart = json.loads(Page(report.page(release, estimate=None)).data)["pictures"]["chart"]["columns"]
-    assert len(set(zip(chart["across"], chart["along"], strict=True))) == plane.size
-
-
-def test_names_keep_the_order_of_the_keys() -> None:
-    sizes, towns = ["small", "large", "huge"], ["Ulm", "Aš", "none"]
-    plane = product(["size", "town"], {"size": sizes, "town": towns})
-    release = replace(ln.wrap(np.arange(9.0), sigma=1.0), domain=plane)
-    spec = json.loads(Page(report.page(release, estimate=None)).data)["pictures"]["chart"]["spec"]["encoding"]
-    assert (spec["x"]["sort"], spec["y"]["sort"]) == (towns, sizes)
-    rising = replace(release, domain=product(["hour", "town"], {"hour": range(3), "town": towns}))
-    spec = json.loads(Page(report.page(rising, estimate=None)).data)["pictures"]["chart"]["spec"]["encoding"]
-    assert spec["y"]["sort"] == ["2", "1", "0"]
-
-
-def test_times_keep_their_seconds() -> None:
-    times = listed(("when",), [datetime(2013, 1, 1, 0, 30, second) for second in (0, 5)])
-    page = Page(report.page(replace(ln.wrap([1.0, 2.0], sigma=1.0), domain=times)))
-    assert page.columns["when"] == ["2013-01-01 00:30", "2013-01-01 00:30:05"]
-
-
-def test_numbers_beyond_a_double_stay_exact() -> None:
-    release = replace(ln.wrap([1.0, 2.0], sigma=1.0), domain=product(["who"], [2**62 + 1, 5]))
-    assert Page(report.page(release)).columns["who"] == [str(2**62 + 1), 5]
-
-
 def test_what_the_page_says_to_check_holds(tmp_path: Path) -> None:
     """The code under "How to check" is run, on a release that was paid from a ledger."""
     budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=3, delta=1e-6)
@@ -329,38 +162,6 @@ def test_the_page_of_an_estimate_tells_the_promise_of_its_release(tmp_path: Path
     assert "not in this file" not in made
     unknown = Page(report.page(ln.wrap(np.arange(9.0), sigma=1.0).denoise())).text
     assert "not in this file" in unknown
-
-
-def test_the_noise_of_quantiles_is_drawn_where_it_is_of_counts() -> None:
-    """By rank there is none: how far a rank is off depends on where the rows lie."""
-    asked = pages._table().quantile("fare", 0.5, clip=(0, 40), bins=20, max_rows=1)
-    for mechanism, drawn in (("exponential", False), ("laplace", True)):
-        made = asked.release(epsilon=2, delta=0, mechanism=mechanism)
-        assert ('id="distribution"' in report.page(made)) == drawn
-
-
-def test_the_page_of_a_mean_is_about_its_column_and_shows_no_digits_of_noise(tmp_path: Path) -> None:
-    table = pages._table()
-    with seeded(7):
-        asked: Any = {"clip": (0, 40), "max_rows": 1}
-        one = table.mean("fare", **asked).release(epsilon=2, delta=1e-6)
-        each = table.mean("fare", by="town", keys=pages.TOWNS, **asked).release(epsilon=2, delta=1e-6)
-        middle = table.quantile("fare", [0.5], **asked).release(epsilon=2, delta=1e-6)
-    for of, told in ((one, "Mean fare"), (each, "Mean fare by town"), (middle, "Median of fare")):
-        of.save(tmp_path / "r.parquet", allow_seeded=True)
-        assert sentences.title(contents.gather(of, estimate=None, graph=None)) == told
-        assert sentences.title(contents.gather(ln.load(tmp_path / "r.parquet"), estimate=None, graph=None)) == told
-    shown = json.loads(Page(report.page(one)).data)["table"]
-    assert [column["title"] for column in shown] == ["Mean", "Low", "High", "Sum", "Rows"]
-    off = one.half_widths()
-    digits_of = {column["title"]: column["decimals"] for column in shown}
-    assert (digits_of["Sum"], digits_of["Rows"]) == (contents.decimals(off.sum), contents.decimals(off.count))
-    over = sentences.headline(contents.gather(each, estimate=None, graph=None))
-    assert over.label.startswith("over all bins")
-    law = json.loads(Page(report.page(one)).data)["pictures"]["distribution"]["spec"]["layer"][0]["encoding"]["x"][
-        "axis"
-    ]
-    assert len(law["values"]) == 3
 
 
 @pytest.mark.parametrize("effort", ["cheap", "best"])
@@ -463,15 +264,3 @@ def test_a_page_cites_the_paper_of_its_own_noise(mechanism: str, authors: str) -
         method = text.partition("<p>The method: ")[2].partition("</p>")[0]
         assert authors in method
     assert "for each combination of a and b, published together" in summary_page.page(summary)
-
-
-@pytest.mark.parametrize(("better", "first"), [(True, "estimate"), (None, "estimate"), (False, "value")])
-def test_denoised_values_are_shown_first_unless_they_are_no_better(
-    better: bool | None, first: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = pa.table({"unit": range(120), "a": list("wxyz") * 30, "b": [1, 2, 3] * 40})
-    keys = {"a": list("wxyz"), "b": [1, 2, 3]}
-    r = ln.table(rows, unit="unit").histogram("a", "b", keys=keys, max_rows=1).release(epsilon=1, delta=1e-6)
-    monkeypatch.setattr(ln.Estimate, "better_than_raw", property(lambda _: better))
-    text = document.page(r, estimate=r.denoise())
-    assert re.findall(r'value="(\w+)" checked', text) == [first]

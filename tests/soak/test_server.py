@@ -27,7 +27,7 @@ ENTRIES, PROCESSES = 200, 8
 
 def test_rounds_of_kills_crashes_and_cuts_spend_exactly_the_budget(tmp_path: Path) -> None:
     if not SECONDS:
-        pytest.skip("make soak runs it; a short round is tests/curator/budget/test_postgres.py")
+        pytest.skip("make soak runs it; a short round is tests/curator/budget/postgres/test_server_ledger.py")
     chance, end = random.Random(20180712), time.monotonic() + SECONDS
     told: list[Any] = []
     with Server() as server:
