@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import signal
@@ -11,9 +12,13 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest import mock
 
+import typer.main
+
 import leastnoise
 from leastnoise import cli
 
+# All commands are put together once; for every call that is a quarter of its time.
+TOGETHER = functools.cache(typer.main.get_command)
 TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
@@ -28,6 +33,7 @@ def run(*arguments: str, stdin: bytes = b"", columns: int | None = 100) -> subpr
     with (
         redirect_stdout(out),
         redirect_stderr(err),
+        mock.patch.object(typer.main, "get_command", TOGETHER),
         mock.patch.object(sys, "argv", ["leastnoise", *arguments]),
         mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin))),
         mock.patch.dict(os.environ, TERMINAL | {"COLUMNS": str(columns)} if columns else {}),
