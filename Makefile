@@ -26,7 +26,7 @@ lint: install
 quick: lint
 	$(BIN)/python -m pytest -n auto -m 'not spark and not browser and not slow'
 
-# One process a core; a file's tests stay together, so that its engines and fixtures start once.
+# One process a core; a file's tests stay together, and all on Spark, so that engines and fixtures start once.
 test: lint
 	$(BIN)/python -m pytest -n auto --dist loadfile
 

@@ -27,6 +27,9 @@ settings.register_profile(
 settings.load_profile("laws")
 os.environ.setdefault("LEASTNOISE_CACHE", "off")  # tests leave nothing in the user's folders
 
+# What these folders start (a Spark cluster of five JVMs, a PostgreSQL server) is started by one process only.
+TOGETHER = ("tests/engines", "tests/curator/budget/postgres")
+
 found: dict[str, tuple[int, float]] = {}  # what the fuzzers of other processes ran
 
 
@@ -42,6 +45,21 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     found.update(getattr(node, "workeroutput", {}).get("fuzzed", {}))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Of `--dist loadfile`: the files of a folder in TOGETHER stay in one process too."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFileOrFolder(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            return next((folder for folder in TOGETHER if path.startswith(f"{folder}/")), path)
+
+    return ByFileOrFolder(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
