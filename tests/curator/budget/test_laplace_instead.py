@@ -19,6 +19,7 @@ from leastnoise.curator.budget import charge
 from leastnoise.curator.budget.opening import AskedTerms
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
 from leastnoise.curator.budget.promise import promised_instead, strength
+from leastnoise.curator.budget.store import Snapshot
 from leastnoise.curator.request import PrivacyRequest
 from spending import COUNTS, budget_of_before, spend, void
 
@@ -243,6 +244,25 @@ def test_where_a_release_was_given_back_no_mu_is_promised(budget: ln.Budget) -> 
     assert budget.remaining == (1.0, pytest.approx(0.2367, abs=1e-4), 1.0, 1.0, 0.0)
     assert spend(budget, share=0.5).strength.found == pytest.approx(0.136, abs=1e-3)  # type: ignore[union-attr]
     assert budget.verify()
+
+
+def test_entries_are_looked_through_once_and_one_given_back_later_is_seen(
+    budget: ln.Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked, find = list[int](), Snapshot.with_kind
+
+    def watched(state: Snapshot, kind: str, *, after: int = 0) -> list[int]:
+        looked.append(after)
+        return find(state, kind, after=after)
+
+    monkeypatch.setattr(Snapshot, "with_kind", watched)
+    for _ in range(3):
+        spend(budget, share=0.1)
+    assert looked == sorted(looked)
+    assert looked[-1] == 2  # of the third release: what it finds before its own entry
+    decided = charge.decide(PrivacyRequest(budget=budget, share=0.1), bins=1, integers=True, sensitivity=1)
+    void(budget, decided.pay(query="q"))
+    assert budget._account.read(budget._account.first_cost) == Cost()
 
 
 def test_a_ledger_of_before_keeps_its_rules_and_its_promise(tmp_path: Path) -> None:

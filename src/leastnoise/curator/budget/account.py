@@ -25,7 +25,7 @@ CLOCK = timedelta(minutes=5)  # by which two clocks may differ
 class Account:
     """The budget itself (no allocation), or an allocation of it."""
 
-    __slots__ = ("_seen", "allocation", "ledger", "terms", "whole")
+    __slots__ = ("_no_void", "_seen", "allocation", "ledger", "terms", "whole")
 
     def __init__(self, ledger: Ledger, allocation: Allocation | None = None) -> None:
         self.ledger = ledger
@@ -36,6 +36,7 @@ class Account:
             raise ledger.broken("its terms are not as they were written") from None
         self.terms = self.whole if allocation is None else self.whole.part_of(allocation.caps)
         self._seen = Head(0, ledger.root)
+        self._no_void = 0  # up to this entry none gave a debit back: entries do not change, so that is looked up once
 
     @property
     def id(self) -> str:
@@ -79,8 +80,9 @@ class Account:
 
         Where a release was given back, nothing is known of the order of the others: no cost at all stands for that.
         """
-        if state.with_kind("void"):
+        if state.with_kind("void", after=self._no_void):
             return Cost()
+        self._no_void = state.last_number() or 0
         number = state.first_debit()
         return None if number is None else self.ledger.entry(state, number).cost
 

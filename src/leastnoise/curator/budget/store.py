@@ -55,9 +55,10 @@ class Snapshot:
         which = f"WHERE kind NOT IN ({marks}) ORDER BY number DESC LIMIT 1"
         return self._number(f"SELECT number FROM entries {which}", AFTER_CLOSING)
 
-    def with_kind(self, kind: str) -> list[int]:
-        """The numbers of the entries of this kind."""
-        return [number for (number,) in self.query("SELECT number FROM entries WHERE kind = ? ORDER BY number", [kind])]
+    def with_kind(self, kind: str, *, after: int = 0) -> list[int]:
+        """The numbers of the entries of this kind, those up to `after` left out. All the others are looked at."""
+        which = "WHERE kind = ? AND number > ? ORDER BY number"
+        return [number for (number,) in self.query(f"SELECT number FROM entries {which}", [kind, after])]
 
     def first_debit(self) -> int | None:
         return self._number(
