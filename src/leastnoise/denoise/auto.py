@@ -10,8 +10,9 @@ histograms of rides, made-up paths; none of them a benchmark's) the mixture's er
 candidate, in the geometric mean under either law, and up to 3 % more where anyone was.
 
 **Absolute error.** loss="absolute" keeps the weights and takes, in every bin, the weighted *median* of the candidates,
-those with a prior giving their posterior medians: exactly zero where half of the weight says so. Absolute error has no
-unbiased estimate, so that these weights suit it is not proved but measured, and `risk` is None.
+those with a prior giving their posterior medians: exactly zero where half of the weight says so. The one value is zero
+more often (`flat.py`). Absolute error has no unbiased estimate, so that these weights suit it is not proved but
+measured, and `risk` is None.
 
 With integers=True a median below one half is zero. Whole numbers that are not negative and have a mean below one half
 are zero in more than half of the bins, so zero is their median whatever else is true of them; and a law of the truth
@@ -58,7 +59,7 @@ from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 
 MAX_LAPLACE_NODES = 200_000  # nodes in all orders of the fused lasso under Laplace noise, whose divergence is dear
-FOR_BOTH_LOSSES = ("empirical_bayes", "neighbour_bayes")  # methods that take loss=
+FOR_BOTH_LOSSES = ("empirical_bayes", "flat", "neighbour_bayes")  # methods that take loss=
 Candidates = dict[str, Callable[..., Estimate]]  # by name, not yet computed
 
 
