@@ -227,6 +227,18 @@ def test_medians_err_less_in_absolute_terms_and_are_zero(law: Any) -> None:
         assert medians.risk is None
 
 
+def test_few_bins_have_medians_too() -> None:
+    """Ten bins, one of 9.5 sigma and nine empty, in draws where James-Stein is taken: the empty ones are zero."""
+    taken = 0
+    for seed in range(40):
+        y = np.r_[9.5, np.zeros(9)] + drawn(10, "gaussian", 400 + seed)
+        made = auto(y, 1.0, nonnegative=True, loss="absolute")
+        if made.parameters["weights"] == {"james_stein": 1.0}:
+            taken += 1
+            assert (made.values[1:] == 0).sum() >= 5
+    assert taken > 0
+
+
 @laws
 def test_whole_numbers_below_one_half_are_zero(law: Any) -> None:
     """Counts with a mean of 0.3 in one bin of ten, which noise hides: zero is their median, and the best answer."""
