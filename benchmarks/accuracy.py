@@ -73,7 +73,7 @@ ALONE = tuple(METHODS)[:7]  # they know no graph
 PAPERS = ("james_stein", "soft_threshold", "tree_wavelet", "trend_filter")
 SIMPLE = ("raw", "zeros", "mean", *PAPERS)
 QUICK = ("james_stein", "soft_threshold")  # raw, zeros, the mean and, with more draws, the one value are there always
-CONTROLS = dict.fromkeys(("auto", "auto, absolute loss"), "one value")
+CONTROLS = {"auto": "one value", "auto, absolute loss": "one value, absolute loss"}
 CONTROLS |= dict.fromkeys(("tree_wavelet", "trend_filter"), "mean")
 SLOW = 10_000  # nodes; trend filtering takes a minute there under Laplace noise, and is left out
 
@@ -181,12 +181,15 @@ def errors_of(job: Job, seed: int, methods: tuple[str, ...]) -> dict[str, tuple[
     x, noise, sigma = job.truth.values, job.noise, job.sigma
     y = x + drawn(x.size, sigma, noise, seed)
     answers = {"raw": y, "zeros": np.zeros_like(y), "mean": np.full_like(y, y.mean())}
+    integers = bool((x == np.rint(x)).all())
     if job.more:
         answers["one value"] = flat(y, sigma, nonnegative=True, mechanism=noise).values
+        low = flat(y, sigma, nonnegative=True, loss="absolute", mechanism=noise).values
+        answers["one value, absolute loss"] = np.where(low < 0.5, 0.0, low) if integers else low
     for name in methods:
         near: dict[str, Any] = {} if name in ALONE else {"graph": job.truth.graph}
         if name == "auto, absolute loss":
-            near["integers"] = bool((x == np.rint(x)).all())
+            near["integers"] = integers
         if name not in answers:
             answers[name] = METHODS[name](y, sigma, mechanism=noise, **near).values
     return {name: (_rmse(values - x), float(np.abs(values - x).mean())) for name, values in answers.items()}

@@ -36,6 +36,7 @@ BENCHMARKS = (
     "trees",
     "quantiles",
     "quantile_coverage",
+    "mean_coverage",
     "spark_cost",
     "spark_loss",
 )

@@ -78,6 +78,18 @@ def test_the_flat_value_is_drawn_to_zero(mean: float, held: float) -> None:
     assert made.degrees_of_freedom == pytest.approx(1.25 if held else 0.0, abs=1e-9)
 
 
+@laws
+def test_for_absolute_error_the_flat_value_is_zero_up_to_more(law: Any) -> None:
+    """A mean (median) of 2.4 and 2.8 standard errors on 400 bins: zero and as for squared error."""
+    y = drawn(400, law, 3)
+    unit = 0.05 if law == "gaussian" else 0.05 / math.sqrt(2)
+    low, high = (y - (y.mean() if law == "gaussian" else np.median(y)) + times * unit for times in (2.4, 2.8))
+    made = {loss: [auto(each, 1.0, loss=loss, mechanism=law).values for each in (low, high)] for loss in LOSSES}
+    assert (made["squared"][0] > 0).all()
+    assert (made["absolute"][0] == 0).all()
+    assert np.array_equal(made["squared"][1], made["absolute"][1])
+
+
 def test_a_negative_mean_of_counts_is_zero() -> None:
     assert (flat(np.full(100, -3.0), 1.0, nonnegative=True).values == 0).all()
 
@@ -213,6 +225,18 @@ def test_medians_err_less_in_absolute_terms_and_are_zero(law: Any) -> None:
         assert np.mean((means.values - truth) ** 2) < np.mean((medians.values - truth) ** 2)
         assert (medians.values[truth == 0] == 0).mean() > 0.9
         assert medians.risk is None
+
+
+def test_few_bins_have_medians_too() -> None:
+    """Ten bins, one of 9.5 sigma and nine empty, in draws where James-Stein is taken: the empty ones are zero."""
+    taken = 0
+    for seed in range(40):
+        y = np.r_[9.5, np.zeros(9)] + drawn(10, "gaussian", 400 + seed)
+        made = auto(y, 1.0, nonnegative=True, loss="absolute")
+        if made.parameters["weights"] == {"james_stein": 1.0}:
+            taken += 1
+            assert (made.values[1:] == 0).sum() >= 5
+    assert taken > 0
 
 
 @laws

@@ -10,8 +10,11 @@ histograms of rides, made-up paths; none of them a benchmark's) the mixture's er
 candidate, in the geometric mean under either law, and up to 3 % more where anyone was.
 
 **Absolute error.** loss="absolute" keeps the weights and takes, in every bin, the weighted *median* of the candidates,
-those with a prior giving their posterior medians: exactly zero where half of the weight says so. Absolute error has no
-unbiased estimate, so that these weights suit it is not proved but measured, and `risk` is None.
+those with a prior giving their posterior medians: exactly zero where half of the weight says so. The one value is zero
+more often (`flat.py`), and James-Stein, which makes no zeros, gives its weight to empirical Bayes: on made-up truths of
+6, 10, 20 and 50 bins, where it is taken at times, errors are 0.98, 0.94, 0.96 and 1.00 of what they were (geometric
+means; 0.6 to 1.10, 40 draws each). Absolute error has no unbiased estimate, so that these weights suit it is not proved
+but measured, and `risk` is None.
 
 With integers=True a median below one half is zero. Whole numbers that are not negative and have a mean below one half
 are zero in more than half of the bins, so zero is their median whatever else is true of them; and a law of the truth
@@ -58,7 +61,7 @@ from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
 
 MAX_LAPLACE_NODES = 200_000  # nodes in all orders of the fused lasso under Laplace noise, whose divergence is dear
-FOR_BOTH_LOSSES = ("empirical_bayes", "neighbour_bayes")  # methods that take loss=
+FOR_BOTH_LOSSES = ("empirical_bayes", "flat", "neighbour_bayes")  # methods that take loss=
 Candidates = dict[str, Callable[..., Estimate]]  # by name, not yet computed
 
 
@@ -188,7 +191,9 @@ def _computed(tried: Candidates) -> dict[str, Estimate]:
 def _medians(mixed: Estimate, tried: Candidates, *, integers: bool, xp: Any) -> Estimate:
     """The weighted median of what the mixture is made of, with posterior medians where there is a prior."""
     shares = dict(mixed.parameters["weights"])
-    values = [mixed.noisy if name == "raw" else _with_medians(name, tried[name]).values for name in shares]
+    instead = {"james_stein": "empirical_bayes"} if "empirical_bayes" in mixed.parameters["errors"] else {}
+    named = [instead.get(name, name) for name in shares]
+    values = [mixed.noisy if name == "raw" else _with_medians(name, tried[name]).values for name in named]
     middle = weighted_median(xp.stack(values), np.array(list(shares.values())), xp)
     if integers:
         middle = xp.where(xp.abs(middle) < 0.5, xp.zeros_like(middle), middle)
