@@ -70,6 +70,9 @@ CheckedClip = Annotated[str | None, typer.Option("--clip", help="low,high: what 
 
 Units = Annotated[bool, typer.Option("--units", help="Count people instead of rows.")]
 MaxRows = Annotated[int | None, typer.Option(help="At most so many rows of one person.")]
+LimitsFile = Annotated[
+    Path | None, typer.Option("--limits", help="Instead: a file of suggest-limits, whose limits are taken.")
+]
 Levels = Annotated[str | None, typer.Option(help="The levels, above 0 and below 1, rising: 0.5, or 0.1,0.5,0.9.")]
 FormerLevels = Annotated[list[str] | None, typer.Option("--q", hidden=True)]
 Steps = Annotated[
@@ -200,6 +203,7 @@ class BinOptions:
     max_rows: MaxRows = None
     max_per_bin: Annotated[int | None, typer.Option(help="At most so many of them in one bin.")] = None
     max_bins: Annotated[int | None, typer.Option(help="In at most so many bins.")] = None
+    limits: LimitsFile = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -150,6 +150,16 @@ def report_summary(
     return report.write_summary(path, release, title=title)
 
 
+def report_limits(
+    path: str | os.PathLike[str], suggestion: LimitSuggestion, *, title: str | None, allow_seeded: bool
+) -> Path:
+    """The page of proposed limits, by `leastnoise.report`."""
+    from leastnoise import report
+
+    file_format.refuse_seeded_noise(suggestion.seeded, allow_seeded)
+    return report.write_limits(path, suggestion, title=title)
+
+
 def _estimate_for_page(
     published: Published, estimate: Estimate | Literal["auto"] | None, graph: Graph | None
 ) -> tuple[Estimate | None, str]:
