@@ -240,7 +240,7 @@ class Estimate(Published):
             f"It reads only what release {self.id} published, and so keeps its promise." if known else "",
             self.provenance.explain() if known else "",
             self.provenance.strength_in_words(),
-            self.provenance.limits_in_words(),
+            "" if self.left_out else self.provenance.limits_in_words(),  # what is left out has them
             SEEDED_WARNING if self.seeded else "",
         ]
         return "\n".join(line for line in lines if line)
