@@ -38,13 +38,14 @@ def _sections(command: Any, name: str) -> list[str]:
 
 def _row(option: Any) -> str:
     names = ", ".join(option.opts) if option.param_type_name == "option" else option.name.upper()
-    if option.required:
-        default = "needed"
+    words = _plain(option.help or "")
+    if option.required or words.endswith(" Needed."):
+        default, words = "needed", words.removesuffix(" Needed.")
     elif option.default is None or option.default is False:
         default = ""
     else:
         default = f"{option.default:g}" if isinstance(option.default, float) else str(option.default)
-    return f"| `{names}` | {default} | {_plain(option.help or '')} |"
+    return f"| `{names}` | {default} | {words} |"
 
 
 def _plain(text: str) -> str:

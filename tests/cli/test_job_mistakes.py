@@ -71,7 +71,7 @@ def test_a_record_that_was_edited_is_refused(desk: Path, name: str, value: objec
         ('kind = "histogram"', 'kind = "histogramm"', 'line 9: kind must be one of "count"'),
         ('kind = "histogram"', "", "line 8: [ask] lacks kind. Write, for instance, kind ="),
         ('kind = "histogram"', 'kind = "quantile"', "[ask] lacks column"),
-        ('kind = "histogram"', 'kind = "count"', "line 10: a count takes no by. It takes max_rows."),
+        ('kind = "histogram"', 'kind = "count"', "line 10: a count takes no by. It takes max_rows, limits."),
         ('unit = "person"', "", "line 3: [table] lacks unit"),
         ("max_rows = 1", "max_row = 1", 'Did you mean "max_rows"?'),
         ("max_rows = 1", 'max_rows = "1"', "line 11: max_rows must be a whole number. Got '1' instead."),

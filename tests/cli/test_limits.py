@@ -43,10 +43,36 @@ def test_limits_are_paid_for_written_and_shown(folder: Path) -> None:
     code, out, _ = run("show", "limits.parquet")
     assert code == 0
     assert "Proposed" in out
-    code, _, err = run("report", "limits.parquet")
-    assert code == 2
-    assert "leastnoise show limits.parquet" in " ".join(err.split())
-    assert not (folder / "limits.html").exists()
+    assert run("report", "limits.parquet")[0] == 0
+    page = (folder / "limits.html").read_text()
+    assert f"max_rows = {loaded.limits['max_rows']}" in page
+    assert "--limits limits.parquet" in page
+    asked = ["histogram", "flights.parquet", *ASKED, "--epsilon", "1", "--delta", "1e-6"]
+    assert run(*asked, "--limits", "limits.parquet", "-o", "months.parquet")[0] == 0
+    made = ln.load("months.parquet")
+    assert made.limits["max_rows"] == loaded.limits["max_rows"]
+    assert made.left_out[0].text == loaded.id
+    assert f"a limit that release {loaded.id} proposed" in made.explain()
+    for given in (["--limits", "months.parquet"], ["--limits", "limits.parquet", "--max-rows", "3"]):
+        assert run(*asked, *given, "-o", "no.parquet")[0] == 2
+    job = """[table]
+source = "flights.parquet"
+unit = "plane"
+[keys]
+month = { range = [1, 13] }
+[ask]
+kind = "histogram"
+by = "month"
+limits = "limits.parquet"
+[privacy]
+epsilon = 1
+delta = 1e-6
+[output]
+release = "job.parquet"
+"""
+    (folder / "job.toml").write_text(job)
+    assert run("run", "job.toml")[0] == 0
+    assert ln.load("job.parquet").left_out == made.left_out
 
 
 def test_what_to_expect_is_free(folder: Path) -> None:

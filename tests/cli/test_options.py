@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.cli import options
+from leastnoise.cli import needed_options, options
 from leastnoise.cli.app import app
 from leastnoise.curator.budget import shares
 from leastnoise.curator.request import PrivacyRequest
@@ -42,7 +42,7 @@ def test_a_group_becomes_options_and_comes_back_as_one_value() -> None:
     assert run(program, ["box", "--wide", "3"]).exit_code == 0
     assert run(program, ["box", "--wide", "3", "-h", "4", "--colour", "blue"]).exit_code == 0
     assert seen == [(Size(name="box", wide=3), "red"), (Size(name="box", wide=3, high=4), "blue")]
-    assert run(program, ["box"]).exit_code == 2
+    assert isinstance(run(program, ["box"]).exception, errors.MissingParameter)
     text = run(program, ["--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
     for words in ("Draw it.", "How large", "In metres too.", "[default: 2]", "A word."):
         assert words in text
@@ -80,3 +80,21 @@ def test_every_command_that_releases_takes_the_same_options_of_privacy_and_outpu
     wanted = {field.name for group in groups for field in fields(group)}
     for name in ("count", "histogram", "sum", "mean", "quantile", "release"):
         assert wanted <= {option.name for option in commands[name].params}, name
+
+
+@pytest.mark.parametrize(
+    ("command", "missing", "given"),
+    [
+        ("count", "unit", []),
+        ("sum", "column", ["--unit", "a", "--clip", "0,1"]),
+        ("sum", "clip", ["--unit", "a", "--column", "b"]),
+        ("histogram", "by", ["--unit", "a"]),
+        ("crosstabs", "keys", ["--unit", "a"]),
+    ],
+)
+def test_what_is_needed_is_asked_for_in_our_words(command: str, missing: str, given: list[str]) -> None:
+    asked = [command, "none.csv", *given, "--epsilon", "1", "--delta", "1e-6", "-o", "out.parquet"]
+    found = CliRunner().invoke(app, asked)
+    assert isinstance(found.exception, errors.MissingParameter)
+    assert found.exception.parameter == missing
+    assert str(found.exception.message).startswith(needed_options.NEEDED[missing][0])

@@ -40,6 +40,7 @@ def test_a_csv_file_has_the_promise_and_the_frame(tmp_path: Path) -> None:
     assert any("low and high hold the truth of a bin with 95 % confidence" in line for line in comments)
     assert any(line.startswith("# denoised: ") and "at most" in line for line in comments)
     frame = r.to_pandas(estimate=e)
+    assert frame["denoised_error"].tolist() == e.to_pandas()["denoised_error"].tolist() == [e.rmse] * 3
     assert names == list(frame.columns)
     for row, (_, expected) in zip(rows, frame.iterrows(), strict=True):
         assert row[0] == expected.iloc[0]
@@ -147,7 +148,9 @@ def test_a_set_of_tables_is_a_workbook(tmp_path: Path) -> None:
     book = openpyxl.load_workbook(r.to_excel(tmp_path / "tables.xlsx", estimate=e, allow_seeded=True))
     assert book.sheetnames == ["About", "the total", "a", "b", "a x b"]
     rows = [[cell.value for cell in row] for row in book["a x b"].iter_rows()]
-    assert rows[0] == ["a", "b", "value", "low", "high", "denoised"]
+    assert rows[0] == ["a", "b", "value", "low", "high", "denoised", "denoised_error"]
+    assert np.array([row[6] for row in rows[1:]]) == pytest.approx(np.full(4, e["a", "b"].rmse))
+    assert e["a", "b"].to_pandas()["denoised_error"].tolist() == [e["a", "b"].rmse] * 4
     assert np.array([row[2] for row in rows[1:]], dtype=float) == pytest.approx(r["a", "b"].values)
     assert np.array([row[5] for row in rows[1:]], dtype=float) == pytest.approx(e["a", "b"].values)
     about = [cell.value for cell in book["About"]["A"] if cell.value]

@@ -35,3 +35,24 @@ def test_the_total_of_bins_that_show_holds_and_is_narrower_than_their_intervals(
         assert missed <= 12
     low, high = replace(made, values=values, noise=kind, threshold=threshold).interval(0.95, simultaneous=True)
     assert total.high - total.low < 0.6 * (high - low).sum()
+
+
+LAWS = [Noise("gaussian", 0.4, 1.0), Noise("gaussian", 4.2, 1.0), Noise("laplace", 0.96, 1.0)]
+
+
+@pytest.mark.parametrize("noise", LAWS)
+def test_noise_of_what_shows_varies_no_more_than_noise(noise: Noise) -> None:
+    """On the grid, wherever the threshold lies; and so the others and the total are told with a standard deviation."""
+    places = np.arange(-80.0, 81.0)
+    chances = noise.distribution.at_or_above(places) - noise.distribution.at_or_above(places + 1)
+    for start in range(40, 82 + int(6 * noise.std)):
+        weights = chances[start:] / chances[start:].sum()
+        mean = weights @ places[start:]
+        assert np.sqrt(weights @ (places[start:] - mean) ** 2) <= noise.std * (1 + 1e-9)
+    with seeded(1):
+        made = ln.release(np.arange(3), sensitivity=1, epsilon=1, delta=1e-6)
+        whole = replace(ln.release([900], sensitivity=1, epsilon=1, delta=1e-6), kind="count")
+    shown = replace(made, values=np.array([40, 50, 60]), noise=noise, threshold=22, kind="count")
+    assert shown.total().std == pytest.approx(noise.std * np.sqrt(3))
+    others = shown.others(replace(whole, provenance=made.provenance))
+    assert others.std == pytest.approx(np.hypot(whole.std, shown.total().std))

@@ -54,6 +54,7 @@ def opened(browser: Any, written: Callable[[str], Path]) -> Callable[..., Any]:
     return visit
 
 
+FITS = ("FITS", "(each) => each.scrollWidth <= each.clientWidth")
 READY = "return [...document.querySelectorAll('.chart')].map(chart => chart.dataset.ready)"
 
 
@@ -75,6 +76,8 @@ def test_a_page_loads_without_a_word_asks_no_host_and_fits_every_screen(
         screen(b, width, mode)
         WebDriverWait(b, 90).until(lambda b, mode=mode: set(b.execute_script(READY)) == {mode})
         assert b.execute_script("return document.documentElement.scrollWidth") <= width
+        if width == 390:
+            assert b.execute_script("return [...document.querySelectorAll('.scroll, pre')].every(FITS)".replace(*FITS))
     assert [entry["message"] for entry in b.get_log("browser")] == []
 
 

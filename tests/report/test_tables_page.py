@@ -339,6 +339,16 @@ def keys_of(release: Any, column: str) -> list[Any]:
     return [release.axes[column].key(place) for place in range(release.axes[column].size)]
 
 
+def test_no_table_runs_out_of_a_telephone(opened: Callable[..., Any]) -> None:
+    b = opened("people", width=400)
+    b.execute_script("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    wide = "return [...document.querySelectorAll('.scroll, pre')].map((each) => each.scrollWidth - each.clientWidth)"
+    assert max(b.execute_script(wide)) <= 0
+    assert not b.find_element(By.CSS_SELECTOR, "#table .wide").is_displayed()
+    value = b.find_element(By.CSS_SELECTOR, "#table td[data-range]")
+    assert " to " in b.execute_script("return getComputedStyle(arguments[0], '::after').content", value)
+
+
 def test_a_table_that_is_in_the_file_only_says_how_to_read_it(
     opened: Callable[..., Any], browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,5 +38,10 @@ def test_the_price_is_shown_before_and_the_proposal_after(desk: Visitor) -> None
     assert isinstance(found, ln.releases.limit_suggestion.LimitSuggestion)
     assert f"{found.error:.3g}" in page
     assert f'value="{found.limits["max_rows"]}"' in page
+    arguments = desk.studio.draft("people").job().arguments()
+    assert arguments["max_rows"].chosen_with == found.id
+    assert 'max_rows=proposed["max_rows"]' in desk.client.get("/job/people/limits").text.replace("&#34;", '"')
+    desk.send("/job/people/limits", max_rows=str(found.limits["max_rows"] + 1))
+    assert not hasattr(desk.studio.draft("people").job().arguments()["max_rows"], "chosen_with")
     low, high = desk.studio.draft("people").section("ask")["clip"]
     assert (float(low), float(high)) == found.clips["income"]

@@ -254,6 +254,8 @@ def test_a_released_job_stays_and_another_is_begun(desk: Visitor) -> None:
     assert sent.status_code == 422
     assert "stays as it was" in sent.text
     assert "No row has been read" not in desk.client.get("/job/people/privacy").text
+    for step in ("table", "question", "limits", "privacy"):
+        assert '<fieldset class="settled" disabled>' in desk.client.get(f"/job/people/{step}").text
     draft = desk.studio.draft("people")
     draft.with_section("privacy", draft.section("privacy") | {"force": True}).write()  # ticked for this question alone
     sent = desk.client.post(

@@ -21,6 +21,7 @@ from typer.models import OptionInfo
 
 from leastnoise import errors
 from leastnoise.cli import option_texts
+from leastnoise.cli.needed_options import check_needed
 from leastnoise.cli.row_options import RowOptions
 from leastnoise.errors import Code
 
@@ -70,6 +71,9 @@ CheckedClip = Annotated[str | None, typer.Option("--clip", help="low,high: what 
 
 Units = Annotated[bool, typer.Option("--units", help="Count people instead of rows.")]
 MaxRows = Annotated[int | None, typer.Option(help="At most so many rows of one person.")]
+LimitsFile = Annotated[
+    Path | None, typer.Option("--limits", help="Instead: a file of suggest-limits, whose limits are taken.")
+]
 Levels = Annotated[str | None, typer.Option(help="The levels, above 0 and below 1, rising: 0.5, or 0.1,0.5,0.9.")]
 FormerLevels = Annotated[list[str] | None, typer.Option("--q", hidden=True)]
 Steps = Annotated[
@@ -200,6 +204,7 @@ class BinOptions:
     max_rows: MaxRows = None
     max_per_bin: Annotated[int | None, typer.Option(help="At most so many of them in one bin.")] = None
     max_bins: Annotated[int | None, typer.Option(help="In at most so many bins.")] = None
+    limits: LimitsFile = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -356,6 +361,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def called(**given: Any) -> None:
         for name, group in groups.items():
+            check_needed(group, given)
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         command(**given)
 
@@ -366,17 +372,21 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameters(group: Any) -> Iterator[inspect.Parameter]:
+    """Each option; of those that are needed `check_needed` says so, and an argument typer itself."""
     annotations = get_type_hints(group, include_extras=True)
     for field in sorted(fields(group), key=lambda field: field.default is not MISSING):  # what is needed comes first
+        needed = field.default is MISSING
+        annotation = _in_panel(annotations[field.name], group.panel, needed=needed)
+        argument = needed and annotation is annotations[field.name]
         yield inspect.Parameter(
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=_in_panel(annotations[field.name], group.panel),
+            default=inspect.Parameter.empty if argument else None if needed else field.default,
+            annotation=annotation,
         )
 
 
-def _in_panel(annotation: Any, panel: str) -> Any:
+def _in_panel(annotation: Any, panel: str, *, needed: bool) -> Any:
     """The same option, shown by --help among those of its group; an argument stays among the arguments."""
     if get_origin(annotation) is not Annotated:
         raise TypeError(f"{annotation} declares no option")
@@ -385,4 +395,7 @@ def _in_panel(annotation: Any, panel: str) -> Any:
         return annotation
     option = copy.copy(declared)
     option.rich_help_panel = panel
+    if needed:
+        option.help = f"{option.help} Needed."
+        kind = kind | None
     return Annotated[kind, option]

@@ -36,14 +36,12 @@ def report(
             f"{str(release)!r} has denoised tables, whose page shows them beside the release that they were made from, "
             "with its intervals. Give the file of that release: it is denoised again."
         )
-    if isinstance(loaded, ln.LimitSuggestion):
-        raise errors.WrongType(
-            f"{str(release)!r} has proposed limits, which have no page of their own: the page of a release says "
-            f"which of its limits they proposed. Type leastnoise show {release}, or draw them in Python: "
-            f"ln.load({str(release)!r}).plot()."
-        )
     page = output or release.with_suffix(".html")
-    if isinstance(loaded, ln.CrosstabsRelease | ln.SummaryRelease):
+    if isinstance(loaded, ln.LimitSuggestion):
+        near = None
+        _refuse_graph(graph, nodes)
+        made = loaded.report(page, title=title)
+    elif isinstance(loaded, ln.CrosstabsRelease | ln.SummaryRelease):
         near = None
         _refuse_graph(graph, nodes)
         made = loaded.report(page, estimate="auto", title=title)
@@ -65,7 +63,7 @@ def report(
 
 def _refuse_graph(graph: str | None, nodes: Path | None) -> None:
     if graph is not None or nodes is not None:
-        raise errors.InvalidParameter("Tables and statistics are drawn without a map. Leave out --graph and --nodes.")
+        raise errors.InvalidParameter("This is drawn without a map. Leave out --graph and --nodes.")
 
 
 def _graph(loaded: Published, graph: str | None, nodes: Path | None) -> ln.graphs.Graph | None:

@@ -6,11 +6,13 @@ Everything public (parameters, columns, the output path) is checked before any r
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 import leastnoise as ln
+from leastnoise import errors
 from leastnoise.cli import option_texts, options
 from leastnoise.cli.keys import parse_keys
 from leastnoise.cli.options import (
@@ -24,6 +26,7 @@ from leastnoise.cli.options import (
 )
 from leastnoise.cli.publishing import publish
 from leastnoise.cli.statistics import SummaryOptions
+from leastnoise.jobs.proposed_limits import with_proposed
 
 if TYPE_CHECKING:
     from leastnoise.curator.queries.query import Query
@@ -41,6 +44,7 @@ def count(
     privacy: PrivacyOptions,
     output: OutputOptions,
     max_rows: options.MaxRows = None,
+    limits: options.LimitsFile = None,
     units: options.Units = False,
 ) -> None:
     """How many rows, or (with --units) how many people.
@@ -48,7 +52,8 @@ def count(
     Example: [bold]leastnoise count trips.parquet --unit taxi --max-rows 5 --epsilon 1 --delta 1e-6 -o n.parquet[/bold]
     """
     opened = table.open()
-    publish(opened.count_units() if units else opened.count(max_rows=max_rows), privacy, output)
+    limit = _proposed({"max_rows": max_rows}, limits)
+    publish(opened.count_units() if units else opened.count(**limit), privacy, output)
 
 
 def histogram(table: TableOptions, bins: HistogramOptions, privacy: PrivacyOptions, output: OutputOptions) -> None:
@@ -158,9 +163,14 @@ def _of_values(opened: Table, ask: Callable[..., Query], values: ValueOptions, b
 
 
 def _limits(opened: Table, bins: BinOptions) -> dict[str, Any]:
-    return {
-        "keys": parse_keys(opened, bins.by or [], bins.keys),
-        "max_rows": bins.max_rows,
-        "max_per_bin": bins.max_per_bin,
-        "max_bins": bins.max_bins,
-    }
+    limits = {"max_rows": bins.max_rows, "max_per_bin": bins.max_per_bin, "max_bins": bins.max_bins}
+    return {"keys": parse_keys(opened, bins.by or [], bins.keys), **_proposed(limits, bins.limits)}
+
+
+def _proposed(limits: dict[str, Any], file: Path | None) -> dict[str, Any]:
+    """The limits that were typed, or else those of a file of suggest-limits."""
+    if file is None:
+        return limits
+    if any(limit is not None for limit in limits.values()):
+        raise errors.InvalidParameter("--limits takes all limits from a file. Leave out the others, or --limits.")
+    return with_proposed(limits, file)

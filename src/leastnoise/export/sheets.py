@@ -98,7 +98,9 @@ def _interval_in_words(published: Published | SummaryRelease, confidence: float,
 
 def _denoised_in_words(estimate: Estimate, confidence: float, has_ends: bool) -> str:
     ends = f" {_interval_in_words(estimate, confidence, ('denoised_low', 'denoised_high'))}" if has_ends else ""
-    return f"denoised: the values with noise taken back out by {estimate.method}. {estimate.errors_in_words()}{ends}"
+    error = " denoised_error: that error, estimated." if estimate.rmse is not None else ""
+    made = f"denoised: the values with noise taken back out by {estimate.method}."
+    return f"{made} {estimate.errors_in_words()}{error}{ends}"
 
 
 def rounding_in_words(step: float | None) -> str:

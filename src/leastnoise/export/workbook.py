@@ -72,12 +72,20 @@ def write_tables_workbook(
     sheets, contents = {}, [["sheet", "table", "cells", "standard deviation of a cell"]]
     for table, name in zip(release.tables, names, strict=True):
         one = sheet(release[table], estimate=None, confidence=confidence, round_to=round_to)
-        beside = {} if estimate is None else {"denoised": [float(f"{v:.12g}") for v in estimate[table].values.tolist()]}
-        sheets[name] = Sheet(one.notes, {**one.columns, **beside})
+        sheets[name] = Sheet(one.notes, {**one.columns, **_beside(estimate, table)})
         cells = release.workload.cells_of(table)
         contents.append([name, table_name(table), f"{cells:,}", rounded(release.std[table])])
     denoised = [] if estimate is None else [f"denoised: {estimate.errors_in_words()}"]
     return _write(path, [*release.explain().splitlines(), *denoised], contents, sheets)
+
+
+def _beside(estimate: CrosstabsEstimate | None, table: tuple[str, ...]) -> dict[str, list[float]]:
+    """The denoised cells, and their error, estimated over the whole table."""
+    if estimate is None:
+        return {}
+    one = estimate[table]
+    values = [float(f"{value:.12g}") for value in one.values.tolist()]
+    return {"denoised": values, "denoised_error": [float(f"{one.rmse:.12g}")] * len(values)}
 
 
 def _write(

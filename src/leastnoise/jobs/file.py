@@ -40,6 +40,8 @@ from leastnoise import errors
 from leastnoise._support import toml_files
 from leastnoise._support.toml_files import TomlFile
 from leastnoise.jobs.kinds import KINDS, Kind
+from leastnoise.jobs.proposed_limits import NAMES as LIMITS
+from leastnoise.jobs.proposed_limits import with_proposed
 from leastnoise.jobs.rows import parse_lattice, parse_zones
 
 
@@ -105,7 +107,8 @@ NAMES: dict[str, dict[str, _Type]] = {
     },
     "ask": {
         "kind": _TEXT, "by": _TEXTS, "column": _TEXT, "clip": _PAIR, "levels": _NUMBERS, "bins": _INTEGER,
-        "max_rows": _INTEGER, "max_per_bin": _INTEGER, "max_bins": _INTEGER, "nulls": _TEXT, "tables": _TABLES,
+        "max_rows": _INTEGER, "max_per_bin": _INTEGER, "max_bins": _INTEGER, "limits": _TEXT, "nulls": _TEXT,
+        "tables": _TABLES,
         "ways": _INTEGERS, "weights": _WEIGHTS, "row_weight": _TEXT, "weight": _TEXT, "weight_clip": _PAIR,
         "other": _FLAG, "statistics": _TEXT_BY_NAME, "cumulative": _TEXTS, "ranges": _TEXTS,
         "intervals": _FLAG, "expected_rows": _NUMBER,
@@ -152,6 +155,8 @@ class Job:
         given = {name: value for name, value in self.ask.items() if name != "kind"}
         if "by" in given:
             given["by"] = [given["by"]] if isinstance(given["by"], str) else given["by"]
+        if "limits" in given:
+            given = with_proposed(given, self.path(given.pop("limits")))
         if self.kind.keys == "by" and self.keys and "by" in given:
             given["keys"] = select_keys(self.keys, given["by"], self.file.path)
         elif self.kind.keys == "all":
@@ -162,11 +167,13 @@ class Job:
         """A hash of each part that the answer or its cost depends on: the same for the same job."""
         from leastnoise.curator.budget import postgres_url
 
-        keys = self.arguments().get("keys")
+        given = self.arguments()
+        keys = given.get("keys")
+        proposed = {name: given[name] for name in LIMITS if "limits" in self.ask and name in given}
         privacy = dict(self.privacy)
         if postgres_url.is_url(privacy.get("budget")):  # a password is no part of the job, and its hash is in no file
             privacy["budget"] = postgres_url.parsed(privacy["budget"]).location
-        parts = {"table": self.table, "keys": repr(keys), "ask": self.ask, "privacy": privacy}
+        parts = {"table": self.table, "keys": repr(keys), "ask": {**self.ask, **proposed}, "privacy": privacy}
         return {name: _hash(part) for name, part in parts.items()}
 
     def path(self, text: str) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.table import Table
 
-_LIMITS = ("max_rows", "max_per_bin", "max_bins", "nulls")
+_LIMITS = ("max_rows", "max_per_bin", "max_bins", "limits", "nulls")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ def _ask_summary(table: Table, given: dict[str, Any]) -> Query:
 
 
 KINDS: dict[str, Kind] = {
-    "count": Kind(ask=lambda table, given: table.count(**given), takes=("max_rows",)),
+    "count": Kind(ask=lambda table, given: table.count(**given), takes=("max_rows", "limits")),
     "count_units": Kind(ask=lambda table, given: table.count_units(**given)),
     "histogram": Kind(
         ask=lambda table, given: table.histogram(*given.pop("by"), **given),

@@ -31,7 +31,7 @@ _TYPES: dict[str, Any] = {
 # What our own columns are called in frames and files.
 RESERVED = {
     *("value", "index", "mean", "low", "high", "sum", "count", "component", "enough", "noisy", "std"),
-    *("denoised", "denoised_low", "denoised_high"),
+    *("denoised", "denoised_low", "denoised_high", "denoised_error"),
 }
 
 

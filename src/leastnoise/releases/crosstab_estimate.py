@@ -185,6 +185,13 @@ class CrosstabTableEstimate(Frames):
         """Key columns, `value`, and `noisy` as it was released."""
         return {**key_columns(self.domain, self.values.size), "value": self.values, "noisy": self.noisy}
 
+    def _shown_columns(
+        self, confidence: Number = 0.95, estimate: Any = None, *, for_people: bool = False
+    ) -> dict[str, Any]:
+        """The same with the error of a cell, estimated over the whole table."""
+        columns = Frames._shown_columns(self, confidence, estimate, for_people=for_people)
+        return {**columns, "denoised_error": np.full(self.values.size, self.rmse)}
+
     def __repr__(self) -> str:
         return f"<CrosstabTableEstimate {table_name(self.columns)}: {self.values.size:,} cells>"
 

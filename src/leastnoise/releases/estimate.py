@@ -240,7 +240,7 @@ class Estimate(Published):
             f"It reads only what release {self.id} published, and so keeps its promise." if known else "",
             self.provenance.explain() if known else "",
             self.provenance.strength_in_words(),
-            self.provenance.limits_in_words(),
+            "" if self.left_out else self.provenance.limits_in_words(),  # what is left out has them
             SEEDED_WARNING if self.seeded else "",
         ]
         return "\n".join(line for line in lines if line)
@@ -290,7 +290,8 @@ class Estimate(Published):
         if for_people and self.domain is not None:
             columns |= key_columns(self.domain, self.bins, for_people=True)
         noisy = columns.pop("noisy")
-        return columns | ends_where_known(self, confidence, ("low", "high")) | {"noisy": noisy}
+        error = {} if "std" in columns else error_where_known(self)
+        return columns | ends_where_known(self, confidence, ("low", "high")) | error | {"noisy": noisy}
 
     @property
     def why_not_denoised(self) -> str:
@@ -367,6 +368,14 @@ def ends_where_known(estimate: Estimate, confidence: Number, names: tuple[str, s
     except errors.InvalidParameter:
         return {}
     return {name: as_host(end).ravel() for name, end in zip(names, found, strict=True)}
+
+
+def error_where_known(estimate: Estimate) -> dict[str, Any]:
+    """How far off a value is: its own standard deviation where that is known, else the root mean square over all of
+    them, estimated without the truth. Nothing where there is neither."""
+    if estimate.exact_std is not None:
+        return {"denoised_error": np.ravel(estimate.exact_std)}
+    return {} if estimate.rmse is None else {"denoised_error": np.full(estimate.bins, estimate.rmse)}
 
 
 def _rebuild(facts: dict[str, Any]) -> Estimate:

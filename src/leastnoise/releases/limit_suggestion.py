@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -224,6 +225,13 @@ class LimitSuggestion(Promised, Spreadsheets):
         The option `ax` is passed on. It needs matplotlib.
         """
         return views.plot_limits(self, **options)
+
+    def report(self, path: str | os.PathLike[str], *, title: str | None = None, allow_seeded: bool = False) -> Path:
+        """One HTML page for people, with nothing to fetch: what is proposed and why, what it cost, how to use it.
+
+        path: where it is written. title: the page's heading. allow_seeded: lets a test write what a seed made.
+        """
+        return views.report_limits(path, self, title=title, allow_seeded=allow_seeded)
 
     def __repr__(self) -> str:
         return f"<LimitSuggestion {self.limits_in_words()}, predicted error {self.error:.4g}{self._seeded_mark}>"

@@ -107,7 +107,7 @@ class Promised:
             self.provenance.explain(),
             self.provenance.strength_in_words(),
             self._selection_in_words(),
-            self.provenance.limits_in_words(),
+            "" if self.query else self.provenance.limits_in_words(),  # a question has its limits in it
             SEEDED_WARNING if self.seeded else "",
         ]
         return "\n".join(line for line in lines if line)

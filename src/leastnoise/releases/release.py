@@ -21,7 +21,7 @@ from leastnoise._support.validation import Number
 from leastnoise.domain import Domain
 from leastnoise.releases import file_format, shown_total, views
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
-from leastnoise.releases.estimate import Estimate, ends_where_known
+from leastnoise.releases.estimate import Estimate, ends_where_known, error_where_known
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.interval import Interval, Total, Values
 from leastnoise.releases.noise import Noise, read_noise, write_noise
@@ -102,7 +102,8 @@ class Release(Published):
         """The sum of some bins (all by default) with its standard deviation and interval.
 
         `bins` is a list of keys (or one key) where the release has a domain, positions otherwise; a mask or a slice
-        always means positions. `confidence` is that of the interval.
+        always means positions. `confidence` is that of the interval. Of bins that show by a threshold the standard
+        deviation is at most the one told (`shown_total`).
         """
         confidence = validation.number("confidence", confidence)
         chosen = self.values[self._positions(bins)]
@@ -114,7 +115,8 @@ class Release(Published):
             low = self.interval(1 - miss / 2, simultaneous=True)[0][self._positions(bins)]
             more = shown_total.most_noise(self.distribution, self.threshold - np.maximum(low, 0.0), miss / 4)
             less = self.distribution.sum_half_width(chosen.size, confidence)
-            return Total(value, math.nan, max(value - more, float(low.sum())), value + less)
+            std = self.std * math.sqrt(chosen.size)
+            return Total(value, std, max(value - more, float(low.sum())), value + less)
         half = self.distribution.sum_half_width(chosen.size, confidence)
         if self.values.dtype != np.int64:
             half += chosen.size * self.grid / 2
@@ -125,7 +127,7 @@ class Release(Published):
 
         total: what `query.total().release(...)` gave, of the same question. confidence: of the interval, in which the
         counts of all keys that show, given that they do, and the total are enclosed together. The value is at least 0,
-        and too low on average, because what shows is too high.
+        and too low on average, because what shows is too high; its standard deviation is at most the one told.
         """
         confidence = validation.number("confidence", confidence)
         if self.threshold is None:
@@ -144,7 +146,12 @@ class Release(Published):
         low, high = (float(end[0]) for end in total.interval(each))
         shown = self.total(confidence=each)
         left = float(total.values[0]) - shown.value
-        return Total(max(left, 0.0), math.nan, max(low - shown.high, 0.0), max(high - shown.low, 0.0))
+        return Total(
+            max(left, 0.0),
+            math.hypot(total.std, shown.std),
+            max(low - shown.high, 0.0),
+            max(high - shown.low, 0.0),
+        )
 
     def _positions(self, bins: ArrayLike | slice | None) -> Any:
         if bins is None:
@@ -242,7 +249,7 @@ class Release(Published):
         return columns | ({} if estimate is None else self._denoised_columns(estimate, confidence))
 
     def _denoised_columns(self, estimate: Estimate, confidence: Number) -> dict[str, Any]:
-        """What stands beside: the values of an estimate made from this release, and their interval where known."""
+        """What stands beside: the values of an estimate of this release, and their interval and error where known."""
         if not isinstance(estimate, Estimate):
             raise errors.WrongType(f"estimate must be what denoise() made. Got {type(estimate).__name__} instead.")
         if estimate.id != self.id or estimate.bins != self.bins:
@@ -251,7 +258,7 @@ class Release(Published):
                 parameter="estimate",
             )
         ends = ends_where_known(estimate, confidence, ("denoised_low", "denoised_high"))
-        return {"denoised": np.ravel(estimate.to_numpy()), **ends}
+        return {"denoised": np.ravel(estimate.to_numpy()), **ends, **error_where_known(estimate)}
 
     def _first_columns(self, rows: int) -> dict[str, Any]:
         low, high = (end[:rows] for end in self.interval(0.95))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from leastnoise import errors
-from leastnoise._support import atomic_files, validation
+from leastnoise._support import atomic_files, progress, validation
 from leastnoise.domain import Domain
 from leastnoise.releases import file_format
 from leastnoise.workload import TreeWorkload
@@ -77,9 +77,10 @@ def report(
     file_format.refuse_seeded_noise(seeded, allow_seeded)
     atomic_files.check_writable(path, "page")  # before anything slow
     beside, why_none = _estimate_for_page(published, estimate, graph)
-    return report.write(
-        path, published, estimate=beside, why_no_estimate=why_none, graph=graph, zones=zones, title=title
-    )
+    with progress.watched("writing the page"):
+        return report.write(
+            path, published, estimate=beside, why_no_estimate=why_none, graph=graph, zones=zones, title=title
+        )
 
 
 def report_tables(
@@ -101,7 +102,8 @@ def report_tables(
         except errors.LeastnoiseError:  # a set that no denoiser takes has a page without an estimate
             estimate = None
     file_format.refuse_seeded_noise(release.seeded, allow_seeded)  # an estimate of it is as seeded as it is
-    return report.write_tables(path, release, estimate=estimate, title=title)
+    with progress.watched("writing the page"):
+        return report.write_tables(path, release, estimate=estimate, title=title)
 
 
 def export(
@@ -150,6 +152,16 @@ def report_summary(
     return report.write_summary(path, release, title=title)
 
 
+def report_limits(
+    path: str | os.PathLike[str], suggestion: LimitSuggestion, *, title: str | None, allow_seeded: bool
+) -> Path:
+    """The page of proposed limits, by `leastnoise.report`."""
+    from leastnoise import report
+
+    file_format.refuse_seeded_noise(suggestion.seeded, allow_seeded)
+    return report.write_limits(path, suggestion, title=title)
+
+
 def _estimate_for_page(
     published: Published, estimate: Estimate | Literal["auto"] | None, graph: Graph | None
 ) -> tuple[Estimate | None, str]:
@@ -194,7 +206,8 @@ def denoise(release: Release, method: str, along: Along, options: dict[str, Any]
         )
     if release.kind == "count":
         options = {**KNOWN_OF_COUNTS.get(method, {}), **options}
-    made = denoise.METHODS[method](release.values, release.std, mechanism=release.mechanism, axis=None, **options)
+    with progress.watched("denoising"):
+        made = denoise.METHODS[method](release.values, release.std, mechanism=release.mechanism, axis=None, **options)
     parameters = {**made.parameters, "along": list(chained)} if chained else made.parameters
     return replace(
         made, parameters=parameters, domain=release.domain, noise=release.noise, provenance=release.provenance

@@ -8,15 +8,27 @@
     tables_page       the same for a set of tables: the promise, and every table to choose from
     tables_contents tables_sentences tables_data    what it shows, its sentences, its cells
     summary_page summary_picture                    the page of a summary: every statistic drawn, and a table
+    limits_page limits_picture                      the page of proposed limits
     promise_sentences markup                        what all pages share
 
 It reads published values only, so it can hurt nobody.
 """
 
 from leastnoise.report.document import page, write
+from leastnoise.report.limits_page import page as page_of_limits
+from leastnoise.report.limits_page import write as write_limits
 from leastnoise.report.summary_page import page as page_of_summary
 from leastnoise.report.summary_page import write as write_summary
 from leastnoise.report.tables_page import page as page_of_tables
 from leastnoise.report.tables_page import write as write_tables
 
-__all__ = ["page", "page_of_summary", "page_of_tables", "write", "write_summary", "write_tables"]
+__all__ = [
+    "page",
+    "page_of_limits",
+    "page_of_summary",
+    "page_of_tables",
+    "write",
+    "write_limits",
+    "write_summary",
+    "write_tables",
+]

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 
 PUBLISHED = "as published"  # its error is known, the others are estimates
+INTERVALS = "Low and high (on a narrow screen, below the value) are 95 % intervals of what was published."
 
 
 def write(
@@ -60,7 +61,7 @@ def write(
         why_no_estimate=why_no_estimate,
         title=title,
         name=Path(path).stem,
-        file=saved_file(path, of.id, "release.parquet"),
+        file=saved_file(path, of, "release.parquet"),
     )
     with atomic_files.replacing(path, "page") as unfinished:
         Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
@@ -150,7 +151,7 @@ def _table(contents: Contents) -> list[dict[str, Any]]:
         text = any(isinstance(value, str) for value in values)
         digits = contents.decimals if column.half_width is None else decimals(column.half_width)
         facts = {"title": column.title, "key": key, "text": text, "decimals": digits, "missing": column.missing}
-        made.append({**facts, "values": values})
+        made.append({**facts, "end": column.name in ("low", "high"), "values": values})
     return made
 
 
@@ -253,7 +254,7 @@ def _note(contents: Contents) -> str:
 
 
 def _table_caption(contents: Contents) -> str:
-    intervals = "Low and high are 95 % intervals of what was published. " if contents.number("low") is not None else ""
+    intervals = f"{INTERVALS} " if contents.number("low") is not None else ""
     return f"{intervals}Sort by a column's heading."
 
 

@@ -1,5 +1,6 @@
 "use strict";
 // The table of numbers: a page of rows at a time, sorted by any column, found by its keys, text only.
+// A column may be an `end` of the interval of the column before it, or for a `wide` screen only.
 const numbersTable = () => {
   const PAGE = 20, whole = new Intl.NumberFormat("en");
   const table = document.getElementById("table"), head = table.tHead.rows[0], body = table.tBodies[0];
@@ -23,6 +24,11 @@ const numbersTable = () => {
       const cell = document.createElement("td");
       cell.textContent = shown(c.values[i], c, formats[number]);
       if (c.text) cell.className = "text";
+      if (c.end || c.wide) cell.classList.add("wide");
+      const [low, high] = [columns[number + 1], columns[number + 2]];
+      if (!c.end && low?.end && high?.end && low.values[i] !== null) {  // on a narrow screen: below the value
+        cell.dataset.range = `${shown(low.values[i], low, formats[number + 1])} to ${shown(high.values[i], high, formats[number + 2])}`;
+      }
       return cell;
     }));
     return made;
@@ -56,6 +62,7 @@ const numbersTable = () => {
     cell.scope = "col";
     cell.setAttribute("aria-sort", "none");
     if (c.text) cell.className = "text";
+    if (c.end || c.wide) cell.classList.add("wide");
     button.type = "button";
     button.textContent = c.title;
     button.addEventListener("click", () => {

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
+from typing import Any
 
 from leastnoise._support import outputs
+from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.promised import Promised
 
 MOST_FILES = 500  # looked at
 
 
-def saved_file(page: str | os.PathLike[str], release: str, otherwise: str) -> str:
-    """The name of the newest Parquet file of ours in the page's folder with this release in it; `otherwise` if none."""
+def saved_file(page: str | os.PathLike[str], of: Promised, otherwise: str) -> str:
+    """The name of the newest Parquet file of ours in the page's folder that holds this; `otherwise` if none.
+
+    An estimate has the id of its release, and is told from it.
+    """
     try:
         found = sorted(Path(os.fsdecode(page)).absolute().parent.glob("*.parquet"), key=os.path.getmtime, reverse=True)
     except OSError:
@@ -22,6 +27,13 @@ def saved_file(page: str | os.PathLike[str], release: str, otherwise: str) -> st
             facts = outputs.facts(path)
         except ValueError:
             continue
-        if release and facts is not None and release in json.dumps(facts):
+        if facts is not None and ("estimate" in facts["what"]) == isinstance(of, Estimate) and _has_id(facts, of.id):
             return path.name
     return otherwise
+
+
+def _has_id(facts: Any, release: str) -> bool:
+    """Whether it is about this release: others may name it as the one that proposed their limits."""
+    if isinstance(facts, dict):
+        return (bool(release) and facts.get("id") == release) or any(_has_id(each, release) for each in facts.values())
+    return isinstance(facts, list) and any(_has_id(each, release) for each in facts)

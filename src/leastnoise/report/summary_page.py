@@ -36,7 +36,7 @@ MAX_ROWS = 2_000  # of the table; the file of the release has all
 def write(path: str | os.PathLike[str], of: SummaryRelease, *, title: str | None = None) -> Path:
     """The page about a summary, in a file that appears whole or not at all."""
     atomic_files.check_writable(path, "page")
-    made = page(of, title=title, file=saved_file(path, of.id, "summary.parquet"))
+    made = page(of, title=title, file=saved_file(path, of, "summary.parquet"))
     with atomic_files.replacing(path, "page") as unfinished:
         Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
     return Path(path)

@@ -16,7 +16,7 @@ from leastnoise.report.tables_contents import ShownTable, TablesContents
 from leastnoise.report.tables_sentences import error_in_words
 
 
-def data(contents: TablesContents, name: str) -> dict[str, Any]:
+def data(contents: TablesContents, name: str, file: str) -> dict[str, Any]:
     """All that the script needs. `at` is where a table begins among the values; None: the page does not hold it."""
     place = {column: number for number, column in enumerate(contents.of.axes)}
     used = {column for table in contents.held for column in table.columns}
@@ -24,6 +24,7 @@ def data(contents: TablesContents, name: str) -> dict[str, Any]:
     begins = dict(zip((table.columns for table in contents.held), starts, strict=False))
     return {
         "name": name,
+        "file": file,
         "columns": [
             {"name": column, "size": axis.size, **(_keys(axis) if column in used else {"keys": [], "text": True})}
             for column, axis in contents.of.axes.items()

@@ -151,9 +151,9 @@
     const { axes, values, half, table } = view, every = Array.from(values, (_, k) => k);
     const column = (title, held, more = {}) => ({ title, key: false, text: false, decimals: table.decimals, missing: "", values: held, ...more });
     const shown = axes.map((axis, i) => column(axis.name, every.map((k) => view.keyOf(k, i)), { key: true, text: axis.keys.some((key) => typeof key === "string") }));
-    shown.push(column("Published", Array.from(values)), column("Low", Array.from(values, (v) => v - half)), column("High", Array.from(values, (v) => v + half)));
+    shown.push(column("Published", Array.from(values)), column("Low", Array.from(values, (v) => v - half), { end: true }), column("High", Array.from(values, (v) => v + half), { end: true }));
     if (view.denoised) shown.push(column("Denoised", Array.from(view.denoised)));
-    shown.push(column("Could be zero", every.map((k) => (view.maybeZero(k) ? "yes" : "")), { text: true }));
+    shown.push(column("Could be zero", every.map((k) => (view.maybeZero(k) ? "yes" : "")), { text: true, wide: true }));
     const file = [data.name, ...axes.map((axis) => axis.name)].join("-").replace(/[^\p{L}\p{N}_-]+/gu, "_");
     numbers.show(shown, file);
   };
@@ -183,7 +183,7 @@
       panels.classList.remove("two");
       const names = table.columns.map((c) => JSON.stringify(data.columns[c].name)).join(", ");
       const code = element("pre");
-      code.append(element("code", `import leastnoise as ln\n\nprint(ln.load("tables.parquet")[${names}].to_pandas())`));
+      code.append(element("code", `import leastnoise as ln\n\nprint(ln.load("${data.file}")[${names}].to_pandas())`));
       panels.replaceChildren(element("p", "The cells of this table are not in this page. The file of the release has them:"), code);
     }
     if (!started) return;  // an address is given to what somebody chose

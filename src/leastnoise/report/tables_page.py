@@ -40,7 +40,7 @@ def write(
 ) -> Path:
     """The page about a set of tables, in a file that appears whole or not at all. An `estimate` is shown beside it."""
     atomic_files.check_writable(path, "page")
-    file = saved_file(path, of.id, "tables.parquet")
+    file = saved_file(path, of, "tables.parquet")
     made = page(of, estimate=estimate, title=title, name=Path(path).stem, file=file)
     with atomic_files.replacing(path, "page") as unfinished:
         Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
@@ -85,7 +85,7 @@ def page(
         cite=escape(promise_sentences.cite(of, name_of_page)),
         paper=escape(promise_sentences.PAPERS[of.mechanism]),
         check=markup.steps(tables_sentences.check(contents, file)),
-        data=json_text(tables_data.data(contents, name)),
+        data=json_text(tables_data.data(contents, name, file)),
     )
 
 
@@ -133,7 +133,7 @@ def _errors(contents: TablesContents) -> str:
 
 def _error_row(table: ShownTable, *, denoised: bool) -> str:
     zero = "" if table.maybe_zero is None else f"{table.maybe_zero:,}"
-    numbers = [f"{table.cells:,}", rounded(table.std), f"± {rounded(table.half_width)}", zero]
+    numbers = [f"{table.cells:,}", rounded(table.std), f"±\u00a0{rounded(table.half_width)}", zero]
     numbers += [("" if table.rmse is None else rounded(table.rmse, 2))] if denoised else []
     cells = "".join(f"<td>{number}</td>" for number in numbers)
     return f'<tr><th scope="row" class="text">{escape(" × ".join(table.columns) or "the total")}</th>{cells}</tr>'

@@ -38,8 +38,13 @@ class Field:
 
 def names(draft: Draft) -> list[str]:
     """The limits that the question takes."""
+    return [name for name in taken(draft) if name in SENTENCES]
+
+
+def taken(draft: Draft) -> list[str]:
+    """The same, and the file of a look that proposed them."""
     kind = KINDS.get(str(draft.section("ask").get("kind")))
-    return [] if kind is None else [name for name in SENTENCES if name in kind.takes]
+    return [] if kind is None else [name for name in (*SENTENCES, "limits") if name in kind.takes]
 
 
 def fields(draft: Draft) -> list[Field]:

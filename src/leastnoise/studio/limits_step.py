@@ -6,10 +6,13 @@ import secrets
 from decimal import Decimal
 from typing import Any
 
+from markupsafe import Markup
+
 from leastnoise import errors
 from leastnoise.releases.limit_suggestion import LimitSuggestion
 from leastnoise.releases.loading import load
-from leastnoise.studio import budgets, limits, limits_picture
+from leastnoise.report.limits_picture import drawn
+from leastnoise.studio import budgets, limits
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.session import Fields, Studio, number
 from leastnoise.studio.wording import in_words
@@ -70,6 +73,7 @@ def _suggested(studio: Studio, draft: Draft, fields: Fields) -> Draft:
     found = limits.suggest(studio, draft, str(fields.get("budget", "")), number(fields, "share"))
     ask = {name: value for name, value in draft.section("ask").items() if name not in limits.SENTENCES}
     ask |= {name: int(value) for name, value in found.limits.items()}
+    ask["limits"] = limits.proposal_path(studio, draft).name  # what is released says which look chose them
     column = str(ask.get("column", ""))
     if column in found.clips:
         ask["clip"] = [Decimal(repr(float(end))) for end in found.clips[column]]
@@ -93,7 +97,7 @@ def _proposal(studio: Studio, draft: Draft) -> dict[str, Any] | None:
         "lines": [_line(row, row is rows[best]) for row in rows[first : first + MAX_LINES]],
         "weighed": len(rows),
         "sentences": found.explain().splitlines(),
-        "picture": limits_picture.drawn(found),
+        "picture": Markup(drawn(found)),
     }
 
 

@@ -42,10 +42,10 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
 
 def save(studio: Studio, draft: Draft, fields: Fields) -> Draft:
     """The draft with what the form says."""
-    earlier = {name: value for name, value in draft.section("ask").items() if name in limits.SENTENCES}
+    earlier = {name: value for name, value in draft.section("ask").items() if name in (*limits.SENTENCES, "limits")}
     changed = asking(studio, draft, fields)
     changed.job()  # a file of keys is read now, and not three steps later
-    kept = {name: value for name, value in earlier.items() if name in limits.names(changed)}
+    kept = {name: value for name, value in earlier.items() if name in limits.taken(changed)}
     return changed.with_section("ask", changed.section("ask") | kept)
 
 

@@ -81,6 +81,7 @@ def fields_of(found: Mapping[str, Any]) -> dict[str, Any]:
         "column": ask.get("column", ""),
         "levels": ", ".join(map(str, _list(ask.get("levels", ask.get("q", []))))),
     }
+    fields["expected_rows"] = str(ask.get("expected_rows", ""))
     fields |= dict(zip(("low", "high"), map(str, ask.get("clip", ["", ""])), strict=True))
     fields["condition"] = str(ask.get("statistics", {}).get("rate", "")).removeprefix("rate:")
     fields |= map_question.fields_of(found) | {"keys_file": keys if isinstance(keys, str) else ""}
@@ -121,6 +122,8 @@ def sections(fields: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, 
         ask |= {"column": _column(fields, kinds), "clip": [read_number(fields, "low"), read_number(fields, "high")]}
     if question.kind == "quantile":
         ask["levels"] = _levels(str(fields.get("levels", "")))
+        if str(fields.get("expected_rows", "")).strip():
+            ask["expected_rows"] = read_number(fields, "expected_rows")
     if question.kind == "summarize":
         condition = str(fields.get("condition", "")).strip()
         if not condition:

@@ -18,6 +18,7 @@ from leastnoise import errors
 from leastnoise._support.toml_files import TomlFile
 from leastnoise.jobs.file import parse_job
 from leastnoise.jobs.rows import parse_lattice, parse_zones
+from leastnoise.privacy.sensitivity import ChosenLimit
 from leastnoise.studio import map_question
 from leastnoise.studio.draft import Draft
 
@@ -83,6 +84,11 @@ def cells(draft: Draft) -> list[Cell]:
     if not ask:
         return found
     read = [f"keys = ln.domain.read({file!r})"] if isinstance(file, str) else []
+    proposed = ask.pop("limits", None)
+    chosen = _proposed(str(draft.path), draft.text) if proposed is not None else ()
+    if chosen:
+        read.append(f"proposed = ln.load({proposed!r}).limits  # by the paid look")
+        ask |= {name: _Code(f'proposed["{name}"]') for name in chosen}
     found.append(Cell(QUESTION, (*read, f"question = table.{_question(ask, keys)}")))
     if not privacy:
         return found
@@ -103,6 +109,13 @@ def cells(draft: Draft) -> list[Cell]:
 def _check(path: str, text: str) -> None:
     """Refuse a text that is no job; an error is not remembered."""
     parse_job(TomlFile(path, tomllib.loads(text, parse_float=Decimal), text), date.today())
+
+
+@lru_cache(maxsize=16)  # another look changes the limits in the text
+def _proposed(path: str, text: str) -> tuple[str, ...]:
+    """Which limits of the job are those that a paid look proposed."""
+    job = parse_job(TomlFile(path, tomllib.loads(text, parse_float=Decimal), text), date.today())
+    return tuple(name for name, value in job.arguments().items() if isinstance(value, ChosenLimit))
 
 
 def _table(table: dict[str, Any]) -> list[str]:

@@ -16,13 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from leastnoise._support import atomic_files
+from leastnoise._support import atomic_files, progress
 from leastnoise.curator.engines import partitions
 from leastnoise.curator.engines.checksums import verify
 from leastnoise.curator.engines.frames import zoneless
 from leastnoise.curator.engines.headers import header, separator
 from leastnoise.curator.engines.interruption import run_interruptibly
-from leastnoise.curator.engines.query_progress import show_progress
 from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.engines.time_units import has_odd_times
 from leastnoise.curator.engines.withheld_errors import reading
@@ -42,6 +41,7 @@ USABLE_MEMORY = 0.6  # of the memory limit
 MAX_LINE_BYTES, CSV_BUFFER_BYTES = 2**24, 2**25
 # Hours and days are those of UTC; texts are equal where their bytes are.
 SETTINGS = {"TimeZone": "UTC", "default_collation": "", "arrow_lossless_conversion": "false"}
+MEASURED = {"enable_progress_bar": "true", "enable_progress_bar_print": "false"}  # else its progress is always -1
 # Its plan for "the first n rows of a group" keeps a state for every group and cannot spill; the plain window is a sort
 # that can, and is faster where groups are many.
 PLAIN_WINDOWS = (
@@ -122,7 +122,8 @@ class DuckDB:
         """The settings by which our SQL means what it says, also on a connection that somebody else uses; and by which
         it fits into memory."""
         self._refuse_while_busy()
-        settings = [f"SET {name} = '{value}'" for name, value in SETTINGS.items()]
+        wanted = SETTINGS | (MEASURED if progress.on_terminal() else {})
+        settings = [f"SET {name} = '{value}'" for name, value in wanted.items()]
         reading(lambda: [self.backend.raw_sql(text) for text in (*settings, PLAIN_WINDOWS)])
 
     def sql(self, expression: ir.Table) -> str:
@@ -130,12 +131,7 @@ class DuckDB:
 
     def fetch(self, expression: ir.Table) -> pa.Table:
         self.settle()
-
-        def run() -> pa.Table:
-            with show_progress("reading", self.backend.con.query_progress):
-                return self.backend.to_pyarrow(expression)
-
-        return self._read(run)
+        return self._read(lambda: self.backend.to_pyarrow(expression))
 
     def map_batches(self, expression: ir.Table, size: int, work: Callable[[pa.Table], T]) -> list[T]:
         whole = self.fetch(expression)
@@ -149,7 +145,8 @@ class DuckDB:
             ended = threading.Event()
             self._running.append(ended)
             try:
-                return work()
+                with progress.watched("reading", self.backend.con.query_progress):
+                    return work()
             finally:
                 ended.set()
 

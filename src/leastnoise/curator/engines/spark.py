@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from leastnoise._support import progress
 from leastnoise.curator.engines import spark_files, spark_names, spark_session
 from leastnoise.curator.engines.column_names import check_names
 from leastnoise.curator.engines.opened_table import Source
-from leastnoise.curator.engines.query_progress import show_progress
 from leastnoise.curator.engines.spark_errors import opening
 from leastnoise.curator.engines.spark_progress import percent_done
 from leastnoise.curator.engines.spark_server import is_gone
@@ -124,7 +124,7 @@ class Spark:
         spark_session.check_answers(self.session)
 
         def run() -> T:
-            with self._named(expression), show_progress("reading", percent_done(self.session)):
+            with self._named(expression), progress.watched("reading", percent_done(self.session)):
                 return answer(self.session.sql(self.backend.compile(expression)))
 
         with applied(self.session):

@@ -157,7 +157,8 @@ class Quantile(BinnedQuery):
         return groups + (description.counted(self.steps.bins, "step") if self.fixed else "any steps")
 
     def _clip_in_words(self) -> str:
-        return f", clipped to [{self.steps.low!r}, {self.steps.high!r}]"
+        rows = "" if self.expected_rows is None else f", judged by about {self.expected_rows:,.12g} rows"
+        return f", clipped to [{self.steps.low!r}, {self.steps.high!r}]{rows}"
 
     def _clip_facts(self) -> dict[str, object]:
         rows = {} if self.expected_rows is None else {"expected_rows": self.expected_rows}

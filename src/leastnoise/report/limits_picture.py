@@ -1,4 +1,7 @@
-"""The predicted error of limits, as a drawing that needs no script: what is left out, the noise, and both together."""
+"""The predicted error of limits, as a drawing that needs no script: what is left out, the noise, and both together.
+
+Its colours are those of the style of the page that it is in.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,17 @@ import math
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
 from leastnoise.releases.limit_suggestion import LimitSuggestion
+from leastnoise.report.summary_picture import short_number
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 460.0, 300.0, 54.0, 46.0, 14.0, 92.0
-LINE = 14.0  # between names
+LINE = 17.0  # between names
+MAX_TICKS = 5
 CURVES = {"error": "together", "noise": "noise", "bias": "left out"}
 
 
-def drawn(suggestion: LimitSuggestion) -> Markup:
+def drawn(suggestion: LimitSuggestion) -> str:
     """Error of a bin against max_rows, each with its best max_per_bin, by powers of ten; the proposal is marked."""
     columns, best = suggestion._columns(), suggestion.errors.best
     rows = np.asarray(columns["max_rows"], dtype=float)
@@ -29,14 +33,15 @@ def drawn(suggestion: LimitSuggestion) -> Markup:
     lines += _names({name: places[-1] for name, places in curves.items() if places})
     ticks = "".join(
         f'<line class="grid" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" y1="{y.at(tick):.1f}" y2="{y.at(tick):.1f}"/>'
-        f'<text class="side" x="{LEFT - 6:g}" y="{y.at(tick) + 4:.1f}">{tick:g}</text>'
+        f'<text class="side" x="{LEFT - 6:g}" y="{y.at(tick) + 4:.1f}">{short_number(tick)}</text>'
         for tick in y.powers()
     )
-    names = "".join(f'<text x="{x.at(tick):.1f}" y="{HEIGHT - BOTTOM + 18:g}">{tick:g}</text>' for tick in x.powers())
+    below = HEIGHT - BOTTOM + 18
+    names = "".join(f'<text x="{x.at(tick):.1f}" y="{below:g}">{short_number(tick)}</text>' for tick in x.powers())
     mark = f'<circle class="best" cx="{x.at(chosen):.1f}" cy="{y.at(least):.1f}" r="5"/>'
     label = f"Predicted error of a bin for every limit; the least, {least:.3g}, is at {chosen:g} rows."
     axis = f'<text x="{(LEFT + WIDTH - RIGHT) / 2:g}" y="{HEIGHT - 8:g}">rows of one that count</text>'
-    return Markup(
+    return (
         f'<svg class="limits tradeoff" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" aria-label="{label}">'
         f"{ticks}{names}{axis}{''.join(lines)}{mark}</svg>"
     )
@@ -55,8 +60,9 @@ class _Scale:
         return self._start + part * (self._end - self._start)
 
     def powers(self) -> list[float]:
-        """The powers of ten on it; where there are fewer than two, its ends."""
+        """Some powers of ten on it; where there are fewer than two, its ends."""
         found = [10.0**power for power in range(math.ceil(self._low), math.floor(self._high) + 1)]
+        found = found[:: math.ceil(len(found) / MAX_TICKS)]
         return found if len(found) > 1 else [float(f"{10**end:.2g}") for end in (self._low, self._high)]
 
 

@@ -1,0 +1,172 @@
+"""The page about proposed limits, all of it in one file: what is proposed and why, what it cost, and how to use it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from functools import partial
+from html import escape
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from leastnoise._support import atomic_files
+from leastnoise._support.number_format import rounded
+from leastnoise.releases.limit_suggestion import TOO_WEAK, LimitSuggestion
+from leastnoise.report import markup, promise_sentences
+from leastnoise.report.limits_picture import drawn
+from leastnoise.report.markup import piece
+from leastnoise.report.promise_sentences import Headline, Step, check_file, check_ledger, check_promise, most_found
+from leastnoise.report.saved_release import saved_file
+from leastnoise.report.tradeoff_picture import tradeoff
+
+WORTH_SHOWING = 10  # times the least error: worse limits are in the file
+HEADINGS = ("max rows", "in a bin", "rows kept", "left out", "noise", "together")
+
+
+def write(path: str | os.PathLike[str], of: LimitSuggestion, *, title: str | None = None) -> Path:
+    """The page about proposed limits, in a file that appears whole or not at all."""
+    atomic_files.check_writable(path, "page")
+    made = page(of, title=title, file=saved_file(path, of, "limits.parquet"))
+    with atomic_files.replacing(path, "page") as unfinished:
+        Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
+    return Path(path)
+
+
+def page(of: LimitSuggestion, *, title: str | None = None, file: str = "limits.parquet") -> str:
+    """The page as text."""
+    name = title or _title(of)
+    headline = _headline(of)
+    return markup.page(
+        "limits_middle.html",
+        scripts=[],
+        skip="Skip to the limits",
+        data="{}",
+        css=piece("page.css") + piece("tables.css") + piece("limits.css"),
+        title=escape(name),
+        warning=markup.warnings(of, seeded=of.seeded) + markup.paragraph("warning", _too_weak(of)),
+        lead=escape(_lead(of)),
+        number=escape(headline.number),
+        label=escape(headline.label),
+        left_out=markup.paragraph("left-out", promise_sentences.left_out(of)),
+        made=markup.origin(of),
+        promise=escape(promise_sentences.promise(of)),
+        facts=markup.definitions(_facts(of)),
+        tradeoff=_tradeoff(of),
+        explained=markup.in_full(of.promise_in_words()),
+        proposal="".join(f"<p>{escape(line)}</p>" for line in _proposal(of)),
+        picture=drawn(of),
+        table=_table(of),
+        use=markup.steps(_use(of, file)),
+        cite=escape(promise_sentences.cite(of, name)),
+        paper=escape(promise_sentences.PAPERS[of.mechanism]),
+        check=markup.steps(_check(of, file)),
+    )
+
+
+def _title(of: LimitSuggestion) -> str:
+    return f"Limits for {_question(of)}"
+
+
+def _question(of: LimitSuggestion) -> str:
+    return f"rows by {' and '.join(of.by)}" if of.by else "a count of rows"
+
+
+def _lead(of: LimitSuggestion) -> str:
+    bins = f" in {of.layout.bins:,} bins" if of.layout.bins > 1 else ""
+    unit = promise_sentences.unit(of)
+    return (
+        f"How much of one {unit} should count in {_question(of)}{bins}, proposed from private counts of how many have "
+        "how many rows. This look is a release of its own, which was paid for; what is released under its limits is "
+        "another."
+    )
+
+
+def _headline(of: LimitSuggestion) -> Headline:
+    rows, in_bin = of.limits["max_rows"], of.limits.get("max_per_bin")
+    at_most = "" if in_bin is None else f", at most {in_bin:,} of them in one bin"
+    unit = promise_sentences.unit(of)
+    return Headline(
+        f"{rows:,}",
+        f"{'row' if rows == 1 else 'rows'} of one {unit}{at_most}: the least predicted error of a bin, "
+        f"{rounded(of.error)}, with about {100 * of.kept:.3g} % of the rows kept",
+    )
+
+
+def _too_weak(of: LimitSuggestion) -> str:
+    if of.regret <= TOO_WEAK:
+        return ""
+    return "This look was too weak to tell which limits are good: see below what that means, and what would help."
+
+
+def _proposal(of: LimitSuggestion) -> list[str]:
+    """What `explain` says before it comes to the promise."""
+    return of.explain().removesuffix(of.promise_in_words()).splitlines()
+
+
+def _facts(of: LimitSuggestion) -> list[tuple[str, str]]:
+    rows = [*promise_sentences.guarantee_facts(of), ("protects", promise_sentences.protects(of))]
+    rows.append(("noise", f"{of.mechanism.capitalize()}, on counts of units: {of.units.spread_in_words()}"))
+    best = of.errors.best
+    under = f"noise of standard deviation {rounded(of.errors.noise[best])} under these limits"
+    return [*rows, ("meant for", f"{_question(of)} with {under}")]
+
+
+def _tradeoff(of: LimitSuggestion) -> str:
+    if of.guarantee is None:
+        return ""
+    caption = "What any attack can find at most from this look, against guessing (dashed)."
+    return f"<figure>{tradeoff(partial(most_found, of))}<figcaption>{caption}</figcaption></figure>"
+
+
+def _table(of: LimitSuggestion) -> str:
+    head = "".join(f'<th scope="col">{name}</th>' for name in HEADINGS)
+    rows = of.to_arrow().to_pylist()
+    shown = [row for row in rows if row["error"] <= WORTH_SHOWING * of.error]
+    body = "".join(_row(row, chosen=row["max_rows"] == of.limits["max_rows"]) for row in shown)
+    more = f"<p>{len(rows) - len(shown)} more, of over {WORTH_SHOWING} times the least error, are in the file.</p>"
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Every limit that was weighed">'
+        '<table class="weighed"><caption>Every max_rows that was weighed, with the best max_per_bin beside it: the '
+        "share of the rows that it keeps, and how far off a bin is by what is left out, by noise, and by both together "
+        "(root mean squares over the bins). All are predictions.</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more if len(rows) > len(shown) else ''}"
+    )
+
+
+def _row(row: Mapping[str, Any], *, chosen: bool) -> str:
+    cells = [f"{row['max_per_bin']:,}", f"{100 * row['kept']:.3g}\u00a0%"]
+    cells += [rounded(row[name]) for name in ("bias", "noise", "error")]
+    marked, named = (' class="chosen"', "<small>proposed</small>") if chosen else ("", "")
+    numbers = "".join(f"<td>{cell}</td>" for cell in cells)
+    return f'<tr{marked}><th scope="row">{row["max_rows"]:,}{named}</th>{numbers}</tr>'
+
+
+def _use(of: LimitSuggestion, file: str) -> list[Step]:
+    """What to type to ask the question under these limits: its release then says which look proposed them."""
+    unit, table = of.unit or "person", of.table if of.table and "." in of.table else "rows.parquet"
+    columns = ", ".join(map(_text, of.by))
+    ask = f"t.histogram({columns}, keys=keys, **a.limits)" if of.by else "t.count(**a.limits)"
+    lines = [f"t = ln.table({_text(table)}, unit={_text(unit)})", f"a = ln.load({_text(file)})", f"q = {ask}"]
+    lines += [f"a.clips[{_text(column)}]   # the clip of a sum or a mean of it" for column in of.clips]
+    by = "".join(f" --by {quote(name)}" for name in of.by) + (" --keys keys.toml" if of.by else "")
+    asked = f"{'histogram' if of.by else 'count'} {quote(table)} --unit {quote(unit)}{by}"
+    command = f"leastnoise {asked} --limits {quote(file)} --epsilon 1 --delta 1e-6 --expect"
+    return [
+        Step("In Python; what is released so says on its page that these limits were proposed:", "\n".join(lines)),
+        Step("On the command line:", command),
+    ]
+
+
+def _text(name: str) -> str:
+    """As Python and JSON both write it."""
+    return json.dumps(name, ensure_ascii=False)
+
+
+def _check(of: LimitSuggestion, file: str) -> list[Step]:
+    units = Step(
+        "How many units have how many rows, with noise, is a release by itself, to be drawn or put on a page:",
+        "print(r.units)",
+    )
+    return [check_file(file), units, *([] if of.guarantee is None else [check_promise(of)]), check_ledger(of)]

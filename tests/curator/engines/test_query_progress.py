@@ -1,0 +1,65 @@
+"""Whatever reads rows shows that it does, on a terminal alone."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import leastnoise as ln
+from leastnoise._support import progress
+from leastnoise.testing import aggregate
+
+ROWS = pa.table({"who": list(range(100)), "zone": [number % 3 for number in range(100)]})
+
+
+def test_every_way_to_read_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+
+    @contextmanager
+    def recorded(label: str, percent: Any) -> Iterator[None]:
+        shown.append(label)
+        assert percent() <= 100
+        yield
+
+    monkeypatch.setattr(progress, "watched", recorded)
+    monkeypatch.setattr(progress, "on_terminal", lambda: True)
+    table = ln.table(ROWS, unit="who")
+    for query in (
+        table.histogram("zone", keys=range(3), max_rows=1),
+        table.crosstabs("zone", keys={"zone": range(3)}, max_rows=1),
+        table.count(max_rows=1),
+    ):
+        shown.clear()
+        aggregate(query)
+        assert "reading" in shown
+
+
+def test_a_bar_moves_and_is_cleared_and_nothing_goes_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(progress, "DELAY_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_UPDATES", 0.01)
+    monkeypatch.setenv("TERM", "xterm")
+    asked = threading.Event()
+
+    def percent() -> float:
+        asked.set()
+        return 40.0
+
+    for stream in (Terminal(), io.StringIO()):
+        monkeypatch.setattr("sys.stderr", stream)
+        asked.clear()
+        with progress.watched("reading", percent):
+            if stream.isatty():
+                assert asked.wait(30)
+        text = stream.getvalue()
+        assert ("reading" in text) == stream.isatty()
+        assert text.endswith("\x1b[1A\x1b[2K") == stream.isatty()  # the line is gone
