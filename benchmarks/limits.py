@@ -32,7 +32,7 @@ import leastnoise as ln
 from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.suggest import asked_noise, limit_question
-from leastnoise.domain.size_classes import MOST_ROWS, ROW_STARTS
+from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, WIDE
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.releases.limit_errors import AskedNoise
 from leastnoise.releases.limit_suggestion import TOO_WEAK, LimitSuggestion
@@ -204,9 +204,9 @@ def _oracle(looked: LimitSuggestion, counts: Counts) -> LimitSuggestion:
     shapes = np.stack([np.bincount(place, minlength=len(ROW_STARTS)) / sizes.size for place in places])
     numbers = np.geomspace(FEWEST_UNITS, 1e6, 120)  # equally likely beforehand, like the factors
     tables = (numbers[:, None, None] * shapes).reshape(-1, len(ROW_STARTS))
-    octaves = np.add.reduceat(tables, np.flatnonzero(np.isin(ROW_STARTS, 2 ** np.arange(21))), axis=1)
     logs = np.zeros(len(tables))
-    for kind, expected in (("rows", tables), ("octaves", octaves)):
+    for kind, starts in (("rows", ROW_STARTS), ("octaves", OCTAVES), ("wide", WIDE)):
+        expected = np.add.reduceat(tables, np.flatnonzero(np.isin(ROW_STARTS, starts)), axis=1)
         seen, std = looked.layout.part(looked.components.values, kind), looked.noise.std / WEIGHTS[kind]
         logs -= (((seen - expected) / std) ** 2).sum(axis=1) / 2
     weights = np.exp(logs - logs.max())

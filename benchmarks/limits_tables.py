@@ -63,6 +63,10 @@ def _three_kinds(chance: np.random.Generator, units: int) -> Any:
     return np.array([1, 10, 120])[chance.choice(3, units, p=(0.6, 0.3, 0.1))] + chance.poisson(2, units)
 
 
+def _few_heavy(chance: np.random.Generator, units: int) -> Any:
+    return np.where(chance.random(units) < 0.8, 1 + chance.poisson(2, units), np.exp(chance.normal(4.5, 0.3, units)))
+
+
 SYNTHETIC: dict[str, dict[str, Callable[[], Rows]]] = {
     "tuned": {
         "light": lambda: _synthetic(5000, lambda r, n: 1 + r.poisson(1, n), 50, seed=1),
@@ -92,8 +96,6 @@ SYNTHETIC: dict[str, dict[str, Callable[[], Rows]]] = {
         "uniform to 30": lambda: _synthetic(4000, lambda r, n: r.integers(1, 31, n), 24, seed=25),
         "500 units": lambda: _synthetic(500, lambda r, n: r.geometric(1 / 15, n), 12, seed=26),
         "heavy unit among 3,000": lambda: _one_heavy(3000, 50, 50_000, one_bin=False, seed=27),
-    },
-    "judged": {
         "Weibull 0.5, at home": lambda: _synthetic(
             12_000, lambda r, n: 1 + 6 * r.weibull(0.5, n), 90, home=0.5, seed=31
         ),
@@ -105,6 +107,20 @@ SYNTHETIC: dict[str, dict[str, Callable[[], Rows]]] = {
         "geometric, a week": lambda: _synthetic(10_000, lambda r, n: r.geometric(0.2, n), 7, home=0.2, seed=35),
         "three kinds of units": lambda: _synthetic(7000, _three_kinds, 200, home=0.3, seed=36),
         "heavy unit among 8,000": lambda: _one_heavy(8000, 20, 30_000, one_bin=True, seed=37),
+    },
+    "judged": {
+        "gamma 0.7, at home": lambda: _synthetic(11_000, lambda r, n: 1 + r.gamma(0.7, 15, n), 45, home=0.6, seed=41),
+        "Zipf 2.2, 16 bins": lambda: _synthetic(14_000, lambda r, n: np.minimum(r.zipf(2.2, n), 2e4), 16, seed=42),
+        "3,000 units, some 8 rows": lambda: _synthetic(3000, lambda r, n: r.poisson(8, n), 31, seed=43),
+        "600 units, geometric": lambda: _synthetic(600, lambda r, n: r.geometric(1 / 20, n), 10, seed=44),
+        "log-logistic, five bins": lambda: _synthetic(
+            5000, lambda r, n: np.minimum(np.exp(2.5 + 0.6 * r.logistic(size=n)), 1e5), 5, home=0.3, seed=45
+        ),
+        "two kinds of units, a year": lambda: _synthetic(6000, _few_heavy, 12, seed=46),
+        "heavy unit among 2,000": lambda: _one_heavy(2000, 365, 100_000, one_bin=False, seed=47),
+        "days of a month": lambda: _synthetic(
+            20_000, lambda r, n: 1 + r.binomial(29, r.beta(0.5, 1.5, n)), 30, home=0.1, seed=48
+        ),
     },
 }
 
@@ -121,7 +137,7 @@ def _taxi(which: str) -> dict[str, Callable[[], Rows]]:
         return lambda: (kept[unit].to_numpy(), pd.factorize(kept[column])[0], bins)
 
     five, riders = (minute // 5).clip(0, 20), trips["passengers"].clip(0, 6)
-    quarter = (minute // 15).clip(0, 6) * 7 + riders
+    ten, quarter = (minute // 10).clip(0, 10), (minute // 15).clip(0, 6) * 7 + riders
     if which == "tuned":
         return {
             "taxis by pick-up junction": placed("taxi_id", "pickup_node", 3874),
@@ -132,11 +148,12 @@ def _taxi(which: str) -> dict[str, Callable[[], Rows]]:
             "drivers, all trips": lambda: (trips["driver_id"].to_numpy(), np.zeros(len(trips), dtype=np.int64), 1),
             "taxis by drop-off junction": placed("taxi_id", "dropoff_node", 3874),
             "taxis by quarter and passengers": lambda: (trips["taxi_id"].to_numpy(), quarter.to_numpy(), 49),
+            "drivers by pick-up junction": placed("driver_id", "pickup_node", 3874),
+            "drivers by ten minutes": lambda: (trips["driver_id"].to_numpy(), ten.to_numpy(), 11),
         }
-    ten = (minute // 10).clip(0, 10)
     return {
-        "drivers by pick-up junction": placed("driver_id", "pickup_node", 3874),
-        "drivers by ten minutes": lambda: (trips["driver_id"].to_numpy(), ten.to_numpy(), 11),
+        "taxis by passengers": lambda: (trips["taxi_id"].to_numpy(), riders.to_numpy(), 7),
+        "drivers by quarter and passengers": lambda: (trips["driver_id"].to_numpy(), quarter.to_numpy(), 49),
     }
 
 
@@ -165,29 +182,37 @@ def _flights(which: str) -> dict[str, Callable[[], Rows]]:
             "aircraft by origin and month": of("origin", "month"),
             "flight numbers by month": of("month", unit="flight"),
             "flight numbers by carrier and day of the month": of("carrier", "day", unit="flight"),
+            "aircraft by destination and month": of("dest", "month"),
+            "flight numbers by origin": of("origin", unit="flight"),
         }
     return {
-        "aircraft by destination and month": of("dest", "month"),
-        "flight numbers by origin": of("origin", unit="flight"),
+        "aircraft by carrier and origin": of("carrier", "origin"),
+        "flight numbers by hour": of("hour", unit="flight"),
     }
 
 
 def _others(which: str) -> dict[str, Callable[[], Rows]]:
-    """Lectures that students rated (InstEval, of pydataset) and inspected restaurants (of causaldata)."""
-    ratings, restaurants = _package_file("pydataset", "resources.tar.gz"), _package_file("causaldata")
+    """Lectures that students rated (InstEval, of pydataset), inspected restaurants and colleges (of causaldata)."""
+    ratings, causal = _package_file("pydataset", "resources.tar.gz"), _package_file("causaldata")
     makers: dict[str, Callable[[], Rows]] = {}
-    if which == "tuned":
-        return makers
     if ratings is not None:
         with tarfile.open(ratings) as packed:
             member = packed.extractfile(next(name for name in packed.getnames() if name.endswith("/InstEval.csv")))
             rated = pd.read_csv(member)  # type: ignore[arg-type]
-        makers["students by department"] = _grouped(rated, "s", "dept")
-        makers["students by rating and department"] = _grouped(rated, "s", "y", "dept")
-        makers["lecturers by the students' age"] = _grouped(rated, "d", "studage")
-    if restaurants is not None:
-        inspected = pd.read_csv(restaurants / "restaurant_inspections" / "restaurant_data.csv")
-        makers["restaurants by year"] = _grouped(inspected, "business_name", "Year")
+        if which == "tuned":
+            makers["students by department"] = _grouped(rated, "s", "dept")
+            makers["students by rating and department"] = _grouped(rated, "s", "y", "dept")
+            makers["lecturers by the students' age"] = _grouped(rated, "d", "studage")
+        else:
+            makers["lecturers by department"] = _grouped(rated, "d", "dept")
+            makers["students by the lectures' age"] = _grouped(rated, "s", "lectage")
+    if causal is not None:
+        inspected = pd.read_csv(causal / "restaurant_inspections" / "restaurant_data.csv")
+        if which == "tuned":
+            makers["restaurants by year"] = _grouped(inspected, "business_name", "Year")
+        else:
+            makers["restaurants by year and weekend"] = _grouped(inspected, "business_name", "Year", "Weekend")
+            makers["colleges by year"] = _grouped(pd.read_stata(causal / "scorecard" / "scorecard.dta"), "unitid", "year")
     return makers
 
 

@@ -16,7 +16,7 @@ from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.suggest import asked_noise, later_request
 from leastnoise.curator.table import Table
-from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS
+from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS, WIDE
 from leastnoise.releases.limit_errors import AskedNoise
 from leastnoise.releases.unit_counts import Layout
 from leastnoise.testing import aggregate, seeded
@@ -44,11 +44,11 @@ def exact(rows: pd.DataFrame, **options: Any) -> np.ndarray[Any, Any]:
 
 
 def test_classes_are_increasing_and_cover_every_size() -> None:
-    for starts in (ROW_STARTS, OCTAVES):
+    for starts in (ROW_STARTS, OCTAVES, WIDE):
         assert starts[0] == 1
         assert starts[-1] == MOST_ROWS
         assert all(later > earlier for earlier, later in pairwise(starts))
-    assert set(OCTAVES) <= set(ROW_STARTS)
+    assert set(WIDE) <= set(OCTAVES) <= set(ROW_STARTS)
     assert list(VALUE_ENDS) == sorted(VALUE_ENDS)
     assert SIGNED_CLASSES % 2 == 1
 
@@ -88,7 +88,7 @@ def test_the_claimed_sensitivity_is_reached() -> None:
     assert np.abs(moved).sum() == claimed.l1
     assert np.sqrt((moved**2).sum()) == pytest.approx(claimed.l2, rel=1e-15)
     other = rows.assign(person=[1, 3], zone=[0, 2], fare=[1.0, 900.0])
-    other = pd.concat([other, other[1:]])  # another number of rows, so that every histogram moves
+    other = pd.concat([other, *[other[1:]] * 15])  # sixteen rows, so that every histogram moves
     moved = exact(rows) - exact(other)
     claimed = question(rows, neighbours="replace").sensitivity
     assert np.abs(moved).sum() == claimed.l1
@@ -100,10 +100,12 @@ def test_every_unit_counts_once_in_each_histogram() -> None:
     inside = rows[rows["zone"].between(0, 3)]
     layout, values = Layout(4, ("fare",)), exact(rows)
     units, valued = inside["person"].nunique(), inside[inside["fare"].notna()]["person"].nunique()
-    for kind, count in (("rows", units), ("spread", units), ("bins", units), ("values", valued)):
+    for kind, count in (("rows", units), ("octaves", units), ("wide", units), ("spread", units), ("bins", units), ("values", valued)):
         assert layout.part(values, kind).sum() == count
     sizes = np.searchsorted(ROW_STARTS, inside.groupby("person").size().to_numpy(), side="right") - 1
     assert (layout.part(values, "rows") == np.bincount(sizes, minlength=len(ROW_STARTS))).all()
+    wide = np.searchsorted(WIDE, inside.groupby("person").size().to_numpy(), side="right") - 1
+    assert (layout.part(values, "wide") == np.bincount(wide, minlength=len(WIDE))).all()
 
 
 def test_the_drawn_row_is_uniform_among_the_rows_of_a_unit() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS
+from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS, WIDE
 from leastnoise.privacy.sensitivity import ChosenLimit, Limits
 from leastnoise.releases.limit_errors import AskedNoise, predict
 from leastnoise.releases.limit_suggestion import LimitSuggestion
@@ -32,6 +32,7 @@ def counted(unit: Array, place: Array, bins: int, values: Array | None = None) -
     units, first, total = np.unique(unit, return_index=True, return_counts=True)
     found[: len(ROW_STARTS)] = np.bincount(classes(total, ROW_STARTS), minlength=len(ROW_STARTS)) * WEIGHTS["rows"]
     np.add.at(found, layout.start("octaves") + classes(total, OCTAVES), WEIGHTS["octaves"])
+    np.add.at(found, layout.start("wide") + classes(total, WIDE), WEIGHTS["wide"])
     if bins > 1:
         pairs, here = np.unique(np.column_stack([unit, place]), axis=0, return_counts=True)
         shared = {(int(u), int(b)): n for (u, b), n in zip(pairs, here, strict=True)}
@@ -224,12 +225,12 @@ def test_limits_cannot_be_changed_and_know_their_release() -> None:
 
 def test_the_layout_has_every_number_once() -> None:
     layout = Layout(7, ("fare", "tip"))
-    starts = [layout.start(kind) for kind in ("rows", "octaves", "spread", "depths", "bins")]
+    starts = [layout.start(kind) for kind in ("rows", "octaves", "wide", "spread", "depths", "bins")]
     starts += [layout.start("values", 0), layout.start("values", 1)]
-    sizes = [len(ROW_STARTS), len(OCTAVES), PAIRS, len(OCTAVES), 7, SIGNED_CLASSES, SIGNED_CLASSES]
+    sizes = [len(ROW_STARTS), len(OCTAVES), len(WIDE), PAIRS, len(OCTAVES), 7, SIGNED_CLASSES, SIGNED_CLASSES]
     assert starts == np.cumsum([0, *sizes[:-1]]).tolist()
     assert layout.size == sum(sizes)
-    assert Layout(1).size == len(ROW_STARTS) + len(OCTAVES)
+    assert Layout(1).size == len(ROW_STARTS) + len(OCTAVES) + len(WIDE)
 
 
 def test_a_table_that_looks_empty_has_finite_errors() -> None:

@@ -21,6 +21,8 @@ ROW_STARTS: tuple[int, ...] = (
 )
 # 1, 2, 4 ...: the same, one class an octave.
 OCTAVES: tuple[int, ...] = tuple(1 << power for power in range(21))
+# 1, 16, 256 ...: the same, one class for four octaves.
+WIDE: tuple[int, ...] = OCTAVES[::4]
 # ... 1, 1.5, 2, 3, 4 ...: the ends of the classes of values above zero, two classes an octave.
 VALUE_ENDS: tuple[float, ...] = (
     *(part * 2.0**power for power in range(_SMALLEST, _LARGEST) for part in (1.0, 1.5)),

@@ -1,13 +1,12 @@
 """What limits cost: the rows that they leave out and the noise that they need, together, from counts of units.
 
 A row of a unit with N rows, n of them in its bin, is kept with chance min(1, p/n, m/N) under max_per_bin p and max_rows
-m: the hash that chooses is uniform. So the rows lost in all are L = sum of N (1 - that), and max_rows alone loses L_m.
-The root mean square over the D bins of what is lost is sqrt(k L^2 / D), where k, the sum of the squares of the bins'
-shares, is 1/D where all bins lose alike and 1 where one loses everything. The counts of one row a unit estimate k; what
-max_per_bin loses beyond L_m lies where units have most rows, and is taken to be more concentrated. With s the standard
-deviation of the noise that the limits need,
+m: the hash that chooses is uniform. So the rows lost in all are L = sum of N (1 - that). The root mean square over the
+D bins of what is lost is sqrt(k L^2 / D), where k, the sum of the squares of the bins' shares of what is lost, is 1/D
+where all bins lose alike and 1 where one loses everything. The counts of one row a unit estimate the k of all rows,
+which is taken for it. With s the standard deviation of the noise that the limits need,
 
-    error^2 = (k L_m^2 + min(1, 4 k) (L - L_m)^2) / D + s^2
+    error^2 = k L^2 / D + s^2
 
 Among the numbers of units that are plausible, the limits of the least geometric mean error are proposed: that is, of
 the least expected logarithm of the regret. That mean is at least s, and the bias that is shown is what it has beyond s,
@@ -34,7 +33,6 @@ from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.sensitivity import Limits, Sensitivity
 from leastnoise.releases.unit_size_fit import Fit
 
-MORE_CONCENTRATED = 4.0  # of what max_per_bin loses, against what max_rows loses
 LIKELY_NONE = math.log(2)  # the mean below which a Poisson number is most likely 0
 USUAL_CONCENTRATION, CONCENTRATION_SPREAD = 2.0, 1.1  # against even bins, beforehand: median, and of the logarithm
 
@@ -90,16 +88,10 @@ def predict(rows: Fit, spread: Fit | None, *, concentration: float, bins: int, n
     chances, counts = _likely(rows)
     counts = _there(counts)
     expected: Floats = chances @ counts
-    answers = concentration / bins * np.array([rows_of(units) for units in counts]) ** 2  # mean square of the truth
+    answers = concentration / bins * (counts @ _rows_of_each()) ** 2  # mean square of the truth
     logs, stakes, lost, ratios = np.zeros(m.size), 0.0, np.zeros(m.size), np.zeros(m.size)
     for chance, by_both in _lost_by_both(m, p, spread, by_rows):
-
-        def squares(units: Floats, more: Floats = by_both - by_rows) -> Floats:
-            by_bins = min(1.0, MORE_CONCENTRATED * concentration) * (more @ units) ** 2
-            lost_squares: Floats = (concentration * (by_rows @ units) ** 2 + by_bins) / bins
-            return lost_squares
-
-        errors = np.log(squares(counts.T) + std[:, None] ** 2)
+        errors = np.log(concentration / bins * (by_both @ counts.T) ** 2 + std[:, None] ** 2)
         stake = chance * chances * np.maximum(np.log(np.maximum(answers, 1e-300)) - errors.min(axis=0), 1e-9)
         logs += errors @ stake
         stakes += float(stake.sum())
@@ -172,8 +164,14 @@ def _inside(first: float, last: float, points: int) -> Floats:
 
 def rows_of(units: Floats) -> float:
     """How many rows so many units of each class have in all."""
+    return float(_rows_of_each() @ units)
+
+
+@lru_cache(maxsize=1)
+def _rows_of_each() -> Floats:
+    """How many rows a unit of each class has, about."""
     ends = zip(ROW_STARTS, last_of_each(ROW_STARTS), strict=True)
-    return float(np.array([_inside(first, last, 3).mean() for first, last in ends]) @ units)
+    return np.array([_inside(first, last, 3).mean() for first, last in ends])
 
 
 def _lost_by_rows(m: Floats) -> Floats:
@@ -199,7 +197,7 @@ def _lost_where_shared(m: Floats, p: Floats) -> Floats:
     lost = np.zeros((m.size, len(ROW_STARTS), len(OCTAVES)))
     lasts = last_of_each(OCTAVES)
     for place, (first, last) in enumerate(zip(ROW_STARTS, last_of_each(ROW_STARTS), strict=True)):
-        rows = float(_inside(first, last, 3).mean())
+        rows = float(_rows_of_each()[place])
         for deep in range(int(octave_of_rows()[place]) + 1):
             shared = _inside(OCTAVES[deep], min(lasts[deep], rows), 3) if first < MOST_ROWS else np.ones(1)
             kept = np.minimum(np.minimum(rows, m)[:, None], (p * rows)[:, None] / shared)

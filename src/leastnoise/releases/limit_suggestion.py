@@ -140,9 +140,7 @@ class LimitSuggestion(Promised, Spreadsheets):
     @cached_property
     def _fit(self) -> Fit:
         with one_thread():
-            return unit_size_fit.of_rows(
-                self._part("rows"), self._part("octaves"), std=self._std("rows"), octave_std=self._std("octaves")
-            )
+            return unit_size_fit.of_rows(*((self._part(kind), self._std(kind)) for kind in ("rows", "octaves", "wide")))
 
     @cached_property
     def _spread(self) -> Fit:

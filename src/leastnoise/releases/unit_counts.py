@@ -4,6 +4,7 @@ Every unit with a row in the bins is counted once in each of these histograms:
 
     rows        by how many rows it has
     octaves     the same in classes four times as wide: where noise hides the finer ones, these may still be seen
+    wide        the same in classes of four octaves, for the same reason
     spread      by the octave of its rows, and of how many of them are in the bin of one of its rows, drawn at random
     depths      by the latter octave alone
     bins        by the bin of that row
@@ -26,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support.validation import Floats
-from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, SIGNED_CLASSES
+from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, SIGNED_CLASSES, WIDE
 
-WEIGHTS = {"rows": 1, "octaves": 3, "spread": 1, "depths": 2, "bins": 1, "values": 1}
+WEIGHTS = {"rows": 1, "octaves": 3, "wide": 2, "spread": 1, "depths": 2, "bins": 1, "values": 1}
 PAIRS = len(OCTAVES) * (len(OCTAVES) + 1) // 2  # of octaves, the second at most the first
 
 
@@ -43,7 +44,7 @@ class Layout:
     def histograms(self) -> tuple[tuple[str, int, int], ...]:
         """The histograms in order: kind, how many numbers, and the weight of a unit."""
         spread = [("spread", PAIRS), ("depths", len(OCTAVES)), ("bins", self.bins)] if self.bins > 1 else []
-        sizes = [("rows", len(ROW_STARTS)), ("octaves", len(OCTAVES))]
+        sizes = [("rows", len(ROW_STARTS)), ("octaves", len(OCTAVES)), ("wide", len(WIDE))]
         listed = [*sizes, *spread, *(("values", SIGNED_CLASSES) for _ in self.columns)]
         return tuple((kind, size, WEIGHTS[kind]) for kind, size in listed)
 

@@ -159,9 +159,10 @@ class UnitCounts(BinnedQuery):
         drawn = with_octave(with_row_class(drawn, "_total", "_rows"), "_total", "_wide")
         if self._bins.size > 1:
             drawn = with_octave(drawn, "_here", "_deep")
-        cells = [drawn["_rows"], drawn["_wide"] + layout.start("octaves")]
+        octave = drawn["_wide"]
+        cells = [drawn["_rows"], octave + layout.start("octaves"), (octave >> 2) + layout.start("wide")]
         if self._bins.size > 1:
-            pair = ((drawn["_wide"] * (drawn["_wide"] + 1)) >> 1) + drawn["_deep"]
+            pair = ((octave * (octave + 1)) >> 1) + drawn["_deep"]
             cells += [pair + layout.start("spread"), drawn["_deep"] + layout.start("depths")]
             cells += [drawn["code"] + layout.start("bins")]
         return drawn.select(bin=ibis.array(cells).unnest())
