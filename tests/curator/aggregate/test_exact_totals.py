@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,6 +23,6 @@ def test_totals_are_clamped_and_no_two_are_moved_apart(totals: list[int]) -> Non
 
 
 @pytest.mark.parametrize("dtype", [np.int64, object])
-def test_whole_numbers_of_64_bits_are_clamped_alike(dtype: type) -> None:
+def test_whole_numbers_of_64_bits_are_clamped_alike(dtype: Any) -> None:
     ends = np.array([2**63 - 1, -(2**63), MAX_TOTAL + 1, 7], dtype=dtype)
     assert clamped(ends).tolist() == [MAX_TOTAL, -MAX_TOTAL, MAX_TOTAL, 7]
