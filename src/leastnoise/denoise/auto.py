@@ -191,8 +191,9 @@ def _computed(tried: Candidates) -> dict[str, Estimate]:
 def _medians(mixed: Estimate, tried: Candidates, *, integers: bool, xp: Any) -> Estimate:
     """The weighted median of what the mixture is made of, with posterior medians where there is a prior."""
     shares = dict(mixed.parameters["weights"])
-    instead = {"james_stein": "empirical_bayes"} if "empirical_bayes" in mixed.parameters["errors"] else {}
-    named = [instead.get(name, name) for name in shares]
+    named = list(shares)
+    if "james_stein" in shares and "empirical_bayes" in mixed.parameters["errors"]:
+        named[named.index("james_stein")] = "empirical_bayes"
     values = [mixed.noisy if name == "raw" else _with_medians(name, tried[name]).values for name in named]
     middle = weighted_median(xp.stack(values), np.array(list(shares.values())), xp)
     if integers:
