@@ -140,23 +140,25 @@ def _table(of: SummaryRelease, keys: list[str]) -> str:
         low, high = one.interval(0.95)
         columns.append(list(zip(one.values[:MAX_ROWS], low[:MAX_ROWS], high[:MAX_ROWS], strict=True)))
     body = "".join(
-        f'<tr><th scope="row" class="text">{escape(key)}</th>{"".join(map(_cell, cells))}</tr>'
+        f'<tr><th scope="row" class="text">{escape(key)}</th>{"".join(map(_cell, of, cells))}</tr>'
         for key, *cells in zip(keys, *columns, strict=True)
     )
     more = "" if of.bins <= MAX_ROWS else f"<p>{of.bins - MAX_ROWS:,} more bins are in the file of the release.</p>"
     return (
-        '<div class="scroll" tabindex="0" role="region" aria-label="All statistics"><table>'
+        '<div class="scroll" tabindex="0" role="region" aria-label="All statistics"><table class="statistics">'
         "<caption>Each value with its 95 % interval</caption>"
         f'<thead><tr><th scope="col" class="text">{escape(labels.title(of.domain))}</th>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>{more}"
     )
 
 
-def _cell(cell: tuple[float, float, float]) -> str:
+def _cell(name: str, cell: tuple[float, float, float]) -> str:
+    """One value; its name is for a narrow screen, where the values of a bin stand below one another."""
     value, low, high = cell
+    named = f'<td data-name="{escape(name, quote=True)}">'
     if np.isnan(value):
-        return f"<td>{TOO_FEW}</td>"
-    return f"<td>{rounded(value, 5)}<small>{rounded(low, 5)} to {rounded(high, 5)}</small></td>"
+        return f"{named}{TOO_FEW}</td>"
+    return f"{named}<span>{rounded(value, 5)}<small>{rounded(low, 5)} to {rounded(high, 5)}</small></span></td>"
 
 
 def _check(of: SummaryRelease, file: str) -> list[Step]:
