@@ -212,7 +212,8 @@ def _others(which: str) -> dict[str, Callable[[], Rows]]:
             makers["restaurants by year"] = _grouped(inspected, "business_name", "Year")
         else:
             makers["restaurants by year and weekend"] = _grouped(inspected, "business_name", "Year", "Weekend")
-            makers["colleges by year"] = _grouped(pd.read_stata(causal / "scorecard" / "scorecard.dta"), "unitid", "year")
+            colleges = pd.read_stata(causal / "scorecard" / "scorecard.dta")
+            makers["colleges by year"] = _grouped(colleges, "unitid", "year")
     return makers
 
 

@@ -120,7 +120,7 @@ def _there(counts: Floats) -> Floats:
 
 def _likely(fit: Fit) -> tuple[Floats, Floats]:
     """Of a fit what is not out of the question: chances, which add up to one, and counts."""
-    likely = fit.weights > 1e-3
+    likely = fit.weights > min(1e-3, float(fit.weights.max()) / 2)
     return fit.weights[likely] / fit.weights[likely].sum(), fit.counts[likely]
 
 
@@ -196,8 +196,7 @@ def _lost_where_shared(m: Floats, p: Floats) -> Floats:
     as each octave has: limits by classes by octaves. Rows beyond the last class lie anywhere: max_rows alone counts."""
     lost = np.zeros((m.size, len(ROW_STARTS), len(OCTAVES)))
     lasts = last_of_each(OCTAVES)
-    for place, (first, last) in enumerate(zip(ROW_STARTS, last_of_each(ROW_STARTS), strict=True)):
-        rows = float(_rows_of_each()[place])
+    for place, (first, rows) in enumerate(zip(ROW_STARTS, _rows_of_each(), strict=True)):
         for deep in range(int(octave_of_rows()[place]) + 1):
             shared = _inside(OCTAVES[deep], min(lasts[deep], rows), 3) if first < MOST_ROWS else np.ones(1)
             kept = np.minimum(np.minimum(rows, m)[:, None], (p * rows)[:, None] / shared)
