@@ -84,8 +84,9 @@ def of_rows(rows: tuple[Floats, float], octaves: tuple[Floats, float], wide: tup
 
 def _inside(starts: tuple[int, ...]) -> Floats:
     """Which classes of ROW_STARTS lie in each of the classes that start here: a matrix of ones and zeros."""
-    of_rows = np.searchsorted(starts, ROW_STARTS, side="right") - 1
-    return np.equal.outer(np.arange(len(starts)), of_rows).astype(np.float64)
+    place = np.searchsorted(starts, ROW_STARTS, side="right") - 1
+    found: Floats = (np.arange(len(starts))[:, None] == place).astype(np.float64)
+    return found
 
 
 def of_values(noisy: Floats, std: float) -> Fit:
