@@ -164,8 +164,10 @@ def test_spending_in_allocations_never_passes_the_budget(
                 parts.append(part.allocate(f"part {len(parts)}", share=percent / 100))
             else:
                 part.return_unused()
-        except (ln.BudgetExhausted, errors.BudgetClosed, errors.InvalidParameter):
+        except (ln.BudgetExhausted, errors.BudgetClosed):
             pass
+        except errors.InvalidParameter:
+            assert what == "return"  # of the whole budget, or again
     used = sum(entry.gaussian for entry in budget.history() if entry.kind == "release")
     booked = sum(entry.gaussian for entry in budget.history() if not entry.allocation)
     assert 0 <= used <= booked <= 1
