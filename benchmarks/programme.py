@@ -37,5 +37,6 @@ BENCHMARKS = (
     "quantiles",
     "quantile_coverage",
     "spark_cost",
+    "spark_peers",
     "spark_loss",
 )

@@ -61,6 +61,20 @@ def processor_below(process: int) -> float:
     return ticks / TICKS
 
 
+def peak_memory(process: int) -> int:
+    """Megabytes of a process and all that are below it, each at its own peak."""
+    total, pending = 0, [process]
+    while pending:
+        folder = Path(f"/proc/{pending.pop()}")
+        try:
+            status = (folder / "status").read_text()
+            pending += [int(child) for task in folder.glob("task/*/children") for child in task.read_text().split()]
+        except OSError:  # it has ended
+            continue
+        total += next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")), 0)
+    return total // 1024
+
+
 def _store(context: Any) -> Any:
     return context._jsc.sc().statusStore()
 
