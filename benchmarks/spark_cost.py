@@ -36,6 +36,7 @@ QUESTIONS: dict[str, Callable[[Rows], Query]] = {
     "unknown keys": lambda t: t.histogram("key", max_rows=5),
     "vector sum": lambda t: t.vector_sum(["x", "y"], clip_norm=1.0, max_rows=5),
 }
+HEAVY = ("max_rows 5", "max_rows 5, max_per_bin 1")  # asked of the second table as well
 
 
 def run(*, toy: bool = False) -> Findings:
@@ -46,6 +47,8 @@ def run(*, toy: bool = False) -> Findings:
         for share, label in ((20, "a twentieth"), (2, "half")):
             path = write_rows(Path(folder), rows, share)
             for name, ask in QUESTIONS.items():
+                if share == 2 and name not in HEAVY:
+                    continue
                 row, ratio = compared(ask, path)
                 found.append({"rows of one unit": label, "question": name, **row})
                 if share == 20:

@@ -88,6 +88,6 @@ def theirs(peer: peers.Peer, small: Path, path: Path) -> tuple[Lap, dict[str, An
     peer("one_a_bin", path=str(small), bins=BINS, kept=KEPT)
     known = peer("last_job").result
     lap = peer("one_a_bin", path=str(path), bins=BINS, kept=KEPT)
-    work, memory = peer("work", job=known).result, peer("memory").result
+    work, memory = peer("work", since=known).result, peer("memory").result
     peer.close()
     return lap, {**{each: work[each] for each in TOLD}, "peak memory, MB": memory}

@@ -21,8 +21,8 @@ def last_job():
     return lambda: latest(SparkSession.getActiveSession().sparkContext)
 
 
-def work(job):
-    return lambda: work_since(SparkSession.getActiveSession().sparkContext, job)
+def work(since):
+    return lambda: work_since(SparkSession.getActiveSession().sparkContext, since)
 
 
 def memory():
