@@ -15,7 +15,7 @@ from typing import Any
 
 import duckdb
 from findings import Findings, Headline, Seconds, Table
-from spark_work import last_job, processor_below, work_since
+from spark_work import last_job, processor_below, spent_below, work_since
 
 from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table as Rows
@@ -80,9 +80,9 @@ def compared(ask: Callable[[Rows], Query], path: Path) -> tuple[dict[str, Any], 
     expected = aggregate(ask(here))
     embedded = time.process_time() - processor
     context = session.sparkContext
-    known, processor = last_job(context), processor_below(os.getpid())
+    known, before = last_job(context), processor_below(os.getpid())
     answer = aggregate(ask(there))
-    java = processor_below(os.getpid()) - processor
+    java = spent_below(os.getpid(), before)
     assert answer.values.tolist() == expected.values.tolist()
     work = work_since(context, known)
     row = {

@@ -19,7 +19,7 @@ import peers
 from findings import Findings, Headline, Seconds, Table
 from pyspark import SparkContext
 from spark_cost import CONFIG
-from spark_work import last_job, peak_memory, processor_below, work_since
+from spark_work import last_job, peak_memory, processor_below, spent_below, work_since
 from stopwatch import Lap, Unanswered
 
 from leastnoise.curator.table import table
@@ -66,14 +66,12 @@ def run(*, toy: bool = False) -> Findings:
 
 
 def ours(small: Path, path: Path) -> tuple[Lap, dict[str, Any]]:
-    def busy() -> float:
-        return processor_below(os.getpid()) + time.process_time()
-
     def release(rows: Path) -> Lap:
-        wall, before = time.perf_counter(), busy()
+        wall, own, before = time.perf_counter(), time.process_time(), processor_below(os.getpid())
         there = table(rows, unit="unit", engine="local[2]", config=CONFIG)
         made = there.histogram("bin", keys=range(BINS), max_rows=KEPT, max_per_bin=1).release(epsilon=1, delta=1e-6)
-        return Lap(time.perf_counter() - wall, busy() - before, made.bins)
+        busy = spent_below(os.getpid(), before) + time.process_time() - own
+        return Lap(time.perf_counter() - wall, busy, made.bins)
 
     release(small)
     context: Any = SparkContext._active_spark_context

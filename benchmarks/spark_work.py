@@ -44,9 +44,10 @@ def executors_lost(context: Any) -> int:
     return sum(not executor.isActive() for executor in _listed(_store(context).executorList(False)))
 
 
-def processor_below(process: int) -> float:
-    """Processor time of everything below a process: the JVM, with its compiler and collector, and Python workers."""
-    ticks, pending = 0, [process]
+def processor_below(process: int) -> dict[int, float]:
+    """Processor time of each process below one: the JVM, with its compiler and collector, and Python workers."""
+    seconds: dict[int, float] = {}
+    pending = [process]
     parents: dict[int, list[tuple[int, int]]] = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -57,8 +58,13 @@ def processor_below(process: int) -> float:
     while pending:
         for child, spent in parents.get(pending.pop(), []):
             pending.append(child)
-            ticks += spent
-    return ticks / TICKS
+            seconds[child] = spent / TICKS
+    return seconds
+
+
+def spent_below(process: int, before: dict[int, float]) -> float:
+    """Seconds since then. A worker that has ended meanwhile takes nothing away: what it spent before is not ours."""
+    return sum(max(0.0, now - before.get(child, 0.0)) for child, now in processor_below(process).items())
 
 
 def peak_memory(process: int) -> int:
