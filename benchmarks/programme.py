@@ -38,5 +38,6 @@ BENCHMARKS = (
     "quantile_coverage",
     "mean_coverage",
     "spark_cost",
+    "spark_peers",
     "spark_loss",
 )

@@ -44,9 +44,10 @@ def executors_lost(context: Any) -> int:
     return sum(not executor.isActive() for executor in _listed(_store(context).executorList(False)))
 
 
-def processor_below(process: int) -> float:
-    """Processor time of everything below a process: the JVM, with its compiler and collector, and Python workers."""
-    ticks, pending = 0, [process]
+def processor_below(process: int) -> dict[int, float]:
+    """Processor time of each process below one: the JVM, with its compiler and collector, and Python workers."""
+    seconds: dict[int, float] = {}
+    pending = [process]
     parents: dict[int, list[tuple[int, int]]] = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -57,8 +58,27 @@ def processor_below(process: int) -> float:
     while pending:
         for child, spent in parents.get(pending.pop(), []):
             pending.append(child)
-            ticks += spent
-    return ticks / TICKS
+            seconds[child] = spent / TICKS
+    return seconds
+
+
+def spent_below(process: int, before: dict[int, float]) -> float:
+    """Seconds since then. A worker that has ended meanwhile takes nothing away: what it spent before is not ours."""
+    return sum(max(0.0, now - before.get(child, 0.0)) for child, now in processor_below(process).items())
+
+
+def peak_memory(process: int) -> int:
+    """Megabytes of a process and all that are below it, each at its own peak."""
+    total, pending = 0, [process]
+    while pending:
+        folder = Path(f"/proc/{pending.pop()}")
+        try:
+            status = (folder / "status").read_text()
+            pending += [int(child) for task in folder.glob("task/*/children") for child in task.read_text().split()]
+        except OSError:  # it has ended
+            continue
+        total += next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")), 0)
+    return total // 1024
 
 
 def _store(context: Any) -> Any:

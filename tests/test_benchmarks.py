@@ -25,7 +25,13 @@ pytestmark = pytest.mark.slow
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 PROGRAMME = runpy.run_path(str(BENCHMARKS / "programme.py"))["BENCHMARKS"]
-GROWN = ("demo", "instructions", "spark_cost", "spark_loss")  # no toy size, or a Spark session that others would meet
+GROWN = (
+    "demo",
+    "instructions",
+    "spark_cost",
+    "spark_loss",
+    "spark_peers",
+)  # no toy size, or a Spark session that others would meet
 TOYS = [name for name in PROGRAMME if name not in GROWN]
 
 

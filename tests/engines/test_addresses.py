@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from leastnoise.curator.engines import spark_master
+from leastnoise.curator.engines import spark_errors, spark_master
 from leastnoise.curator.engines.spark_names import is_address, is_table_name, local_path, statement
 from leastnoise.curator.table import table
 from leastnoise.errors import EngineUnavailable, InvalidParameter, UnknownSource
@@ -145,6 +145,27 @@ def test_names_are_quoted_part_by_part(text: str, sql: str) -> None:
 )
 def test_nothing_else_is_a_name(text: str) -> None:
     assert not is_table_name(text)
+
+
+@pytest.mark.parametrize(
+    ("said", "forbidden"),
+    [
+        ("Forbidden (Service: Amazon S3; Status Code: 403; Request ID: 1)", True),
+        ("(Service: S3, Status Code: 403, Request ID: 1)", True),
+        ('Operation failed: "This request is not authorized", 403, HEAD, https://a.dfs.core.windows.net', True),
+        ('403 Forbidden {"code" : 403}', True),
+        ("cannot open s3a://lake/day=403/part-403.parquet", False),
+        ("error 14030 at byte 403", False),
+    ],
+)
+def test_a_refusal_is_told_from_a_path_with_its_digits(said: str, forbidden: bool) -> None:
+    def fail() -> None:
+        raise OSError(said)
+
+    with pytest.raises(
+        EngineUnavailable if forbidden else UnknownSource, match=None if forbidden else "could not open"
+    ):
+        spark_errors.opening(fail, "s3a://lake/day=403")
 
 
 def test_addresses_have_a_scheme() -> None:

@@ -13,6 +13,7 @@ import pytest
 from dirty_rows import QUERIES, write
 from few_rows import quick_for_few_rows
 from leastnoise.curator.aggregate.exact_totals import Aggregate
+from leastnoise.curator.engines.spark import Spark
 from leastnoise.curator.table import Table, table
 from leastnoise.errors import ReadingFailed
 from leastnoise.testing import aggregate, seeded
@@ -145,6 +146,27 @@ def test_a_killed_worker_changes_no_integer(many: tuple[Table, Table], cluster, 
     assert running.is_alive(), "the query ended before the worker died"
     running.join()
     assert same(expected, found[0])
+
+
+def test_threads_of_one_session_take_no_names_from_one_another(
+    both: tuple[Table, Table], session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While rows are read, nothing of ours is in the catalogue, from where another thread that ends would drop it."""
+    read, seen = Spark._read, []
+
+    def watched(engine: Spark, expression, answer):
+        def look(frame):
+            seen.extend(session.sql("SHOW USER FUNCTIONS").collect())
+            seen.extend(view for view in session.catalog.listTables() if view.isTemporary)
+            seen.append("read")
+            return answer(frame)
+
+        return read(engine, expression, look)
+
+    monkeypatch.setattr(Spark, "_read", watched)
+    embedded, distributed = (aggregate(QUERIES["rows, every limit"](rows)) for rows in both)
+    assert same(embedded, distributed)
+    assert set(seen) == {"read"}
 
 
 def test_the_same_limits_are_proposed(both: tuple[Table, Table]) -> None:

@@ -82,7 +82,7 @@ def test_a_server_that_is_gone_is_asked_a_few_times_only(
     server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The client's own rule is to ask for ten minutes, which nothing of ours may follow: not the question before a
-    debit, and not what drops the views and puts back the settings after a query that broke off."""
+    debit, not a query whose server is lost, and not what drops the views and puts back the settings after it."""
     from pyspark.sql.connect.client.retries import RetryPolicy
     from pyspark.sql.connect.session import SparkSession
 
@@ -100,10 +100,11 @@ def test_a_server_that_is_gone_is_asked_a_few_times_only(
     engine: Any = opened._data.engine
     budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6)
     monkeypatch.setattr(spark_server, "RETRIES", 0)
+    monkeypatch.setattr(spark_server, "READ_RETRIES", 0)
 
-    def lose(_frame: Any) -> None:
+    def lose(frame: Any) -> None:
         monkeypatch.setattr(made.client, "_stub", Lost())
-        raise ConnectionError
+        frame.collect()
 
     with pytest.raises(ReadingFailed):
         engine._read(opened.rows, lose)

@@ -14,19 +14,23 @@ for java in sorted(Path("/usr/lib/jvm").glob("java-17-*")):
 sys.path.append(str(Path(__file__).parents[2]))
 
 from spark_work import last_job as latest  # noqa: E402 (the folder is named above)
-from spark_work import work_since  # noqa: E402
+from spark_work import peak_memory, work_since  # noqa: E402
 
 
 def last_job():
     return lambda: latest(SparkSession.getActiveSession().sparkContext)
 
 
-def work(job):
-    return lambda: work_since(SparkSession.getActiveSession().sparkContext, job)
+def work(since):
+    return lambda: work_since(SparkSession.getActiveSession().sparkContext, since)
 
 
-def histogram(path, bins, kept):
-    settings = SparkSession.builder.master("local[*]").config("spark.driver.memory", "6g")
+def memory():
+    return lambda: peak_memory(os.getpid())
+
+
+def one_a_bin(path, bins, kept):
+    settings = SparkSession.builder.master("local[2]").config("spark.driver.memory", "4g")
     spark = settings.config("spark.sql.warehouse.dir", tempfile.mkdtemp()).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
 

@@ -27,19 +27,23 @@ for java in sorted(Path("/usr/lib/jvm").glob("java-17-*")):
 sys.path.append(str(Path(__file__).parents[2]))
 
 from spark_work import last_job as latest  # noqa: E402 (the folder is named above)
-from spark_work import work_since  # noqa: E402
+from spark_work import peak_memory, work_since  # noqa: E402
 
 
 def last_job():
     return lambda: latest(SparkSession.getActiveSession().sparkContext)
 
 
-def work(job):
-    return lambda: work_since(SparkSession.getActiveSession().sparkContext, job)
+def work(since):
+    return lambda: work_since(SparkSession.getActiveSession().sparkContext, since)
+
+
+def memory():
+    return lambda: peak_memory(os.getpid())
 
 
 def local_spark():
-    settings = SparkSession.builder.master("local[*]").config("spark.driver.memory", "6g")
+    settings = SparkSession.builder.master("local[2]").config("spark.driver.memory", "4g")
     spark = settings.config("spark.sql.warehouse.dir", tempfile.mkdtemp()).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
@@ -58,6 +62,23 @@ def histogram(path, bins, kept):
         )
         query = QueryBuilder("rows").enforce(MaxRowsPerID(kept)).groupby(keys).count()
         return len(session.evaluate(query, RhoZCDPBudget(0.1)).collect())
+
+    return work
+
+
+def one_a_bin(path, bins, kept):
+    spark = local_spark()
+    keys = KeySet.from_dict({"bin": list(range(bins))})
+
+    def work():
+        session = Session.from_dataframe(
+            privacy_budget=RhoZCDPBudget(0.1),
+            source_id="rows",
+            dataframe=spark.read.parquet(path),
+            protected_change=AddRowsWithID("unit"),
+        )
+        limited = QueryBuilder("rows").enforce(MaxGroupsPerID("bin", kept)).enforce(MaxRowsPerGroupPerID("bin", 1))
+        return len(session.evaluate(limited.groupby(keys).count(), RhoZCDPBudget(0.1)).collect())
 
     return work
 

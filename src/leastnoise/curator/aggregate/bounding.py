@@ -191,8 +191,8 @@ def _within_bins(
 ) -> ir.Table:
     rows = rows.mutate(_bin=coding.bin_of(rows["code"]))
     rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash")
-    rows = engine.first(rows, unit=[*unit, "_bin"], order=["_hash", "code"], count=count)
-    return rows.drop("_hash", "_bin")
+    keep = [*unit, "_unit", "code"]
+    return engine.first(rows, unit=[*unit, "_bin"], order=["_hash", "code"], count=count, keep=keep)
 
 
 def _fewer_bins(rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: int, key: int) -> ir.Table:
@@ -215,7 +215,7 @@ def _fewer_rows(
         rows = rows.mutate(code=(rows["_hash"] << 32) | rows["code"])
         kept = engine.smallest(rows.select(*unit, "code"), unit=list(unit), column="code", count=count)
         return kept.mutate(code=kept["code"] & WORD_MASK)
-    return engine.first(rows, unit=list(unit), order=["_hash", "code"], count=count)
+    return engine.first(rows, unit=list(unit), order=["_hash", "code"], count=count, keep=["code"])
 
 
 def mixed(rows: ir.Table, name: str) -> ir.Table:

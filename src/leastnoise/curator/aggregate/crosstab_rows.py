@@ -70,7 +70,7 @@ def bounded_rows(
     rows = with_unit_word(rows.select(*unit, *content), unit, engine)
     rows = _with_hash(rows, content, key)
     if not shared:
-        return engine.first(rows, unit=list(unit), order=["_hash", *content], count=max_rows).select(*content)
+        return engine.first(rows, unit=list(unit), order=["_hash", *content], count=max_rows, keep=content)
     within = ibis.window(group_by=list(unit), order_by=["_hash", *content])
     rows = rows.mutate(_rank=ibis.row_number().over(within))
     rows = rows.mutate(_rows=rows.count().over(ibis.window(group_by=list(unit))))

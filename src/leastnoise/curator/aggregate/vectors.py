@@ -194,8 +194,8 @@ def bounded_rows(
     rows = rows.mutate(_digest=functools.reduce(operator.add, terms))
     rows = rows.mutate(_code=fold(rows["_digest"]))
     rows = with_hash(rows, key, code="_code", codes=2**32, name="_hash")
-    kept = engine.first(rows, unit=list(unit), order=["_hash", "_digest", *names], count=max_rows)
-    return kept.select(*columns)
+    order = ["_hash", "_digest", *names]
+    return engine.first(rows, unit=list(unit), order=order, count=max_rows, keep=list(columns))
 
 
 def check_columns(rows: ir.Table, columns: tuple[str, ...], length: int) -> None:

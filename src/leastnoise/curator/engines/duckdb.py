@@ -66,6 +66,7 @@ class DuckDB:
 
     name = "duckdb"
     copies = True
+    sends_rows = False
 
     def __init__(self, backend: Any) -> None:
         self.backend = backend
@@ -215,11 +216,11 @@ class DuckDB:
 
         return ibis.row_number().over(ibis.window(group_by=unit, order_by=order)) + 1
 
-    def first(self, rows: ir.Table, *, unit: list[str], order: list[str], count: int) -> ir.Table:
+    def first(self, rows: ir.Table, *, unit: list[str], order: list[str], count: int, keep: list[str]) -> ir.Table:
         import ibis
 
         ranked = rows.mutate(_rank=ibis.row_number().over(ibis.window(group_by=unit, order_by=order)))
-        return ranked.filter(ranked["_rank"] < count).drop("_rank")
+        return ranked.filter(ranked["_rank"] < count).select(keep)
 
     def map_points(self, function: Any, x: ir.Value, y: ir.Value, *, result: str) -> ir.Value:
         import ibis

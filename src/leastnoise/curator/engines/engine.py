@@ -20,6 +20,7 @@ class Engine(Protocol):
 
     name: str
     copies: bool  # whether it can keep rows aside; without, everything about them is asked in one query
+    sends_rows: bool  # whether the rows of a unit are brought together from several machines
 
     @property
     def threads(self) -> int:
@@ -66,8 +67,9 @@ class Engine(Protocol):
     def row_number(self, *, unit: list[str], order: list[str]) -> ir.Value:
         """1, 2, 3 ... for the rows of each unit in the order of these columns."""
 
-    def first(self, rows: ir.Table, *, unit: list[str], order: list[str], count: int) -> ir.Table:
-        """The first `count` rows of each unit in the order of these columns."""
+    def first(self, rows: ir.Table, *, unit: list[str], order: list[str], count: int, keep: list[str]) -> ir.Table:
+        """Of the first `count` rows of each unit in this order, the columns `keep`. Without nulls in `order`: engines
+        have them first or last; and rows that tie are equal in `keep`."""
 
     def map_points(self, function: Any, x: ir.Value, y: ir.Value, *, result: str) -> ir.Value:
         """A NumPy function of two columns of doubles, applied to blocks of rows where the rows are."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from leastnoise._support import progress
-from leastnoise.curator.engines import spark_files, spark_names, spark_session
+from leastnoise.curator.engines import spark_files, spark_first_rows, spark_names, spark_session
 from leastnoise.curator.engines.column_names import check_names
 from leastnoise.curator.engines.opened_table import Source
 from leastnoise.curator.engines.spark_errors import opening
 from leastnoise.curator.engines.spark_progress import percent_done
-from leastnoise.curator.engines.spark_server import is_gone
+from leastnoise.curator.engines.spark_server import is_gone, is_remote
 from leastnoise.curator.engines.spark_settings import applied
 from leastnoise.curator.engines.spark_workers import check_workers, wait_for_workers
 from leastnoise.curator.engines.temporary_names import unique
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MAX_SET = 2**17  # different values of one unit that are in memory at once, as objects of Java
 CELLS_SENT = 2**20  # of a count, in one batch
+_naming = threading.Lock()  # threads of one session share its names: none drops what another is about to look up
 
 
 class Spark:
@@ -36,6 +38,7 @@ class Spark:
     name = "spark"
     threads = 0
     copies = False  # what Spark keeps may be lost with an executor, and is then computed again
+    sends_rows = True
 
     def __init__(self, session: Any) -> None:
         import ibis
@@ -45,6 +48,7 @@ class Spark:
         self._frames: dict[str, Any] = {}  # views that our tables are read from
         self._workers_checked = False
         spark_session.check_answers(session)
+        self._smallest = spark_first_rows.builder_in(session)
         spark_session.set_interpreter(session)
         with applied(session):
             self.backend = reading(lambda: ibis.pyspark.connect(session))
@@ -124,8 +128,13 @@ class Spark:
         spark_session.check_answers(self.session)
 
         def run() -> T:
-            with self._named(expression), progress.watched("reading", percent_done(self.session)):
-                return answer(self.session.sql(self.backend.compile(expression)))
+            with progress.watched("reading", percent_done(self.session)):
+                if is_remote(self.session):  # a server looks names up when it reads
+                    with self._named(expression):
+                        return answer(self.session.sql(self.backend.compile(expression)))
+                with _naming, self._named(expression):
+                    frame = self.session.sql(self.backend.compile(expression))
+                return answer(frame)
 
         with applied(self.session):
             return reading(run, self.files)
@@ -145,11 +154,15 @@ class Spark:
                 made.append(public.name)
                 self.backend._register_in_memory_table(public)
             self.backend._register_udfs(expression)
+            if spark_first_rows.is_used(expression):
+                spark_first_rows.register(self.session, self._smallest)
             yield
         finally:
             if not is_gone(self.session):
                 self._drop(*made)
                 self._drop_functions(expression)
+                if spark_first_rows.is_used(expression):
+                    spark_first_rows.drop(self.session)
 
     def _drop(self, *views: str) -> None:
         for name in views:
@@ -181,7 +194,11 @@ class Spark:
         return column.cast("decimal(38, 0)").sum()
 
     def smallest(self, rows: ir.Table, *, unit: list[str], column: str, count: int) -> ir.Table:
-        return self.first(rows, unit=unit, order=[column], count=count).select(column)
+        if count == 1:
+            return spark_first_rows.least_value(rows, unit, column)
+        if self._smallest is not None and spark_first_rows.fits(rows, [column], count):
+            return spark_first_rows.least_values(rows, unit, column, count)
+        return self.first(rows, unit=unit, order=[column], count=count, keep=[column])
 
     def smallest_distinct(
         self, rows: ir.Table, *, unit: list[str], column: str, count: int, different: int
@@ -190,13 +207,17 @@ class Spark:
         the pairs of unit and value are sent once more."""
         if different <= MAX_SET:
             lists = rows.group_by(unit).aggregate(**{column: _set_of(rows[column])})
-            values = _sorted(lists[column])
+            values = spark_first_rows.sorted_list(lists[column])
             return lists.select(**{column: (values[:count] if count < different else values).unnest()})
-        return self.first(rows.select(*unit, column).distinct(), unit=unit, order=[column], count=count).select(column)
+        return self.smallest(rows.select(*unit, column).distinct(), unit=unit, column=column, count=count)
 
-    def first(self, rows: ir.Table, *, unit: list[str], order: list[str], count: int) -> ir.Table:
+    def first(self, rows: ir.Table, *, unit: list[str], order: list[str], count: int, keep: list[str]) -> ir.Table:
+        if count == 1:
+            return spark_first_rows.least_row(rows, unit, order, keep)
+        if self._smallest is not None and spark_first_rows.fits(rows, [*order, *keep], count):
+            return spark_first_rows.least_rows(rows, unit, order, count, keep)
         ranked = rows.mutate(_rank=self.row_number(unit=unit, order=order))
-        return ranked.filter(ranked["_rank"] <= count).drop("_rank")
+        return ranked.filter(ranked["_rank"] <= count).select(keep)
 
     def row_number(self, *, unit: list[str], order: list[str]) -> ir.Value:
         """Compared with a constant and nothing in between, it lets Spark keep the first rows of a unit in every part of
@@ -325,14 +346,8 @@ def _set_of(column: ir.IntegerColumn) -> ir.ArrayValue:
     return ibis.udf.agg.builtin(_collected, name="collect_set", signature=(("int64",), "array<int64>"))(column)
 
 
-def _sorted(values: ir.ArrayValue) -> ir.ArrayValue:
-    import ibis
-
-    return ibis.udf.scalar.builtin(_collected, name="sort_array", signature=(("array<int64>",), "array<int64>"))(values)
-
-
 def _collected(column: Any) -> Any:
-    """Spark's own: the different values of a column, as a list; and a list in order."""
+    """Spark's own: the different values of a column, as a list."""
 
 
 def _conv(text: Any, source: Any, target: Any) -> Any:

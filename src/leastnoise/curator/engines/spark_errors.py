@@ -21,7 +21,9 @@ _NO_CATALOGUE = ("REQUIRES_SINGLE_PART_NAMESPACE",)  # what is no catalogue is t
 _NO_FORMAT = ("DATA_SOURCE_NOT_FOUND", "ClassNotFoundException", "UNSUPPORTED_DATASOURCE_FOR_DIRECT_QUERY")
 _NO_SCHEME = ("No FileSystem for scheme", "UnsupportedFileSystemException")
 _NO_VERSIONS = ("TIME_TRAVEL", "timestamp-ntz")
-_FORBIDDEN = ("AccessControlException", "AccessDenied", "403", "Permission denied", "PERMISSION_DENIED")
+_FORBIDDEN = ("AccessControlException", "AccessDenied", "Permission denied", "PERMISSION_DENIED")
+# The status 403 as AWS, Google and Azure write it; a path may have the digits as well.
+_STATUS_403 = re.compile(r'code"?\s*[:=]?\s*403\b|\b403 Forbidden|", 403, [A-Z]+,|HTTP/[\d.]+ 403\b', re.IGNORECASE)
 _NO_HOST = ("UnknownHostException", "ConnectException", "SocketTimeoutException", "NoRouteToHost", "ConnectTimeout")
 _NO_FILES = ("UNABLE_TO_INFER_SCHEMA", "CANNOT_READ_FILE_FOOTER", "is not a Parquet file")
 
@@ -71,7 +73,7 @@ def _problem(error: Exception, what: str) -> LeastnoiseError:
         return UnknownSource(f'there is neither a file nor a table "{what}" in the catalogue of this Spark session.')
     if has(_NOT_THERE):
         return UnknownSource(f'Spark finds nothing at "{what}". Check the address, and that the session sees it.')
-    if has(_FORBIDDEN):
+    if has(_FORBIDDEN) or _STATUS_403.search(text):
         return EngineUnavailable(f'this Spark session is not allowed to read "{what}". Check its credentials.')
     if has(_NO_FILES):
         return UnknownSource(f'there is no Parquet at "{what}". CSV files are known by their endings.')

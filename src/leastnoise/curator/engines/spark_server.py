@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 RETRIES = 4  # after 0.05, 0.2, 0.8 and 3.2 seconds
+READ_RETRIES = 6  # and after 13 and 51: while rows are read, a server is waited for about a minute
 _lock = threading.Lock()
 
 
@@ -31,6 +32,26 @@ def answers(session: Any) -> bool:
     except Exception:
         return False
     return True
+
+
+def shorten_retries(session: Any) -> list[Any]:
+    """The client's own policies, of which those that go on for longer are replaced until they are put back."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    if not is_remote(session):
+        return []
+    with _lock:
+        usual: list[Any] = session.client.get_retry_policies()
+        short = DefaultPolicy(max_retries=READ_RETRIES)
+        few = [short if each.max_retries is None or each.max_retries > READ_RETRIES else each for each in usual]
+        session.client.set_retry_policies(few)
+    return usual
+
+
+def put_back_retries(session: Any, usual: list[Any]) -> None:
+    if usual:
+        with _lock:
+            session.client.set_retry_policies(usual)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from leastnoise.curator.engines.spark_server import is_gone, is_remote
+from leastnoise.curator.engines.spark_server import is_gone, is_remote, put_back_retries, shorten_retries
 from leastnoise.errors import EngineUnavailable
 
 SETTINGS = {
@@ -55,6 +55,7 @@ class _Before:
         self.threads = 0
         given = session.conf.getAll
         self.settings = {name: given.get(name) for name in (*SETTINGS, *SET_BY_IBIS)}
+        self.retries = shorten_retries(session)
 
     def put_back(self, session: Any) -> None:
         with warnings.catch_warnings():
@@ -166,6 +167,7 @@ def _leave(session: Any, name: str, before: _Before) -> None:
         _held.pop(name, None)
         if not is_gone(session):
             before.put_back(session)
+        put_back_retries(session, before.retries)
     if not is_remote(session):
         _log.let_go(session.sparkContext)
 

@@ -104,12 +104,17 @@ class UnknownKeysHistogram(Query):
     def _expression(self) -> ir.Table:
         """Rows of a unit and key are alike, so they are counted first and the counts are cut.
 
-        In a unit's order of keys, `before` rows come earlier; of the next n rows max_rows - before are kept.
+        In a unit's order of keys, `before` rows come earlier; of the next n rows max_rows - before are kept. Where only
+        max_rows limits a unit, these are its first rows in that order, and to count them first would send them twice.
         """
         import ibis
 
         named, limits, engine = self._named(), self.limits, self._data.engine
         unit, by, rows = list(named.unit), list(named.by), self._with_keys(named)
+        if engine.sends_rows and self.nulls == "drop" and limits.max_rows <= min(limits.max_per_bin, limits.max_bins):
+            rows = self._with_key_hash(bounding.with_unit_word(rows.select(*unit, *by), named.unit, engine), named)
+            kept = engine.first(rows, unit=unit, order=["_hash", *by], count=limits.max_rows, keep=by)
+            return kept.group_by(by).aggregate(rows=kept.count()).order_by(by)
         groups = rows.group_by([*unit, *by]).aggregate(_rows=rows.count())
         groups = groups.mutate(_rows=ibis.least(groups["_rows"], limits.max_per_bin))
         groups = self._with_key_hash(bounding.with_unit_word(groups, named.unit, engine), named)
