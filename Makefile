@@ -26,9 +26,10 @@ lint: install
 quick: lint
 	$(BIN)/python -m pytest -n auto -m 'not spark and not browser and not slow'
 
-# One process a core; a file's tests stay together, and all on Spark, so that engines and fixtures start once.
+# Three processes for two cores, since tests wait for browsers, servers and clusters. A file's tests stay together, and
+# all on Spark, so that engines and fixtures start once.
 test: lint
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n $$(( ($$(nproc) * 3 + 1) / 2 )) --dist loadfile
 
 # How much of the code that sees rows the tests reach; below 95 % it fails. It costs 40 % more processor than the tests
 # alone, so `make test` does without; one process, and those that tests start are not counted.

@@ -164,7 +164,7 @@ def test_compare_and_rmse() -> None:
 
 def test_frames_show_both_columns() -> None:
     made = ln.denoise.james_stein(Y, 2.0)
-    assert made.to_arrow().column_names == ["bin", "value", "low", "high", "noisy"]
+    assert made.to_arrow().column_names == ["bin", "value", "low", "high", "denoised_error", "noisy"]
     assert made.to_polars()["value"].to_list() == made.values.tolist()
     assert made.to_pandas()["noisy"].tolist() == Y.tolist()
 
