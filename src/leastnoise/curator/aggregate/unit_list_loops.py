@@ -135,9 +135,10 @@ def add_rows(
                 start, gap = to, to + size
             slots[slot, 1] = (np.uint64(start) << np.uint64(SIZE_BITS)) | np.uint64(size + 1)
             held[1] += 1
-        while gap > start and room[gap - 1] > new:
-            room[gap] = room[gap - 1]
-            gap -= 1
+        for member in range(start, gap):  # without a branch: which rows move is a guess that the processor would lose
+            other = room[member]
+            room[member] = min(other, new)
+            new = max(other, new)
         room[gap] = new
     held[2] = touched
     return end, 0
