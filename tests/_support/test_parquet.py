@@ -23,12 +23,14 @@ def test_columns_are_read_as_they_are(tmp_path: Path, columns: list[str] | None)
     assert parquet.read(pa.py_buffer(path.read_bytes()), columns).to_pydict() == wanted.to_pydict()
 
 
-@pytest.mark.parametrize("kind", ["number", "text"])
-def test_a_file_that_unpacks_too_far_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+@pytest.mark.parametrize("values", [[7] * 50_000, ["w" * 1000] * 50_000, ["w" * 1000] * 1000])
+def test_a_file_that_unpacks_too_far_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: list[object]
+) -> None:
+    """Too many rows are seen before any is read; of few, the lengths of their words when they are."""
     path = tmp_path / "t.parquet"
-    column = pa.array([7] * 50_000) if kind == "number" else pa.array(["w" * 1000] * 50_000)
-    pq.write_table(pa.table({"x": column}), path, compression="zstd")
-    assert parquet.read(path).num_rows == 50_000
+    pq.write_table(pa.table({"x": values}), path, compression="zstd")
+    assert parquet.read(path).num_rows == len(values)
     monkeypatch.setattr(parquet, "MAX_BYTES", 10_000)
     monkeypatch.setattr(parquet, "MAX_RATIO", 2)
     with pytest.raises(errors.NotOurs, match="far out of proportion"):

@@ -74,6 +74,13 @@ def test_an_edit_is_found(spent: Path, statement: str, which: str) -> None:
         ln.Budget.open(spent).verify()
 
 
+def test_a_view_is_no_table_of_a_ledger(spent: Path) -> None:
+    """Though it shows what the table holds: it could show anything at the next look."""
+    edit(spent, "ALTER TABLE terms RENAME TO hidden", "CREATE VIEW terms AS SELECT * FROM hidden")
+    with pytest.raises(errors.LedgerBroken, match="not those that leastnoise makes"):
+        ln.Budget.open(spent)
+
+
 def test_an_edited_end_stops_every_release(spent: Path) -> None:
     budget = ln.Budget.open(spent)
     edit(spent, "UPDATE entries SET gaussian = '0', spent_gaussian = '0' WHERE number = 12")

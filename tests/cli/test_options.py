@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.cli import needed_options, options
+from leastnoise.cli import needed_options, option_groups, options
 from leastnoise.cli.app import app
 from leastnoise.curator.budget import shares
 from leastnoise.curator.request import PrivacyRequest
@@ -33,7 +33,7 @@ def test_a_group_becomes_options_and_comes_back_as_one_value() -> None:
     program = typer.Typer()
 
     @program.command()
-    @options.grouped
+    @option_groups.grouped
     def draw(size: Size, colour: Annotated[str, typer.Option(help="A word.")] = "red") -> None:
         """Draw it."""
         seen.append((size, colour))

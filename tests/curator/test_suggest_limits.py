@@ -14,7 +14,7 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.curator.suggest import asked_noise, later_request
+from leastnoise.curator.suggest import asked_noise, later_request, limit_question
 from leastnoise.curator.table import Table
 from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS, WIDE
 from leastnoise.releases.limit_errors import AskedNoise
@@ -155,6 +155,19 @@ def test_what_is_wrong_is_refused_before_anything_is_paid(
     budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6, unit="person", table="people")
     with pytest.raises(error):
         table.suggest_limits(*by, budget=budget, share=0.02, **given)
+    assert budget.remaining.share == 1
+
+
+def test_the_share_that_the_question_will_have_decides_its_noise(table: Table, tmp_path: Path) -> None:
+    budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6, unit="person", table="people")
+    request = PrivacyRequest(budget=budget, share=0.02)
+    rest: dict[str, Any] = {"keys": range(4), "values": (), "nulls": "drop", "request": request}
+    asked = [
+        limit_question(table._data, ["zone"], for_epsilon=None, for_delta=None, for_share=share, **rest).asked
+        for share in (0.1, 0.4)
+    ]
+    assert asked == [asked_noise(PrivacyRequest(budget=budget, share=share), "add-remove") for share in (0.1, 0.4)]
+    assert asked[0].per_l2 > 1.9 * asked[1].per_l2  # type: ignore[operator]
     assert budget.remaining.share == 1
 
 

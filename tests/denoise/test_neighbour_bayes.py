@@ -71,7 +71,7 @@ def test_a_hub_s_leaves_do_not_walk_through_each_other() -> None:
 @laws
 @priors
 @given(graph=graphs(), seed=st.integers(0, 2**20), shift=st.sampled_from([-1000.0, 3.25, 64.0]))
-@settings(max_examples=25)
+@settings(max_examples=8)
 def test_a_constant_passes_through(noise: Any, prior: Any, graph: Graph, seed: int, shift: float) -> None:
     y = patchy(graph, seed, noise)
     here = neighbour_bayes(y, 1.0, graph=graph, prior=prior, mechanism=noise)
@@ -82,7 +82,7 @@ def test_a_constant_passes_through(noise: Any, prior: Any, graph: Graph, seed: i
 @laws
 @priors
 @given(graph=graphs(), seed=st.integers(0, 2**20), hops=st.sampled_from([None, 1, 2]))
-@settings(max_examples=25)
+@settings(max_examples=8)
 def test_names_of_nodes_do_not_matter(noise: Any, prior: Any, graph: Graph, seed: int, hops: int | None) -> None:
     y = patchy(graph, seed, noise)
     order = np.random.default_rng(seed).permutation(graph.size)
@@ -94,7 +94,7 @@ def test_names_of_nodes_do_not_matter(noise: Any, prior: Any, graph: Graph, seed
 
 @laws
 @given(graph=graphs(), seed=st.integers(0, 2**20))
-@settings(max_examples=25)
+@settings(max_examples=8)
 def test_figures_are_finite_and_counts_stay_counts(noise: Any, graph: Graph, seed: int) -> None:
     y = patchy(graph, seed, noise)
     for prior in ("values", "departures"):

@@ -1,8 +1,8 @@
 """Estimated against true errors, by simulation.
 
 For each rule the mean of (Stein's figure - true loss) over N draws must be zero within six standard errors: a false
-alarm has a chance of 2e-9 a case. A bias of 0.05 sigma^2 a bin would be seen with certainty: standard errors are below
-0.006. Seeds are fixed, so a pass stays a pass.
+alarm has a chance of 2e-9 a case. Standard errors are below 0.015, of most rules below 0.01: a bias of 0.13 sigma^2 a
+bin is seen 999 times of 1000, of most rules one of 0.09. Seeds are fixed, so a pass stays a pass.
 """
 
 from __future__ import annotations

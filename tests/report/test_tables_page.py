@@ -19,8 +19,7 @@ import pytest
 import table_pages
 from chromium import luminance, requests, screen
 from leastnoise.report import tables_contents
-from leastnoise.report.contents import decimals
-from table_pages import HOSTILE_COLUMN, denoised
+from table_pages import HOSTILE_COLUMN, denoised, digits, shown, told
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.common.by import By  # noqa: E402
@@ -73,23 +72,6 @@ def keyboard(b: Any, *keys: str) -> None:
 
 def tip(b: Any) -> str:
     return "\n".join(found.text for found in b.find_elements(By.CSS_SELECTOR, ".tip") if found.text)
-
-
-def told(release: Any, table: tuple[str, ...], cell: int) -> str:
-    """What the page says of a cell: its value and its interval, to the digits that the noise leaves."""
-    low, high = release[table].interval(0.95)
-    value, *ends = (shown(float(number[cell]), digits(release, table)) for number in (release[table].values, low, high))
-    return f"{value} ({ends[0]} to {ends[1]})"
-
-
-def digits(release: Any, table: tuple[str, ...]) -> int:
-    low, high = release[table].interval(0.95)
-    return decimals(float(high[0] - low[0]) / 2)
-
-
-def shown(value: float, places: int) -> str:
-    text = f"{value:,.{places}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 @pytest.mark.parametrize("name", table_pages.RELEASES)

@@ -13,6 +13,7 @@ import leastnoise as ln
 from leastnoise import datasets
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
+from leastnoise.report.contents import decimals
 from leastnoise.testing import seeded
 from pages import HOSTILE, TOWNS
 
@@ -61,3 +62,22 @@ def write(name: str, folder: Path, *, beside: bool = True) -> Path:
     release = RELEASES[name]()
     path = folder / f"{name}{'_denoised' if beside else ''}.html"
     return release.report(path, estimate=denoised(name) if beside else None, allow_seeded=True)
+
+
+def told(release: Any, table: tuple[str, ...], cell: int) -> str:
+    """What the page says of a cell: its value and its interval, to the digits that the noise leaves."""
+    low, high = release[table].interval(0.95)
+    value, *ends = (shown(float(number[cell]), digits(release, table)) for number in (release[table].values, low, high))
+    return f"{value} ({ends[0]} to {ends[1]})"
+
+
+def digits(release: Any, table: tuple[str, ...]) -> int:
+    """How many the page shows after the point."""
+    low, high = release[table].interval(0.95)
+    return decimals(float(high[0] - low[0]) / 2)
+
+
+def shown(value: float, places: int) -> str:
+    """A number as the page writes it."""
+    text = f"{value:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

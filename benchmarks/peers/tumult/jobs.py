@@ -50,23 +50,15 @@ def local_spark():
 
 
 def histogram(path, bins, kept):
-    spark = local_spark()
-    keys = KeySet.from_dict({"bin": list(range(bins))})
-
-    def work():
-        session = Session.from_dataframe(
-            privacy_budget=RhoZCDPBudget(0.1),
-            source_id="rows",
-            dataframe=spark.read.parquet(path),
-            protected_change=AddRowsWithID("unit"),
-        )
-        query = QueryBuilder("rows").enforce(MaxRowsPerID(kept)).groupby(keys).count()
-        return len(session.evaluate(query, RhoZCDPBudget(0.1)).collect())
-
-    return work
+    return counted(path, bins, QueryBuilder("rows").enforce(MaxRowsPerID(kept)))
 
 
 def one_a_bin(path, bins, kept):
+    limited = QueryBuilder("rows").enforce(MaxGroupsPerID("bin", kept)).enforce(MaxRowsPerGroupPerID("bin", 1))
+    return counted(path, bins, limited)
+
+
+def counted(path, bins, limited):
     spark = local_spark()
     keys = KeySet.from_dict({"bin": list(range(bins))})
 
@@ -77,7 +69,6 @@ def one_a_bin(path, bins, kept):
             dataframe=spark.read.parquet(path),
             protected_change=AddRowsWithID("unit"),
         )
-        limited = QueryBuilder("rows").enforce(MaxGroupsPerID("bin", kept)).enforce(MaxRowsPerGroupPerID("bin", 1))
         return len(session.evaluate(limited.groupby(keys).count(), RhoZCDPBudget(0.1)).collect())
 
     return work

@@ -24,13 +24,13 @@ from leastnoise.cli import (
     keys,
     limits,
     messages,
-    options,
     release,
     report,
     show,
     studio,
     tables,
 )
+from leastnoise.cli.option_groups import grouped
 
 app = typer.Typer(
     name="leastnoise",
@@ -66,7 +66,7 @@ app.add_typer(budget.app, name="budget")
 app.command()(release.release)
 tables.register(app)
 limits.register(app)
-app.command()(options.grouped(keys.keys))
+app.command()(grouped(keys.keys))
 app.command()(denoise.denoise)
 app.command()(report.report)
 app.command()(show.show)

@@ -19,6 +19,7 @@ from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.keys import parse_keys
 from leastnoise.cli.messages import PRIVATE, printable
+from leastnoise.cli.option_groups import grouped
 from leastnoise.cli.options import BinOptions, OutputOptions, PrivacyOptions, TableOptions, ValueOptions
 from leastnoise.cli.publishing import MAX_ROWS_SHOWN, notes, show_expected, show_written
 from leastnoise.jobs.running import arguments, recorded, refuse_weak
@@ -45,8 +46,8 @@ class LimitOptions:
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    app.command()(options.grouped(suggest_limits))
-    app.command()(options.grouped(private_check))
+    app.command()(grouped(suggest_limits))
+    app.command()(grouped(private_check))
 
 
 def suggest_limits(table: TableOptions, limits: LimitOptions, privacy: PrivacyOptions, output: OutputOptions) -> None:

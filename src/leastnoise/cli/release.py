@@ -10,6 +10,7 @@ from leastnoise import errors
 from leastnoise._support import atomic_files
 from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
+from leastnoise.cli.option_groups import grouped
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
 from leastnoise.cli.publishing import notes, show_expected, show_written
 from leastnoise.jobs.running import arguments, recorded, refuse_weak
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _ABOUT_REALS = "How many real numbers there are changes this by less than 0.01 %."
 
 
-@options.grouped
+@grouped
 def release(
     values: options.Values,
     sensitivity: options.Sensitivity,

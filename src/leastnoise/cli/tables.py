@@ -15,6 +15,7 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.cli import option_texts, options
 from leastnoise.cli.keys import parse_keys
+from leastnoise.cli.option_groups import grouped
 from leastnoise.cli.options import (
     BinOptions,
     CrosstabOptions,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     for command in (count, histogram, sum, mean, quantile, summarize, crosstabs):
-        app.command()(options.grouped(command))
+        app.command()(grouped(command))
 
 
 def count(

@@ -11,7 +11,7 @@ from leastnoise._support.validation import Number
 from leastnoise.curator.budget import charge, shares
 from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.queries.domains import check_names, column_names
+from leastnoise.curator.queries.domains import column_names
 from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy.neighbours import Neighbours
@@ -35,7 +35,6 @@ def limit_question(
     for_share: Number | None,
 ) -> UnitCounts:
     """The question that limits are proposed from: everything public is checked, nothing is read or paid."""
-    check_names(by)
     later = later_request(request, epsilon=for_epsilon, delta=for_delta, share=for_share)
     return UnitCounts.of(data, by, keys, nulls, column_names(values), asked_noise(later, data.neighbours))
 

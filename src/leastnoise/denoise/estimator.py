@@ -34,8 +34,8 @@ from leastnoise.releases.release import Release
 P = ParamSpec("P")
 Axis = int | tuple[int, ...]
 ON_AXIS = """
-    axis: where one vector lies in an array of more dimensions, an axis or several: each is then denoised by itself, and
-        all are returned as `Estimates`. None: the whole array is one vector.
+axis: where one vector lies in an array of more dimensions, an axis or several: each is then denoised by itself, and
+    all are returned as `Estimates`. None: the whole array is one vector.
 """
 
 
@@ -114,8 +114,8 @@ def _of_release(name: str, release: Release, sigma: Any, axis: Any, options: dic
 
 
 def _with_axis(text: str) -> str:
-    """A docstring with what axis means: before its example, or at its end."""
-    words, prompt, example = text.partition("\n\n    >>>")
+    """A docstring with what axis means: before its example, or at its end. (Since Python 3.13 it has no indent.)"""
+    words, prompt, example = inspect.cleandoc(text).partition("\n\n>>>")
     return f"{words.rstrip()}{ON_AXIS.rstrip()}{prompt}{example}"
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from string import Template
 from typing import Any, Protocol
 
-from leastnoise._support import atomic_files
 from leastnoise._support.version import VERSION
-from leastnoise.report import markup
+from leastnoise.report import markup, page_file
 from leastnoise.report.markup import piece
 from leastnoise.report.promise_sentences import Step
 from leastnoise.report.spending_picture import spending
@@ -43,11 +42,7 @@ class PublicBudget(Protocol):
 
 def write(path: str | os.PathLike[str], of: PublicBudget, *, title: str | None = None) -> Path:
     """The page about a budget, in a file that appears whole or not at all."""
-    atomic_files.check_writable(path, "page")
-    made = page(of, title=title)
-    with atomic_files.replacing(path, "page") as unfinished:
-        Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")
-    return Path(path)
+    return page_file.write(path, lambda: page(of, title=title))
 
 
 def page(of: PublicBudget, *, title: str | None = None) -> str:

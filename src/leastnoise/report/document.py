@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
-from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
@@ -17,6 +16,7 @@ from leastnoise.releases.published import Published
 from leastnoise.report import (
     charts,
     markup,
+    page_file,
     place_charts,
     promise_charts,
     promise_sentences,
@@ -52,20 +52,19 @@ def write(
 
     An `estimate` is shown beside a release; without one, `why_no_estimate` says why.
     """
-    atomic_files.check_writable(path, "page")
-    made = page(
-        of,
-        graph=graph,
-        zones=zones,
-        estimate=estimate,
-        why_no_estimate=why_no_estimate,
-        title=title,
-        name=Path(path).stem,
-        file=saved_file(path, of, "release.parquet"),
+    return page_file.write(
+        path,
+        lambda: page(
+            of,
+            graph=graph,
+            zones=zones,
+            estimate=estimate,
+            why_no_estimate=why_no_estimate,
+            title=title,
+            name=Path(path).stem,
+            file=saved_file(path, of, "release.parquet"),
+        ),
     )
-    with atomic_files.replacing(path, "page") as unfinished:
-        Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
-    return Path(path)
 
 
 def page(

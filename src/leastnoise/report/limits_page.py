@@ -5,21 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from functools import partial
 from html import escape
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
 from leastnoise.releases.limit_suggestion import TOO_WEAK, LimitSuggestion
-from leastnoise.report import markup, promise_sentences
+from leastnoise.report import markup, page_file, promise_sentences
 from leastnoise.report.limits_picture import drawn
-from leastnoise.report.markup import piece
-from leastnoise.report.promise_sentences import Headline, Step, check_file, check_ledger, check_promise, most_found
+from leastnoise.report.promise_sentences import Headline, Step, check_file, check_ledger, check_promise
 from leastnoise.report.saved_release import saved_file
-from leastnoise.report.tradeoff_picture import tradeoff
 
 WORTH_SHOWING = 10  # times the least error: worse limits are in the file
 HEADINGS = ("max rows", "in a bin", "rows kept", "left out", "noise", "together")
@@ -27,41 +23,31 @@ HEADINGS = ("max rows", "in a bin", "rows kept", "left out", "noise", "together"
 
 def write(path: str | os.PathLike[str], of: LimitSuggestion, *, title: str | None = None) -> Path:
     """The page about proposed limits, in a file that appears whole or not at all."""
-    atomic_files.check_writable(path, "page")
-    made = page(of, title=title, file=saved_file(path, of, "limits.parquet"))
-    with atomic_files.replacing(path, "page") as unfinished:
-        Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
-    return Path(path)
+    return page_file.write(path, lambda: page(of, title=title, file=saved_file(path, of, "limits.parquet")))
 
 
 def page(of: LimitSuggestion, *, title: str | None = None, file: str = "limits.parquet") -> str:
     """The page as text."""
-    name = title or _title(of)
-    headline = _headline(of)
-    return markup.page(
+    return markup.page_of(
+        of,
         "limits_middle.html",
         scripts=[],
         skip="Skip to the limits",
         data="{}",
-        css=piece("page.css") + piece("tables.css") + piece("limits.css"),
-        title=escape(name),
-        warning=markup.warnings(of, seeded=of.seeded) + markup.paragraph("warning", _too_weak(of)),
-        lead=escape(_lead(of)),
-        number=escape(headline.number),
-        label=escape(headline.label),
-        left_out=markup.paragraph("left-out", promise_sentences.left_out(of)),
-        made=markup.origin(of),
-        promise=escape(promise_sentences.promise(of)),
-        facts=markup.definitions(_facts(of)),
-        tradeoff=_tradeoff(of),
-        explained=markup.in_full(of.promise_in_words()),
+        styles=["limits.css"],
+        title=title or _title(of),
+        also_warned=_too_weak(of),
+        lead=_lead(of),
+        headline=_headline(of),
+        facts=_facts(of),
+        found_from=" from this look",
+        explained=of.promise_in_words(),
         proposal="".join(f"<p>{escape(line)}</p>" for line in _proposal(of)),
         picture=drawn(of),
         table=_table(of),
         use=markup.steps(_use(of, file)),
-        cite=escape(promise_sentences.cite(of, name)),
-        paper=escape(promise_sentences.PAPERS[of.mechanism]),
-        check=markup.steps(_check(of, file)),
+        check=_check(of, file),
+        mechanism=of.mechanism,
     )
 
 
@@ -111,13 +97,6 @@ def _facts(of: LimitSuggestion) -> list[tuple[str, str]]:
     best = of.errors.best
     under = f"noise of standard deviation {rounded(of.errors.noise[best])} under these limits"
     return [*rows, ("meant for", f"{_question(of)} with {under}")]
-
-
-def _tradeoff(of: LimitSuggestion) -> str:
-    if of.guarantee is None:
-        return ""
-    caption = "What any attack can find at most from this look, against guessing (dashed)."
-    return f"<figure>{tradeoff(partial(most_found, of))}<figcaption>{caption}</figcaption></figure>"
 
 
 def _table(of: LimitSuggestion) -> str:

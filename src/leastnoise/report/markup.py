@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -19,7 +19,8 @@ from typing import Any
 from leastnoise._support.version import VERSION
 from leastnoise.releases.promised import Promised
 from leastnoise.report import promise_sentences
-from leastnoise.report.promise_sentences import Step
+from leastnoise.report.promise_sentences import Headline, Step, most_found
+from leastnoise.report.tradeoff_picture import tradeoff
 
 
 @lru_cache(maxsize=16)
@@ -41,6 +42,55 @@ def page(middle: str, *, scripts: Sequence[str], **parts: str) -> str:
         version=escape(VERSION),
         **parts,
     )
+
+
+def page_of(
+    of: Promised,
+    middle: str,
+    *,
+    styles: Sequence[str],
+    title: str,
+    lead: str,
+    headline: Headline,
+    facts: Iterable[tuple[str, str]],
+    explained: str,
+    check: Iterable[Step],
+    mechanism: str,
+    found_from: str = "",
+    also_warned: str = "",
+    **parts: Any,
+) -> str:
+    """The page about something that several numbers were released in: promise, facts and checks around `middle`.
+
+    found_from: what an attack looks at, where that is not the whole page. also_warned: one more warning. parts: what
+    this kind of page has of its own, made safe already.
+    """
+    return page(
+        middle,
+        css="".join(map(piece, ("page.css", "tables.css", *styles))),
+        title=escape(title),
+        warning=warnings(of, seeded=of.seeded) + paragraph("warning", also_warned),
+        lead=escape(lead),
+        number=escape(headline.number),
+        label=escape(headline.label),
+        left_out=paragraph("left-out", promise_sentences.left_out(of)),
+        made=origin(of),
+        promise=escape(promise_sentences.promise(of)),
+        facts=definitions(facts),
+        tradeoff=_tradeoff(of, found_from),
+        explained=in_full(explained),
+        cite=escape(promise_sentences.cite(of, title)),
+        paper=escape(promise_sentences.PAPERS[mechanism]),
+        check=steps(check),
+        **parts,
+    )
+
+
+def _tradeoff(of: Promised, found_from: str) -> str:
+    if of.guarantee is None:
+        return ""
+    caption = f"What any attack can find at most{found_from}, against guessing (dashed)."
+    return f"<figure>{tradeoff(partial(most_found, of))}<figcaption>{caption}</figcaption></figure>"
 
 
 def policy(*scripts: str) -> str:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from html import escape
 from pathlib import Path
 
 import numpy as np
 
-from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
 from leastnoise.releases import labels
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.summary import SummaryRelease
-from leastnoise.report import markup, promise_sentences
-from leastnoise.report.markup import piece
+from leastnoise.report import markup, page_file, promise_sentences
 from leastnoise.report.promise_sentences import (
     Headline,
     Step,
@@ -23,54 +20,40 @@ from leastnoise.report.promise_sentences import (
     check_file,
     check_ledger,
     check_promise,
-    most_found,
     number,
 )
 from leastnoise.report.saved_release import saved_file
 from leastnoise.report.summary_picture import MAX_BINS, dots
-from leastnoise.report.tradeoff_picture import tradeoff
 
 MAX_ROWS = 2_000  # of the table; the file of the release has all
 
 
 def write(path: str | os.PathLike[str], of: SummaryRelease, *, title: str | None = None) -> Path:
     """The page about a summary, in a file that appears whole or not at all."""
-    atomic_files.check_writable(path, "page")
-    made = page(of, title=title, file=saved_file(path, of, "summary.parquet"))
-    with atomic_files.replacing(path, "page") as unfinished:
-        Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
-    return Path(path)
+    return page_file.write(path, lambda: page(of, title=title, file=saved_file(path, of, "summary.parquet")))
 
 
 def page(of: SummaryRelease, *, title: str | None = None, file: str = "summary.parquet") -> str:
     """The page as text."""
-    name = title or _title(of)
-    headline = _headline(of)
     keys = labels.of(of.domain, range(min(of.bins, MAX_ROWS)))
-    return markup.page(
+    return markup.page_of(
+        of,
         "summary_middle.html",
         scripts=[],
         skip="Skip to the statistics",
         data="{}",
-        css=piece("page.css") + piece("tables.css") + piece("summary.css"),
-        title=escape(name),
-        warning=markup.warnings(of, seeded=of.seeded),
-        lead=escape(_lead(of)),
-        number=escape(headline.number),
-        label=escape(headline.label),
-        left_out=markup.paragraph("left-out", promise_sentences.left_out(of)),
-        made=markup.origin(of),
-        promise=escape(promise_sentences.promise(of)),
-        facts=markup.definitions(_facts(of)),
-        tradeoff=_tradeoff(of),
-        explained=markup.in_full(of.explain()),
+        styles=["summary.css"],
+        title=title or _title(of),
+        lead=_lead(of),
+        headline=_headline(of),
+        facts=_facts(of),
+        explained=of.explain(),
         noise=escape(of.errors_in_words()),
         pictures=_pictures(of, keys),
         table=_table(of, keys),
         note=escape(f"{of.note} {_ratios(of)} {of.why_not_denoised}".strip()),
-        cite=escape(promise_sentences.cite(of, name)),
-        paper=escape(promise_sentences.PAPERS[of.mechanism]),
-        check=markup.steps(_check(of, file)),
+        check=_check(of, file),
+        mechanism=of.mechanism,
     )
 
 
@@ -110,13 +93,6 @@ def _facts(of: SummaryRelease) -> list[tuple[str, str]]:
     rows = [*promise_sentences.guarantee_facts(of), ("protects", promise_sentences.protects(of))]
     rows += [("statistics", "; ".join(f"{figure.name}: {of.meaning(figure)}" for figure in of.figures))]
     return [*rows, ("limits", promise_sentences.limits(of))] if of.limits else rows
-
-
-def _tradeoff(of: SummaryRelease) -> str:
-    if of.guarantee is None:
-        return ""
-    caption = "What any attack can find at most, against guessing (dashed)."
-    return f"<figure>{tradeoff(partial(most_found, of))}<figcaption>{caption}</figcaption></figure>"
 
 
 def _pictures(of: SummaryRelease, keys: list[str]) -> str:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from html import escape
 from pathlib import Path
 
-from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
-from leastnoise.report import markup, promise_sentences, tables_data, tables_sentences
+from leastnoise.report import markup, page_file, tables_data, tables_sentences
 from leastnoise.report.curve_picture import curve
 from leastnoise.report.markup import json_text, piece
-from leastnoise.report.promise_sentences import most_found
 from leastnoise.report.saved_release import saved_file
 from leastnoise.report.tables_contents import ShownTable, TablesContents, gather
-from leastnoise.report.tradeoff_picture import tradeoff
 from leastnoise.report.tree_section import tree_section
 
 SCRIPTS = (
@@ -39,12 +35,16 @@ def write(
     title: str | None = None,
 ) -> Path:
     """The page about a set of tables, in a file that appears whole or not at all. An `estimate` is shown beside it."""
-    atomic_files.check_writable(path, "page")
-    file = saved_file(path, of, "tables.parquet")
-    made = page(of, estimate=estimate, title=title, name=Path(path).stem, file=file)
-    with atomic_files.replacing(path, "page") as unfinished:
-        Path(unfinished).write_text(made, encoding="utf-8", errors="xmlcharrefreplace")  # half a surrogate pair
-    return Path(path)
+    return page_file.write(
+        path,
+        lambda: page(
+            of,
+            estimate=estimate,
+            title=title,
+            name=Path(path).stem,
+            file=saved_file(path, of, "tables.parquet"),
+        ),
+    )
 
 
 def page(
@@ -57,24 +57,17 @@ def page(
 ) -> str:
     """The page as text."""
     contents = gather(of, estimate)
-    name_of_page = title or tables_sentences.title(contents)
-    headline = tables_sentences.headline(contents)
-    return markup.page(
+    return markup.page_of(
+        of,
         "tables_middle.html",
         scripts=["".join(map(piece, SCRIPTS))],
         skip="Skip to the tables",
-        css=piece("page.css") + piece("tables.css"),
-        title=escape(name_of_page),
-        warning=markup.warnings(of, seeded=of.seeded),
-        lead=escape(tables_sentences.lead(contents)),
-        number=escape(headline.number),
-        label=escape(headline.label),
-        left_out=markup.paragraph("left-out", promise_sentences.left_out(of)),
-        made=markup.origin(of),
-        promise=escape(promise_sentences.promise(of)),
-        facts=markup.definitions(tables_sentences.facts(contents)),
-        tradeoff=_tradeoff(of),
-        explained=markup.in_full(of.explain()),
+        styles=[],
+        title=title or tables_sentences.title(contents),
+        lead=tables_sentences.lead(contents),
+        headline=tables_sentences.headline(contents),
+        facts=tables_sentences.facts(contents),
+        explained=of.explain(),
         noise=escape(of.errors_in_words()),
         zero=escape(tables_sentences.ZERO),
         not_held=markup.paragraph("not-held", tables_sentences.not_held(contents)),
@@ -82,18 +75,10 @@ def page(
         errors=_errors(contents),
         tree=tree_section(of, estimate),
         curves=_curves(of),
-        cite=escape(promise_sentences.cite(of, name_of_page)),
-        paper=escape(promise_sentences.PAPERS[of.mechanism]),
-        check=markup.steps(tables_sentences.check(contents, file)),
+        check=tables_sentences.check(contents, file),
+        mechanism=of.mechanism,
         data=json_text(tables_data.data(contents, name, file)),
     )
-
-
-def _tradeoff(of: CrosstabsRelease) -> str:
-    if of.guarantee is None:
-        return ""
-    caption = "What any attack can find at most, against guessing (dashed)."
-    return f"<figure>{tradeoff(partial(most_found, of))}<figcaption>{caption}</figcaption></figure>"
 
 
 def _curves(of: CrosstabsRelease) -> str:

@@ -187,6 +187,15 @@ def test_infinite_times_of_duckdb_are_outside():
     assert not aggregate(rows.histogram("day", keys=Days(date(1970, 1, 1), date(1971, 1, 1)), max_rows=1)).values.any()
 
 
+def test_days_before_1970_are_no_days_after_it():
+    days = [date(1969, 12, 30), date(1970, 1, 1), date(1970, 1, 2), date(1970, 1, 3), date(1970, 1, 3)]
+    late = [datetime(day.year, day.month, day.day, 23, 59, 59, 999_999) for day in days]
+    rows = table(pa.table({"unit": range(5), "day": days, "at": pa.array(late, pa.timestamp("us"))}), unit="unit")
+    for column in ("day", "at"):
+        found = aggregate(rows.histogram(column, keys=Days("1969-12-29", "1970-01-04"), max_rows=1))
+        assert found.values.tolist() == [0, 1, 0, 1, 1, 2]
+
+
 def test_times_with_a_zone_are_told_in_utc():
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'America/New_York'")

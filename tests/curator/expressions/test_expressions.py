@@ -287,6 +287,13 @@ def test_a_constant_is_a_column_like_any_other(rows, constant):
     assert found.values.tolist() == [4]
 
 
+def test_a_negation_keeps_its_meaning_where_it_is_asked_whether_it_is_null():
+    """Put in where it is used, NOT (x > 4) IS NULL would be NOT ((x > 4) IS NULL)."""
+    opened = table(pa.table({"unit": [1, 2, 3, 4], "x": [1, 9, None, 2]}), unit="unit").derive(few=~(_.x > 4))
+    assert aggregate(opened.histogram("few", keys=[True, False], max_rows=1, nulls="bin")).values.tolist() == [2, 1, 1]
+    assert aggregate(opened.where(_.few.isnull()).count(max_rows=1)).values.tolist() == [1]
+
+
 def test_parts_keep_their_meaning_inside_comparisons(rows):
     """Ibis writes (NOT b) = c without its parentheses."""
     flags = {2**62: True, -7: False, 0: True, 5: False}

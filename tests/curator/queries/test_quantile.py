@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,22 @@ def test_intervals_of_cumulative_sums_hold(data: Path) -> None:
             covered += (low <= truth) & (truth <= high)
     assert draw().found.strategy is not None  # type: ignore[union-attr]
     assert (covered >= binom.ppf(1e-7, 400, 0.9)).all()
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_cumulative_sums_are_charged_for_the_farthest_that_a_unit_moves_them(neighbours: str) -> None:
+    """Three rows of a unit at any of four steps, or two units' rows exchanged: every case, by the matrix itself."""
+    rows = ln.table(pd.DataFrame({"who": [1], "x": [0.5]}), unit="who", neighbours=neighbours)
+    query = rows.quantile("x", 0.5, clip=(0, 4), bins=4, max_rows=3)
+    assert isinstance(query, Quantile)
+    matrix = np.array([[3.0, 0, 0, 0], [1, 2, 0, 0], [1, 1, 3, 0], [1, 1, 1, 1]])
+    strategy = MatrixStrategy(OrderedQuestions("prefix", 4), matrix, 1.0)
+    own = [np.bincount(places, minlength=4) for places in product(range(4), repeat=3)]
+    moves = own if neighbours == "add-remove" else [one - other for one in own for other in own]
+    farthest = max(np.linalg.norm(matrix @ move) for move in moves)
+    noise = query._sums_charge(PrivacyRequest(epsilon=1, delta=1e-6), strategy).noise
+    needed = ln.sigma(epsilon=1, delta=1e-6, sensitivity=float(farthest))
+    assert needed * (1 - 1e-9) <= noise.distribution.std <= needed * (1.01 if neighbours == "add-remove" else 1.5)
 
 
 def test_drawn_by_rank_is_several_times_nearer_than_a_histogram(data: Path) -> None:

@@ -139,6 +139,37 @@ def test_a_summary_is_one_debit(budget: ln.Budget) -> None:
     assert "numbers of each bin" in budget.history()[0].noise
 
 
+def test_a_count_alone_has_the_noise_and_the_debit_of_a_histogram(budget: ln.Budget) -> None:
+    """The proof of one is that of the other; noise of a summary is chosen in floats, a thousandth above the least."""
+    rows = ln.table(frame(), unit="plane")
+    keys: dict[str, Any] = {"keys": ["AA", "DL", "UA"], "max_rows": 4, "max_per_bin": 2}
+    alone, histogram = rows.summarize("carrier", n=ln.stats.count(), **keys), rows.histogram("carrier", **keys)
+    for mechanism in ("gaussian", "laplace"):
+        promise: Any = {"epsilon": 1, "delta": 1e-6, "mechanism": mechanism}
+        std = histogram.release(**promise).std
+        assert alone.release(**promise)["n"].std == pytest.approx(std, rel=1e-3)  # type: ignore[index, union-attr]
+    for query in (alone, histogram):
+        query.release(budget=budget, share=0.25)
+    one, other = budget.history()
+    assert (one.gaussian, one.pure) == pytest.approx((other.gaussian, other.pure), rel=1e-3)
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_every_part_has_noise_of_its_own_of_the_scale_that_was_paid_for(mechanism: Any) -> None:
+    """2,000 bins without a row: standard deviations (kurtosis at most 6) and correlations of parts within 6 standard
+    errors, false alarm 2e-9 each."""
+    query = asked(frame()[:0].assign(carrier=0), keys=range(2000))
+    with testing.seeded(3):
+        made = query.release(epsilon=1, delta=1e-6, mechanism=mechanism)
+    noise = {name: np.asarray(part, dtype=float) for name, part in made.integers.items()}  # type: ignore[union-attr]
+    assert len(noise) > 2
+    for name, drawn in noise.items():
+        scale = made.scales[name] * (1 if mechanism == "gaussian" else 2**0.5)  # type: ignore[union-attr]
+        assert drawn.std() == pytest.approx(scale, rel=6 * (5 / 8000) ** 0.5)
+    correlations = np.corrcoef(list(noise.values())) - np.eye(len(noise))
+    assert np.abs(correlations).max() < 6 / 2000**0.5
+
+
 def test_expected_is_what_is_released() -> None:
     query = asked(frame(), max_rows=2)
     for mechanism in ("gaussian", "laplace"):

@@ -9,6 +9,7 @@ from scipy.stats import binom
 
 import leastnoise as ln
 from leastnoise import errors
+from leastnoise.curator.queries import unknown_keys
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.testing import aggregate, seeded
 from queries_of_every_kind import ASK
@@ -24,6 +25,19 @@ def test_unknown_keys_show_the_large_bins_only() -> None:
     with_bin = ln.table(nulls, unit="p").histogram("k", max_rows=1, nulls="bin").release(**ASK)
     assert with_bin.to_pandas()["k"].tolist()[0] == "mid"
     assert with_bin.bins == 2
+
+
+def test_keys_that_come_in_parts_keep_their_counts_and_have_noise_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty keys by sevens, 30, 40, ... rows: in the order of keys, each within 15 of its count (noise of 1.5)."""
+    monkeypatch.setattr(unknown_keys, "BATCH_KEYS", 7)
+    sizes = 30 + 10 * np.arange(20)
+    frame = pd.DataFrame({"p": range(sizes.sum()), "k": np.repeat(np.arange(20), sizes)[::-1]})
+    with seeded(24):
+        made = ln.table(frame, unit="p").histogram("k", max_rows=1).release(epsilon=0.9, delta=1e-7)
+    assert made.to_pandas()["k"].tolist() == list(range(20))
+    noise = made.values - sizes
+    assert np.abs(noise).max() < 15
+    assert all(len(set(noise[begin : begin + 7])) > 1 for begin in (0, 7, 14))
 
 
 def test_intervals_of_bins_that_showed_hold_given_that_they_do() -> None:

@@ -12,7 +12,7 @@ import stat
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -123,9 +123,8 @@ class DuckDB:
         """The settings by which our SQL means what it says, also on a connection that somebody else uses; and by which
         it fits into memory."""
         self._refuse_while_busy()
-        wanted = SETTINGS | (MEASURED if progress.on_terminal() else {})
-        settings = [f"SET {name} = '{value}'" for name, value in wanted.items()]
-        reading(lambda: [self.backend.raw_sql(text) for text in (*settings, PLAIN_WINDOWS)])
+        reading(lambda: self._set(SETTINGS))
+        reading(lambda: self.backend.con.execute(PLAIN_WINDOWS))
 
     def sql(self, expression: ir.Table) -> str:
         return str(self.backend.compile(expression, pretty=True))
@@ -146,12 +145,32 @@ class DuckDB:
             ended = threading.Event()
             self._running.append(ended)
             try:
-                with progress.watched("reading", self.backend.con.query_progress):
+                with self._measured(), progress.watched("reading", self.backend.con.query_progress):
                     return work()
             finally:
                 ended.set()
 
         return reading(lambda: run_interruptibly(run, self.backend.con.interrupt, clean_up), self.files)
+
+    @contextmanager
+    def _measured(self) -> Iterator[None]:
+        """Where a bar would be seen DuckDB measures its progress, and after the query no longer: the connection may be
+        somebody's own."""
+        if not progress.on_terminal():
+            yield
+            return
+        found = self.backend.con.execute(f"SELECT {', '.join(f'current_setting({name!r})' for name in MEASURED)}")
+        before = dict(zip(MEASURED, found.fetchall()[0], strict=True))
+        try:
+            self._set(MEASURED)
+            yield
+        finally:
+            with suppress(Exception):  # the connection may be gone
+                self._set(before)
+
+    def _set(self, settings: Mapping[str, object]) -> None:
+        for name, value in settings.items():
+            self.backend.con.execute(f"SET {name} = '{value}'")
 
     def _refuse_while_busy(self) -> None:
         """An interrupted query that did not stop still has the connection. That is no failure to read rows."""

@@ -13,7 +13,8 @@ import pytest
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.cli import app
-from leastnoise.curator.budget import postgres_schema, postgres_store
+from leastnoise.curator.budget import postgres_schema, postgres_store, postgres_url
+from leastnoise.curator.budget.postgres_errors import as_ours
 from ledger_faults import nothing_drawn
 from postgres_server import ANALYST, ANALYST_PASSWORD, PASSWORD, Server
 from spending import spend
@@ -49,6 +50,20 @@ def test_a_wrong_address_is_refused_and_never_quoted(address: str) -> None:
         assert PASSWORD not in shown
     with pytest.raises(errors.LeastnoiseError):
         ln.Budget.open(Path("postgresql://host/db?budget=a"))
+
+
+def test_nothing_of_the_driver_s_error_is_kept() -> None:
+    address = postgres_url.parsed(f"postgresql://me:{PASSWORD}@host/db?budget=a")
+    try:
+        try:
+            raise OSError(f"no {PASSWORD}")
+        except OSError:
+            raise ValueError(f"connection with {PASSWORD} failed")  # noqa: B904
+    except ValueError as problem:
+        made = as_ours(problem, address, 1.0)
+        kept, frames = f"{made!r} {made} {problem!r} {problem.__context__!r}", problem.__traceback__
+    assert PASSWORD not in kept
+    assert frames is None
 
 
 def test_no_password_is_shown_anywhere(
