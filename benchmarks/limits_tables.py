@@ -147,9 +147,7 @@ SYNTHETIC: dict[str, dict[str, Callable[[], Rows]]] = {
         "Poisson of lognormal": lambda: _synthetic(
             2500, lambda r, n: r.poisson(np.exp(r.normal(1.5, 0.9, n))), 26, home=0.2, seed=56
         ),
-        "hyperbolic": lambda: _synthetic(
-            7000, lambda r, n: np.minimum(3 / r.random(n), 2000), 70, home=0.3, seed=57
-        ),
+        "hyperbolic": lambda: _synthetic(7000, lambda r, n: np.minimum(3 / r.random(n), 2000), 70, home=0.3, seed=57),
         "1,200 units, nearly alike": lambda: _synthetic(1200, lambda r, n: 40 + r.poisson(9, n), 14, seed=58),
     },
 }

@@ -100,7 +100,7 @@ def test_every_unit_counts_once_in_each_histogram() -> None:
     inside = rows[rows["zone"].between(0, 3)]
     layout, values = Layout(4, ("fare",)), exact(rows)
     units, valued = inside["person"].nunique(), inside[inside["fare"].notna()]["person"].nunique()
-    for kind in ("rows", "octaves", "wide", "spread", "depths", "bins", "values"):
+    for kind in ("rows", "octaves", "wide", "spread", "depths", "shared", "bins", "values"):
         assert layout.part(values, kind).sum() == (valued if kind == "values" else units)
     sizes = np.searchsorted(ROW_STARTS, inside.groupby("person").size().to_numpy(), side="right") - 1
     assert (layout.part(values, "rows") == np.bincount(sizes, minlength=len(ROW_STARTS))).all()

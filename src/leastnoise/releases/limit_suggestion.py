@@ -23,7 +23,7 @@ from leastnoise.domain import Domain, Edges
 from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, octave_of_rows
 from leastnoise.privacy.neighbours import check_neighbours
 from leastnoise.privacy.sensitivity import ChosenLimit, Limits
-from leastnoise.releases import clip_errors, file_format, limit_errors, unit_size_fit, views
+from leastnoise.releases import clip_errors, file_format, limit_errors, unit_size_fit, unit_spread_fit, views
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.limit_errors import AskedNoise, LimitErrors
 from leastnoise.releases.noise import Noise
@@ -124,8 +124,8 @@ class LimitSuggestion(Promised, Spreadsheets):
         """The predicted errors of all pairs of max_rows and max_per_bin that were weighed."""
         bins = self.layout.bins
         with one_thread():
-            spread, concentration = None if bins == 1 else self._spread, self._concentration
-            return limit_errors.predict(self._fit, spread, concentration=concentration, bins=bins, noise=self.asked)
+            spread, uneven = None if bins == 1 else self._spread, self._concentrations
+            return limit_errors.predict(self._fit, spread, concentrations=uneven, bins=bins, noise=self.asked)
 
     @property
     def units(self) -> Release:
@@ -146,17 +146,16 @@ class LimitSuggestion(Promised, Spreadsheets):
     def _spread(self) -> Fit:
         units: Floats = np.zeros(len(OCTAVES))
         np.add.at(units, octave_of_rows(), self._fit.mean)
-        pairs, depths = self._part("spread"), self._part("depths")
-        return unit_size_fit.of_spread(
-            pairs, depths, std=self._std("spread"), depth_std=self._std("depths"), units=units, bins=self.layout.bins
-        )
+        pairs, depths, shared = ((self._part(kind), self._std(kind)) for kind in ("spread", "depths", "shared"))
+        return unit_spread_fit.of_spread(pairs, depths, shared, units=units, bins=self.layout.bins)
 
     @cached_property
-    def _concentration(self) -> float:
+    def _concentrations(self) -> Floats:
+        number = len(self._fit.weights)
         if self.layout.bins == 1:
-            return 1.0
+            return np.ones(number)
         units = float(self._fit.mean.sum())
-        return limit_errors.concentration(self._part("bins"), self._std("bins"), units)
+        return limit_errors.concentrations(self._part("bins"), self._std("bins"), units, number)
 
     @property
     def _limits(self) -> Limits:
@@ -169,8 +168,8 @@ class LimitSuggestion(Promised, Spreadsheets):
         return clip_errors.propose(
             self._part("values", number),
             self._std("values"),
-            rows=limit_errors.rows_of(self._fit.mean) * self.kept,
-            concentration=self._concentration,
+            rows=limit_errors.rows_of(self._fit) * self.kept,
+            concentration=float(np.exp(np.log(self._concentrations).mean())),
             bins=self.layout.bins,
             count_std=float(self.errors.noise[best]),
         )
