@@ -200,6 +200,9 @@ def test_limits_work_as_arguments_and_are_named_beside_what_is_released(table: T
         found = table.suggest_limits("zone", keys=range(4), values="fare", for_epsilon=2, for_delta=1e-6, **ASK)
         released = table.histogram("zone", keys=range(4), **found.limits).release(**ASK)
         added = table.sum("fare", clip=found.clips["fare"], by="zone", keys=range(4), **found.limits).release(**ASK)
+        asked = table.histogram("zone", keys=range(4), **found.limits)
+    assert f"Release {found.id}, which proposed them, estimates it." in str(asked.expect(**ASK))
+    assert f"(a clip that release {found.id} proposed)" in added.explain()
     for made in (released, added):
         assert f"a limit that release {found.id} proposed" in made.explain()
         made.save(tmp_path / "made.parquet", allow_seeded=True)

@@ -134,6 +134,14 @@ def test_many_bins_a_unit_get_a_limit_in_a_bin() -> None:
     assert 40 <= found.limits["max_rows"] <= 100
 
 
+def test_a_row_a_bin_needs_no_more_in_a_bin() -> None:
+    """Units with a row in most of eight years: none has two in one, and noise of 100 units hides what is not there."""
+    chance = np.random.default_rng(4)
+    unit, place = np.nonzero(chance.random((6000, 8)) < 0.85)
+    found = suggestion(unit, place, 8, sigma=100.0, noise=AskedNoise(4.2, None))
+    assert found.limits == {"max_rows": 8, "max_per_bin": 1}
+
+
 def test_a_clip_is_between_what_is_common_and_what_is_rare() -> None:
     unit, place, bins = light(units=20_000)
     chance = np.random.default_rng(3)

@@ -22,7 +22,7 @@ from leastnoise._support.validation import Floats
 from leastnoise.domain import Domain, Edges
 from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, octave_of_rows
 from leastnoise.privacy.neighbours import check_neighbours
-from leastnoise.privacy.sensitivity import ChosenLimit, Limits
+from leastnoise.privacy.sensitivity import ChosenClip, ChosenLimit, Limits
 from leastnoise.releases import clip_errors, file_format, limit_errors, unit_size_fit, unit_spread_fit, views
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.limit_errors import AskedNoise, LimitErrors
@@ -99,8 +99,10 @@ class LimitSuggestion(Promised, Spreadsheets):
 
     @cached_property
     def clips(self) -> Mapping[str, tuple[float, float]]:
-        """For each named column the ends of the least predicted error of a sum with these limits."""
-        return Frozen({column: self._clip(number) for number, column in enumerate(self.layout.columns)})
+        """For each named column the ends of the least predicted error of a sum with these limits. They know which
+        release chose them."""
+        columns = enumerate(self.layout.columns)
+        return Frozen({column: ChosenClip(self._clip(number), self.id) for number, column in columns})
 
     @property
     def error(self) -> float:
