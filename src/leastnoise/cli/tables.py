@@ -164,10 +164,10 @@ def _of_values(opened: Table, ask: Callable[..., Query], values: ValueOptions, b
 
 def _limits(opened: Table, bins: BinOptions, **asked: Any) -> dict[str, Any]:
     limits = {"max_rows": bins.max_rows, "max_per_bin": bins.max_per_bin, "max_bins": bins.max_bins}
-    return {"keys": parse_keys(opened, bins.by or [], bins.keys), **_proposed(limits, bins.limits, asked)}
+    return {"keys": parse_keys(opened, bins.by or [], bins.keys), **_proposed(limits, bins.limits, **asked)}
 
 
-def _proposed(limits: dict[str, Any], file: Path | None, asked: dict[str, Any]) -> dict[str, Any]:
+def _proposed(limits: dict[str, Any], file: Path | None, **asked: Any) -> dict[str, Any]:
     """The limits that were typed, or else those of a file of suggest-limits; and what else is asked."""
     if file is None:
         return {**asked, **limits}

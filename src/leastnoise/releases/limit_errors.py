@@ -13,9 +13,8 @@ counts cannot tell apart, drawn by how plausible they are (`unit_size_fit`, `uni
 mean regret are proposed. So limits that would be very bad for a table that may well be there are not, even if others
 are likelier; and where the least mean regret is large, the counts do not decide.
 
-The error that is shown is the typical least one, a geometric mean over the tables, times the mean of what limits make
-of it. By Jensen's inequality that is at least s, and the bias that is shown is what it has beyond s, so that the
-squares of bias and noise add up to that of the error.
+What is shown beside limits is of a typical table: the medians over those tables of what a bin loses, and of the rows
+kept. So the error that is shown need not be least at the limits that are proposed.
 """
 
 from __future__ import annotations
@@ -70,12 +69,12 @@ class LimitErrors:
 
     @property
     def best(self) -> int:
-        """Where the error is least."""
-        return int(np.argmin(self.error))
+        """Where the mean regret is least."""
+        return int(np.argmin(self.regret))
 
     def best_for_each(self) -> NDArray[np.int64]:
-        """For each max_rows the entry of the least error."""
-        order = np.lexsort((self.error, self.max_rows))
+        """For each max_rows the entry of the least mean regret."""
+        order = np.lexsort((self.regret, self.max_rows))
         return order[np.unique(self.max_rows[order], return_index=True)[1]]
 
 
@@ -87,24 +86,22 @@ def predict(rows: Fit, spread: Fit | None, *, concentrations: Floats, bins: int,
     m = np.array([limit.max_rows for limit in limits], dtype=np.float64)
     p = np.array([limit.max_per_bin for limit in limits], dtype=np.float64)
     std = np.array([noise.std(limit, bins) for limit in limits])
-    classes = max(1, int(np.count_nonzero(counts.any(axis=0)[::-1].cumsum())))
+    classes = int(np.flatnonzero(counts.sum(axis=0))[-1]) + 1 if counts.any() else 1
     counts = counts[:, :classes]
-    least, ratios, usual = 0.0, np.zeros(m.size), np.zeros((m.size, classes))
+    ratios, usual = np.zeros(m.size), np.zeros((m.size, classes))
     for chance, by_both in _lost_by_both(m, p, spread, bins, classes):
         errors = np.log(concentrations / bins * (by_both @ counts.T) ** 2 + std[:, None] ** 2) / 2
-        best = errors.min(axis=0)
-        least += chance * float(best @ rows.weights)
-        ratios += chance * (np.exp(errors - best) @ rows.weights)
+        ratios += chance * (np.exp(errors - errors.min(axis=0)) @ rows.weights)
         usual += chance * by_both
-    error = math.exp(least) * ratios
-    lost = (usual @ counts.T) / np.maximum(counts @ _rows_of_each()[:classes], 1e-300)
+    lost, every = usual @ counts.T, np.maximum(counts @ _rows_of_each()[:classes], 1e-300)
+    bias = np.median(np.sqrt(concentrations / bins) * lost, axis=1)
     return LimitErrors(
         max_rows=m.astype(np.int64),
         max_per_bin=p.astype(np.int64),
-        kept=np.clip(1 - np.median(lost, axis=1), 0.0, 1.0),
-        bias=np.sqrt(np.maximum(error**2 - std**2, 0.0)),
+        kept=np.clip(1 - np.median(lost / every, axis=1), 0.0, 1.0),
+        bias=bias,
         noise=std,
-        error=error,
+        error=np.hypot(bias, std),
         regret=np.maximum(ratios - 1, 0.0),
     )
 
@@ -140,8 +137,7 @@ def concentrations(noisy: Floats, std: float, units: float, number: int) -> Floa
     uneven = (logs + math.log(bins / USUAL_CONCENTRATION)) / CONCENTRATION_SPREAD
     chances = -(((found - expected) / off) ** 2) / 2 - np.log(off) - uneven**2 / 2
     below = np.cumsum(np.exp(chances - chances.max()))
-    found: Floats = np.exp(np.interp(_even_chances(2 * number)[1::2], below / below[-1], logs))
-    return found
+    return np.asarray(np.exp(np.interp(_even_chances(2 * number)[1::2], below / below[-1], logs)))
 
 
 def _worth_trying(units: Floats, bins: int, one_bin: bool) -> list[Limits]:

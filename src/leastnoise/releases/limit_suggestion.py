@@ -90,7 +90,7 @@ class LimitSuggestion(Promised, Spreadsheets):
 
     @cached_property
     def limits(self) -> Mapping[str, int]:
-        """The limits of the least predicted error, as arguments of a question. They know which release chose them."""
+        """The limits of the least mean regret, as arguments of a question. They know which release chose them."""
         best = self._limits
         named = {"max_rows": best.max_rows}
         if best.max_per_bin < best.max_rows:

@@ -140,15 +140,16 @@ def _pairs(seen: Seen, shapes: Floats, believed: Floats) -> tuple[Floats, Floats
     det = np.where(det > 1e-6 * own * other, det, np.inf)
     one, two = (other * found[i] - cross * found[j]) / det, (own * found[j] - cross * found[i]) / det
     both = (one > FEWEST_UNITS / 2) & (two > FEWEST_UNITS / 2)
-    i, j, one, two, own, other, cross, det = (part[both] for part in (i, j, one, two, own, other, cross, det))
-    if not i.size:
+    if not both.any():
         return np.zeros((0, shapes.shape[1])), np.zeros(0)
-    gains = (found[i] * one + found[j] * two) / 2
+    gains = (found[i] * one + found[j] * two)[both] / 2
     total = np.log(np.exp(believed[some]).sum())
-    sure = [np.log(np.minimum(2.5 * np.sqrt(part / det) / number, 2.5)) for part, number in ((other, one), (own, two))]
-    likely = believed[some[i]] + believed[some[j]] - total - SECOND_SHAPE + sure[0] + sure[1]
+    ends = ((other[both], one[both]), (own[both], two[both]))
+    sure = [np.log(np.minimum(2.5 * np.sqrt(part / det[both]) / number, 2.5)) for part, number in ends]
+    first, second = some[i[both]], some[j[both]]
+    likely = believed[first] + believed[second] - total - SECOND_SHAPE + sure[0] + sure[1]
     places, logs = sample(gains + likely, PAIRS_TRIED)
-    sums = one[places, None] * shapes[some[i[places]]] + two[places, None] * shapes[some[j[places]]]
+    sums = one[both][places, None] * shapes[first[places]] + two[both][places, None] * shapes[second[places]]
     return sums, likely[places] + logs
 
 
