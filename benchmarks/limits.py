@@ -118,14 +118,14 @@ def findings_of(which: str, rows: list[dict[str, Any]], alone: bool) -> Findings
     title = f"Proposed limits against the best in hindsight, {which} tables, question {asked_how}:"
     note = f"{DRAWS} draws each, delta {DELTA:g}. Limits: max_rows/max_per_bin/max_bins."
     if alone:
-        return [*findings, Table(f"limits_{which}_alone", title, rows, note=note)]
+        return [*findings, Table(f"limits_{which}_alone", title, rows, note=note, folded=True)]
     note += (
         f" Predicted: the mean regret that the look itself gives, median of the draws; above {TOO_WEAK:g} it says that "
         f"it is too weak: in so many draws. Bad: of a regret over {MOST:g}. Oracle: knows "
         "the shape of the distribution of rows, not its scale nor the number of units. Least share: below it no look, "
         f"whatever it counts, can promise a median regret under {MOST:g} for every table with so many bins."
     )
-    return [*findings, Table(f"limits_{which}", title, rows, note=note)]
+    return [*findings, Table(f"limits_{which}", title, rows, note=note, folded=which != "judged")]
 
 
 def _regrets(which: str, toy: bool, alone: bool) -> list[dict[str, Any]]:
