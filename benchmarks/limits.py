@@ -37,7 +37,7 @@ from leastnoise.privacy.sensitivity import Limits
 from leastnoise.releases.limit_errors import AskedNoise
 from leastnoise.releases.limit_suggestion import TOO_WEAK, LimitSuggestion
 from leastnoise.releases.unit_counts import WEIGHTS
-from leastnoise.releases.unit_size_fit import FEWEST_UNITS, Fit
+from leastnoise.releases.unit_size_fit import DRAWN, FEWEST_UNITS, Fit
 from leastnoise.testing import aggregate, seeded
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
@@ -76,9 +76,9 @@ class Counts:
 
 
 def run(*, toy: bool = False) -> Findings:
-    """Regret on both sets of tables; the goals are about those that were not looked at."""
+    """Regret on the sets of tables; the goals are about those that were not looked at."""
     findings: Findings = []
-    for which in ("judged", "tuned"):
+    for which in ("judged", "seen", "tuned"):
         for alone in (False, True):
             findings += findings_of(which, _regrets(which, toy, alone), alone)
     return findings
@@ -90,31 +90,42 @@ def findings_of(which: str, rows: list[dict[str, Any]], alone: bool) -> Findings
     for share in SHARES:
         asked = [row for row in rows if row["share"] == share]
         enough = [row for row in asked if limits_bound.least_share(row["bins"], MOST) <= share]
+        few = [row for row in asked if row not in enough]
         goals = (0.15, MOST) if which == "judged" else (None, None)
-        every = [(asked, f"{which} tables"), (enough, f"{which} tables with bins enough for it")]
-        for some, kind in every[: 1 if alone or len(enough) == len(asked) else 2]:
+        every = [(asked, f"{which} tables")]
+        if few and not alone:  # the bound is not about a question asked alone
+            every += [(enough, f"{which} tables with bins enough for it"), (few, f"{which} tables with too few bins")]
+        for some, kind in every:
             regrets = [row["median regret"] for row in some]
             after = ", question alone" if alone else ""
             what = f"regret of limits proposed with a share of {share:g}{after}, {len(regrets)} questions on {kind}"
             findings.append(Headline(f"median {what}", float(np.median(regrets)), most=goals[0]))
             findings.append(Headline(f"worst {what}, of each the median draw", max(regrets), most=goals[1]))
         if alone:
-            continue  # neither the bound nor the oracle is about such a question
-        oracle = max(row["oracle regret"] for row in asked)
-        what = f"regret with a share of {share:g} of one who knows the shape of the units' rows, {which} tables"
-        findings.append(Headline(f"worst {what}, of each the median draw", oracle))
+            continue
+        bad, told, both = (sum(row[name] for row in asked) for name in ("bad draws", "too weak", "both"))
+        what = f"a share of {share:g}, {which} tables"
+        findings.append(
+            Headline(
+                f"part of the {bad} proposals with a regret over {MOST:g} that said so, {what}", both / max(bad, 1)
+            )
+        )
+        findings.append(Headline(f"part of the {told} that said so which had less, {what}", 1 - both / max(told, 1)))
+        if oracles := [row["oracle regret"] for row in asked if "oracle regret" in row]:
+            what = f"regret with a share of {share:g} of one who knows the shape of the units' rows, {which} tables"
+            findings.append(Headline(f"worst {what}, of each the median draw", max(oracles)))
     asked_how = "asked alone" if alone else "from the same budget"
     title = f"Proposed limits against the best in hindsight, {which} tables, question {asked_how}:"
     note = f"{DRAWS} draws each, delta {DELTA:g}. Limits: max_rows/max_per_bin/max_bins."
     if alone:
-        return [*findings, Table(f"limits_{which}_alone", title, rows, note=note)]
+        return [*findings, Table(f"limits_{which}_alone", title, rows, note=note, folded=True)]
     note += (
         f" Predicted: the mean regret that the look itself gives, median of the draws; above {TOO_WEAK:g} it says that "
-        "it is too weak. Oracle: knows "
+        f"it is too weak: in so many draws. Bad: of a regret over {MOST:g}. Oracle: knows "
         "the shape of the distribution of rows, not its scale nor the number of units. Least share: below it no look, "
         f"whatever it counts, can promise a median regret under {MOST:g} for every table with so many bins."
     )
-    return [*findings, Table(f"limits_{which}", title, rows, note=note)]
+    return [*findings, Table(f"limits_{which}", title, rows, note=note, folded=which != "judged")]
 
 
 def _regrets(which: str, toy: bool, alone: bool) -> list[dict[str, Any]]:
@@ -127,8 +138,8 @@ def _regrets(which: str, toy: bool, alone: bool) -> list[dict[str, Any]]:
         hindsight = [(limits, counts.bias(*limits)) for limits in _worth_trying(counts)]
         for epsilon in EPSILONS[1:2] if toy else EPSILONS:
             for share in SHARES:
-                draws = 1 if toy else DRAWS
-                row = _regret(name, question, exact, counts, hindsight, epsilon, share, draws, alone)
+                draws, oracle = 1 if toy else DRAWS, which == "judged" and not alone
+                row = _regret(name, question, exact, counts, hindsight, epsilon, share, draws, alone, oracle)
                 found.append({"set": which, "table": name, **row})
         print(f"{which}: {name}", flush=True)
     return found
@@ -151,6 +162,7 @@ def _regret(
     share: float,
     draws: int,
     alone: bool,
+    oracle: bool,
 ) -> dict[str, Any]:
     one = ln.sigma(epsilon=epsilon, delta=DELTA, sensitivity=1)
     asked = AskedNoise(per_l2=one / math.sqrt(1 - share), per_l1=None)
@@ -171,7 +183,7 @@ def _regret(
         chosen = (looked._limits.max_rows, looked._limits.max_per_bin)
         regrets.append(regret(looked._limits))
         predicted.append(looked.regret)
-        if not alone:
+        if oracle:
             oracles.append(regret(_oracle(looked, counts)._limits))
     found = {
         "units": int(counts.unit[-1]) + 1,
@@ -188,11 +200,11 @@ def _regret(
     }
     if alone:
         return found
-    return {
-        **found,
-        "oracle regret": max(0.0, float(np.median(oracles))),
-        "least share": limits_bound.least_share(counts.bins, MOST),
-    }
+    told, bad = np.array(predicted) > TOO_WEAK, np.array(regrets) > MOST
+    found |= {"too weak": int(told.sum()), "bad draws": int(bad.sum()), "both": int((told & bad).sum())}
+    if oracle:
+        found["oracle regret"] = max(0.0, float(np.median(oracles)))
+    return {**found, "least share": limits_bound.least_share(counts.bins, MOST)}
 
 
 def _oracle(looked: LimitSuggestion, counts: Counts) -> LimitSuggestion:
@@ -211,7 +223,10 @@ def _oracle(looked: LimitSuggestion, counts: Counts) -> LimitSuggestion:
         logs -= (((seen - expected) / std) ** 2).sum(axis=1) / 2
     weights = np.exp(logs - logs.max())
     found = LimitSuggestion(components=looked.components, layout=looked.layout, asked=looked.asked)
-    found.__dict__["_fit"] = Fit(tables, weights / weights.sum())  # in place of the cached property
+    ends = np.cumsum(weights / weights.sum())
+    drawn = np.searchsorted(ends, (np.arange(DRAWN) + 0.5) / DRAWN)
+    fit = Fit(tables[np.minimum(drawn, len(tables) - 1)], np.full(DRAWN, 1 / DRAWN))
+    found.__dict__["_fit"] = fit  # in place of the cached property
     return found
 
 

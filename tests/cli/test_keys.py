@@ -74,6 +74,14 @@ def test_keys_that_cannot_be_read_are_refused(table: ln.Table, text: str, mistak
     assert refused.value.__context__ is None
 
 
+def test_keys_may_be_said_with_their_columns_in_any_order(table: ln.Table) -> None:
+    assert parse_keys(table, ["zone"], ["zone=port,park"]) == ["port", "park"]
+    assert parse_keys(table, ["zone", "hour"], ["hour=0:24", "zone=port,park"]) == [["port", "park"], range(24)]
+    assert parse_keys(table, ["zone"], ["size=big,mid"]) == ["size=big", "mid"]  # no column of the bins
+    with pytest.raises(errors.BadDomain, match="every --keys with its column, or none"):
+        parse_keys(table, ["zone", "hour"], ["zone=port,park", "0:24"])
+
+
 def test_one_keys_for_each_by(table: ln.Table) -> None:
     with pytest.raises(errors.BadDomain, match="one --keys for each --by, 2 of them"):
         parse_keys(table, ["zone", "hour"], ["a,b"])

@@ -53,6 +53,10 @@ def test_limits_are_paid_for_written_and_shown(folder: Path) -> None:
     assert made.limits["max_rows"] == loaded.limits["max_rows"]
     assert made.left_out[0].text == loaded.id
     assert f"a limit that release {loaded.id} proposed" in made.explain()
+    low, high = loaded.clips["delay"]
+    clipped = ["--column", "delay", "--clip", f"{low},{high}", "--limits", "limits.parquet"]
+    assert run("sum", *asked[1:], *clipped, "-o", "delays.parquet")[0] == 0
+    assert [fact.text for fact in ln.load("delays.parquet").left_out if fact.kind == "clip"] == [loaded.id]
     for given in (["--limits", "months.parquet"], ["--limits", "limits.parquet", "--max-rows", "3"]):
         assert run(*asked, *given, "-o", "no.parquet")[0] == 2
     job = """[table]

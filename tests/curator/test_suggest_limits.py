@@ -100,7 +100,7 @@ def test_every_unit_counts_once_in_each_histogram() -> None:
     inside = rows[rows["zone"].between(0, 3)]
     layout, values = Layout(4, ("fare",)), exact(rows)
     units, valued = inside["person"].nunique(), inside[inside["fare"].notna()]["person"].nunique()
-    for kind in ("rows", "octaves", "wide", "spread", "depths", "bins", "values"):
+    for kind in ("rows", "octaves", "wide", "spread", "depths", "shared", "bins", "values"):
         assert layout.part(values, kind).sum() == (valued if kind == "values" else units)
     sizes = np.searchsorted(ROW_STARTS, inside.groupby("person").size().to_numpy(), side="right") - 1
     assert (layout.part(values, "rows") == np.bincount(sizes, minlength=len(ROW_STARTS))).all()
@@ -213,6 +213,9 @@ def test_limits_work_as_arguments_and_are_named_beside_what_is_released(table: T
         found = table.suggest_limits("zone", keys=range(4), values="fare", for_epsilon=2, for_delta=1e-6, **ASK)
         released = table.histogram("zone", keys=range(4), **found.limits).release(**ASK)
         added = table.sum("fare", clip=found.clips["fare"], by="zone", keys=range(4), **found.limits).release(**ASK)
+        asked = table.histogram("zone", keys=range(4), **found.limits)
+    assert f"Release {found.id}, which proposed them, estimates it." in str(asked.expect(**ASK))
+    assert f"(a clip that release {found.id} proposed)" in added.explain()
     for made in (released, added):
         assert f"a limit that release {found.id} proposed" in made.explain()
         made.save(tmp_path / "made.parquet", allow_seeded=True)

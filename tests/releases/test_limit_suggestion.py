@@ -40,6 +40,7 @@ def counted(unit: Array, place: Array, bins: int, values: Array | None = None) -
         wide, low = classes(total, OCTAVES), classes(deep, OCTAVES)
         np.add.at(found, layout.start("spread") + wide * (wide + 1) // 2 + low, WEIGHTS["spread"])
         np.add.at(found, layout.start("depths") + low, WEIGHTS["depths"])
+        np.add.at(found, layout.start("shared") + classes(deep, ROW_STARTS), WEIGHTS["shared"])
         np.add.at(found, layout.start("bins") + place[first], WEIGHTS["bins"])
     if values is not None:
         size = np.sign(values[first]).astype(int) * (classes(np.abs(values[first]), VALUE_ENDS) + 1)
@@ -133,6 +134,14 @@ def test_many_bins_a_unit_get_a_limit_in_a_bin() -> None:
     assert 40 <= found.limits["max_rows"] <= 100
 
 
+def test_a_row_a_bin_needs_no_more_in_a_bin() -> None:
+    """Units with a row in most of eight years: none has two in one, and noise of 100 units hides what is not there."""
+    chance = np.random.default_rng(4)
+    unit, place = np.nonzero(chance.random((6000, 8)) < 0.85)
+    found = suggestion(unit, place, 8, sigma=100.0, noise=AskedNoise(4.2, None))
+    assert found.limits == {"max_rows": 8, "max_per_bin": 1}
+
+
 def test_a_clip_is_between_what_is_common_and_what_is_rare() -> None:
     unit, place, bins = light(units=20_000)
     chance = np.random.default_rng(3)
@@ -202,8 +211,8 @@ def test_regret_is_the_mean_over_what_is_plausible() -> None:
     light_units, heavy_units = (np.where(np.array(ROW_STARTS) == rows, 500.0, 0.0) for rows in (1, 7))
     both = Fit(counts=np.stack([light_units, heavy_units]), weights=np.array([0.5, 0.5]))
     alone = [Fit(counts=counts[None], weights=np.ones(1)) for counts in both.counts]
-    found = predict(both, None, concentration=1.0, bins=1, noise=NOISE)
-    errors_of = [predict(fit, None, concentration=1.0, bins=1, noise=NOISE) for fit in alone]
+    found = predict(both, None, concentrations=np.ones(2), bins=1, noise=NOISE)
+    errors_of = [predict(fit, None, concentrations=np.ones(1), bins=1, noise=NOISE) for fit in alone]
     tried = [dict(zip(errors.max_rows.tolist(), errors.error.tolist(), strict=True)) for errors in errors_of]
     for rows, regret in zip(found.max_rows.tolist(), found.regret.tolist(), strict=True):
         if all(rows in errors for errors in tried):
@@ -225,9 +234,10 @@ def test_limits_cannot_be_changed_and_know_their_release() -> None:
 
 def test_the_layout_has_every_number_once() -> None:
     layout = Layout(7, ("fare", "tip"))
-    starts = [layout.start(kind) for kind in ("rows", "octaves", "wide", "spread", "depths", "bins")]
+    starts = [layout.start(kind) for kind in ("rows", "octaves", "wide", "spread", "depths", "shared", "bins")]
     starts += [layout.start("values", 0), layout.start("values", 1)]
-    sizes = [len(ROW_STARTS), len(OCTAVES), len(WIDE), PAIRS, len(OCTAVES), 7, SIGNED_CLASSES, SIGNED_CLASSES]
+    sizes = [len(ROW_STARTS), len(OCTAVES), len(WIDE), PAIRS, len(OCTAVES), len(ROW_STARTS), 7]
+    sizes += [SIGNED_CLASSES, SIGNED_CLASSES]
     assert starts == np.cumsum([0, *sizes[:-1]]).tolist()
     assert layout.size == sum(sizes)
     assert Layout(1).size == len(ROW_STARTS) + len(OCTAVES) + len(WIDE)
@@ -237,4 +247,4 @@ def test_a_table_that_looks_empty_has_finite_errors() -> None:
     """Where noise is large a likely shape has nobody in it; the logarithm of nothing is no warning to the user."""
     counts = np.stack([np.zeros(len(ROW_STARTS)), np.full(len(ROW_STARTS), 9.0)])
     fit = Fit(counts=counts, weights=np.array([0.5, 0.5]))
-    assert np.isfinite(predict(fit, None, concentration=1.0, bins=1, noise=NOISE).error).all()
+    assert np.isfinite(predict(fit, None, concentrations=np.ones(2), bins=1, noise=NOISE).error).all()

@@ -9,7 +9,7 @@ from leastnoise.releases.unit_size_fit import Seen, _inside, _shapes, of_rows
 
 
 def test_shapes_are_distributions() -> None:
-    shapes, scales, chances = _shapes(tuple(map(float, ROW_STARTS)))
+    shapes, scales, chances, _ = _shapes(tuple(map(float, ROW_STARTS)))
     assert (shapes >= 0).all()
     np.testing.assert_allclose(shapes.sum(axis=1), 1, rtol=1e-12)
     assert len(shapes) == len(scales) == len(chances)

@@ -70,8 +70,25 @@ def parse_keys(table: Table, by: Sequence[str], texts: Sequence[str] | None) -> 
         raise errors.BadDomain(
             f"Give one --keys for each --by, {len(by)} of them, or one keys.toml for all. Got {len(texts)} instead."
         )
+    texts = _in_order(by, texts)
     keys = [_parse(table, column, text) for column, text in zip(by, texts, strict=True)]
     return keys[0] if len(keys) == 1 else keys
+
+
+def _in_order(by: Sequence[str], texts: Sequence[str]) -> Sequence[str]:
+    """The keys in the order of `by`, where each is said with its column: town=big,mid. Some with and some without would
+    make "town=big" a key."""
+    named = {name: rest for name, equals, rest in (text.partition("=") for text in texts) if equals and name in by}
+    if not named:
+        return texts
+    if len(named) < len(by):
+        raise errors.BadDomain(
+            "Say every --keys with its column, or none of them: --keys "
+            + " --keys ".join(f"{column}=..." for column in by)
+            + f". Got {', '.join(texts)} instead.",
+            parameter="keys",
+        )
+    return [named[column] for column in by]
 
 
 def _parse(table: Table, column: str, text: str) -> Any:

@@ -160,18 +160,18 @@ def crosstabs(table: TableOptions, tables: CrosstabOptions, privacy: PrivacyOpti
 
 
 def _of_values(opened: Table, ask: Callable[..., Query], values: ValueOptions, bins: BinOptions) -> Query:
-    return ask(values.column, clip=values.ends(), by=bins.by or [], **_limits(opened, bins))
+    return ask(by=bins.by or [], **_limits(opened, bins, column=values.column, clip=values.ends()))
 
 
-def _limits(opened: Table, bins: BinOptions) -> dict[str, Any]:
+def _limits(opened: Table, bins: BinOptions, **asked: Any) -> dict[str, Any]:
     limits = {"max_rows": bins.max_rows, "max_per_bin": bins.max_per_bin, "max_bins": bins.max_bins}
-    return {"keys": parse_keys(opened, bins.by or [], bins.keys), **_proposed(limits, bins.limits)}
+    return {"keys": parse_keys(opened, bins.by or [], bins.keys), **_proposed(limits, bins.limits, **asked)}
 
 
-def _proposed(limits: dict[str, Any], file: Path | None) -> dict[str, Any]:
-    """The limits that were typed, or else those of a file of suggest-limits."""
+def _proposed(limits: dict[str, Any], file: Path | None, **asked: Any) -> dict[str, Any]:
+    """The limits that were typed, or else those of a file of suggest-limits; and what else is asked."""
     if file is None:
-        return limits
+        return {**asked, **limits}
     if any(limit is not None for limit in limits.values()):
         raise errors.InvalidParameter("--limits takes all limits from a file. Leave out the others, or --limits.")
-    return with_proposed(limits, file)
+    return with_proposed({**asked, **limits}, file)

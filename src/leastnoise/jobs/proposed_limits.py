@@ -14,7 +14,8 @@ NAMES = ("max_rows", "max_per_bin", "max_bins")
 def with_proposed(given: Mapping[str, Any], path: str | os.PathLike[str]) -> dict[str, Any]:
     """The arguments of a question with the limits of the look in the file at `path`.
 
-    Limits that are given stay as they are; those of them that the look proposes are known to come from it.
+    Limits that are given stay as they are; those of them that the look proposes, and a clip that it proposes, are known
+    to come from it.
     """
     from leastnoise.releases.limit_suggestion import LimitSuggestion
     from leastnoise.releases.loading import load
@@ -26,6 +27,9 @@ def with_proposed(given: Mapping[str, Any], path: str | os.PathLike[str]) -> dic
             "(leastnoise suggest-limits) wrote.",
             parameter="limits",
         )
+    clip = found.clips.get(given.get("column", ""))
+    if clip is not None and given.get("clip") is not None and tuple(map(float, given["clip"])) == clip:
+        given = {**given, "clip": clip}
     typed = {name: given[name] for name in NAMES if given.get(name) is not None}
     if not typed:
         return {**given, **found.limits}

@@ -33,7 +33,7 @@ def limits(suggestion: LimitSuggestion, *, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("max_rows, with the best max_per_bin")
     ax.set_ylabel("off by, root mean square of a bin")
     ax.legend(frameon=False, fontsize=9, labelcolor=INK)
-    canvas.heading(ax, f"Least predicted error at {suggestion.limits_in_words()}")
+    canvas.heading(ax, f"Proposed: {suggestion.limits_in_words()}")
     canvas.caption(
         ax,
         f"It keeps about {100 * suggestion.kept:.3g} % of the rows. Predicted from counts of units, "

@@ -54,6 +54,24 @@ class ChosenLimit(int):
         return ChosenLimit, (int(self), self.chosen_with)
 
 
+class ChosenClip(tuple[float, float]):
+    """The same of a clip.
+
+    >>> ChosenClip((0.0, 6.0), "3f2a")
+    (0.0, 6.0)
+    """
+
+    chosen_with: str
+
+    def __new__(cls, ends: tuple[float, float], chosen_with: str) -> ChosenClip:
+        clip = super().__new__(cls, ends)
+        clip.chosen_with = chosen_with
+        return clip
+
+    def __reduce__(self) -> tuple[type[ChosenClip], tuple[tuple[float, ...], str]]:
+        return ChosenClip, (tuple(self), self.chosen_with)
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much of one unit is kept, complete: every limit is a number, none larger than the others allow."""

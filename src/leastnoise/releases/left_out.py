@@ -56,6 +56,7 @@ _PHRASES: dict[Kind, tuple[int, str]] = {
 _CHANGES: tuple[Kind, ...] = ("row is a unit", "clip", "clip_norm")
 KINDS = tuple(_PHRASES)
 TRUNCATING: tuple[Kind, ...] = ("max_rows", "max_per_bin", "max_bins")
+_PROPOSED: tuple[Kind, ...] = (*TRUNCATING, "clip")
 MAX_COLUMNS_SHOWN = 8
 MAX_CHARACTERS_SHOWN = 160  # of a condition, beside a number
 
@@ -71,11 +72,12 @@ class LeftOut:
     kind: Kind
     columns: tuple[str, ...] = ()
     numbers: tuple[int | float, ...] = ()
-    text: str | None = None  # the condition, as the question records it; of a limit, the release that proposed it
+    text: str | None = None  # the condition, as the question records it; of limits and clips, what proposed them
 
     def in_words(self, unit: str | None) -> str:
         """The rows, or what becomes of the values."""
-        chosen = f" (a limit that release {self.text} proposed)" if self.text and self.kind in TRUNCATING else ""
+        what = "clip" if self.kind == "clip" else "limit"
+        chosen = f" (a {what} that release {self.text} proposed)" if self.text and self.kind in _PROPOSED else ""
         return _one_line(
             _PHRASES[self.kind][1].format(
                 *(f"{number:,}" if isinstance(number, int) else rounded(number, 6) for number in self.numbers),
@@ -96,12 +98,14 @@ def left_out_in_words(facts: Sequence[LeftOut], unit: str | None) -> str:
 
 def unknown_in_words(facts: Sequence[LeftOut]) -> str:
     """What nobody knows before a release, and who could: how many rows the limits leave out; "" without limits."""
-    if not any(fact.kind in TRUNCATING for fact in facts):
+    limits = [fact for fact in facts if fact.kind in TRUNCATING]
+    if not limits:
         return ""
-    return (
-        "How many rows the limits leave out is not known, and no error here allows for them. "
-        "suggest_limits (leastnoise suggest-limits) estimates it, for a debit of its own."
-    )
+    chosen = next((fact.text for fact in limits if fact.text), None)
+    who = f"Release {chosen}, which proposed them, estimates it."
+    if chosen is None:
+        who = "suggest_limits (leastnoise suggest-limits) estimates it, for a debit of its own."
+    return f"How many rows the limits leave out is not known, and no error here allows for them. {who}"
 
 
 def left_out_in_short(facts: Sequence[LeftOut], unit: str | None) -> str:
@@ -133,7 +137,7 @@ def _read(facts: Facts) -> LeftOut:
     read = LeftOut(kind, facts.texts("columns"), tuple(facts.numbers("numbers")), facts.optional_text("text"))
     facts.check("numbers", len(read.numbers) == _PHRASES[kind][0])
     facts.check(
-        "text", read.text is None or kind not in TRUNCATING or re.fullmatch("[0-9a-f]{16}", read.text) is not None
+        "text", read.text is None or kind not in _PROPOSED or re.fullmatch("[0-9a-f]{16}", read.text) is not None
     )
     facts.finish()
     return read

@@ -8,12 +8,13 @@ which is taken for it. With s the standard deviation of the noise that the limit
 
     error^2 = k L^2 / D + s^2
 
-Among the numbers of units that are plausible, the limits of the least geometric mean error are proposed: that is, of
-the least expected logarithm of the regret. That mean is at least s, and the bias that is shown is what it has beyond s,
-so that the squares of bias and noise add up to that of the error.
+The regret of limits is by how much their error exceeds the least one, as a part of that. Over many tables that the
+counts cannot tell apart, drawn by how plausible they are (`unit_size_fit`, `unit_spread_fit`), the limits of the least
+mean regret are proposed. So limits that would be very bad for a table that may well be there are not, even if others
+are likelier; and where the least mean regret is large, the counts do not decide.
 
-The regret of limits is by how much their error exceeds the least one, as a part of that. Its mean over the plausible
-numbers says how far the counts decide: where it is large, tables that they cannot tell apart need other limits.
+What is shown beside limits is of a typical table: the medians over those tables of what a bin loses, and of the rows
+kept. So the error that is shown need not be least at the limits that are proposed.
 """
 
 from __future__ import annotations
@@ -27,13 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support.validation import Floats
-from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, last_of_each, octave_of_rows
+from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, last_of_each, octave_of_rows
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.sensitivity import Limits, Sensitivity
 from leastnoise.releases.unit_size_fit import Fit
 
-LIKELY_NONE = math.log(2)  # the mean below which a Poisson number is most likely 0
 USUAL_CONCENTRATION, CONCENTRATION_SPREAD = 2.0, 1.1  # against even bins, beforehand: median, and of the logarithm
 
 
@@ -61,7 +61,7 @@ class LimitErrors:
 
     max_rows: NDArray[np.int64]
     max_per_bin: NDArray[np.int64]
-    kept: Floats  # the share of rows
+    kept: Floats  # the share of rows: the median over what is plausible
     bias: Floats  # root mean square of what a bin loses: error^2 = bias^2 + noise^2
     noise: Floats  # standard deviation
     error: Floats  # both together
@@ -69,66 +69,65 @@ class LimitErrors:
 
     @property
     def best(self) -> int:
-        """Where the error is least."""
-        return int(np.argmin(self.error))
+        """Where the mean regret is least."""
+        return int(np.argmin(self.regret))
 
     def best_for_each(self) -> NDArray[np.int64]:
-        """For each max_rows the entry of the least error."""
-        order = np.lexsort((self.error, self.max_rows))
+        """For each max_rows the entry of the least mean regret."""
+        order = np.lexsort((self.regret, self.max_rows))
         return order[np.unique(self.max_rows[order], return_index=True)[1]]
 
 
-def predict(rows: Fit, spread: Fit | None, *, concentration: float, bins: int, noise: AskedNoise) -> LimitErrors:
-    """The errors of all limits that are worth trying. `spread` is None where there is one bin."""
-    limits = _worth_trying(rows.mean, bins, spread is None)
+def predict(rows: Fit, spread: Fit | None, *, concentrations: Floats, bins: int, noise: AskedNoise) -> LimitErrors:
+    """The errors of all limits that are worth trying. `spread` is None where there is one bin; `concentrations` has one
+    number for each table of `rows`."""
+    counts = _there(rows.counts)
+    limits = _worth_trying(rows.weights @ counts, bins, spread is None)
     m = np.array([limit.max_rows for limit in limits], dtype=np.float64)
     p = np.array([limit.max_per_bin for limit in limits], dtype=np.float64)
     std = np.array([noise.std(limit, bins) for limit in limits])
-    by_rows = _lost_by_rows(m)
-    chances, counts = _likely(rows)
-    counts = _there(counts)
-    expected: Floats = chances @ counts
-    answers = concentration / bins * (counts @ _rows_of_each()) ** 2  # mean square of the truth
-    logs, stakes, lost, ratios = np.zeros(m.size), 0.0, np.zeros(m.size), np.zeros(m.size)
-    for chance, by_both in _lost_by_both(m, p, spread, by_rows):
-        errors = np.log(concentration / bins * (by_both @ counts.T) ** 2 + std[:, None] ** 2)
-        stake = chance * chances * np.maximum(np.log(np.maximum(answers, 1e-300)) - errors.min(axis=0), 1e-9)
-        logs += errors @ stake
-        stakes += float(stake.sum())
-        lost += chance * (by_both @ expected)
-        ratios += chance * (np.exp((errors - errors.min(axis=0)) / 2) @ chances)
-    error = np.exp(logs / stakes / 2)
+    classes = int(np.flatnonzero(counts.sum(axis=0))[-1]) + 1 if counts.any() else 1
+    counts = counts[:, :classes]
+    ratios, usual = np.zeros(m.size), np.zeros((m.size, classes))
+    for chance, by_both in _lost_by_both(m, p, spread, bins, classes):
+        errors = np.log(concentrations / bins * (by_both @ counts.T) ** 2 + std[:, None] ** 2) / 2
+        ratios += chance * (np.exp(errors - errors.min(axis=0)) @ rows.weights)
+        usual += chance * by_both
+    lost, every = usual @ counts.T, np.maximum(counts @ _rows_of_each()[:classes], 1e-300)
+    bias = np.median(np.sqrt(concentrations / bins) * lost, axis=1)
     return LimitErrors(
         max_rows=m.astype(np.int64),
         max_per_bin=p.astype(np.int64),
-        kept=np.clip(1 - lost / max(rows_of(expected), 1e-300), 0.0, 1.0),
-        bias=np.sqrt(np.maximum(error**2 - std**2, 0.0)),
+        kept=np.clip(1 - np.median(lost / every, axis=1), 0.0, 1.0),
+        bias=bias,
         noise=std,
-        error=error,
-        regret=ratios - 1,
+        error=np.hypot(bias, std),
+        regret=np.maximum(ratios - 1, 0.0),
     )
 
 
 def _there(counts: Floats) -> Floats:
-    """The same without classes from which on less than LIKELY_NONE of a unit is expected: most likely there is none.
+    """The same without classes from which on there is no unit, by chance.
 
-    A thousandth of a unit with a million rows would otherwise count as a thousand rows that are lost.
+    Where v units are expected from some class on there is none with chance exp(-v), for Poisson numbers. A thousandth
+    of a unit with a million rows would otherwise count as a thousand rows that are lost.
     """
     beyond = np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1]
-    return np.where(beyond < LIKELY_NONE, 0.0, counts)
+    return np.where(beyond < -np.log(_even_chances(len(counts)))[:, None], 0.0, counts)
 
 
-def _likely(fit: Fit) -> tuple[Floats, Floats]:
-    """Of a fit what is not out of the question: chances, which add up to one, and counts."""
-    likely = fit.weights > min(1e-3, float(fit.weights.max()) / 2)
-    return fit.weights[likely] / fit.weights[likely].sum(), fit.counts[likely]
+def _even_chances(number: int) -> Floats:
+    """Numbers between 0 and 1 that are spread evenly, in an order of no meaning: multiples of the golden ratio."""
+    found: Floats = ((np.arange(number) + 0.5) * (math.sqrt(5) - 1) / 2) % 1.0
+    return found
 
 
-def concentration(noisy: Floats, std: float, units: float) -> float:
+def concentrations(noisy: Floats, std: float, units: float, number: int) -> Floats:
     """The sum of the squares of the bins' shares of the rows, from one row a unit with noise.
 
     E sum(y^2) = sum(c^2) + D s^2, and drawing one row a unit adds at most one a unit; the noise of that sum of squares
-    is nearly normal. Before anything is counted, bins are taken to be uneven by some small factor.
+    is nearly normal. Before anything is counted, bins are taken to be uneven by some small factor. So many numbers are
+    given, spread as that leaves it plausible.
     """
     bins, units = noisy.size, max(units, 1.0)
     found = float((noisy**2).sum()) - bins * std**2 - units
@@ -137,8 +136,8 @@ def concentration(noisy: Floats, std: float, units: float) -> float:
     off = np.sqrt(2 * bins * std**4 + 4 * std**2 * expected) + 0.1 * expected
     uneven = (logs + math.log(bins / USUAL_CONCENTRATION)) / CONCENTRATION_SPREAD
     chances = -(((found - expected) / off) ** 2) / 2 - np.log(off) - uneven**2 / 2
-    weights = np.exp(chances - chances.max())
-    return math.exp(float(weights @ logs / weights.sum()))
+    below = np.cumsum(np.exp(chances - chances.max()))
+    return np.asarray(np.exp(np.interp(_even_chances(2 * number)[1::2], below / below[-1], logs)))
 
 
 def _worth_trying(units: Floats, bins: int, one_bin: bool) -> list[Limits]:
@@ -146,8 +145,8 @@ def _worth_trying(units: Floats, bins: int, one_bin: bool) -> list[Limits]:
     beyond = np.cumsum(units[::-1])[::-1] > 0.01
     last = int(np.flatnonzero(beyond)[-1]) + 1 if beyond.any() else 1
     ends = [int(end) for end in last_of_each(ROW_STARTS)[: min(last + 1, len(ROW_STARTS))]]
-    pairs = [(m, p) for m in ends for p in ends if (p == m if one_bin else p <= m <= p * bins)]
-    return [Limits(max_rows=m, max_per_bin=p, max_bins=min(m, bins)) for m, p in pairs]
+    pairs = [(min(m, p * bins), p) for m in ends for p in ends if (p == m if one_bin else p <= m)]
+    return [Limits(max_rows=m, max_per_bin=p, max_bins=min(m, bins)) for m, p in dict.fromkeys(pairs)]
 
 
 @lru_cache(maxsize=2**14)
@@ -162,9 +161,9 @@ def _inside(first: float, last: float, points: int) -> Floats:
     return np.unique(np.geomspace(first, last, points).round())
 
 
-def rows_of(units: Floats) -> float:
-    """How many rows so many units of each class have in all."""
-    return float(_rows_of_each() @ units)
+def rows_of(fit: Fit) -> float:
+    """How many rows there are in all, typically: a geometric mean over the plausible tables."""
+    return float(np.exp(fit.weights @ np.log(np.maximum(_there(fit.counts) @ _rows_of_each(), 1.0))))
 
 
 @lru_cache(maxsize=1)
@@ -174,31 +173,43 @@ def _rows_of_each() -> Floats:
     return np.array([_inside(first, last, 3).mean() for first, last in ends])
 
 
-def _lost_by_rows(m: Floats) -> Floats:
-    """The rows that a unit of each class loses by max_rows alone: limits by classes."""
+def _lost_by_rows(m: Floats, most: float = math.inf) -> Floats:
+    """The rows that a unit of each class, which has `most` or fewer, loses by max_rows alone: limits by classes."""
     ends = zip(ROW_STARTS, last_of_each(ROW_STARTS), strict=True)
-    return np.stack([np.maximum(_inside(*end, 3) - m[:, None], 0.0).mean(axis=1) for end in ends], axis=1)
+    sizes = [np.minimum(_inside(*end, 3), most) for end in ends]
+    return np.stack([np.maximum(size - m[:, None], 0.0).mean(axis=1) for size in sizes], axis=1)
 
 
-def _lost_by_both(m: Floats, p: Floats, spread: Fit | None, by_rows: Floats) -> Iterator[tuple[float, Floats]]:
-    """The same by both limits, for each plausible way to share bins, with its chance."""
+def _lost_by_both(m: Floats, p: Floats, spread: Fit | None, bins: int, classes: int) -> Iterator[tuple[float, Floats]]:
+    """The same by both limits, for each plausible way to share bins, with its chance. Where no rows of a unit share a
+    bin, it has no more of them than there are bins."""
+    by_rows = _lost_by_rows(m)[:, :classes]
     if spread is None:
         yield 1.0, by_rows
         return
-    shared, octaves = _lost_where_shared(m, p), octave_of_rows()
-    for chance, flat in zip(*_likely(spread), strict=True):
-        chances = flat.reshape(len(OCTAVES), len(OCTAVES))[octaves]
-        yield float(chance), np.maximum(np.einsum("lco,co->lc", shared, chances), by_rows)
+    ways = spread.counts.reshape(-1, len(OCTAVES), len(ROW_STARTS))
+    shared = _lost_where_shared(m, p, ways, classes)
+    for chance, way, lost in zip(spread.weights, ways, shared, strict=True):
+        alone = not way[:, 1:].any()
+        yield float(chance), _lost_by_rows(m, bins)[:, :classes] if alone else np.maximum(lost, by_rows)
 
 
-def _lost_where_shared(m: Floats, p: Floats) -> Floats:
-    """The rows that a unit of each class loses by both limits, if a row shares its bin with as many of the unit's rows
-    as each octave has: limits by classes by octaves. Rows beyond the last class lie anywhere: max_rows alone counts."""
-    lost = np.zeros((m.size, len(ROW_STARTS), len(OCTAVES)))
-    lasts = last_of_each(OCTAVES)
-    for place, (first, rows) in enumerate(zip(ROW_STARTS, _rows_of_each(), strict=True)):
-        for deep in range(int(octave_of_rows()[place]) + 1):
-            shared = _inside(OCTAVES[deep], min(lasts[deep], rows), 3) if first < MOST_ROWS else np.ones(1)
-            kept = np.minimum(np.minimum(rows, m)[:, None], (p * rows)[:, None] / shared)
-            lost[:, place, deep] = rows - kept.mean(axis=1)
+def _lost_where_shared(m: Floats, p: Floats, ways: Floats, classes: int) -> Floats:
+    """The rows that a unit of each class loses by both limits: ways to share bins, by limits, by classes."""
+    lost = np.zeros((len(ways), m.size, classes))
+    points, places = _points()
+    for place in range(classes):
+        rows = _rows_of_each()[place]
+        known = places <= place
+        share = ways[:, octave_of_rows()[place]][:, places[known]] / np.bincount(places)[places[known]]
+        share /= np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
+        kept = np.minimum(np.minimum(rows, m)[:, None], p[:, None] * (rows / np.minimum(points[known], rows)))
+        lost[:, :, place] = rows - share @ kept.T
     return lost
+
+
+@lru_cache(maxsize=1)
+def _points() -> tuple[Floats, NDArray[np.int64]]:
+    """Some numbers of each class of rows, and which class they are in."""
+    inside = [_inside(first, last, 3) for first, last in zip(ROW_STARTS, last_of_each(ROW_STARTS), strict=True)]
+    return np.concatenate(inside), np.repeat(np.arange(len(inside)), [part.size for part in inside])

@@ -22,8 +22,8 @@ from leastnoise._support.validation import Floats
 from leastnoise.domain import Domain, Edges
 from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, octave_of_rows
 from leastnoise.privacy.neighbours import check_neighbours
-from leastnoise.privacy.sensitivity import ChosenLimit, Limits
-from leastnoise.releases import clip_errors, file_format, limit_errors, unit_size_fit, views
+from leastnoise.privacy.sensitivity import ChosenClip, ChosenLimit, Limits
+from leastnoise.releases import clip_errors, file_format, limit_errors, unit_size_fit, unit_spread_fit, views
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.limit_errors import AskedNoise, LimitErrors
 from leastnoise.releases.noise import Noise
@@ -90,7 +90,7 @@ class LimitSuggestion(Promised, Spreadsheets):
 
     @cached_property
     def limits(self) -> Mapping[str, int]:
-        """The limits of the least predicted error, as arguments of a question. They know which release chose them."""
+        """The limits of the least mean regret, as arguments of a question. They know which release chose them."""
         best = self._limits
         named = {"max_rows": best.max_rows}
         if best.max_per_bin < best.max_rows:
@@ -99,8 +99,10 @@ class LimitSuggestion(Promised, Spreadsheets):
 
     @cached_property
     def clips(self) -> Mapping[str, tuple[float, float]]:
-        """For each named column the ends of the least predicted error of a sum with these limits."""
-        return Frozen({column: self._clip(number) for number, column in enumerate(self.layout.columns)})
+        """For each named column the ends of the least predicted error of a sum with these limits. They know which
+        release chose them."""
+        columns = enumerate(self.layout.columns)
+        return Frozen({column: ChosenClip(self._clip(number), self.id) for number, column in columns})
 
     @property
     def error(self) -> float:
@@ -124,8 +126,8 @@ class LimitSuggestion(Promised, Spreadsheets):
         """The predicted errors of all pairs of max_rows and max_per_bin that were weighed."""
         bins = self.layout.bins
         with one_thread():
-            spread, concentration = None if bins == 1 else self._spread, self._concentration
-            return limit_errors.predict(self._fit, spread, concentration=concentration, bins=bins, noise=self.asked)
+            spread, uneven = None if bins == 1 else self._spread, self._concentrations
+            return limit_errors.predict(self._fit, spread, concentrations=uneven, bins=bins, noise=self.asked)
 
     @property
     def units(self) -> Release:
@@ -146,17 +148,16 @@ class LimitSuggestion(Promised, Spreadsheets):
     def _spread(self) -> Fit:
         units: Floats = np.zeros(len(OCTAVES))
         np.add.at(units, octave_of_rows(), self._fit.mean)
-        pairs, depths = self._part("spread"), self._part("depths")
-        return unit_size_fit.of_spread(
-            pairs, depths, std=self._std("spread"), depth_std=self._std("depths"), units=units, bins=self.layout.bins
-        )
+        pairs, depths, shared = ((self._part(kind), self._std(kind)) for kind in ("spread", "depths", "shared"))
+        return unit_spread_fit.of_spread(pairs, depths, shared, units=units, bins=self.layout.bins)
 
     @cached_property
-    def _concentration(self) -> float:
+    def _concentrations(self) -> Floats:
+        number = len(self._fit.weights)
         if self.layout.bins == 1:
-            return 1.0
+            return np.ones(number)
         units = float(self._fit.mean.sum())
-        return limit_errors.concentration(self._part("bins"), self._std("bins"), units)
+        return limit_errors.concentrations(self._part("bins"), self._std("bins"), units, number)
 
     @property
     def _limits(self) -> Limits:
@@ -169,8 +170,8 @@ class LimitSuggestion(Promised, Spreadsheets):
         return clip_errors.propose(
             self._part("values", number),
             self._std("values"),
-            rows=limit_errors.rows_of(self._fit.mean) * self.kept,
-            concentration=self._concentration,
+            rows=limit_errors.rows_of(self._fit) * self.kept,
+            concentration=float(np.exp(np.log(self._concentrations).mean())),
             bins=self.layout.bins,
             count_std=float(self.errors.noise[best]),
         )

@@ -7,10 +7,11 @@ Every unit with a row in the bins is counted once in each of these histograms:
     wide        the same in classes of four octaves, for the same reason
     spread      by the octave of its rows, and of how many of them are in the bin of one of its rows, drawn at random
     depths      by the latter octave alone
+    shared      by the latter number, in the classes of rows
     bins        by the bin of that row
     values      for each named column, by the value of one of its rows, drawn at random
 
-Where there is one bin, spread, depths and bins are left out.
+Where there is one bin, spread, depths, shared and bins are left out.
 
 A unit moves one number in each by that histogram's weight, and no other. So with weights w adding or removing a unit
 moves the whole vector by at most sum(w) in L1, sqrt(sum(w^2)) in L2 and max(w) in Linf; replacing one takes a weight
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 from leastnoise._support.validation import Floats
 from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, SIGNED_CLASSES, WIDE
 
-WEIGHTS = {"rows": 1, "octaves": 3, "wide": 2, "spread": 1, "depths": 2, "bins": 1, "values": 1}
+WEIGHTS = {"rows": 1, "octaves": 4, "wide": 2, "spread": 1, "depths": 2, "shared": 1, "bins": 1, "values": 1}
 PAIRS = len(OCTAVES) * (len(OCTAVES) + 1) // 2  # of octaves, the second at most the first
 
 
@@ -43,9 +44,10 @@ class Layout:
     @property
     def histograms(self) -> tuple[tuple[str, int, int], ...]:
         """The histograms in order: kind, how many numbers, and the weight of a unit."""
-        spread = [("spread", PAIRS), ("depths", len(OCTAVES)), ("bins", self.bins)] if self.bins > 1 else []
-        sizes = [("rows", len(ROW_STARTS)), ("octaves", len(OCTAVES)), ("wide", len(WIDE))]
-        listed = [*sizes, *spread, *(("values", SIGNED_CLASSES) for _ in self.columns)]
+        rows, octaves = len(ROW_STARTS), len(OCTAVES)
+        sizes = [("rows", rows), ("octaves", octaves), ("wide", len(WIDE))]
+        spread = [("spread", PAIRS), ("depths", octaves), ("shared", rows), ("bins", self.bins)]
+        listed = [*sizes, *(spread if self.bins > 1 else []), *(("values", SIGNED_CLASSES) for _ in self.columns)]
         return tuple((kind, size, WEIGHTS[kind]) for kind, size in listed)
 
     @property

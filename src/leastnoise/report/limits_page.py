@@ -17,7 +17,7 @@ from leastnoise.report.limits_picture import drawn
 from leastnoise.report.promise_sentences import Headline, Step, check_file, check_ledger, check_promise
 from leastnoise.report.saved_release import saved_file
 
-WORTH_SHOWING = 10  # times the least error: worse limits are in the file
+WORTH_SHOWING = 10  # times the error of the proposed limits: worse ones are in the file
 HEADINGS = ("max rows", "in a bin", "rows kept", "left out", "noise", "together")
 
 
@@ -75,8 +75,8 @@ def _headline(of: LimitSuggestion) -> Headline:
     unit = promise_sentences.unit(of)
     return Headline(
         f"{rows:,}",
-        f"{'row' if rows == 1 else 'rows'} of one {unit}{at_most}: the least predicted error of a bin, "
-        f"{rounded(of.error)}, with about {100 * of.kept:.3g} % of the rows kept",
+        f"{'row' if rows == 1 else 'rows'} of one {unit}{at_most}: a bin is then off by about "
+        f"{rounded(of.error)}, as predicted, with about {100 * of.kept:.3g} % of the rows kept",
     )
 
 
@@ -104,7 +104,7 @@ def _table(of: LimitSuggestion) -> str:
     rows = of.to_arrow().to_pylist()
     shown = [row for row in rows if row["error"] <= WORTH_SHOWING * of.error]
     body = "".join(_row(row, chosen=row["max_rows"] == of.limits["max_rows"]) for row in shown)
-    more = f"<p>{len(rows) - len(shown)} more, of over {WORTH_SHOWING} times the least error, are in the file.</p>"
+    more = f"<p>{len(rows) - len(shown)} more, of over {WORTH_SHOWING} times the error proposed, are in the file.</p>"
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Every limit that was weighed">'
         '<table class="weighed"><caption>Every max_rows that was weighed, with the best max_per_bin beside it: the '

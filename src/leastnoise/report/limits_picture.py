@@ -39,7 +39,7 @@ def drawn(suggestion: LimitSuggestion) -> str:
     below = HEIGHT - BOTTOM + 18
     names = "".join(f'<text x="{x.at(tick):.1f}" y="{below:g}">{short_number(tick)}</text>' for tick in x.powers())
     mark = f'<circle class="best" cx="{x.at(chosen):.1f}" cy="{y.at(least):.1f}" r="5"/>'
-    label = f"Predicted error of a bin for every limit; the least, {least:.3g}, is at {chosen:g} rows."
+    label = f"Predicted error of a bin for every limit; {chosen:g} rows, with {least:.3g}, are proposed."
     axis = f'<text x="{(LEFT + WIDTH - RIGHT) / 2:g}" y="{HEIGHT - 8:g}">rows of one that count</text>'
     return (
         f'<svg class="limits tradeoff" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" aria-label="{label}">'

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from leastnoise.curator.aggregate.binning import as_double, as_integer, clipped
 from leastnoise.curator.aggregate.grid import grid_step, rounded, rounded_end
 from leastnoise.errors import InvalidParameter, WrongType
+from leastnoise.privacy.sensitivity import ChosenClip
 
 if TYPE_CHECKING:
     import ibis.expr.datatypes as dt
@@ -34,15 +35,17 @@ class Clip:
     lowest: int
     highest: int
     integers: bool
+    chosen_with: str | None = None  # the release that proposed it; None: it is somebody's own
 
     @classmethod
     def of(cls, clip: object, kind: dt.DataType) -> Clip:
         """The clip for a column of that type; whole numbers with whole ends are kept as they are."""
         low, high = checked_ends(clip)
+        chosen = clip.chosen_with if isinstance(clip, ChosenClip) else None
         integral = kind.is_integer() or kind.is_boolean() or (kind.is_decimal() and kind.scale == 0)
         within = max(-low, high) <= MAX_INTEGER_END and high - low < MAX_INTEGER_SPAN
         if integral and low == int(low) and high == int(high) and within:
-            return cls(low=low, high=high, grid=1.0, lowest=int(low), highest=int(high), integers=True)
+            return cls(low, high, grid=1.0, lowest=int(low), highest=int(high), integers=True, chosen_with=chosen)
         grid = grid_step(low, high)
         lowest, highest = rounded_end(low, grid), rounded_end(high, grid)
         if lowest == highest:
@@ -50,7 +53,7 @@ class Clip:
                 f"clip is narrower than numbers of its size are told apart. Got {(low, high)} instead. Take the centre "
                 f"away first: derive(offset=lambda rows: rows['value'] - {low!r})."
             )
-        return cls(low=low, high=high, grid=grid, lowest=lowest, highest=highest, integers=False)
+        return cls(low, high, grid, lowest, highest, integers=False, chosen_with=chosen)
 
     @property
     def bits(self) -> int:

@@ -68,7 +68,7 @@ class ClippedValues(BinnedQuery):
 
     def _values_left_out(self) -> Sequence[LeftOut]:
         columns = self.columns
-        clip = LeftOut("clip", columns=columns, numbers=(self.clip.low, self.clip.high))
+        clip = LeftOut("clip", columns=columns, numbers=(self.clip.low, self.clip.high), text=self.clip.chosen_with)
         return [*BinnedQuery._values_left_out(self), LeftOut("null", columns=columns), clip]
 
     def _subject(self) -> str:

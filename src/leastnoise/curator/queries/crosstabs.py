@@ -172,7 +172,9 @@ class Crosstabs(Query):
         outside = [LeftOut("outside its keys", columns=closed)] if closed else []
         if self.weight is None or self.clip is None:
             return outside
-        clip = LeftOut("clip", columns=self.columns, numbers=(self.clip.low, self.clip.high))
+        clip = LeftOut(
+            "clip", columns=self.columns, numbers=(self.clip.low, self.clip.high), text=self.clip.chosen_with
+        )
         return [*outside, LeftOut("null", columns=self.columns), clip]
 
     def _subject(self) -> str:

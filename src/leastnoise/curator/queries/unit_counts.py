@@ -158,13 +158,13 @@ class UnitCounts(BinnedQuery):
         layout = self.layout
         drawn = with_octave(with_row_class(drawn, "_total", "_rows"), "_total", "_wide")
         if self._bins.size > 1:
-            drawn = with_octave(drawn, "_here", "_deep")
+            drawn = with_row_class(with_octave(drawn, "_here", "_deep"), "_here", "_shared")
         octave = drawn["_wide"]
         cells = [drawn["_rows"], octave + layout.start("octaves"), (octave >> 2) + layout.start("wide")]
         if self._bins.size > 1:
             pair = ((octave * (octave + 1)) >> 1) + drawn["_deep"]
             cells += [pair + layout.start("spread"), drawn["_deep"] + layout.start("depths")]
-            cells += [drawn["code"] + layout.start("bins")]
+            cells += [drawn["_shared"] + layout.start("shared"), drawn["code"] + layout.start("bins")]
         return drawn.select(bin=ibis.array(cells).unnest())
 
     def _drawn(self, rows: ir.Table, unit: tuple[str, ...], column: str) -> ir.Table:
