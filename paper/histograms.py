@@ -15,7 +15,7 @@ import numpy as np
 import style
 from claims import Claim, settings, verdict
 from matplotlib.figure import Figure
-from trials import Row, column, shown, steps, summary, the, where
+from trials import Row, best, column, over, shown, steps, summary, the, where
 
 import leastnoise as ln
 
@@ -34,9 +34,13 @@ def measure(quick: bool) -> list[Row]:
         repetitions = (20 if d < 1000 else 6) if quick else 30 if high else 100
         names = ("JS", "TH", *OURS) if high else (*PAPERS, *OURS)
         errors = [_errors(np.random.default_rng([3, d, i]), d, names) for i in range(repetitions)]
-        for epsilon, method, metric in errors[0]:
-            seen = summary([e[epsilon, method, metric] for e in errors])
-            rows.append({"epsilon": epsilon, "bins": d, "method": method, "metric": metric, **seen})
+        seen = {key: [e[key] for e in errors] for key in errors[0]}
+        for (epsilon, method, metric), samples in seen.items():
+            row = {"epsilon": epsilon, "bins": d, "method": method, "metric": metric, **summary(samples)}
+            if method in ("ours", "known"):
+                theirs = [(epsilon, m, metric) for m in PAPERS if m in names]
+                row |= over(samples, seen[best(seen, theirs)])
+            rows.append(row)
     return rows
 
 

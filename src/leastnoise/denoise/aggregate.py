@@ -21,20 +21,21 @@ errors; then all that beat it at all take part. A candidate that fits noise has 
 hundredths would do, so one false alarm in ten draws multiplies the error by four. Once the value itself is
 `CLEAR_VALUE` standard errors from zero a false alarm costs less, and `MIN_LEAD` suffices: without that, one taxi map in
 eight at noise 40 became flat. On 200 constants of 5, 8 and 14 standard errors one was then not flat, as with 1.25
-standard errors, and steps, waves, ramps, bumps and the made-up city, where this was settled, err up to 28 % less. At ordinary noise the leads are tens of standard errors, and the gate is
-open. With about ten bins or fewer the simplest does not pass the first gate, and nothing is held against it.
+standard errors, and steps, waves, ramps, bumps and the made-up city, where this was settled, err up to 28 % less. At
+ordinary noise the leads are tens of standard errors, and the gate is open. With about ten bins or fewer the simplest
+does not pass the first gate, and nothing is held against it.
 
 Single bins are left to the simplest, which keeps one where noise alone would hardly reach it. So what has a prior for
-each bin (`SINGLE_BINS`) must lead *without the bin that speaks most for it*: among 4,096 bins Laplace noise has one of
-seven or eight sigma in one draw of ten, and who keeps it whole seems to lead by two standard errors. On pure noise of
-4,096 bins empirical Bayes led by 1.75 in 12 draws of 1,500 under Laplace noise, which cost twice as much as every other
-false alarm together; without that bin it did in one, and in none of 800 under Gaussian noise. On made-up spikes, power
-laws, steps and bumps that are hard to tell from noise, where this was settled, errors are 1.4 % larger for it under
-Laplace noise and 0.5 % under Gaussian noise (118 of each).
+each bin, and James-Stein (`SINGLE_BINS`), must lead *without the bin that speaks most for it*: among 4,096 bins
+Laplace noise has one of seven or eight sigma in one draw of ten, and who keeps it whole seems to lead by two standard
+errors. On pure noise of 4,096 bins empirical Bayes led by 1.75 in 12 draws of 1,500 under Laplace noise, which cost
+twice as much as every other false alarm together; without that bin it did in one, and in none of 800 under Gaussian
+noise. On made-up spikes, power laws, steps and bumps that are hard to tell from noise, where this was settled, errors
+are 1.4 % larger for it under Laplace noise and 0.5 % under Gaussian noise (118 of each).
 
-James-Stein shrinks all d bins by one factor, df/d, so the trace of its squared derivative is df^2/d. That is what counts
-against it here: with df in its place it had to lead by several times as much, and 3,000 normal values of a third of
-sigma were taken for zeros.
+James-Stein shrinks all d bins by one factor, df/d, so the trace of its squared derivative is df^2/d. That is what
+counts against it here: with df in its place it had to lead by several times as much, and 3,000 normal values of a third
+of sigma were taken for zeros.
 
 Squares of Laplace noise vary sqrt(5/2) times as much as those of Gaussian noise, and so do all these leads.
 

@@ -22,6 +22,13 @@ more often (`flat.py`), and James-Stein, which makes no zeros, gives its weight 
 means; 0.6 to 1.10, 40 draws each). Absolute error has no unbiased estimate, so that these weights suit it is not proved
 but measured, and `risk` is None.
 
+What lessens the squared error by a little value in every bin may multiply the absolute one. So where the truth is not
+negative and the one value is zero, that is, where the mean of the bins that do not stand out is not clear, a bin keeps
+its median only if that is as many of its own standard errors from zero as the one value has to be; else the one value,
+or what stands out from it, takes its place. On average over the bins that standard error is sigma sqrt(df/d). On
+made-up power laws, blocks, decays and spikes of 1,024 bins, where this was settled, the mean absolute error is 0.69 of
+what it was (31 draws of 122 in which the mixture is not the one value; 0.12 to 1.47).
+
 With integers=True a median below one half is zero. Whole numbers that are not negative and have a mean below one half
 are zero in more than half of the bins, so zero is their median whatever else is true of them; and a law of the truth
 itself that gives half of its mass to values below one half gives it to zero.
