@@ -173,8 +173,7 @@ def claims(rows: list[Row]) -> list[Claim]:
             "least noise + auto is below every method of the paper",
             "",
             f"of {len(beside)} settings it is best, within 2 %, in {level}; above the best of them by more than two "
-            f"standard errors of the paired ratio in {len(above)}: "
-            + (", ".join(_ratio(r) for r in above) or "none"),
+            f"standard errors of the paired ratio in {len(above)}: " + (", ".join(_ratio(r) for r in above) or "none"),
             settings([not _clear(r) for r in beside]),
             "the truth is drawn from the very prior for which James-Stein is right. A rule that must first find that "
             "out pays for it, most with ten to a hundred numbers; what is the best of five is known only afterwards",
@@ -189,9 +188,7 @@ def _clear(row: Row) -> bool:
 
 
 def _ratio(row: Row) -> str:
-    return (
-        f"{row['over their best']:.3f} ± {row['its error']:.3f} (ε = {row['epsilon']:g}, d = {row['dimension']:,})"
-    )
+    return f"{row['over their best']:.3f} ± {row['its error']:.3f} (ε = {row['epsilon']:g}, d = {row['dimension']:,})"
 
 
 def _beats(rows: list[Row], at: Row, one: str, other: str) -> bool:
