@@ -24,7 +24,7 @@ def measure(quick: bool) -> list[Row]:
     dimensions = (3, 10, 300, HIGH) if quick else (3, 10, 30, 100, 300, 1000, 3000, HIGH, 30_000)
     rows = []
     for d in steps(dimensions, "dimension"):
-        repetitions = (40 if d < 100 else 6) if quick else 100
+        repetitions = (40 if d < 100 else 6) if quick else 100 if d < 3000 else 40
         errors = [_errors(np.random.default_rng([2, d, i]), d) for i in range(repetitions)]
         seen = {key: [e[key] for e in errors] for key in errors[0]}
         for (epsilon, method), samples in seen.items():
