@@ -31,7 +31,7 @@ def measure(quick: bool) -> list[Row]:
     rows = []
     for d in steps((10, 100, 3000) if quick else (*BINS, *MANY), "bins"):
         high = d > max(BINS)
-        repetitions = (20 if d < 1000 else 6) if quick else 10 if high else 100 if d <= 1000 else 40
+        repetitions = (20 if d < 1000 else 6) if quick else 6 if high else 100 if d <= 100 else 40
         names = ("JS", "TH", *OURS) if high else (*PAPERS, *OURS)
         errors = [_errors(np.random.default_rng([3, d, i]), d, names) for i in range(repetitions)]
         seen = {key: [e[key] for e in errors] for key in errors[0]}
