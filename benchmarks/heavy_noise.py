@@ -36,6 +36,7 @@ MORE, MANY = {"grid": 500}, 2000  # further draws of the one value and of what t
 RATIOS = {"auto": "over the best simple answer", "auto, absolute loss": "its ratio to the best simple answer's"}
 GOALS = {"auto": (1.02, 1.25), "auto, absolute loss": (1.05, 1.3)}  # geometric mean, worst
 GROUPS = {"histograms": ("path", "grid"), "maps": ("map",), "made-up": ("constant", "made-up"), "fresh": ("fresh",)}
+GROUPS["truths, all together"] = tuple(kind for kinds in GROUPS.values() for kind in kinds)
 METHODS = ("james_stein", "soft_threshold", "tree_wavelet", "trend_filter", *RATIOS)
 
 

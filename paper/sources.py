@@ -19,7 +19,7 @@ import leastnoise
 HERE, PACKAGE = Path(__file__).parent, Path(leastnoise.__file__).parent
 PARTS = ("privacy", "denoise", "graphs", "domain", "datasets")
 WORDS = ("draw", "claims")  # functions of a script that make no number
-LOOKS = ("style.py", "claims.py")  # scripts that make none
+LOOKS = ("style.py", "claims.py", "zero_or_mean.py")  # scripts that make none
 
 
 def numbers(figure: ModuleType, quick: bool) -> str:

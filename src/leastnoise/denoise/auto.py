@@ -5,6 +5,12 @@
                       made of paths and grids and the noise is Gaussian, Haar wavelets
     a table's axes    also row and column effects
 
+Without a graph James-Stein is favoured, toward zero or toward the mean, whichever seems better: it guesses one number,
+and few bins do not say whether a prior fitted to them is worth its cost. On 22 kinds of made-up truths (normal, skewed,
+sparse, in two groups, flat; 20 draws) errors are 0.99, 1.00, 1.00 and 1.00 of what they were with empirical Bayes
+favoured by two standard errors, at 10, 30, 100 and 300 bins, and 0.97, 0.99, 1.00 and 1.00 under Laplace noise
+(geometric means; 0.86 to 1.10, the worst where one or two bins of ten or thirty are occupied).
+
 On a graph nobody is favoured: on ten truths (drop-offs, another hour and day of taxis, counties, the made-up city,
 histograms of rides, made-up paths; none of them a benchmark's) the mixture's error was then 1 % above that of the best
 candidate, in the geometric mean under either law, and up to 3 % more where anyone was.
@@ -16,6 +22,13 @@ more often (`flat.py`), and James-Stein, which makes no zeros, gives its weight 
 means; 0.6 to 1.10, 40 draws each). Absolute error has no unbiased estimate, so that these weights suit it is not proved
 but measured, and `risk` is None.
 
+What lessens the squared error by a little value in every bin may multiply the absolute one. So where the truth is not
+negative and the one value is zero, that is, where the mean of the bins that do not stand out is not clear, a bin keeps
+its median only if that is as many of its own standard errors from zero as the one value has to be; else the one value,
+or what stands out from it, takes its place. On average over the bins that standard error is sigma sqrt(df/d). On
+made-up power laws, blocks, decays and spikes of 1,024 bins, where this was settled, the mean absolute error is 0.69 of
+what it was (31 draws of 122 in which the mixture is not the one value; 0.12 to 1.47).
+
 With integers=True a median below one half is zero. Whole numbers that are not negative and have a mean below one half
 are zero in more than half of the bins, so zero is their median whatever else is true of them; and a law of the truth
 itself that gives half of its mass to values below one half gives it to zero.
@@ -23,6 +36,7 @@ itself that gives half of its mass to values below one half gives it to zero.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -48,7 +62,7 @@ from leastnoise.denoise.arrays import (
 )
 from leastnoise.denoise.empirical_bayes import Loss, empirical_bayes
 from leastnoise.denoise.estimator import estimator
-from leastnoise.denoise.flat import flat
+from leastnoise.denoise.flat import ZERO_WITHIN_ABSOLUTE, flat
 from leastnoise.denoise.fused_lasso import fused_lasso
 from leastnoise.denoise.laplacian import laplacian
 from leastnoise.denoise.neighbour_bayes import neighbour_bayes
@@ -110,7 +124,7 @@ def auto(
         array,
         level,
         _computed(tried),
-        favoured="empirical_bayes" if graph is None else None,
+        favoured=("james_stein", "james_stein_mean") if graph is None else (),
         simplest="flat",
         nonnegative=nonnegative,
         mechanism=mechanism,
@@ -196,6 +210,8 @@ def _medians(mixed: Estimate, tried: Candidates, *, integers: bool, xp: Any) -> 
         named[named.index("james_stein")] = "empirical_bayes"
     values = [mixed.noisy if name == "raw" else _with_medians(name, tried[name]).values for name in named]
     middle = weighted_median(xp.stack(values), np.array(list(shares.values())), xp)
+    if mixed.parameters["nonnegative"] and "flat" in tried:
+        middle = _with_zeros(middle, tried["flat"](loss="absolute"), mixed.degrees_of_freedom or 0.0, xp)
     if integers:
         middle = xp.where(xp.abs(middle) < 0.5, xp.zeros_like(middle), middle)
     return replace(
@@ -205,6 +221,14 @@ def _medians(mixed: Estimate, tried: Candidates, *, integers: bool, xp: Any) -> 
         estimate_risk=partial(RiskEstimate, None, None),
         description=f"{mixed.description} Of these the weighted median was taken, bin by bin.",
     )
+
+
+def _with_zeros(middle: Any, simple: Estimate, free: float, xp: Any) -> Any:
+    """Where the one value is zero, it and what stands out from it, in the bins whose value is not clear."""
+    if simple.parameters["value"]:
+        return middle
+    own = simple.std * math.sqrt(free / math.prod(middle.shape))  # the standard error of a bin, on average
+    return xp.where(middle <= ZERO_WITHIN_ABSOLUTE[simple.mechanism] * own, simple.values, middle)
 
 
 def _with_medians(name: str, attempt: Callable[..., Estimate]) -> Estimate:
