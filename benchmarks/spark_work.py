@@ -67,6 +67,20 @@ def spent_below(process: int, before: dict[int, float]) -> float:
     return sum(max(0.0, now - before.get(child, 0.0)) for child, now in processor_below(process).items())
 
 
+def python_below(process: int, before: dict[int, float]) -> float:
+    """Of these seconds, those of Python workers: of every process that is not the JVM."""
+    now = processor_below(process)
+    workers = [child for child in now if _name(child) != "java"]
+    return sum(max(0.0, now[child] - before.get(child, 0.0)) for child in workers)
+
+
+def _name(process: int) -> str:
+    try:
+        return (Path("/proc") / str(process) / "comm").read_text().strip()
+    except OSError:  # it has ended
+        return ""
+
+
 def peak_memory(process: int) -> int:
     """Megabytes of a process and all that are below it, each at its own peak."""
     total, pending = 0, [process]

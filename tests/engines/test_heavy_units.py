@@ -13,8 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from leastnoise.curator.aggregate import sent_lists, unit_lists
 from leastnoise.curator.queries import unknown_keys
+from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.table import Table, table
+from leastnoise.errors import ReadingFailed
 from leastnoise.testing import aggregate, seeded
 
 pytestmark = pytest.mark.spark
@@ -49,6 +52,46 @@ def test_what_is_sent_does_not_grow_with_the_heaviest_unit(kind: str, both: tupl
     distributed = aggregate(QUESTIONS[kind](both[1]))
     assert embedded.values.tolist() == distributed.values.tolist()
     assert 0 < sent(session, last) < ROWS // 10
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # sockets that PySpark leaves
+@pytest.mark.parametrize("in_a_bin", [5, 2, 1])
+def test_lists_in_python_send_as_little(
+    in_a_bin: int, both: tuple[Table, Table], session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As tables of millions of rows are asked: every task sends chunks of what its lists hold, fewer than units."""
+    monkeypatch.setattr(BinnedQuery, "_by_sql", lambda *_: pytest.fail("lists were to be used"))
+    monkeypatch.setattr(unit_lists, "MANY_ROWS", 0)
+    last = max(jobs(session), default=-1)
+    asked = [each.histogram("bin", keys=range(BINS), max_rows=5, max_per_bin=in_a_bin) for each in both]
+    embedded, distributed = (aggregate(query).values.tolist() for query in asked)
+    assert embedded == distributed
+    assert 0 < sent(session, last) < 3000
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_where_python_fails_the_next_attempt_goes_by_sql(
+    both: tuple[Table, Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a worker without memory for lists costs time, and no budget."""
+
+    def failing(_batches: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(unit_lists, "MANY_ROWS", 0)
+    monkeypatch.setattr(sent_lists, "Sender", lambda *_given: failing)
+    monkeypatch.setattr(both[1]._data.engine, "_workers_failed", False)  # as it was, for the tests after this one
+    embedded, distributed = (each.histogram("bin", keys=range(BINS), max_rows=5) for each in both)
+    with pytest.raises(ReadingFailed):
+        aggregate(distributed)
+    assert aggregate(distributed).values.tolist() == aggregate(embedded).values.tolist()
+
+
+def test_sql_names_no_function_of_ours(both: tuple[Table, Table]) -> None:
+    for kind in QUESTIONS:
+        text = QUESTIONS[kind](both[1]).sql()
+        assert "leastnoise_smallest" not in text
+    assert "ROW_NUMBER()" in QUESTIONS["max_rows"](both[1]).sql().upper()
 
 
 def jobs(session: Any) -> dict[int, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import leastnoise as ln
+from leastnoise.curator.aggregate import unit_lists
 from leastnoise.curator.engines import spark_session, spark_workers
 from leastnoise.errors import EngineUnavailable, ReadingFailed
 from leastnoise.testing import aggregate
@@ -48,7 +49,7 @@ def package(folder: Path) -> str:
 def test_what_workers_lack_is_said_before_it_is_paid_for(
     bare: str, session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frame = session.sql("SELECT id AS who, 0.5D AS x, 0.25D AS y FROM range(6)")
+    frame = session.sql("SELECT id AS who, id % 2 AS odd, 0.5D AS x, 0.25D AS y FROM range(6)")
     budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6)
 
     def ask() -> Any:
@@ -60,6 +61,10 @@ def test_what_workers_lack_is_said_before_it_is_paid_for(
             ask().release(budget=budget, share=0.1)
     assert budget.remaining.share == 1
     ln.table(frame, unit="who", name="rows").count_units().release(budget=budget, share=0.1)  # needs no Python there
+    with monkeypatch.context() as many:  # of many rows Python there is quicker, and SQL gives the same without it
+        many.setattr(unit_lists, "MANY_ROWS", 0)
+        of_two = ln.table(frame, unit="who", name="rows").histogram("odd", keys=range(2), max_rows=1)
+        assert aggregate(of_two).values.tolist() == [3, 3]
     session.sparkContext.addPyFile(package(tmp_path))
     ask().release(budget=budget, share=0.1)
     shipped = aggregate(ask()).values.tolist()

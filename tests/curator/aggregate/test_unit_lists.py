@@ -128,13 +128,13 @@ def unit_at(place: int, first: int, second: int) -> int:
 
 def bytes_held(unit: NDArray[np.int64], code: NDArray[np.uint32], kept: int) -> int:
     """What the lists of these rows take, half as many slots again while they grow."""
-    whole, held = unit_lists._Lists.codes, list[int]()
+    whole, held = unit_lists.Lists.codes, list[int]()
 
-    def codes(lists: unit_lists._Lists) -> object:
+    def codes(lists: unit_lists.Lists) -> object:
         held.append(lists._slots.nbytes * 3 // 2 + lists._room.nbytes)
         return whole(lists)
 
-    with patch.object(unit_lists._Lists, "codes", codes):
+    with patch.object(unit_lists.Lists, "codes", codes):
         batch = pa.record_batch({"unit": unit, "code": code})
         RowKeeper(max_rows=kept, max_per_bin=kept, value_bits=0, key=1, threads=2)(iter([batch]))
     return sum(held)

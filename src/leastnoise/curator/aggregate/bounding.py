@@ -140,11 +140,12 @@ def fits_lists(rows: ir.Table, *, unit: tuple[str, ...], coding: Coding, limits:
     return names == 1 and whole and few and limits.max_bins >= min(limits.max_rows, coding.bins)
 
 
-def as_stream(rows: ir.Table, unit: tuple[str, ...]) -> ir.Table:
-    """Unit and code of every row, as `unit_lists` takes them: the unit as the integer that `word` folds."""
+def as_stream(rows: ir.Table, unit: tuple[str, ...], *, code: str) -> ir.Table:
+    """Unit and code (of this type) of every row, as `unit_lists` takes them: the unit as the integer that `word`
+    folds."""
     kind = rows[unit[0]].type()
     value = epoch_days(rows[unit[0]], unit[0]) if kind.is_date() else rows[unit[0]].cast("int64")
-    return rows.select(unit=value, code=rows["code"].cast("uint32"))
+    return rows.select(unit=value, code=rows["code"].cast(code))
 
 
 def _most_bins(limits: Limits) -> float:

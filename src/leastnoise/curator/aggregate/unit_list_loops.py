@@ -167,3 +167,16 @@ def copy_codes(slots: Any, room: Any, codes: Any) -> None:
         for member in range(start, start + np.int64(slots[slot, 1] & np.uint64(MAX_SIZE))):
             codes[to] = room[member] & 0xFFFFFFFF
             to += 1
+
+
+def copy_rows(slots: Any, room: Any, rows: Any, ends: Any) -> None:
+    """Place and x of every row in every list; part p begins at ends[p]."""
+    in_part = slots.shape[0] // (ends.size - 1)
+    to = 0
+    for slot in range(slots.shape[0]):
+        start = np.int64(slots[slot, 1] >> np.uint64(SIZE_BITS))
+        for member in range(start, start + np.int64(slots[slot, 1] & np.uint64(MAX_SIZE))):
+            rows[to, 0] = np.int64(slots[slot, 0])
+            rows[to, 1] = room[member]
+            to += 1
+        ends[slot // in_part + 1] = to

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -58,18 +58,12 @@ class RowKeeper:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> NDArray[np.uint32]:
         bounds = [PARTS * thread // self.threads for thread in range(self.threads + 1)]
-        tables = [_Lists(self, first, last) for first, last in pairwise(bounds)]
-        block = _Block(self.key, self.threads)
+        tables = [Lists(self, first, last) for first, last in pairwise(bounds)]
+        block = Block(self.key, random_factors(), threads=self.threads)
         with ThreadPoolExecutor(self.threads) as workers:
-            for batch in batches:
-                units, codes = _column(batch, "unit", np.int64), _column(batch, "code", np.uint32)
-                begin = 0
-                while begin < len(units):
-                    begin = block.fill(units, codes, begin)
-                    if block.rows == BLOCK_ROWS:
-                        block.sort_and_empty(tables, workers)
-            block.sort_and_empty(tables, workers)
-            return np.concatenate(list(workers.map(_Lists.codes, tables)))
+            for _ in block.filled(batches):
+                block.sort_into(tables, workers.map)
+            return np.concatenate(list(workers.map(Lists.codes, tables)))
 
 
 def bytes_needed(units: int, rows: int, *, max_rows: int) -> int:
@@ -85,47 +79,64 @@ def prepare() -> None:
     RowKeeper(max_rows=9, max_per_bin=1, value_bits=0, key=0, threads=1)(iter([made_up]))
 
 
-class _Block:
+def random_factors() -> tuple[int, int]:
+    """Two odd numbers below 2^64, by which units are mixed."""
+    first, second = np.frombuffer(os.urandom(16), np.uint64) | np.uint64(1)
+    return int(first), int(second)
+
+
+class Block:
     """Rows that wait to be sorted, in as many segments as there are threads."""
 
-    def __init__(self, key: int, threads: int) -> None:
-        self.rows, self._key = 0, np.uint64(key)
-        self._factors = np.frombuffer(os.urandom(16), np.uint64) | np.uint64(1)
-        self._units, self._codes = np.empty(BLOCK_ROWS, np.int64), np.empty(BLOCK_ROWS, np.uint32)
-        self._places, self._x = np.empty(BLOCK_ROWS, np.uint64), np.empty(BLOCK_ROWS, np.int64)
-        self._unsorted = np.empty(BLOCK_ROWS, np.int64)
+    def __init__(self, key: int, factors: tuple[int, int], *, threads: int = 1, size: int = BLOCK_ROWS) -> None:
+        self.rows, self._size, self._key = 0, size, np.uint64(key)
+        self._factors = np.array(factors, np.uint64)
+        self._units, self._codes = np.empty(size, np.int64), np.empty(size, np.uint32)
+        self._places, self._x = np.empty(size, np.uint64), np.empty(size, np.int64)
+        self._unsorted = np.empty(size, np.int64)
         self._ends = np.zeros((threads, PARTS + 1), np.int64)
 
-    def fill(self, units: NDArray[np.int64], codes: NDArray[np.uint32], begin: int) -> int:
+    def filled(self, batches: Iterator[pa.RecordBatch]) -> Iterator[None]:
+        """Once for each time that the block is full, and once for what is left."""
+        for batch in batches:
+            units, codes = _column(batch, "unit", np.int64), _column(batch, "code", np.uint32)
+            begin = 0
+            while begin < len(units):
+                begin = self._fill(units, codes, begin)
+                if self.rows == self._size:
+                    yield
+        yield
+
+    def _fill(self, units: NDArray[np.int64], codes: NDArray[np.uint32], begin: int) -> int:
         """Take rows from `begin` on; where those that did not fit begin."""
-        count = min(BLOCK_ROWS - self.rows, len(units) - begin)
+        count = min(self._size - self.rows, len(units) - begin)
         self._units[self.rows : self.rows + count] = units[begin : begin + count]
         self._codes[self.rows : self.rows + count] = codes[begin : begin + count]
         self.rows += count
         return begin + count
 
-    def sort_and_empty(self, tables: list[_Lists], workers: ThreadPoolExecutor) -> None:
+    def sort_into(self, tables: list[Lists], run: Callable[..., Iterable[object]] = map) -> None:
         """Every segment is sorted by one thread; of every segment each table takes its own parts."""
         threads = len(tables)
         bounds = [self.rows * thread // threads for thread in range(threads + 1)]
         segments = [slice(first, last) for first, last in pairwise(bounds)]
 
         def sort(number: int) -> None:
-            _, sort_rows, _, _ = _kernels()
+            sort_rows = _kernels()[1]
             at = segments[number]
             mine = self._units[at], self._codes[at], self._unsorted[at], self._places[at], self._x[at]
             sort_rows(*mine, self._ends[number], self._key, self._factors)
 
-        def take(table: _Lists) -> None:
+        def take(table: Lists) -> None:
             for segment, ends in zip(segments, self._ends, strict=True):
                 table.add(self._places[segment], self._x[segment], int(ends[table.first]), int(ends[table.last]))
 
-        list(workers.map(sort, range(threads)))
-        list(workers.map(take, tables))
+        list(run(sort, range(threads)))
+        list(run(take, tables))
         self.rows = 0
 
 
-class _Lists:
+class Lists:
     """The lists of the units whose places begin with `first` to `last` - 1: a slot for each, and room for the rows.
 
     slots: a place and where its list is; those of one part follow each other. filled: how many slots of each part are.
@@ -143,7 +154,7 @@ class _Lists:
 
     def add(self, places: NDArray[np.uint64], x: NDArray[np.int64], begin: int, end: int) -> None:
         """Rows begin ... end - 1 of a sorted segment."""
-        add_rows, _, move_slots, _ = _kernels()
+        add_rows, _, move_slots, *_ = _kernels()
         while begin < end:
             state = self._slots, self._filled, self._room, self._free, self._held
             begin, why = add_rows(places, x, begin, end, *self._limits, self.first, *state)
@@ -160,14 +171,25 @@ class _Lists:
         _kernels()[3](self._slots, self._room, codes)
         return codes
 
+    def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Place and x of all rows in all lists, and where those of each part end, from 0 on."""
+        rows, ends = np.empty((int(self._held[1]), 2), np.int64), np.zeros(len(self._filled) + 1, np.int64)
+        _kernels()[4](self._slots, self._room, rows, ends)
+        return rows, ends
+
+    @property
+    def nbytes(self) -> int:
+        return self._slots.nbytes + self._room.nbytes
+
 
 def _column(batch: pa.RecordBatch, name: str, kind: Any) -> NDArray[Any]:
     return np.ascontiguousarray(batch.column(name).to_numpy(zero_copy_only=False), dtype=kind)
 
 
 @functools.cache
-def _kernels() -> tuple[Any, Any, Any, Any]:
+def _kernels() -> tuple[Any, ...]:
     """The loops over rows and slots, in machine code."""
     from leastnoise._support.compilation import compiled
 
-    return compiled(loops.add_rows), compiled(loops.sort_rows), compiled(loops.move_slots), compiled(loops.copy_codes)
+    written = loops.add_rows, loops.sort_rows, loops.move_slots, loops.copy_codes, loops.copy_rows
+    return tuple(compiled(loop) for loop in written)

@@ -77,6 +77,9 @@ class DuckDB:
         """An interrupted query may still have the connection."""
         self._refuse_while_busy()
 
+    def runs_python(self) -> bool:
+        return True
+
     def read_files(self, files: list[str]) -> ir.Table:
         """The rows of Parquet or CSV files; folders named column=value are columns."""
         self.files = files
@@ -126,8 +129,8 @@ class DuckDB:
         reading(lambda: self._set(SETTINGS))
         reading(lambda: self.backend.con.execute(PLAIN_WINDOWS))
 
-    def sql(self, expression: ir.Table) -> str:
-        return str(self.backend.compile(expression, pretty=True))
+    def sql(self, expression: Callable[[], ir.Table]) -> str:
+        return str(self.backend.compile(expression(), pretty=True))
 
     def fetch(self, expression: ir.Table) -> pa.Table:
         self.settle()
@@ -290,6 +293,15 @@ class DuckDB:
         text = self.backend.compile(rows)
         # It reads ahead by itself.
         return self._read(lambda: [reduce(self.backend.con.sql(text).to_arrow_reader(MIN_BLOCK_ROWS))])
+
+    def regrouped(
+        self,
+        rows: ir.Table,
+        send: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+        receive: Callable[[pa.Table], pa.Table],
+        answer: Callable[[ir.Table], ir.Table],
+    ) -> pa.Table:
+        raise NotImplementedError("DuckDB has all rows in one place")
 
     def summed_cells(
         self, rows: ir.Table, count: Callable[[Iterator[pa.RecordBatch]], np.ndarray], cells: int

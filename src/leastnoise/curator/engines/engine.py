@@ -15,8 +15,8 @@ T = TypeVar("T")
 
 
 class Engine(Protocol):
-    """Where expressions run. Every method but `fetch`, `map_batches`, `copied`, `vector_sums` and `summed_cells` only
-    builds expressions."""
+    """Where expressions run. Every method but `fetch`, `map_batches`, `copied`, `vector_sums`, `regrouped` and
+    `summed_cells` only builds expressions."""
 
     name: str
     copies: bool  # whether it can keep rows aside; without, everything about them is asked in one query
@@ -30,11 +30,14 @@ class Engine(Protocol):
         """Raise EngineUnavailable unless the engine can be asked now, also what runs `in_python` where the rows are.
         Nothing is read, so it is done before anything is paid."""
 
+    def runs_python(self) -> bool:
+        """Whether Python with this package and its compiler runs where the rows are."""
+
     def read_files(self, files: list[str]) -> ir.Table:
         """The rows of Parquet or CSV files, lazily."""
 
-    def sql(self, expression: ir.Table) -> str:
-        """The SQL that would run."""
+    def sql(self, expression: Callable[[], ir.Table]) -> str:
+        """The SQL of an expression, which is made here, with no function but the engine's own."""
 
     def fetch(self, expression: ir.Table) -> pa.Table:
         """Run, and bring the answer here."""
@@ -75,7 +78,7 @@ class Engine(Protocol):
         """A NumPy function of two columns of doubles, applied to blocks of rows where the rows are."""
 
     def size(self, rows: ir.Table) -> int:
-        """How many rows the tables below have together; 0 where that is not asked."""
+        """How many rows the tables below have together, or about how many. Only time may depend on it."""
 
     def passes(
         self, rows: ir.Table, *, size: int, kept: int, bytes_needed: Callable[[int, int], int] | None = None
@@ -86,6 +89,17 @@ class Engine(Protocol):
 
     def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
         """`reduce` over the rows, once for each part of the table, where the parts are."""
+
+    def regrouped(
+        self,
+        rows: ir.Table,
+        send: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+        receive: Callable[[pa.Table], pa.Table],
+        answer: Callable[[ir.Table], ir.Table],
+    ) -> pa.Table:
+        """`send` over each part of the rows makes batches of `group` and `packed`, an integer and bytes. What all of
+        them made of one group is handed to `receive`, once, which makes a table of `code`. The answer to that table.
+        """
 
     def summed_cells(
         self, rows: ir.Table, count: Callable[[Iterator[pa.RecordBatch]], np.ndarray], cells: int

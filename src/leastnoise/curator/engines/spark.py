@@ -19,7 +19,7 @@ from leastnoise.curator.engines.spark_settings import applied
 from leastnoise.curator.engines.spark_workers import check_workers, wait_for_workers
 from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.engines.withheld_errors import reading
-from leastnoise.errors import UnknownSource
+from leastnoise.errors import EngineUnavailable, ReadingFailed, UnknownSource
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MAX_SET = 2**17  # different values of one unit that are in memory at once, as objects of Java
 CELLS_SENT = 2**20  # of a count, in one batch
+ROW_BYTES = 16  # of a table, where its bytes are all that is known
+MANY = 2**62
 _naming = threading.Lock()  # threads of one session share its names: none drops what another is about to look up
 
 
@@ -46,7 +48,9 @@ class Spark:
         self.session = session
         self.files: list[str] = []
         self._frames: dict[str, Any] = {}  # views that our tables are read from
+        self._sizes: dict[str, int] = {}  # of these, in bytes
         self._workers_checked = False
+        self._workers_failed = False
         spark_session.check_answers(session)
         self._smallest = spark_first_rows.builder_in(session)
         spark_session.set_interpreter(session)
@@ -60,6 +64,18 @@ class Spark:
         if not self._workers_checked and (in_python or _has_python(rows)):
             check_workers(self.session)
             self._workers_checked = True
+
+    def runs_python(self) -> bool:
+        """Asked of the workers once; who ships the package later opens the table again. Where it failed, for want of
+        memory perhaps, it is not tried a second time."""
+        if not self._workers_checked and not self._workers_failed:
+            try:
+                check_workers(self.session)
+            except EngineUnavailable:
+                self._workers_failed = True
+            else:
+                self._workers_checked = True
+        return not self._workers_failed
 
     def read_files(self, files: list[str]) -> ir.Table:
         """The rows of Parquet or CSV files; folders named column=value are columns."""
@@ -101,8 +117,10 @@ class Spark:
             self._drop(name)
         raise unknown
 
-    def sql(self, expression: ir.Table) -> str:
-        return str(self.backend.compile(expression, pretty=True))
+    def sql(self, expression: Callable[[], ir.Table]) -> str:
+        """With windows, where a query of ours would name a function that Spark's SQL has no name for."""
+        with spark_first_rows.written_out():
+            return str(self.backend.compile(expression(), pretty=True))
 
     def fetch(self, expression: ir.Table) -> pa.Table:
         return self._read(expression, lambda frame: frame.toArrow())
@@ -193,10 +211,14 @@ class Spark:
         # Spark raises when a BIGINT sum overflows; 38 digits hold 2^63 times 10^19 rows.
         return column.cast("decimal(38, 0)").sum()
 
+    @property
+    def _has_smallest(self) -> bool:
+        return self._smallest is not None and not spark_first_rows.is_written_out()
+
     def smallest(self, rows: ir.Table, *, unit: list[str], column: str, count: int) -> ir.Table:
         if count == 1:
             return spark_first_rows.least_value(rows, unit, column)
-        if self._smallest is not None and spark_first_rows.fits(rows, [column], count):
+        if self._has_smallest and spark_first_rows.fits(rows, [column], count):
             return spark_first_rows.least_values(rows, unit, column, count)
         return self.first(rows, unit=unit, order=[column], count=count, keep=[column])
 
@@ -214,7 +236,7 @@ class Spark:
     def first(self, rows: ir.Table, *, unit: list[str], order: list[str], count: int, keep: list[str]) -> ir.Table:
         if count == 1:
             return spark_first_rows.least_row(rows, unit, order, keep)
-        if self._smallest is not None and spark_first_rows.fits(rows, [*order, *keep], count):
+        if self._has_smallest and spark_first_rows.fits(rows, [*order, *keep], count):
             return spark_first_rows.least_rows(rows, unit, order, count, keep)
         ranked = rows.mutate(_rank=self.row_number(unit=unit, order=order))
         return ranked.filter(ranked["_rank"] <= count).select(keep)
@@ -239,7 +261,22 @@ class Spark:
         return ibis.udf.scalar.pandas(points, name=unique("points"), signature=signature)(x, y)
 
     def size(self, rows: ir.Table) -> int:
-        return 0  # nothing here depends on it
+        """By Spark's estimate of the bytes of its tables. A server does not tell: its tables are taken for large."""
+        import ibis.expr.operations as ops
+
+        if is_remote(self.session):
+            return MANY
+        return sum(self._bytes_of(table.name) for table in rows.op().find(ops.DatabaseTable)) // ROW_BYTES
+
+    def _bytes_of(self, name: str) -> int:
+        def estimate() -> int:
+            plan = self._frames[name]._jdf.queryExecution().optimizedPlan()
+            return int(str(plan.stats().sizeInBytes()))
+
+        if name not in self._sizes:
+            with applied(self.session):
+                self._sizes[name] = reading(estimate, self.files)
+        return self._sizes[name]
 
     def passes(
         self, rows: ir.Table, *, size: int, kept: int, bytes_needed: Callable[[int, int], int] | None = None
@@ -262,6 +299,38 @@ class Spark:
             return [np.array([int(value) for value in row.total], dtype=object) for row in answer]
 
         return self._read(rows, run)
+
+    def regrouped(
+        self,
+        rows: ir.Table,
+        send: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+        receive: Callable[[pa.Table], pa.Table],
+        answer: Callable[[ir.Table], ir.Table],
+    ) -> pa.Table:
+        """Both run in the executors. That a group comes to one call whole is what Spark's `applyInArrow` means, however
+        its plan is changed while it runs."""
+
+        def sent(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return send(batches)
+
+        def received(group: pa.Table) -> pa.Table:
+            return receive(group)
+
+        def run(frame: Any) -> pa.Table:
+            chunks = frame.mapInArrow(sent, "group int, packed binary")
+            codes = self.view(chunks.groupBy("group").applyInArrow(received, "code bigint"))
+            try:
+                with self._named(codes):
+                    answered = self.session.sql(self.backend.compile(answer(codes)))
+                    return answered.toArrow()
+            finally:
+                self._frames.pop(codes.get_name())
+
+        try:
+            return self._read(rows, run)
+        except ReadingFailed:
+            self._workers_failed = True
+            raise
 
     def summed_cells(
         self,

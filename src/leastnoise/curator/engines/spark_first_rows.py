@@ -9,7 +9,9 @@ does.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from leastnoise.curator.engines.spark_server import is_remote
@@ -19,6 +21,21 @@ if TYPE_CHECKING:
 
 NAME = "leastnoise_smallest"
 MAX_VALUES = 2**13  # of one unit that are in memory at once, as objects of Java; Spark has those of 128 units there
+_written_out: ContextVar[bool] = ContextVar("written_out", default=False)
+
+
+@contextmanager
+def written_out() -> Iterator[None]:
+    """Meanwhile expressions are made without the function, which nobody else's session knows by our name for it."""
+    before = _written_out.set(True)
+    try:
+        yield
+    finally:
+        _written_out.reset(before)
+
+
+def is_written_out() -> bool:
+    return _written_out.get()
 
 
 def builder_in(session: Any) -> Any:

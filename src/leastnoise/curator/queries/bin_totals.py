@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from leastnoise.curator.aggregate import bounding, unit_lists
+from leastnoise.curator.aggregate import bounding, sent_lists, unit_lists
 from leastnoise.curator.aggregate.binning import place_rows
 from leastnoise.curator.aggregate.bounding import MULTIPLIER_1, WORD_MASK, Coding
 from leastnoise.curator.aggregate.every_bin import scattered
@@ -108,12 +108,11 @@ class BinnedQuery(ListedQuery):
 
     def _in_lists(self, rows: ir.Table, unit: tuple[str, ...]) -> bool:
         """Whether `unit_lists` finds the rows that are kept. It needs a compiler; without one, SQL finds the same."""
-        fits = self.row_is_code and self._data.engine.threads > 0
-        if not fits or not bounding.fits_lists(rows, unit=unit, coding=self._coding(), limits=self.limits):
+        if not self.row_is_code or not bounding.fits_lists(rows, unit=unit, coding=self._coding(), limits=self.limits):
             return False
         with suppress(Exception):
             unit_lists.prepare()
-            return True
+            return self._data.engine.runs_python()
         return False
 
     def _by_sql(self, rows: ir.Table, unit: tuple[str, ...]) -> pa.Table:
@@ -130,12 +129,19 @@ class BinnedQuery(ListedQuery):
             max_per_bin=limits.max_per_bin,
             value_bits=coding.value_bits,
             key=self._salt,
-            threads=engine.threads,
+            threads=max(1, engine.threads),
         )
-        (codes,) = engine.vector_sums(bounding.as_stream(rows, unit), keeper)
+
+        def totals(kept: ir.Table) -> ir.Table:
+            return self._of_each_bin(kept.mutate(bin=coding.bin_of(kept["code"])))
+
+        if engine.sends_rows:
+            sender = sent_lists.Sender(keeper, unit_lists.random_factors())
+            stream = bounding.as_stream(rows, unit, code="int64")  # Spark has no unsigned integers
+            return engine.regrouped(stream, sender, sent_lists.Receiver(keeper), totals)
+        (codes,) = engine.vector_sums(bounding.as_stream(rows, unit, code="uint32"), keeper)
         kept = ibis.memtable(pa.table({"code": codes}))
-        kept = kept.mutate(code=kept["code"].cast("int64"))
-        return engine.fetch(self._of_each_bin(kept.mutate(bin=coding.bin_of(kept["code"]))))
+        return engine.fetch(totals(kept.mutate(code=kept["code"].cast("int64"))))
 
     def _integers(self, parts: list[pa.Table]) -> Aggregate:
         """The integers of the answer from the totals of classes of units."""

@@ -181,11 +181,12 @@ class Query(ABC):
         return f"<Query: {self.describe()}>"
 
     def sql(self) -> str:
-        """The SQL that will run, as text. Nothing is run.
+        """The question as SQL of its engine, as text. Nothing is run.
 
-        Of millions of rows DuckDB may be asked for unit and bin alone: which are kept is then found in compiled loops.
+        What runs may be quicker and gives the same integers: of millions of rows, engines may be asked for unit and bin
+        alone, and compiled loops find which are kept; and Spark may keep a unit's first rows without a window.
         """
-        return self._data.engine.sql(self._expression())
+        return self._data.engine.sql(self._expression)
 
     def expect(
         self,
