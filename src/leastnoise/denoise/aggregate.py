@@ -168,7 +168,7 @@ def _error(one: Estimate, other: Estimate) -> float:
 
 def _one_factor_squared(e: Estimate) -> float:
     """The trace of the squared derivative of James-Stein: d times its factor squared, and 1 for the mean of y."""
-    mean, bins = int(e.parameters["toward"] == "mean"), math.prod(e.values.shape)
+    mean, bins = int(e.parameters["toward"] == "mean"), int(math.prod(e.values.shape))
     return mean + ((e.degrees_of_freedom or 0.0) - mean) ** 2 / (bins - mean)
 
 
