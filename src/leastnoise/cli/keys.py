@@ -82,11 +82,11 @@ def _in_order(by: Sequence[str], texts: Sequence[str]) -> Sequence[str]:
     if not named:
         return texts
     if len(named) < len(by):
+        asked = " ".join(f"--keys {column}=..." for column in by)
         raise errors.BadDomain(
-            "Say every --keys with its column, or none of them: --keys "
-            + " --keys ".join(f"{column}=..." for column in by)
-            + f". Got {', '.join(texts)} instead.",
+            f"Say every --keys with its column, or none of them. Got {', '.join(texts)} instead.",
             parameter="keys",
+            example=errors.Code(asked, asked),
         )
     return [named[column] for column in by]
 

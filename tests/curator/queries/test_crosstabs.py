@@ -140,7 +140,7 @@ def test_no_row_decides_what_is_asked_of_the_engine(limit: int, memory_limit: st
             before = getattr(engine, name)
 
             def record(self: Any, rows: Any, *more: Any, _before: Any = before) -> Any:
-                ran.append(self.sql(rows))
+                ran.append(self.sql(lambda: rows))
                 return _before(self, rows, *more)
 
             monkeypatch.setattr(engine, name, record)

@@ -105,6 +105,9 @@ def moving_freedom(
     )
     chosen = np.tile(chosen, max(1, MAX_MOVED_OBSERVATIONS // (4 * chosen.size)))
     moved = as_host(here[beside(chosen, here, xp)])
+    if count <= MAX_MOVED_OBSERVATIONS:  # by value: which random numbers go with which does not depend on their order
+        order = np.argsort(moved, kind="stable")
+        chosen, moved = chosen[order], moved[order]
     sign = rng.choice([-1.0, 1.0], chosen.size)
     far = rng.exponential(scale, chosen.size)
     after = chain(moved + sign * far)
