@@ -28,6 +28,7 @@ import numpy as np
 from leastnoise._support.type_names import type_name
 from leastnoise.curator.aggregate.binning import as_double, clipped, double_literal
 from leastnoise.curator.aggregate.bounding import fold, with_hash, with_unit_word
+from leastnoise.curator.aggregate.vector_loops import add_squares, clipped_sum
 from leastnoise.curator.engines.engine import Engine
 from leastnoise.errors import WrongType
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 Integers = np.ndarray[Any, Any]
 MAX_BLOCK_ELEMENTS = 2**20  # of lists that are turned into columns at once: a few megabytes
-ROUNDING_SHIFT = 1.5 * 2.0**52  # added and taken away again, it rounds to the nearest integer, halves to even
 HASHED_ELEMENTS = 16  # elements that the order of a unit's rows is hashed from
 
 
@@ -88,27 +88,6 @@ def prepare() -> None:
     """Compile on made-up columns: what can fail does so before anything is paid for, and tells nothing of a row."""
     for kind in (np.float32, np.float64):
         NormClip.of(1.0, 1).total([np.zeros(1, kind)])
-
-
-def add_squares(column: Integers, step: float, reach: float, squares: Integers) -> None:
-    """Add each element, in steps of the grid, squared."""
-    for row in range(column.size):
-        x: Any = np.float64(column[row]) * step
-        # NaN fails every comparison, so it stays NaN here and makes the norm NaN.
-        x = reach if x > reach else (-reach if x < -reach else x)
-        x = (x + ROUNDING_SHIFT) - ROUNDING_SHIFT
-        squares[row] += x * x
-
-
-def clipped_sum(column: Integers, step: float, reach: float, scales: Integers) -> int:
-    """The sum of the elements, each scaled and cut toward zero."""
-    total = 0
-    for row in range(column.size):
-        x: Any = np.float64(column[row]) * step
-        x = reach if x > reach else (-reach if x < -reach else x)
-        x = x if x == x else 0.0
-        total += int(np.int32(((x + ROUNDING_SHIFT) - ROUNDING_SHIFT) * scales[row]))
-    return total
 
 
 @dataclass(frozen=True, slots=True)
