@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo quick test coverage lowest lint docs paper bench fuzz soak clean
+.PHONY: install demo quick test tests lowest lint docs paper bench fuzz soak clean
 
 install: .venv/installed
 
@@ -26,16 +26,14 @@ lint: install
 quick: lint
 	$(BIN)/python -m pytest -n auto -m 'not spark and not browser and not slow'
 
+# The tests, and beside them what reads the code; the last lines say how much of curator/ was reached: 95 % must be.
+test: install
+	@$(MAKE) --no-print-directory --jobs 2 lint tests
+
 # Three processes for two cores, since tests wait for browsers, servers and clusters. A file's tests stay together, and
 # all on Spark, so that engines and fixtures start once.
-test: lint
-	$(BIN)/python -m pytest -n $$(( ($$(nproc) * 3 + 1) / 2 )) --dist loadfile
-
-# How much of the code that sees rows the tests reach; below 95 % it fails. It costs 40 % more processor than the tests
-# alone, so `make test` does without; one process, and those that tests start are not counted.
-coverage: install
-	$(BIN)/python -m coverage run -m pytest -m 'not browser' tests/curator tests/attacks tests/engines tests/cli
-	$(BIN)/python -m coverage report
+tests: install
+	LEASTNOISE_REACHED=1 $(BIN)/python -m pytest -n $$(( ($$(nproc) * 3 + 1) / 2 )) --dist loadfile
 
 # The fast tests on the lowest versions that pyproject.toml allows, in an environment of their own. What others
 # deprecate is not asked there: an old library beside a new one warns.

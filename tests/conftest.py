@@ -20,6 +20,12 @@ from hypothesis import settings
 
 from chromium import FLAGS
 
+REACHED = bool(os.environ.get("LEASTNOISE_REACHED"))  # whether lines that tests reach are counted, as `make test` does
+if REACHED:
+    import reached_lines
+
+    reached_lines.begin()
+
 # The same examples in every run of `make test`, so that more of them find nothing new; `make fuzz` draws others.
 MANY = bool(os.environ.get("LEASTNOISE_FUZZ_MINUTES"))
 settings.register_profile(
@@ -91,7 +97,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    if REACHED:
+        config.pluginmanager.register(reached_lines)
     gc.disable()  # while everything is imported, nothing is garbage
 
 

@@ -137,10 +137,10 @@ def test_two_runs_write_the_same_bytes(tmp_path: Path) -> None:
     """The numbers, the picture for the screen and the one for print: none carries a date, a version or an id."""
     once, again = tmp_path / "once", tmp_path / "again"
     for out in (once, again):
-        run = paper(out, ONLY="errata")
+        run = paper(out, ONLY="calibration")
         assert run.returncode == 0, run.stdout + run.stderr
     for kind in ("csv", "png", "pdf"):
-        assert (once / f"errata.{kind}").read_bytes() == (again / f"errata.{kind}").read_bytes()
+        assert (once / f"calibration.{kind}").read_bytes() == (again / f"calibration.{kind}").read_bytes()
 
 
 def test_a_figure_that_does_not_exist_is_named(tmp_path: Path) -> None:

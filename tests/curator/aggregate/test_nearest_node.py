@@ -133,7 +133,7 @@ def test_kernel_weights_are_for_a_histogram_alone(ask):
 INTEGERS = st.integers(-(2**63), 2**63 - 1) | st.integers(0, 2**30) | st.none()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(st.lists(st.lists(INTEGERS, max_size=9) | st.none(), min_size=1, max_size=6))
 def test_whatever_a_kernel_column_holds_a_row_weighs_at_most_one(arrays):
     """`derive` does not let anybody write such a column; the sum relies on nobody's word."""
