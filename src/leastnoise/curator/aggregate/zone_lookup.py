@@ -1,7 +1,7 @@
 """Points into polygons, in whole numbers: the same zone on every engine, and one alone on a shared border.
 
 Degrees become integers, in steps of 2^-22 (about 3 cm): rows and borders alike, so a corner that two zones share is one
-corner. Which side of an edge a point is on (`zone_grid.py`) is then exact in 64 bits: longitudes differ by less than
+corner. Which side of an edge a point is on (`zone_loops.py`) is then exact in 64 bits: longitudes differ by less than
 2^30.5 steps and latitudes by less than 2^29.5. Two zones that share an edge ask the same question of it, whichever way
 round they list it: of the points near it each is on one side alone, and so in one zone.
 """
@@ -29,7 +29,7 @@ class ZoneLookup:
 
     edges: x1, y1, x2, y2 and zone of each edge, by zone. corner: west and south end of the grid.
     size: width and height of a cell. columns: how many there are.
-    starts, entries, odd, whole: what the cells know (`zone_grid.py`).
+    starts, entries, odd, whole: what the cells know (`zone_loops.py`).
     """
 
     edges: Array
@@ -44,7 +44,7 @@ class ZoneLookup:
     @classmethod
     def of(cls, zones: Zones) -> ZoneLookup:
         """The edges of the zones, in the cells of a grid."""
-        from leastnoise.curator.aggregate.zone_grid import count_entries, fill_cells
+        from leastnoise.curator.aggregate.zone_loops import count_entries, fill_cells
 
         listed = [_edges(ring, zone) for zone, rings in enumerate(zones.rings) for ring in rings]
         edges = np.ascontiguousarray(np.concatenate(listed).T)
@@ -65,7 +65,7 @@ class ZoneLookup:
         return cls(edges, (west, south), size, columns, starts, entries, odd, whole)
 
     def __call__(self, lon: Array, lat: Array) -> Array:
-        from leastnoise.curator.aggregate.zone_grid import find_zones
+        from leastnoise.curator.aggregate.zone_loops import find_zones
 
         found = np.full(len(lon), -1, np.int64)
         known = (np.abs(lon) <= 180) & (np.abs(lat) <= 90)  # also false for NaN

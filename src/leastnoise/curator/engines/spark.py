@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from leastnoise._support import progress
-from leastnoise.curator.engines import spark_files, spark_first_rows, spark_names, spark_session
+from leastnoise.curator.engines import spark_files, spark_first_rows, spark_names, spark_session, spark_tasks
 from leastnoise.curator.engines.column_names import check_names
 from leastnoise.curator.engines.opened_table import Source
 from leastnoise.curator.engines.spark_errors import opening
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MAX_SET = 2**17  # different values of one unit that are in memory at once, as objects of Java
-CELLS_SENT = 2**20  # of a count, in one batch
 ROW_BYTES = 16  # of a table, where its bytes are all that is known
 MANY = 2**62
 _naming = threading.Lock()  # threads of one session share its names: none drops what another is about to look up
@@ -252,13 +251,9 @@ class Spark:
     def map_points(self, function: Any, x: ir.Value, y: ir.Value, *, result: str) -> ir.Value:
         import ibis
 
-        def points(x: Any, y: Any) -> Any:
-            import pandas as pd
-
-            return pd.Series(list(function(x.to_numpy(), y.to_numpy())))
-
         signature = (("float64", "float64"), result)
-        return ibis.udf.scalar.pandas(points, name=unique("points"), signature=signature)(x, y)
+        task = spark_tasks.points(function)
+        return ibis.udf.scalar.pandas(task, name=unique("points"), signature=signature)(x, y)
 
     def size(self, rows: ir.Table) -> int:
         """By Spark's estimate of the bytes of its tables. A server does not tell: its tables are taken for large."""
@@ -289,13 +284,8 @@ class Spark:
         """`reduce` runs in the executors, once a partition; its integers come back as decimals in text."""
         import numpy as np
 
-        def part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            import pyarrow as pa
-
-            yield pa.RecordBatch.from_pydict({"total": [[str(value) for value in reduce(batches)]]})
-
         def run(frame: Any) -> list[np.ndarray[Any, Any]]:
-            answer = frame.mapInArrow(part, "total array<string>").collect()
+            answer = frame.mapInArrow(spark_tasks.totals(reduce), "total array<string>").collect()
             return [np.array([int(value) for value in row.total], dtype=object) for row in answer]
 
         return self._read(rows, run)
@@ -310,15 +300,10 @@ class Spark:
         """Both run in the executors. That a group comes to one call whole is what Spark's `applyInArrow` means, however
         its plan is changed while it runs."""
 
-        def sent(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return send(batches)
-
-        def received(group: pa.Table) -> pa.Table:
-            return receive(group)
-
         def run(frame: Any) -> pa.Table:
-            chunks = frame.mapInArrow(sent, "group int, packed binary")
-            codes = self.view(chunks.groupBy("group").applyInArrow(received, "code bigint"))
+            chunks = frame.mapInArrow(spark_tasks.sent(send), "group int, packed binary")
+            groups = chunks.groupBy("group").applyInArrow(spark_tasks.received(receive), "code bigint")
+            codes = self.view(groups)
             try:
                 with self._named(codes):
                     answered = self.session.sql(self.backend.compile(answer(codes)))
@@ -341,18 +326,8 @@ class Spark:
         """`count` runs in the executors, once a partition; the cells that are not zero are added up there as well."""
         import numpy as np
 
-        def part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            import numpy as np
-            import pyarrow as pa
-
-            total = count(batches)
-            (filled,) = np.nonzero(total)
-            for begin in range(0, filled.size, CELLS_SENT):
-                some = filled[begin : begin + CELLS_SENT]
-                yield pa.RecordBatch.from_pydict({"cell": some.astype(np.int64), "total": total[some]})
-
         def run(frame: Any) -> np.ndarray[Any, Any]:
-            parts = frame.mapInArrow(part, "cell bigint, total bigint")
+            parts = frame.mapInArrow(spark_tasks.filled_cells(count), "cell bigint, total bigint")
             answer = parts.groupBy("cell").sum("total").toArrow()
             made = np.zeros(cells, np.int64)
             made[answer["cell"].to_numpy()] = answer["sum(total)"].to_numpy()

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 import sys
 import threading
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leastnoise._support.version import VERSION
 from leastnoise.curator.engines.spark_server import is_remote
 from leastnoise.curator.engines.spark_settings import applied
+from leastnoise.curator.engines.spark_tasks import probe
 from leastnoise.errors import EngineUnavailable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MOST_TASKS = 32
 SECONDS_BEFORE_NOTICE = 15.0
@@ -66,7 +63,7 @@ def check_workers(session: Any) -> None:
     problem = ""
     with applied(session):
         try:
-            rows = session.range(0, _tasks(session), 1, _tasks(session)).mapInArrow(_probe(), "found string").collect()
+            rows = session.range(0, _tasks(session), 1, _tasks(session)).mapInArrow(probe(), "found string").collect()
             found = sorted({row.found for row in rows})
         except Exception as error:
             problem = _words(str(error))
@@ -82,29 +79,6 @@ def check_workers(session: Any) -> None:
             f"the workers of Spark have leastnoise {wrong[0]} and the driver {VERSION}, whose integers may differ. "
             f"{SHIPPING}"
         )
-
-
-def _probe() -> Any:
-    """A function that travels whole: the workers may have nothing of ours to import it from."""
-
-    def probe(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        for _ in batches:
-            pass
-        try:
-            import numba
-            import scipy.spatial
-
-            from leastnoise._support.version import VERSION
-        except ImportError as missing:
-            found = f"no {missing.name or 'leastnoise'}"
-        else:
-            found = VERSION if numba.__version__ and scipy.__version__ else ""
-        yield pa.RecordBatch.from_pydict({"found": [found]})
-
-    probe.__module__ = "__main__"  # by which PySpark sends the function itself, not its name
-    return probe
 
 
 def _tasks(session: Any) -> int:
