@@ -12,7 +12,9 @@ import pytest
 
 from dirty_rows import QUERIES, write
 from few_rows import quick_for_few_rows
+from leastnoise import stats
 from leastnoise.curator.aggregate.exact_totals import Aggregate
+from leastnoise.curator.aggregate.unit_statistics import LARGEST
 from leastnoise.curator.engines.spark import Spark
 from leastnoise.curator.table import Table, table
 from leastnoise.errors import ReadingFailed
@@ -176,3 +178,9 @@ def test_the_same_limits_are_proposed(both: tuple[Table, Table]) -> None:
             made.append(rows.suggest_limits("flag", keys=[False, True], epsilon=1, delta=1e-6))
     assert made[0].limits == made[1].limits
     assert made[0].components.values.tolist() == made[1].components.values.tolist()
+
+
+def test_a_sum_beyond_64_bits_is_clamped_and_does_not_fail(session) -> None:
+    frame = session.sql("SELECT 'a' AS who, 9223372036854775807 AS x FROM range(2000)")  # each at most 2^53
+    clamped = table(frame, unit="who").per_unit(s=stats.sum("x"))
+    assert aggregate(clamped.where(f"s = {LARGEST}").count(max_rows=1)).values.tolist() == [1]
