@@ -65,7 +65,8 @@ def test_a_task_with_little_memory_sends_more_often(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sent_lists, "BLOCK_ROWS", 4_000)
     monkeypatch.setattr(sent_lists, "MAX_BYTES", 0)
     monkeypatch.setattr(sent_lists, "CHUNK_ROWS", 3)
-    sent = list(Rule(keeper, random_factors()).send(iter([whole])))
+    blocks = [whole.slice(begin, 4_000) for begin in range(0, rows, 4_000)]
+    sent = list(Rule(keeper, random_factors()).send(iter(blocks)))
     packed = [chunk for each in sent for chunk in each["packed"].to_pylist()]
     assert {len(chunk) % 16 for chunk in packed} == {0}
     assert max(map(len, packed)) == 3 * 16
