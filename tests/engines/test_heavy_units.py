@@ -75,11 +75,12 @@ def test_where_python_fails_the_next_attempt_goes_by_sql(
 ) -> None:
     """So a worker without memory for lists costs time, and no budget."""
 
-    def failing(_batches: Any) -> Any:
-        raise MemoryError
+    class Failing(sent_lists.Rule):
+        def send(self, batches: Any) -> Any:
+            raise MemoryError
 
     monkeypatch.setattr(unit_lists, "MANY_ROWS", 0)
-    monkeypatch.setattr(sent_lists, "Sender", lambda *_given: failing)
+    monkeypatch.setattr(sent_lists, "Rule", Failing)
     monkeypatch.setattr(both[1]._data.engine, "_workers_failed", False)  # as it was, for the tests after this one
     embedded, distributed = (each.histogram("bin", keys=range(BINS), max_rows=5) for each in both)
     with pytest.raises(ReadingFailed):

@@ -41,14 +41,12 @@ IN_EVERY_WAY = pytest.mark.parametrize("way", ["smallest", "sorted", "lists"])
 
 @contextmanager
 def found(way: str) -> Iterator[None]:
-    """The rows that are kept as DuckDB's smallest of a unit, by its sort, or in lists of our own: those in small blocks
-    and with room that has to grow, by three threads."""
+    """The rows that are kept as DuckDB's smallest of a unit, by its sort, or in lists of our own, by three threads."""
     with ExitStack() as patched:
         if way == "sorted":
             patched.enter_context(patch.object(bounding, "MAX_LIST_LENGTH", 0))
         if way == "lists":
             patched.enter_context(patch.object(unit_lists, "MANY_ROWS", 0))
-            patched.enter_context(patch.object(unit_lists, "BLOCK_ROWS", 16))
             patched.enter_context(patch.object(DuckDB, "threads", 3))
         yield
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from leastnoise.curator.aggregate import sent_lists
-from leastnoise.curator.aggregate.sent_lists import Receiver, Sender
+from leastnoise.curator.aggregate.sent_lists import Rule
 from leastnoise.curator.aggregate.unit_lists import RowKeeper, random_factors
 
 
@@ -22,9 +22,9 @@ def batch(unit: NDArray[np.int64], code: NDArray[np.int64]) -> pa.RecordBatch:
 
 def in_parts(keeper: RowKeeper, tasks: list[pa.RecordBatch]) -> Counter[int]:
     """What is kept where every batch is a task's, and the chunks of a group come in any order."""
-    sender = Sender(keeper, random_factors())
+    rule = Rule(keeper, random_factors())
     sent = pa.Table.from_batches(
-        [chunks for task in tasks for chunks in sender(iter([task]))],
+        [chunks for task in tasks for chunks in rule.send(iter([task]))],
         pa.schema([("group", pa.int32()), ("packed", pa.binary())]),
     )
     groups = sent["group"].to_numpy()
@@ -32,22 +32,27 @@ def in_parts(keeper: RowKeeper, tasks: list[pa.RecordBatch]) -> Counter[int]:
     kept: Counter[int] = Counter()
     for group in np.unique(groups):
         chunks = sent.take(order[groups[order] == group])
-        kept.update(Receiver(keeper)(chunks)["code"].to_pylist())
+        kept.update(rule.receive(chunks)["code"].to_pylist())
     return kept
+
+
+def kept_of(keeper: RowKeeper, whole: pa.RecordBatch) -> Counter[int]:
+    return Counter(keeper.kept(iter([whole]), threads=2, memory=0).tolist())
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_lists_in_parts_keep_what_one_list_does(data: st.DataObject) -> None:
-    bits, most = data.draw(st.sampled_from([0, 2])), data.draw(st.integers(1, 6))
-    keeper = RowKeeper(max_rows=most, max_per_bin=data.draw(st.integers(1, most)), value_bits=bits, key=7, threads=1)
+    bits, most = data.draw(st.sampled_from([0, 2, 40])), data.draw(st.integers(1, 6))
+    in_bin, low = data.draw(st.integers(1, most)), max(0, bits - 28)
+    keeper = RowKeeper(max_rows=most, max_per_bin=in_bin, value_bits=bits, low_bits=low, key=7)
     random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     rows, tasks = data.draw(st.integers(0, 300)), data.draw(st.integers(1, 5))
     unit = random.integers(0, data.draw(st.integers(1, 40)), rows) - 2**62
     whole = batch(unit, random.integers(0, 12 << bits, rows))
     bounds = np.sort(random.integers(0, rows + 1, tasks - 1)).tolist()
     parts = [whole.slice(a, b - a) for a, b in zip([0, *bounds], [*bounds, rows], strict=True)]
-    assert in_parts(keeper, parts) == Counter(keeper(iter([whole])).tolist())
+    assert in_parts(keeper, parts) == kept_of(keeper, whole)
 
 
 def test_a_task_with_little_memory_sends_more_often(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,14 +61,15 @@ def test_a_task_with_little_memory_sends_more_often(monkeypatch: pytest.MonkeyPa
     rows = 40_000
     unit = np.where(random.random(rows) < 0.9, -1, random.integers(0, 1000, rows))
     whole = batch(unit, random.integers(0, 2**32, rows))
-    keeper = RowKeeper(max_rows=5, max_per_bin=5, value_bits=0, key=1, threads=1)
+    keeper = RowKeeper(max_rows=5, max_per_bin=5, value_bits=0, low_bits=0, key=1)
     monkeypatch.setattr(sent_lists, "BLOCK_ROWS", 4_000)
     monkeypatch.setattr(sent_lists, "MAX_BYTES", 0)
     monkeypatch.setattr(sent_lists, "CHUNK_ROWS", 3)
-    sent = list(Sender(keeper, random_factors())(iter([whole])))
+    blocks = [whole.slice(begin, 4_000) for begin in range(0, rows, 4_000)]
+    sent = list(Rule(keeper, random_factors()).send(iter(blocks)))
     packed = [chunk for each in sent for chunk in each["packed"].to_pylist()]
     assert {len(chunk) % 16 for chunk in packed} == {0}
     assert max(map(len, packed)) == 3 * 16
     others = int(np.count_nonzero(unit != -1))
     assert others * 0.9 < sum(map(len, packed)) / 16 <= others + 5 * rows / 4_000
-    assert in_parts(keeper, [whole]) == Counter(keeper(iter([whole])).tolist())
+    assert in_parts(keeper, [whole]) == kept_of(keeper, whole)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 from unittest.mock import patch
 
@@ -12,8 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 from leastnoise import stats
-from leastnoise.curator.aggregate import unit_lists
-from leastnoise.curator.aggregate.unit_lists import RowKeeper, bytes_needed
+from leastnoise.curator.aggregate import unit_list_loops, unit_lists
+from leastnoise.curator.aggregate.unit_lists import RowKeeper, Waiting
+from leastnoise.curator.engines import duckdb
 from leastnoise.curator.engines.duckdb import DuckDB
 from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.query import Query
@@ -22,13 +24,18 @@ from leastnoise.testing import aggregate
 
 
 def both(query: Query) -> tuple[list[int], list[int]]:
-    """What SQL adds up, and what the lists do; that the lists are asked is part of it."""
+    """What SQL adds up, and what the lists do, at once and where room is for a few rows; that the lists are asked is
+    part of it."""
     sql = aggregate(query).values.tolist()
     with (
         patch.object(unit_lists, "MANY_ROWS", 0),
         patch.object(BinnedQuery, "_by_sql", side_effect=AssertionError("lists were to be used")),
     ):
-        return sql, aggregate(query).values.tolist()
+        lists = aggregate(query).values.tolist()
+        little = patch.multiple(unit_lists, BLOCK_ROWS=2048, MOST_WAITING=7000)
+        with little, patch.object(duckdb, "BLOCK_ROWS", 2048):
+            assert aggregate(query).values.tolist() == lists
+        return sql, lists
 
 
 def rows_of(units: int, rows: int, *, sort: bool) -> pd.DataFrame:
@@ -59,7 +66,13 @@ def test_histograms_are_those_of_sql(units: int, sort: bool) -> None:
 def test_sums_and_medians_are_those_of_sql(max_per_bin: int | None) -> None:
     rows = table(rows_of(900, 30_000, sort=False), unit="unit")
     limits = {"by": "bin", "keys": range(50), "max_rows": 9, "max_per_bin": max_per_bin}
-    for query in (rows.sum("whole", clip=(-20, 90), **limits), rows.quantile("value", [0.5], clip=(0, 8), **limits)):
+    questions = [
+        rows.sum("whole", clip=(-20, 90), **limits),
+        rows.quantile("value", [0.5], clip=(0, 8), **limits),
+        rows.mean("value", clip=(-5, 5), **limits),  # of 36 bits: rows of three words
+        rows.sum("whole", clip=(0, 2**39), **limits),
+    ]
+    for query in questions:
         sql, lists = both(query)
         assert lists == sql
 
@@ -73,6 +86,36 @@ def test_units_of_other_types_are_those_of_sql(kind: str) -> None:
         table(pa.table({"unit": unit, "bin": number % 7}), unit="unit").histogram("bin", keys=range(7), max_rows=3)
     )
     assert lists == sql
+
+
+@pytest.mark.parametrize("max_rows", [1, 2, 8, 9, 1000])
+def test_extremes_and_ties_are_those_of_sql(max_rows: int) -> None:
+    """Units at the ends of 64 bits, codes at those of 32 (a hash may be all ones as well) and beyond, and few values,
+    so that rows tie."""
+    random = np.random.default_rng(max_rows)
+    ends = np.array([-(2**63), -(2**63) + 1, -1, 0, 1, 2**32 - 1, 2**32, 2**63 - 1])
+    values = np.array([0, 1, 2**31, 2**32 - 2, 2**32 - 1, 2**38, 2**39 - 2, 2**39 - 1])
+    frame = pd.DataFrame({"unit": random.choice(ends, 4000), "value": random.choice(values, 4000), "bin": 0})
+    rows = table(frame.assign(bin=random.integers(0, 4, 4000)), unit="unit")
+    for clip in ((0, 2**30 - 1), (0, 2**39 - 1)):
+        for in_a_bin in {max_rows // 2 + 1, max_rows}:
+            limits = {"max_rows": max_rows, "max_per_bin": in_a_bin}
+            sql, lists = both(rows.sum("value", clip=clip, by="bin", keys=range(4), **limits))
+            assert lists == sql, (clip, limits)
+
+
+def test_a_part_that_is_larger_than_others_is_kept_whole() -> None:
+    """A hundred thousand rows of half as many units: what is looked through at once has to grow, and rows of a unit
+    come in several of its pieces."""
+    count = 100_000
+    random = np.random.default_rng(2)
+    rows = np.stack([random.integers(0, count // 2, count), random.integers(0, 2**62, count)], axis=1)
+    frame = pd.DataFrame(rows, columns=["place", "x"])
+    expected = frame.sort_values(["place", "x"]).groupby("place").head(2)
+    ends, stops = np.array([[0, count]]), np.zeros((1, 1), np.int64)
+    kept = unit_list_loops.keep_rows(rows, ends, stops, 0, 1, 2, 2, 0)
+    assert kept == stops[0, 0] == len(expected)
+    assert sorted(map(tuple, rows[:kept].tolist())) == expected.to_records(index=False).tolist()
 
 
 def test_other_units_limits_and_questions_go_by_sql() -> None:
@@ -101,21 +144,33 @@ def test_without_a_compiler_sql_finds_the_same(monkeypatch: pytest.MonkeyPatch) 
     assert aggregate(query).values.tolist() == whole
 
 
+@pytest.mark.parametrize("value_bits", [0, 30])
 @pytest.mark.parametrize(("units", "rows", "kept"), [(10**6, 10**6, 5), (40_000, 10**6, 40), (10**6 // 3, 10**6, 3)])
-def test_the_lists_take_no_more_memory_than_is_reckoned_with(units: int, rows: int, kept: int) -> None:
+def test_the_rows_take_no_more_memory_than_is_reckoned_with(
+    units: int, rows: int, kept: int, value_bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Room for a hundredth of the rows: K is taken again and again."""
     frame = rows_of(units, rows, sort=False)
-    held = bytes_held(frame["unit"].to_numpy(), (frame["bin"] + 1).to_numpy(np.uint32), kept)
-    assert held <= bytes_needed(frame["unit"].nunique(), rows, max_rows=kept)
+    keeper = keeper_of(kept, value_bits=value_bits)
+    monkeypatch.setattr(unit_lists, "BLOCK_ROWS", rows // 100)
+    codes = (frame["bin"] + 1).to_numpy() << value_bits
+    held = bytes_held(keeper, frame["unit"].to_numpy(), codes, memory=0)
+    assert held <= keeper.bytes_needed(frame["unit"].nunique(), rows) + rows // 100 * keeper.row_bytes
 
 
 def test_nobody_can_choose_units_that_share_a_part() -> None:
-    """Units that would, were the factors of the mixing known: 1, 1, and those of a common hash. A part would hold all
-    20,000 and the others as many slots, 0.4 GB; with random factors this needs more than 8 times what is reckoned with
-    once in far more than a million runs."""
+    """Units that would, were the factors of the mixing known: 1, 1, and those of a common hash. With random factors a
+    part has a tenth of all 20,000 once in far more than a million runs."""
     for first, second in ((1, 1), (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9)):
         unit = np.array([unit_at(place, first, second) for place in range(20_000)], np.uint64).view(np.int64)
-        held = bytes_held(unit, np.zeros(len(unit), np.uint32), 5)
-        assert held <= 8 * bytes_needed(len(unit), len(unit), max_rows=5)
+        assert largest_part(unit, (first, second)) == len(unit)
+        assert largest_part(unit, unit_lists.random_factors()) < len(unit) / 10
+
+
+def largest_part(unit: NDArray[np.int64], factors: tuple[int, int]) -> int:
+    with Waiting(keeper_of(5), factors, room=len(unit), threads=1) as waiting:
+        waiting.add(unit, np.zeros_like(unit))
+        return int(np.diff(waiting.take()[1]).max())
 
 
 def unit_at(place: int, first: int, second: int) -> int:
@@ -126,22 +181,30 @@ def unit_at(place: int, first: int, second: int) -> int:
     return mixed ^ mixed >> 32
 
 
-def bytes_held(unit: NDArray[np.int64], code: NDArray[np.uint32], kept: int) -> int:
-    """What the lists of these rows take, half as many slots again while they grow."""
-    whole, held = unit_lists.Lists.codes, list[int]()
+def keeper_of(kept: int, *, in_bin: int | None = None, value_bits: int = 0) -> RowKeeper:
+    """For codes of bins below 2^12."""
+    low_bits = max(0, value_bits - 20)
+    return RowKeeper(max_rows=kept, max_per_bin=in_bin or kept, value_bits=value_bits, low_bits=low_bits, key=1)
 
-    def codes(lists: unit_lists.Lists) -> object:
-        held.append(lists._slots.nbytes * 3 // 2 + lists._room.nbytes)
-        return whole(lists)
 
-    with patch.object(unit_lists.Lists, "codes", codes):
-        batch = pa.record_batch({"unit": unit, "code": code})
-        RowKeeper(max_rows=kept, max_per_bin=kept, value_bits=0, key=1, threads=2)(iter([batch]))
-    return sum(held)
+def bytes_held(keeper: RowKeeper, unit: NDArray[np.int64], code: NDArray[np.int64], memory: float) -> int:
+    """The most that arrays of rows take at once."""
+    made, most, whole = list[Any](), list[int](), Waiting._empty
+
+    def empty(waiting: Waiting, count: int) -> NDArray[np.int64]:
+        rows = whole(waiting, count)
+        made.append(weakref.ref(rows))
+        most.append(sum(each.nbytes for each in (ref() for ref in made) if each is not None))
+        return rows
+
+    with patch.object(Waiting, "_empty", empty):
+        batches = pa.Table.from_arrays([unit, code], ["unit", "code"]).to_batches(unit_lists.BLOCK_ROWS)
+        keeper.kept(iter(batches), threads=2, memory=memory)
+    return max(most)
 
 
 def test_little_memory_means_passes_of_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = table(pd.DataFrame({"unit": range(300_000), "bin": 0}), unit="unit", memory_limit="32MB")
+    rows = table(pd.DataFrame({"unit": range(600_000), "bin": 0}), unit="unit", memory_limit="32MB")
     whole, parts = DuckDB.passes, []
 
     def passes(engine: DuckDB, *args: Any, **named: Any) -> int:
@@ -151,5 +214,5 @@ def test_little_memory_means_passes_of_lists(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(DuckDB, "passes", passes)
     monkeypatch.setattr(unit_lists, "MANY_ROWS", 0)
     query = rows.histogram("bin", keys=range(2), max_rows=10)
-    assert aggregate(query).values.tolist() == [300_000, 0]
+    assert aggregate(query).values.tolist() == [600_000, 0]
     assert parts == [2]

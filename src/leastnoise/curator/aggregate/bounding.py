@@ -46,6 +46,11 @@ class Coding:
         """All codes are below this."""
         return self.bins << self.value_bits
 
+    @property
+    def low_bits(self) -> int:
+        """By how many bits a code is longer than 32."""
+        return max(0, (self.size - 1).bit_length() - 32)
+
     def bin_of(self, code: ir.IntegerValue) -> ir.IntegerValue:
         return code >> self.value_bits if self.value_bits else code
 
@@ -136,16 +141,15 @@ def fits_lists(rows: ir.Table, *, unit: tuple[str, ...], coding: Coding, limits:
     """Whether `unit_lists` keeps the same rows: by public facts, the type of the unit, sizes and limits."""
     names, kind = len(unit), rows[unit[0]].type()
     whole = kind.is_boolean() or kind.is_date() or (kind.is_integer() and kind.nbytes + kind.is_unsigned_integer() <= 8)
-    few = 1 < coding.size <= WORD_MASK + 1 and limits.max_rows <= MAX_LIST_LENGTH
+    few = coding.bins <= WORD_MASK + 1 and 1 < coding.size <= 2**63 and limits.max_rows <= MAX_LIST_LENGTH
     return names == 1 and whole and few and limits.max_bins >= min(limits.max_rows, coding.bins)
 
 
-def as_stream(rows: ir.Table, unit: tuple[str, ...], *, code: str) -> ir.Table:
-    """Unit and code (of this type) of every row, as `unit_lists` takes them: the unit as the integer that `word`
-    folds."""
+def as_stream(rows: ir.Table, unit: tuple[str, ...]) -> ir.Table:
+    """Unit and code of every row, as `unit_lists` takes them: the unit as the integer that `word` folds."""
     kind = rows[unit[0]].type()
     value = epoch_days(rows[unit[0]], unit[0]) if kind.is_date() else rows[unit[0]].cast("int64")
-    return rows.select(unit=value, code=rows["code"].cast(code))
+    return rows.select(unit=value, code=rows["code"].cast("int64"))
 
 
 def _most_bins(limits: Limits) -> float:

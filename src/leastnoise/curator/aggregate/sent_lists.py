@@ -1,10 +1,9 @@
-"""`unit_lists` where rows are on several machines: every task keeps lists of its own rows and sends what is in them, in
-groups of units; where a group comes together, lists are kept once more.
+"""`unit_lists` where rows are on several machines: every task sends what is kept of its own rows, in groups of units;
+where a group comes together, of that some are kept once more.
 
-Let K(A) be what the rule keeps of rows A, and x a row. `unit_lists` shows K(A + x) = K(K(A) + x). Row by row that gives
-K(A + B) = K(K(A) + B), and by the same once more K(K(A) + K(B)). So it does not show how rows are divided among tasks,
-when a task sends what it has, or that a task ran a second time. Of a unit, a task sends max_rows rows each time that
-its memory is full, however many rows the unit has.
+Let K(A) be what the rule keeps of rows A. `unit_lists` shows K(A + B) = K(K(A) + B), and by the same once more this is
+K(K(A) + K(B)). So it does not show how rows are divided among tasks, when a task sends what it has, or that a task ran
+a second time. Of a unit, a task sends max_rows rows each time that its memory is full, however many rows the unit has.
 
 What is sent is not a row of the engine's each, but hundreds: a chunk of bytes, which nothing on the way looks into.
 """
@@ -19,22 +18,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise.curator.aggregate.unit_list_loops import PARTS
-from leastnoise.curator.aggregate.unit_lists import Block, Lists, RowKeeper
+from leastnoise.curator.aggregate.unit_lists import PARTS, WORD_BYTES, RowKeeper, Waiting, blocks
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-GROUPS = 2**8  # of units, by the first bits of their places
-BLOCK_ROWS = 2**20  # that a task sorts at once, 36 bytes each
-MAX_BYTES = 2**27  # of a task's lists, before it sends what is in them; what one block adds to them comes on top
-CHUNK_ROWS = 2**8  # of 16 bytes each: ten thousand chunks, as Spark hands them to Python at once, are 40 MB
+GROUP_BITS = 8  # of a place: by these units are in groups
+GROUPS = 2**GROUP_BITS
+BLOCK_ROWS = 2**18  # that a task sorts at once; two blocks are in memory twice
+MAX_BYTES = 2**27  # of rows that wait in a task, before it sends what is kept of them
+CHUNK_ROWS = 2**8  # of 24 bytes each at most: ten thousand chunks, as Spark hands them to Python at once, are 60 MB
 BATCH_CHUNKS = 2**12  # that are handed over at once
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
-    """Record batches of `unit` and `code` in; out come those of `group` and `packed`, a chunk of places and x.
+class Rule:
+    """What an engine does with rows to keep some of each unit, wherever they are: a `RowRule`.
 
     factors: of the mixing of units, the same in all tasks: a place is a unit.
     """
@@ -42,32 +41,34 @@ class Sender:
     keeper: RowKeeper
     factors: tuple[int, int]
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        block, lists = Block(self.keeper.key, self.factors, size=BLOCK_ROWS), Lists(self.keeper, 0, PARTS)
-        for _ in block.filled(batches):
-            block.sort_into([lists])
-            if lists.nbytes > MAX_BYTES:
-                yield from _packed(*lists.rows())
-                lists = Lists(self.keeper, 0, PARTS)
-        yield from _packed(*lists.rows())
+    def kept(self, batches: Iterator[pa.RecordBatch], *, threads: int, memory: float) -> NDArray[np.int64]:
+        """The codes that are kept, where all rows are in one place."""
+        return self.keeper.kept(batches, threads=threads, memory=memory)
 
+    def send(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """What is kept of the rows of a task: batches of `group` and `packed`, a chunk of rows."""
+        room = MAX_BYTES // self.keeper.row_bytes
+        with Waiting(self.keeper, self.factors, room=room, threads=1) as rows:
+            for units, codes in blocks(batches, BLOCK_ROWS):
+                if not rows.fits(len(units)):
+                    yield from _packed(*rows.take())
+                rows.add(units, codes)
+            yield from _packed(*rows.take())
 
-@dataclass(frozen=True, slots=True)
-class Receiver:
-    """All chunks of one group in, the codes that are kept of its units out."""
-
-    keeper: RowKeeper
-
-    def __call__(self, chunks: pa.Table) -> pa.Table:
+    def receive(self, chunks: pa.Table) -> pa.Table:
+        """The codes that are kept of the units of one group, from all its chunks. Its parts are of its own, by what
+        follows in their places."""
         import pyarrow as pa
 
-        group, parts = chunks["group"][0].as_py(), PARTS // GROUPS
-        lists = Lists(self.keeper, group * parts, (group + 1) * parts)
-        for packed in chunks["packed"].chunks:
-            rows = _unpacked(packed)
-            places, x = np.ascontiguousarray(rows[:, 0]).view(np.uint64), np.ascontiguousarray(rows[:, 1])
-            lists.add(places, x, 0, len(rows))
-        return pa.table({"code": lists.codes().astype(np.int64)})
+        from leastnoise.curator.aggregate.unit_list_loops import copy_codes, keep_rows, sort_rows
+
+        words = self.keeper.row_bytes // WORD_BYTES
+        sent = np.concatenate([_unpacked(packed, words) for packed in chunks["packed"].chunks])
+        rows, ends, stops = np.empty_like(sent), np.empty((1, PARTS + 1), np.int64), np.empty((1, PARTS), np.int64)
+        sort_rows(sent, rows, 0, ends[0], GROUP_BITS)
+        codes = np.empty(keep_rows(rows, ends, stops, 0, PARTS, *self.keeper.limits), np.int64)
+        copy_codes(rows, ends, stops, 0, PARTS, codes, 0, self.keeper.low_bits)
+        return pa.table({"code": codes})
 
 
 def _packed(rows: NDArray[np.int64], ends: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
@@ -85,10 +86,10 @@ def _packed(rows: NDArray[np.int64], ends: NDArray[np.int64]) -> Iterator[pa.Rec
         yield made.slice(begin, BATCH_CHUNKS)
 
 
-def _unpacked(packed: pa.Array) -> NDArray[np.int64]:
+def _unpacked(packed: pa.Array, words: int) -> NDArray[np.int64]:
     """The rows of all chunks of an array: the bytes of one follow those of the other."""
     import pyarrow as pa
 
     kind: Any = np.int64 if pa.types.is_large_binary(packed.type) else np.int32
     ends = np.frombuffer(packed.buffers()[1], kind)[packed.offset : packed.offset + len(packed) + 1]
-    return np.frombuffer(packed.buffers()[2], np.uint8)[ends[0] : ends[-1]].view(np.int64).reshape(-1, 2)
+    return np.frombuffer(packed.buffers()[2], np.uint8)[ends[0] : ends[-1]].view(np.int64).reshape(-1, words)

@@ -1,82 +1,106 @@
-"""Which rows of a unit are kept, in one pass over rows in any order: a short list for every unit, in compiled loops.
+"""Which rows of a unit are kept, in one pass over rows in any order: compiled loops bring those of a unit together.
 
-It is the rule of `bounding` for units that are one integer, without a limit on bins. A row is the integer
-x = hash * 2^32 + code, and of each unit the max_rows smallest x are kept, at most max_per_bin of them in one bin. Then
-after any number of rows the list S of a unit holds what the rule keeps of those rows. Let x be the next row:
+It is the rule of `bounding` for units that are one integer, without a limit on bins. A row is (hash, code), as the
+integer x = hash * 2^32 + code; of a code of more than 32 bits x has the first 32, and the others are a second integer,
+so that both in turn are in the order of (hash, code). A row is kept if before it, in this order, there are
 
-- S is full and x is not below its largest member: all members come before x, or are equal to it. S stays.
-- There are max_per_bin members in the bin of x: if all are at most x, S stays; else the largest of them, y, leaves for
-  x. What S has lost to its length before is above all its members, so y is the only row that is to go.
+- fewer than max_per_bin rows of its unit and bin, and
+- fewer than max_rows rows of its unit, of which max_per_bin of one bin count at most.
+
+Let K(A) be what is kept of rows A. Then K(A + B) = K(K(A) + B) for any rows A and B:
+
+- A row that A does not keep, A + B does not keep: both numbers only grow with more rows.
+- To take away a row r that is not kept changes nothing for another, s. If s is before r, r does not count for it. If s
+  is behind r: where max_per_bin rows of the bin of r are before r, its bin counts no less without r. Else max_rows rows
+  that count are before r, so before s, with r or without it, and s is not kept.
+
+So K may be taken of what has come so far, at any time, and the rest left out. For one row x more, as `listed` does it,
+in a list S = K(A) of a unit:
+
+- S has max_rows members and x is not below the largest: S stays.
+- There are max_per_bin members in the bin of x: if all are at most x, S stays; else the largest of them leaves for x.
 - Otherwise x enters, and the largest member leaves if there is one too many.
 
 Rows that tie are equal in all that is read of them, so no order of the rows shows in the codes that are kept.
 
-Rows are worked off in blocks, each sorted by the first bits of the unit's place in the table (a mixed form of the unit,
-one to one, so units are compared whole): what is looked up in turn is then in the processor's cache. Threads share the
-places, which are drawn anew each time: nobody can choose units that need more memory than others. What is done depends
-on the rows in time and memory alone.
+Rows wait in blocks, each sorted by part (the first bits of the unit, mixed one to one, so units are compared whole).
+Part by part, K is then taken of what waits: a part fits into the processor's cache. It is taken when there is no room
+for another block, and at the end. Threads share blocks first, then parts. The mixing is drawn anew each time: nobody
+can choose units that share a part. What is done depends on the rows in time and memory alone.
 """
 
 from __future__ import annotations
 
-import functools
 import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise.curator.aggregate import unit_list_loops as loops
-from leastnoise.curator.aggregate.unit_list_loops import FULL, NO_ROOM, PARTS, SIZE_BITS
-
 if TYPE_CHECKING:
     import pyarrow as pa
 
+T = TypeVar("T")
+PART_BITS = 10  # of a mixed unit: by these rows are sorted
+PARTS = 2**PART_BITS
 MANY_ROWS = 2**22  # from here on it is quicker than SQL although a compiler has to be loaded first, most of a second
-BLOCK_ROWS = 2**21  # that are sorted at once, 36 bytes each
-FIRST_SLOTS = 8  # of each part, a power of two
-UNIT_BYTES = 80  # a slot of 16 bytes, a third to 0.7 of them filled, and half as many again while they grow
-ROW_BYTES = 24  # in a list that has been doubled, of which another may be left over, in room that grows by a half
+BLOCK_ROWS = 2**19  # that are sorted at once; one block a thread and another are in memory twice
+MOST_WAITING, WAITING_SHARE = 2**24, 0.1  # rows that wait before K is taken, and how much of the memory they may be
+WORD_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class RowKeeper:
-    """What runs where the rows are: record batches of `unit` (int64) and `code` (uint32) in, the kept codes out.
+    """What runs where the rows are: record batches of `unit` and `code` (int64) in, the kept codes out.
 
-    max_rows: at most 2^10 - 1. value_bits: a row's bin is its code without these. key: of the hash.
+    value_bits: a row's bin is its code without these. low_bits: as many of these as x has no room for. key: of the
+    hash.
     """
 
     max_rows: int
     max_per_bin: int
     value_bits: int
+    low_bits: int
     key: int
-    threads: int
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> NDArray[np.uint32]:
-        bounds = [PARTS * thread // self.threads for thread in range(self.threads + 1)]
-        tables = [Lists(self, first, last) for first, last in pairwise(bounds)]
-        block = Block(self.key, random_factors(), threads=self.threads)
-        with ThreadPoolExecutor(self.threads) as workers:
-            for _ in block.filled(batches):
-                block.sort_into(tables, workers.map)
-            return np.concatenate(list(workers.map(Lists.codes, tables)))
+    @property
+    def row_bytes(self) -> int:
+        """Of a row that waits."""
+        return WORD_BYTES * (3 if self.low_bits else 2)
 
+    @property
+    def limits(self) -> tuple[int, int, int]:
+        """And which of the last 32 bits of x are not of the bin."""
+        return self.max_rows, self.max_per_bin, self.value_bits - self.low_bits
 
-def bytes_needed(units: int, rows: int, *, max_rows: int) -> int:
-    """What the lists of so many units with so many rows take at most; the block comes on top."""
-    return UNIT_BYTES * units + ROW_BYTES * min(rows, units * max_rows)
+    def kept(self, batches: Iterator[pa.RecordBatch], *, threads: int, memory: float) -> NDArray[np.int64]:
+        """The codes that are kept of all rows. memory: bytes that may be used in all, by others as well."""
+        room = int(min(MOST_WAITING, max(BLOCK_ROWS, WAITING_SHARE * memory / self.row_bytes)))
+        with Waiting(self, random_factors(), room=room, threads=threads) as rows:
+            for units, codes in blocks(batches, BLOCK_ROWS):
+                rows.add(units, codes)
+            return rows.codes()
+
+    def bytes_needed(self, units: int, rows: int) -> int:
+        """What so many units with so many rows take at most, besides the room for those that wait: all that are kept
+        and half as many new ones, while the kept ones of these are copied."""
+        return self.row_bytes * min(rows, units * self.max_rows) * 5 // 2
 
 
 def prepare() -> None:
-    """Compile on a made-up row: what can fail does so before anything is paid for, and tells nothing of a row."""
+    """Compile on made-up rows: what can fail does so before anything is paid for, and tells nothing of a row."""
     import pyarrow as pa
 
-    made_up = pa.record_batch({"unit": pa.array([0] * 9, pa.int64()), "code": pa.array(range(9), pa.uint32())})
-    RowKeeper(max_rows=9, max_per_bin=1, value_bits=0, key=0, threads=1)(iter([made_up]))
+    made_up = pa.record_batch({name: pa.array(range(9), pa.int64()) for name in ("unit", "code")})
+    keeper = RowKeeper(max_rows=3, max_per_bin=1, value_bits=1, low_bits=1, key=0)
+    with Waiting(keeper, (1, 1), room=9, threads=1) as rows:
+        for units, codes in blocks(iter([made_up, made_up]), 9):  # for the second, room is to be made
+            rows.add(units, codes)
+        rows.codes()
 
 
 def random_factors() -> tuple[int, int]:
@@ -85,111 +109,113 @@ def random_factors() -> tuple[int, int]:
     return int(first), int(second)
 
 
-class Block:
-    """Rows that wait to be sorted, in as many segments as there are threads."""
-
-    def __init__(self, key: int, factors: tuple[int, int], *, threads: int = 1, size: int = BLOCK_ROWS) -> None:
-        self.rows, self._size, self._key = 0, size, np.uint64(key)
-        self._factors = np.array(factors, np.uint64)
-        self._units, self._codes = np.empty(size, np.int64), np.empty(size, np.uint32)
-        self._places, self._x = np.empty(size, np.uint64), np.empty(size, np.int64)
-        self._unsorted = np.empty(size, np.int64)
-        self._ends = np.zeros((threads, PARTS + 1), np.int64)
-
-    def filled(self, batches: Iterator[pa.RecordBatch]) -> Iterator[None]:
-        """Once for each time that the block is full, and once for what is left."""
-        for batch in batches:
-            units, codes = _column(batch, "unit", np.int64), _column(batch, "code", np.uint32)
-            begin = 0
-            while begin < len(units):
-                begin = self._fill(units, codes, begin)
-                if self.rows == self._size:
-                    yield
-        yield
-
-    def _fill(self, units: NDArray[np.int64], codes: NDArray[np.uint32], begin: int) -> int:
-        """Take rows from `begin` on; where those that did not fit begin."""
-        count = min(self._size - self.rows, len(units) - begin)
-        self._units[self.rows : self.rows + count] = units[begin : begin + count]
-        self._codes[self.rows : self.rows + count] = codes[begin : begin + count]
-        self.rows += count
-        return begin + count
-
-    def sort_into(self, tables: list[Lists], run: Callable[..., Iterable[object]] = map) -> None:
-        """Every segment is sorted by one thread; of every segment each table takes its own parts."""
-        threads = len(tables)
-        bounds = [self.rows * thread // threads for thread in range(threads + 1)]
-        segments = [slice(first, last) for first, last in pairwise(bounds)]
-
-        def sort(number: int) -> None:
-            sort_rows = _kernels()[1]
-            at = segments[number]
-            mine = self._units[at], self._codes[at], self._unsorted[at], self._places[at], self._x[at]
-            sort_rows(*mine, self._ends[number], self._key, self._factors)
-
-        def take(table: Lists) -> None:
-            for segment, ends in zip(segments, self._ends, strict=True):
-                table.add(self._places[segment], self._x[segment], int(ends[table.first]), int(ends[table.last]))
-
-        list(run(sort, range(threads)))
-        list(run(take, tables))
-        self.rows = 0
+def blocks(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Units and codes of so many rows or more at a time, but for the last; what is large already is not copied."""
+    some: list[pa.RecordBatch] = []
+    for batch in batches:
+        some.append(batch)
+        if sum(each.num_rows for each in some) >= size:
+            yield _column(some, "unit"), _column(some, "code")
+            some = []
+    if some:
+        yield _column(some, "unit"), _column(some, "code")
 
 
-class Lists:
-    """The lists of the units whose places begin with `first` to `last` - 1: a slot for each, and room for the rows.
+def _column(batches: list[pa.RecordBatch], name: str) -> NDArray[np.int64]:
+    columns = [batch.column(name).to_numpy(zero_copy_only=False) for batch in batches]
+    column = columns[0] if len(columns) == 1 else np.concatenate(columns)
+    column.flags.writeable = False  # as Arrow's are: else loops would be compiled for both
+    return column
 
-    slots: a place and where its list is; those of one part follow each other. filled: how many slots of each part are.
-    room: the lists. free: where a list of 2^i rows was left over; in it stands where the one before is. held: how much
-    of the room was ever used, how many rows are in lists, and a number that nobody reads.
+
+class Waiting:
+    """Rows that wait, block behind block, each block sorted by part.
+
+    room: how many new rows may wait, or half as many as are kept if that is more.
     """
 
-    def __init__(self, keeper: RowKeeper, first: int, last: int) -> None:
-        self.first, self.last, self._limits = first, last, (keeper.max_rows, keeper.max_per_bin, keeper.value_bits)
-        self._slots = np.zeros((FIRST_SLOTS * (last - first), 2), np.uint64)
-        self._filled = np.zeros(last - first, np.int64)
-        self._room = np.zeros(2**12, np.int64)
-        self._free = np.full(SIZE_BITS + 1, -1, np.int64)
-        self._held = np.zeros(3, np.int64)
+    def __init__(self, keeper: RowKeeper, factors: tuple[int, int], *, room: int, threads: int) -> None:
+        self._keeper, self._room, self._threads = keeper, room, threads
+        self._factors = np.array(factors, np.uint64)
+        self._workers = ThreadPoolExecutor(threads)
+        self._sorting: list[Future[None]] = []
+        self._rows = self._empty(room)
+        self._count = 0
+        self._ends: list[NDArray[np.int64]] = []
 
-    def add(self, places: NDArray[np.uint64], x: NDArray[np.int64], begin: int, end: int) -> None:
-        """Rows begin ... end - 1 of a sorted segment."""
-        add_rows, _, move_slots, *_ = _kernels()
-        while begin < end:
-            state = self._slots, self._filled, self._room, self._free, self._held
-            begin, why = add_rows(places, x, begin, end, *self._limits, self.first, *state)
-            if why == FULL:
-                larger = np.zeros((2 * len(self._slots), 2), np.uint64)
-                move_slots(self._slots, larger, self.first, len(self._filled))
-                self._slots = larger
-            elif why == NO_ROOM:
-                self._room.resize(len(self._room) * 3 // 2, refcheck=False)
+    def __enter__(self) -> Waiting:
+        return self
 
-    def codes(self) -> NDArray[np.uint32]:
-        """Of all rows in all lists."""
-        codes = np.empty(int(self._held[1]), np.uint32)
-        _kernels()[3](self._slots, self._room, codes)
+    def __exit__(self, *_: object) -> None:
+        self._workers.shutdown()
+
+    def add(self, units: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
+        """A block: it is sorted while the next one is read."""
+        if not self.fits(len(units)):
+            self._keep(lambda kept: kept + max(self._room, kept // 2, len(units)))
+        ends = np.empty(PARTS + 1, np.int64)
+        self._sorting.append(self._workers.submit(self._sort, units, codes, self._count, ends))
+        self._ends.append(ends)
+        self._count += len(units)
+        if len(self._sorting) > self._threads:
+            self._sorting.pop(0).result()
+
+    def fits(self, count: int) -> bool:
+        """Whether there is room for so many rows more."""
+        return self._count + count <= len(self._rows)
+
+    def codes(self) -> NDArray[np.int64]:
+        """Of all rows that are kept."""
+        from leastnoise.curator.aggregate.unit_list_loops import copy_codes
+
+        kept, begins = self._kept()
+        codes = np.empty(begins[-1], np.int64)
+        self._in_parts(lambda first, last, to: copy_codes(*kept, first, last, codes, to, self._keeper.low_bits), begins)
         return codes
 
-    def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Place and x of all rows in all lists, and where those of each part end, from 0 on."""
-        rows, ends = np.empty((int(self._held[1]), 2), np.int64), np.zeros(len(self._filled) + 1, np.int64)
-        _kernels()[4](self._slots, self._room, rows, ends)
-        return rows, ends
+    def take(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """All rows that are kept, sorted by part, and where each part ends, from 0 on; none is left here."""
+        self._keep(lambda kept: kept)
+        taken = self._rows, self._ends[0]
+        self._rows, self._count, self._ends = self._empty(self._room), 0, []
+        return taken
 
-    @property
-    def nbytes(self) -> int:
-        return self._slots.nbytes + self._room.nbytes
+    def _keep(self, size: Callable[[int], int]) -> None:
+        """Let the kept rows be all, with room for so many rows together."""
+        from leastnoise.curator.aggregate.unit_list_loops import copy_rows
 
+        kept, begins = self._kept()
+        rows, ends = self._empty(size(begins[-1])), np.zeros(PARTS + 1, np.int64)
+        self._in_parts(lambda first, last, to: copy_rows(*kept, first, last, rows, to, ends), begins)
+        self._rows, self._count, self._ends = rows, begins[-1], [ends]
 
-def _column(batch: pa.RecordBatch, name: str, kind: Any) -> NDArray[Any]:
-    return np.ascontiguousarray(batch.column(name).to_numpy(zero_copy_only=False), dtype=kind)
+    def _kept(self) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], list[int]]:
+        """The rows, where the parts of their blocks begin, and until where they are kept now; and for each thread how
+        many are kept in the parts of those before it."""
+        from leastnoise.curator.aggregate.unit_list_loops import keep_rows
 
+        for block in self._sorting:
+            block.result()
+        self._sorting = []
+        ends = np.array(self._ends, np.int64).reshape(-1, PARTS + 1)
+        stops = np.empty((len(ends), PARTS), np.int64)
+        counts = self._in_parts(
+            lambda first, last, _: keep_rows(self._rows, ends, stops, first, last, *self._keeper.limits),
+            [0] * self._threads,
+        )
+        return (self._rows, ends, stops), [0, *accumulate(counts)]
 
-@functools.cache
-def _kernels() -> tuple[Any, ...]:
-    """The loops over rows and slots, in machine code."""
-    from leastnoise._support.compilation import compiled
+    def _in_parts(self, work: Callable[[int, int, int], T], given: list[int]) -> list[T]:
+        """`work` on the parts of each thread, which also gets its own of the numbers that are given."""
+        bounds = [PARTS * thread // self._threads for thread in range(self._threads + 1)]
+        return list(self._workers.map(work, bounds, bounds[1:], given))
 
-    written = loops.add_rows, loops.sort_rows, loops.move_slots, loops.copy_codes, loops.copy_rows
-    return tuple(compiled(loop) for loop in written)
+    def _sort(self, units: NDArray[np.int64], codes: NDArray[np.int64], begin: int, ends: NDArray[np.int64]) -> None:
+        from leastnoise.curator.aggregate.unit_list_loops import make_rows, sort_rows
+
+        unsorted = self._empty(len(units))
+        make_rows(units, codes, self._keeper.low_bits, np.uint64(self._keeper.key), self._factors, unsorted)
+        sort_rows(unsorted, self._rows, begin, ends, 0)
+
+    def _empty(self, count: int) -> NDArray[np.int64]:
+        return np.empty((count, self._keeper.row_bytes // WORD_BYTES), np.int64)

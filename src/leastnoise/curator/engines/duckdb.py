@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from leastnoise._support import atomic_files, progress
 from leastnoise.curator.engines import partitions
 from leastnoise.curator.engines.checksums import verify
+from leastnoise.curator.engines.engine import RowRule
 from leastnoise.curator.engines.frames import zoneless
 from leastnoise.curator.engines.headers import header, separator
 from leastnoise.curator.engines.interruption import run_interruptibly
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MIN_BLOCK_ROWS = 2**14  # of a vector query, in memory at once
+BLOCK_ROWS = 2**19  # of units and codes
 GROUP_BYTES, INTEGER_BYTES = 128, 8  # what DuckDB needs for a group and for an integer in it, measured
 USABLE_MEMORY = 0.6  # of the memory limit
 # Bytes of a row of a CSV, and of the part of a file that is in memory at once: DuckDB reads on in the next part only,
@@ -288,20 +290,23 @@ class DuckDB:
         return sum(int(self.fetch(table.aggregate(rows=table.count()))["rows"][0].as_py()) for table in tables)
 
     def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
+        return [self._streamed(rows, MIN_BLOCK_ROWS, reduce)]
+
+    def _streamed(self, rows: ir.Table, size: int, work: Callable[[Iterator[pa.RecordBatch]], T]) -> T:
+        """`work` over the rows in batches of this size."""
         self.settle()
         self.backend._run_pre_execute_hooks(rows)  # it makes the tables of keys known that the text names
         text = self.backend.compile(rows)
         # It reads ahead by itself.
-        return self._read(lambda: [reduce(self.backend.con.sql(text).to_arrow_reader(MIN_BLOCK_ROWS))])
+        return self._read(lambda: work(self.backend.con.sql(text).to_arrow_reader(size)))
 
-    def regrouped(
-        self,
-        rows: ir.Table,
-        send: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
-        receive: Callable[[pa.Table], pa.Table],
-        answer: Callable[[ir.Table], ir.Table],
-    ) -> pa.Table:
-        raise NotImplementedError("DuckDB has all rows in one place")
+    def kept_rows(self, rows: ir.Table, rule: RowRule, answer: Callable[[ir.Table], ir.Table]) -> pa.Table:
+        import ibis
+        import pyarrow as pa
+
+        threads, memory = self.threads, self._setting("memory_limit")
+        codes = self._streamed(rows, BLOCK_ROWS, lambda batches: rule.kept(batches, threads=threads, memory=memory))
+        return self.fetch(answer(ibis.memtable(pa.table({"code": codes}))))
 
     def summed_cells(
         self, rows: ir.Table, count: Callable[[Iterator[pa.RecordBatch]], np.ndarray], cells: int

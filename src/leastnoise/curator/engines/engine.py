@@ -14,17 +14,26 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class RowRule(Protocol):
+    """Which rows of a unit are kept: batches of `unit` and `code` in, codes out."""
+
+    def kept(self, batches: Iterator[pa.RecordBatch], *, threads: int, memory: float) -> np.ndarray:
+        """The codes that are kept of all rows, with so many bytes of memory for everything."""
+
+    def send(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Of a part of the rows, batches of `group` and `packed`, an integer and bytes."""
+
+    def receive(self, chunks: pa.Table) -> pa.Table:
+        """A table of `code`: what is kept of one group, from all that was sent of it."""
+
+
 class Engine(Protocol):
-    """Where expressions run. Every method but `fetch`, `map_batches`, `copied`, `vector_sums`, `regrouped` and
+    """Where expressions run. Every method but `fetch`, `map_batches`, `copied`, `vector_sums`, `kept_rows` and
     `summed_cells` only builds expressions."""
 
     name: str
     copies: bool  # whether it can keep rows aside; without, everything about them is asked in one query
     sends_rows: bool  # whether the rows of a unit are brought together from several machines
-
-    @property
-    def threads(self) -> int:
-        """How many may work in this process on one stream of all rows; 0 where the rows are elsewhere."""
 
     def check_ready(self, rows: ir.Table, *, in_python: bool) -> None:
         """Raise EngineUnavailable unless the engine can be asked now, also what runs `in_python` where the rows are.
@@ -90,16 +99,8 @@ class Engine(Protocol):
     def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
         """`reduce` over the rows, once for each part of the table, where the parts are."""
 
-    def regrouped(
-        self,
-        rows: ir.Table,
-        send: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
-        receive: Callable[[pa.Table], pa.Table],
-        answer: Callable[[ir.Table], ir.Table],
-    ) -> pa.Table:
-        """`send` over each part of the rows makes batches of `group` and `packed`, an integer and bytes. What all of
-        them made of one group is handed to `receive`, once, which makes a table of `code`. The answer to that table.
-        """
+    def kept_rows(self, rows: ir.Table, rule: RowRule, answer: Callable[[ir.Table], ir.Table]) -> pa.Table:
+        """The answer to the table of codes that the rule keeps."""
 
     def summed_cells(
         self, rows: ir.Table, count: Callable[[Iterator[pa.RecordBatch]], np.ndarray], cells: int

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from leastnoise._support import progress
 from leastnoise.curator.engines import spark_files, spark_first_rows, spark_names, spark_session, spark_tasks
 from leastnoise.curator.engines.column_names import check_names
+from leastnoise.curator.engines.engine import RowRule
 from leastnoise.curator.engines.opened_table import Source
 from leastnoise.curator.engines.spark_errors import opening
 from leastnoise.curator.engines.spark_progress import percent_done
@@ -37,7 +38,6 @@ class Spark:
     """An Ibis connection to a Spark session. While it reads, the session has our settings and our views; not after."""
 
     name = "spark"
-    threads = 0
     copies = False  # what Spark keeps may be lost with an executor, and is then computed again
     sends_rows = True
 
@@ -290,19 +290,13 @@ class Spark:
 
         return self._read(rows, run)
 
-    def regrouped(
-        self,
-        rows: ir.Table,
-        send: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
-        receive: Callable[[pa.Table], pa.Table],
-        answer: Callable[[ir.Table], ir.Table],
-    ) -> pa.Table:
-        """Both run in the executors. That a group comes to one call whole is what Spark's `applyInArrow` means, however
-        its plan is changed while it runs."""
+    def kept_rows(self, rows: ir.Table, rule: RowRule, answer: Callable[[ir.Table], ir.Table]) -> pa.Table:
+        """The rule runs in the executors. That a group comes to one call whole is what Spark's `applyInArrow` means,
+        however its plan is changed while it runs."""
 
         def run(frame: Any) -> pa.Table:
-            chunks = frame.mapInArrow(spark_tasks.sent(send), "group int, packed binary")
-            groups = chunks.groupBy("group").applyInArrow(spark_tasks.received(receive), "code bigint")
+            chunks = frame.mapInArrow(spark_tasks.sent(rule), "group int, packed binary")
+            groups = chunks.groupBy("group").applyInArrow(spark_tasks.received(rule), "code bigint")
             codes = self.view(groups)
             try:
                 with self._named(codes):

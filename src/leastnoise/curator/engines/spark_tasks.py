@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+    from leastnoise.curator.engines.engine import RowRule
+
     Batches = Iterator[pa.RecordBatch]
     Task = Callable[[Batches], Batches]
 
@@ -57,16 +59,20 @@ def filled_cells(count: Callable[[Batches], np.ndarray[Any, Any]]) -> Task:
     return task
 
 
-def sent(send: Task) -> Task:
+def sent(rule: RowRule) -> Task:
+    """What is kept of a part of the rows."""
+
     def task(batches: Batches) -> Batches:
-        return send(batches)
+        return rule.send(batches)
 
     return task
 
 
-def received(receive: Callable[[pa.Table], pa.Table]) -> Callable[[pa.Table], pa.Table]:
+def received(rule: RowRule) -> Callable[[pa.Table], pa.Table]:
+    """What is kept of a group, from all that was sent of it."""
+
     def task(group: pa.Table) -> pa.Table:
-        return receive(group)
+        return rule.receive(group)
 
     return task
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from leastnoise.curator.aggregate import bounding, sent_lists, unit_lists
@@ -17,6 +16,7 @@ from leastnoise.curator.aggregate.binning import place_rows
 from leastnoise.curator.aggregate.bounding import MULTIPLIER_1, WORD_MASK, Coding
 from leastnoise.curator.aggregate.every_bin import scattered
 from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
+from leastnoise.curator.aggregate.unit_lists import RowKeeper
 from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.queries import left_out
 from leastnoise.curator.queries.listed_bins import ListedQuery
@@ -98,7 +98,7 @@ class BinnedQuery(ListedQuery):
         rows = self._coded(named)
         size = engine.size(rows)
         in_lists = size >= unit_lists.MANY_ROWS and self._in_lists(rows, named.unit)
-        need = partial(unit_lists.bytes_needed, max_rows=self.limits.max_rows) if in_lists else None
+        need = self._keeper().bytes_needed if in_lists else None
         parts = engine.passes(rows, size=size, kept=self.limits.max_rows, bytes_needed=need)
         totals = self._by_lists if in_lists else self._by_sql
         if parts == 1:
@@ -118,30 +118,25 @@ class BinnedQuery(ListedQuery):
     def _by_sql(self, rows: ir.Table, unit: tuple[str, ...]) -> pa.Table:
         return self._data.engine.fetch(self._added_up(rows, unit))
 
-    def _by_lists(self, rows: ir.Table, unit: tuple[str, ...]) -> pa.Table:
-        """The same totals: which rows are kept is found by a list a unit."""
-        import ibis
-        import pyarrow as pa
-
-        engine, limits, coding = self._data.engine, self.limits, self._coding()
-        keeper = unit_lists.RowKeeper(
+    def _keeper(self) -> RowKeeper:
+        limits, coding = self.limits, self._coding()
+        return RowKeeper(
             max_rows=limits.max_rows,
             max_per_bin=limits.max_per_bin,
             value_bits=coding.value_bits,
+            low_bits=coding.low_bits,
             key=self._salt,
-            threads=max(1, engine.threads),
         )
+
+    def _by_lists(self, rows: ir.Table, unit: tuple[str, ...]) -> pa.Table:
+        """The same totals: which rows are kept is found by a list a unit."""
+        coding = self._coding()
 
         def totals(kept: ir.Table) -> ir.Table:
             return self._of_each_bin(kept.mutate(bin=coding.bin_of(kept["code"])))
 
-        if engine.sends_rows:
-            sender = sent_lists.Sender(keeper, unit_lists.random_factors())
-            stream = bounding.as_stream(rows, unit, code="int64")  # Spark has no unsigned integers
-            return engine.regrouped(stream, sender, sent_lists.Receiver(keeper), totals)
-        (codes,) = engine.vector_sums(bounding.as_stream(rows, unit, code="uint32"), keeper)
-        kept = ibis.memtable(pa.table({"code": codes}))
-        return engine.fetch(totals(kept.mutate(code=kept["code"].cast("int64"))))
+        rule = sent_lists.Rule(self._keeper(), unit_lists.random_factors())
+        return self._data.engine.kept_rows(bounding.as_stream(rows, unit), rule, totals)
 
     def _integers(self, parts: list[pa.Table]) -> Aggregate:
         """The integers of the answer from the totals of classes of units."""
