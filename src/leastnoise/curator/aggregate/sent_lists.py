@@ -2,8 +2,9 @@
 where a group comes together, of that some are kept once more.
 
 Let K(A) be what the rule keeps of rows A. `unit_lists` shows K(A + B) = K(K(A) + B), and by the same once more this is
-K(K(A) + K(B)). So it does not show how rows are divided among tasks, when a task sends what it has, or that a task ran
-a second time. Of a unit, a task sends max_rows rows each time that its memory is full, however many rows the unit has.
+K(K(A) + K(B)). So it does not show how rows are divided among tasks, or when a task sends what it has. (Of a task that
+ran a second time Spark hands on what it sent once.) Of a unit, a task sends max_rows rows each time that its memory is
+full, however many rows the unit has.
 
 What is sent is not a row of the engine's each, but hundreds: a chunk of bytes, which nothing on the way looks into.
 """
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise.curator.aggregate.unit_lists import PARTS, WORD_BYTES, RowKeeper, Waiting, blocks
+from leastnoise.curator.aggregate.unit_lists import PART_BITS, PARTS, WORD_BYTES, RowKeeper, Waiting, blocks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,7 +66,7 @@ class Rule:
         words = self.keeper.row_bytes // WORD_BYTES
         sent = np.concatenate([_unpacked(packed, words) for packed in chunks["packed"].chunks])
         rows, ends, stops = np.empty_like(sent), np.empty((1, PARTS + 1), np.int64), np.empty((1, PARTS), np.int64)
-        sort_rows(sent, rows, 0, ends[0], GROUP_BITS)
+        sort_rows(sent, rows, 0, ends[0], 64 - PART_BITS - GROUP_BITS)
         codes = np.empty(keep_rows(rows, ends, stops, 0, PARTS, *self.keeper.limits), np.int64)
         copy_codes(rows, ends, stops, 0, PARTS, codes, 0, self.keeper.low_bits)
         return pa.table({"code": codes})
@@ -78,12 +79,14 @@ def _packed(rows: NDArray[np.int64], ends: NDArray[np.int64]) -> Iterator[pa.Rec
     bounds = ends[:: PARTS // GROUPS].tolist()
     starts = [np.arange(begin, end, CHUNK_ROWS) for begin, end in pairwise(bounds)]
     groups = np.repeat(np.arange(GROUPS, dtype=np.int32), list(map(len, starts)))
-    offsets = np.append(np.concatenate(starts), len(rows)) * rows.strides[0]
-    buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(rows)]
-    packed = pa.Array.from_buffers(pa.binary(), len(groups), buffers)
-    made = pa.record_batch({"group": groups, "packed": packed})
-    for begin in range(0, made.num_rows, BATCH_CHUNKS):
-        yield made.slice(begin, BATCH_CHUNKS)
+    edges = np.append(np.concatenate(starts), len(rows))
+    for begin in range(0, len(groups), BATCH_CHUNKS):
+        some = groups[begin : begin + BATCH_CHUNKS]
+        own = edges[begin : begin + len(some) + 1]
+        offsets = ((own - own[0]) * rows.strides[0]).astype(np.int32)  # at most 25 MB
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(rows[own[0] : own[-1]])]
+        packed = pa.Array.from_buffers(pa.binary(), len(some), buffers)
+        yield pa.record_batch({"group": some, "packed": packed})
 
 
 def _unpacked(packed: pa.Array, words: int) -> NDArray[np.int64]:

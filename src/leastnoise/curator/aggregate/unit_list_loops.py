@@ -6,6 +6,8 @@ share one: the mixing has two random factors. The first bits of x b, for a rando
 x with a chance of 2/PARTS at most.
 
 A row is two words, its place and its x; a code of more than 32 bits has its last ones in a third word, `low`.
+
+What is compiled is kept until *this* file changes: numbers of other files are arguments.
 """
 
 from __future__ import annotations
@@ -15,21 +17,20 @@ from typing import Any
 import numpy as np
 
 from leastnoise._support.compilation import compiled
-from leastnoise.curator.aggregate.bounding import MULTIPLIER_1, MULTIPLIER_2, MULTIPLIER_3, WORD_MASK
-from leastnoise.curator.aggregate.unit_lists import PART_BITS, PARTS
 
+WORD_MASK = 2**32 - 1
 FIRST_SIZE = 2**15  # rows that are looked through at once, unless more than half as many are kept of one part
 
 
 @compiled
-def make_rows(units: Any, codes: Any, low_bits: int, key: Any, factors: Any, rows: Any) -> None:
-    """The words of every row. factors: two odd numbers.
+def make_rows(units: Any, codes: Any, low_bits: int, key: Any, multipliers: Any, factors: Any, rows: Any) -> None:
+    """The words of every row. multipliers: of the hash. factors: two odd numbers.
 
     The hash is `bounding.with_hash` of `bounding.fold`, in 64 bits that wrap: the lower 32 bits of a product are the
     same.
     """
     word, one, half, most = np.uint64(WORD_MASK), np.uint64(1), np.uint64(16), np.uint64(32)
-    first, second, third = np.uint64(MULTIPLIER_1), np.uint64(MULTIPLIER_2), np.uint64(MULTIPLIER_3)
+    first, second, third = multipliers[0], multipliers[1], multipliers[2]
     low = np.uint64(low_bits)
     for row in range(units.size):
         unit, code = np.uint64(units[row]), np.uint64(codes[row])
@@ -58,21 +59,21 @@ def copy(rows: Any, begin: int, copies: Any, to: int, count: int) -> None:
 
 
 @compiled
-def sort_rows(unsorted: Any, rows: Any, begin: int, ends: Any, skip: int) -> None:
-    """The rows sorted by part, from `begin` on in `rows`: part p begins at ends[p]. A part is the first bits of a place
-    behind those that are skipped."""
-    shift = 64 - PART_BITS - skip
+def sort_rows(unsorted: Any, rows: Any, begin: int, ends: Any, shift: int) -> None:
+    """The rows sorted by part, from `begin` on in `rows`: part p begins at ends[p]. Their number is a power of two; a
+    part is the last bits of a place that is shifted."""
+    parts = ends.size - 1
     ends[:] = 0
     for row in range(unsorted.shape[0]):
-        ends[((unsorted[row, 0] >> shift) & (PARTS - 1)) + 1] += 1
+        ends[((unsorted[row, 0] >> shift) & (parts - 1)) + 1] += 1
     ends[0] = begin
-    for part in range(PARTS):
+    for part in range(parts):
         ends[part + 1] += ends[part]
     for row in range(unsorted.shape[0]):
-        part = (unsorted[row, 0] >> shift) & (PARTS - 1)
+        part = (unsorted[row, 0] >> shift) & (parts - 1)
         copy(unsorted, row, rows, ends[part], 1)
         ends[part] += 1
-    for part in range(PARTS, 0, -1):  # each has moved on to where the next begins
+    for part in range(parts, 0, -1):  # each has moved on to where the next begins
         ends[part] = ends[part - 1]
     ends[0] = begin
 

@@ -11,8 +11,9 @@ Let K(A) be what is kept of rows A. Then K(A + B) = K(K(A) + B) for any rows A a
 
 - A row that A does not keep, A + B does not keep: both numbers only grow with more rows.
 - To take away a row r that is not kept changes nothing for another, s. If s is before r, r does not count for it. If s
-  is behind r: where max_per_bin rows of the bin of r are before r, its bin counts no less without r. Else max_rows rows
-  that count are before r, so before s, with r or without it, and s is not kept.
+  is behind r: where max_per_bin rows of the bin of r are before r, they are before s as well, and the bin counts no
+  less without r. Else max_rows rows that count are before r, so before s, with r or without it, and s is not kept. So
+  after r another such row may be taken away, and another, until none is left.
 
 So K may be taken of what has come so far, at any time, and the rest left out. For one row x more, as `listed` does it,
 in a list S = K(A) of a unit:
@@ -41,12 +42,15 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise.curator.aggregate.bounding import MULTIPLIER_1, MULTIPLIER_2, MULTIPLIER_3
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
 PART_BITS = 10  # of a mixed unit: by these rows are sorted
 PARTS = 2**PART_BITS
+MULTIPLIERS = np.array([MULTIPLIER_1, MULTIPLIER_2, MULTIPLIER_3], np.uint64)
 MANY_ROWS = 2**22  # from here on it is quicker than SQL although a compiler has to be loaded first, most of a second
 BLOCK_ROWS = 2**19  # that are sorted at once; one block a thread and another are in memory twice
 MOST_WAITING, WAITING_SHARE = 2**24, 0.1  # rows that wait before K is taken, and how much of the memory they may be
@@ -112,17 +116,19 @@ def random_factors() -> tuple[int, int]:
 def blocks(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Units and codes of so many rows or more at a time, but for the last; what is large already is not copied."""
     some: list[pa.RecordBatch] = []
+    rows = 0
     for batch in batches:
         some.append(batch)
-        if sum(each.num_rows for each in some) >= size:
+        rows += batch.num_rows
+        if rows >= size:
             yield _column(some, "unit"), _column(some, "code")
-            some = []
+            some, rows = [], 0
     if some:
         yield _column(some, "unit"), _column(some, "code")
 
 
 def _column(batches: list[pa.RecordBatch], name: str) -> NDArray[np.int64]:
-    columns = [batch.column(name).to_numpy(zero_copy_only=False) for batch in batches]
+    columns = [batch.column(name).to_numpy() for batch in batches]  # where a null is, it raises, and makes no doubles
     column = columns[0] if len(columns) == 1 else np.concatenate(columns)
     column.flags.writeable = False  # as Arrow's are: else loops would be compiled for both
     return column
@@ -214,8 +220,9 @@ class Waiting:
         from leastnoise.curator.aggregate.unit_list_loops import make_rows, sort_rows
 
         unsorted = self._empty(len(units))
-        make_rows(units, codes, self._keeper.low_bits, np.uint64(self._keeper.key), self._factors, unsorted)
-        sort_rows(unsorted, self._rows, begin, ends, 0)
+        keeper = self._keeper
+        make_rows(units, codes, keeper.low_bits, np.uint64(keeper.key), MULTIPLIERS, self._factors, unsorted)
+        sort_rows(unsorted, self._rows, begin, ends, 64 - PART_BITS)
 
     def _empty(self, count: int) -> NDArray[np.int64]:
         return np.empty((count, self._keeper.row_bytes // WORD_BYTES), np.int64)
