@@ -1,6 +1,7 @@
 """Loops that NumPy cannot express, compiled by Numba and cached on disk where a folder can be written.
 
-Import modules that use it where they are called: Numba takes a second to load.
+Import modules that use it where they are called: Numba takes a second to load. It looks at a loop's own file alone to
+know whether what it kept is of today, so a number or a function of another file is an argument, or stands there.
 """
 
 from __future__ import annotations
