@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from leastnoise._support import progress
-from leastnoise.curator.engines import spark_files, spark_first_rows, spark_names, spark_session
+from leastnoise.curator.engines import spark_batches, spark_files, spark_first_rows, spark_names, spark_session
 from leastnoise.curator.engines.column_names import check_names
 from leastnoise.curator.engines.engine import RowRule
 from leastnoise.curator.engines.opened_table import Source
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MAX_SET = 2**17  # different values of one unit that are in memory at once, as objects of Java
-CELLS_SENT = 2**20  # of a count, in one batch
 ROW_BYTES = 16  # of a table, where its bytes are all that is known
 MANY = 2**62
 _naming = threading.Lock()  # threads of one session share its names: none drops what another is about to look up
@@ -286,33 +285,11 @@ class Spark:
     def vector_sums(
         self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray[Any, Any]]
     ) -> list[np.ndarray[Any, Any]]:
-        """`reduce` runs in the executors, once a partition; its integers come back as decimals in text."""
-        import numpy as np
-
-        def part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            import pyarrow as pa
-
-            yield pa.RecordBatch.from_pydict({"total": [[str(value) for value in reduce(batches)]]})
-
-        def run(frame: Any) -> list[np.ndarray[Any, Any]]:
-            answer = frame.mapInArrow(part, "total array<string>").collect()
-            return [np.array([int(value) for value in row.total], dtype=object) for row in answer]
-
-        return self._read(rows, run)
+        return self._read(rows, lambda frame: spark_batches.totals(frame, reduce))
 
     def kept_rows(self, rows: ir.Table, rule: RowRule, answer: Callable[[ir.Table], ir.Table]) -> pa.Table:
-        """The rule runs in the executors. That a group comes to one call whole is what Spark's `applyInArrow` means,
-        however its plan is changed while it runs."""
-
-        def sent(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return rule.send(batches)
-
-        def received(group: pa.Table) -> pa.Table:
-            return rule.receive(group)
-
         def run(frame: Any) -> pa.Table:
-            chunks = frame.mapInArrow(sent, "group int, packed binary")
-            codes = self.view(chunks.groupBy("group").applyInArrow(received, "code bigint"))
+            codes = self.view(spark_batches.kept_codes(frame, rule))
             try:
                 with self._named(codes):
                     answered = self.session.sql(self.backend.compile(answer(codes)))
@@ -327,32 +304,9 @@ class Spark:
             raise
 
     def summed_cells(
-        self,
-        rows: ir.Table,
-        count: Callable[[Iterator[pa.RecordBatch]], np.ndarray[Any, Any]],
-        cells: int,
+        self, rows: ir.Table, count: Callable[[Iterator[pa.RecordBatch]], np.ndarray[Any, Any]], cells: int
     ) -> np.ndarray[Any, Any]:
-        """`count` runs in the executors, once a partition; the cells that are not zero are added up there as well."""
-        import numpy as np
-
-        def part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            import numpy as np
-            import pyarrow as pa
-
-            total = count(batches)
-            (filled,) = np.nonzero(total)
-            for begin in range(0, filled.size, CELLS_SENT):
-                some = filled[begin : begin + CELLS_SENT]
-                yield pa.RecordBatch.from_pydict({"cell": some.astype(np.int64), "total": total[some]})
-
-        def run(frame: Any) -> np.ndarray[Any, Any]:
-            parts = frame.mapInArrow(part, "cell bigint, total bigint")
-            answer = parts.groupBy("cell").sum("total").toArrow()
-            made = np.zeros(cells, np.int64)
-            made[answer["cell"].to_numpy()] = answer["sum(total)"].to_numpy()
-            return made
-
-        return self._read(rows, run)
+        return self._read(rows, lambda frame: spark_batches.summed_cells(frame, count, cells))
 
 
 def connect(engine: str, config: Mapping[str, str]) -> Spark:
