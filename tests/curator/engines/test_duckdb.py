@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from leastnoise.curator.engines.duckdb import _leave, _own_folder
+from leastnoise.curator.engines import spill_folder
 from leastnoise.curator.table import table
 
 
@@ -35,14 +35,14 @@ def test_a_spill_folder_is_not_removed_before_its_lock_is_held(monkeypatch, tmp_
     def late(file, operation):
         if operation == fcntl.LOCK_EX and not others:
             others.append(None)
-            others.append(_own_folder())
+            others.append(spill_folder.make())
         lock(file, operation)
 
     monkeypatch.setattr(fcntl, "flock", late)
-    folder, held = _own_folder()
+    folder, held = spill_folder.make()
     other, held_by_other = others[1]
-    last, held_last = _own_folder()
+    last, held_last = spill_folder.make()
     assert all(os.path.exists(os.path.join(each, "in-use")) for each in (folder, other, last))
     for each in ((folder, held), (other, held_by_other), (last, held_last)):
-        _leave(*each)
+        spill_folder.remove(*each)
     assert list(tmp_path.iterdir()) == []

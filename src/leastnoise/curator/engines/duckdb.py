@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import glob
 import math
-import os
 import re
-import shutil
-import stat
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from leastnoise._support import atomic_files, progress
-from leastnoise.curator.engines import partitions
+from leastnoise._support import progress
+from leastnoise.curator.engines import partitions, spill_folder
 from leastnoise.curator.engines.checksums import verify
 from leastnoise.curator.engines.engine import RowRule
 from leastnoise.curator.engines.frames import zoneless
@@ -327,7 +322,7 @@ def connect(*, memory_limit: str | None = None) -> DuckDB:
     """A fresh in-memory DuckDB in UTC that spills into a folder of its own, removed with it."""
     import ibis
 
-    folder, lock = _own_folder()
+    folder, lock = spill_folder.make()
     backend = ibis.duckdb.connect(temp_directory=folder)
     backend.raw_sql("SET TimeZone = 'UTC'")
     backend.raw_sql("SET autoinstall_known_extensions = false")  # nothing is fetched behind anybody's back
@@ -335,46 +330,8 @@ def connect(*, memory_limit: str | None = None) -> DuckDB:
         in_bytes(memory_limit)
         backend.raw_sql(f"SET memory_limit = '{memory_limit}'")
     engine = DuckDB(backend)
-    weakref.finalize(engine, _leave, folder, lock)
+    weakref.finalize(engine, spill_folder.remove, folder, lock)
     return engine
-
-
-def _own_folder() -> tuple[str, int]:
-    """A temporary folder that others can see is in use; those of killed processes hold people's rows, and are removed.
-
-    The lock is the kernel's, on a file inside: it ends with the process, however that ends.
-    """
-    for left in glob.glob(os.path.join(glob.escape(tempfile.gettempdir()), "leastnoise-*", "in-use")):
-        with suppress(OSError):
-            _remove_left(left)
-    # Until its lock is held, a folder has a name that no other process cleans up.
-    made = tempfile.mkdtemp(prefix="starting-leastnoise-")
-    folder = os.path.join(os.path.dirname(made), os.path.basename(made).removeprefix("starting-"))
-    atomic_files.temporary.update((made, folder))
-    held = os.open(os.path.join(made, "in-use"), os.O_CREAT | os.O_WRONLY, 0o600)
-    fcntl.flock(held, fcntl.LOCK_EX)
-    os.rename(made, folder)
-    atomic_files.temporary.discard(made)
-    return folder, held
-
-
-def _remove_left(name: str) -> None:
-    """Remove a folder whose lock nobody holds. Others may put anything there: a pipe would be waited for, and another
-    user's file is none of ours."""
-    lock = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        found = os.fstat(lock)
-        if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(os.path.dirname(name), ignore_errors=True)
-    finally:
-        os.close(lock)
-
-
-def _leave(folder: str, held: int) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    atomic_files.temporary.discard(folder)
-    os.close(held)
 
 
 def as_text(names: list[str], file: str) -> dict[str, Any]:
