@@ -10,6 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import duckdb
 import pandas as pd
 import pytest
 from hypothesis import example, given, settings
@@ -250,3 +251,14 @@ def test_little_memory_means_passes():
     assert engine.size(coded) == 300_000
     assert engine.passes(coded, size=300_000, kept=10) > 1
     assert aggregate(query).values.tolist() == [300_000, 0]
+
+
+def test_long_lists_keep_within_little_memory(tmp_path):
+    """By SQL, since units are texts: room for their rows is doubled, and in each of two threads."""
+    path = str(tmp_path / "rows.parquet")
+    duckdb.sql(
+        "COPY (SELECT 'u' || hash(i) % 1000 AS unit, hash(i * 7 + 1) % 50 AS bin FROM range(1_000_000) t(i)) "
+        f"TO '{path}' (FORMAT parquet)"
+    )
+    query = table(path, unit="unit", memory_limit="32MB").histogram("bin", keys=range(50), max_rows=1000)
+    assert 980_000 < aggregate(query).values.sum() < 1_000_000

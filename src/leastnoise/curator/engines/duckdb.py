@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MIN_BLOCK_ROWS = 2**14  # of a vector query, in memory at once
 BLOCK_ROWS = 2**19  # of units and codes
-GROUP_BYTES, INTEGER_BYTES = 128, 8  # what DuckDB needs for a group and for an integer in it, measured
+# What DuckDB needs for a group, and for an integer it has room for: when room is doubled, the old is not given back.
+GROUP_BYTES, INTEGER_BYTES = 128, 16
 USABLE_MEMORY = 0.6  # of the memory limit
 # Bytes of a row of a CSV, and of the part of a file that is in memory at once: DuckDB reads on in the next part only,
 # and left to itself takes 16 times the longest row for each. A longer row is an error.
@@ -269,9 +270,15 @@ class DuckDB:
         return int(2 ** math.ceil(math.log2(max(need(int(found["units"][0].as_py()), size) / limit, 1.0))))
 
     def _bytes_of_groups(self, kept: int) -> Callable[[int, int], int]:
-        """Every thread keeps a state for every unit it meets, with room for the integers that are `kept`."""
-        threads, state = self.threads, GROUP_BYTES + INTEGER_BYTES * kept
-        return lambda units, rows: min(units * threads, rows) * state
+        """Every thread keeps a state for every unit it meets, with room for the integers that are `kept`, or for twice
+        as many as there are: room is doubled."""
+        threads, room = self.threads, 1 << (kept - 1).bit_length()
+
+        def need(units: int, rows: int) -> int:
+            states = min(units * threads, rows)
+            return states * GROUP_BYTES + min(states * room, 2 * rows) * INTEGER_BYTES
+
+        return need
 
     def _setting(self, name: str) -> float:
         value = reading(lambda: self.backend.con.sql(f"SELECT current_setting('{name}')").fetchall()[0][0])
