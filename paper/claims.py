@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Verdict = Literal["yes", "in part", "no"]
 ORDER: tuple[Verdict, ...] = ("no", "in part", "yes")
@@ -53,3 +54,34 @@ def verdict(holds: bool, partly: bool = False) -> Verdict:
 def settings(holds: list[bool]) -> Verdict:
     """A measured statement: "yes" if it holds in every setting, "in part" if in more than half."""
     return verdict(all(holds), 2 * sum(holds) > len(holds))
+
+
+def clearly_above(rows: list[dict[str, Any]], ratio: str = "over their best") -> list[dict[str, Any]]:
+    """The rows in which ours is above theirs by more than two standard errors of the paired ratio, the worst first."""
+    known = [row for row in rows if row.get(ratio, "") != ""]  # where ours is below, none may be kept
+    return sorted((row for row in known if row[ratio] > 1 + 2 * row["its error"]), key=lambda row: -row[ratio])
+
+
+def standing(ours: list[dict[str, Any]], theirs: Mapping[str, list[dict[str, Any]]], at: Callable[..., str]) -> str:
+    """At how many points our curve is above the lowest of the paper's, and above each of them alone; by how much."""
+    apart = clearly_above(ours)
+    told = [_figure(row, "over their best", at) for row in apart if row["over their best"] > 1.01]
+    rest = ", the others by 1 % at most" if len(told) < len(apart) else ""
+    alone = []
+    for label, rows in theirs.items():
+        worse = clearly_above(rows, "ours over it")
+        alone.append(
+            f"{label} at {len(worse)} of {len(rows)}"
+            + (f", at most {_figure(worse[0], 'ours over it', at)}" if worse else "")
+        )
+    return (
+        "Where our curve is above theirs by more than two standard errors of the ratio on the same draws. Above the "
+        "lowest of the paper's curves (now one, now another: to choose it one would have to know the truth): at "
+        f"{len(apart)} of {len(ours)} points"
+        + (": " + ", ".join(told) + rest if told else ", by 1 % at most" if apart else "")
+        + f". Above each of them alone: {'; '.join(alone)}."
+    )
+
+
+def _figure(row: dict[str, Any], ratio: str, at: Callable[..., str]) -> str:
+    return f"{row[ratio]:.3f} ± {row['its error']:.3f} ({at(row)})"

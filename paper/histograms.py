@@ -13,7 +13,7 @@ from functools import partial
 import methods
 import numpy as np
 import style
-from claims import Claim, settings, verdict
+from claims import Claim, clearly_above, settings, verdict
 from matplotlib.figure import Figure
 from trials import Row, best, column, over, shown, steps, summary, the, where
 
@@ -133,7 +133,7 @@ def claims(rows: list[Row]) -> list[Claim]:
     level = {key[:2]: sum(ratio[*key[:2], *at] <= 1.02 for at in every) for key in ratio}
     worst = max(every, key=lambda at: ratio["L1", "known", *at])
     told_it = [row for row in where(rows, method="known") if row["bins"] <= max(BINS)]
-    above = [row for row in told_it if row["over their best"] > 1 + 2 * row["its error"]]
+    behind = clearly_above(told_it)
     untold = {(row["epsilon"], row["bins"]) for row in where(rows, method="ours")}
     furthest = max(sorted(untold), key=lambda at: mean(*at, "ours") / mean(*at, "TH"))
     return [
@@ -212,7 +212,7 @@ def claims(rows: list[Row]) -> list[Claim]:
                 ", ".join(
                     f"{r['over their best']:.3f} ± {r['its error']:.3f} ({r['metric']}, ε = {r['epsilon']:g}, "
                     f"d = {r['bins']:,})"
-                    for r in above
+                    for r in behind
                 )
                 or "nowhere"
             ),

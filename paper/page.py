@@ -95,6 +95,8 @@ def write(folder: Path, path: Path) -> None:
             continue
         caption = (figure.__doc__ or "").strip()
         lines += [f"### {name.replace('_', ' ').capitalize()}", "", caption, "", *_repeated(rows[name])]
+        if hasattr(figure, "beside"):
+            lines += [figure.beside(rows[name]), ""]
         lines += [f"![{name.replace('_', ' ')}]({(beside / name).as_posix()}.png)", ""]
     path.write_text("\n".join(lines))
     print(f"written: {path.name}")

@@ -18,7 +18,7 @@ import leastnoise
 
 HERE, PACKAGE = Path(__file__).parent, Path(leastnoise.__file__).parent
 PARTS = ("privacy", "denoise", "graphs", "domain", "datasets")
-WORDS = ("draw", "claims")  # functions of a script that make no number
+WORDS = ("draw", "claims", "beside")  # functions of a script that make no number
 LOOKS = ("style.py", "claims.py", "zero_or_mean.py")  # scripts that make none
 
 

@@ -21,12 +21,12 @@ def summary(samples: Any) -> Row:
     return {"mean": float(array.mean()), "error": float(error), "repetitions": array.size}
 
 
-def over(ours: Any, theirs: Any) -> Row:
-    """The mean of one over that of another on the same draws, and the standard error of that ratio."""
+def over(ours: Any, theirs: Any, named: str = "over their best") -> Row:
+    """The mean of one over that of another on the same draws, by this name, and the standard error of that ratio."""
     one, other = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
     ratio = one.mean() / other.mean()
     apart = (one - ratio * other).std(ddof=1) / np.sqrt(one.size) / other.mean() if one.size > 1 else 0.0
-    return {"over their best": float(ratio), "its error": float(apart)}
+    return {named: float(ratio), "its error": float(apart)}
 
 
 def best(samples: dict[Any, Any], among: Iterable[Any]) -> Any:

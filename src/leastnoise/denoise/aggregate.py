@@ -25,6 +25,11 @@ standard errors, and steps, waves, ramps, bumps and the made-up city, where this
 ordinary noise the leads are tens of standard errors, and the gate is open. With about ten bins or fewer the simplest
 does not pass the first gate, and nothing is held against it.
 
+A gate that opens by degrees, to the share 1 - (t/lead)^2 of the mixture, is not better. On 216 made-up truths (normal,
+flat, sparse, exponential, of 10 to 4,000 bins; fields on a path, a grid and streets; Gaussian noise, 4 or 20 draws)
+errors were 1.000, 0.998 and 0.996 of these with t = 1.75, 1 and 0.5, in the geometric mean, and at worst 1.07, 1.05 and
+1.64.
+
 Single bins are left to the simplest, which keeps one where noise alone would hardly reach it. So what has a prior for
 each bin, and James-Stein (`SINGLE_BINS`), must lead *without the bin that speaks most for it*: among 4,096 bins
 Laplace noise has one of seven or eight sigma in one draw of ten, and who keeps it whole seems to lead by two standard
