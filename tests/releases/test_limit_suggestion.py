@@ -195,15 +195,19 @@ def test_it_explains_draws_and_lists_itself() -> None:
 
 
 def test_it_says_when_the_counts_do_not_decide() -> None:
-    """The same table looked at twice: with little noise the regret is small and nothing is said."""
+    """The same table looked at twice: with little noise the regret is small and nobody is warned."""
     unit, place, bins = light(bins=3)
     clear = suggestion(unit, place, bins, sigma=5.0)
     assert 0 <= clear.regret < 0.1
-    assert "Too weak" not in clear.explain()
+    assert clear.risk < 0.05
+    assert "leaves open" not in clear.explain()
     drowned = suggestion(unit, place, bins, sigma=20_000.0)
     assert drowned.regret > 0.5
-    assert "Too weak to tell" in drowned.explain()
-    assert f"{100 * drowned.regret:.0f} %" in drowned.explain()
+    assert 0.2 <= drowned.risk <= 1
+    assert "leaves open which limits are good" in drowned.explain()
+    for found in (clear, drowned):
+        assert f"{100 * found.regret:.0f} % above" in found.explain()
+        assert f"a chance of {100 * found.risk:.0f} %" in found.explain()
 
 
 def test_regret_is_the_mean_over_what_is_plausible() -> None:
@@ -214,10 +218,11 @@ def test_regret_is_the_mean_over_what_is_plausible() -> None:
     found = predict(both, None, concentrations=np.ones(2), bins=1, noise=NOISE)
     errors_of = [predict(fit, None, concentrations=np.ones(1), bins=1, noise=NOISE) for fit in alone]
     tried = [dict(zip(errors.max_rows.tolist(), errors.error.tolist(), strict=True)) for errors in errors_of]
-    for rows, regret in zip(found.max_rows.tolist(), found.regret.tolist(), strict=True):
+    for rows, regret, risk in zip(found.max_rows.tolist(), found.regret.tolist(), found.risk.tolist(), strict=True):
         if all(rows in errors for errors in tried):
-            expected = np.mean([errors[rows] / min(errors.values()) for errors in tried]) - 1
-            assert regret == pytest.approx(expected, rel=1e-9)
+            ratios = np.array([errors[rows] / min(errors.values()) for errors in tried])
+            assert regret == pytest.approx(ratios.mean() - 1, rel=1e-9)
+            assert risk == pytest.approx((ratios > 1.5).mean())
 
 
 def test_limits_cannot_be_changed_and_know_their_release() -> None:
