@@ -200,15 +200,22 @@ def _lost_by_both(m: Floats, p: Floats, spread: Fit | None, bins: int, classes: 
 
 
 def _lost_where_shared(m: Floats, p: Floats, ways: Floats, classes: int) -> Floats:
-    """The rows that a unit of each class loses by both limits: ways to share bins, by limits, by classes."""
+    """The rows that a unit of each class loses by both limits: ways to share bins, by limits, by classes.
+
+    What is known of n is known by the octave of N. Within an octave n - 1 is taken to go with N - 1, as it does where
+    the other rows meet a row each with the same chance.
+    """
     lost = np.zeros((len(ways), m.size, classes))
     points, places = _points()
+    octaves = octave_of_rows()
     for place in range(classes):
-        rows = _rows_of_each()[place]
-        known = places <= place
-        share = ways[:, octave_of_rows()[place]][:, places[known]] / np.bincount(places)[places[known]]
+        rows, octave = _rows_of_each()[place], octaves[place]
+        usual = _rows_of_each()[octaves == octave].mean()
+        known = octaves[places] <= octave
+        share = ways[:, octave][:, places[known]] / np.bincount(places)[places[known]]
         share /= np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
-        kept = np.minimum(np.minimum(rows, m)[:, None], p[:, None] * (rows / np.minimum(points[known], rows)))
+        n = np.clip(1 + (points[known] - 1) * (rows - 1) / max(usual - 1, 1.0), 1.0, rows)
+        kept = np.minimum(np.minimum(rows, m)[:, None], p[:, None] * (rows / n))
         lost[:, :, place] = rows - share @ kept.T
     return lost
 
