@@ -95,6 +95,20 @@ def test_the_proposal_is_nearly_as_good_as_the_best_in_hindsight() -> None:
     assert true_error(unit, place, bins, found._limits) <= 1.15 * min(errors_of.values())
 
 
+def test_units_that_stay_in_one_bin_keep_their_rows_there() -> None:
+    """Of units with 8 to 15 rows, most with 15, a fifth have all of them in one bin: a limit of 13 there cuts these."""
+    chance = np.random.default_rng(3)
+    rows = np.where(chance.random(3000) < 0.6, 15, chance.integers(8, 16, 3000))
+    unit = np.repeat(np.arange(3000), rows)
+    stays = chance.random(3000) < 0.2
+    place = np.where(stays[unit], unit % 12, chance.integers(0, 12, unit.size))
+    noise = AskedNoise(2.0, None)
+    found = suggestion(unit, place, 12, sigma=60.0, noise=noise)
+    tried = [Limits(15, p, 12) for p in range(8, 16)]
+    best = min(true_error(unit, place, 12, limits, noise) for limits in tried)
+    assert true_error(unit, place, 12, found._limits, noise) <= 1.2 * best
+
+
 def test_one_heavy_unit_is_not_followed() -> None:
     unit, place, bins = light()
     heavy = np.full(100_000, unit.max() + 1)
