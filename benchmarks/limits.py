@@ -1,7 +1,7 @@
 """`Table.suggest_limits` against the best limits in hindsight: what its proposals cost in accuracy.
 
-The question is a histogram of the table's rows. Either a budget of (epsilon, 1e-6) pays for both, the look with a
-share of 0.1 or 0.02 and the question with what is left: both have Gaussian noise, as from every budget with a delta. Or
+The question is a histogram of the table's rows. Either a budget of (epsilon, 1e-6) pays for both, the look with a share
+of 0.2, 0.1 or 0.02 and the question with what is left: both have Gaussian noise, as from every budget with a delta. Or
 the question is asked alone at (epsilon, 1e-6), with Laplace noise where that has less, after the same look: no budget
 of (epsilon, 1e-6) would pay for both. The question's error under given limits is the root mean square over the bins of
 what the limits leave out (exactly) and of the noise. Regret is the error under the proposed limits over the least error
@@ -35,13 +35,13 @@ from leastnoise.curator.suggest import asked_noise, limit_question
 from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, WIDE
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.releases.limit_errors import AskedNoise
-from leastnoise.releases.limit_suggestion import TOO_WEAK, LimitSuggestion
+from leastnoise.releases.limit_suggestion import RISKY, LimitSuggestion
 from leastnoise.releases.unit_counts import WEIGHTS
 from leastnoise.releases.unit_size_fit import DRAWN, FEWEST_UNITS, Fit
 from leastnoise.testing import aggregate, seeded
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
-SHARES = (0.1, 0.02)
+SHARES = (0.2, 0.1, 0.02)
 DELTA = 1e-6
 DRAWS = 5
 MOST = 0.5  # regret
@@ -79,8 +79,8 @@ def run(*, toy: bool = False) -> Findings:
     """Regret on the sets of tables; the goals are about those that were not looked at."""
     findings: Findings = []
     for which in ("judged", "seen", "tuned"):
-        for alone in (False, True):
-            findings += findings_of(which, _regrets(which, toy, alone), alone)
+        together, apart = _regrets(which, toy)
+        findings += findings_of(which, together, False) + findings_of(which, apart, True)
     return findings
 
 
@@ -103,14 +103,17 @@ def findings_of(which: str, rows: list[dict[str, Any]], alone: bool) -> Findings
             findings.append(Headline(f"worst {what}, of each the median draw", max(regrets), most=goals[1]))
         if alone:
             continue
-        bad, told, both = (sum(row[name] for row in asked) for name in ("bad draws", "too weak", "both"))
-        what = f"a share of {share:g}, {which} tables"
-        findings.append(
-            Headline(
-                f"part of the {bad} proposals with a regret over {MOST:g} that said so, {what}", both / max(bad, 1)
-            )
+        every, (bad, told, both, meant) = (
+            DRAWS * len(asked),
+            (sum(row[name] for row in asked) for name in ("bad draws", "warned", "both", "predicted bad draws")),
         )
-        findings.append(Headline(f"part of the {told} that said so which had less, {what}", 1 - both / max(told, 1)))
+        what = f"a share of {share:g}, {which} tables"
+        findings += [
+            Headline(f"part of {every} proposals with a regret over {MOST:g}, {what}", bad / every),
+            Headline(f"the same as the looks themselves predict, {what}", meant / every),
+            Headline(f"part of the {told} with a warning, {what}", both / max(told, 1)),
+            Headline(f"part of those without, {what}", (bad - both) / max(every - told, 1)),
+        ]
         if oracles := [row["oracle regret"] for row in asked if "oracle regret" in row]:
             what = f"regret with a share of {share:g} of one who knows the shape of the units' rows, {which} tables"
             findings.append(Headline(f"worst {what}, of each the median draw", max(oracles)))
@@ -120,29 +123,43 @@ def findings_of(which: str, rows: list[dict[str, Any]], alone: bool) -> Findings
     if alone:
         return [*findings, Table(f"limits_{which}_alone", title, rows, note=note, folded=True)]
     note += (
-        f" Predicted: the mean regret that the look itself gives, median of the draws; above {TOO_WEAK:g} it says that "
-        f"it is too weak: in so many draws. Bad: of a regret over {MOST:g}. Oracle: knows "
-        "the shape of the distribution of rows, not its scale nor the number of units. Least share: below it no look, "
-        f"whatever it counts, can promise a median regret under {MOST:g} for every table with so many bins."
+        f" Predicted: the mean regret that the look itself gives, median of the draws. Bad: of a regret over {MOST:g}; "
+        f"warned: the look itself gives that a chance of {RISKY:g} or more; the sum of these chances is beside. Oracle "
+        "regret: of one who knows the shape of the distribution of rows, not its scale nor the number of units. Least "
+        f"share: below it no look, whatever it counts, can promise a median regret under {MOST:g} for every table with "
+        "so many bins."
     )
     return [*findings, Table(f"limits_{which}", title, rows, note=note, folded=which != "judged")]
 
 
-def _regrets(which: str, toy: bool, alone: bool) -> list[dict[str, Any]]:
-    found = []
+def _regrets(which: str, toy: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Of questions from the same budget, and of questions asked alone, after the same looks."""
+    found: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
     for name, rows in limits_tables.tables(which, toy=toy):
-        counts = Counts.of(rows)
-        frame = pd.DataFrame({"unit": counts.unit.repeat(counts.rows), "bin": counts.bin.repeat(counts.rows)})
-        question = _question(frame, counts.bins)
-        exact: Array = aggregate(question).values
-        hindsight = [(limits, counts.bias(*limits)) for limits in _worth_trying(counts)]
-        for epsilon in EPSILONS[1:2] if toy else EPSILONS:
-            for share in SHARES:
-                draws, oracle = 1 if toy else DRAWS, which == "judged" and not alone
-                row = _regret(name, question, exact, counts, hindsight, epsilon, share, draws, alone, oracle)
-                found.append({"set": which, "table": name, **row})
+        for kind, some in zip(found, of_table(name, rows, toy=toy, oracle=which == "judged"), strict=True):
+            kind += [{"set": which, "table": name, **row} for row in some]
         print(f"{which}: {name}", flush=True)
     return found
+
+
+def of_table(
+    name: str, rows: limits_tables.Rows, *, toy: bool = False, oracle: bool = True
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The same of one table."""
+    counts = Counts.of(rows)
+    frame = pd.DataFrame({"unit": counts.unit.repeat(counts.rows), "bin": counts.bin.repeat(counts.rows)})
+    question = _question(frame, counts.bins)
+    exact: Array = aggregate(question).values
+    hindsight = [(limits, counts.bias(*limits)) for limits in _worth_trying(counts)]
+    together, apart = [], []
+    for epsilon in EPSILONS[1:2] if toy else EPSILONS:
+        for share in SHARES:
+            looks = [_look(name, question, exact, epsilon, share, draw) for draw in range(1 if toy else DRAWS)]
+            together.append(_regret(looks, counts, hindsight, epsilon, share, oracle))
+            alone = asked_noise(PrivacyRequest(epsilon=epsilon, delta=DELTA), "add-remove")
+            again = [_asked(look, alone) for look in looks]
+            apart.append(_regret(again, counts, hindsight, epsilon, share, False, alone=True))
+    return together, apart
 
 
 def _question(frame: pd.DataFrame, bins: int) -> UnitCounts:
@@ -152,39 +169,44 @@ def _question(frame: pd.DataFrame, bins: int) -> UnitCounts:
     return limit_question(table._data, by, keys=keys, values=(), nulls="drop", request=request, **later)
 
 
+def _look(name: str, question: UnitCounts, exact: Array, epsilon: float, share: float, draw: int) -> LimitSuggestion:
+    """One look from a budget that pays for the question, too."""
+    one = ln.sigma(epsilon=epsilon, delta=DELTA, sensitivity=1)
+    sensitivity = question.sensitivity.l2
+    with seeded(zlib.crc32(f"{name} {epsilon} {share} {draw}".encode())):
+        noisy = ln.release(exact, sensitivity=sensitivity, sigma=one * sensitivity / math.sqrt(share))
+    asked = AskedNoise(per_l2=one / math.sqrt(1 - share), per_l1=None)
+    return LimitSuggestion(components=noisy, layout=question.layout, asked=asked)
+
+
+def _asked(look: LimitSuggestion, asked: AskedNoise) -> LimitSuggestion:
+    """The same look, for a question with another noise: what its counts may be need not be found again."""
+    found = LimitSuggestion(components=look.components, layout=look.layout, asked=asked)
+    for name in ("_fit", "_concentrations", *(("_spread",) if look.layout.bins > 1 else ())):
+        found.__dict__[name] = getattr(look, name)  # in place of the cached property
+    return found
+
+
 def _regret(
-    name: str,
-    question: UnitCounts,
-    exact: Array,
+    looks: list[LimitSuggestion],
     counts: Counts,
     hindsight: list[tuple[tuple[int, int, int], float]],
     epsilon: float,
     share: float,
-    draws: int,
-    alone: bool,
     oracle: bool,
+    *,
+    alone: bool = False,
 ) -> dict[str, Any]:
-    one = ln.sigma(epsilon=epsilon, delta=DELTA, sensitivity=1)
-    asked = AskedNoise(per_l2=one / math.sqrt(1 - share), per_l1=None)
-    if alone:
-        asked = asked_noise(PrivacyRequest(epsilon=epsilon, delta=DELTA), "add-remove")
+    asked = looks[0].asked
     errors = {limits: math.hypot(bias, _noise(asked, limits, counts.bins)) for limits, bias in hindsight}
-    best, sigma = min(errors, key=errors.__getitem__), one * question.sensitivity.l2 / math.sqrt(share)
-    regrets, oracles, predicted, chosen = [], [], [], (0, 0)
+    best = min(errors, key=errors.__getitem__)
 
     def regret(proposed: Limits) -> float:
         limits = (proposed.max_rows, proposed.max_per_bin, proposed.max_bins)
         return math.hypot(counts.bias(*limits), _noise(asked, limits, counts.bins)) / errors[best] - 1
 
-    for draw in range(draws):
-        with seeded(zlib.crc32(f"{name} {epsilon} {share} {draw}".encode())):
-            noisy = ln.release(exact, sensitivity=question.sensitivity.l2, sigma=sigma)
-        looked = LimitSuggestion(components=noisy, layout=question.layout, asked=asked)
-        chosen = (looked._limits.max_rows, looked._limits.max_per_bin)
-        regrets.append(regret(looked._limits))
-        predicted.append(looked.regret)
-        if oracle:
-            oracles.append(regret(_oracle(looked, counts)._limits))
+    regrets, predicted = [regret(look._limits) for look in looks], [look.regret for look in looks]
+    chosen = (looks[-1]._limits.max_rows, looks[-1]._limits.max_per_bin)
     found = {
         "units": int(counts.unit[-1]) + 1,
         "bins": counts.bins,
@@ -200,10 +222,13 @@ def _regret(
     }
     if alone:
         return found
-    told, bad = np.array(predicted) > TOO_WEAK, np.array(regrets) > MOST
-    found |= {"too weak": int(told.sum()), "bad draws": int(bad.sum()), "both": int((told & bad).sum())}
+    risks, bad = np.array([look.risk for look in looks]), np.array(regrets) > MOST
+    told = risks >= RISKY
+    found |= {"warned": int(told.sum()), "bad draws": int(bad.sum()), "both": int((told & bad).sum())}
+    found["predicted bad draws"] = float(risks.sum())
     if oracle:
-        found["oracle regret"] = max(0.0, float(np.median(oracles)))
+        known = [regret(_oracle(look, counts)._limits) for look in looks]
+        found["oracle regret"] = max(0.0, float(np.median(known)))
     return {**found, "least share": limits_bound.least_share(counts.bins, MOST)}
 
 

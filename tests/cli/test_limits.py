@@ -55,8 +55,12 @@ def test_limits_are_paid_for_written_and_shown(folder: Path) -> None:
     assert f"a limit that release {loaded.id} proposed" in made.explain()
     low, high = loaded.clips["delay"]
     clipped = ["--column", "delay", "--clip", f"{low},{high}", "--limits", "limits.parquet"]
-    assert run("sum", *asked[1:], *clipped, "-o", "delays.parquet")[0] == 0
-    assert [fact.text for fact in ln.load("delays.parquet").left_out if fact.kind == "clip"] == [loaded.id]
+    stat = ["--stat", f"mean=mean:delay:{low}:{high}", "--stat", "own=std:delay:0:60", "--stat", "rows=count"]
+    typed = {"sum": clipped, "quantile": [*clipped, "--levels", "0.5"], "summarize": [*stat, *clipped[4:]]}
+    for kind, given in typed.items():
+        assert run(kind, *asked[1:], *given, "-o", "delays.parquet")[0] == 0
+        found = {fact.numbers: fact.text for fact in ln.load("delays.parquet").left_out if fact.kind == "clip"}
+        assert found == ({(low, high): loaded.id} | ({(0.0, 60.0): None} if kind == "summarize" else {}))
     for given in (["--limits", "months.parquet"], ["--limits", "limits.parquet", "--max-rows", "3"]):
         assert run(*asked, *given, "-o", "no.parquet")[0] == 2
     job = """[table]
@@ -77,6 +81,11 @@ release = "job.parquet"
     (folder / "job.toml").write_text(job)
     assert run("run", "job.toml")[0] == 0
     assert ln.load("job.parquet").left_out == made.left_out
+    statistics = f'statistics = {{ delay = "sum:delay:{low}:{high}", rows = "count" }}\nlimits'
+    summary = job.replace('"histogram"', '"summarize"').replace("limits", statistics, 1)
+    (folder / "job.toml").write_text(summary.replace("job.parquet", "summary.parquet"))
+    assert run("run", "job.toml")[0] == 0
+    assert [fact.text for fact in ln.load("summary.parquet").left_out if fact.kind == "clip"] == [loaded.id]
 
 
 def test_what_to_expect_is_free(folder: Path) -> None:

@@ -18,7 +18,7 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.queries.left_out import by_limits
 from leastnoise.curator.table import Table
-from leastnoise.privacy.sensitivity import LARGEST_LIMIT, Limits
+from leastnoise.privacy.sensitivity import LARGEST_LIMIT, ChosenClip, Limits
 from leastnoise.releases.left_out import KINDS, LeftOut, left_out_in_words
 from leastnoise.report.document import page
 from leastnoise.testing import aggregate, seeded
@@ -109,6 +109,28 @@ def test_sums_means_and_quantiles_say_their_clip(flights: Table) -> None:
         missing("delay"),
         CLIP,
     )
+
+
+def test_a_clip_that_was_proposed_says_so_wherever_it_is_used(flights: Table, tmp_path: Path) -> None:
+    chosen, own = ChosenClip((0.0, 60.0), "0123456789abcdef"), (0.0, 60.0)
+    carriers: dict[str, Any] = {"keys": ["AA", "UA"], "max_rows": 4}
+    mean, total = ln.stats.mean("delay", clip=own), ln.stats.sum("delay", clip=chosen)
+    says = "Values of delay outside 0 to 60 count as the nearer end (a clip that release 0123456789abcdef proposed)."
+    for asked in (
+        flights.quantile("delay", 0.5, clip=chosen, bins=32, max_rows=4),
+        flights.summarize("carrier", delay=mean, total=total, **carriers),
+        flights.summarize("carrier", total=total, delay=mean, max_rows=4),
+    ):
+        assert [fact.text for fact in asked.left_out if fact.kind == "clip"] == ["0123456789abcdef"]
+        release: Any = asked.release(**ASK)
+        release.save(tmp_path / "r.parquet")
+        loaded = ln.load(tmp_path / "r.parquet")
+        assert loaded.left_out == asked.left_out
+        assert says in loaded.explain()
+        assert says in str(asked.expect(**ASK))
+        assert says in loaded.report(tmp_path / "r.html").read_text()
+    asked = flights.summarize("carrier", delay=mean, **carriers)
+    assert [fact.text for fact in asked.left_out if fact.kind == "clip"] == [None]
 
 
 def test_vectors_say_their_norm_and_the_length_of_arrays(flights: Table) -> None:

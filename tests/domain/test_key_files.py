@@ -17,6 +17,7 @@ import leastnoise as ln
 from fuzzing import damaged, survives
 from leastnoise import errors
 from leastnoise.domain import Days, Edges, Hours, Keys, Labelled, OrOther, Steps, axis, parse, with_other
+from leastnoise.domain.product import Unfilled
 
 EVERY = """
 district = ["Harbour", "Old Town"]
@@ -187,7 +188,7 @@ def template_of(table: Any, path: Path) -> str:
 def test_a_template_is_refused_until_it_is_filled_in(tmp_path: Path) -> None:
     text = template_of(FULL, tmp_path / "k.toml")
     with pytest.raises(errors.BadDomain) as caught:
-        ln.domain.read(tmp_path / "k.toml")
+        ln.table(FULL, unit="who").crosstabs(ways=1, keys=ln.domain.read(tmp_path / "k.toml"), max_rows=1)
     to_do = ["sex", "income", "born", "seen", "level"]
     assert all(f'"{column}" (line ' in str(caught.value) for column in to_do)
     assert '"owner"' not in str(caught.value)
@@ -272,5 +273,5 @@ LEAF = st.one_of(st.booleans(), st.integers(), st.floats(), st.text(max_size=3),
 )  # fmt: skip
 def test_any_entry_is_keys_or_refused(entry: Any) -> None:
     found = survives(lambda: parse({"a": entry}, place=lambda _: "f, line 1", folder=Path("/nowhere"), path="f"))
-    if isinstance(found, dict):
+    if isinstance(found, dict) and not isinstance(found["a"], Unfilled):
         assert axis(found["a"]).size > 0

@@ -118,13 +118,34 @@ def test_denoised_tables_stand_beside_what_was_released(release: ln.CrosstabsRel
     estimate = release.denoise()
     folder = estimate.to_csv(tmp_path / "set", allow_seeded=True)
     comments, (header, *rows) = read(folder / "city-age.csv")
-    assert header == ["city", "age_low", "age_high", "value", "noisy"]
-    found = np.array([[float(cell) for cell in row[-2:]] for row in rows])
-    one = estimate["city", "age"]
-    np.testing.assert_allclose(found, np.stack([one.values, one.noisy], axis=1), atol=6e-7)
+    assert header == ["city", "age_low", "age_high", "value", "denoised_error", "noisy"]
+    found = np.array([[float(cell) for cell in row[-3:]] for row in rows])
+    one, table = estimate["city", "age"], release["city", "age"]
+    error = np.full(one.values.size, one.rmse)
+    np.testing.assert_allclose(found, np.stack([one.values, error, one.noisy], axis=1), atol=6e-7)
     assert any("noise taken back out" in line for line in comments)
     rounded = read(estimate.to_csv(tmp_path / "set", round_to=3, allow_seeded=True) / "city-age.csv")[1]
-    assert {float(cell) % 3 for row in rounded[1:] for cell in row[-2:]} == {0.0}
+    assert {float(cell) % 3 for row in rounded[1:] for cell in (row[-3], row[-1])} == {0.0}
+    folder = release.to_csv(tmp_path / "set", estimate=estimate, confidence=0.8, allow_seeded=True)
+    comments, (header, *rows) = read(folder / "city-age.csv")
+    assert header[-5:] == ["value", "low", "high", "denoised", "denoised_error"]
+    expected = np.stack([table.values, *table.interval(0.8), one.values, error], axis=1)
+    np.testing.assert_allclose(np.array([[float(cell) for cell in row[-5:]] for row in rows]), expected, atol=6e-7)
+    assert "80% confidence" in comments[1]
+    assert any("denoised_error" in line for line in comments)
+    frame = table.to_pandas(confidence=0.8, estimate=one)
+    np.testing.assert_array_equal(frame[header[-5:]].to_numpy(), expected)
+
+
+def test_an_estimate_of_other_numbers_does_not_stand_beside(release: ln.CrosstabsRelease, tmp_path: Path) -> None:
+    other = released(seed=4).denoise()
+    with pytest.raises(errors.InvalidParameter, match="another table or release"):
+        release.to_csv(tmp_path / "set", estimate=other, allow_seeded=True)
+    with pytest.raises(errors.InvalidParameter, match="another table or release"):
+        release["city"].to_pandas(estimate=release.denoise()["age"])
+    with pytest.raises(errors.WrongType, match="denoise"):
+        release["city"].to_pandas(estimate=release.denoise())
+    assert list((tmp_path / "set").iterdir()) == []
 
 
 def test_seeded_noise_is_not_written(release: ln.CrosstabsRelease, tmp_path: Path) -> None:

@@ -56,7 +56,9 @@ def keys(table: TableOptions, output: KeyFile, known: Known = None, quiet: optio
     opened.write_keys(output, keys=given)
     if not quiet:
         Console().print(
-            printable(f"Written: {output}. Fill in every [] from what is public, then say --keys {output}.")
+            printable(
+                f"Written: {output}. Fill in the [] of what you ask for, from what is public; say --keys {output}."
+            )
         )
 
 

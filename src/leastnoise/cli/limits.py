@@ -128,6 +128,7 @@ def _show(made: LimitSuggestion, output: OutputOptions) -> None:
     rows = made.to_arrow().to_pylist()
     if output.json:
         facts = {"output": output.path, "error": made.error, "kept": made.kept, "rows": rows}
+        facts |= {"regret": made.regret, "risk": made.risk}
         print_json(
             {**facts, "limits": dict(made.limits), "clips": {name: list(ends) for name, ends in made.clips.items()}}
         )

@@ -110,15 +110,13 @@ def quantile(
     """
     opened = table.open()
     query = opened.quantile(
-        values.column,
-        option_texts.numbers("levels", levels),
-        clip=values.ends(),
+        levels=option_texts.numbers("levels", levels),
         by=bins.by or [],
         bins=steps,
         intervals=intervals,
         expected_rows=expected_rows,
         q=q or None,
-        **_limits(opened, bins),
+        **_limits(opened, bins, column=values.column, clip=values.ends()),
     )
     publish(query, privacy, output)
 
@@ -132,8 +130,8 @@ def summarize(table: TableOptions, asked: SummaryOptions, privacy: PrivacyOption
     """
     opened = table.open()
     by = asked.by or []
-    statistics: dict[str, Any] = dict(asked.statistics())
-    query = opened.summarize(*by, **_limits(opened, asked), weights=asked.sizes(), **statistics)
+    limits = _limits(opened, asked, statistics=asked.statistics())
+    query = opened.summarize(*by, weights=asked.sizes(), **limits.pop("statistics"), **limits)
     publish(query, privacy, output)
 
 

@@ -228,7 +228,8 @@ class Table(Questions):
     def write_keys(self, path: str | os.PathLike[str], *, keys: Mapping[str, Any] | None = None) -> Path:
         """Write a file of keys to be filled in, one line a column, from names and types alone; no row is read.
 
-        Filled in from what is public, `ln.domain.read(path)` makes `keys=` of it. Until then it is refused.
+        Filled in from what is public, `ln.domain.read(path)` makes `keys=` of it. A question that asks for a column
+        which is not filled in is refused.
 
         path: where the file goes, such as "keys.toml". A file that is there already is never replaced.
         keys: those of some columns that are known, by name, as questions take them: they are filled in.

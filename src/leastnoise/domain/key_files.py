@@ -13,8 +13,8 @@
     sex = { keys = [1, 2], labels = ["men", "women"] }  # labels: any of the above under names of their own
     job = { keys = ["nurse", "cook"], other = true }    # one more bin for every other value, and for none
 
-An empty list is an entry that is still to be filled in (`Table.write_keys` writes such): nothing is read from a file
-that has one.
+An empty list is an entry that is still to be filled in (`Table.write_keys` writes such): a question that asks for its
+column is refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from typing import Any
 from leastnoise import errors
 from leastnoise._support import toml_files
 from leastnoise.domain.axes import Edges, Ordered
-from leastnoise.domain.product import axis, with_other
+from leastnoise.domain.product import FILLED_IN, Unfilled, axis, with_other
 from leastnoise.domain.public_columns import FILES, read_public_column
 from leastnoise.domain.times import Days, Hours
 from leastnoise.domain.tree import Tree
@@ -53,7 +53,6 @@ MORE = {
     "file": ("column",),
     "tree": ("levels", "child", "parent"),
 }  # what goes with some of them; labels and other go with all
-_FILLED_IN = '["a", "b"], { range = [18, 100] } or { edges = [0, 10, 50] }'
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -72,14 +71,12 @@ def parse(found: Mapping[str, Any], *, place: Callable[[str], str], folder: Path
     """The keys of each column; `place` says where in the file a column stands."""
     if not found:
         raise errors.BadDomain(f"{path!r} has no keys. Give one line a column, such as: age = {{ range = [18, 100] }}")
-    missing = [column for column, entry in found.items() if _is_empty(entry)]
-    if missing:
-        listed = ", ".join(f'"{column}" ({place(column).removeprefix(path).strip(", ")})' for column in missing)
-        raise errors.BadDomain(
-            f"{path!r} has no keys yet for {listed.replace(' ()', '')}. Fill them in, such as {_FILLED_IN}, from what "
-            "is public; or delete the lines of columns that are not asked for."
-        )
-    return {column: _Entry(column, place, folder).keys(entry) for column, entry in found.items()}
+    return {
+        column: Unfilled(column, place(column).removeprefix(path).strip(", "), path)
+        if _is_empty(entry)
+        else _Entry(column, place, folder).keys(entry)
+        for column, entry in found.items()
+    }
 
 
 def _is_empty(entry: object) -> bool:
@@ -110,7 +107,7 @@ class _Entry:
         if isinstance(entry, list):
             return self._list(entry)
         if not isinstance(entry, dict):
-            raise errors.WrongType(f"keys are a list, or what the bins are: {_FILLED_IN}. Got {entry!r} instead.")
+            raise errors.WrongType(f"keys are a list, or what the bins are: {FILLED_IN}. Got {entry!r} instead.")
         kinds = [word for word in WORDS if word in entry]
         if len(kinds) != 1:
             raise errors.BadDomain(

@@ -18,7 +18,7 @@ ColumnKind = Literal["text", "integer", "number", "boolean", "date", "timestamp"
 
 _HEAD = """\
 # The public keys of each column. This was made from names and types alone: no row was read.
-# Fill in every [], from what is public and never from the rows; delete the lines of columns that you do not ask for.
+# Fill in the [] of every column that you ask for, from what is public and never from the rows.
 # In {braces}, other = true adds one more bin for every other value, and labels = ["...", "..."] names the bins.
 
 """

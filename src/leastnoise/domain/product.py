@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
@@ -22,6 +22,7 @@ from leastnoise.domain.tree import Tree
 from leastnoise.domain.wrapped import Labelled, OrOther, innermost
 from leastnoise.errors import BadDomain, Code, WrongType
 
+FILLED_IN = '["a", "b"], { range = [18, 100] } or { edges = [0, 10, 50] }'  # entries of a file of keys
 MAX_DENSE_BINS = 2**26  # a vector of this many integers is half a gigabyte; larger domains are kept sparse
 
 
@@ -84,8 +85,30 @@ def listed(columns: tuple[str, ...], keys: Sequence[Any]) -> Domain:
     return Domain((" + ".join(columns),), (Listed(columns, tuple(keys)),))
 
 
+@dataclass(frozen=True, slots=True)
+class Unfilled:
+    """The keys of a column whose entry in a file is still empty: refused by the questions that ask for the column."""
+
+    column: str
+    line: str = field(repr=False)
+    path: str = field(repr=False)
+
+
+def check_filled(keys: Iterable[object]) -> None:
+    """Refuse keys that are still to be filled in, all at once."""
+    missing = [each for each in keys if isinstance(each, Unfilled)]
+    if missing:
+        listed = ", ".join(f'"{each.column}"' + (f" ({each.line})" if each.line else "") for each in missing)
+        raise BadDomain(
+            f"{missing[0].path!r} has no keys yet for {listed}. Fill them in, such as {FILLED_IN}, from what is "
+            "public; or delete the lines of columns that are not asked for.",
+            parameter="keys",
+        )
+
+
 def axis(keys: object) -> Axis:
     """Whatever names bins - a range, a list or array of keys, an axis, the leaves of a tree - as an axis."""
+    check_filled([keys])
     if isinstance(keys, Tree):
         return keys.leaves
     if isinstance(keys, range):
@@ -152,6 +175,7 @@ def entries(names: Sequence[str], keys: object) -> list[object]:
             parameter="keys",
             example={"keys": dict.fromkeys(names, ...)},
         )
+    check_filled(parts)
     return [tuple(part) if isinstance(part, Iterator) else part for part in parts]
 
 

@@ -44,11 +44,11 @@ def sheet(
     """One release or estimate."""
     step, confidence = checked_step(round_to), validation.number("confidence", confidence)
     columns = published._shown_columns(confidence, estimate, for_people=True)
-    written = {name: _cells(name, column, step) for name, column in columns.items()}
+    written = {name: cells(name, column, step) for name, column in columns.items()}
     return Sheet([line for line in _notes(published, estimate, confidence, step) if line], written)
 
 
-def _cells(name: str, column: Any, step: float | None) -> list[Any]:
+def cells(name: str, column: Any, step: float | None) -> list[Any]:
     """The column as plain Python values; missing ones are None."""
     rounding = _ROUNDINGS.get(name)
     found = column.tolist() if isinstance(column, np.ndarray) else list(column)

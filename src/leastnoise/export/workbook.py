@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
 from leastnoise._support import atomic_files
+from leastnoise._support.multiples import checked_step
 from leastnoise._support.number_format import rounded
 from leastnoise._support.outputs import WORKBOOK_MARK
 from leastnoise._support.validation import Number
-from leastnoise.export.sheets import Sheet, sheet
+from leastnoise.export.sheets import Sheet, cells, sheet
 from leastnoise.releases.table_set import table_name
 
 if TYPE_CHECKING:
@@ -72,20 +73,13 @@ def write_tables_workbook(
     sheets, contents = {}, [["sheet", "table", "cells", "standard deviation of a cell"]]
     for table, name in zip(release.tables, names, strict=True):
         one = sheet(release[table], estimate=None, confidence=confidence, round_to=round_to)
-        sheets[name] = Sheet(one.notes, {**one.columns, **_beside(estimate, table)})
-        cells = release.workload.cells_of(table)
-        contents.append([name, table_name(table), f"{cells:,}", rounded(release.std[table])])
+        beside = {} if estimate is None else release[table]._denoised_columns(estimate[table], confidence)
+        found = {column: cells(column, values, checked_step(round_to)) for column, values in beside.items()}
+        sheets[name] = Sheet(one.notes, {**one.columns, **found})
+        count = release.workload.cells_of(table)
+        contents.append([name, table_name(table), f"{count:,}", rounded(release.std[table])])
     denoised = [] if estimate is None else [f"denoised: {estimate.errors_in_words()}"]
     return _write(path, [*release.explain().splitlines(), *denoised], contents, sheets)
-
-
-def _beside(estimate: CrosstabsEstimate | None, table: tuple[str, ...]) -> dict[str, list[float]]:
-    """The denoised cells, and their error, estimated over the whole table."""
-    if estimate is None:
-        return {}
-    one = estimate[table]
-    values = [float(f"{value:.12g}") for value in one.values.tolist()]
-    return {"denoised": values, "denoised_error": [float(f"{one.rmse:.12g}")] * len(values)}
 
 
 def _write(

@@ -43,6 +43,7 @@ from leastnoise.jobs.kinds import KINDS, Kind
 from leastnoise.jobs.proposed_limits import NAMES as LIMITS
 from leastnoise.jobs.proposed_limits import with_proposed
 from leastnoise.jobs.rows import parse_lattice, parse_zones
+from leastnoise.jobs.statistics import parse
 
 
 class _Type(NamedTuple):
@@ -155,6 +156,8 @@ class Job:
         given = {name: value for name, value in self.ask.items() if name != "kind"}
         if "by" in given:
             given["by"] = [given["by"]] if isinstance(given["by"], str) else given["by"]
+        if "statistics" in given:
+            given["statistics"] = parse(given["statistics"].items())
         if "limits" in given:
             given = with_proposed(given, self.path(given.pop("limits")))
         if self.kind.keys == "by" and self.keys and "by" in given:

@@ -68,10 +68,8 @@ def _ask_crosstabs(table: Table, given: dict[str, Any]) -> Query:
 
 
 def _ask_summary(table: Table, given: dict[str, Any]) -> Query:
-    """Statistics as { flights = "count", delay = "mean:dep_delay:-30:180" }; weights by the name of a statistic."""
-    from leastnoise.jobs.statistics import parse
-
-    statistics: dict[str, Any] = dict(parse(given.pop("statistics").items()))
+    """Statistics and weights by name."""
+    statistics = given.pop("statistics")
     weights = given.pop("weights", None)
     sizes = {name: float(size) for name, size in weights.items()} if isinstance(weights, dict) else weights
     return table.summarize(*given.pop("by", ()), weights=sizes, **given, **statistics)

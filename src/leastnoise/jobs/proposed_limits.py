@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from leastnoise import errors
+from leastnoise import errors, stats
 
 NAMES = ("max_rows", "max_per_bin", "max_bins")
 
@@ -14,8 +15,8 @@ NAMES = ("max_rows", "max_per_bin", "max_bins")
 def with_proposed(given: Mapping[str, Any], path: str | os.PathLike[str]) -> dict[str, Any]:
     """The arguments of a question with the limits of the look in the file at `path`.
 
-    Limits that are given stay as they are; those of them that the look proposes, and a clip that it proposes, are known
-    to come from it.
+    Limits that are given stay as they are; those of them that the look proposes, and clips that it proposes, are known
+    to come from it. `statistics`, if there are any, are those of `leastnoise.stats` by name.
     """
     from leastnoise.releases.limit_suggestion import LimitSuggestion
     from leastnoise.releases.loading import load
@@ -27,11 +28,24 @@ def with_proposed(given: Mapping[str, Any], path: str | os.PathLike[str]) -> dic
             "(leastnoise suggest-limits) wrote.",
             parameter="limits",
         )
-    clip = found.clips.get(given.get("column", ""))
-    if clip is not None and given.get("clip") is not None and tuple(map(float, given["clip"])) == clip:
-        given = {**given, "clip": clip}
+    given = dict(given)
+    if given.get("clip") is not None:
+        given["clip"] = _known(given["clip"], found.clips.get(given.get("column", "")))
+    if "statistics" in given:
+        given["statistics"] = {name: _of_known_clip(of, found.clips) for name, of in given["statistics"].items()}
     typed = {name: given[name] for name in NAMES if given.get(name) is not None}
     if not typed:
         return {**given, **found.limits}
     marked = {name: found.limits[name] for name, value in typed.items() if found.limits.get(name) == value}
     return {**given, **typed, **marked}
+
+
+def _of_known_clip(statistic: stats.Statistic, clips: Mapping[str, Any]) -> stats.Statistic:
+    if not isinstance(statistic, stats.Sum | stats.Mean | stats.Variance | stats.Share) or statistic.clip is None:
+        return statistic
+    return replace(statistic, clip=_known(statistic.clip, clips.get(statistic.column or "")))
+
+
+def _known(clip: Any, proposed: Any) -> Any:
+    """The proposed clip, which knows the look it is from, where the one that was typed is equal to it."""
+    return proposed if proposed is not None and tuple(map(float, clip)) == proposed else clip

@@ -35,9 +35,8 @@ def write(
         return loaded.to_csv(_folder(output), round_to=round_to)
     if isinstance(loaded, ln.CrosstabsRelease):
         estimate = loaded.denoise() if denoised and estimate is None else estimate
-        if excel:
-            return loaded.to_excel(output, estimate=estimate, confidence=confidence, round_to=round_to)
-        return (estimate or loaded).to_csv(_folder(output), round_to=round_to)
+        write_set, place = (loaded.to_excel, output) if excel else (loaded.to_csv, _folder(output))
+        return write_set(place, estimate=estimate, confidence=confidence, round_to=round_to)
     if denoised and not isinstance(loaded, ln.Release):
         raise errors.InvalidParameter(f"{type(loaded).__name__} is not denoised here. Leave out --denoised.")
     beside = loaded.denoise() if denoised and estimate is None and isinstance(loaded, ln.Release) else estimate

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leastnoise._support import csv_folders, csv_text
+from leastnoise._support import csv_folders, csv_text, validation
 from leastnoise._support.multiples import Rounding, above, below, checked_step, nearest
 from leastnoise._support.number_format import rounded
 from leastnoise._support.outputs import CSV_MARK
@@ -24,41 +24,49 @@ from leastnoise.releases.table_set import Table, TableSet, table_name
 from leastnoise.workload import TreeWorkload
 
 if TYPE_CHECKING:
-    from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
+    from leastnoise.releases.crosstab_estimate import CrosstabsEstimate, CrosstabTableEstimate
     from leastnoise.releases.crosstab_integers import CrosstabsIntegers
     from leastnoise.releases.crosstabs import CrosstabsRelease
 
-
-CONFIDENCE = 0.95
 MAX_STEM_BYTES = 150  # of a file's name; common file systems take 255
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}  # of Windows
 
 
 def write_release(
-    release: CrosstabsRelease, folder: str | os.PathLike[str], *, round_to: Number | None, allow_seeded: bool
+    release: CrosstabsRelease,
+    folder: str | os.PathLike[str],
+    *,
+    estimate: CrosstabsEstimate | None,
+    confidence: Number,
+    round_to: Number | None,
+    allow_seeded: bool,
 ) -> Path:
-    """Keys, value, low and high of every table; see `CrosstabsRelease.to_csv`."""
+    """Keys, value, low and high of every table, and what an estimate has beside; see `CrosstabsRelease.to_csv`."""
     file_format.refuse_seeded_noise(release.seeded, allow_seeded)
-    step = checked_step(round_to)
+    step, sure = checked_step(round_to), validation.number("confidence", confidence)
 
     def lines(table: Table) -> Iterable[str]:
-        one = release[table]
-        low, high = one.interval(CONFIDENCE)
+        one, beside = release[table], None if estimate is None else estimate[table]
+        low, high = one.interval(sure)
         numbers = {
             "value": _written(one.values, nearest(step)),
             "low": _written(low, below(step)),
             "high": _written(high, above(step)),
-            **_cumulative(release, table, step),
+            **_cumulative(release, table, sure, step),
         }
+        if beside is not None:
+            one._denoised_columns(beside, sure)  # refuses one that was made from another release
+            numbers |= {"denoised": _written(beside.values, nearest(step)), **_error(beside)}
         differ = "about " if isinstance(release.workload, TreeWorkload) else "at most "
         most = "" if release.workload.cells_alike(table) else differ
         error = (
             f"{_what(release.weight)} with noise of standard deviation {most}{rounded(one.std)}, unbiased; low and "
-            f"high hold the truth with {CONFIDENCE:.0%} confidence, each cell by itself."
+            f"high hold the truth with {100 * sure:.4g}% confidence, each cell by itself."
         )
         said = [
             error,
-            _cumulative_in_words(release, table),
+            _cumulative_in_words(release, table, sure),
+            "" if beside is None else f"denoised: the same with noise taken back out. {_error_in_words(beside)}",
             _rounding_in_words(step, "low is rounded down and high up, so that they hold as before"),
         ]
         return _lines(table, release, said, one.domain, numbers)
@@ -66,9 +74,20 @@ def write_release(
     return _write_folder(folder, release.tables, lines)
 
 
-def _cumulative(release: CrosstabsRelease, table: Table, step: float | None) -> dict[str, list[str]]:
+def _error(one: CrosstabTableEstimate) -> dict[str, list[str]]:
+    return {"denoised_error": [csv_text.number(one.rmse)] * one.values.size}
+
+
+def _error_in_words(one: CrosstabTableEstimate) -> str:
+    return (
+        f"denoised_error: its error, about {rounded(one.rmse, 3)} on average over the table, estimated without the "
+        "truth; single cells may be further off."
+    )
+
+
+def _cumulative(release: CrosstabsRelease, table: Table, confidence: float, step: float | None) -> dict[str, list[str]]:
     """The sums from the first key up to that of the line, where a table has one column that they were asked for."""
-    found = columns_beside(release[table], CONFIDENCE)
+    found = columns_beside(release[table], confidence)
     roundings = (nearest(step), below(step), above(step))
     return {
         name: ["" if value is None else csv_text.number(rounding(value)) for value in values]
@@ -76,20 +95,20 @@ def _cumulative(release: CrosstabsRelease, table: Table, step: float | None) -> 
     }
 
 
-def _cumulative_in_words(release: CrosstabsRelease, table: Table) -> str:
+def _cumulative_in_words(release: CrosstabsRelease, table: Table, confidence: float) -> str:
     along = asked_along(release[table])
     if along is None:
         return ""
     return (
         f"cumulative: the sum from the first {along} up to that of the line, within cumulative_low and cumulative_high "
-        f"with {CONFIDENCE:.0%} confidence."
+        f"with {100 * confidence:.4g}% confidence."
     )
 
 
 def write_estimate(
     estimate: CrosstabsEstimate, folder: str | os.PathLike[str], *, round_to: Number | None, allow_seeded: bool
 ) -> Path:
-    """Keys, value and noisy of every table; see `CrosstabsEstimate.to_csv`."""
+    """Keys, value, its error and noisy of every table; see `CrosstabsEstimate.to_csv`."""
     file_format.refuse_seeded_noise(estimate.seeded, allow_seeded)
     step = checked_step(round_to)
 
@@ -97,12 +116,12 @@ def write_estimate(
         one = estimate[table]
         numbers = {
             "value": _written(one.values, nearest(step)),
+            **_error(one),
             "noisy": _written(one.noisy, nearest(step)),
         }
         error = (
             f"{_what(estimate.weight)} with noise taken back out; noisy is what was released, with noise of standard "
-            f"deviation {rounded(one.std)}. The error of a value is about {rounded(one.rmse, 3)} on average over the "
-            "table, estimated without the truth."
+            f"deviation {rounded(one.std)}. {_error_in_words(one)}"
         )
         said = [error, _rounding_in_words(step, "noisy is, too")]
         return _lines(table, estimate, said, one.domain, numbers)

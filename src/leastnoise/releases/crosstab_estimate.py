@@ -132,8 +132,8 @@ class CrosstabsEstimate(TableSet):
     def to_csv(
         self, folder: str | os.PathLike[str], *, round_to: Number | None = None, allow_seeded: bool = False
     ) -> Path:
-        """A folder of CSV files, one a table, for spreadsheets: keys, value, and noisy as released, below
-        what was promised.
+        """A folder of CSV files, one a table, for spreadsheets: keys, value, its estimated error, and noisy as
+        released, below what was promised. `CrosstabsRelease.to_csv` has intervals, and these values beside.
 
         folder: a new or empty one, or one with earlier tables of leastnoise, which are replaced.
         round_to: round what is written to multiples of this, such as 5. Tables then add up only nearly.

@@ -16,6 +16,7 @@ from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.releases import cumulative as cumulative_sums
 from leastnoise.releases.crosstab_errors import cell_half_width, difference_half_width, ratio_interval, rectangle_std
+from leastnoise.releases.crosstab_estimate import CrosstabTableEstimate
 from leastnoise.releases.cumulative import CumulativeTable
 from leastnoise.releases.interval import Interval, Overall, Total
 from leastnoise.releases.release import Release
@@ -103,6 +104,21 @@ class CrosstabTable(Release):
         """Keys, value, low and high; and where cumulative sums were asked for along one column, these."""
         made = Release._shown_columns(self, confidence, estimate, for_people=for_people)
         return made | cumulative_sums.columns_beside(self, confidence)
+
+    def _denoised_columns(self, estimate: Any, confidence: Number) -> dict[str, Any]:
+        """The same cells of a denoised set, and their error, estimated over the whole table."""
+        if not isinstance(estimate, CrosstabTableEstimate):
+            raise errors.WrongType(
+                f"estimate must be the same table of what release.denoise() made. Got {type(estimate).__name__} "
+                "instead.",
+                parameter="estimate",
+            )
+        if estimate.columns != self.columns or not np.allclose(estimate.noisy, self.values, rtol=1e-9, atol=1e-6):
+            raise errors.InvalidParameter(
+                "The estimate is of another table or release, and would stand beside numbers that are not its own.",
+                parameter="estimate",
+            )
+        return {"denoised": estimate.values, "denoised_error": np.full(self.bins, estimate.rmse)}
 
     def total(self, bins: Where | ArrayLike | slice | None = None, confidence: Number = 0.95) -> Total:
         """The sum of some cells (all by default) with its standard deviation and interval.

@@ -178,19 +178,28 @@ class CrosstabsRelease(TableSet):
         crosstab_files.save(self, path, allow_seeded=allow_seeded)
 
     def to_csv(
-        self, folder: str | os.PathLike[str], *, round_to: Number | None = None, allow_seeded: bool = False
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        estimate: CrosstabsEstimate | None = None,
+        confidence: Number = 0.95,
+        round_to: Number | None = None,
+        allow_seeded: bool = False,
     ) -> Path:
-        """A folder of CSV files, one a table, for spreadsheets: keys, value, low and high (95 %), below what
-        was promised.
+        """A folder of CSV files, one a table, for spreadsheets: keys, value, low and high, below what was promised.
 
         folder: a new or empty one, or one with earlier tables of leastnoise, which are replaced.
+        estimate: what `denoise` made of this release, whose values and estimated error stand beside.
+        confidence: that of low and high.
         round_to: round what is written to multiples of this, such as 5. Tables then add up only nearly; low and
             high are rounded outward.
         allow_seeded: lets a test write what a seed made.
         """
         from leastnoise.releases import crosstab_csv
 
-        return crosstab_csv.write_release(self, folder, round_to=round_to, allow_seeded=allow_seeded)
+        return crosstab_csv.write_release(
+            self, folder, estimate=estimate, confidence=confidence, round_to=round_to, allow_seeded=allow_seeded
+        )
 
     def to_excel(
         self,

@@ -34,6 +34,7 @@ from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.sensitivity import Limits, Sensitivity
 from leastnoise.releases.unit_size_fit import Fit
 
+MUCH = 0.5  # regret
 USUAL_CONCENTRATION, CONCENTRATION_SPREAD = 2.0, 1.1  # against even bins, beforehand: median, and of the logarithm
 
 
@@ -66,6 +67,7 @@ class LimitErrors:
     noise: Floats  # standard deviation
     error: Floats  # both together
     regret: Floats  # mean, over what is plausible, of the error over the least one, less one
+    risk: Floats  # the part of what is plausible in which that is over MUCH
 
     @property
     def best(self) -> int:
@@ -88,10 +90,12 @@ def predict(rows: Fit, spread: Fit | None, *, concentrations: Floats, bins: int,
     std = np.array([noise.std(limit, bins) for limit in limits])
     classes = int(np.flatnonzero(counts.sum(axis=0))[-1]) + 1 if counts.any() else 1
     counts = counts[:, :classes]
-    ratios, usual = np.zeros(m.size), np.zeros((m.size, classes))
+    ratios, risk, usual = np.zeros(m.size), np.zeros(m.size), np.zeros((m.size, classes))
     for chance, by_both in _lost_by_both(m, p, spread, bins, classes):
         errors = np.log(concentrations / bins * (by_both @ counts.T) ** 2 + std[:, None] ** 2) / 2
-        ratios += chance * (np.exp(errors - errors.min(axis=0)) @ rows.weights)
+        errors -= errors.min(axis=0)
+        ratios += chance * (np.exp(errors) @ rows.weights)
+        risk += chance * ((errors > math.log1p(MUCH)) @ rows.weights)
         usual += chance * by_both
     lost, every = usual @ counts.T, np.maximum(counts @ _rows_of_each()[:classes], 1e-300)
     bias = np.median(np.sqrt(concentrations / bins) * lost, axis=1)
@@ -103,6 +107,7 @@ def predict(rows: Fit, spread: Fit | None, *, concentrations: Floats, bins: int,
         noise=std,
         error=np.hypot(bias, std),
         regret=np.maximum(ratios - 1, 0.0),
+        risk=risk,
     )
 
 
@@ -195,15 +200,22 @@ def _lost_by_both(m: Floats, p: Floats, spread: Fit | None, bins: int, classes: 
 
 
 def _lost_where_shared(m: Floats, p: Floats, ways: Floats, classes: int) -> Floats:
-    """The rows that a unit of each class loses by both limits: ways to share bins, by limits, by classes."""
+    """The rows that a unit of each class loses by both limits: ways to share bins, by limits, by classes.
+
+    What is known of n is known by the octave of N. Within an octave n - 1 is taken to go with N - 1, as it does where
+    the other rows meet a row each with the same chance.
+    """
     lost = np.zeros((len(ways), m.size, classes))
     points, places = _points()
+    octaves = octave_of_rows()
     for place in range(classes):
-        rows = _rows_of_each()[place]
-        known = places <= place
-        share = ways[:, octave_of_rows()[place]][:, places[known]] / np.bincount(places)[places[known]]
+        rows, octave = _rows_of_each()[place], octaves[place]
+        usual = _rows_of_each()[octaves == octave].mean()
+        known = octaves[places] <= octave
+        share = ways[:, octave][:, places[known]] / np.bincount(places)[places[known]]
         share /= np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
-        kept = np.minimum(np.minimum(rows, m)[:, None], p[:, None] * (rows / np.minimum(points[known], rows)))
+        n = np.clip(1 + (points[known] - 1) * (rows - 1) / max(usual - 1, 1.0), 1.0, rows)
+        kept = np.minimum(np.minimum(rows, m)[:, None], p[:, None] * (rows / n))
         lost[:, :, place] = rows - share @ kept.T
     return lost
 

@@ -5,7 +5,6 @@ It is a release like any other, paid for and public. Everything but the noisy co
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -25,7 +24,7 @@ from leastnoise.privacy.neighbours import check_neighbours
 from leastnoise.privacy.sensitivity import ChosenClip, ChosenLimit, Limits
 from leastnoise.releases import clip_errors, file_format, limit_errors, unit_size_fit, unit_spread_fit, views
 from leastnoise.releases.facts import Facts
-from leastnoise.releases.limit_errors import AskedNoise, LimitErrors
+from leastnoise.releases.limit_errors import MUCH, AskedNoise, LimitErrors
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.promised import Promised
 from leastnoise.releases.provenance import Provenance
@@ -39,7 +38,8 @@ if TYPE_CHECKING:
 
     from leastnoise.privacy.noise_choice import Mechanism
 
-TOO_WEAK = 0.5  # mean regret above which the counts do not decide
+RISKY = 0.2  # chance of a large regret from which on a warning stands beside the limits
+WARNED = "That leaves open which limits are good: a larger share, or a limit that is known, tells more."
 _ABOUT = "These are predictions. A few units with very many rows cannot be seen behind the noise."
 
 
@@ -115,6 +115,12 @@ class LimitSuggestion(Promised, Spreadsheets):
         the tables that these counts cannot tell apart: 0 where they decide, 1 where the best limits have half the
         error. It is a prediction, too."""
         return float(self.errors.regret[self.errors.best])
+
+    @property
+    def risk(self) -> float:
+        """The chance that the error under `limits` is more than half above that of the best ones: in which part of the
+        tables that these counts cannot tell apart it is. Tables unlike all that are thought of are not among them."""
+        return float(self.errors.risk[self.errors.best])
 
     @property
     def kept(self) -> float:
@@ -194,25 +200,21 @@ class LimitSuggestion(Promised, Spreadsheets):
         counted = f"How many have how many rows was counted with noise of standard deviation {spread}; every {unit} "
         lines = [
             f"{proposed} {off}and noise of standard deviation {noise}.",
-            self._weakness(),
+            self._open_in_words(),
             f"Proposed clips: {clips}." if clips else "",
             f"{_ABOUT} {counted}counts once.",
             self.promise_in_words(),
         ]
         return "\n".join(line for line in lines if line)
 
-    def _weakness(self) -> str:
-        """Nothing where the counts decide. Near the best limits log(1 + regret) is quadratic in how far the logarithm
-        of a limit is off, whose variance is that of the noise, so it falls as the cost in mu^2 grows."""
-        if self.regret <= TOO_WEAK:
-            return ""
-        times = math.ceil(math.log1p(self.regret) / math.log1p(TOO_WEAK))
-        return (
-            f"Too weak to tell: over the tables that these counts cannot tell apart, the error under these limits is "
-            f"on average {100 * self.regret:.0f} % more than under the best ones. To bring that to "
-            f"{100 * TOO_WEAK:.0f} % takes roughly {times} times the cost or more: a share of the budget {times} times "
-            f"as large, or {math.sqrt(times):.2g} times the epsilon."
+    def _open_in_words(self) -> str:
+        """How far the counts decide, and what to do where they do not."""
+        said = (
+            f"Over the tables that these counts cannot tell apart, the error under these limits is on average "
+            f"{100 * self.regret:.0f} % above that of the best ones, and more than {100 * MUCH:.0f} % above with a "
+            f"chance of {100 * self.risk:.0f} %."
         )
+        return f"{said} {WARNED}" if self.risk >= RISKY else said
 
     def limits_in_words(self) -> str:
         """The limits as arguments."""

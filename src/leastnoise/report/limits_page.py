@@ -11,7 +11,7 @@ from shlex import quote
 from typing import Any
 
 from leastnoise._support.number_format import rounded
-from leastnoise.releases.limit_suggestion import TOO_WEAK, LimitSuggestion
+from leastnoise.releases.limit_suggestion import RISKY, LimitSuggestion
 from leastnoise.report import markup, page_file, promise_sentences
 from leastnoise.report.limits_picture import drawn
 from leastnoise.report.promise_sentences import Headline, Step, check_file, check_ledger, check_promise
@@ -36,7 +36,7 @@ def page(of: LimitSuggestion, *, title: str | None = None, file: str = "limits.p
         data="{}",
         styles=["limits.css"],
         title=title or _title(of),
-        also_warned=_too_weak(of),
+        also_warned=_risky(of),
         lead=_lead(of),
         headline=_headline(of),
         facts=_facts(of),
@@ -80,10 +80,13 @@ def _headline(of: LimitSuggestion) -> Headline:
     )
 
 
-def _too_weak(of: LimitSuggestion) -> str:
-    if of.regret <= TOO_WEAK:
+def _risky(of: LimitSuggestion) -> str:
+    if of.risk < RISKY:
         return ""
-    return "This look was too weak to tell which limits are good: see below what that means, and what would help."
+    return (
+        f"This look leaves open which limits are good: with a chance of {100 * of.risk:.0f} % the error under those "
+        "proposed is more than half above the least one. See below what would help."
+    )
 
 
 def _proposal(of: LimitSuggestion) -> list[str]:

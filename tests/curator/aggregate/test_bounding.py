@@ -9,8 +9,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-import numpy as np
 import duckdb
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import example, given, settings

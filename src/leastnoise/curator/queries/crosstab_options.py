@@ -16,6 +16,7 @@ from leastnoise.curator.queries.crosstab_sizes import check_tables, check_ways, 
 from leastnoise.curator.queries.crosstab_trees import TreeColumn, check_tree, tree_column
 from leastnoise.curator.queries.domains import check_columns, exact_matches
 from leastnoise.domain import Axis, OrNull, OrOther, counts_up, has_order
+from leastnoise.domain.product import check_filled
 from leastnoise.errors import BadDomain, Code, Example, InvalidParameter, MissingParameter, WrongType, as_argument
 from leastnoise.workload import Workload
 from leastnoise.workload.ordered.asked_columns import checked_sums
@@ -61,6 +62,7 @@ def checked_axes(
         )
     tree = None if found is None else found.column
     used = [column for column in keys if ways is not None or column in wanted or column == tree]
+    check_filled(keys[column] for column in used)
     check_columns(data, used, nulls)
     axes: dict[str, Axis] = {}
     for column in used:

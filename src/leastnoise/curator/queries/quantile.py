@@ -74,6 +74,7 @@ class Quantile(BinnedQuery):
     column: str
     levels: tuple[Fraction, ...]
     steps: Steps
+    chosen_with: str | None  # the release that proposed the clip; None: it is somebody's own
     fixed: bool  # whether the number of steps was asked for
     intervals: bool
     expected_rows: float | None
@@ -119,6 +120,7 @@ class Quantile(BinnedQuery):
             column=column,
             levels=exact,
             steps=Steps(low=ends.low, high=ends.high, bins=count or FINE_STEPS),
+            chosen_with=ends.chosen_with,
             fixed=count is not None,
             intervals=bool(intervals),
             expected_rows=rows,
@@ -146,8 +148,9 @@ class Quantile(BinnedQuery):
         return sensitivities.of_sum(self.limits, low=0, high=1, bins=self.size, neighbours=self.neighbours)
 
     def _values_left_out(self) -> Sequence[LeftOut]:
-        ends = LeftOut("clip", columns=self.columns, numbers=(self.steps.low, self.steps.high))
-        return [*BinnedQuery._values_left_out(self), LeftOut("null", columns=self.columns), ends]
+        ends = (self.steps.low, self.steps.high)
+        clip = LeftOut("clip", columns=self.columns, numbers=ends, text=self.chosen_with)
+        return [*BinnedQuery._values_left_out(self), LeftOut("null", columns=self.columns), clip]
 
     def _subject(self) -> str:
         return f"quantiles {description.shortened([f'{float(q):g}' for q in self.levels])} of {self.column}"

@@ -102,11 +102,7 @@ class Summary(BinnedQuery):
         )
 
     def _values_left_out(self) -> Sequence[LeftOut]:
-        columns = self.asked.columns
-        named = [one for place, one in enumerate(columns) if place not in self.asked.conditions]
-        clips = [LeftOut("clip", (one.label,), (one.low, one.high)) for one in named]
-        missing = [LeftOut("null", (one.label,)) for one in named] if self.asked.valued else []
-        return [*BinnedQuery._values_left_out(self), *missing, *dict.fromkeys(clips)]
+        return [*BinnedQuery._values_left_out(self), *self.asked.left_out]
 
     def _subject(self) -> str:
         return description.shortened(self.asked.in_words())

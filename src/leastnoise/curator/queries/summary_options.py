@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -16,6 +16,7 @@ from leastnoise.curator.dataset import Dataset
 from leastnoise.errors import InvalidParameter, MissingParameter, WrongType
 from leastnoise.privacy.joint_cost import Part
 from leastnoise.releases.columns import RESERVED
+from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.measured import COUNTED, FIGURE_KINDS, ROWS, Figure, FigureKind, Measured, part_name
 
 MAX_STATISTICS = 64
@@ -57,6 +58,14 @@ class Asked:
                 if part.kind != "missing":
                     found[part.name] += figure.weight
         return found
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Rows without a value, where those are left out, and values beyond the clips."""
+        named = [place for place in range(len(self.columns)) if place not in self.conditions]
+        missing = [LeftOut("null", (self.names[place],)) for place in named] if self.valued else []
+        clips = [(self.names[place], self.clips[place]) for place in named]
+        return (*missing, *(LeftOut("clip", (name,), (clip.low, clip.high), clip.chosen_with) for name, clip in clips))
 
     def in_words(self) -> list[str]:
         """Every statistic in public words."""
@@ -159,7 +168,10 @@ class _Columns:
             )
         ends = _coarse(Clip.of(clip, self.data.rows[column].type()))
         ends.apply(self.data.rows[column], column)
-        return self._place((column, ends), column, ends, column)
+        place = self._place((column, ends.low, ends.high), column, ends, column)
+        if ends.chosen_with is not None:  # of two equal clips one may be somebody's own
+            self.clips[place] = ends
+        return place
 
     def _condition(self, condition: Any) -> int:
         node = transform._expression(self.data, self.data.rows, condition, what="rate")
@@ -205,7 +217,8 @@ def _coarse(clip: Clip) -> Clip:
     if clip.highest - clip.lowest <= MAX_SPAN:
         return clip
     grid = grid_step(clip.low, clip.high)
-    return Clip(clip.low, clip.high, grid, rounded_end(clip.low, grid), rounded_end(clip.high, grid), False)
+    lowest, highest = rounded_end(clip.low, grid), rounded_end(clip.high, grid)
+    return replace(clip, grid=grid, lowest=lowest, highest=highest, integers=False)
 
 
 def _check_names(statistics: Mapping[str, Any], by: tuple[str, ...]) -> None:

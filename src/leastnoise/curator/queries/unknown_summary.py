@@ -99,9 +99,7 @@ class UnknownKeysSummary(Query):
 
     def _values_left_out(self) -> Sequence[LeftOut]:
         keys = [LeftOut("null", columns=(column,)) for column in self.by] if self.nulls == "drop" else []
-        named = [one for place, one in enumerate(self.asked.columns) if place not in self.asked.conditions]
-        missing = [LeftOut("null", (one.label,)) for one in named] if self.asked.valued else []
-        return [*keys, *missing, *(LeftOut("clip", (one.label,), (one.low, one.high)) for one in named)]
+        return [*keys, *self.asked.left_out]
 
     def _subject(self) -> str:
         return description.shortened(self.asked.in_words())
