@@ -50,7 +50,8 @@ def table(
         about that name.
     engine: "duckdb" (the default); the master of a Spark cluster, such as "spark://host:7077" or "local[2]"; or a
         Spark Connect server, "sc://host".
-    memory_limit: how much memory DuckDB may take, such as "1GB". Left out, DuckDB decides.
+    memory_limit: how much memory DuckDB may take, such as "1GB", and our own loops nearly as much again. Left out,
+        DuckDB decides.
     config: settings of a Spark session that is started for this, such as {"spark.executor.memory": "4g"}. Left out,
         those of its spark-defaults.conf.
     types: what columns of text hold, such as {"hour": "int", "fare": "float"}; also "bool", "date", "timestamp" and
