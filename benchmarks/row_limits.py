@@ -29,7 +29,7 @@ SELECT bin, count(*) FROM (
 
 
 def run(*, toy: bool = False) -> Findings:
-    return measured(5_000, rounds=1, weights=(10,)) if toy else measured(10_000_000, rounds=3)
+    return measured(5_000, rounds=1, weights=(10,)) if toy else measured(10_000_000, rounds=4)
 
 
 def measured(

@@ -58,13 +58,14 @@ def race(
 ) -> dict[str, Timing]:
     """Each contestant once to warm up, then in turns so that the machine's noise hits all alike.
 
+    Every other round is in reverse order: who follows one that took much memory waits while it is given back.
     The slow ones take part in `fewer` rounds and are not warmed up; a lap is divided by the contestant's `units`. Who
     is `Unanswered` leaves the race, and the reason is noted in `lost`; without such a note it ends the race.
     """
     fewer = fewer or {}
     laps: dict[str, list[Lap]] = {name: [] for name in contestants}
     for turn in range(-1, rounds):
-        for name in list(laps):
+        for name in list(laps) if turn % 2 == 0 else list(laps)[::-1]:
             if (turn < 0 and name in fewer) or turn >= fewer.get(name, rounds):
                 continue
             try:
