@@ -101,7 +101,7 @@ def check_filled(keys: Iterable[object]) -> None:
         listed = ", ".join(f'"{each.column}"' + (f" ({each.line})" if each.line else "") for each in missing)
         raise BadDomain(
             f"{missing[0].path!r} has no keys yet for {listed}. Fill them in, such as {FILLED_IN}, from what is "
-            "public; or delete the lines of columns that are not asked for.",
+            "public; or ask without them. Crosstabs with ways ask for every line: delete those that you do not want.",
             parameter="keys",
         )
 
