@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
 import command_line
 import leastnoise as ln
+from leastnoise.cli import publishing
 
 
 @pytest.mark.slow
@@ -83,3 +85,17 @@ def test_mistakes_on_the_command_line(arguments: list[str], words: str, tmp_path
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]
+
+
+def test_long_headings_are_folded_not_cut() -> None:
+    """low and high of an interval's column end alike in an ellipsis, where a terminal is narrow."""
+    rows = pd.DataFrame({"who": range(6), "inspection_score": [65, 85, 99] * 2, "year_of_it": [2001, 2002] * 3})
+    keys = {"year_of_it": [2001, 2002], "inspection_score": ln.domain.Edges([60, 80, 90, 101])}
+    asked = ln.table(rows, unit="who").histogram("year_of_it", "inspection_score", keys=keys, max_rows=1)
+    console = Console(width=60)
+    with console.capture() as caught:
+        console.print(publishing.first_rows(asked.release(epsilon=1, delta=1e-6)))
+    heading = caught.get().partition("┡")[0]
+    assert "…" not in heading
+    letters = ["".join(line.split("┃")[column].strip() for line in heading.splitlines()[1:]) for column in (2, 3)]
+    assert letters == ["inspection_score_low", "inspection_score_high"]

@@ -150,6 +150,8 @@ def test_vectors_say_their_norm_and_the_length_of_arrays(flights: Table) -> None
 def test_many_columns_are_not_all_named() -> None:
     named = LeftOut("null", columns=("a", "b", "c")).in_words("who")
     assert named == "rows with no a, b or c"
+    nine = LeftOut("null", columns=tuple("abcdefghi")).in_words("who")
+    assert nine == "rows with no a, b, c, d, e, f, g, h or i"  # "1 more" would be no shorter, and say less
     many = LeftOut("null", columns=tuple(f"v{place}" for place in range(1000))).in_words("who")
     assert many == "rows with no v0, v1, v2, v3, v4, v5, v6, v7 or 992 more"
 

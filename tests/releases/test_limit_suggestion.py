@@ -201,11 +201,26 @@ def test_it_explains_draws_and_lists_itself() -> None:
     assert "predictions" in found.explain()
     columns = found.to_arrow().column_names
     assert columns == ["max_rows", "max_per_bin", "kept", "bias", "noise", "error"]
-    assert list(found.to_arrow()["max_rows"].to_pylist()) == sorted(set(found.errors.max_rows.tolist()))
+    listed = found.to_arrow()["max_rows"].to_pylist()
+    assert listed == sorted(set(listed))
     pytest.importorskip("matplotlib")
     drawn = found.plot()
     assert str(found.limits["max_rows"]) in drawn.get_title(loc="left")
     assert found.units.values.sum() == pytest.approx(4000, rel=0.1)
+
+
+@pytest.mark.parametrize("bins", [2, 20, 80])
+def test_the_limits_that_are_shown_are_the_best_of_several(bins: int) -> None:
+    """p times as many rows as bins, with p in a bin, is weighed without its neighbours: beside the others it would look
+    like a wall. The best is shown whatever it is."""
+    found = suggestion(*light(bins=bins), sigma=30.0)
+    errors, chosen = found.errors, found.errors.best_for_each()
+    assert errors.best in chosen
+    ends = {start - 1 for start in ROW_STARTS}
+    assert {int(m) for m in errors.max_rows[chosen]} - ends <= {int(errors.max_rows[errors.best])}
+    assert set(errors.max_rows.tolist()) - ends  # there are such, of which none but the best is shown
+    for at in chosen:
+        assert errors.regret[at] == errors.regret[errors.max_rows == errors.max_rows[at]].min()
 
 
 def test_it_says_when_the_counts_do_not_decide() -> None:
@@ -221,7 +236,8 @@ def test_it_says_when_the_counts_do_not_decide() -> None:
     assert "leaves open which limits are good" in drowned.explain()
     for found in (clear, drowned):
         assert f"{100 * found.regret:.0f} % above" in found.explain()
-        assert f"a chance of {100 * found.risk:.0f} %" in found.explain()
+    assert "a chance below 1 %" in clear.explain()
+    assert f"a chance of {100 * drowned.risk:.0f} %" in drowned.explain()
 
 
 def test_regret_is_the_mean_over_what_is_plausible() -> None:

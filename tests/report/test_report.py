@@ -264,3 +264,33 @@ def test_a_page_cites_the_paper_of_its_own_noise(mechanism: str, authors: str) -
         method = text.partition("<p>The method: ")[2].partition("</p>")[0]
         assert authors in method
     assert "for each combination of a and b, published together" in summary_page.page(summary)
+
+
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [
+        (("year", "score"), "8 counts, one for each combination of year and score, published with"),
+        (("score",), "4 counts, one for each score, published with"),
+    ],
+)
+def test_a_column_of_intervals_is_one_column(by: tuple[str, ...], said: str) -> None:
+    """Though the table of numbers has two for it, low and high."""
+    rows = pa.table({"unit": range(8), "year": [1, 2] * 4, "score": [65, 85, 92, 99] * 2})
+    keys = {"year": [1, 2], "score": ln.domain.Edges([60, 80, 90, 95, 101])}
+    asked = ln.table(rows, unit="unit").histogram(*by, keys={name: keys[name] for name in by}, max_rows=1)
+    assert said in document.page(asked.release(epsilon=1, delta=1e-6))
+
+
+@pytest.mark.parametrize("asked", ["histogram", "summary"])
+def test_a_threshold_stands_beside_the_headline(asked: str) -> None:
+    rows = ln.table(pa.table({"unit": range(400), "word": ["often"] * 390 + list("abcdefghij")}), unit="unit")
+    counts = (
+        rows.histogram("word", max_rows=1)
+        if asked == "histogram"
+        else rows.summarize("word", max_rows=1, n=ln.stats.count())
+    )
+    release = counts.release(epsilon=1, delta=1e-6)
+    text = (document if asked == "histogram" else summary_page).page(release)
+    beside = text.partition('class="left-out"')[2].partition("</p>")[0]
+    assert "not listed in advance: only those with" in beside
+    assert f"{release.threshold}" in beside

@@ -122,7 +122,7 @@ def first_rows(made: Any) -> Table:
     table = Table(caption=f"the first {MAX_ROWS_SHOWN} of {found.num_rows:,} rows" if more else None)
     for name in found.column_names:
         confidence = " (95 %)" if name in ("low", "high") else ""
-        table.add_column(escape(printable(name)) + confidence, justify="right")
+        table.add_column(escape(printable(name)) + confidence, justify="right", overflow="fold")
     for row in found.slice(0, MAX_ROWS_SHOWN).to_pylist():
         if getattr(made, "kind", "") in ("mean", "rate") and not row["enough"]:
             row[made.kind] = TOO_FEW
@@ -136,7 +136,7 @@ def _first_statistics(made: ln.SummaryRelease) -> Table:
     table = Table(caption=f"{more}in brackets 95 % intervals")
     columns = made._first_columns(MAX_ROWS_SHOWN)
     for name in columns:
-        table.add_column(escape(printable(name)), justify="right")
+        table.add_column(escape(printable(name)), justify="right", overflow="fold")
     for row in zip(*columns.values(), strict=True):
         table.add_row(*map(_cell, row))
     return table

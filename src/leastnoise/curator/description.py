@@ -67,8 +67,9 @@ def cut(text: str) -> str:
 
 def shortened(words: Sequence[str]) -> str:
     """The first of a long list, and how many more there are."""
-    more = f" and {len(words) - MAX_ITEMS_SHOWN} more" if len(words) > MAX_ITEMS_SHOWN else ""
-    return ", ".join(words[:MAX_ITEMS_SHOWN]) + more
+    if len(words) <= MAX_ITEMS_SHOWN + 1:  # one more is named: that is no longer than to count it
+        return ", ".join(words)
+    return f"{', '.join(words[:MAX_ITEMS_SHOWN])} and {len(words) - MAX_ITEMS_SHOWN} more"
 
 
 def counted(count: int, noun: str) -> str:

@@ -151,7 +151,7 @@ def _key(cell: Any, kind: Any, name: str) -> Key | None:
     if kind.is_string() or kind.is_uuid():
         made = cell if isinstance(cell, str) else None
     elif kind.is_boolean():
-        words = {"true": 1, "false": 0}
+        words = {"true": 1, "1": 1, "false": 0, "0": 0}
         made = int(cell) if isinstance(cell, bool) else words.get(cell.lower()) if isinstance(cell, str) else None
     elif kind.is_date():
         made = _days(cell)

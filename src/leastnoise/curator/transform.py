@@ -32,7 +32,8 @@ def filter_rows(data: Dataset, condition: Any) -> Dataset:
     """Only the rows for which a condition holds."""
     checked = _expression(data, data.rows, condition, what="where")
     if checked.type is not expressions.Type.BOOLEAN:
-        raise WrongType(f"where must be true or false for a row. Got {checked.type.value} instead.")
+        got = f"Got {checked.type.value} instead"
+        raise WrongType(f'where must be true or false for a row. {got}: compare them, as "flag = 1" does.')
     words = expressions.text(checked)
     kept, recorded = expressions.filtered(data.rows, checked), description.cut(description.escaped(words))
     left_out = LeftOut("condition of units" if data.row_is_unit else "condition", text=recorded)

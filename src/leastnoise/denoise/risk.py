@@ -91,8 +91,8 @@ def monte_carlo_divergence(
     return Divergence(float(seen.mean()), float(seen.std(ddof=1) / math.sqrt(draws)))
 
 
-def beyond(x: Any, edge: float, sigma: float, mechanism: Mechanism, xp: Any) -> Any:
-    """Whether x > edge, as a number: 0 or 1 under Gaussian noise, P(x + n' > edge) under Laplace noise."""
+def beyond(x: Any, edge: Any, sigma: float, mechanism: Mechanism, xp: Any) -> Any:
+    """Whether x > edge, one or many, as a number: 0 or 1 under Gaussian noise, P(x + n' > edge) under Laplace."""
     if mechanism == "gaussian":
         return xp.astype(x > edge, x.dtype)
     half = xp.exp(-xp.abs(x - edge) * (math.sqrt(2) / sigma)) / 2

@@ -233,7 +233,7 @@ def _unbounded(unit: str, what: str, max_per_bin: int | None, max_bins: int | No
     given = f" {max_bins} bins limit bins, not the rows in one." if max_bins and not given else given
     return ContributionUnbounded(
         f'one "{unit}" may add any number of rows to {what}, so no finite noise can hide it.{given} '
-        "Limit it to what a typical unit needs.",
+        "Limit it to what a typical unit needs; suggest_limits (leastnoise suggest-limits) proposes a limit.",
         parameter=missing,
         example={missing: 5},
     )

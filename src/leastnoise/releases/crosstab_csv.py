@@ -61,7 +61,7 @@ def write_release(
         most = "" if release.workload.cells_alike(table) else differ
         error = (
             f"{_what(release.weight)} with noise of standard deviation {most}{rounded(one.std)}, unbiased; low and "
-            f"high hold the truth with {100 * sure:.4g}% confidence, each cell by itself."
+            f"high hold the truth with {100 * sure:.4g} % confidence, each cell by itself."
         )
         said = [
             error,
@@ -101,7 +101,7 @@ def _cumulative_in_words(release: CrosstabsRelease, table: Table, confidence: fl
         return ""
     return (
         f"cumulative: the sum from the first {along} up to that of the line, within cumulative_low and cumulative_high "
-        f"with {100 * confidence:.4g}% confidence."
+        f"with {100 * confidence:.4g} % confidence."
     )
 
 

@@ -145,8 +145,8 @@ def _read(facts: Facts) -> LeftOut:
 
 def _listed(columns: tuple[str, ...]) -> str:
     """Any of them: "delay, fare or tip"."""
-    more = len(columns) - MAX_COLUMNS_SHOWN
-    shown = [*columns[:MAX_COLUMNS_SHOWN], *([f"{more:,} more"] if more > 0 else [])]
+    more = len(columns) - MAX_COLUMNS_SHOWN  # one more is named: that is no longer than to count it
+    shown = columns if more <= 1 else (*columns[:MAX_COLUMNS_SHOWN], f"{more:,} more")
     return " or ".join([", ".join(shown[:-1]), *shown[-1:]] if len(shown) > 1 else shown)
 
 

@@ -75,9 +75,13 @@ class LimitErrors:
         return int(np.argmin(self.regret))
 
     def best_for_each(self) -> NDArray[np.int64]:
-        """For each max_rows the entry of the least mean regret."""
+        """For each max_rows that ends a class, and for the best, the entry of the least mean regret.
+
+        Other max_rows, p times the number of bins, were weighed with max_per_bin = p alone, so they have no best one.
+        """
         order = np.lexsort((self.regret, self.max_rows))
-        return order[np.unique(self.max_rows[order], return_index=True)[1]]
+        shown = order[np.isin(self.max_rows[order], last_of_each(ROW_STARTS)) | (order == self.best)]
+        return np.asarray(shown[np.unique(self.max_rows[shown], return_index=True)[1]], dtype=np.int64)
 
 
 def predict(rows: Fit, spread: Fit | None, *, concentrations: Floats, bins: int, noise: AskedNoise) -> LimitErrors:

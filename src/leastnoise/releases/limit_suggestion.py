@@ -209,10 +209,11 @@ class LimitSuggestion(Promised, Spreadsheets):
 
     def _open_in_words(self) -> str:
         """How far the counts decide, and what to do where they do not."""
+        risk = f"of {100 * self.risk:.0f} %" if self.risk >= 0.01 else "below 1 %"
         said = (
             f"Over the tables that these counts cannot tell apart, the error under these limits is on average "
             f"{100 * self.regret:.0f} % above that of the best ones, and more than {100 * MUCH:.0f} % above with a "
-            f"chance of {100 * self.risk:.0f} %."
+            f"chance {risk}."
         )
         return f"{said} {WARNED}" if self.risk >= RISKY else said
 

@@ -10,9 +10,9 @@ import numpy as np
 from leastnoise._support.number_format import rounded
 from leastnoise.releases import labels
 from leastnoise.releases.cumulative import CumulativeTable
-from leastnoise.report.summary_picture import levels, short_number
+from leastnoise.report.summary_picture import fitting, levels, short_number
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 420.0, 250.0, 54.0, 44.0, 10.0, 16.0
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 420.0, 250.0, 54.0, 44.0, 10.0, 42.0  # right: half the last name
 MAX_NAMES = 6  # of keys below the curve
 CONFIDENCE = 0.95
 
@@ -66,4 +66,7 @@ def _level(value: float, y: float) -> str:
 def _name(curves: CumulativeTable, place: int, x: float) -> str:
     assert curves.table.domain is not None
     axis = curves.table.domain.axes[curves.table.columns.index(curves.column)]
-    return f'<text class="tick" x="{x:.2f}" y="{HEIGHT - BOTTOM + 17:g}">{escape(labels.text(axis.key(place)))}</text>'
+    room = (WIDTH - LEFT - RIGHT) / max(1, len(_named(curves.values.shape[0])) - 1) - 6
+    name = labels.text(axis.key(place))
+    short = escape(fitting(name, min(room, 2 * RIGHT) * 12 / 13))  # its letters have 13 pixels
+    return f'<text class="tick" x="{x:.2f}" y="{HEIGHT - BOTTOM + 17:g}"><title>{escape(name)}</title>{short}</text>'

@@ -36,8 +36,9 @@ class Headline(NamedTuple):
 
 
 def left_out(of: Promised) -> str:
-    """Which rows are not in the numbers, to stand beside the headline; nothing where all are."""
-    return of.provenance.left_out_in_words()
+    """Which rows are not in the numbers, and what chose the bins that show, to stand beside the headline; nothing where
+    all are in them."""
+    return " ".join(said for said in (of.provenance.left_out_in_words(), of._selection_in_words()) if said)
 
 
 def too_weak(of: Promised) -> str:

@@ -130,9 +130,9 @@ def _bins(contents: Contents) -> str:
     if isinstance(contents.of, QuantileRelease):
         names = () if contents.of.domain is None else contents.of.domain.names
         return " and ".join([*names, "level"])
-    if len(contents.keys) == 1:
-        return contents.keys[0].title
-    return "combination of " + " and ".join(column.title for column in contents.keys)
+    domain = contents.of.domain  # whose column of intervals is two of the table, low and high
+    shown = tuple(column.title for column in contents.keys) if domain is None else domain.names
+    return shown[0] if len(shown) == 1 else f"combination of {' and '.join(shown)}"
 
 
 def facts(contents: Contents) -> list[tuple[str, str]]:

@@ -12,8 +12,7 @@ from leastnoise._support.number_format import rounded
 from leastnoise._support.validation import Floats
 from leastnoise.releases.display import TOO_FEW
 
-WIDTH, LEFT, RIGHT, TOP, ROW, BOTTOM = 360.0, 96.0, 14.0, 6.0, 20.0, 22.0
-MAX_LETTERS = 13
+WIDTH, LEFT, RIGHT, TOP, ROW, BOTTOM = 360.0, 116.0, 14.0, 6.0, 20.0, 22.0
 MAX_BINS = 40  # that have a line and a name each
 
 
@@ -45,8 +44,7 @@ def dots(name: str, values: Floats, low: Floats, high: Floats, keys: list[str]) 
 
 def _line(place: int, key: str, value: float, low: float, high: float, x: object) -> str:
     y = TOP + ROW * (place + 0.5)
-    short = key if len(key) <= MAX_LETTERS else f"{key[: MAX_LETTERS - 1]}…"
-    label = f'<text class="key" x="{LEFT - 8:g}" y="{y + 4:.2f}">{escape(short)}</text>'
+    label = f'<text class="key" x="{LEFT - 8:g}" y="{y + 4:.2f}">{escape(fitting(key, LEFT - 8))}</text>'
     if math.isnan(value):
         return f'{label}<text class="few" x="{LEFT + 4:g}" y="{y + 4:.2f}">{TOO_FEW}</text>'
     at = x  # from a value to its place
@@ -62,6 +60,21 @@ def _tick(value: float, x: float, height: float) -> str:
         f'<line class="grid" x1="{x:.2f}" x2="{x:.2f}" y1="{TOP:g}" y2="{height - BOTTOM:g}"/>'
         f'<text class="tick" x="{x:.2f}" y="{height - 6:g}">{short_number(value)}</text>'
     )
+
+
+def fitting(text: str, room: float) -> str:
+    """A text, cut where letters of 12 pixels would need more than this room.
+
+    text: a name. room: in pixels.
+
+    >>> fitting("New Hampshire", 104), fitting("MASSACHUSETTS", 104)
+    ('New Hampshire', 'MASSACHUSE…')
+    """
+    # A sans serif, and a wide one: the page does not choose it, and a drawing cuts off what passes its edge.
+    taken = np.cumsum([12.0 if ord(c) > 0x2E7F else 9.5 if c.isupper() or c in "mw@%" else 7.2 for c in text])
+    if not text or taken[-1] <= room:
+        return text
+    return f"{text[: max(1, int(np.searchsorted(taken, room - 7.2, side='right')))].rstrip()}…"
 
 
 def short_number(value: float) -> str:

@@ -90,11 +90,15 @@ def _curves(of: CrosstabsRelease) -> str:
         "which numbers that lies, with 95 % confidence each.</figcaption></figure>"
         for column in of.workload.asked
     )
+    noise = (
+        "The noise was chosen so that such sums, and the differences between two of them, are accurate: they are far "
+        "nearer to the truth than the errors of as many cells would add up to."
+        if of.mechanism == "gaussian"
+        else "The noise is on the cells: for these tables that is less than noise made for such sums."
+    )
     return (
         '<section aria-labelledby="curves"><h2 id="curves">Added up</h2><p>Here the keys of a column are added up from '
-        "the first. The noise was chosen so that such sums, and the differences between two of them, are accurate: "
-        "they are far nearer to the truth than the errors of as many cells would add up to. A curve is not made to "
-        f"rise: where it falls, that is noise.</p>{drawn}</section>"
+        f"the first. {noise} A curve is not made to rise: where it falls, that is noise.</p>{drawn}</section>"
     )
 
 

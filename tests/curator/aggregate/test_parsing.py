@@ -67,6 +67,17 @@ def test_whole_numbers_may_have_zeros_after_the_point_and_nothing_else(tmp_path:
     assert read == [3, 3, -3, 4, 999999999999999999, *[None] * len(odd)]
 
 
+def test_truth_values_may_be_digits_and_other_words_are_missing(tmp_path: Path) -> None:
+    """A flag of a survey is mostly 1 or 0; read as missing it would cost its share and tell nothing."""
+    written = {"true": True, "True": True, "TRUE": True, "1": True, "false": False, "False": False, "0": False}
+    odd = ["", "1.0", "2", "-1", "01", " 1", "yes", "T", "t", "on", "tRUE"]
+    place = tmp_path / "flags.csv"
+    place.write_text("u,x\n" + "".join(f'a,"{cell}"\n' for cell in [*written, *odd]))
+    rows = table(place, unit="u", types={"x": "bool"})
+    read = rows._data.engine.fetch(rows.rows.select("x"))["x"].to_pylist()
+    assert read == [*written.values(), *[None] * len(odd)]
+
+
 DIGITS = st.text("0123456789", min_size=1, max_size=100)
 DECIMALS = st.builds("{}{}".format, DIGITS, st.one_of(st.just(""), st.just("."), DIGITS.map(".{}".format)))
 EXPONENTS = st.one_of(st.just(""), st.builds("{}{}".format, st.sampled_from(["e", "E-", "e+"]), st.integers(0, 999)))

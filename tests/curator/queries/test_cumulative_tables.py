@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.releases.cumulative import CumulativeTable
+from leastnoise.report import tables_page
+from leastnoise.report.curve_picture import curve
 from leastnoise.testing import aggregate, seeded
 from leastnoise.workload import Workload, noise_options
 from leastnoise.workload.residuals import block_integers
@@ -305,3 +308,23 @@ def test_texts_that_were_declared_to_be_in_order_have_curves(tmp_path: Path) -> 
         counted = single.release(epsilon=1, delta=1e-6)
     counted.save(tmp_path / "h.parquet", allow_seeded=True)
     assert ln.load(tmp_path / "h.parquet").domain == counted.domain
+
+
+def test_what_stands_beside_a_curve() -> None:
+    """Long names are cut and told whole: what passes the edge of a drawing is not seen. Laplace noise is not made for
+    sums, and the page does not say so."""
+    names = ["None", "Possession with intent to supply", "At home", "Over 54 and some more of it"]
+    rows = pd.DataFrame({"who": range(40), "offence": names * 10})
+    keys = {"offence": ln.domain.Ordered(names)}
+    asked = ln.table(rows, unit="who").crosstabs("offence", keys=keys, max_rows=1, cumulative=["offence"])
+    with seeded(3):
+        made = {noise: asked.release(epsilon=1, delta=1e-6, mechanism=noise) for noise in ("gaussian", "laplace")}
+    drawn = curve(made["laplace"]["offence"].cumulative())
+    shown = re.findall(r"<title>([^<]*)</title>([^<]*)</text>", drawn)
+    assert [name for name, _ in shown] == names
+    assert [short for _, short in shown] == ["None", "Possessio…", "At home", "Over 54 a…"]
+    for noise, said in (
+        ("gaussian", "The noise was chosen so that such sums"),
+        ("laplace", "The noise is on the cells"),
+    ):
+        assert said in tables_page.page(made[noise])

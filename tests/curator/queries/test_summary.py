@@ -219,7 +219,7 @@ def test_the_shared_count_beats_separate_releases() -> None:
         ({"bad": ln.stats.sum("miles")}, errors.MissingParameter, "ends"),
         ({"bad": ln.stats.mean("plane", clip=(0, 1))}, errors.BadExpression, "unit"),
         ({"bad": ln.stats.mean("nowhere", clip=(0, 1))}, errors.UnknownColumn, "nowhere"),
-        ({"bad": ln.stats.rate("miles + 1")}, errors.WrongType, "true or false"),
+        ({"bad": ln.stats.rate("miles + 1")}, errors.WrongType, "Got whole numbers instead: compare"),
         ({"bad": ln.stats.rate("plane > 3")}, errors.BadExpression, "unit"),
         ({"carrier": ln.stats.count()}, errors.InvalidParameter, "one name"),
         ({"flights_low": ln.stats.count()}, errors.InvalidParameter, "one name"),

@@ -29,7 +29,7 @@ FLOAT = r" *[-+]?([0-9]{1,100}([.][0-9]{0,100})?|[.][0-9]{1,100})([eE][-+]?[0-9]
 PATTERNS = {
     "int": ("int64", r"\A([-+]?[0-9]{1,18})([.]0{1,18})?\z"),  # pandas writes 3.0 where a number is missing elsewhere
     "float": ("float64", rf"\A({FLOAT})\z"),
-    "bool": ("boolean", r"\A(true|false|True|False|TRUE|FALSE)\z"),
+    "bool": ("boolean", r"\A(true|false|True|False|TRUE|FALSE|1|0)\z"),
     "date": ("date", rf"\A({DAY})\z"),
     "timestamp": ("timestamp(6)", rf"\A({DAY}[ T]{CLOCK})\z"),
 }

@@ -176,7 +176,10 @@ class _Columns:
     def _condition(self, condition: Any) -> int:
         node = transform._expression(self.data, self.data.rows, condition, what="rate")
         if node.type is not expressions.Type.BOOLEAN:
-            raise WrongType(f"rate must be of what is true or false for a row. Got {node.type.value} instead.")
+            got = f"Got {node.type.value} instead"
+            raise WrongType(
+                f'rate must be of what is true or false for a row. {got}: compare them, as "flag = 1" does.'
+            )
         text = description.cut(description.escaped(expressions.text(node)))
         if (None, text) in self.places:
             return self.places[None, text]
