@@ -97,7 +97,7 @@ def test_keys_are_compared_as_the_rows_own_column_holds_them(own: str, keys: lis
     [
         ("zone_id", ["1", "01"]), ("zone_id", ["1", "+1"]), ("zone_id", ["1", "1.0"]), ("zone_id", [0.0, -0.0]),
         ("zone_id", ["0", "-0"]), ("zone_id", [1, 1]), ("text", ["a", "a"]), ("flag", ["true", "TRUE"]),
-        ("flag", ["true", "1"]), ("day", ["2020-01-01", "2020-01-01"]),
+        ("flag", ["true", "1.0"]), ("day", ["2020-01-01", "2020-01-01"]),
     ],
 )  # fmt: skip
 def test_keys_that_would_double_a_row_are_refused(own: str, keys: list[Any]) -> None:

@@ -85,6 +85,7 @@ def test_cells_of_a_csv_are_read_alike(tmp_path: Path, session, cluster) -> None
         "True",
         "1",
         "0",
+        "0.0",
         "2013-01-31",
         "2013-02-30",
         "2013-01-31T07:00",

@@ -151,8 +151,7 @@ def _key(cell: Any, kind: Any, name: str) -> Key | None:
     if kind.is_string() or kind.is_uuid():
         made = cell if isinstance(cell, str) else None
     elif kind.is_boolean():
-        words = {"true": 1, "1": 1, "false": 0, "0": 0}
-        made = int(cell) if isinstance(cell, bool) else words.get(cell.lower()) if isinstance(cell, str) else None
+        made = int(cell) if isinstance(cell, bool) else _flag(cell)
     elif kind.is_date():
         made = _days(cell)
     else:
@@ -168,9 +167,20 @@ def _key(cell: Any, kind: Any, name: str) -> Key | None:
     return made
 
 
+def _written(cell: Any, kind: str) -> str | None:
+    """What the rows' own parsing reads of a text; None where it is not written like one of this kind."""
+    found = re.search(PATTERNS[kind][1].replace(r"\z", r"\Z"), cell) if isinstance(cell, str) else None
+    return found[1] if found else None
+
+
+def _flag(cell: Any) -> int | None:
+    word = _written(cell, "bool")
+    return None if word is None else int(word.lower() in ("true", "1"))
+
+
 def _whole(cell: Any) -> int | None:
-    if isinstance(cell, str) and (found := re.search(PATTERNS["int"][1].replace(r"\z", r"\Z"), cell)):
-        return int(found[1])
+    if word := _written(cell, "int"):
+        return int(word)
     if isinstance(cell, bool) or not isinstance(cell, int | float) or cell != cell // 1:
         return None
     return int(cell) if -(2**63) <= cell < 2**63 else None

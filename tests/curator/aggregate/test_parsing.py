@@ -69,8 +69,9 @@ def test_whole_numbers_may_have_zeros_after_the_point_and_nothing_else(tmp_path:
 
 def test_truth_values_may_be_digits_and_other_words_are_missing(tmp_path: Path) -> None:
     """A flag of a survey is mostly 1 or 0; read as missing it would cost its share and tell nothing."""
-    written = {"true": True, "True": True, "TRUE": True, "1": True, "false": False, "False": False, "0": False}
-    odd = ["", "1.0", "2", "-1", "01", " 1", "yes", "T", "t", "on", "tRUE"]
+    words = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+    written = words | {"1": True, "1.0": True, "0": False, "0.0": False}
+    odd = ["", "1.", "1.5", "1.00", "2", "-1", "01", " 1", "yes", "T", "t", "on", "tRUE"]
     place = tmp_path / "flags.csv"
     place.write_text("u,x\n" + "".join(f'a,"{cell}"\n' for cell in [*written, *odd]))
     rows = table(place, unit="u", types={"x": "bool"})

@@ -27,9 +27,10 @@ CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?"
 # its digits to the nearest double, past the largest to infinity, which is clipped like any number.
 FLOAT = r" *[-+]?([0-9]{1,100}([.][0-9]{0,100})?|[.][0-9]{1,100})([eE][-+]?[0-9]{1,3})? *"
 PATTERNS = {
-    "int": ("int64", r"\A([-+]?[0-9]{1,18})([.]0{1,18})?\z"),  # pandas writes 3.0 where a number is missing elsewhere
+    # pandas writes 3.0 and, for true, 1.0 where a value is missing elsewhere in the column
+    "int": ("int64", r"\A([-+]?[0-9]{1,18})([.]0{1,18})?\z"),
     "float": ("float64", rf"\A({FLOAT})\z"),
-    "bool": ("boolean", r"\A(true|false|True|False|TRUE|FALSE|1|0)\z"),
+    "bool": ("boolean", r"\A(true|false|True|False|TRUE|FALSE|1|0)([.]0)?\z"),
     "date": ("date", rf"\A({DAY})\z"),
     "timestamp": ("timestamp(6)", rf"\A({DAY}[ T]{CLOCK})\z"),
 }
