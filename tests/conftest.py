@@ -16,6 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+# Before NumPy is loaded, here and in what the tests start: on small matrices, with a process for every core already, a
+# second thread of linear algebra mostly waits, and takes a core to do so (0.3 of all processor time in tests/workload).
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from hypothesis import settings
 
 from chromium import FLAGS

@@ -10,7 +10,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from queries_of_every_kind import ASK, KINDS, WARDS, queries_of
+from queries_of_every_kind import ASK, KINDS, WARDS, query_of
 
 DRAWN = ("gaussian", "laplace", "exponential")  # the others are shown to be compared with, and never drawn
 
@@ -23,7 +23,7 @@ def people() -> pd.DataFrame:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_compared_is_what_is_debited(kind: str, tmp_path: Path) -> None:
-    query = queries_of(ln.table(people(), unit="person"))[kind]
+    query = query_of(kind, ln.table(people(), unit="person"))
     compared = [row for row in ln.compare(query, **ASK).rows if row.mechanism in DRAWN]
     debited = 0
     for number, row in enumerate(compared):

@@ -10,12 +10,12 @@ import leastnoise as ln
 from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table
 from leastnoise.testing import aggregate
-from queries_of_every_kind import ASK, KINDS, WARDS, queries_of
+from queries_of_every_kind import ASK, KINDS, WARDS, query_of
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_expected_is_what_is_released(kind: str, people: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    question = queries_of(people)[kind]
+    question = query_of(kind, people)
     with monkeypatch.context() as patch:
         patch.setattr(Query, "_aggregate", lambda q: pytest.fail("expect has read rows"))
         expected = question.expect(**ASK)

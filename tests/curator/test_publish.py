@@ -17,12 +17,12 @@ from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table
 from leastnoise.privacy.guarantee import GaussianDP
 from leastnoise.testing import aggregate, seeded
-from queries_of_every_kind import ASK, KINDS, WARDS, queries_of
+from queries_of_every_kind import ASK, KINDS, WARDS, query_of
 
 
 @pytest.mark.parametrize("kind", ["count", "units", "histogram", "sum", "sum by"])
 def test_values_are_the_integers_plus_noise(kind: str, people: Table) -> None:
-    question = queries_of(people)[kind]
+    question = query_of(kind, people)
     made = question.release(**ASK)
     exact = aggregate(question).values * question.grid
     reach = made.distribution.half_width(1 - 1e-9, exact.size)
@@ -32,15 +32,15 @@ def test_values_are_the_integers_plus_noise(kind: str, people: Table) -> None:
 
 
 def test_frames_have_the_keys(people: Table) -> None:
-    frame = queries_of(people)["histogram"].release(**ASK).to_pandas()
+    frame = query_of("histogram", people).release(**ASK).to_pandas()
     assert frame["ward"].tolist() == WARDS
-    frame = queries_of(people)["mean by"].release(**ASK).to_pandas()
+    frame = query_of("mean by", people).release(**ASK).to_pandas()
     assert list(frame.columns) == ["ward", "mean", "low", "high", "enough", "sum", "count"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_answer_is_the_same_frame_in_every_library(kind: str, people: Table) -> None:
-    made = queries_of(people)[kind].release(**ASK)
+    made = query_of(kind, people).release(**ASK)
     ours, arrow, polars = made.to_pandas(), made.to_arrow().to_pandas(), made.to_polars()
     pd.testing.assert_frame_equal(ours, arrow, check_dtype=False)
     assert polars.columns == list(ours.columns)
@@ -62,7 +62,7 @@ def test_a_release_is_a_total_function_of_the_rows(kind: str) -> None:
     ]
     for frame in tables:
         frame = frame.astype({"person": "Int64", "ward": "string", "age": "int64", "cost": "float64"})
-        made = queries_of(ln.table(frame, unit="person"))[kind].release(**ASK)
+        made = query_of(kind, ln.table(frame, unit="person")).release(**ASK)
         parts = getattr(made, "components", None) or made
         assert np.isfinite(parts.values.astype(float)).all()
 
@@ -83,11 +83,11 @@ def test_public_mistakes_are_found_before_any_row_is_read(
     monkeypatch.setattr(Query, "_aggregate", lambda q: pytest.fail("rows were read"))
     for kind in ("histogram", "mean", "quantile"):
         with pytest.raises(mistake):
-            queries_of(people)[kind].release(**asked)
+            query_of(kind, people).release(**asked)
     with pytest.raises(errors.InvalidParameter):
-        queries_of(people)["sparse"].release(**ASK, mechanism="laplace")
+        query_of("sparse", people).release(**ASK, mechanism="laplace")
     with pytest.raises(errors.InvalidParameter):
-        queries_of(people)["unknown"].release(epsilon=1, delta=0)
+        query_of("unknown", people).release(epsilon=1, delta=0)
 
 
 def test_numpy_numbers_are_numbers(people: Table) -> None:
@@ -172,7 +172,7 @@ def test_laplace_and_gaussian_are_chosen_by_the_querys_own_norms(people: Table) 
 
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "sparse"])
 def test_every_answer_can_be_saved_and_loaded(kind: str, people: Table, tmp_path: Path) -> None:
-    made = queries_of(people)[kind].release(**ASK)
+    made = query_of(kind, people).release(**ASK)
     made.save(tmp_path / "a.parquet")
     back = ln.load(tmp_path / "a.parquet")
     assert type(back) is type(made)
@@ -181,7 +181,7 @@ def test_every_answer_can_be_saved_and_loaded(kind: str, people: Table, tmp_path
     assert back.guarantee == made.guarantee
     assert back.to_arrow().equals(made.to_arrow())
     with seeded(1):
-        hollow = queries_of(people)[kind].release(**ASK)
+        hollow = query_of(kind, people).release(**ASK)
     with pytest.raises(errors.SeededRelease):
         hollow.save(tmp_path / "b.parquet")
 

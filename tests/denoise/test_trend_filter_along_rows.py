@@ -166,10 +166,11 @@ def test_every_path_is_filtered_by_itself(order: int) -> None:
     assert made.degrees_of_freedom == sum(each.degrees_of_freedom or 0.0 for each in alone)
 
 
-@pytest.mark.parametrize(("order", "noise", "draws"), [(1, "gaussian", 600), (3, "gaussian", 600), (1, "laplace", 50)])
+@pytest.mark.parametrize(("order", "noise", "draws"), [(1, "gaussian", 200), (3, "gaussian", 200), (1, "laplace", 50)])
 def test_the_risk_of_a_given_penalty_is_unbiased(order: int, noise: Any, draws: int) -> None:
-    """Degrees of freedom less what was spent, noise'(h - f): zero within six standard errors, of which each is
-    less than a tenth of the ten or so that are spent."""
+    """Degrees of freedom less what was spent, noise'(h - f): zero within six standard errors (a false alarm once in
+    5e8), of which each is less than a tenth of the ten or so that are spent: 0.3 under Gaussian noise, so that two too
+    many or too few are seen."""
     rng = np.random.default_rng(7)
     truth = np.concatenate([np.linspace(0, 6, 30), np.linspace(6, -3, 20)])
     off = []

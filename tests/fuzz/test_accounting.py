@@ -33,7 +33,7 @@ def failures(few: int, bits: int | None) -> tuple[int, list[Any]]:
 @pytest.mark.parametrize("bits", [None, 40, 24])
 def test_the_truth_lies_between_both_bounds(bits: int | None) -> None:
     begun = time.monotonic()
-    asked, found = failures(16 if bits is None else 10, bits)
+    asked, found = failures(8 if bits is None else 5, bits)
     add("the accountant's bounds", asked, time.monotonic() - begun)
     assert not found
 

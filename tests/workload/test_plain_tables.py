@@ -145,7 +145,7 @@ def value_of(workload: Workload, released: list, shares: np.ndarray, power: int,
     return float(sum(c * np.trace(m @ inverse @ m.T) / len(m) for c, m in zip(weights, asked, strict=True)))
 
 
-@pytest.mark.parametrize("sizes", [(2, 20), (10, 10), (3, 2), (6, 7)])
+@pytest.mark.parametrize("sizes", [(2, 20), (5, 5), (3, 2), (6, 7)])
 @pytest.mark.parametrize("weights", ["tables", "cells"])
 def test_laplace_shares_are_the_best_of_a_grid(sizes: tuple[int, int], weights: str) -> None:
     workload = Workload({"a": sizes[0], "b": sizes[1]}, tables=["a", "b", ("a", "b")])

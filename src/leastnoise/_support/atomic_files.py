@@ -38,9 +38,7 @@ def replacing(path: str | os.PathLike[str], kind: outputs.Kind, *, commit: bool 
     """A path beside `path` to write to; it takes the place of `path` when the block ends well."""
     outputs.check(path, kind)
     target = Path(os.fsdecode(path))
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(6)}.unfinished")
-    temporary.add(str(unfinished))
-    try:
+    with _beside(target) as unfinished:
         if target.is_dir():
             raise IsADirectoryError
         sweep(target)
@@ -49,13 +47,6 @@ def replacing(path: str | os.PathLike[str], kind: outputs.Kind, *, commit: bool 
             sync(unfinished)
             unfinished.replace(target)
             sync(target.parent)
-    except OSError as problem:
-        reason, mistake = _reason(problem, target)
-        raise mistake(f"Cannot write {str(target)!r}: {reason}. Nothing was written. Give another path.") from None
-    finally:
-        with suppress(OSError):
-            unfinished.unlink()
-        temporary.discard(str(unfinished))
 
 
 def create(path: str | os.PathLike[str], text: str) -> Path:
@@ -82,14 +73,21 @@ def rewrite(path: str | os.PathLike[str], text: str) -> None:
 @contextmanager
 def _written(target: Path, text: str) -> Iterator[Path]:
     """A file beside the target, synced, to take its place in the block; then its new name is synced, too."""
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(6)}.unfinished")
-    temporary.add(str(unfinished))
-    try:
+    with _beside(target, passed_on=FileExistsError) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
         sync(unfinished)
         yield unfinished
         sync(target.parent)
-    except FileExistsError:
+
+
+@contextmanager
+def _beside(target: Path, *, passed_on: type[OSError] | tuple[()] = ()) -> Iterator[Path]:
+    """A name beside the target, of which nothing is left after the block; and why the disk refused, in our words."""
+    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(6)}.unfinished")
+    temporary.add(str(unfinished))
+    try:
+        yield unfinished
+    except passed_on:
         raise
     except OSError as problem:
         reason, mistake = _reason(problem, target)

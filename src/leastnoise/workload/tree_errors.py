@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -73,25 +73,23 @@ class TreeErrors(TableErrors):
 
         table: the columns.
         """
-        named = self._tree.table(table)
-        level, sizes = self._tree.level_of(named), self._tree.sizes
-        total = np.zeros(self._tree.shape.sizes[level])
-        for block, left in self._subsets(named):
-            factor = math.prod(1 - 1 / sizes[name] for name in block) * math.prod(sizes[name] ** -2.0 for name in left)
-            total += factor * self.fits[block].variances[level]
-        return total
+        return self._over_blocks(table, lambda fit, level: fit.variances[level])
 
     def below_variances(self, table: str | Iterable[str]) -> Floats:
         """The variance of a cell of a table in each node of its level, from what was measured of it and below it alone.
 
         table: the columns.
         """
+        return self._over_blocks(table, lambda fit, level: fit.below(level))
+
+    def _over_blocks(self, table: str | Iterable[str], variances: Callable[[TreeFit, int], Floats]) -> Floats:
+        """The sum over the table's blocks, each with its part of these variances in the nodes of the table's level."""
         named = self._tree.table(table)
         level, sizes = self._tree.level_of(named), self._tree.sizes
         total = np.zeros(self._tree.shape.sizes[level])
         for block, left in self._subsets(named):
             factor = math.prod(1 - 1 / sizes[name] for name in block) * math.prod(sizes[name] ** -2.0 for name in left)
-            total += factor * self.fits[block].below(level)
+            total += factor * variances(self.fits[block], level)
         return total
 
     def cell_variance(self, table: str | Iterable[str]) -> float:

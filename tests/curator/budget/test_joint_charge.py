@@ -16,7 +16,7 @@ import leastnoise as ln
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy.gaussian_price import geometric_mu, pure_epsilon_within
 from leastnoise.workload.plain_cost import laplace_price, plain_cost
-from queries_of_every_kind import KINDS, WARDS, queries_of
+from queries_of_every_kind import KINDS, QUERIES, WARDS
 
 FRAME = pd.DataFrame({"person": [1, 2], "ward": ["north", "east"], "age": [30, 40], "cost": [9.0, 8.0]})
 SETS = ["crosstabs", "summary"]
@@ -30,7 +30,7 @@ def query_of(kind: str, **limits: int) -> Any:
     if kind == "summary":
         statistics = {"rows": ln.stats.count(), "mean": ln.stats.mean("age", clip=(0, 99))}
         return table.summarize("ward", keys=WARDS, **statistics, **({"max_rows": 3} | limits))
-    return queries_of(table)[kind]
+    return QUERIES[kind](table)
 
 
 SHARE: dict[str, Any] = {"mechanism": "auto", "share": 0.25}

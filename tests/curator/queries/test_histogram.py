@@ -15,11 +15,11 @@ from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table
 from leastnoise.releases.release import Release
 from leastnoise.testing import aggregate
-from queries_of_every_kind import ASK, queries_of
+from queries_of_every_kind import ASK, query_of
 
 
 def test_sparse_domains_release_keys(people: Table) -> None:
-    made = queries_of(people)["sparse"].release(epsilon=8, delta=1e-6)
+    made = query_of("sparse", people).release(epsilon=8, delta=1e-6)
     assert isinstance(made, ln.SparseRelease)
     frame = made.to_pandas()
     assert (frame["age"] == frame["index"]).all()
