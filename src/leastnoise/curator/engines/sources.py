@@ -225,7 +225,7 @@ def _open_ibis(table: Any, *, name: str) -> Source:
     if backend.name == "pyspark":
         return spark.open_frame(reading(lambda: backend._session.sql(backend.compile(table))), name=name)
     own = duckdb.DuckDB(backend)
-    return Source(engine=own, rows=own.binary(table), name=name)
+    return Source(engine=own, rows=own.binary(table), name=name, connection=backend.con)
 
 
 def _open_connection(connection: Any, table: str, *, name: str | None) -> Source:
@@ -241,7 +241,8 @@ def _open_connection(connection: Any, table: str, *, name: str | None) -> Source
     if table not in tables:
         raise UnknownSource(f'the connection has no table "{table}". It has {", ".join(tables)}.')
     engine = duckdb.DuckDB(backend)
-    return Source(engine=engine, rows=engine.binary(reading(lambda: backend.table(table))), name=name or table)
+    rows = engine.binary(reading(lambda: backend.table(table)))
+    return Source(engine=engine, rows=rows, name=name or table, connection=connection)
 
 
 def _register(engine: Any, frame: Frame) -> Any:
