@@ -71,10 +71,11 @@ def _released(query: Query, request: PrivacyRequest) -> Answer:
     decided = query._decide(request)
     unit, text, table = " + ".join(query.unit), query.describe(), query._data.source.name
     left_out, reads = query.left_out, decided.reads or query
-    query._data.source.check_functions()
-    query._data.engine.check_ready(query.rows, in_python=reads._in_python)
-    receipt = decided.charge.pay(query=text, unit=unit, table=table, note=request.note)
-    exact = _read(reads, receipt)
+    with query._data.source.turn():  # before it is paid for
+        query._data.source.check_functions()
+        query._data.engine.check_ready(query.rows, in_python=reads._in_python)
+        receipt = decided.charge.pay(query=text, unit=unit, table=table, note=request.note)
+        exact = _read(reads, receipt)
     facts = Facts(
         id=receipt.id,
         unit=unit,
