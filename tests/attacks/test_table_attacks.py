@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import ibis
@@ -150,6 +152,18 @@ def test_a_node_beyond_the_keys_is_no_bin() -> None:
     rows = table(pa.table({"who": [1, 2], "lon": [2.0, 0.0], "lat": [2.0, 0.0]}), unit="who")
     near = rows.nearest(Three(), lon="lon", lat="lat", within=1e5, kernel_width=1e4)
     assert (aggregate(near.histogram("node", keys=range(2), max_rows=1)).values > 0).tolist() == [True, False]
+
+
+def test_no_setting_of_the_caller_makes_a_kernel_fail_at_a_point() -> None:
+    """Weights of far nodes underflow, at some points and not at others."""
+    nodes = SimpleNamespace(coordinates=[[0.0, 0.0], [0.5, 0.5]])
+    points = {"who": range(200), "lon": np.linspace(0.09, 0.17, 200), "lat": np.zeros(200)}
+    near = {"lon": "lon", "lat": "lat", "within": 100_000, "kernel_width": 1841.0, "spread": 2}
+    asked = table(pa.table(points), unit="who").nearest(nodes, **near).histogram("node", keys=range(2), max_rows=1)
+    with np.errstate(all="raise"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        aggregate(asked)
+        asked.release(epsilon=1, delta=1e-6)
 
 
 def test_values_beyond_the_clip_count_as_its_ends() -> None:

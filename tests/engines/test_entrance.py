@@ -18,6 +18,7 @@ import pytest
 from ibis import _
 
 from extreme_times import TIMES
+from leastnoise.curator.budget import Budget
 from leastnoise.curator.engines.spark_settings import SETTINGS
 from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table, table
@@ -161,6 +162,20 @@ def test_collated_texts_are_equal_where_their_bytes_are(session) -> None:
         rows = table(source, unit="who")
         assert found(rows.histogram("the zone", max_rows=1)) == {"Mine": 1, "mine": 2}
         assert found(rows.count_units()) == {0: 3}
+
+
+def test_no_function_of_a_session_stands_in_for_one_of_spark(session, tmp_path: Path) -> None:
+    """With this one a value is no longer what the clip made of it."""
+    theirs = session.newSession()
+    theirs.udf.register("own", lambda number: number, "long")
+    frame = theirs.sql("SELECT * FROM VALUES (1, 1.5D), (2, 1000.0D) t(who, x)")
+    asked = table(frame, unit="who", name="t").sum("x", clip=(0, 10), max_rows=1)
+    assert found(asked)[0] * asked.grid == 11.5
+    theirs.udf.register("Floor", lambda number: 10**9, "long")
+    budget = Budget.open(tmp_path / "b.ledger", epsilon=1, delta=1e-6)
+    with pytest.raises(UnknownSource, match="floor"):
+        asked.release(budget=budget, share=0.1)
+    assert budget.remaining.share == 1
 
 
 SCRIPT = """

@@ -15,6 +15,15 @@ from leastnoise.releases.published import Published
 from leastnoise.testing import seeded
 
 HOSTILE = ["=1+1", "+cmd|' /C calc'!A0", "-2", "@sum", "a,b", 'say "x"', "#no comment", "two\nlines", " =2"]
+HOSTILE += [
+    "\uff1d1+1",
+    "\uff0b1",
+    "\uff0d1",
+    "\uff20sum",
+    "\ufeff=1",
+    "\u200b=1",
+]  # wide signs, and blanks that nobody sees
+SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def drawn(keys: object = None) -> ln.Release:
@@ -71,9 +80,9 @@ def test_nothing_in_a_file_is_a_formula(tmp_path: Path) -> None:
     comments, (_, *rows) = rows_of(r.to_csv(tmp_path / "numbers.csv", allow_seeded=True))
     assert len(rows) == len(HOSTILE)
     for row, key in zip(rows, HOSTILE, strict=True):
-        assert not row[0].lstrip().startswith(("=", "+", "-", "@")), key
+        assert not row[0].lstrip(" \ufeff\u200b").startswith(SIGNS), key
     for line in comments:
-        assert not any(part.strip().startswith(("=", "+", "-", "@")) for part in line.split(","))
+        assert not any(part.strip().startswith(SIGNS) for part in line.split(","))
     book = openpyxl.load_workbook(r.to_excel(tmp_path / "numbers.xlsx", allow_seeded=True))
     cells = [cell for sheet in book for row in sheet.iter_rows() for cell in row if cell.value is not None]
     assert {cell.data_type for cell in cells} == {"s", "n"}  # texts and numbers; a formula would be "f"

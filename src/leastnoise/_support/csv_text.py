@@ -11,13 +11,14 @@ from typing import Any
 
 DECIMALS = 6  # tables then add up to about 1e-6 a cell
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_FORMULA = re.compile(r"^\s*[=+\-@]")  # what spreadsheets run
+_SIGNS = r"[=+\-@\uff1d\uff0b\uff0d\uff20]"  # with which formulas begin; some spreadsheets take the wide ones as well
+_FORMULA = re.compile(rf"^[\s\ufeff\u200b-\u200f\u2060]*{_SIGNS}")  # behind blanks that are seen or not
 
 
 def comment(sentence: str) -> str:
     """One line; where a comma would begin a spreadsheet's cell with a formula, an apostrophe is in front."""
     line = " ".join(_CONTROLS.sub(" ", sentence).split()).removeprefix("# ")
-    return "# " + re.sub(r"([,;]\s*)(?=[=+\-@])", r"\1'", line)
+    return "# " + re.sub(rf"([,;]\s*)(?={_SIGNS})", r"\1'", line)
 
 
 def key(value: Any) -> str:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import operator
 import re
-import warnings
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from leastnoise._support import library_warnings
 
 MAX_INT64 = 2**63 - 1
 MAX_DOUBLE = np.finfo(np.float64).max
@@ -24,8 +25,7 @@ _INTEGER = re.compile(rb"\s*[-+]?[0-9]{1,4000}\s*")
 
 def as_doubles(cells: Iterable[Any], count: int) -> NDArray[np.float64]:
     """Doubles, as `float` makes them: NaN for what is no number, infinity for what is larger than any double."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with library_warnings.withheld():
         return np.fromiter(map(_as_double, cells), np.float64, count)
 
 

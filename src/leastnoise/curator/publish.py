@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypedDict
 
+import numpy as np
+
 from leastnoise import errors
 from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.budget.charge import Charge, Noise, Receipt
@@ -60,13 +62,20 @@ class Decision(Generic[Noise]):
 
 def release(query: Query, request: PrivacyRequest) -> Answer:
     """Decide, pay, read, draw. No row is read before the debit is on disk."""
+    with np.errstate(all="ignore"):  # a caller's numpy.seterr must not make an error of a number
+        return _released(query, request)
+
+
+def _released(query: Query, request: PrivacyRequest) -> Answer:
     refuse_reserved(query.by)
     decided = query._decide(request)
     unit, text, table = " + ".join(query.unit), query.describe(), query._data.source.name
     left_out, reads = query.left_out, decided.reads or query
-    query._data.engine.check_ready(query.rows, in_python=reads._in_python)
-    receipt = decided.charge.pay(query=text, unit=unit, table=table, note=request.note)
-    exact = _read(reads, receipt)
+    with query._data.source.turn():  # before it is paid for
+        query._data.source.check_functions()
+        query._data.engine.check_ready(query.rows, in_python=reads._in_python)
+        receipt = decided.charge.pay(query=text, unit=unit, table=table, note=request.note)
+        exact = _read(reads, receipt)
     facts = Facts(
         id=receipt.id,
         unit=unit,

@@ -1,8 +1,8 @@
 """Who may use the studio: the browser that was opened with the link, on this machine, from our own pages.
 
-A link holds a key that works once; in exchange the browser gets a cookie, which no script can read and no other site
-can make it send. What changes anything must come from our own origin and carry the key of the form besides. A page
-that another site has a name point to this machine (DNS rebinding) fails at the name.
+A link holds a key that works once, and for this user alone; in exchange the browser gets a cookie, which no script can
+read and no other site can make it send. What changes anything must come from our own origin and carry the key of the
+form besides. A page that another site has a name point to this machine (DNS rebinding) fails at the name.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from urllib.parse import parse_qs
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from leastnoise.studio.connections import is_ours
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -64,6 +66,7 @@ class Access:
 
     def __init__(self, app: ASGIApp, keys: Keys, port: int) -> None:
         self._app, self._keys = app, keys
+        self._port = port
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
         self._cookie = f"leastnoise-{port}"
 
@@ -92,12 +95,18 @@ class Access:
         if self._keys.knows(self._cookie_of(headers)):
             return None
         given = parse_qs(scope["query_string"].decode("latin-1")).get("key", [""])[0]
-        cookie = self._keys.exchange(given) if scope["method"] == "GET" and scope["path"] == "/" else None
+        usable = scope["method"] == "GET" and scope["path"] == "/" and self._is_ours(scope)
+        cookie = self._keys.exchange(given) if usable else None
         if cookie is None:
             return _message(403, "The link was used before, or is not whole. The terminal shows a new one.")
         answer = RedirectResponse("/", status_code=303)
         answer.set_cookie(self._cookie, cookie, httponly=True, samesite="strict", path="/")
         return answer
+
+    def _is_ours(self, scope: Scope) -> bool:
+        """Whether a request comes from this user, by whichever address of this machine; one through no socket does."""
+        host, port = scope.get("client") or ("", 0)
+        return "." not in host or is_ours(port, self._port)
 
     def _cookie_of(self, headers: Headers) -> str:
         """Our cookie. Other ports of this machine send theirs along, of any form and even of our name."""

@@ -50,7 +50,9 @@ def serve(
     announce("It listens on this machine only. Stop it with Ctrl-C; what was chosen stays in the job's file.")
     if browser:
         webbrowser.open(link)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False, server_header=False))
+    # Whoever connects does not say by a header who it is.
+    config = uvicorn.Config(app, log_level="error", access_log=False, server_header=False, proxy_headers=False)
+    server = uvicorn.Server(config)
     # uvicorn ends, and then raises the signal that ended it once more: a handler that ends Python keeps `finally`.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:

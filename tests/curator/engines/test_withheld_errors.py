@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 
 from leastnoise.curator.engines.withheld_errors import reading
-from leastnoise.errors import BadDomain, LeastnoiseError, ReadingFailed
+from leastnoise.errors import BadDomain, LeastnoiseError, ReadingFailed, WeakPromise
 
 
 class Panic(BaseException):
@@ -46,3 +48,38 @@ def test_a_warning_is_withheld_as_well() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         reading(lambda: warnings.warn("secret424242", stacklevel=1))
+
+
+def warned(category: type[Warning]) -> bool:
+    """Whether somebody sees such a warning now."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.warn("once more", category, stacklevel=1)
+    return bool(seen)
+
+
+def test_of_two_threads_that_read_neither_ends_nor_keeps_the_silence_of_the_other() -> None:
+    both, other_ended, ours_alone = threading.Event(), threading.Event(), []
+
+    def first() -> None:
+        reading(lambda: both.wait(10))
+        other_ended.set()
+
+    def second() -> None:
+        both.set()
+        other_ended.wait(10)
+        ours_alone.append((warned(UserWarning), warned(WeakPromise)))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        thread = threading.Thread(target=first)
+        thread.start()
+        reading(second)
+        thread.join()
+        assert ours_alone == [(False, True)]
+        assert warned(UserWarning)
+        assert warned(WeakPromise)
+
+
+def test_no_setting_of_numpy_makes_an_error_of_a_value() -> None:
+    with np.errstate(all="raise"):
+        assert reading(lambda: float(np.exp(np.array([-730.0]))[0] * np.float64(1e-300))) == 0

@@ -17,7 +17,7 @@ from leastnoise.curator.engines.engine import Engine
 from leastnoise.curator.engines.file_status import statuses
 from leastnoise.curator.engines.frames import Frame, Relation, frame_of
 from leastnoise.curator.engines.headers import header
-from leastnoise.curator.engines.opened_table import Source
+from leastnoise.curator.engines.opened_table import Source, lock_of
 from leastnoise.curator.engines.spark_files import versioned
 from leastnoise.curator.engines.spark_names import is_address, is_table_name, local_path
 from leastnoise.curator.engines.withheld_errors import reading
@@ -225,7 +225,7 @@ def _open_ibis(table: Any, *, name: str) -> Source:
     if backend.name == "pyspark":
         return spark.open_frame(reading(lambda: backend._session.sql(backend.compile(table))), name=name)
     own = duckdb.DuckDB(backend)
-    return Source(engine=own, rows=own.binary(table), name=name)
+    return Source(engine=own, rows=own.binary(table), name=name, connection=backend.con, lock=lock_of(backend.con))
 
 
 def _open_connection(connection: Any, table: str, *, name: str | None) -> Source:
@@ -235,13 +235,16 @@ def _open_connection(connection: Any, table: str, *, name: str | None) -> Source
 
     if type(connection).__name__ != "DuckDBPyConnection":
         raise UnknownSource(f"a pair must be (DuckDB connection, table name). Got {type(connection).__name__}.")
-    backend = ibis.duckdb.from_connection(connection)  # and its time zone is UTC from now on
-    listing = "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
-    tables = sorted(row[0] for row in reading(lambda: connection.sql(listing).fetchall()))
-    if table not in tables:
-        raise UnknownSource(f'the connection has no table "{table}". It has {", ".join(tables)}.')
-    engine = duckdb.DuckDB(backend)
-    return Source(engine=engine, rows=engine.binary(reading(lambda: backend.table(table))), name=name or table)
+    lock = lock_of(connection)
+    with lock:  # another thread may be reading another table of it
+        backend = ibis.duckdb.from_connection(connection)  # and its time zone is UTC from now on
+        listing = "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
+        tables = sorted(row[0] for row in reading(lambda: connection.sql(listing).fetchall()))
+        if table not in tables:
+            raise UnknownSource(f'the connection has no table "{table}". It has {", ".join(tables)}.')
+        engine = duckdb.DuckDB(backend)
+        rows = engine.binary(reading(lambda: backend.table(table)))
+    return Source(engine=engine, rows=rows, name=name or table, connection=connection, lock=lock)
 
 
 def _register(engine: Any, frame: Frame) -> Any:

@@ -9,7 +9,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from leastnoise._support import progress
-from leastnoise.curator.engines import spark_files, spark_first_rows, spark_names, spark_session, spark_tasks
+from leastnoise.curator.engines import (
+    shadowed_functions,
+    spark_files,
+    spark_first_rows,
+    spark_names,
+    spark_session,
+    spark_tasks,
+)
 from leastnoise.curator.engines.column_names import check_names
 from leastnoise.curator.engines.engine import RowRule
 from leastnoise.curator.engines.opened_table import Source
@@ -57,8 +64,11 @@ class Spark:
             self.backend = reading(lambda: ibis.pyspark.connect(session))
 
     def check_ready(self, rows: ir.Table, *, in_python: bool) -> None:
-        """The session answers; and its workers have what is needed where Python runs there."""
+        """The session answers, with functions of Spark's own; and its workers have what is needed where Python runs
+        there."""
         spark_session.check_answers(self.session)
+        if not is_remote(self.session):
+            shadowed_functions.check_session(self.session)
         wait_for_workers(self.session)
         if not self._workers_checked and (in_python or _has_python(rows)):
             check_workers(self.session)

@@ -6,11 +6,11 @@ Spark's own message may still quote a line of a file (a CSV without a header), s
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from leastnoise._support import library_warnings
 from leastnoise.curator.engines.spark_settings import silent
 from leastnoise.errors import EngineUnavailable, LeastnoiseError, UnknownSource
 
@@ -31,8 +31,7 @@ _NO_FILES = ("UNABLE_TO_INFER_SCHEMA", "CANNOT_READ_FILE_FOOTER", "is not a Parq
 def opening(work: Callable[[], T], what: str) -> T:
     """`work()`, which opens what the user named; what is wrong with it becomes one of our sentences."""
     try:
-        with silent(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with silent(), library_warnings.withheld():
             return work()
     except LeastnoiseError:
         raise

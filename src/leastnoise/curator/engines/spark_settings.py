@@ -9,11 +9,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from leastnoise._support import library_warnings
 from leastnoise.curator.engines.spark_server import is_gone, is_remote, put_back_retries, shorten_retries
 from leastnoise.errors import EngineUnavailable
 
@@ -58,8 +58,7 @@ class _Before:
         self.retries = shorten_retries(session)
 
     def put_back(self, session: Any) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with library_warnings.withheld():
             for name, value in self.settings.items():
                 if value is not None and value == SETTINGS.get(name):
                     continue
@@ -186,8 +185,7 @@ def _set(session: Any) -> None:
 def _refused(session: Any) -> str | None:
     """The first setting that the session does not take."""
     others = _others(session)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that Spark calls some of them old
+    with library_warnings.withheld():  # that Spark calls some of them old
         for name in others:
             try:
                 session.conf.set(name, SETTINGS[name])

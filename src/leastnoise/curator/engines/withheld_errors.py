@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
+from leastnoise._support import library_warnings
 from leastnoise.errors import LeastnoiseError, ReadingFailed
 
 T = TypeVar("T")
@@ -19,8 +21,8 @@ def reading(work: Callable[[], T], files: Sequence[str] = ()) -> T:
     raised after the handler has ended, so that neither __cause__ nor __context__ keeps the original.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a warning may quote a value as well
+        # A warning may quote a value as well; and a caller's numpy.seterr must not make an error of one.
+        with library_warnings.withheld(), np.errstate(all="ignore"):
             return work()
     except LeastnoiseError:
         raise

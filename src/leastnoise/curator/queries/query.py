@@ -329,8 +329,9 @@ class Query(ABC):
         source = self._data.source
         source.check_unchanged()
         try:
-            source.engine.verify(source.files, self._columns_read())
-            return self._totals()
+            with source.turn():
+                source.engine.verify(source.files, self._columns_read())
+                return self._totals()
         finally:
             source.check_unchanged()
 
