@@ -17,6 +17,7 @@ ratio of what is attained to the lower bound, whatever the steps did.
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,10 +26,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Number
 
 Floats = NDArray[np.float64]
 LARGEST = 2048  # cells: one step is an eigendecomposition of this size
+SMALL = 512  # questions and cells up to which a second thread mostly waits
 GAP = 1e-6
 STEPS = 2000
 
@@ -66,7 +69,9 @@ class LinearWorkload:
         worst = isinstance(weights, str) and validation.word("weights", weights, ("questions", "worst")) == "worst"
         count = len(self._matrix)
         given = np.ones(count) if isinstance(weights, str) else _checked_weights(weights, count)
-        return _optimal(self, scale, given, worst, validation.number("gap", gap), validation.integer("steps", steps))
+        within, limit = validation.number("gap", gap), validation.integer("steps", steps)
+        with one_thread() if max(self._matrix.shape) <= SMALL else nullcontext():
+            return _optimal(self, scale, given, worst, within, limit)
 
     def __repr__(self) -> str:
         return f"LinearWorkload({self._matrix.shape[0]} questions about {self._matrix.shape[1]} cells)"
