@@ -167,15 +167,24 @@ SYNTHETIC: dict[str, dict[str, Callable[[], Rows]]] = {
         "1 to 12 rows, at most one a month": lambda: _apart(2500, lambda r, n: r.integers(1, 13, n), 12, seed=64),
         "lognormal, four bins": lambda: _synthetic(8000, lambda r, n: np.exp(r.normal(1.2, 0.9, n)), 4, seed=65),
         "700 units, some 60 rows": lambda: _synthetic(700, lambda r, n: r.poisson(60, n), 35, home=0.6, seed=66),
-    },
-    "judged": {
         "12 months, a fifth left early": lambda: _apart(2000, _left_early, 12, seed=71),
         "one row each, ten bins": lambda: _synthetic(3000, lambda r, n: np.ones(n), 10, seed=72),
         "exactly 30 rows, 40 bins": lambda: _synthetic(2500, lambda r, n: np.full(n, 30), 40, seed=73),
         "multiples of five": lambda: _synthetic(4000, lambda r, n: 5 * r.poisson(2, n), 15, home=0.4, seed=74),
         "log-uniform to 500": lambda: _synthetic(10_000, lambda r, n: np.exp(r.uniform(0, 6.2, n)), 30, seed=75),
         "all rows in one bin": lambda: _synthetic(6000, lambda r, n: 1 + r.poisson(3, n), 20, home=1.0, seed=76),
+    },
+    "judged": {
         "answers to 20 questions": lambda: _apart(3500, lambda r, n: r.binomial(20, r.beta(4, 1, n)), 20, seed=77),
+        "52 weeks, some missed": lambda: _apart(1500, lambda r, n: r.binomial(52, 0.9, n), 52, seed=81),
+        "one row, one in 200 with forty": lambda: _synthetic(
+            9000, lambda r, n: np.where(r.random(n) < 0.005, 40, 1), 25, seed=82
+        ),
+        "panels of 6 and of 18 waves": lambda: _apart(2400, lambda r, n: r.choice([6, 18], n), 18, seed=83),
+        "Weibull 0.7, in one bin": lambda: _synthetic(
+            5000, lambda r, n: 1 + 9 * r.weibull(0.7, n), 32, home=1.0, seed=84
+        ),
+        "300 units, exactly 20 rows": lambda: _synthetic(300, lambda r, n: np.full(n, 20), 10, seed=85),
     },
 }
 
