@@ -173,18 +173,18 @@ SYNTHETIC: dict[str, dict[str, Callable[[], Rows]]] = {
         "multiples of five": lambda: _synthetic(4000, lambda r, n: 5 * r.poisson(2, n), 15, home=0.4, seed=74),
         "log-uniform to 500": lambda: _synthetic(10_000, lambda r, n: np.exp(r.uniform(0, 6.2, n)), 30, seed=75),
         "all rows in one bin": lambda: _synthetic(6000, lambda r, n: 1 + r.poisson(3, n), 20, home=1.0, seed=76),
-    },
-    "judged": {
         "answers to 20 questions": lambda: _apart(3500, lambda r, n: r.binomial(20, r.beta(4, 1, n)), 20, seed=77),
         "52 weeks, some missed": lambda: _apart(1500, lambda r, n: r.binomial(52, 0.9, n), 52, seed=81),
-        "one row, one in 200 with forty": lambda: _synthetic(
-            9000, lambda r, n: np.where(r.random(n) < 0.005, 40, 1), 25, seed=82
-        ),
-        "panels of 6 and of 18 waves": lambda: _apart(2400, lambda r, n: r.choice([6, 18], n), 18, seed=83),
         "Weibull 0.7, in one bin": lambda: _synthetic(
             5000, lambda r, n: 1 + 9 * r.weibull(0.7, n), 32, home=1.0, seed=84
         ),
         "300 units, exactly 20 rows": lambda: _synthetic(300, lambda r, n: np.full(n, 20), 10, seed=85),
+    },
+    "judged": {
+        "one row, one in 200 with forty": lambda: _synthetic(
+            9000, lambda r, n: np.where(r.random(n) < 0.005, 40, 1), 25, seed=82
+        ),
+        "panels of 6 and of 18 waves": lambda: _apart(2400, lambda r, n: r.choice([6, 18], n), 18, seed=83),
     },
 }
 
@@ -305,19 +305,19 @@ def _studies(which: str) -> dict[str, Callable[[], Rows]]:
     if which == "judged":
         return {
             "insured Germans by year": of("COUNT/rwm5yr", "id", "year"),
-            "crashes by year": of("DAAG/nassCDS", "caseid", "yearacc"),
-            "households by brand of ketchup": of("Ecdat/Ketchup", "Ketchup.hid", "Ketchup.choice"),
             "young men by years of school": of("HLMdiag/wages", "id", "hgc"),
-            "children by occasion": of("geepack/muscatine", "id", "occasion"),
             "routes by year": of("wooldridge/airfare", "id", "year"),
             "subjects by answer": of("lme4/VerbAgg", "id", "resp"),
-            "airlines by phase of flight": of("openintro/birds", "operator", "phase_of_flt"),
             "patients by group": of("medicaldata/covid_testing", "subject_id", "demo_group"),
             "pollsters by state": of("dslabs/polls_us_election_2016", "pollster", "state"),
             "job advertisements by sex": of("openintro/resume", "job_ad_id", "gender"),
-            "firms by year": of("plm/Snmesp", "firm", "year"),
         }
     return {
+        "crashes by year": of("DAAG/nassCDS", "caseid", "yearacc"),
+        "households by brand of ketchup": of("Ecdat/Ketchup", "Ketchup.hid", "Ketchup.choice"),
+        "children by occasion": of("geepack/muscatine", "id", "occasion"),
+        "airlines by phase of flight": of("openintro/birds", "operator", "phase_of_flt"),
+        "firms by year": of("plm/Snmesp", "firm", "year"),
         "viewers by rating": of("dslabs/movielens", "userId", "rating"),
         "schools by score": of("mlmRev/Chem97", "school", "score"),
         "counties by year": of("wooldridge/countymurders", "countyid", "year"),
