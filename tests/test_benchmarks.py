@@ -173,7 +173,7 @@ def test_tables_that_far_apart_share_no_good_limit(bench: Any, a: float) -> None
 
 
 def test_no_threshold_tells_a_few_units_better_than_the_bound_allows(bench: Any) -> None:
-    """Noise of one, and k units that move what is counted by k mu: of all thresholds the best has the bound's chance."""
+    """Noise of one, and k units that move what is counted by k mu: the best threshold has the chance of the bound."""
     from scipy.special import ndtr
 
     bound, shift = bench("limits_bound"), 40 * 0.05
