@@ -32,7 +32,7 @@ import leastnoise as ln
 from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.suggest import asked_noise, limit_question
-from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, WIDE
+from leastnoise.domain.size_classes import BIN_STARTS, MOST_ROWS, OCTAVES, ROW_STARTS, WIDE
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.releases.limit_errors import AskedNoise
 from leastnoise.releases.limit_suggestion import RISKY, LimitSuggestion
@@ -43,7 +43,7 @@ from leastnoise.testing import aggregate, seeded
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 SHARES = (0.2, 0.1, 0.02)
 DELTA = 1e-6
-DRAWS = 5
+DRAWS = 3
 MOST = 0.5  # regret
 Array = np.ndarray[Any, Any]
 
@@ -258,12 +258,12 @@ def _oracle(looked: LimitSuggestion, counts: Counts) -> LimitSuggestion:
 def _worth_trying(counts: Counts) -> list[tuple[int, int, int]]:
     """Limits up to the largest unit, at the ends of the public classes and at the largest numbers themselves."""
     most, deepest = int(np.bincount(counts.unit, weights=counts.rows).max()), int(counts.rows.max())
-    ends = [start - 1 for start in ROW_STARTS if start > 1]
-    ends = ends[:12] + ends[12::2] if most > 10_000 else ends  # every other class, where there are thousands of pairs
+    ends, coarse = ([start - 1 for start in starts if start > 1] for starts in (ROW_STARTS, BIN_STARTS))
+    ends = coarse if most > 2000 else ends  # where there are thousands of pairs
     in_rows = sorted({end for end in ends if end < most} | {most})
-    in_bin = sorted({end for end in ends if end < deepest} | {deepest})
+    in_bin = sorted({end for end in coarse if end < deepest} | {deepest})
     widest = min(counts.bins, int(np.bincount(counts.unit).max()))
-    in_bins = sorted({end for end in ends if end < widest} | {widest})
+    in_bins = sorted({end for end in coarse if end < widest} | {widest})
     pairs = [(m, min(p, m), min(m, counts.bins)) for m in in_rows for p in in_bin if min(p, m) * counts.bins >= m]
     return list(dict.fromkeys([*pairs, *((p * b, p, b) for p in in_bin for b in in_bins)]))
 

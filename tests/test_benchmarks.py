@@ -170,3 +170,14 @@ def test_tables_that_far_apart_share_no_good_limit(bench: Any, a: float) -> None
     assert all(some.any() for some in good)
     assert not (good[0] & good[1]).any()
     assert bound.least_share(1) > bound.least_share(2) > bound.least_share(100)
+
+
+def test_no_threshold_tells_a_few_units_better_than_the_bound_allows(bench: Any) -> None:
+    """Noise of one, and k units that move what is counted by k mu: the best threshold has the chance of the bound."""
+    from scipy.special import ndtr
+
+    bound, shift = bench("limits_bound"), 40 * 0.05
+    thresholds = np.linspace(-5, 10, 100_001)
+    worst = np.maximum(ndtr(-thresholds), ndtr(thresholds - shift))
+    assert worst.min() == pytest.approx(bound.least_chance(40, 0.05), rel=1e-3)
+    assert (worst >= bound.least_chance(40, 0.05) * (1 - 1e-12)).all()

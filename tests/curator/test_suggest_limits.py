@@ -16,7 +16,7 @@ from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.suggest import asked_noise, later_request, limit_question
 from leastnoise.curator.table import Table
-from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS, WIDE
+from leastnoise.domain.size_classes import BIN_STARTS, MOST_ROWS, OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS, WIDE
 from leastnoise.releases.limit_errors import AskedNoise
 from leastnoise.releases.unit_counts import Layout
 from leastnoise.testing import aggregate, seeded
@@ -44,11 +44,12 @@ def exact(rows: pd.DataFrame, **options: Any) -> np.ndarray[Any, Any]:
 
 
 def test_classes_are_increasing_and_cover_every_size() -> None:
-    for starts in (ROW_STARTS, OCTAVES, WIDE):
+    for starts in (ROW_STARTS, BIN_STARTS, OCTAVES, WIDE):
         assert starts[0] == 1
         assert starts[-1] == MOST_ROWS
         assert all(later > earlier for earlier, later in pairwise(starts))
-    assert set(WIDE) <= set(OCTAVES) <= set(ROW_STARTS)
+    assert set(WIDE) <= set(OCTAVES) <= set(BIN_STARTS) <= set(ROW_STARTS)
+    assert ROW_STARTS[:32] == tuple(range(1, 33))  # single numbers
     assert list(VALUE_ENDS) == sorted(VALUE_ENDS)
     assert SIGNED_CLASSES % 2 == 1
 

@@ -13,7 +13,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS, WIDE
+from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS, WIDE
 from leastnoise.privacy.sensitivity import ChosenLimit, Limits
 from leastnoise.releases.limit_errors import AskedNoise, predict
 from leastnoise.releases.limit_suggestion import LimitSuggestion
@@ -40,7 +40,7 @@ def counted(unit: Array, place: Array, bins: int, values: Array | None = None) -
         wide, low = classes(total, OCTAVES), classes(deep, OCTAVES)
         np.add.at(found, layout.start("spread") + wide * (wide + 1) // 2 + low, WEIGHTS["spread"])
         np.add.at(found, layout.start("depths") + low, WEIGHTS["depths"])
-        np.add.at(found, layout.start("shared") + classes(deep, ROW_STARTS), WEIGHTS["shared"])
+        np.add.at(found, layout.start("shared") + classes(deep, BIN_STARTS), WEIGHTS["shared"])
         np.add.at(found, layout.start("bins") + place[first], WEIGHTS["bins"])
     if values is not None:
         size = np.sign(values[first]).astype(int) * (classes(np.abs(values[first]), VALUE_ENDS) + 1)
@@ -242,7 +242,7 @@ def test_it_says_when_the_counts_do_not_decide() -> None:
 
 def test_regret_is_the_mean_over_what_is_plausible() -> None:
     """Two tables equally likely, of units with one row and with nine: by hand from the errors of each alone."""
-    light_units, heavy_units = (np.where(np.array(ROW_STARTS) == rows, 500.0, 0.0) for rows in (1, 7))
+    light_units, heavy_units = (np.where(np.array(ROW_STARTS) == rows, 500.0, 0.0) for rows in (1, 9))
     both = Fit(counts=np.stack([light_units, heavy_units]), weights=np.array([0.5, 0.5]))
     alone = [Fit(counts=counts[None], weights=np.ones(1)) for counts in both.counts]
     found = predict(both, None, concentrations=np.ones(2), bins=1, noise=NOISE)
@@ -271,7 +271,7 @@ def test_the_layout_has_every_number_once() -> None:
     layout = Layout(7, ("fare", "tip"))
     starts = [layout.start(kind) for kind in ("rows", "octaves", "wide", "spread", "depths", "shared", "bins")]
     starts += [layout.start("values", 0), layout.start("values", 1)]
-    sizes = [len(ROW_STARTS), len(OCTAVES), len(WIDE), PAIRS, len(OCTAVES), len(ROW_STARTS), 7]
+    sizes = [len(ROW_STARTS), len(OCTAVES), len(WIDE), PAIRS, len(OCTAVES), len(BIN_STARTS), 7]
     sizes += [SIGNED_CLASSES, SIGNED_CLASSES]
     assert starts == np.cumsum([0, *sizes[:-1]]).tolist()
     assert layout.size == sum(sizes)

@@ -13,10 +13,17 @@ from leastnoise._support.validation import Floats
 MOST_ROWS = 2**20  # the last class of rows holds everything from here on
 _SMALLEST, _LARGEST = -14, 40  # powers of two: a value nearer to zero is zero, one beyond counts in the last class
 
-# 1, 2 ... 8, 10, 12, 14, 16, 20 ...: where each class of numbers of rows begins; four classes an octave.
+# 1, 2 ... 32, 36, 40 ... 64, 72 ...: where each class of numbers of rows begins. Each number below 32 is a class by
+# itself, so that a table in which everybody has so many rows is seen as one; then an octave has eight.
 ROW_STARTS: tuple[int, ...] = (
+    *range(1, 32),
+    *(part << power for power in range(2, 17) for part in range(8, 16)),
+    MOST_ROWS,
+)
+# 1, 2 ... 8, 10, 12, 14, 16, 20 ...: the same for the rows of a unit in one bin, four classes an octave.
+BIN_STARTS: tuple[int, ...] = (
     *range(1, 8),
-    *(part << power for power in range(1, 18) for part in (4, 5, 6, 7)),
+    *(part << power for power in range(1, 18) for part in range(4, 8)),
     MOST_ROWS,
 )
 # 1, 2, 4 ...: the same, one class an octave.
@@ -37,6 +44,6 @@ def last_of_each(starts: tuple[int, ...]) -> Floats:
     return np.array([*(start - 1 for start in starts[1:]), 2 * starts[-1] - 1], dtype=np.float64)
 
 
-def octave_of_rows() -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """The octave of each class of ROW_STARTS."""
-    return np.searchsorted(OCTAVES, ROW_STARTS, side="right") - 1
+def octaves_of(starts: tuple[int, ...]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """The octave of each class."""
+    return np.searchsorted(OCTAVES, starts, side="right") - 1

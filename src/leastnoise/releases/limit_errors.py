@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support.validation import Floats
-from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, last_of_each, octave_of_rows
+from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, last_of_each, octaves_of
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.sensitivity import Limits, Sensitivity
@@ -153,8 +153,9 @@ def _worth_trying(units: Floats, bins: int, one_bin: bool) -> list[Limits]:
     """The ends of classes, up to where hardly any unit is; each with every max_per_bin that binds."""
     beyond = np.cumsum(units[::-1])[::-1] > 0.01
     last = int(np.flatnonzero(beyond)[-1]) + 1 if beyond.any() else 1
-    ends = [int(end) for end in last_of_each(ROW_STARTS)[: min(last + 1, len(ROW_STARTS))]]
-    pairs = [(min(m, p * bins), p) for m in ends for p in ends if (p == m if one_bin else p <= m)]
+    rows = [int(end) for end in last_of_each(ROW_STARTS)[: min(last + 1, len(ROW_STARTS))]]
+    in_bin = [int(end) for end in last_of_each(BIN_STARTS)]
+    pairs = [(min(m, p * bins), p) for m in rows for p in ([m] if one_bin else [*(p for p in in_bin if p < m), m])]
     return [Limits(max_rows=m, max_per_bin=p, max_bins=min(m, bins)) for m, p in dict.fromkeys(pairs)]
 
 
@@ -196,36 +197,41 @@ def _lost_by_both(m: Floats, p: Floats, spread: Fit | None, bins: int, classes: 
     if spread is None:
         yield 1.0, by_rows
         return
-    ways = spread.counts.reshape(-1, len(OCTAVES), len(ROW_STARTS))
-    shared = _lost_where_shared(m, p, ways, classes)
+    ways = spread.counts.reshape(-1, len(OCTAVES), len(BIN_STARTS) + 1)
+    shared, by_bin = _lost_where_shared(m, p, ways, classes), _lost_by_rows(p)[:, :classes]
+    octaves = octaves_of(ROW_STARTS)[:classes]
     for chance, way, lost in zip(spread.weights, ways, shared, strict=True):
-        alone = not way[:, 1:].any()
-        yield float(chance), _lost_by_rows(m, bins)[:, :classes] if alone else np.maximum(lost, by_rows)
+        together = way[octaves, -1]
+        if not way[:, 1:].any():
+            yield float(chance), _lost_by_rows(m, bins)[:, :classes]
+        else:
+            yield float(chance), (1 - together) * np.maximum(lost, by_rows) + together * by_bin
 
 
 def _lost_where_shared(m: Floats, p: Floats, ways: Floats, classes: int) -> Floats:
-    """The rows that a unit of each class loses by both limits: ways to share bins, by limits, by classes.
+    """The rows that a unit of each class loses by both limits, if not all of its rows are in one bin: ways to share
+    bins, by limits, by classes.
 
     What is known of n is known by the octave of N. Within an octave n - 1 is taken to go with N - 1, as it does where
     the other rows meet a row each with the same chance.
     """
     lost = np.zeros((len(ways), m.size, classes))
     points, places = _points()
-    octaves = octave_of_rows()
+    octaves, deep = octaves_of(ROW_STARTS), octaves_of(BIN_STARTS)
     for place in range(classes):
         rows, octave = _rows_of_each()[place], octaves[place]
         usual = _rows_of_each()[octaves == octave].mean()
-        known = octaves[places] <= octave
+        known = deep[places] <= octave
         share = ways[:, octave][:, places[known]] / np.bincount(places)[places[known]]
-        share /= np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
+        total = share.sum(axis=1, keepdims=True)
         n = np.clip(1 + (points[known] - 1) * (rows - 1) / max(usual - 1, 1.0), 1.0, rows)
         kept = np.minimum(np.minimum(rows, m)[:, None], p[:, None] * (rows / n))
-        lost[:, :, place] = rows - share @ kept.T
+        lost[:, :, place] = np.where(total > 1e-9, rows - share / np.maximum(total, 1e-300) @ kept.T, 0.0)
     return lost
 
 
 @lru_cache(maxsize=1)
 def _points() -> tuple[Floats, NDArray[np.int64]]:
-    """Some numbers of each class of rows, and which class they are in."""
-    inside = [_inside(first, last, 3) for first, last in zip(ROW_STARTS, last_of_each(ROW_STARTS), strict=True)]
+    """Some numbers of each class of rows in a bin, and which class they are in."""
+    inside = [_inside(first, last, 3) for first, last in zip(BIN_STARTS, last_of_each(BIN_STARTS), strict=True)]
     return np.concatenate(inside), np.repeat(np.arange(len(inside)), [part.size for part in inside])

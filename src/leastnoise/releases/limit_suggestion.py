@@ -19,7 +19,7 @@ from leastnoise._support.number_format import rounded
 from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Floats
 from leastnoise.domain import Domain, Edges
-from leastnoise.domain.size_classes import MOST_ROWS, OCTAVES, ROW_STARTS, octave_of_rows
+from leastnoise.domain.size_classes import MOST_ROWS, ROW_STARTS
 from leastnoise.privacy.neighbours import check_neighbours
 from leastnoise.privacy.sensitivity import ChosenClip, ChosenLimit, Limits
 from leastnoise.releases import clip_errors, file_format, limit_errors, unit_size_fit, unit_spread_fit, views
@@ -152,10 +152,8 @@ class LimitSuggestion(Promised, Spreadsheets):
 
     @cached_property
     def _spread(self) -> Fit:
-        units: Floats = np.zeros(len(OCTAVES))
-        np.add.at(units, octave_of_rows(), self._fit.mean)
         pairs, depths, shared = ((self._part(kind), self._std(kind)) for kind in ("spread", "depths", "shared"))
-        return unit_spread_fit.of_spread(pairs, depths, shared, units=units, bins=self.layout.bins)
+        return unit_spread_fit.of_spread(pairs, depths, shared, rows=self._fit, bins=self.layout.bins)
 
     @cached_property
     def _concentrations(self) -> Floats:

@@ -3,11 +3,11 @@
 Every unit with a row in the bins is counted once in each of these histograms:
 
     rows        by how many rows it has
-    octaves     the same in classes four times as wide: where noise hides the finer ones, these may still be seen
+    octaves     the same in wider classes: where noise hides the finer ones, these may still be seen
     wide        the same in classes of four octaves, for the same reason
     spread      by the octave of its rows, and of how many of them are in the bin of one of its rows, drawn at random
     depths      by the latter octave alone
-    shared      by the latter number, in the classes of rows
+    shared      by the latter number, in finer classes
     bins        by the bin of that row
     values      for each named column, by the value of one of its rows, drawn at random
 
@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support.validation import Floats
-from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, SIGNED_CLASSES, WIDE
+from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, SIGNED_CLASSES, WIDE
 
-WEIGHTS = {"rows": 1, "octaves": 4, "wide": 2, "spread": 1, "depths": 2, "shared": 1, "bins": 1, "values": 1}
+WEIGHTS = {"rows": 2, "octaves": 4, "wide": 2, "spread": 1, "depths": 2, "shared": 1, "bins": 1, "values": 1}
 PAIRS = len(OCTAVES) * (len(OCTAVES) + 1) // 2  # of octaves, the second at most the first
 
 
@@ -46,7 +46,7 @@ class Layout:
         """The histograms in order: kind, how many numbers, and the weight of a unit."""
         rows, octaves = len(ROW_STARTS), len(OCTAVES)
         sizes = [("rows", rows), ("octaves", octaves), ("wide", len(WIDE))]
-        spread = [("spread", PAIRS), ("depths", octaves), ("shared", rows), ("bins", self.bins)]
+        spread = [("spread", PAIRS), ("depths", octaves), ("shared", len(BIN_STARTS)), ("bins", self.bins)]
         listed = [*sizes, *(spread if self.bins > 1 else []), *(("values", SIGNED_CLASSES) for _ in self.columns)]
         return tuple((kind, size, WEIGHTS[kind]) for kind, size in listed)
 

@@ -21,17 +21,28 @@ def with_octave(rows: ir.Table, column: str, name: str) -> ir.Table:
 
 
 def with_row_class(rows: ir.Table, column: str, name: str) -> ir.Table:
-    """Which class of ROW_STARTS a number n of rows, from 1 on, is in.
+    """Which class of ROW_STARTS a number n of rows, from 1 on, is in: eight an octave from 32 = 2^5 on."""
+    return _with_class(rows, column, name, digits=3, alone=5)
 
-    Below 8 each number is a class. From there on an octave has four, by the two digits after the first: 4, 5, 6 and 7
-    are the first three digits of n, which is in octave o. So the class is 4 (o - 3) + digits + 3: 8 is in class 7.
+
+def with_bin_class(rows: ir.Table, column: str, name: str) -> ir.Table:
+    """Which class of BIN_STARTS a number n of rows, from 1 on, is in: four an octave from 8 = 2^3 on."""
+    return _with_class(rows, column, name, digits=2, alone=3)
+
+
+def _with_class(rows: ir.Table, column: str, name: str, *, digits: int, alone: int) -> ir.Table:
+    """Each number below 2^alone is a class. From there on an octave has 2^digits, by the digits after the first.
+
+    With o the octave of n, f = n >> (o - digits) is its first digits, from 2^digits on; and 2^alone is in class
+    2^alone - 1. So the class is (o - alone) 2^digits + f - 2^digits + 2^alone - 1.
     """
     import ibis
 
     rows = rows.mutate(_n=_cut(rows[column], MOST_ROWS))
     rows = rows.mutate(_octave=_octave(rows["_n"]))
-    digits = rows["_n"] >> ibis.greatest(rows["_octave"] - 2, 0)
-    classed = ibis.ifelse(rows["_n"] < 8, rows["_n"] - 1, rows["_octave"] * 4 - 9 + digits)
+    first = rows["_n"] >> ibis.greatest(rows["_octave"] - digits, 0)
+    shift = (1 << alone) - 1 - ((alone + 1) << digits)
+    classed = ibis.ifelse(rows["_n"] < 1 << alone, rows["_n"] - 1, rows["_octave"] * (1 << digits) + first + shift)
     return rows.mutate(**{name: classed}).drop("_n", "_octave")
 
 

@@ -20,7 +20,7 @@ from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.binning import as_double, clipped, double_literal, place_rows
 from leastnoise.curator.aggregate.every_bin import scattered
 from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
-from leastnoise.curator.aggregate.size_class import with_octave, with_row_class, with_value_class
+from leastnoise.curator.aggregate.size_class import with_bin_class, with_octave, with_row_class, with_value_class
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.domains import limits_of, listed_domain
@@ -158,7 +158,7 @@ class UnitCounts(BinnedQuery):
         layout = self.layout
         drawn = with_octave(with_row_class(drawn, "_total", "_rows"), "_total", "_wide")
         if self._bins.size > 1:
-            drawn = with_row_class(with_octave(drawn, "_here", "_deep"), "_here", "_shared")
+            drawn = with_bin_class(with_octave(drawn, "_here", "_deep"), "_here", "_shared")
         octave = drawn["_wide"]
         cells = [drawn["_rows"], octave + layout.start("octaves"), (octave >> 2) + layout.start("wide")]
         if self._bins.size > 1:
