@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import sys
-import warnings
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors
-from leastnoise._support import parquet
+from leastnoise._support import library_warnings, parquet
 from leastnoise._support.type_names import type_name
 from leastnoise.curator import odd_cells
 
@@ -121,8 +120,7 @@ def _filled(column: Any) -> NDArray[Any]:
 def _silently(path: str, work: Callable[[], T], damage: str = DAMAGED) -> T:
     """`work()`; whatever a library raises becomes our one sentence, and nothing keeps the original: it quotes cells."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with library_warnings.withheld():
             return work()
     except errors.NotOurs:
         raise

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from leastnoise import errors
+from leastnoise._support import library_warnings
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import charge, shares
 from leastnoise.curator.budget.shares import Share
@@ -82,8 +82,7 @@ def asked_noise(later: PrivacyRequest, neighbours: Neighbours) -> AskedNoise:
             later, bins=1, integers=True, sensitivity=_WIDE, l1_sensitivity=l1, neighbours=neighbours
         ).noise
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about noise that is not drawn here
+    with library_warnings.none_at_all():  # about noise that is not drawn here
         gaussian, least = of(_HOPELESS), of(_WIDE)
     if gaussian.mechanism == "laplace":
         return AskedNoise(None, gaussian.distribution.std / _HOPELESS, neighbours)

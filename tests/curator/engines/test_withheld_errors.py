@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from leastnoise._support import library_warnings
 from leastnoise.curator.engines.withheld_errors import reading
 from leastnoise.errors import BadDomain, LeastnoiseError, ReadingFailed, WeakPromise
 
@@ -77,6 +78,19 @@ def test_of_two_threads_that_read_neither_ends_nor_keeps_the_silence_of_the_othe
         thread.join()
         assert ours_alone == [(False, True)]
         assert warned(UserWarning)
+        assert warned(WeakPromise)
+
+
+def test_what_is_weighed_and_not_drawn_warns_nobody_and_silences_no_other_thread() -> None:
+    seen: list[bool] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        with library_warnings.none_at_all():
+            assert not warned(WeakPromise)
+            other = threading.Thread(target=lambda: seen.append(warned(WeakPromise)))
+            other.start()
+            other.join()
+        assert seen == [True]
         assert warned(WeakPromise)
 
 
