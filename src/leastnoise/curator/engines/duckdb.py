@@ -352,6 +352,7 @@ def as_text(names: list[str], file: str) -> dict[str, Any]:
         "escape": '"',
         "max_line_size": MAX_LINE_BYTES,
         "buffer_size": CSV_BUFFER_BYTES,
+        "parallel": False,  # readers that begin inside a file take lines of a quoted cell for rows, and fail
     }
 
 
