@@ -7,7 +7,6 @@ import tempfile
 from pathlib import Path
 
 import histogram
-import row_limits
 import vectors
 from findings import Findings
 from stopwatch import race
@@ -18,7 +17,5 @@ def run(*, toy: bool = False) -> Findings:
     with tempfile.TemporaryDirectory(dir=os.environ.get("SCRATCH")) as folder:
         seen = race(histogram.engines(histogram.write_rows(Path(folder), rows)), rounds=3)
     counted = [*histogram.heads(seen, rows), histogram.sheet(seen, rows, {})]
-    limits = {"rounds": 1, "weights": (10,)} if toy else {"rounds": 2}
-    counted += row_limits.measured(rows, memory_limit="1GB", **limits)
     length = (100, 5) if toy else (1_000_000, 1000)
     return [*counted, *vectors.measured(*length, rounds=5, goal=2)]

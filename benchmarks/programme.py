@@ -6,6 +6,7 @@ BENCHMARKS = (
     "low_bits",
     "histogram",
     "row_limits",
+    "row_limits_large",
     "crosstabs",
     "unknown_keys",
     "vectors",

@@ -2,7 +2,8 @@
 
 Every unit has 1, 10, 100 or 1,000 rows on average, in 4,000 bins, of which five may count. The window is what an
 engineer would write for `max_rows` alone; ours are whole releases, noise and all, one of them with `max_per_bin=1` as
-well. Counting rows a unit keeps none and is the floor. The largest sizes (BIG=1) have a gigabyte of memory.
+well. Counting rows a unit keeps none and is the floor; it reads one of the two columns. With a limit of memory
+(`row_limits_large`) there is a second floor beside it: both columns handed over as Arrow batches, and nothing done.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import duckdb
 from findings import Findings, Headline, Table, timings
@@ -20,6 +22,7 @@ from leastnoise.curator.table import table
 BINS, KEPT = 4_000, 5
 WEIGHTS = (1, 10, 100, 1000)  # rows a unit, on average
 FLOOR, SQL, ROWS, ONE = "rows a unit, counted", "window SQL by hand", "max_rows=5", "max_rows=5, max_per_bin=1"
+HANDED = "both columns, handed over"
 COUNTED = "SELECT max(rows) FROM (SELECT count(*) AS rows FROM '{path}' GROUP BY unit)"
 WINDOW = """
 SELECT bin, count(*) FROM (
@@ -45,11 +48,16 @@ def measured(
                 seen = race(contestants(path, memory_limit), rounds=rounds)
                 case = f"{rows:.0e} rows, {each:,} a unit, {order}"
                 heads += heads_of(each, case, seen, memory_limit)
-                sheet += [{"rows a unit": each, "order": order, **row} for row in timings(seen, reference=FLOOR)]
+                sheet += sheet_of(each, order, seen)
                 path.unlink()
     limit = f", memory_limit={memory_limit}" if memory_limit else ""
     title = f"{rows:,} rows in {BINS:,} bins{limit}:"
     return [*heads, Table(f"row_limits_{rows}", title, sheet)]
+
+
+def sheet_of(each: int, order: str, seen: dict[str, Timing]) -> list[dict[str, Any]]:
+    load = {"load average": round(os.getloadavg()[0], 1)}
+    return [{"rows a unit": each, "order": order, **row, **load} for row in timings(seen, reference=FLOOR)]
 
 
 def write_rows(folder: Path, rows: int, units: int, order: str) -> Path:
@@ -64,9 +72,14 @@ def write_rows(folder: Path, rows: int, units: int, order: str) -> Path:
 
 
 def contestants(path: Path, memory_limit: str | None) -> dict[str, Contestant]:
+    settings = {"memory_limit": memory_limit, "temp_directory": str(path.parent)} if memory_limit else {}
+
     def sql(text: str) -> Contestant:
-        settings = {"memory_limit": memory_limit, "temp_directory": str(path.parent)} if memory_limit else {}
         return lambda: duckdb.connect(config=settings).execute(text.format(path=path, kept=KEPT)).fetchnumpy()
+
+    def handed() -> int:
+        batches = duckdb.connect(config=settings).sql(f"SELECT unit, bin FROM '{path}'").to_arrow_reader(2**19)
+        return sum(batch.num_rows for batch in batches)
 
     def ours(**limits: int) -> Contestant:
         def release() -> int:
@@ -75,8 +88,8 @@ def contestants(path: Path, memory_limit: str | None) -> dict[str, Contestant]:
 
         return release
 
-    found = {FLOOR: sql(COUNTED), SQL: sql(WINDOW), ROWS: ours(), ONE: ours(max_per_bin=1)}
-    return {name: way for name, way in found.items() if memory_limit is None or name != SQL}
+    beside = {HANDED: handed} if memory_limit else {SQL: sql(WINDOW)}
+    return {FLOOR: sql(COUNTED), **beside, ROWS: ours(), ONE: ours(max_per_bin=1)}
 
 
 def heads_of(each: int, case: str, seen: dict[str, Timing], memory_limit: str | None) -> Findings:

@@ -37,7 +37,8 @@ def in_parts(keeper: RowKeeper, tasks: list[pa.RecordBatch]) -> Counter[int]:
 
 
 def kept_of(keeper: RowKeeper, whole: pa.RecordBatch) -> Counter[int]:
-    return Counter(keeper.kept(iter([whole]), threads=2, memory=0).tolist())
+    passes = Rule(keeper, random_factors()).passes(rows=len(whole), threads=2, memory=0)
+    return Counter(passes.kept(iter([whole])).tolist())
 
 
 @settings(max_examples=40, deadline=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import Counter, defaultdict
 from typing import Any
 from unittest.mock import patch
 
@@ -13,14 +14,14 @@ import pytest
 from numpy.typing import NDArray
 
 from leastnoise import stats
-from leastnoise.curator.aggregate import unit_list_loops, unit_lists
-from leastnoise.curator.aggregate.unit_lists import RowKeeper, Waiting
-from leastnoise.curator.engines import duckdb
-from leastnoise.curator.engines.duckdb import DuckDB
+from leastnoise.curator.aggregate import bounding, unit_list_loops, unit_lists
+from leastnoise.curator.aggregate.unit_lists import CLASSES, Passes, RowKeeper, Waiting
 from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import table
 from leastnoise.testing import aggregate
+
+WORD = 2**32 - 1
 
 
 def both(query: Query) -> tuple[list[int], list[int]]:
@@ -32,8 +33,7 @@ def both(query: Query) -> tuple[list[int], list[int]]:
         patch.object(BinnedQuery, "_by_sql", side_effect=AssertionError("lists were to be used")),
     ):
         lists = aggregate(query).values.tolist()
-        little = patch.multiple(unit_lists, BLOCK_ROWS=2048, MOST_WAITING=7000)
-        with little, patch.object(duckdb, "BLOCK_ROWS", 2048):
+        with patch.multiple(unit_lists, BLOCK_ROWS=2048, MOST_WAITING=7000):
             assert aggregate(query).values.tolist() == lists
         return sql, lists
 
@@ -113,7 +113,7 @@ def test_a_part_that_is_larger_than_others_is_kept_whole() -> None:
     frame = pd.DataFrame(rows, columns=["place", "x"])
     expected = frame.sort_values(["place", "x"]).groupby("place").head(2)
     ends, stops = np.array([[0, count]]), np.zeros((1, 1), np.int64)
-    kept = unit_list_loops.keep_rows(rows, ends, stops, 0, 1, 2, 2, 0)
+    kept = unit_list_loops.keep_rows(rows, ends, stops, 0, 1, (2, 2, 0), unit_lists.slots(2))
     assert kept == stops[0, 0] == len(expected)
     assert sorted(map(tuple, rows[:kept].tolist())) == expected.to_records(index=False).tolist()
 
@@ -144,18 +144,124 @@ def test_without_a_compiler_sql_finds_the_same(monkeypatch: pytest.MonkeyPatch) 
     assert aggregate(query).values.tolist() == whole
 
 
+def word_of(integer: int) -> int:
+    """`bounding.fold`, in Python's integers."""
+    return ((integer >> 32) * bounding.MULTIPLIER_1 & WORD) ^ (integer & WORD)
+
+
+def place_in_order(unit: int, code: int, key: int) -> tuple[int, int]:
+    """(hash, code): `bounding.with_hash`, in Python's integers."""
+    h = word_of(unit) ^ key
+    h = ((h ^ h >> 16) * bounding.MULTIPLIER_1 & WORD) ^ word_of(code)
+    h = (h ^ h >> 16) * bounding.MULTIPLIER_2 & WORD
+    h = (h ^ h >> 15) * bounding.MULTIPLIER_3 & WORD
+    return (h ^ h >> 16) >> 1, code
+
+
+def kept_by_hand(keeper: RowKeeper, unit: NDArray[np.int64], code: NDArray[np.int64]) -> Counter[int]:
+    """All rows of a unit in order, and of these one after the other, while the limits allow it."""
+    rows = defaultdict[int, list[int]](list)
+    for owner, each in zip(unit.tolist(), code.tolist(), strict=True):
+        rows[owner].append(each)
+    kept: Counter[int] = Counter()
+    for owner, codes in rows.items():
+        own: Counter[int] = Counter()
+        for each in sorted(codes, key=lambda code: place_in_order(owner, code, keeper.key)):
+            if own[each >> keeper.value_bits] < keeper.max_per_bin and own.total() < keeper.max_rows:
+                own[each >> keeper.value_bits] += 1
+                kept[each] += 1
+    return kept
+
+
+def kept_in_passes(
+    keeper: RowKeeper, unit: NDArray[np.int64], code: NDArray[np.int64], *, memory: float, once: bool = False
+) -> tuple[Counter[int], int]:
+    """What is kept, and in how many passes."""
+    kept: Counter[int] = Counter()
+    passes = Passes(keeper, unit_lists.random_factors(), rows=len(unit), memory=memory, threads=2, once=once)
+    number = 0
+    while passes.remain:
+        batches = pa.Table.from_arrays([unit, code], ["unit", "code"]).to_batches(unit_lists.BLOCK_ROWS)
+        kept.update(passes.kept(iter(batches)).tolist())
+        number += 1
+    return kept, number
+
+
+def units_in(order: str, rows: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """A few rows a unit, or half of all rows of one."""
+    unit = random.integers(0, max(1, rows // int(random.integers(1, 30))), rows) * 2**31 - 2**40
+    if order == "one heavy":
+        return np.where(random.random(rows) < 0.5, -7, unit)
+    if order == "clustered":  # runs of a few rows, of units that come again
+        return np.repeat(unit, random.integers(1, 9, rows))[:rows]
+    return np.sort(unit) if order == "sorted" else unit
+
+
+@pytest.mark.parametrize("order", ["random", "sorted", "clustered", "one heavy"])
+@pytest.mark.parametrize(("memory", "once"), [(0, True), (5e4, False), (1e9, True)])
+def test_lists_keep_what_the_rule_says(order: str, memory: float, once: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order of any table, whatever is left out unseen, and in as many passes as it takes. Lists that are too
+    long to be kept while rows are read are among them."""
+    random = np.random.default_rng([len(order), int(memory), once])
+    monkeypatch.setattr(unit_lists, "BLOCK_ROWS", 256)
+    monkeypatch.setattr(unit_lists, "MOST_WAITING", 600)
+    numbers = []
+    for most, in_bin, bits in ((5, 5, 0), (5, 1, 0), (1, 1, 0), (6, 2, 2), (80, 3, 0), (4, 3, 30)):
+        keeper = keeper_of(most, in_bin=in_bin, value_bits=bits)
+        rows = int(random.integers(2_000, 5_000))
+        unit = units_in(order, rows, random)
+        code = random.integers(0, int(random.choice([3, 4000])) << bits, rows)
+        kept, passes = kept_in_passes(keeper, unit, code, memory=memory, once=once)
+        assert kept == kept_by_hand(keeper, unit, code), (most, in_bin, bits)
+        numbers.append(passes)
+    assert (max(numbers) > 1) is not once
+
+
+def test_heavy_units_are_left_out_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once five rows of each unit are kept, few of a thousand others are even sorted."""
+    random = np.random.default_rng(11)
+    monkeypatch.setattr(unit_lists, "BLOCK_ROWS", 1_000)
+    monkeypatch.setattr(unit_lists, "MOST_WAITING", 4_000)
+    whole, sorted_rows = unit_list_loops.sort_rows, list[int]()
+
+    def sort_rows(unsorted: NDArray[np.int64], *others: Any) -> None:
+        sorted_rows.append(len(unsorted))
+        whole(unsorted, *others)
+
+    monkeypatch.setattr(unit_list_loops, "sort_rows", sort_rows)
+    unit, code = random.integers(0, 40, 40_000), random.integers(0, 4_000, 40_000)
+    keeper = keeper_of(5)
+    assert kept_in_passes(keeper, unit, code, memory=0, once=True)[0] == kept_by_hand(keeper, unit, code)
+    assert sum(sorted_rows) < 9_000
+    sorted_rows.clear()
+    kept_in_passes(keeper, np.sort(unit), code, memory=0, once=True)
+    assert sum(sorted_rows) <= 5 * (40 + 40)  # a block may begin within a unit
+
+
 @pytest.mark.parametrize("value_bits", [0, 30])
 @pytest.mark.parametrize(("units", "rows", "kept"), [(10**6, 10**6, 5), (40_000, 10**6, 40), (10**6 // 3, 10**6, 3)])
-def test_the_rows_take_no_more_memory_than_is_reckoned_with(
+def test_the_rows_take_no_more_memory_than_they_may(
     units: int, rows: int, kept: int, value_bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Room for a hundredth of the rows: K is taken again and again."""
+    """Room for a tenth of the rows, beside blocks of a hundredth of them: those of a thread and one more."""
     frame = rows_of(units, rows, sort=False)
     keeper = keeper_of(kept, value_bits=value_bits)
     monkeypatch.setattr(unit_lists, "BLOCK_ROWS", rows // 100)
     codes = (frame["bin"] + 1).to_numpy() << value_bits
-    held = bytes_held(keeper, frame["unit"].to_numpy(), codes, memory=0)
-    assert held <= keeper.bytes_needed(frame["unit"].nunique(), rows) + rows // 100 * keeper.row_bytes
+    memory = keeper.bytes_of(rows) / 10 / unit_lists.MEMORY_SHARE
+    held, passes = bytes_held(keeper, frame["unit"].to_numpy(), codes, memory=memory)
+    assert held <= unit_lists.MEMORY_SHARE * memory + 3 * keeper.bytes_of(rows // 100)
+    assert 8 <= passes <= 32
+
+
+def test_rows_that_fit_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if there are more than was thought: nobody kept them aside for a second time."""
+    monkeypatch.setattr(unit_lists, "BLOCK_ROWS", 500)
+    unit = np.arange(20_000)
+    passes = Passes(keeper_of(5), (3, 5), rows=1_000, memory=0, threads=2, once=True)
+    batches = pa.Table.from_arrays([unit, unit % 7], ["unit", "code"]).to_batches(500)
+    assert len(passes.kept(iter(batches))) == 20_000
+    assert not passes.remain
 
 
 def test_nobody_can_choose_units_that_share_a_part() -> None:
@@ -168,7 +274,7 @@ def test_nobody_can_choose_units_that_share_a_part() -> None:
 
 
 def largest_part(unit: NDArray[np.int64], factors: tuple[int, int]) -> int:
-    with Waiting(keeper_of(5), factors, room=len(unit), threads=1) as waiting:
+    with Waiting(keeper_of(5), factors, room=len(unit), most=len(unit), threads=1) as waiting:
         waiting.add(unit, np.zeros_like(unit))
         return int(np.diff(waiting.take()[1]).max())
 
@@ -187,8 +293,8 @@ def keeper_of(kept: int, *, in_bin: int | None = None, value_bits: int = 0) -> R
     return RowKeeper(max_rows=kept, max_per_bin=in_bin or kept, value_bits=value_bits, low_bits=low_bits, key=1)
 
 
-def bytes_held(keeper: RowKeeper, unit: NDArray[np.int64], code: NDArray[np.int64], memory: float) -> int:
-    """The most that arrays of rows take at once."""
+def bytes_held(keeper: RowKeeper, unit: NDArray[np.int64], code: NDArray[np.int64], memory: float) -> tuple[int, int]:
+    """The most that arrays of rows take at once, and the number of passes."""
     made, most, whole = list[Any](), list[int](), Waiting._empty
 
     def empty(waiting: Waiting, count: int) -> NDArray[np.int64]:
@@ -198,21 +304,23 @@ def bytes_held(keeper: RowKeeper, unit: NDArray[np.int64], code: NDArray[np.int6
         return rows
 
     with patch.object(Waiting, "_empty", empty):
-        batches = pa.Table.from_arrays([unit, code], ["unit", "code"]).to_batches(unit_lists.BLOCK_ROWS)
-        keeper.kept(iter(batches), threads=2, memory=memory)
-    return max(most)
+        kept, passes = kept_in_passes(keeper, unit, code, memory=memory)
+    assert kept.total() > len(unit) / 3
+    return max(most), passes
 
 
 def test_little_memory_means_passes_of_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = table(pd.DataFrame({"unit": range(600_000), "bin": 0}), unit="unit", memory_limit="32MB")
-    whole, parts = DuckDB.passes, []
+    """All rows of 600,000 units are 9.6 MB, and half of that may be used."""
+    rows = table(pd.DataFrame({"unit": range(600_000), "bin": 0}), unit="unit", memory_limit="8MB")
+    whole, done = Passes.kept, list[int]()
 
-    def passes(engine: DuckDB, *args: Any, **named: Any) -> int:
-        parts.append(whole(engine, *args, **named))
-        return parts[-1]
+    def kept(passes: Passes, batches: Any) -> NDArray[np.int64]:
+        codes = whole(passes, batches)
+        done.append(passes.done)
+        return codes
 
-    monkeypatch.setattr(DuckDB, "passes", passes)
+    monkeypatch.setattr(Passes, "kept", kept)
     monkeypatch.setattr(unit_lists, "MANY_ROWS", 0)
     query = rows.histogram("bin", keys=range(2), max_rows=10)
     assert aggregate(query).values.tolist() == [600_000, 0]
-    assert parts == [2]
+    assert done == [CLASSES // 4, CLASSES // 2, CLASSES * 3 // 4, CLASSES]

@@ -19,7 +19,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise.curator.aggregate.unit_lists import PART_BITS, PARTS, WORD_BYTES, RowKeeper, Waiting, blocks
+from leastnoise.curator.aggregate.unit_lists import (
+    PART_BITS,
+    PARTS,
+    WORD_BYTES,
+    Passes,
+    RowKeeper,
+    Waiting,
+    blocks,
+    slots,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,20 +45,22 @@ BATCH_CHUNKS = 2**12  # that are handed over at once
 class Rule:
     """What an engine does with rows to keep some of each unit, wherever they are: a `RowRule`.
 
-    factors: of the mixing of units, the same in all tasks: a place is a unit.
+    factors: of the mixing of units, the same in all tasks: a place is a unit. once: whether all rows fit into memory
+    where they are in one place.
     """
 
     keeper: RowKeeper
     factors: tuple[int, int]
+    once: bool = True
 
-    def kept(self, batches: Iterator[pa.RecordBatch], *, threads: int, memory: float) -> NDArray[np.int64]:
+    def passes(self, *, rows: int, threads: int, memory: float) -> Passes:
         """The codes that are kept, where all rows are in one place."""
-        return self.keeper.kept(batches, threads=threads, memory=memory)
+        return Passes(self.keeper, self.factors, rows=rows, memory=memory, threads=threads, once=self.once)
 
     def send(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What is kept of the rows of a task: batches of `group` and `packed`, a chunk of rows."""
         room = MAX_BYTES // self.keeper.row_bytes
-        with Waiting(self.keeper, self.factors, room=room, threads=1) as rows:
+        with Waiting(self.keeper, self.factors, room=room, most=room, threads=1) as rows:
             for units, codes in blocks(batches, BLOCK_ROWS):
                 if not rows.fits(len(units)):
                     yield from _packed(*rows.take())
@@ -67,8 +78,8 @@ class Rule:
         sent = np.concatenate([_unpacked(packed, words) for packed in chunks["packed"].chunks])
         rows, ends, stops = np.empty_like(sent), np.empty((1, PARTS + 1), np.int64), np.empty((1, PARTS), np.int64)
         sort_rows(sent, rows, 0, ends[0], 64 - PART_BITS - GROUP_BITS)
-        codes = np.empty(keep_rows(rows, ends, stops, 0, PARTS, *self.keeper.limits), np.int64)
-        copy_codes(rows, ends, stops, 0, PARTS, codes, 0, self.keeper.low_bits)
+        codes = np.empty(keep_rows(rows, ends, stops, 0, PARTS, self.keeper.limits, slots(PARTS)), np.int64)
+        copy_codes(rows, ends, stops, codes, self.keeper.low_bits)
         return pa.table({"code": codes})
 
 

@@ -24,10 +24,20 @@ in a list S = K(A) of a unit:
 
 Rows that tie are equal in all that is read of them, so no order of the rows shows in the codes that are kept.
 
+It also follows that a row x may be left out unseen once K(A) has max_rows rows of its unit, all at most x: of every
+unit for which there is a slot, the largest of them is remembered. And that K may be taken of the rows of a unit that
+follow each other, before anything else is done with them: sorted rows are few from there on.
+
 Rows wait in blocks, each sorted by part (the first bits of the unit, mixed one to one, so units are compared whole).
-Part by part, K is then taken of what waits: a part fits into the processor's cache. It is taken when there is no room
-for another block, and at the end. Threads share blocks first, then parts. The mixing is drawn anew each time: nobody
-can choose units that share a part. What is done depends on the rows in time and memory alone.
+Part by part, K is then taken of what waits, in place: a part fits into the processor's cache. It is taken when there is
+no room for another block, and at the end. Threads share blocks first, then parts. The mixing is drawn anew each time:
+nobody can choose units that share a part.
+
+Where most of the room is taken by rows that are kept, half of the units are left for a later pass over the rows, by the
+bits that follow those of the part: a class of units. The rows of a unit are all of one class, so K of all rows is K of
+each class in turn. No size has to be known beforehand, and nothing is read to find it out.
+
+What is done depends on the rows in time and memory alone, and the memory has a limit.
 """
 
 from __future__ import annotations
@@ -37,6 +47,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate
+from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -48,12 +59,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
-PART_BITS = 10  # of a mixed unit: by these rows are sorted
-PARTS = 2**PART_BITS
+PART_BITS, CLASS_BITS = 10, 10  # of a mixed unit: by these rows are sorted; by those that follow they are in passes
+PARTS: int = 2**PART_BITS
+CLASSES: int = 2**CLASS_BITS
 MULTIPLIERS = np.array([MULTIPLIER_1, MULTIPLIER_2, MULTIPLIER_3], np.uint64)
 MANY_ROWS = 2**22  # from here on it is quicker than SQL although a compiler has to be loaded first, most of a second
-BLOCK_ROWS = 2**19  # that are sorted at once; one block a thread and another are in memory twice
-MOST_WAITING, WAITING_SHARE = 2**24, 0.1  # rows that wait before K is taken, and how much of the memory they may be
+BLOCK_ROWS, FEWEST_ROWS = 2**19, 2**12  # that are sorted at once; a block a thread and another are in memory twice
+# Rows that wait before K is first taken; how much of the memory they may be, and how much all rows that wait may be.
+MOST_WAITING, WAITING_SHARE, MEMORY_SHARE = 2**24, 0.1, 0.6
+MOST_KEPT = 2 / 3  # of the room: else K would be taken again and again for few new rows
+MOST_USEFUL = 3 / 4  # of the rows: where more are kept, K is taken again when there is no room at all
+MOST_SLOTS = 2**20  # of 16 bytes: more than that is slow to look into
+FEW_LEFT_OUT = 1 / 8  # of a block: less is not worth to look
 WORD_BYTES = 8
 
 
@@ -81,18 +98,55 @@ class RowKeeper:
         """And which of the last 32 bits of x are not of the bin."""
         return self.max_rows, self.max_per_bin, self.value_bits - self.low_bits
 
-    def kept(self, batches: Iterator[pa.RecordBatch], *, threads: int, memory: float) -> NDArray[np.int64]:
-        """The codes that are kept of all rows. memory: bytes that may be used in all, by others as well."""
-        room = int(min(MOST_WAITING, max(BLOCK_ROWS, WAITING_SHARE * memory / self.row_bytes)))
-        with Waiting(self, random_factors(), room=room, threads=threads) as rows:
-            for units, codes in blocks(batches, BLOCK_ROWS):
-                rows.add(units, codes)
-            return rows.codes()
+    def bytes_of(self, rows: int) -> int:
+        """What so many rows take that wait at once."""
+        return rows * self.row_bytes
 
-    def bytes_needed(self, units: int, rows: int) -> int:
-        """What so many units with so many rows take at most, besides the room for those that wait: all that are kept
-        and half as many new ones, while the kept ones of these are copied."""
-        return self.row_bytes * min(rows, units * self.max_rows) * 5 // 2
+
+@dataclass(slots=True)
+class Passes:
+    """The codes that are kept, in as many passes over the same rows as fit into memory.
+
+    rows: about how many there are. memory: bytes that may be used in all, by others as well. once: whether the rows
+    are to be read once, because all fit. done: so many classes are.
+    """
+
+    keeper: RowKeeper
+    factors: tuple[int, int]
+    rows: int
+    memory: float
+    threads: int
+    once: bool
+    done: int = 0
+    width: int = CLASSES
+
+    @property
+    def remain(self) -> bool:
+        """Whether there is another pass to be made."""
+        return self.done < CLASSES
+
+    @property
+    def block(self) -> int:
+        """Of how many rows a batch is at best: with little memory, a small part of those that may wait."""
+        return min(BLOCK_ROWS, max(FEWEST_ROWS, self._most_rows // 8))
+
+    @property
+    def _most_rows(self) -> int:
+        return int(MEMORY_SHARE * self.memory / self.keeper.row_bytes)
+
+    def kept(self, batches: Iterator[pa.RecordBatch]) -> NDArray[np.int64]:
+        """The codes that are kept of the next classes, as many as fit. Where these are not all, most rows are kept, and
+        to take K early is of no use."""
+        room = int(min(MOST_WAITING, max(self.block, WAITING_SHARE / MEMORY_SHARE * self._most_rows)))
+        most = max(room, self.rows if self.once else self._most_rows)
+        room = most if self.done else room
+        with Waiting(self.keeper, self.factors, room=room, most=most, threads=self.threads) as rows:
+            rows.classes, rows.divisible = range(self.done, min(self.done + self.width, CLASSES)), not self.once
+            for units, codes in blocks(batches, self.block):
+                rows.add(units, codes)
+            kept = rows.codes()
+            self.done, self.width = rows.classes.stop, len(rows.classes)
+        return kept
 
 
 def prepare() -> None:
@@ -101,9 +155,10 @@ def prepare() -> None:
 
     made_up = pa.record_batch({name: pa.array(range(9), pa.int64()) for name in ("unit", "code")})
     keeper = RowKeeper(max_rows=3, max_per_bin=1, value_bits=1, low_bits=1, key=0)
-    with Waiting(keeper, (1, 1), room=9, threads=1) as rows:
+    with Waiting(keeper, (1, 1), room=9, most=9, threads=1) as rows:
         for units, codes in blocks(iter([made_up, made_up]), 9):  # for the second, room is to be made
             rows.add(units, codes)
+        rows.take()
         rows.codes()
 
 
@@ -137,17 +192,23 @@ def _column(batches: list[pa.RecordBatch], name: str) -> NDArray[np.int64]:
 class Waiting:
     """Rows that wait, block behind block, each block sorted by part.
 
-    room: how many new rows may wait, or half as many as are kept if that is more.
+    room: how many may wait before K is first taken. most: how many may wait at any time, unless those that are kept
+    are more. classes: of these rows are kept; if they are divisible, those that did not fit are no longer among them.
     """
 
-    def __init__(self, keeper: RowKeeper, factors: tuple[int, int], *, room: int, threads: int) -> None:
-        self._keeper, self._room, self._threads = keeper, room, threads
+    classes = range(CLASSES)
+    divisible = False
+
+    def __init__(self, keeper: RowKeeper, factors: tuple[int, int], *, room: int, most: int, threads: int) -> None:
+        self._keeper, self._first_room, self._room, self._threads = keeper, room, room, threads
         self._factors = np.array(factors, np.uint64)
         self._workers = ThreadPoolExecutor(threads)
-        self._sorting: list[Future[None]] = []
-        self._rows = self._empty(room)
+        self._sorting: list[tuple[int, Future[None]]] = []  # and how many rows it may add
+        self._lock = Lock()  # of the rows that wait
+        self._rows = self._empty(most)  # memory is taken where it is written to
         self._count = 0
         self._ends: list[NDArray[np.int64]] = []
+        self._largest = self._unseen = slots(2)
 
     def __enter__(self) -> Waiting:
         return self
@@ -158,71 +219,113 @@ class Waiting:
     def add(self, units: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
         """A block: it is sorted while the next one is read."""
         if not self.fits(len(units)):
-            self._keep(lambda kept: kept + max(self._room, kept // 2, len(units)))
-        ends = np.empty(PARTS + 1, np.int64)
-        self._sorting.append(self._workers.submit(self._sort, units, codes, self._count, ends))
-        self._ends.append(ends)
-        self._count += len(units)
+            self._make_room(len(units))
+        self._sorting.append((len(units), self._workers.submit(self._sort, units, codes)))
         if len(self._sorting) > self._threads:
-            self._sorting.pop(0).result()
+            self._sorting.pop(0)[1].result()
 
     def fits(self, count: int) -> bool:
         """Whether there is room for so many rows more."""
-        return self._count + count <= len(self._rows)
+        if self._count + sum(rows for rows, _ in self._sorting) + count > self._room:
+            self._finish()
+        return self._count + count <= self._room
 
     def codes(self) -> NDArray[np.int64]:
-        """Of all rows that are kept."""
+        """Of all rows that are kept, in place of the rows."""
         from leastnoise.curator.aggregate.unit_list_loops import copy_codes
 
-        kept, begins = self._kept()
-        codes = np.empty(begins[-1], np.int64)
-        self._in_parts(lambda first, last, to: copy_codes(*kept, first, last, codes, to, self._keeper.low_bits), begins)
-        return codes
+        ends, stops, _ = self._kept()
+        codes = self._rows.reshape(-1)
+        return codes[: copy_codes(self._rows, ends, stops, codes, self._keeper.low_bits)]
 
     def take(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """All rows that are kept, sorted by part, and where each part ends, from 0 on; none is left here."""
-        self._keep(lambda kept: kept)
-        taken = self._rows, self._ends[0]
-        self._rows, self._count, self._ends = self._empty(self._room), 0, []
-        return taken
-
-    def _keep(self, size: Callable[[int], int]) -> None:
-        """Let the kept rows be all, with room for so many rows together."""
         from leastnoise.curator.aggregate.unit_list_loops import copy_rows
 
-        kept, begins = self._kept()
-        rows, ends = self._empty(size(begins[-1])), np.zeros(PARTS + 1, np.int64)
-        self._in_parts(lambda first, last, to: copy_rows(*kept, first, last, rows, to, ends), begins)
-        self._rows, self._count, self._ends = rows, begins[-1], [ends]
+        ends, stops, begins = self._kept()
+        rows, part_ends = self._empty(begins[-1]), np.zeros(PARTS + 1, np.int64)
+        self._in_parts(
+            lambda first, last, to: copy_rows(self._rows, ends, stops, first, last, rows, to, part_ends), begins
+        )
+        self._count, self._ends = 0, []
+        return rows, part_ends
 
-    def _kept(self) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], list[int]]:
-        """The rows, where the parts of their blocks begin, and until where they are kept now; and for each thread how
+    def _make_room(self, count: int) -> None:
+        """For so many rows: keep some, and where these are too many, those of fewer classes."""
+        from leastnoise.curator.aggregate.unit_list_loops import close_up
+
+        before = self._count
+        ends, stops, _ = self._kept()
+        self._count = close_up(self._rows, ends, stops, self._in_classes)
+        while self.divisible and len(self.classes) > 1 and self._count + count > MOST_KEPT * len(self._rows):
+            self.classes = self.classes[: (len(self.classes) + 1) // 2]
+            self._count = close_up(self._rows, ends, ends[:, 1:].copy(), self._in_classes)
+        self._ends = [own for own in ends if own[-1] > own[0]]
+        useful = self._count <= MOST_USEFUL * before
+        self._room = min(max(self._first_room, 2 * self._count), len(self._rows)) if useful else len(self._rows)
+        if self._count + count > self._room:
+            self._room = 2 * (self._count + count)
+            rows = self._empty(self._room)
+            rows[: self._count] = self._rows[: self._count]
+            self._rows = rows
+
+    def _finish(self) -> None:
+        """Wait until all blocks are sorted."""
+        for _, block in self._sorting:
+            block.result()
+        self._sorting = []
+
+    def _kept(self) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int]]:
+        """Take K: where the parts of the blocks begin, and until where their rows are kept now; and for each thread how
         many are kept in the parts of those before it."""
         from leastnoise.curator.aggregate.unit_list_loops import keep_rows
 
-        for block in self._sorting:
-            block.result()
-        self._sorting = []
+        self._finish()
+        self._largest = slots(min(MOST_SLOTS, max(PARTS, 1 << (2 * self._count // self._keeper.max_rows).bit_length())))
         ends = np.array(self._ends, np.int64).reshape(-1, PARTS + 1)
         stops = np.empty((len(ends), PARTS), np.int64)
         counts = self._in_parts(
-            lambda first, last, _: keep_rows(self._rows, ends, stops, first, last, *self._keeper.limits),
+            lambda first, last, _: keep_rows(self._rows, ends, stops, first, last, self._keeper.limits, self._largest),
             [0] * self._threads,
         )
-        return (self._rows, ends, stops), [0, *accumulate(counts)]
+        return ends, stops, [0, *accumulate(counts)]
 
     def _in_parts(self, work: Callable[[int, int, int], T], given: list[int]) -> list[T]:
         """`work` on the parts of each thread, which also gets its own of the numbers that are given."""
         bounds = [PARTS * thread // self._threads for thread in range(self._threads + 1)]
         return list(self._workers.map(work, bounds, bounds[1:], given))
 
-    def _sort(self, units: NDArray[np.int64], codes: NDArray[np.int64], begin: int, ends: NDArray[np.int64]) -> None:
+    def _sort(self, units: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
         from leastnoise.curator.aggregate.unit_list_loops import make_rows, sort_rows
 
-        unsorted = self._empty(len(units))
-        keeper = self._keeper
-        make_rows(units, codes, keeper.low_bits, np.uint64(keeper.key), MULTIPLIERS, self._factors, unsorted)
-        sort_rows(unsorted, self._rows, begin, ends, 64 - PART_BITS)
+        keeper, unsorted, ends = self._keeper, self._empty(len(units)), np.empty(PARTS + 1, np.int64)
+        count, left_out = make_rows(
+            units,
+            codes,
+            keeper.low_bits,
+            np.uint64(keeper.key),
+            MULTIPLIERS,
+            self._factors,
+            keeper.limits,
+            self._in_classes,
+            self._largest,
+            unsorted,
+        )
+        with self._lock:
+            begin, self._count = self._count, self._count + count
+            self._ends.append(ends)
+            if left_out < FEW_LEFT_OUT * len(units):
+                self._largest = self._unseen
+        sort_rows(unsorted[:count], self._rows, begin, ends, 64 - PART_BITS)
+
+    @property
+    def _in_classes(self) -> tuple[int, int, int, int]:
+        return 64 - PART_BITS - CLASS_BITS, CLASSES - 1, self.classes.start, self.classes.stop
 
     def _empty(self, count: int) -> NDArray[np.int64]:
         return np.empty((count, self._keeper.row_bytes // WORD_BYTES), np.int64)
+
+
+def slots(count: int) -> NDArray[np.int64]:
+    """Empty ones: every x is at most the largest integer."""
+    return np.tile(np.array([0, 2**63 - 1]), (count, 1))

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MIN_BLOCK_ROWS = 2**14  # of a vector query, in memory at once
-BLOCK_ROWS = 2**19  # of units and codes
 # What DuckDB needs for a group, and for an integer it has room for: when room is doubled, the old is not given back.
 GROUP_BYTES, INTEGER_BYTES = 128, 16
 USABLE_MEMORY = 0.6  # of the memory limit
@@ -258,11 +257,9 @@ class DuckDB:
     def threads(self) -> int:
         return int(self._setting("threads"))
 
-    def passes(
-        self, rows: ir.Table, *, size: int, kept: int, bytes_needed: Callable[[int, int], int] | None = None
-    ) -> int:
+    def passes(self, rows: ir.Table, *, size: int, kept: int) -> int:
         """Only time depends on this choice: the classes of units add up to the same integers."""
-        need = self._bytes_of_groups(kept) if bytes_needed is None else bytes_needed
+        need = self._bytes_of_groups(kept)
         limit = self._setting("memory_limit") * USABLE_MEMORY
         if need(size, size) <= limit:
             return 1
@@ -302,13 +299,21 @@ class DuckDB:
         # It reads ahead by itself.
         return self._read(lambda: work(self.backend.con.sql(text).to_arrow_reader(size)))
 
-    def kept_rows(self, rows: ir.Table, rule: RowRule, answer: Callable[[ir.Table], ir.Table]) -> pa.Table:
+    def holds(self, size: int) -> bool:
+        return size <= self._setting("memory_limit") * USABLE_MEMORY
+
+    def kept_rows(
+        self, rows: ir.Table, rule: RowRule, answer: Callable[[ir.Table], ir.Table], *, size: int
+    ) -> list[pa.Table]:
         import ibis
         import pyarrow as pa
 
-        threads, memory = self.threads, self._setting("memory_limit")
-        codes = self._streamed(rows, BLOCK_ROWS, lambda batches: rule.kept(batches, threads=threads, memory=memory))
-        return self.fetch(answer(ibis.memtable(pa.table({"code": codes}))))
+        passes = rule.passes(rows=size, threads=self.threads, memory=self._setting("memory_limit"))
+        answers = []
+        while passes.remain:
+            codes = self._streamed(rows, passes.block, passes.kept)
+            answers.append(self.fetch(answer(ibis.memtable(pa.table({"code": codes})))))
+        return answers
 
     def summed_cells(
         self, rows: ir.Table, count: Callable[[Iterator[pa.RecordBatch]], np.ndarray], cells: int

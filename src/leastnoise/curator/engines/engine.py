@@ -14,11 +14,26 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class RowPasses(Protocol):
+    """Some rows that are kept after others, from the same batches each time."""
+
+    @property
+    def remain(self) -> bool:
+        """Whether there is another pass to be made."""
+
+    @property
+    def block(self) -> int:
+        """Of how many rows a batch is at best."""
+
+    def kept(self, batches: Iterator[pa.RecordBatch]) -> np.ndarray:
+        """The codes of some units' rows that are kept, in one pass over all rows."""
+
+
 class RowRule(Protocol):
     """Which rows of a unit are kept: batches of `unit` and `code` in, codes out."""
 
-    def kept(self, batches: Iterator[pa.RecordBatch], *, threads: int, memory: float) -> np.ndarray:
-        """The codes that are kept of all rows, with so many bytes of memory for everything."""
+    def passes(self, *, rows: int, threads: int, memory: float) -> RowPasses:
+        """Over all rows, about so many, with so many bytes of memory for everything."""
 
     def send(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Of a part of the rows, batches of `group` and `packed`, an integer and bytes."""
@@ -89,18 +104,20 @@ class Engine(Protocol):
     def size(self, rows: ir.Table) -> int:
         """How many rows the tables below have together, or about how many. Only time may depend on it."""
 
-    def passes(
-        self, rows: ir.Table, *, size: int, kept: int, bytes_needed: Callable[[int, int], int] | None = None
-    ) -> int:
-        """In how many passes over classes of units the work on so many rows fits into memory, a power of two. Of each
-        unit so many integers are `kept`. bytes_needed: for so many units and rows, where the engine does not keep them.
-        """
+    def passes(self, rows: ir.Table, *, size: int, kept: int) -> int:
+        """In how many passes over classes of units the engine's own work on so many rows fits into memory, a power of
+        two. Of each unit so many integers are `kept`."""
+
+    def holds(self, size: int) -> bool:
+        """Whether so many bytes fit into the memory for rows, or the engine spills: then no pass is a second one."""
 
     def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
         """`reduce` over the rows, once for each part of the table, where the parts are."""
 
-    def kept_rows(self, rows: ir.Table, rule: RowRule, answer: Callable[[ir.Table], ir.Table]) -> pa.Table:
-        """The answer to the table of codes that the rule keeps."""
+    def kept_rows(
+        self, rows: ir.Table, rule: RowRule, answer: Callable[[ir.Table], ir.Table], *, size: int
+    ) -> list[pa.Table]:
+        """The answers to the tables of codes that the rule keeps of about so many rows: a table for each pass."""
 
     def summed_cells(
         self, rows: ir.Table, count: Callable[[Iterator[pa.RecordBatch]], np.ndarray], cells: int

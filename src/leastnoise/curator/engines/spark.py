@@ -283,10 +283,11 @@ class Spark:
                 self._sizes[name] = reading(estimate, self.files)
         return self._sizes[name]
 
-    def passes(
-        self, rows: ir.Table, *, size: int, kept: int, bytes_needed: Callable[[int, int], int] | None = None
-    ) -> int:
+    def passes(self, rows: ir.Table, *, size: int, kept: int) -> int:
         return 1  # Spark spills to disk by itself
+
+    def holds(self, size: int) -> bool:
+        return True
 
     def vector_sums(
         self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray[Any, Any]]
@@ -300,7 +301,9 @@ class Spark:
 
         return self._read(rows, run)
 
-    def kept_rows(self, rows: ir.Table, rule: RowRule, answer: Callable[[ir.Table], ir.Table]) -> pa.Table:
+    def kept_rows(
+        self, rows: ir.Table, rule: RowRule, answer: Callable[[ir.Table], ir.Table], *, size: int
+    ) -> list[pa.Table]:
         """The rule runs in the executors. That a group comes to one call whole is what Spark's `applyInArrow` means,
         however its plan is changed while it runs."""
 
@@ -316,7 +319,7 @@ class Spark:
                 self._frames.pop(codes.get_name())
 
         try:
-            return self._read(rows, run)
+            return [self._read(rows, run)]
         except ReadingFailed:
             self._workers_failed = True
             raise

@@ -7,7 +7,7 @@ A row is coded as one integer, its bin in the high bits and its clipped value, i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -97,14 +97,13 @@ class BinnedQuery(ListedQuery):
         engine, named = self._data.engine, self._named()
         rows = self._coded(named)
         size = engine.size(rows)
-        in_lists = size >= unit_lists.MANY_ROWS and self._in_lists(rows, named.unit)
-        need = self._keeper().bytes_needed if in_lists else None
-        parts = engine.passes(rows, size=size, kept=self.limits.max_rows, bytes_needed=need)
-        totals = self._by_lists if in_lists else self._by_sql
+        if size >= unit_lists.MANY_ROWS and self._in_lists(rows, named.unit):
+            return self._integers(self._by_lists(rows, named.unit, size))
+        parts = engine.passes(rows, size=size, kept=self.limits.max_rows)
         if parts == 1:
-            return self._integers([totals(rows, named.unit)])
+            return self._integers([self._by_sql(rows, named.unit)])
         with self._same_rows(rows) as same:
-            return self._integers([totals(part, named.unit) for part in _classes(same, parts)])
+            return self._integers([self._by_sql(part, named.unit) for part in _classes(same, parts)])
 
     def _in_lists(self, rows: ir.Table, unit: tuple[str, ...]) -> bool:
         """Whether `unit_lists` finds the rows that are kept. It needs a compiler; without one, SQL finds the same."""
@@ -128,15 +127,17 @@ class BinnedQuery(ListedQuery):
             key=self._salt,
         )
 
-    def _by_lists(self, rows: ir.Table, unit: tuple[str, ...]) -> pa.Table:
-        """The same totals: which rows are kept is found by a list a unit."""
-        coding = self._coding()
+    def _by_lists(self, rows: ir.Table, unit: tuple[str, ...], size: int) -> list[pa.Table]:
+        """The same totals, in parts: which rows are kept is found by a list a unit. Whether rows are read twice may
+        depend on them, and whether they are kept aside for that does not."""
+        engine, coding, keeper = self._data.engine, self._coding(), self._keeper()
 
         def totals(kept: ir.Table) -> ir.Table:
             return self._of_each_bin(kept.mutate(bin=coding.bin_of(kept["code"])))
 
-        rule = sent_lists.Rule(self._keeper(), unit_lists.random_factors())
-        return self._data.engine.kept_rows(bounding.as_stream(rows, unit), rule, totals)
+        rule = sent_lists.Rule(keeper, unit_lists.random_factors(), once=engine.holds(keeper.bytes_of(size)))
+        with nullcontext(rows) if rule.once else self._same_rows(rows) as same:
+            return engine.kept_rows(bounding.as_stream(same, unit), rule, totals, size=size)
 
     def _integers(self, parts: list[pa.Table]) -> Aggregate:
         """The integers of the answer from the totals of classes of units."""
