@@ -9,17 +9,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from leastnoise._support import progress
-from leastnoise.curator.engines import (
-    shadowed_functions,
-    spark_files,
-    spark_first_rows,
-    spark_names,
-    spark_session,
-    spark_tasks,
-)
+from leastnoise.curator.engines import spark_files, spark_first_rows, spark_names, spark_session, spark_tasks
 from leastnoise.curator.engines.column_names import check_names
 from leastnoise.curator.engines.engine import RowRule
 from leastnoise.curator.engines.opened_table import Source
+from leastnoise.curator.engines.shadowed_functions import check_session
 from leastnoise.curator.engines.spark_errors import opening
 from leastnoise.curator.engines.spark_progress import percent_done
 from leastnoise.curator.engines.spark_server import is_gone, is_remote
@@ -68,7 +62,7 @@ class Spark:
         there."""
         spark_session.check_answers(self.session)
         if not is_remote(self.session):
-            shadowed_functions.check_session(self.session)
+            check_session(self.session)
         wait_for_workers(self.session)
         if not self._workers_checked and (in_python or _has_python(rows)):
             check_workers(self.session)
