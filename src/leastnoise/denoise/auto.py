@@ -155,11 +155,17 @@ def _without_structure(y: Any, sigma: float, *, nonnegative: bool, effort: str, 
     support: Literal["real", "nonnegative"] = "nonnegative" if nonnegative else "real"
     bayes = partial(empirical_bayes, y, sigma, mechanism=mechanism)
     tried: Candidates = {"empirical_bayes": partial(bayes, support=support)}
-    if y.shape[0] >= 3:
+    bins = y.shape[0]
+    part: Any = "smooth" if mechanism == "gaussian" else True
+    if bins >= 3:
         tried["flat"] = partial(flat, y, sigma, nonnegative=nonnegative, mechanism=mechanism)
-        tried["james_stein"] = partial(james_stein, y, sigma, mechanism=mechanism)
-    if y.shape[0] >= 4:
-        tried["james_stein_mean"] = partial(james_stein, y, sigma, toward="mean", mechanism=mechanism)
+        tried["james_stein"] = partial(
+            james_stein, y, sigma, positive_part=part if bins >= 4 else True, mechanism=mechanism
+        )
+    if bins >= 4:
+        tried["james_stein_mean"] = partial(
+            james_stein, y, sigma, toward="mean", positive_part=part if bins >= 5 else True, mechanism=mechanism
+        )
     if effort == "best":
         soft = partial(soft_threshold, y, sigma, mechanism=mechanism)
         tried |= {"soft_threshold": partial(soft, threshold="sure"), "soft_threshold_universal": soft}
