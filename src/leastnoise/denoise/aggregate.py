@@ -114,9 +114,9 @@ def aggregate(
     wanted = (favoured,) if isinstance(favoured, str) else favoured
     rival = min((compared[name] for name in wanted if name in compared), key=_half_risk, default=None)
     price = np.array([FAVOUR * _error(e, rival) if rival else 0.0 for e in compared.values()])
-    weights = earned * least_on_simplex(products, level**2 * (free + price))
-    weights[list(compared).index(simplest) if earned < 1 else 0] += 1 - earned
-    cost = float(weights @ free) + int(np.count_nonzero(weights > 0)) - 1
+    chosen = least_on_simplex(products, level**2 * (free + price))
+    weights = earned * chosen + (1 - earned) * np.array([name == simplest for name in compared])
+    cost = float(weights @ free) + int(np.count_nonzero(chosen > 1e-9)) - 1  # less is rounding, between twins
     estimated = stein_estimate(float(weights @ products @ weights), min(cost, bins), bins, level)
     if (estimated.risk or 0.0) >= level**2:  # no better than the values as they are, by its own estimate
         compared, weights, estimated = {"raw": unchanged}, np.ones(1), unchanged.estimate_risk()

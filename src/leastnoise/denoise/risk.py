@@ -91,7 +91,7 @@ def monte_carlo_divergence(
     return Divergence(float(seen.mean()), float(seen.std(ddof=1) / math.sqrt(draws)))
 
 
-def beyond(x: Any, edge: float, sigma: float, mechanism: Mechanism, xp: Any) -> Any:
+def beyond(x: Any, edge: Any, sigma: float, mechanism: Mechanism, xp: Any) -> Any:
     """Whether x > edge, as a number: 0 or 1 under Gaussian noise, P(x + n' > edge) under Laplace noise."""
     if mechanism == "gaussian":
         return xp.astype(x > edge, x.dtype)
