@@ -26,13 +26,16 @@ James-Stein has G = z^2 on many bins, z by how many standard deviations sum y^2 
 and the weights of Leung & Barron (2006) on least-squares fits are in proportion to it. So K is the odds in favour of
 the simplest, and what would have less than even odds with K/2 gets nothing: a candidate that fits noise has five
 degrees of freedom where a few hundredths would do. Squares of Laplace noise vary 5/2 times as much, in variance, as
-those of Gaussian noise, hence s; their tails are longer, hence a larger K. At ordinary noise G is in the hundreds and
+those of Gaussian noise, hence s. At ordinary noise G is in the hundreds and
 the share is 1. With about ten bins or fewer the simplest does not pass the first gate, and nothing is held against it.
 
-K was settled on made-up truths, of values above and below zero and of counts, without a graph and on a path (normal,
-sparse, heavy-tailed, in two groups, flat, in blocks and waves, power laws, nearly empty; 6 to 4,096 bins). With a
-switch in its place, open from 1.75 standard errors of the difference on (1 where the one value was clear), errors were
-4 % larger under Gaussian noise and 1 to 2 % under Laplace noise (geometric means; TRUTHS_AND_DRAWS).
+K was settled on made-up truths (spikes, power laws, blocks, waves, steps, flat, nearly empty) on a path of 1,024 bins:
+with a switch in its place, open from 1.75 standard errors of the difference on (1 where the one value was clear),
+errors were 4 % larger under Gaussian noise and 2 % under Laplace noise, in the geometric mean of 37 truths, 5 draws.
+There 10 and 20 were alike; with 10 a flat truth of 16 standard errors was taken for something else too often. Without a
+graph, on 32 of these and 27 of values of either sign (normal, heavy-tailed, sparse, in two groups), 10 to 1,000 bins, 4
+to 12 draws, errors are 0.995 and 0.987 of what they were under Gaussian noise, and 0.995 both under Laplace noise, the
+new `FAVOUR` and James-Stein's smooth factor counted in (0.53 to 2.3; the worst is a constant, one draw of four).
 
 Single bins are left to the simplest, which keeps one where noise alone would hardly reach it. So what has a prior for
 each bin, and James-Stein (`SINGLE_BINS`), must gain *without the bin that speaks most for it*: among 4,096 bins Laplace
@@ -197,7 +200,8 @@ def _better_than(simplest: str, compared: Mapping[str, Estimate]) -> tuple[dict[
 def _describe(estimates: Mapping[str, Estimate], shares: Mapping[str, float], sigma: float) -> str:
     known = sorted((e.rmse, name) for name, e in estimates.items() if e.rmse is not None)
     listed = "; ".join(f"{name} {about(rmse)}" for rmse, name in known)
-    used = ", ".join(f"{share:.0%} {name}" for name, share in sorted(shares.items(), key=lambda item: -item[1]))
+    largest = sorted(shares.items(), key=lambda item: -item[1])
+    used = ", ".join(f"{share:.0%} {name}" for name, share in largest if share >= 0.005)
     found = f"Estimated errors of the candidates alone: {listed}; raw {sigma:.4g}."
     if set(shares) == {"raw"}:
         return f"{found} The noisy values are kept, since nothing beats them beyond chance."
