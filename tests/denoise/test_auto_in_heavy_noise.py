@@ -119,6 +119,34 @@ def test_what_stands_out_is_kept_and_moves_nothing_else(law: Any) -> None:
     assert (np.delete(made.values, 4) == 0).all()
 
 
+@laws
+def test_beside_others_less_stands_out_under_laplace_noise(law: Any) -> None:
+    """0.9 of t in one of 1,000 bins: kept, at least in part, where ten others stand out, if the noise is Laplace; never
+    alone, and never for its own sake: a bin just beyond t is cut as if nothing else were there."""
+    y = np.zeros(1000)
+    y[3] = 0.9 * standing_out(1000, law)
+    assert flat(y, 1.0, nonnegative=True, mechanism=law).values[3] == 0
+    y[10:20] = 1e3
+    assert (flat(y, 1.0, nonnegative=True, mechanism=law).values[3] > 0) == (law == "laplace")
+    alone = np.zeros(1000)
+    alone[3] = 1.01 * standing_out(1000, law)
+    assert flat(alone, 1.0, nonnegative=True, mechanism=law).values[3] == pytest.approx(0.05 * alone[3] / 1.01)
+
+
+def test_the_share_of_the_others_rises_from_nothing() -> None:
+    """1,000 values of either sign whose squares are 1 to 10 standard deviations above those of noise: none to all."""
+    signs = np.where(np.arange(1000) % 2, 1.0, -1.0)
+    shares = []
+    for size in (1.02, 1.04, 1.06, 1.08, 1.2):
+        made = auto(size * signs, 1.0)
+        assert (made.details.candidates["flat"].values == 0).all()
+        shares.append(1 - made.details.weights["flat"])
+    assert shares[0] == 0
+    assert shares[-1] == pytest.approx(1, abs=1e-3)
+    assert shares == sorted(shares)
+    assert any(0 < share < 1 for share in shares)
+
+
 def test_one_high_bin_is_left_to_what_stands_out() -> None:
     """One of 7.6 sigma among 1,000 of Laplace noise, where 7.65 stand out: nothing but zeros, in each of 40 draws.
 

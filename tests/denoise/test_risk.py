@@ -42,6 +42,8 @@ EXACT: dict[str, tuple[Callable[[Any, Any], Estimate], tuple[str, ...]]] = {
     "james_stein": (lambda y, n: james_stein(y, 1.0, mechanism=n), ("gaussian", "laplace")),
     "james_stein_plain": (lambda y, n: james_stein(y, 1.0, positive_part=False, mechanism=n), ("gaussian", "laplace")),
     "james_stein_mean": (lambda y, n: james_stein(y, 1.0, toward="mean", mechanism=n), ("gaussian", "laplace")),
+    "james_stein_smooth": (lambda y, n: james_stein(y, 1.0, positive_part="smooth"), ("gaussian",)),
+    "smooth_mean": (lambda y, n: james_stein(y, 1.0, toward="mean", positive_part="smooth"), ("gaussian",)),
     "soft": (lambda y, n: soft_threshold(y, 1.0, threshold=1.5, mechanism=n), ("gaussian", "laplace")),
     "lp_ball": (lambda y, n: lp_ball(y, 1.0, p=2, radius=9, mechanism=n), ("gaussian", "laplace")),
     "gaussian_prior": (lambda y, n: gaussian_prior(y, 1.0, prior_std=2, mechanism=n), ("gaussian", "laplace")),

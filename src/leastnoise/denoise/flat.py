@@ -28,6 +28,13 @@ and 2.54 without it); under Laplace noise 1.58 on either, where no rule has less
 in the squares of the values, and another candidate says so.
 
 **What stands out** is beyond t, which noise alone passes upward in any of the bins with a chance of `FALSE_ALARM`.
+Under Laplace noise t is less where k *other* bins do, for then the table is not empty: a share `FALSE_SHARE` of k is
+expected beyond it of noise alone (the false discovery rate; Benjamini & Hochberg 1995, for squared error Abramovich et
+al. 2006). Its own value does not count for a bin, so its t does not move with it, and the figure of the risk stays
+exact. On made-up spikes and power laws of 4,096 bins, where that share was settled, `auto` errs 0.97 times as much for
+it (geometric mean of 11 truths, 10 draws; power laws 0.75 to 1.04, spikes of one height 1.00 to 1.16). Under Gaussian
+noise t has less far to go: power laws gained up to 12 %, but normal values and blocks on a path lost, and it stays.
+
 Five times of what exceeds t is kept, so that a false alarm costs little, and from 5t/4 on everything. Two truths ask
 for opposite things: one bin of any height among 4,096 that are empty, and a map so empty that zeros are off by a sixth
 of sigma in all. The error is then at worst 1.00 times that of the better of zeros and the universal soft threshold on
@@ -54,6 +61,7 @@ from leastnoise.releases.noise import Noise
 ZERO_WITHIN = 2.0  # a: standard errors within which the mean is taken to be zero
 ZERO_WITHIN_ABSOLUTE = {"gaussian": 2.5, "laplace": 2.7}  # and where the absolute error is to be small
 FALSE_ALARM = {"gaussian": 0.005, "laplace": 0.01}  # the chance that noise makes some bin stand out upward
+FALSE_SHARE = {"gaussian": 0.0, "laplace": 0.1}  # of the bins that stand out, how many of noise alone may join them
 FULL = 1.25  # times t, where a value is kept as it is
 
 
@@ -77,9 +85,10 @@ def flat(
     """
     given, (y, sigma, xp) = y, given_in_doubles(y, sigma, mechanism)
     bins = math.prod(y.shape)
-    edge = standing_out(bins, mechanism) * sigma
     middle = _median(y, xp)
-    rest = y[xp.abs(y - middle) <= edge]
+    apart = xp.abs(y - middle)
+    edge = _edges(apart if not nonnegative else y - middle, sigma, mechanism, xp)
+    rest = y[apart <= edge]
     resting = math.prod(rest.shape)
     mean = middle if mechanism == "laplace" or not resting else float(xp.mean(rest))
     variance = 0.5 if mechanism == "laplace" else 1.0
@@ -117,9 +126,18 @@ def flat(
     )
 
 
-def standing_out(bins: int, mechanism: Mechanism) -> float:
-    """t in units of sigma: P(n > t) = `FALSE_ALARM` / bins."""
-    chance = FALSE_ALARM[mechanism] / bins
+def _edges(apart: Any, sigma: float, mechanism: Mechanism, xp: Any) -> Any:
+    """t for every bin, by how many of the others stand out."""
+    bins = math.prod(apart.shape)
+    first = apart > standing_out(bins, mechanism) * sigma
+    k = int(xp.sum(first))
+    many, fewer = (standing_out(bins, mechanism, others) * sigma for others in (k, max(k - 1, 0)))
+    return xp.where(first, xp.full_like(apart, fewer), xp.full_like(apart, many))
+
+
+def standing_out(bins: int, mechanism: Mechanism, others: int = 0) -> float:
+    """t in units of sigma: P(n > t) = `FALSE_ALARM` / bins, or `FALSE_SHARE` others / bins where that is more."""
+    chance = max(FALSE_ALARM[mechanism], FALSE_SHARE[mechanism] * others) / bins
     return -math.log(2 * chance) / math.sqrt(2) if mechanism == "laplace" else -NormalDist().inv_cdf(chance)
 
 
@@ -131,7 +149,7 @@ def _median(y: Any, xp: Any) -> float:
     return float(xp.mean(ordered[half : half + 2 - y.shape[0] % 2]))
 
 
-def _firm_slope(x: Any, edge: float, sigma: float, mechanism: Mechanism, xp: Any, *, one_sided: bool) -> float:
+def _firm_slope(x: Any, edge: Any, sigma: float, mechanism: Mechanism, xp: Any, *, one_sided: bool) -> float:
     """The sum of the slopes: FULL/(FULL - 1) between t and FULL t, 1 beyond; averaged over x + n' for Laplace noise."""
     total = 0.0
     for side in (x,) if one_sided else (x, -x):

@@ -4,6 +4,18 @@
 
 The positive part (the factor never below zero) is never worse and is the default.
 
+**A smooth positive part** (Gaussian noise). Let f be of N(0, w^2 I), and log(w^2 + sigma^2) uniform above log(sigma^2).
+The posterior mean under that prior is (1 - r(S)/S) y with S = ||y||^2/sigma^2 and, F_d the distribution of chi-square,
+
+    r(S) = d F_{d+2}(S)/F_d(S) = d S/((d + 2) q + S),    q = 1/M(1, d/2 + 2, S/2),
+
+M Kummer's function: y has a density m in proportion to S^(-d/2) F_d(S), and the posterior mean is
+y + sigma^2 grad log m. r rises from 0 to d, so by Baranchik's theorem (1970: r rising, 0 <= r <= 2(d - 2)) the squared
+error is at most that of y for every truth if d >= 4; toward the mean of y the same holds of the d - 1 dimensions around
+it, if d >= 5. Where the squares of y just show that there is more than noise, it errs up to 8 % less than the positive
+part at d = 6, 6 % at 10 and 3 % at 30 (root mean square, f of a normal law; 40,000 draws). Where the truth is zero it
+errs up to twice as much, which is 1.5 sigma in all.
+
 **Errata to Theorem 11.** Under f ~ N(0, w^2 I) the risk of the plain rule is
 
     d sigma^2 (1 - ((d - 2)/d) sigma^2/(w^2 + sigma^2)),
@@ -67,7 +79,7 @@ def james_stein(
     sigma: Number | Any,
     *,
     toward: Any | Literal["mean"] = 0.0,
-    positive_part: bool = True,
+    positive_part: bool | Literal["smooth"] = True,
     mechanism: Mechanism = "gaussian",
 ) -> Estimate:
     """Shrink all values by one factor that the values choose themselves.
@@ -75,7 +87,8 @@ def james_stein(
     y: the noisy values, an array of any library. sigma: the standard deviation of their noise, or one for each value:
         those whose noise is far above the others' are then shrunk less.
     toward: a public centre: a number, an array of the shape of y, or "mean" for the mean of y itself.
-    positive_part: never shrink past the centre, which is never worse.
+    positive_part: never shrink past the centre, which is never worse; "smooth", never quite to it either: less error
+        with ten to a hundred values that are neither far above the noise nor far below it (Gaussian noise, one sigma).
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     Three bins are needed (four toward the mean); below that no such rule improves on y everywhere (Stein 1956).
@@ -89,21 +102,31 @@ def james_stein(
         validation.word("toward", toward, ("mean",))
     different = not isinstance(level, float) and level.shape[-1] > 1
     _check_bins(y.shape[-1], to_mean, different)
+    smooth = isinstance(positive_part, str)
+    if smooth:
+        validation.word("positive_part", positive_part, ("smooth",))
+        _check_smooth(y.shape[-1], 5 if to_mean else 4, different, mechanism)
     centre = xp.mean(y, axis=-1, keepdims=True) if to_mean else companion("toward", toward, y, xp)
     centred = y if isinstance(centre, float) and centre == 0.0 else y - centre
     shrinkage = _different(np.asarray(level), y, xp) if different else _equal(level, y, to_mean, xp)
     tilted = centred * shrinkage.tilt if different else centred
     norm = row_squares(tilted, xp)
     pull = shrinkage.pull * shrinkage.tilt
-    factor = xp.where(norm > 0, 1 - pull / xp.where(norm > 0, norm, xp.ones_like(norm)), xp.zeros_like(norm))
-    if positive_part:
-        factor = xp.clip(factor, 0.0, None)
+    if smooth:
+        own, turn = smooth_factor(host_numbers(norm / shrinkage.sigma**2), y.shape[-1] - to_mean)
+        factor = like(own, y, xp)
+    else:
+        factor = xp.where(norm > 0, 1 - pull / xp.where(norm > 0, norm, xp.ones_like(norm)), xp.zeros_like(norm))
+        factor = xp.clip(factor, 0.0, None) if positive_part else factor
     by = as_number_if_large(factor, y)
     values = by * centred if centred is y else centre + by * centred
 
     @cache
     def estimate_risk() -> RiskEstimate:
-        slope = _slopes(centred, norm, factor, shrinkage, positive_part, mechanism, xp)
+        if smooth:
+            slope = ((y.shape[-1] - to_mean) * own + 2 * turn)[..., 0]
+        else:
+            slope = _slopes(centred, norm, factor, shrinkage, bool(positive_part), mechanism, xp)
         moved = host_numbers(xp.vecdot((1 - factor) * centred, (1 - factor) * centred))
         free = host_numbers(slope) + to_mean
         return stein_estimate(moved, free, y.shape[-1], np.sqrt(mean_square(level)) if different else _number(level))
@@ -157,6 +180,32 @@ def tan_direction(v: Floats) -> tuple[Floats, Floats]:
     first = ((cut >= 3) & (levels >= following)).argmax(axis=-1)[..., None]
     a = np.minimum(1.0, np.take_along_axis(levels, first, -1) / v)
     return a, np.asarray((a * v).sum(axis=-1) - 2 * (a * v).max(axis=-1))
+
+
+def smooth_factor(s: Floats, d: int) -> tuple[Floats, Floats]:
+    """g = 1 - d/((d + 2) q + S) and S g'(S), for S in units of sigma^2.
+
+    1/q = M(1, b, x) = 1 + x/b + x^2/(b (b + 1)) + ... with b = d/2 + 2 and x = S/2: its terms fall once they are beyond
+    x - b, and where they have grown by 1e17 before, q is zero to rounding. S q'(S) = q ((b - 1)(1 - q) - x).
+    """
+    b, x = d / 2 + 2, np.asarray(s, dtype=float) / 2
+    term, kummer, k = np.ones_like(x), np.ones_like(x), 0
+    while np.any((term > 1e-17 * kummer) & (kummer < 1e17)):
+        term = np.where(kummer < 1e17, term * (x / (b + k)), 0.0)
+        kummer, k = kummer + term, k + 1
+    q = 1 / kummer
+    below = (d + 2) * q + 2 * x
+    return 1 - d / below, d * ((d + 2) * q * ((b - 1) * (1 - q) - x) + 2 * x) / below / below
+
+
+def _check_smooth(d: int, least: int, different: bool, mechanism: Mechanism) -> None:
+    if different or mechanism == "laplace" or d < least:
+        raise errors.InvalidParameter(
+            f'positive_part="smooth" needs Gaussian noise of one sigma, and {least} bins. Say positive_part=True.',
+            parameter="positive_part",
+            value="smooth",
+            example={"positive_part": True},
+        )
 
 
 def _check_bins(d: int, to_mean: bool, different: bool) -> None:
