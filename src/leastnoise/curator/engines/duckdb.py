@@ -12,8 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from leastnoise._support import progress
-from leastnoise.curator.engines import partitions, spill_folder
-from leastnoise.curator.engines.checksums import verify
+from leastnoise.curator.engines import checksums, open_quotes, partitions, spill_folder
 from leastnoise.curator.engines.engine import RowRule
 from leastnoise.curator.engines.frames import zoneless
 from leastnoise.curator.engines.headers import header, separator
@@ -200,7 +199,9 @@ class DuckDB:
 
     def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
         if files and files[0].lower().endswith(".parquet"):
-            reading(lambda: verify(files, columns), files)
+            reading(lambda: checksums.verify(files, columns), files)
+        elif files:
+            reading(lambda: open_quotes.verify(files), files)
 
     def text_hash(self, text: ir.StringValue) -> ir.IntegerValue:
         import ibis

@@ -74,7 +74,7 @@ class Engine(Protocol):
         """The rows, read once and kept aside: all queries about them see the same, whatever happens to the source."""
 
     def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
-        """Raise where a page of these columns does not match its checksum."""
+        """Raise where a page of these columns does not match its checksum, or a quote of a CSV is not closed."""
 
     def text_hash(self, text: ir.StringValue) -> ir.IntegerValue:
         """Bytes 8 to 11 of the MD5 of a text, the lowest first, as an integer below 2^32."""

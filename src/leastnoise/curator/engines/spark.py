@@ -200,7 +200,7 @@ class Spark:
         raise NotImplementedError("Spark reads rows in one query")
 
     def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
-        """Spark checks checksums while it reads."""
+        """Spark checks both while it reads."""
 
     def text_hash(self, text: ir.StringValue) -> ir.IntegerValue:
         import ibis
