@@ -29,7 +29,8 @@ SUBJECTS = {  # of which benchmarks each part of the picture of ratios is
     "one sigma": ("calibration",),
     "many releases together": ("composition",),
     "exact noise": ("draws",),
-    "tables": ("histogram", "spark_cost", "quantiles"),
+    "tables": ("histogram", "spark_peers"),
+    "sets of tables": ("crosstabs_denoising",),
     "denoising": ("prior", "graph_solvers", "graphs"),
 }
 
@@ -71,16 +72,24 @@ def _ratios(folder: Path) -> None:
     plt.close(figure)
 
 
+# How headlines say that a peer took so many times our time, and what the job is called in the picture.
+TIMES = (
+    (r"(?P<job>.*?)(, penalty x [0-9.]+|, [0-9]+ penalties)?: (?P<peer>.*)'s time / ours", "{}"),
+    (r"(?P<peer>.*?)(_spark)?'s processor time / ours, on Spark, (?P<job>.*)", "on Spark, processor, {}"),
+    (r"(?P<job>.*): times faster than (?P<peer>.*)", "denoised, {}"),
+)
+
+
 def _jobs(folder: Path, names: tuple[str, ...]) -> dict[str, dict[str, float]]:
     """For every job its peers' ratios; runs that differ in a penalty alone are one job."""
     seen: dict[str, dict[str, list[float]]] = {}
     for name in names:
         path = folder / f"{name}.json"
         for head in json.loads(path.read_text())["headlines"] if path.is_file() else []:
-            if head["what"].endswith("'s time / ours"):
-                job, _, peer = head["what"].removesuffix("'s time / ours").rpartition(": ")
-                job = re.sub(r", (penalty x [0-9.]+|[0-9]+ penalties)$", "", job)
-                seen.setdefault(job, {}).setdefault(peer, []).append(head["ratio"])
+            for pattern, called in TIMES:
+                if found := re.fullmatch(pattern, head["what"]):
+                    seen.setdefault(called.format(found["job"]), {}).setdefault(found["peer"], []).append(head["ratio"])
+                    break
     return {job: {peer: geometric_mean(many) for peer, many in peers.items()} for job, peers in seen.items()}
 
 
