@@ -62,9 +62,9 @@ def suggestion(
     return LimitSuggestion(components=released, layout=layout, asked=noise, by=("zone",))
 
 
-def light(seed: int = 0, units: int = 4000, bins: int = 20) -> tuple[Array, Array, int]:
+def light(seed: int = 0, units: int = 4000, bins: int = 20, rows: float = 8) -> tuple[Array, Array, int]:
     chance = np.random.default_rng(seed)
-    unit = np.repeat(np.arange(units), 1 + chance.poisson(8, units))
+    unit = np.repeat(np.arange(units), 1 + chance.poisson(rows, units))
     return unit, chance.integers(0, bins, unit.size), bins
 
 
@@ -213,7 +213,7 @@ def test_it_explains_draws_and_lists_itself() -> None:
 def test_the_limits_that_are_shown_are_the_best_of_several(bins: int) -> None:
     """p times as many rows as bins, with p in a bin, is weighed without its neighbours: beside the others it would look
     like a wall. The best is shown whatever it is."""
-    found = suggestion(*light(bins=bins), sigma=30.0)
+    found = suggestion(*light(bins=bins, rows=90), sigma=30.0)
     errors, chosen = found.errors, found.errors.best_for_each()
     assert errors.best in chosen
     ends = {start - 1 for start in ROW_STARTS}
