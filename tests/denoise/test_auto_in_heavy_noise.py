@@ -147,6 +147,18 @@ def test_the_share_of_the_others_rises_from_nothing() -> None:
     assert any(0 < share < 1 for share in shares)
 
 
+def test_a_slope_is_seen_under_laplace_noise_as_well() -> None:
+    """From 0 to 0.6 sigma over 1,024 bins in a row, where one value for all errs 0.17 sigma. In 6 draws with these
+    seeds `auto` errs 0.59 times as much; if a smoother had to gain what single bins have to, 0.76 times."""
+    truth = np.linspace(0, 0.6, 1024)
+    errors = []
+    for seed in range(6):
+        y = truth + np.random.default_rng(seed).laplace(0, math.sqrt(0.5), 1024)
+        made = auto(y, 1.0, graph=Graph.path(1024), nonnegative=True, mechanism="laplace")
+        errors.append(float(np.sqrt(np.mean((made.values - truth) ** 2))))
+    assert np.mean(errors) < 0.67 * truth.std()
+
+
 def test_one_high_bin_is_left_to_what_stands_out() -> None:
     """One of 7.6 sigma among 1,000 of Laplace noise, where 7.65 stand out: nothing but zeros, in each of 40 draws.
 
