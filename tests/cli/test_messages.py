@@ -62,7 +62,7 @@ def test_a_path_with_nothing_at_it_is_exit_code_2_in_every_command(rows: Path, c
 def test_mistakes_are_phrased_in_options(rows: Path, extra: list[str], words: str) -> None:
     code, _, err = run("count", "rows.parquet", "--unit", "taxi", "-o", "o.parquet", *extra)
     assert code == 2
-    assert words in err
+    assert words in " ".join(err.split())  # lines break anywhere
     assert not re.search(r"\b\w+=[\d\"']", err)
 
 

@@ -105,11 +105,14 @@ def check(query: Query) -> PrivateCheck:
 
 
 def _read(data: Dataset, look: Callable[[], PrivateCheck]) -> PrivateCheck:
-    data.source.check_unchanged()
+    source = data.source
+    source.check_unchanged()
     try:
-        return reading(look, data.source.files)
+        if is_csv(source):
+            source.engine.verify(source.files, [])
+        return reading(look, source.files)
     finally:
-        data.source.check_unchanged()
+        source.check_unchanged()
 
 
 def _checked_table(data: Dataset) -> PrivateCheck:

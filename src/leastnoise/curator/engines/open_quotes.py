@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from leastnoise.curator.engines.headers import opened, separator
+from leastnoise.curator.engines.quote_loops import BEGUN, QUOTED, state_after
 
 CHUNK_BYTES = 2**22
 FEW_BYTES = 2**17  # up to here a loop of Python's takes less time than to load a compiler
-BEGUN, PLAIN, QUOTED, QUOTE = range(4)  # of a cell; QUOTE: one was just seen inside it, and may be its end
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -40,21 +40,6 @@ def _last_state(file: str) -> int:
         while chunk:
             state = int(walk(np.frombuffer(chunk, np.uint8), ord(separator(file)), state))
             chunk = content.read(CHUNK_BYTES)
-    return state
-
-
-def state_after(content: Any, delimiter: int, state: int) -> int:
-    """The state behind these bytes, from the one before them."""
-    for byte in content:
-        if state == QUOTED:
-            if byte == 34:  # a quote
-                state = QUOTE
-        elif byte == 34 and state != PLAIN:
-            state = QUOTED
-        elif byte == delimiter or byte == 10 or byte == 13:
-            state = BEGUN
-        elif byte != 32 or state == QUOTE:
-            state = PLAIN
     return state
 
 
