@@ -99,4 +99,5 @@ def _machine() -> list[str]:
     ]
 
 
-main()
+if __name__ == "__main__":
+    main()
