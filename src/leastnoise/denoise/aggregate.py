@@ -209,7 +209,8 @@ def _spread(e: Estimate) -> float:
     most = SPREAD_OF_SQUARES[e.mechanism] ** 2
     if e.method not in SMOOTHERS:
         return most
-    return 1 + (most - 1) * min((e.degrees_of_freedom or 0.0) / math.prod(e.values.shape), 1.0)
+    even = min((e.degrees_of_freedom or 0.0) / float(math.prod(e.values.shape)), 1.0)
+    return 1 + (most - 1) * even
 
 
 def _describe(estimates: Mapping[str, Estimate], shares: Mapping[str, float], sigma: float) -> str:
