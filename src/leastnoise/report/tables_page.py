@@ -94,7 +94,7 @@ def _curves(of: CrosstabsRelease) -> str:
         "The noise was chosen so that such sums, and the differences between two of them, are accurate: they are far "
         "nearer to the truth than the errors of as many cells would add up to."
         if of.mechanism == "gaussian"
-        else "The noise is on the cells: for these tables that is less than noise made for such sums."
+        else "The noise is on the cells, and adds up in such sums."
     )
     return (
         '<section aria-labelledby="curves"><h2 id="curves">Added up</h2><p>Here the keys of a column are added up from '
