@@ -32,7 +32,8 @@ def _columns(given: list[str] | None) -> list[str] | None:
 
 BY = typer.Option(help="Bins by this column; several with commas, or repeat.", callback=_columns)
 KEYS = typer.Option(
-    help="The public bins, one option a column: nodes.parquet:id, 0:24 (a range), or a,b,c; or one keys.toml."
+    help="The public bins, one option a column: nodes.parquet:id, zones.geojson:name, 0:24 (a range), or a,b,c; or one "
+    "keys.toml."
 )
 
 Epsilon = Annotated[float, EPSILON]
