@@ -94,12 +94,11 @@ def _tooltip(alt: Any, contents: Contents) -> list[Any]:
 
 
 def _first(contents: Contents) -> str:
-    """Which is shown first: the denoised where there are many bins and they are better; else what was published. Where
-    bins are few, that has its bars."""
-    if contents.number("estimate") is None or contents.shape == "bars":
+    """Which is shown first: the denoised where there are many bins and they are known to be better; else what was
+    published. Where bins are few, that has its bars."""
+    if contents.estimate is None or contents.shape == "bars":
         return "value"
-    worse = contents.estimate is not None and contents.estimate.better_than_raw is False
-    return "value" if worse else "estimate"
+    return "estimate" if contents.estimate.better_than_raw else "value"
 
 
 def _bars(contents: Contents) -> Picture:
