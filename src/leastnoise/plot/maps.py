@@ -212,9 +212,9 @@ def caption(raw: object, estimate: object, bin_name: str = "node") -> str:
     if isinstance(raw, Published):
         promise = canvas.promise(raw.guarantee, raw.delta)
         few = "" if isinstance(raw, Estimate) else canvas.too_few(np.asarray(raw.values, dtype=float))
-        missing = f"{canvas.seeded(raw)}{few}{canvas.left_out(raw)}"
+        missing = f"{canvas.weak(raw)}{canvas.seeded(raw)}{few}{canvas.left_out(raw)}"
         lines.append(f"Noise of standard deviation {raw.std:.4g}; {promise}.{missing}")
     if isinstance(estimate, Estimate):
         lines.append(f"Denoised by {estimate.method}: estimated error of a {bin_name} {estimate.rmse_in_words()}.")
-        lines += [] if isinstance(raw, Published) else [canvas.left_out(estimate).strip()]
+        lines += [] if isinstance(raw, Published) else [f"{canvas.weak(estimate)}{canvas.left_out(estimate)}".strip()]
     return " ".join(line for line in lines if line)

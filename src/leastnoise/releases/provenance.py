@@ -52,8 +52,8 @@ class Provenance:
         return promise_in_words(self.guarantee, delta=self.delta, unit=self.unit)
 
     def strength_in_words(self) -> str:
-        """The warning of a weak promise; nothing of others."""
-        return "" if self.strength is None or not self.strength.is_weak else self.strength.in_words()
+        """The warning of a weak promise, or one that is with many units; nothing of others."""
+        return "" if self.strength is None or not self.strength.warns else self.strength.in_words()
 
     def left_out_in_words(self) -> str:
         """Which rows are not in the numbers, and what intervals are about; nothing where all are in them."""
@@ -116,7 +116,6 @@ def read_provenance(facts: Facts) -> Provenance:
     facts.check("delta", found.delta is None or 0 <= found.delta < 1)
     for name, size in (("sensitivity", found.sensitivity), ("l1_sensitivity", found.l1_sensitivity)):
         facts.check(name, size is None or size > 0)
-    # What `secrets.token_hex(8)` writes, and nothing that a page or a ledger's reader could run.
     facts.check("id", re.fullmatch("([0-9a-f]{16})?", found.id) is not None)
     facts.finish()
     return found
@@ -133,9 +132,10 @@ def _read_guarantee(facts: Facts) -> Promise | None:
 
 
 def _strength_facts(strength: Strength) -> dict[str, Any]:
-    """Its fields; those of mu only where there is one."""
+    """Its fields; those of mu, and a doubtful delta, only where there is one."""
     named = asdict(strength)
-    return named if strength.mu is not None else {name: named[name] for name in ("found", "failing", "of_budget")}
+    absent = ({"mu", "chance"} if strength.mu is None else set()) | (set() if strength.doubtful else {"doubtful"})
+    return {name: value for name, value in named.items() if name not in absent}
 
 
 def _read_strength(facts: Facts | None) -> Strength | None:
@@ -146,6 +146,9 @@ def _read_strength(facts: Facts | None) -> Strength | None:
         strength = replace(strength, mu=facts.number("mu"), chance=facts.number("chance"))
         facts.check("mu", (strength.mu or 0.0) > 0 and not strength.of_budget)
         facts.check("chance", 0 <= strength.chance <= 1)
+    if facts.has("doubtful"):
+        strength = replace(strength, doubtful=facts.number("doubtful"))
+        facts.check("doubtful", 0 < strength.doubtful <= 1)
     facts.check("found", 0 <= strength.found <= 1)
     facts.check("failing", 0 <= strength.failing <= 1)
     facts.finish()
