@@ -118,7 +118,7 @@ def test_limits_that_do_not_exist_are_refused() -> None:
     medians = ln.denoise.auto(y, 1.0, loss="absolute")
     for ask in (medians.rmse_at_most, medians.interval):
         with pytest.raises(
-            errors.InvalidParameter, match='auto with loss="absolute" has no.*Leave loss="abs'
+            errors.InvalidParameter, match=r'auto with loss="absolute" has no.*Leave loss="abs'
         ) as refused:
             ask()
         assert "Use auto" not in str(refused.value)

@@ -164,8 +164,8 @@ class Estimate(Published):
         risk = self.risk
         if risk is None:
             raise errors.InvalidParameter(
-                f"{self._error_unknown()}, and so no limit for it. {self._with_known_error()}; or the release as it is, "
-                "whose error is known."
+                f"{self._error_unknown()}, and so no limit for it. {self._with_known_error()}; or the release as it "
+                "is, whose error is known."
             )
         return math.sqrt(risk_limits.asymptotic_limit(risk, self._largest, self.bins, confidence, self.mechanism))
 

@@ -34,6 +34,7 @@ class Provenance:
     left_out: tuple[LeftOut, ...] = ()  # which rows can be missing from the numbers, and which values changed
     query: str | None = None  # the question
     table: str | None = None  # the name of what was read, where it is known
+    ledger: str | None = None  # the name of the ledger that has its debit, without its folder
     reason: NoiseReason | None = None  # why this noise was chosen
     id: str = field(default_factory=lambda: secrets.token_hex(8))  # "": of no release (plain arrays)
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -86,6 +87,7 @@ def write_provenance(provenance: Provenance) -> dict[str, Any]:
         "left_out": write_left_out(provenance.left_out),
         "query": provenance.query,
         "table": provenance.table,
+        **({} if provenance.ledger is None else {"ledger": provenance.ledger}),
         "reason": None if reason is None else {"code": reason.code, "other_std": reason.other_std},
         "id": provenance.id,
         "created_at": provenance.created_at.isoformat(),
@@ -107,6 +109,7 @@ def read_provenance(facts: Facts) -> Provenance:
         left_out=read_left_out(facts.list_of_facts("left_out")),
         query=facts.optional_text("query"),
         table=facts.optional_text("table"),
+        ledger=facts.text("ledger") if facts.has("ledger") else None,
         reason=_read_reason(facts.optional_facts("reason")),
         id=facts.text("id"),
         created_at=facts.time("created_at"),
@@ -116,6 +119,7 @@ def read_provenance(facts: Facts) -> Provenance:
     facts.check("delta", found.delta is None or 0 <= found.delta < 1)
     for name, size in (("sensitivity", found.sensitivity), ("l1_sensitivity", found.l1_sensitivity)):
         facts.check(name, size is None or size > 0)
+    # What `secrets.token_hex(8)` writes, and nothing that a page or a ledger's reader could run.
     facts.check("id", re.fullmatch("([0-9a-f]{16})?", found.id) is not None)
     facts.finish()
     return found

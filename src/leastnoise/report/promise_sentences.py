@@ -148,13 +148,18 @@ def check_promise(of: Promised) -> Step:
     )
 
 
-def check_ledger(of: Promised) -> Step:
-    """What to type to find what was paid."""
-    return Step(
-        f"If it was paid from a budget, the ledger has its entry under {of.id}:",
-        'budget = ln.Budget.open("city.ledger")\nbudget.verify()\n'
-        f"print([e for e in budget.history() if e.release == {of.id!r}])",
-    )
+def check_ledger(of: Promised) -> list[Step]:
+    """What to type to find what was paid, where a budget paid: the ledger by its name, without its folder."""
+    if of.strength is None or not of.strength.of_budget:
+        return []
+    name = "city.ledger" if of.provenance.ledger is None else of.provenance.ledger  # files of earlier versions lack it
+    return [
+        Step(
+            f"It was paid from a budget, whose ledger has its entry under {of.id}:",
+            f"budget = ln.Budget.open({name!r})\nbudget.verify()\n"
+            f"print([e for e in budget.history() if e.release == {of.id!r}])",
+        )
+    ]
 
 
 def short_promise(of: Promised) -> str:

@@ -230,4 +230,4 @@ def check(contents: Contents, file: str) -> list[Step]:
         )
     elif promise is not None:
         steps.append(check_promise(contents.of))
-    return [*steps, check_ledger(of)]
+    return [*steps, *check_ledger(of)]
