@@ -91,7 +91,7 @@
     });
   }
 
-  numbersTable().show(data.table, data.name);
+  numbersTable().show(data.table, data.name, data.notes);
 
   dark.addEventListener("change", drawAll);
   let width = window.innerWidth, waiting;

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
+from leastnoise._support import csv_text
 from leastnoise._support.number_format import percent_at_most
 from leastnoise._support.validation import Floats
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
@@ -160,6 +161,12 @@ def check_ledger(of: Promised) -> list[Step]:
             f"print([e for e in budget.history() if e.release == {of.id!r}])",
         )
     ]
+
+
+def comment_lines(of: Promised, *more: str) -> list[str]:
+    """What stands above the numbers in a CSV file from the page: where they come from, and what is promised."""
+    source = f"From the page about release {of.id}, made {of.created_at:%Y-%m-%d} with leastnoise {of.version}."
+    return [csv_text.comment(line) for line in (source, *of.explain().splitlines(), *more) if line]
 
 
 def short_promise(of: Promised) -> str:
