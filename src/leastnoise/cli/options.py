@@ -65,7 +65,7 @@ LimitsFile = Annotated[
     Path | None, typer.Option("--limits", help="Instead: a file of suggest-limits, whose limits are taken.")
 ]
 Levels = Annotated[str | None, typer.Option(help="The levels, above 0 and below 1, rising: 0.5, or 0.1,0.5,0.9.")]
-FormerLevels = Annotated[list[str] | None, typer.Option("--q", hidden=True)]
+FormerLevels = Annotated[list[str] | None, typer.Option("--q", hidden=True, help="Renamed: --levels.")]
 Steps = Annotated[
     int | None, typer.Option("--bins", help="Steps of a noisy histogram, where there is one; else 32, 128 or 1,000.")
 ]
