@@ -14,6 +14,7 @@ import pytest
 
 import leastnoise as ln
 from command_line import run
+from fuzzing import run as run_here
 from leastnoise import errors
 from leastnoise.cli.keys import parse_keys
 from leastnoise.testing import aggregate
@@ -186,3 +187,17 @@ def test_words_for_a_missing_value_are_no_keys_and_no_numbers(table: ln.Table) -
     Path("people.csv").write_text(PEOPLE)
     rows = ln.table("people.csv", unit="who", types={"fare": "float"}, missing=["NA", "-999"])
     assert aggregate(rows.where("fare is null").count(max_rows=1)).values.tolist() == [2]
+
+
+def test_a_page_is_drawn_on_zones(table: ln.Table) -> None:
+    shown = ["histogram", "points.parquet", "--unit", "who", "--by", "zone", "--keys", "zones.geojson:name"]
+    pq.write_table(pa.table({"who": [1, 2], "zone": ["port", "park"]}), "points.parquet")
+    asked = [*shown, "--max-rows", "1", "--epsilon", "1", "--delta", "1e-6", "-o", "out.parquet"]
+    assert run_here(*asked)[0] == 0
+    assert run_here("report", "out.parquet", "--zones", "zones.geojson:name")[0] == 0
+    assert "A map of the zones" in Path("out.html").read_text()
+    Path("unnamed.geojson").write_text(json.dumps(ZONES).replace('"id"', '"number"'))
+    code, _, err = run_here("report", "out.parquet", "--zones", "unnamed.geojson")
+    assert (code, "Say --zones unnamed.geojson:name." in " ".join(err.split())) == (2, True)
+    code, _, err = run_here(*[word.replace("zones.geojson:name", "unnamed.geojson") for word in asked])
+    assert (code, "Say --keys unnamed.geojson:name." in " ".join(err.split())) == (2, True)

@@ -111,10 +111,10 @@ def _parse(table: Table, column: str, text: str) -> Any:
         return select_keys(ln.domain.read(text), [column], text)
     if text.startswith(_BOX):
         return _cells(table, column, text)
-    path, name = _file_and_name(text)
+    path, name = file_and_name(text)
     if path.lower().endswith(_ZONE_FILES):
         _check_public(table, path)
-        return list(ln.domain.Zones.read(path, key=name).keys)
+        return list(read_zones("keys", path, name).keys)
     if path.lower().endswith(_FILES):
         if name is None:
             raise errors.BadDomain(f"Which column of {path!r} holds the keys? Say --keys {path}:COLUMN.")
@@ -130,13 +130,23 @@ def _parse(table: Table, column: str, text: str) -> Any:
     return _typed(text.split(","), table[column].type())
 
 
-def _file_and_name(text: str) -> tuple[str, str | None]:
+def file_and_name(text: str) -> tuple[str, str | None]:
     """The file that is meant, and its column or property; "" where it is keys."""
     for path, colon, name in (text.rpartition(":"), (text, "", "")):
         known = path.lower().endswith((*_FILES, *_ZONE_FILES)) or _OTHER_FILES.fullmatch(path)
         if path and (known or os.path.isfile(path)):
             return path, name if colon else None
     return "", None
+
+
+def read_zones(option: str, path: str, name: str | None) -> ln.domain.Zones:
+    """Zones by the property of this name; None: by their ids."""
+    try:
+        return ln.domain.Zones.read(path, key=name)
+    except errors.MissingParameter as problem:
+        why, named = problem.message, problem.examples[0]["key"]  # type: ignore[index]
+    asked = f"--{option} {path}:{named}"
+    raise errors.MissingParameter(why, parameter=option, example=errors.Code(asked, asked))
 
 
 def _typed(items: list[str], kind: Any) -> list[Any]:

@@ -98,6 +98,9 @@ GraphName = Annotated[
         "--graph", help="Which bins are near: path, cycle, grid, or a Parquet file of edges (u, v) between keys."
     ),
 ]
+ZonesFile = Annotated[
+    str | None, typer.Option("--zones", help="Zones of a map: zones.geojson:name, or without name by their ids.")
+]
 NodesFile = Annotated[
     Path | None, typer.Option("--nodes", help="Of such a graph: a Parquet file with id, lon, lat, which make a map.")
 ]

@@ -183,7 +183,10 @@ def _panel(ax: Axes, graph: Graph, places: Floats, values: Floats, colours: Colo
 
 
 def scale_bar(ax: Axes, places: Floats) -> None:
-    """A round number of metres, about a third of the map's width."""
+    """A round number of metres, about a third of the map's width, with a halo: what lies below may be dark."""
+    from matplotlib import patheffects
+
+    halo = [patheffects.withStroke(linewidth=3.5, foreground="white", alpha=0.85)]
     latitude = float(places[:, 1].mean())
     metres = METRES_A_DEGREE * math.cos(math.radians(latitude))
     wide = float(np.ptp(places[:, 0])) * metres
@@ -191,10 +194,12 @@ def scale_bar(ax: Axes, places: Floats) -> None:
     length = max(step * power for step in (1, 2, 5) if step * power <= max(wide / 3, power))
     left = float(places[:, 0].max()) - length / metres
     bottom = float(places[:, 1].min()) + 0.015 * float(np.ptp(places[:, 1]))
-    ax.plot([left, left + length / metres], [bottom, bottom], color=INK, linewidth=2, solid_capstyle="butt", zorder=3)
+    (bar,) = ax.plot([left, left + length / metres], [bottom, bottom], color=INK, linewidth=2, solid_capstyle="butt")
+    bar.set(zorder=3, path_effects=[patheffects.withStroke(linewidth=5, foreground="white", alpha=0.85)])
     name = f"{length / 1000:g} km" if length >= 1000 else f"{length:g} m"
     middle = (left + length / metres / 2, bottom)
-    ax.annotate(name, middle, xytext=(0, 3), textcoords="offset points", ha="center", fontsize=8, color=INK)
+    place: Any = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center", "zorder": 4}
+    ax.annotate(name, middle, fontsize=8, color=INK, path_effects=halo, **place)
 
 
 def write_caption(axes: list[Axes], text: str, *, own: bool) -> None:
