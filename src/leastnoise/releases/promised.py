@@ -84,6 +84,11 @@ class Promised:
         return self.provenance.id
 
     @property
+    def ledger(self) -> str | None:
+        """The name of the ledger that has its debit, without its folder; None without a budget."""
+        return self.provenance.ledger
+
+    @property
     def created_at(self) -> datetime:
         """When it was released."""
         return self.provenance.created_at

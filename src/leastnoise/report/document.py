@@ -261,7 +261,7 @@ def _comments(contents: Contents) -> list[str]:
     intervals = INTERVALS.replace(" (on a narrow screen, below the value)", "")
     ends = intervals if contents.number("low") is not None else ""
     denoised = "" if isinstance(contents.of, Estimate) or contents.estimate is None else sentences.denoising(contents)
-    return promise_sentences.comment_lines(contents.of, ends, denoised, _some_bins(contents))
+    return promise_sentences.comment_lines(contents.of, contents.of.explain(), ends, denoised, _some_bins(contents))
 
 
 def _table_caption(contents: Contents) -> str:

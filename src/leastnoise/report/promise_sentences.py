@@ -153,7 +153,7 @@ def check_ledger(of: Promised) -> list[Step]:
     """What to type to find what was paid, where a budget paid: the ledger by its name, without its folder."""
     if of.strength is None or not of.strength.of_budget:
         return []
-    name = "city.ledger" if of.provenance.ledger is None else of.provenance.ledger  # files of earlier versions lack it
+    name = "city.ledger" if of.ledger is None else of.ledger  # files of earlier versions lack it
     return [
         Step(
             f"It was paid from a budget, whose ledger has its entry under {of.id}:",
@@ -163,10 +163,10 @@ def check_ledger(of: Promised) -> list[Step]:
     ]
 
 
-def comment_lines(of: Promised, *more: str) -> list[str]:
+def comment_lines(of: Promised, explained: str, *more: str) -> list[str]:
     """What stands above the numbers in a CSV file from the page: where they come from, and what is promised."""
     source = f"From the page about release {of.id}, made {of.created_at:%Y-%m-%d} with leastnoise {of.version}."
-    return [csv_text.comment(line) for line in (source, *of.explain().splitlines(), *more) if line]
+    return [csv_text.comment(line) for line in (source, *explained.splitlines(), *more) if line]
 
 
 def short_promise(of: Promised) -> str:

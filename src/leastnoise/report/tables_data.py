@@ -26,7 +26,7 @@ def data(contents: TablesContents, name: str, file: str) -> dict[str, Any]:
     return {
         "name": name,
         "file": file,
-        "notes": comment_lines(contents.of),
+        "notes": comment_lines(contents.of, contents.of.explain()),
         "columns": [
             {"name": column, "size": axis.size, **(_keys(axis) if column in used else {"keys": [], "text": True})}
             for column, axis in contents.of.axes.items()

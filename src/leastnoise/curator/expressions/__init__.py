@@ -56,13 +56,13 @@ def _bound(rows: ir.Table, given: Any, what: str) -> Any:
 
     if _is_long(given):
         raise _not_an_expression(given, what, "", rows)
+    bound: tuple[Any, ...] = ()
     try:
         if isinstance(given, FunctionType):
             given = given(rows)
         bound = () if _is_long(given) else rows.bind(given)
     except Exception as error:
         missing = str(error)
-        bound = ()
     else:
         missing = ""
     if missing or len(bound) != 1 or isinstance(given, bool) or not isinstance(bound[0], ibis.expr.types.Value):
