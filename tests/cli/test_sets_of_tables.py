@@ -72,7 +72,12 @@ def test_one_table_is_shown_with_its_rows() -> None:
 
 
 def test_a_denoised_set_is_shown() -> None:
-    assert "noise taken back out" in done("show", "estimate.parquet")
+    out, estimate = done("show", "estimate.parquet"), ln.load("estimate.parquet")
+    assert "noise taken back out" in out
+    assert "at most (95 %)" in out
+    assert out.count("not beyond chance") == len(estimate.tables_not_better) > 0
+    (line,) = [line for line in out.splitlines() if line.startswith("│ sex x age")]
+    assert f"{estimate['sex', 'age'].rmse_at_most(0.95).value:.3g}" in line
     facts = json.loads(done("show", "estimate.parquet", "--table-by", "sex", "--json"))
     assert [row["value"] for row in facts["first"]] == pytest.approx([1550, 1450])
 

@@ -70,14 +70,17 @@ def write_tables_workbook(
     _check_package()
     atomic_files.check_writable(path, "workbook")
     names = _sheet_names(map(table_name, release.tables))
-    sheets, contents = {}, [["sheet", "table", "cells", "standard deviation of a cell"]]
+    beside = [] if estimate is None else ["error of a denoised cell"]
+    sheets, contents = {}, [["sheet", "table", "cells", "standard deviation of a cell", *beside]]
     for table, name in zip(release.tables, names, strict=True):
         one = sheet(release[table], estimate=None, confidence=confidence, round_to=round_to)
-        beside = {} if estimate is None else release[table]._denoised_columns(estimate[table], confidence)
-        found = {column: cells(column, values, checked_step(round_to)) for column, values in beside.items()}
+        better = None if estimate is None else estimate[table]
+        columns = {} if better is None else release[table]._denoised_columns(better, confidence)
+        found = {column: cells(column, values, checked_step(round_to)) for column, values in columns.items()}
         sheets[name] = Sheet(one.notes, {**one.columns, **found})
         count = release.workload.cells_of(table)
-        contents.append([name, table_name(table), f"{count:,}", rounded(release.std[table])])
+        error = [] if better is None else [better.errors_in_words()]
+        contents.append([name, table_name(table), f"{count:,}", rounded(release.std[table]), *error])
     denoised = [] if estimate is None else [f"denoised: {estimate.errors_in_words()}"]
     return _write(path, [*release.explain().splitlines(), *denoised], contents, sheets)
 
@@ -93,7 +96,7 @@ def _write(
         wrapped, bold = book.add_format({"text_wrap": True, "valign": "top"}), book.add_format({"bold": True})
         about = book.add_worksheet(_FIRST)
         about.set_column(0, 0, 100 if not contents else 40)
-        about.set_column(1, 3, 24)
+        about.set_column(1, 4, 24)
         for row, sentence in enumerate(notes):
             about.write_string(row, 0, sentence[:MAX_CELL], wrapped)
         for row, cells in enumerate(contents, len(notes) + 1):

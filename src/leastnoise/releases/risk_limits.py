@@ -36,6 +36,7 @@ from leastnoise._support.validation import Floats
 
 FISSIONS = 8
 SPLIT = 1.0  # t^2: both halves of the data have twice the variance
+BEYOND_CHANCE = 0.95  # of the standard normal: how far a gain must be above zero to be called one
 SEED = 20180710  # of the auxiliary draws, which only need to be independent of the noise
 
 
