@@ -123,7 +123,8 @@ def test_a_limit_says_what_it_is_and_stands_beside_the_error() -> None:
     limit = made.rmse_at_most(0.9)
     assert (limit.confidence, limit.proved) == (0.9, False)
     assert float(limit) == limit.value > made.rmse
-    assert f"at most {made.rmse_at_most().value:.2g}" in made.explain()
+    for words in (made.explain(), repr(made)):
+        assert f"at most {made.rmse_at_most().value:.2g} (95 %)" in words
 
 
 def test_a_limit_is_compared_as_the_number_that_it_is() -> None:
