@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -123,12 +123,15 @@ def with_hash(rows: ir.Table, key: int, *, code: str, codes: int, name: str, cop
     return rows.mutate(**{name: rows[name] >> 1})
 
 
-def with_copies(rows: ir.Table, unit: tuple[str, ...], content: Sequence[str]) -> ir.Table:
-    """`rows` with `_copy`, which numbers those of a unit that are alike in all of their content."""
+def with_copies(rows: ir.Table) -> ir.Table:
+    """`rows` with `_copy`, which numbers those that are alike in all columns: 0, 1, 2 ...
+
+    They are counted first, so that of a unit with many rows of few kinds little is sent and sorted.
+    """
     import ibis
 
-    alike = ibis.window(group_by=[*unit, *content], order_by=[content[0]])  # Spark asks for an order
-    return rows.mutate(_copy=ibis.row_number().over(alike))
+    counted = rows.group_by(list(rows.columns)).aggregate(_copies=rows.count())
+    return counted.mutate(_copy=ibis.range(0, counted["_copies"]).unnest()).drop("_copies")
 
 
 def bounded(
@@ -213,7 +216,7 @@ def _of_equal_rows(rows: ir.Table, unit: tuple[str, ...], coding: Coding, limits
 def _within_bins(
     rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: int, key: int, engine: Engine
 ) -> ir.Table:
-    rows = with_copies(rows.mutate(_bin=coding.bin_of(rows["code"])), unit, ["code"])
+    rows = with_copies(rows.mutate(_bin=coding.bin_of(rows["code"])))
     rows = with_hash(rows, key ^ MULTIPLIER_2, code="code", codes=coding.size, name="_hash", copy="_copy")
     keep = [*unit, "_unit", "code"]
     return engine.first(rows, unit=[*unit, "_bin"], order=["_hash", "code"], count=count, keep=keep)
@@ -234,7 +237,7 @@ def _fewer_rows(
     rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: int, key: int, engine: Engine
 ) -> ir.Table:
     """The rows with the smallest (hash, code). Where both fit one integer, it is found without a sort."""
-    rows = rows if "_copy" in rows.columns else with_copies(rows, unit, ["code"])
+    rows = rows if "_copy" in rows.columns else with_copies(rows)
     rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash", copy="_copy")
     if coding.size <= WORD_MASK + 1 and count <= MAX_LIST_LENGTH:
         rows = rows.mutate(code=(rows["_hash"] << 32) | rows["code"])

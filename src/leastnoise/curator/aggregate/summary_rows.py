@@ -64,7 +64,7 @@ def bounded_rows(
     hashed = [place, *code_names(codes)]
     in_bin, in_bins = math.inf, math.inf if bins is None else float(bins)
     if limits.max_per_bin < limits.max_rows:
-        rows = _drawn(rows, unit, [*unit, *names], read, hashed, limits.max_per_bin, key ^ MULTIPLIER_2)
+        rows = _drawn(rows, [*unit, *names], read, hashed, limits.max_per_bin, key ^ MULTIPLIER_2)
         in_bin = limits.max_per_bin
     if limits.max_bins < min(limits.max_rows, in_bins):
         words = WORD_MASK + 1 if bins is None else bins
@@ -73,17 +73,15 @@ def bounded_rows(
         rows = rows.mutate(_rank=ibis.dense_rank().over(within))
         rows, in_bins = rows.filter(rows["_rank"] < limits.max_bins).drop("_rank", "_bin_hash"), limits.max_bins
     if in_bin * in_bins > limits.max_rows:
-        rows = _drawn(rows, unit, list(unit), read, hashed, limits.max_rows, key)
+        rows = _drawn(rows, list(unit), read, hashed, limits.max_rows, key)
     return rows.select(*read)
 
 
-def _drawn(
-    rows: ir.Table, unit: tuple[str, ...], group: list[str], read: list[str], hashed: list[str], count: int, key: int
-) -> ir.Table:
+def _drawn(rows: ir.Table, group: list[str], read: list[str], hashed: list[str], count: int, key: int) -> ir.Table:
     """Of each group `count` rows, by lot."""
     import ibis
 
-    rows = _with_hash(bounding.with_copies(rows, unit, read), hashed, key)
+    rows = _with_hash(bounding.with_copies(rows), hashed, key)
     rows = rows.mutate(_rank=ibis.row_number().over(ibis.window(group_by=group, order_by=["_hash", *read])))
     return rows.filter(rows["_rank"] < count).drop("_rank", "_hash", "_copy")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -109,14 +110,15 @@ class UnknownKeysHistogram(Query):
         named, limits, engine = self._named(), self.limits, self._data.engine
         unit, by, rows = list(named.unit), list(named.by), self._with_keys(named)
         rows = self._with_key_hash(bounding.with_unit_word(rows.select(*unit, *by), named.unit, engine), named)
-        rows = bounding.with_copies(rows, named.unit, by)
+        rows = bounding.with_copies(rows)
+        in_bin, bins = math.inf, math.inf
         if limits.max_per_bin < limits.max_rows:
-            rows = rows.filter(rows["_copy"] < limits.max_per_bin)
+            rows, in_bin = rows.filter(rows["_copy"] < limits.max_per_bin), limits.max_per_bin
         if limits.max_bins < limits.max_rows:
             within = ibis.window(group_by=unit, order_by=["_hash", *by])
             rows = rows.mutate(_key=ibis.dense_rank().over(within))
-            rows = rows.filter(rows["_key"] < limits.max_bins).drop("_key")
-        if limits.max_rows < limits.max_per_bin * limits.max_bins:
+            rows, bins = rows.filter(rows["_key"] < limits.max_bins).drop("_key"), limits.max_bins
+        if in_bin * bins > limits.max_rows:
             rows = bounding.mixed(rows.mutate(_lot=rows["_hash"] ^ (rows["_copy"] & WORD_MASK)), "_lot")
             rows = engine.first(rows, unit=unit, order=["_lot", *by], count=limits.max_rows, keep=by)
         return rows.group_by(by).aggregate(rows=rows.count()).order_by(by)
