@@ -119,6 +119,14 @@ def test_a_part_that_is_larger_than_others_is_kept_whole() -> None:
     assert left == expected
 
 
+def test_rows_that_differ_in_one_word_are_told_apart() -> None:
+    """With factors that bring small numbers into one slot: unit, code and its last bits are compared."""
+    one, factors = 2**32, np.array([1, 1], np.uint64)
+    rows = np.array([[5, one + 1, 7], [5, one + 2, 7], [6, one + 1, 7], [5, one + 1, 8], [5, one + 1, 7]])
+    assert unit_list_loops.merge_some(rows, 5, factors, np.zeros(64, np.int64)) == 4
+    assert rows[:4].tolist() == [[5, 2 * one + 1, 7], [5, one + 2, 7], [6, one + 1, 7], [5, one + 1, 8]]
+
+
 def test_more_copies_than_there_is_room_for_are_taken_for_the_most() -> None:
     most = unit_list_loops.MOST_COPIES
     assert unit_list_loops.added((most - 1 << 32) + 7, (1 << 32) + 7) == (most << 32) + 7
