@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,24 @@ import pytest
 
 import leastnoise as ln
 from command_line import run
+from fuzzing import run as run_here
 from leastnoise import errors
 from leastnoise.cli.keys import parse_keys
 from leastnoise.testing import aggregate
+
+RING = [[0, 0], [1, 0], [1, 1], [0, 0]]
+ZONES = {
+    "type": "FeatureCollection",
+    "features": [
+        {
+            "type": "Feature",
+            "id": place,
+            "properties": {"name": name},
+            "geometry": {"type": "Polygon", "coordinates": [RING]},
+        }
+        for place, name in enumerate(["port", "park"], 7)
+    ],
+}
 
 
 @pytest.fixture
@@ -23,6 +39,9 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ln.Table:
     monkeypatch.chdir(tmp_path)
     pq.write_table(pa.table({"id": [3, 1]}), "nodes.parquet")
     Path("zones.csv").write_text("name,n\nport,1\npark,2\n")
+    Path("upper.CSV").write_text("name,n\nport,1\npark,2\n")
+    Path("zones.geojson").write_text(json.dumps(ZONES))
+    Path("keys of ours").write_text("a\nb\n")
     Path("damaged.parquet").write_bytes(b"PAR1 and no more")
     columns = {"taxi": [1], "zone": ["a"], "hour": [1], "night": [True], "day": [date(2026, 1, 1)]}
     return ln.table(pa.table(columns), unit="taxi")
@@ -37,7 +56,13 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ln.Table:
         ("zone", "1,2,3", ["1", "2", "3"]),
         ("zone", "port,park", ["port", "park"]),
         ("zone", "zones.csv:name", ["port", "park"]),
+        ("zone", "upper.CSV:name", ["port", "park"]),
         ("hour", "nodes.parquet:id", [3, 1]),
+        ("zone", "zones.geojson:name", ["port", "park"]),
+        ("hour", "zones.geojson", [7, 8]),
+        ("zone", "a:b,c", ["a:b", "c"]),
+        ("zone", "www.example.org:80", ["www.example.org:80"]),
+        ("zone", "St. John's:east,e.g.:x", ["St. John's:east", "e.g.:x"]),
         ("night", "false,true", [False, True]),
         ("night", "True,False", [True, False]),
         ("zone", "true,false", ["true", "false"]),
@@ -65,6 +90,14 @@ def test_without_keys_there_are_none(table: ln.Table) -> None:
         ("none.csv:name", errors.NoSuchFile, "no file"),
         ("zones.csv:nam", errors.UnknownColumn, 'Did you mean "name"'),
         ("damaged.parquet:id", errors.FileProblem, "could not be read"),
+        ("z.geojson:name", errors.NoSuchFile, "no file 'z.geojson' with zones"),
+        ("zones.geojson:nam", errors.InvalidParameter, "as its 'nam'"),
+        ("z.json:name", errors.NoSuchFile, "no file 'z.json' with zones"),
+        ("x.xlsx:name", errors.BadDomain, "Keys are read from .parquet, .csv, .geojson, .json and .toml files"),
+        ("x.XLSX", errors.BadDomain, "list it in a keys.toml"),
+        ("maps/z.shp:name", errors.BadDomain, "zones.geojson:name"),
+        ("nodes.csv.gz:id", errors.BadDomain, "Keys are read from"),
+        ("keys of ours:a", errors.BadDomain, "Keys are read from"),
     ],
 )
 def test_keys_that_cannot_be_read_are_refused(table: ln.Table, text: str, mistake: type, words: str) -> None:
@@ -154,3 +187,17 @@ def test_words_for_a_missing_value_are_no_keys_and_no_numbers(table: ln.Table) -
     Path("people.csv").write_text(PEOPLE)
     rows = ln.table("people.csv", unit="who", types={"fare": "float"}, missing=["NA", "-999"])
     assert aggregate(rows.where("fare is null").count(max_rows=1)).values.tolist() == [2]
+
+
+def test_a_page_is_drawn_on_zones(table: ln.Table) -> None:
+    shown = ["histogram", "points.parquet", "--unit", "who", "--by", "zone", "--keys", "zones.geojson:name"]
+    pq.write_table(pa.table({"who": [1, 2], "zone": ["port", "park"]}), "points.parquet")
+    asked = [*shown, "--max-rows", "1", "--epsilon", "1", "--delta", "1e-6", "-o", "out.parquet"]
+    assert run_here(*asked)[0] == 0
+    assert run_here("report", "out.parquet", "--zones", "zones.geojson:name")[0] == 0
+    assert "A map of the zones" in Path("out.html").read_text()
+    Path("unnamed.geojson").write_text(json.dumps(ZONES).replace('"id"', '"number"'))
+    code, _, err = run_here("report", "out.parquet", "--zones", "unnamed.geojson")
+    assert (code, "Say --zones unnamed.geojson:name." in " ".join(err.split())) == (2, True)
+    code, _, err = run_here(*[word.replace("zones.geojson:name", "unnamed.geojson") for word in asked])
+    assert (code, "Say --keys unnamed.geojson:name." in " ".join(err.split())) == (2, True)

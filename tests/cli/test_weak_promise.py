@@ -66,3 +66,26 @@ def test_expect_says_the_band_and_is_never_refused() -> None:
     facts = json.loads(run(*COUNT, *NOBODY, "--expect", "--json")[1])
     assert facts["band"] == "protects nobody in practice"
     assert facts["left_out"][0] == {"kind": "max_rows", "columns": [], "numbers": [1], "text": None}
+
+
+@pytest.mark.parametrize("command", [COUNT, VECTOR], ids=["table", "vector"])
+def test_programs_are_told_how_strong_a_promise_is_and_what_is_left_out(command: list[str]) -> None:
+    told = json.loads(run(*command, *NOBODY, "--force", "--json")[1])
+    assert told["band"] == "protects nobody in practice"
+    assert told["strength"]["found"] > 0.99
+    assert [each["kind"] for each in told["left_out"]] == (["max_rows", "unit is null"] if command is COUNT else [])
+
+
+def test_a_statement_of_account_says_that_a_budget_is_weak() -> None:
+    assert run("budget", "create", "city.ledger", "--epsilon", "100", "--delta", "1e-6")[0] == 0
+    assert "whole budget protects nobody in practice" in run("budget", "city.ledger")[1]
+    assert json.loads(run("budget", "city.ledger", "--json")[1])["band"] == "protects nobody in practice"
+
+
+def test_a_delta_that_is_too_large_is_named_in_the_refusal() -> None:
+    asked = ["histogram", "trips.parquet", "--by", "place", "--unit", "taxi", "--max-rows", "1", "-o", "out.parquet"]
+    pq.write_table(pa.table({"taxi": [1, 2], "place": ["a", "b"]}), "trips.parquet")
+    code, _, err = run(*asked, "--epsilon", "1", "--delta", "0.02", "--mechanism", "laplace")
+    assert code == 2
+    assert "with probability 0.02 everything may show" in err
+    assert "--delta" in err

@@ -136,6 +136,8 @@ def test_values_of_every_type_arrive(tmp_path: Path) -> None:
     [
         ({"k": ["a"], "b": [1]}, {"on": {"zone_id": "k"}}, ln.errors.WrongType, "could ever find"),
         ({"k": [1], "b": [1]}, {"on": {"text": "k"}}, ln.errors.WrongType, "could ever find"),
+        ({"k": [-0.0, 1.5], "b": [1, 2]}, {"on": {"zone_id": "k"}}, ln.errors.WrongType, "1.5 .* is no whole number"),
+        ({"k": [1e30], "b": [1]}, {"on": {"zone_id": "k"}}, ln.errors.WrongType, "number of 64 bits"),
         ({"k": [1], "b": [1]}, {"on": {"when": "k"}}, ln.errors.WrongType, "Derive"),
         ({"zone_id": [1], "text": ["x"]}, {"on": "zone_id"}, ln.errors.InvalidParameter, "both tables"),
         ({"zone_id": [1], "Taxi": ["x"]}, {"on": "zone_id"}, ln.errors.InvalidParameter, "upper and lower"),

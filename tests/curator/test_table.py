@@ -204,7 +204,7 @@ class _Unread(pd.Series):  # type: ignore[type-arg]
 )
 def test_values_in_memory_are_no_condition_and_are_not_read(values: object) -> None:
     rows = table(pd.DataFrame({"who": range(9), "x": 1.0}), unit="who")
-    for ask in (rows.where, lambda made: rows.derive(y=made)):
+    for ask in (rows.where, lambda made: rows.derive(y=made), lambda made: rows.where(lambda _: made)):
         with pytest.raises(WrongType, match="must be one expression"):
             ask(values)
 

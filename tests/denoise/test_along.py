@@ -110,6 +110,11 @@ def test_mistakes_are_explained() -> None:
     made = released(SIZES[:, None] * SEASON, TABLE, 0)
     with pytest.raises(errors.InvalidParameter, match='Did you mean "month"'):
         made.denoise(along="mont")
+    for wrong in (3, 2.5, ["month", 3], {"month": 1}):
+        with pytest.raises(errors.WrongType, match="along is True, None, or names of axes: carrier, month"):
+            made.denoise(along=wrong)  # type: ignore[arg-type]
+    with pytest.raises(errors.InvalidParameter, match="names 'month' twice"):
+        made.denoise(along=["month", "month"])
     with pytest.raises(errors.MissingParameter, match="no axes"):
         released(SIZES, None, 0).denoise(along="month")
     with pytest.raises(errors.InvalidParameter, match="takes no loss"):

@@ -10,6 +10,7 @@ A test that fails leaves what it drew and the difference in tests/plot/images/fa
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -28,10 +29,11 @@ from matplotlib.testing.compare import compare_images
 import leastnoise as ln
 import pages
 import table_pages
-from leastnoise import datasets, errors, plot
-from leastnoise.domain import product
+from leastnoise import datasets, errors, plot, report
+from leastnoise.domain import Domain, Lattice, product
 from leastnoise.graphs import Graph
 from leastnoise.testing import seeded
+from page_parser import Page
 from table_pages import denoised
 
 IMAGES = Path(__file__).parent / "images"
@@ -320,3 +322,23 @@ def test_several_guarantees_are_named_and_alike() -> None:
         plot.profile({"a": ln.PureDP(1), "b": ln.PureDP(1, "replace")})
     with pytest.raises(errors.InvalidParameter, match="colours"):
         plot.tradeoff(SEVERAL, colours={"b": "red"})
+
+
+@pytest.mark.parametrize(
+    ("names", "step", "box", "degrees"),
+    [
+        (("lon", "lat"), 5.0, ((-125, -65), (25, 50)), True),  # whole numbers, and named
+        (("pickup_lng", "pickup_Latitude"), 5.0, ((-125, -65), (25, 50)), True),
+        (("x", "y"), 0.5, ((0, 12), (40, 45)), True),
+        (("x", "y"), 5.0, ((-125, -65), (25, 50)), False),  # of a board, as far as anybody knows
+        (("lon", "lat"), 50.0, ((0, 400), (0, 400)), False),
+    ],
+)
+def test_cells_of_degrees_are_as_wide_as_they_are_on_the_ground(
+    names: Any, step: float, box: Any, degrees: bool
+) -> None:
+    cells = Lattice(*names, step).box(x=box[0], y=box[1])
+    made = replace(ln.wrap(np.arange(float(cells.size)), sigma=1.0), domain=Domain(("cell",), (cells,)))
+    middle = np.radians(sum(box[1]) / 2)
+    assert made.plot().get_aspect() == pytest.approx(1 / np.cos(middle) if degrees else 1.0)
+    assert ("scale" in json.loads(Page(report.page(made)).data)["pictures"]["chart"]["extra"]) == degrees

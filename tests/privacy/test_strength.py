@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +16,7 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.budget import promise
 from leastnoise.curator.budget.privacy_filter import Terms
-from leastnoise.privacy.strength import BANDS, LAST_BAND, Strength, judge
+from leastnoise.privacy.strength import BANDS, LAST_BAND, Strength, judge, warn_if_weak
 
 ORDER = [name for _, name in BANDS] + [LAST_BAND]
 
@@ -50,6 +54,44 @@ def test_a_delta_of_one_percent_or_of_one_unit_protects_nobody(delta: float, uni
     strength = judge(ln.ApproxDP(0.1, delta), units=units)
     assert strength.protects_nobody == nobody
     assert ("everything may show" in str(strength)) == nobody
+
+
+@pytest.mark.parametrize(
+    ("delta", "units", "told"),
+    [(1e-6, None, ""), (1e-5, None, ""), (0.005, None, "200 or more"), (1e-4, None, "10,000 or more"), (1e-4, 900, "")],
+)
+def test_a_delta_that_many_units_make_too_large_is_told(delta: float, units: int | None, told: str) -> None:
+    strength = judge(ln.ApproxDP(1, delta), units=units)
+    assert (strength.band, strength.warns) == ("strong", bool(told))
+    assert told in strength.in_words()
+    assert ("everything" in strength.in_words()) == bool(told)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "cure"),
+    [
+        (100, 1e-6, "Take a smaller epsilon, or more noise."),
+        (0.1, 0.5, "Take a smaller delta."),
+        (1, 0.005, "Take a smaller delta."),
+        (100, 0.02, "Take a smaller epsilon and a smaller delta, or more noise."),
+    ],
+)
+def test_the_cure_names_what_makes_a_promise_weak(epsilon: float, delta: float, cure: str) -> None:
+    with pytest.warns(errors.WeakPromise) as caught:
+        warn_if_weak(judge(ln.ApproxDP(epsilon, delta)))
+    assert str(caught[0].message).endswith(cure)
+
+
+def test_unknown_keys_tell_from_how_many_units_on_their_delta_is_too_large(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"plane": range(4043), "place": ["here"] * 4000 + ["there"] * 43})
+    query = ln.table(rows, unit="plane").histogram("place", max_rows=1)
+    with pytest.warns(errors.WeakPromise, match=r"0\.005 everything: too much where units are 200 or more.*delta\.$"):
+        made = query.release(epsilon=1, delta=0.005, mechanism="laplace")
+    made.save(tmp_path / "made.parquet")
+    again = ln.load(tmp_path / "made.parquet")
+    assert again.strength == made.strength
+    assert "200 or more" in again.explain()
+    assert "200 or more" in str(query.expect(epsilon=1, delta=0.005, mechanism="laplace"))
 
 
 def test_gaussian_noise_is_judged_by_its_mu_and_not_by_the_delta_that_was_typed() -> None:
@@ -92,6 +134,26 @@ def test_a_budget_is_judged_by_all_that_it_allows_and_reserves_make_it_hardly_we
     assert strength.band == plain.band == "moderate"
     assert strength.found <= plain.found + 0.01
     assert plain.found == pytest.approx(1 - ln.GaussianDP(float(terms(epsilon=3).mu)).tradeoff(0.05))
+
+
+def test_a_weak_budget_is_called_that_wherever_it_is_shown(tmp_path: Path) -> None:
+    with pytest.warns(errors.WeakPromise, match="Open one with a smaller epsilon"):
+        weak = ln.Budget.open(tmp_path / "weak.ledger", epsilon=100, delta=1e-6)
+    assert weak.strength.protects_nobody
+    assert "The promise of the whole budget protects nobody in practice" in str(weak)
+    assert weak.strength.in_words() in weak.report(tmp_path / "weak.html").read_text()
+    usual = ln.Budget.open(tmp_path / "usual.ledger", epsilon=1, delta=1e-6)
+    assert "attacker" not in str(usual) + usual.report(tmp_path / "usual.html").read_text()
+
+
+@pytest.mark.parametrize("epsilon", [1, 100])
+def test_a_picture_says_of_a_weak_promise_that_it_is(epsilon: float) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.WeakPromise)
+        made = ln.release(np.arange(9), sensitivity=1, epsilon=epsilon, delta=1e-6)
+    for of in (made, made.denoise("james_stein")):
+        told = " ".join(text.get_text() for text in of.plot().texts).replace("\n", " ")
+        assert ("This promise protects nobody in practice." in told) == (epsilon == 100)
 
 
 def test_a_budget_of_laplace_noise_is_judged_by_its_epsilon() -> None:

@@ -116,6 +116,13 @@ def test_limits_that_do_not_exist_are_refused() -> None:
         ln.denoise.hard_threshold(y, 1.0).rmse_at_most()
     with pytest.raises(errors.InvalidParameter):
         ln.denoise.auto(y, 1.0).rmse_at_most(1.5)
+    medians = ln.denoise.auto(y, 1.0, loss="absolute")
+    for ask in (medians.rmse_at_most, medians.interval):
+        with pytest.raises(
+            errors.InvalidParameter, match=r'auto with loss="absolute" has no.*Leave loss="abs'
+        ) as refused:
+            ask()
+        assert "Use auto" not in str(refused.value)
 
 
 def test_a_limit_says_what_it_is_and_stands_beside_the_error() -> None:

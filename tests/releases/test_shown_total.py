@@ -7,6 +7,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise.releases.noise import Noise
+from leastnoise.releases.shown_total import total_of
 from leastnoise.testing import seeded
 
 
@@ -54,5 +55,5 @@ def test_noise_of_what_shows_varies_no_more_than_noise(noise: Noise) -> None:
         whole = replace(ln.release([900], sensitivity=1, epsilon=1, delta=1e-6), kind="count")
     shown = replace(made, values=np.array([40, 50, 60]), noise=noise, threshold=22, kind="count")
     assert shown.total().std == pytest.approx(noise.std * np.sqrt(3))
-    others = shown.others(replace(whole, provenance=made.provenance))
+    others = shown.others(replace(whole, provenance=replace(made.provenance, query=total_of(""))))
     assert others.std == pytest.approx(np.hypot(whole.std, shown.total().std))

@@ -158,8 +158,8 @@ def test_the_page_of_a_mean_is_about_its_column_and_shows_no_digits_of_noise(tmp
     assert len(law["values"]) == 3
 
 
-@pytest.mark.parametrize(("better", "first"), [(True, "estimate"), (None, "estimate"), (False, "value")])
-def test_denoised_values_are_shown_first_unless_they_are_no_better(
+@pytest.mark.parametrize(("better", "first"), [(True, "estimate"), (None, "value"), (False, "value")])
+def test_denoised_values_are_shown_first_where_they_are_known_to_be_better(
     better: bool | None, first: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = pa.table({"unit": range(120), "a": list("wxyz") * 30, "b": [1, 2, 3] * 40})

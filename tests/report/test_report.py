@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -25,6 +26,7 @@ from leastnoise import errors, report
 from leastnoise._support import number_format
 from leastnoise.domain import product
 from leastnoise.graphs import Graph
+from leastnoise.privacy.strength import Strength
 from leastnoise.report import contents, document, promise_sentences, sentences, summary_page, tables_page
 from page_parser import Page
 
@@ -100,7 +102,7 @@ def test_seeded_noise_is_refused_unless_told(tmp_path: Path) -> None:
 
 def test_what_the_page_says_to_check_holds(tmp_path: Path) -> None:
     """The code under "How to check" is run, on a release that was paid from a ledger."""
-    budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=3, delta=1e-6)
+    budget = ln.Budget.open(tmp_path / "town of ours.ledger", epsilon=3, delta=1e-6)
     release = ln.release(np.array([120, 0, 45]), sensitivity=1, budget=budget, share=0.25)
     release.save(tmp_path / "release.parquet")
     text = release.report(tmp_path / "page.html").read_text()
@@ -111,19 +113,36 @@ def test_what_the_page_says_to_check_holds(tmp_path: Path) -> None:
     names: dict[str, Any] = {}
     for block in code:
         with_paths = block.replace("release.parquet", f"{tmp_path}/release.parquet").replace(
-            "city.ledger", f"{tmp_path}/city.ledger"
+            "town of ours.ledger", f"{tmp_path}/town of ours.ledger"
         )
         exec(with_paths.replace("print(", "told = ("), names)
     assert names["g"].mu == release.guarantee.mu  # type: ignore[union-attr]
     assert [entry.release for entry in names["told"]] == [release.id]
 
 
+def test_without_a_budget_no_ledger_is_named(tmp_path: Path) -> None:
+    plain = ln.release(np.array([120, 0, 45]), sensitivity=1, epsilon=1, delta=1e-6)
+    assert "Budget.open" not in report.page(plain)
+    budget = ln.Budget.open(tmp_path / "mine.ledger", epsilon=3, delta=1e-6)
+    rows = pd.DataFrame({"p": range(60), "k": [*"ab"] * 30})
+    paid = ln.table(rows, unit="p").histogram("k", keys=["a", "b"], max_rows=1).release(budget=budget, share=0.1)
+    paid.save(tmp_path / "paid.parquet")
+    for made in (paid, ln.load(tmp_path / "paid.parquet")):
+        assert made.provenance.ledger == "mine.ledger"
+        assert "Budget.open(&#x27;mine.ledger&#x27;)" in report.page(made)
+        assert str(tmp_path) not in report.page(made)
+
+
 def test_an_id_is_text_in_the_code_to_check() -> None:
     ran: list[bool] = []
     release = ln.wrap([1.0, 2.0], sigma=1.0)
-    release = replace(release, provenance=replace(release.provenance, id='x" or ran.append(True) or "'))
+    paid = {"strength": Strength(0.1, of_budget=True), "ledger": 'y"); ran.append(True) #'}
+    release = replace(release, provenance=replace(release.provenance, id='x" or ran.append(True) or "', **paid))
     _, code = sentences.check(contents.gather(release, estimate=None, graph=None), "release.parquet")[-1]
-    last = code.splitlines()[-1]
+    first, *_, last = code.splitlines()
+    opened: list[str] = []
+    exec(first, {"ln": SimpleNamespace(Budget=SimpleNamespace(open=opened.append)), "ran": ran})
+    assert opened == [release.provenance.ledger]
     budget = SimpleNamespace(history=lambda: [SimpleNamespace(release=release.id), SimpleNamespace(release="other")])
     told: list[Any] = []
     exec(last, {"budget": budget, "ran": ran, "print": told.extend})
@@ -133,7 +152,10 @@ def test_an_id_is_text_in_the_code_to_check() -> None:
 
 def test_a_thresholded_release_says_what_its_denoising_is_worth(tmp_path: Path) -> None:
     unknown = Page(pages.write("unknown", tmp_path).read_text()).text
-    assert "Denoised by power law of sizes. How much error is left cannot be told without the truth." in unknown
+    assert (
+        "Denoised by power law of sizes. How much error is left cannot be told without the truth, so nobody knows"
+        in unknown
+    )
     assert "follows no denoiser's law" in Page(pages.write("sparse", tmp_path).read_text()).text
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import pages
 from chromium import luminance, requests, screen
+from leastnoise._support import csv_text
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.common.by import By  # noqa: E402
@@ -228,7 +229,7 @@ def test_the_table_shows_digits_that_the_noise_leaves_and_the_download_all(
     path = downloads / "large.csv"
     WebDriverWait(b, 60).until(lambda _: path.exists())
     with path.open(newline="", encoding="utf-8") as lines:
-        _, *held = csv.reader(lines)
+        _, *held = csv.reader(line for line in lines if not line.startswith("#"))
     release = pages.kind("large")
     keys = (pages.METRES[:3], pages.METRES[1:])
     real = np.stack([*keys, release.values, *release.interval(0.95)], axis=1)
@@ -241,9 +242,32 @@ def test_the_download_holds_every_number(opened: Callable[..., Any], downloads: 
     path = downloads / "few.csv"
     WebDriverWait(b, 60).until(lambda _: path.exists())
     with path.open(newline="", encoding="utf-8") as lines:
-        head, *rows = csv.reader(lines)
+        every = list(lines)
+    comments = [line.rstrip("\r\n") for line in every if line.startswith("#")]
+    head, *rows = csv.reader(every[len(comments) :])
+    told = pages.kind("few").explain().splitlines()
+    assert comments[1 : 1 + len(told)] == [csv_text.comment(line) for line in told]
     assert head == ["town", "Published", "Low", "High", "Denoised"]
     release = pages.kind("few")
     low, high = release.interval(0.95)
     assert [[int(cell) for cell in row[1:4]] for row in rows] == np.stack([release.values, low, high], axis=1).tolist()
-    assert [row[0] for row in rows] == [town if town[0] != "=" else f"'{town}" for town in pages.TOWNS]
+    assert [row[0] for row in rows] == [next(csv.reader([csv_text.text(town)]))[0] for town in pages.TOWNS]
+
+
+def test_the_download_writes_cells_as_to_csv_does(opened: Callable[..., Any]) -> None:
+    cells = [
+        "=1+1",
+        "  =1+1",
+        "\uff1d1+1",
+        "\u200b@a",
+        "\ufeff+a",
+        "\u00a0-a",
+        "a=b",
+        "# a",
+        'a "b", c',
+        "a\r\nb",
+        *pages.TOWNS,
+    ]
+    told = opened("few").execute_script("return arguments[0].map(csvCell)", cells)
+    assert told == [csv_text.text(cell) for cell in cells]
+    assert told[2] == '"\'\uff1d1+1"'

@@ -18,6 +18,7 @@ import pytest
 
 import table_pages
 from chromium import luminance, requests, screen
+from leastnoise._support import csv_text
 from leastnoise.report import tables_contents
 from table_pages import HOSTILE_COLUMN, denoised, digits, shown, told
 
@@ -328,7 +329,8 @@ def test_the_table_below_has_every_cell_and_the_download_every_digit(
     path = downloads / "people_denoised-district-sex.csv"
     WebDriverWait(b, 60).until(lambda _: path.exists())
     with path.open(newline="", encoding="utf-8") as lines:
-        _, *rows = csv.reader(lines)
+        _, *rows = csv.reader(line for line in lines if not line.startswith("#"))
+    assert csv_text.comment(release.explain().splitlines()[0]) in path.read_text(encoding="utf-8")
     low, high = release[table].interval(0.95)
     real = np.stack([release[table].values, low, high, denoised("people")[table].values], axis=1)
     np.testing.assert_array_equal([[float(cell) for cell in row[2:6]] for row in rows], real)

@@ -248,7 +248,7 @@ def test_the_page_of_one_table_draws_noise_only_where_its_distribution_is_known(
 
 def test_what_the_page_says_to_check_holds(tmp_path: Path) -> None:
     """The code under "How to check" is run, on a release that was paid from a ledger."""
-    budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=3, delta=1e-6)
+    budget = ln.Budget.open(tmp_path / "town of ours.ledger", epsilon=3, delta=1e-6)
     rows = pa.table({"who": np.arange(60), "age": np.arange(60) % 5, "sex": np.arange(60) % 2})
     query = ln.table(rows, unit="who").crosstabs(ways=2, keys={"age": range(5), "sex": range(2)}, max_rows=3)
     release = query.release(budget=budget, share=0.25)
@@ -260,7 +260,7 @@ def test_what_the_page_says_to_check_holds(tmp_path: Path) -> None:
     told: list[Any] = []
     for block in code:
         here = block.replace("tables.parquet", f"{tmp_path}/tables.parquet").replace(
-            "city.ledger", f"{tmp_path}/city.ledger"
+            "town of ours.ledger", f"{tmp_path}/town of ours.ledger"
         )
         exec(here, {"print": lambda *words: told.append(words)} | names, names)
     assert told[0] == (release.explain(),)

@@ -224,6 +224,8 @@ def _statement(budget: ln.Budget, history: bool = False, checked: str | None = N
         "table": budget.table,
         "neighbours": terms.neighbours,
         "promise": promise_in_words(budget) or None,
+        "strength": budget.strength,
+        "band": budget.strength.band,
         "remaining": left._asdict(),
         "closed": budget.closed,
         "allocations": [_part(each) for each in budget.allocations],

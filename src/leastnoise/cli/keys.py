@@ -1,5 +1,6 @@
-"""`leastnoise keys`, and --keys: a file of keys (keys.toml), a column of a public file (nodes.parquet:id), a range
-(0:24), a list (a,b), or the cells of a rectangle (box:west,east,south,north)."""
+"""`leastnoise keys`, and --keys: a file of keys (keys.toml), a column of a public file (nodes.parquet:id), a property
+of public zones (zones.geojson:name), a range (0:24), a list (a,b), or the cells of a rectangle
+(box:west,east,south,north)."""
 
 from __future__ import annotations
 
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
     from leastnoise.curator.table import Table
 
 _FILES = (".parquet", ".csv")
+_ZONE_FILES = (".geojson", ".json")
+# What a name ends in that is no key but a file, of a kind that keys are not read from.
+_OTHER_FILES = re.compile(
+    r".+\.(arrow|avro|bz2|db|dbf|dta|duckdb|feather|geojsonl|gpkg|gz|ipc|jsonl|kml|ndjson|ods|orc|pkl|pickle|sav|shp|"
+    r"sqlite|topojson|tsv|txt|xlsm?|xlsx|xml|xz|ya?ml|zip|zst)",
+    re.IGNORECASE,
+)
 _TRUTH = {"true": True, "false": False}
 _KEY_FILE = ".toml"
 _BOX = "box:"
@@ -103,13 +111,42 @@ def _parse(table: Table, column: str, text: str) -> Any:
         return select_keys(ln.domain.read(text), [column], text)
     if text.startswith(_BOX):
         return _cells(table, column, text)
-    path, colon, name = text.rpartition(":")
-    if colon and path.endswith(_FILES):
+    path, name = file_and_name(text)
+    if path.lower().endswith(_ZONE_FILES):
+        _check_public(table, path)
+        return list(read_zones("keys", path, name).keys)
+    if path.lower().endswith(_FILES):
+        if name is None:
+            raise errors.BadDomain(f"Which column of {path!r} holds the keys? Say --keys {path}:COLUMN.")
         _check_public(table, path)
         return read_public_column(path, name)
-    if text.endswith(_FILES):
-        raise errors.BadDomain(f"Which column of {text!r} holds the keys? Say --keys {text}:COLUMN.")
+    if path:
+        raise errors.BadDomain(
+            f"Keys are read from {', '.join((*_FILES, *_ZONE_FILES))} and {_KEY_FILE} files: nodes.parquet:id, "
+            f"zones.geojson:name, keys.toml. Got {text!r} instead. If that is itself a key, list it in a keys.toml.",
+            parameter="keys",
+            value=text,
+        )
     return _typed(text.split(","), table[column].type())
+
+
+def file_and_name(text: str) -> tuple[str, str | None]:
+    """The file that is meant, and its column or property; "" where it is keys."""
+    for path, colon, name in (text.rpartition(":"), (text, "", "")):
+        known = path.lower().endswith((*_FILES, *_ZONE_FILES)) or _OTHER_FILES.fullmatch(path)
+        if path and (known or os.path.isfile(path)):
+            return path, name if colon else None
+    return "", None
+
+
+def read_zones(option: str, path: str, name: str | None) -> ln.domain.Zones:
+    """Zones by the property of this name; None: by their ids."""
+    try:
+        return ln.domain.Zones.read(path, key=name)
+    except errors.MissingParameter as problem:
+        why, named = problem.message, problem.examples[0]["key"]  # type: ignore[index]
+    asked = f"--{option} {path}:{named}"
+    raise errors.MissingParameter(why, parameter=option, example=errors.Code(asked, asked))
 
 
 def _typed(items: list[str], kind: Any) -> list[Any]:

@@ -29,7 +29,7 @@ OPTIONS = {
     "neighbours", "nodes", "note", "other", "output", "people", "per_unit", "pure_epsilon", "ranges", "reason",
     "round_to", "row_weight", "sampling", "sensitivity", "share", "sigma", "stat", "steps", "table",
     "threshold_delta", "title", "type", "types", "unit", "units", "values", "ways", "weight", "weight_clip",
-    "weights", "where", "within",
+    "weights", "where", "within", "zones",
 }  # fmt: skip
 PRIVATE = 4  # the exit code of what must not be published
 _ALIASES = {"name": "table"}  # ln.table(..., name="trips") is --table trips

@@ -32,7 +32,8 @@ def _columns(given: list[str] | None) -> list[str] | None:
 
 BY = typer.Option(help="Bins by this column; several with commas, or repeat.", callback=_columns)
 KEYS = typer.Option(
-    help="The public bins, one option a column: nodes.parquet:id, 0:24 (a range), or a,b,c; or one keys.toml."
+    help="The public bins, one option a column: nodes.parquet:id, zones.geojson:name, 0:24 (a range), or a,b,c; or one "
+    "keys.toml."
 )
 
 Epsilon = Annotated[float, EPSILON]
@@ -64,7 +65,7 @@ LimitsFile = Annotated[
     Path | None, typer.Option("--limits", help="Instead: a file of suggest-limits, whose limits are taken.")
 ]
 Levels = Annotated[str | None, typer.Option(help="The levels, above 0 and below 1, rising: 0.5, or 0.1,0.5,0.9.")]
-FormerLevels = Annotated[list[str] | None, typer.Option("--q", hidden=True)]
+FormerLevels = Annotated[list[str] | None, typer.Option("--q", hidden=True, help="Renamed: --levels.")]
 Steps = Annotated[
     int | None, typer.Option("--bins", help="Steps of a noisy histogram, where there is one; else 32, 128 or 1,000.")
 ]
@@ -96,6 +97,9 @@ GraphName = Annotated[
     typer.Option(
         "--graph", help="Which bins are near: path, cycle, grid, or a Parquet file of edges (u, v) between keys."
     ),
+]
+ZonesFile = Annotated[
+    str | None, typer.Option("--zones", help="Zones of a map: zones.geojson:name, or without name by their ids.")
 ]
 NodesFile = Annotated[
     Path | None, typer.Option("--nodes", help="Of such a graph: a Parquet file with id, lon, lat, which make a map.")

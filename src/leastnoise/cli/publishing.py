@@ -69,8 +69,7 @@ def show_expected(expected: Expectation | TablesExpectation | SummaryExpectation
     if output.quiet:
         return
     if output.json:
-        band = None if expected.strength is None else expected.strength.band
-        print_json({field.name: getattr(expected, field.name) for field in fields(expected)} | {"band": band})
+        print_json({field.name: getattr(expected, field.name) for field in fields(expected)} | promise_facts(expected))
         return
     for line in printable(expected).splitlines():  # sentences are wrapped, lines of a table are not
         Console().print(line, markup=False, highlight=False, soft_wrap=line.startswith("  "))
@@ -83,8 +82,18 @@ def show_written(explained: str, path: str) -> None:
     Console().print(f"Written: {path}", markup=False, highlight=False)
 
 
+def promise_facts(of: Answer | Expectation | TablesExpectation | SummaryExpectation) -> dict[str, Any]:
+    """How strong the promise is, and which rows are not in the numbers, for programs."""
+    return {
+        "strength": of.strength,
+        "band": None if of.strength is None else of.strength.band,
+        "left_out": of.left_out,
+    }
+
+
 def _facts(query: Query, made: Answer, path: str) -> dict[str, Any]:
     facts: dict[str, Any] = {"output": path, "query": query.describe(), "mechanism": made.mechanism}
+    facts |= promise_facts(made)
     if isinstance(made, ln.CrosstabsRelease):
         return {**facts, "total": made.total().value, "tables": made.overview()}
     if not isinstance(made, ln.SummaryRelease):

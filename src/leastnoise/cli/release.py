@@ -12,7 +12,7 @@ from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.option_groups import grouped
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
-from leastnoise.cli.publishing import notes, show_expected, show_written
+from leastnoise.cli.publishing import notes, promise_facts, show_expected, show_written
 from leastnoise.jobs.running import arguments, recorded, refuse_weak
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def release(
     if output.quiet:
         return
     if output.json:
-        print_json({"output": output.path, "bins": made.bins, "sigma": made.sigma, "mechanism": made.mechanism})
+        made_facts = {"output": output.path, "bins": made.bins, "sigma": made.sigma, "mechanism": made.mechanism}
+        print_json(made_facts | promise_facts(made))
         return
     show_written(made.explain(), output.path)
 

@@ -11,6 +11,7 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
+from leastnoise.cli.keys import file_and_name, read_zones
 from leastnoise.cli.messages import printable
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def report(
     output: options.PageFile = None,
     graph: options.GraphName = None,
     nodes: options.NodesFile = None,
+    zones: options.ZonesFile = None,
     title: options.Title = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -39,15 +41,15 @@ def report(
     page = output or release.with_suffix(".html")
     if isinstance(loaded, ln.LimitSuggestion):
         near = None
-        _refuse_graph(graph, nodes)
+        _refuse_map(graph, nodes, zones)
         made = loaded.report(page, title=title)
     elif isinstance(loaded, ln.CrosstabsRelease | ln.SummaryRelease):
         near = None
-        _refuse_graph(graph, nodes)
+        _refuse_map(graph, nodes, zones)
         made = loaded.report(page, estimate="auto", title=title)
     else:
         near = _graph(loaded, graph, nodes)
-        made = loaded.report(page, graph=near, title=title)
+        made = loaded.report(page, graph=near, zones=_zones(zones), title=title)
     if nodes is not None and near is not None and near.coordinates is None:
         note = (
             f"Note: {str(nodes)!r} has no columns lon and lat, so the page has no map. Name them so, and report again."
@@ -61,9 +63,16 @@ def report(
     Console().print(f"Written: {made}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _refuse_graph(graph: str | None, nodes: Path | None) -> None:
-    if graph is not None or nodes is not None:
-        raise errors.InvalidParameter("This is drawn without a map. Leave out --graph and --nodes.")
+def _refuse_map(graph: str | None, nodes: Path | None, zones: str | None) -> None:
+    if graph is not None or nodes is not None or zones is not None:
+        raise errors.InvalidParameter("This is drawn without a map. Leave out --graph, --nodes and --zones.")
+
+
+def _zones(text: str | None) -> ln.domain.Zones | None:
+    if text is None:
+        return None
+    file, key = file_and_name(text)
+    return read_zones("zones", file or text, key)
 
 
 def _graph(loaded: Published, graph: str | None, nodes: Path | None) -> ln.graphs.Graph | None:

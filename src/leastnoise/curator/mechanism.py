@@ -97,7 +97,11 @@ def release(
     bins = _domain(domain, len(given))
     receipt = decided.pay(query=f"a vector of {len(given):,} value{'s' * (len(given) != 1)}", note=note)
     private = given if isinstance(given, np.ndarray) else odd_cells.as_doubles(given, len(given))
-    return publish(private, decided.noise, domain=bins, id=receipt.id, strength=receipt.strength)
+    return publish(private, decided.noise, domain=bins, **_paid(receipt))
+
+
+def _paid(receipt: charge.Receipt) -> dict[str, Any]:
+    return {"id": receipt.id, "strength": receipt.strength, "ledger": receipt.ledger}
 
 
 def publish(
@@ -169,7 +173,7 @@ def release_sparse(
     )
     cut = sparse_cut(decided.noise, size, threshold, kind)
     receipt = decided.pay(query=f"occupied bins of {size:,}", note=note)
-    return publish_sparse(indices, counts, decided.noise, size, cut, kind, id=receipt.id, strength=receipt.strength)
+    return publish_sparse(indices, counts, decided.noise, size, cut, kind, **_paid(receipt))
 
 
 def sparse_cut(chosen: NoiseChoice, size: int, threshold: Number | Literal["universal"], kind: str) -> float:

@@ -156,6 +156,14 @@ def _key(cell: Any, kind: Any, name: str) -> Key | None:
         made = _days(cell)
     else:
         made = _whole(cell)
+    if made is None and isinstance(cell, float) and kind.is_numeric():
+        raise WrongType(
+            f'the key {cell!r} of the public table ("{name}") is no whole number of 64 bits. Rows find each other by '
+            "whole numbers, text, truth values or dates: fractions that look alike may differ. Make both text, or "
+            "number the keys.",
+            parameter="on",
+            value=cell,
+        )
     if made is None:
         raise WrongType(
             f'the key {cell!r} of the public table ("{name}") is {type(cell).__name__}, and the column of the rows '

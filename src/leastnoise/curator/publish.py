@@ -49,6 +49,7 @@ class Facts(TypedDict):
     query: str
     table: str
     strength: Strength
+    ledger: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ def _released(query: Query, request: PrivacyRequest) -> Answer:
         query=text,
         table=table,
         strength=receipt.strength,
+        ledger=receipt.ledger,
     )
     return _on_map(decided.draw(exact, facts), query)
 

@@ -55,4 +55,14 @@ def with_axes(
 def _names(domain: Domain, along: Any) -> tuple[str, ...]:
     if along is True:
         return ordered_axes(domain) if domain.size <= MAX_BINS_BY_DEFAULT else ()
-    return (along,) if isinstance(along, str) else tuple(along)
+    names = [along] if isinstance(along, str) else list(along) if isinstance(along, list | tuple) else [along]
+    for name in names:
+        if not isinstance(name, str):
+            raise errors.WrongType(
+                f"along is True, None, or names of axes: {', '.join(domain.names)}. Got {along!r} instead.",
+                parameter="along",
+                value=along,
+            )
+        if names.count(name) > 1:
+            raise errors.InvalidParameter(f"along names {name!r} twice. Name each axis once.", parameter="along")
+    return tuple(names)

@@ -33,7 +33,7 @@ def _read(path: str, name: str) -> tuple[list[str] | None, list[Any] | None]:
     import pyarrow.parquet as pq
     from pyarrow import csv
 
-    rows = None if path.endswith(".parquet") else csv.read_csv(path)
+    rows = None if path.lower().endswith(".parquet") else csv.read_csv(path)
     names = pq.read_schema(path).names if rows is None else rows.column_names
     if name not in names:
         return names, None

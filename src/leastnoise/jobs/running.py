@@ -246,7 +246,7 @@ def refuse_weak(strength: Strength | None, force: bool) -> None:
         return
     raise errors.InvalidParameter(
         f"{strength.in_words()} Nothing was read, paid or written.",
-        parameter="budget" if strength.of_budget else "epsilon",
+        parameter="budget" if strength.of_budget else "delta" if strength.failing else "epsilon",
         example=[*([] if strength.of_budget else [{"epsilon": 1, "delta": 1e-6}]), {"force": True}],
     )
 

@@ -78,7 +78,7 @@ def estimate(
     values, noisy = column(estimate, "value"), column(estimate, "noisy")
     caption = (
         f"{values.size:,} values denoised by {estimate.method}: error of a bin, estimated without the truth, "
-        f"{estimate.rmse_in_words()}; before {estimate.std:.4g}.{canvas.left_out(estimate)}"
+        f"{estimate.rmse_in_words()}; before {estimate.std:.4g}.{canvas.weak(estimate)}{canvas.left_out(estimate)}"
     )
     cells = lattice_cells(estimate)
     if cells is not None:

@@ -97,13 +97,18 @@ def noise_and_promise(release: Published) -> str:
     """The noise of a release and its guarantee, for the caption."""
     words = release.mechanism_in_words
     noise = f"{words[0].upper()}{words[1:]}, {release.spread_in_words(4)}"
-    return f"{noise}; {promise(release.guarantee, release.delta)}.{seeded(release)}{left_out(release)}"
+    return f"{noise}; {promise(release.guarantee, release.delta)}.{weak(release)}{seeded(release)}{left_out(release)}"
 
 
 def left_out(release: Published) -> str:
     """Which rows are not in the numbers, for the caption; nothing where all are."""
     short = left_out_in_short(release.left_out, release.unit)
     return f" {short}" if short else ""
+
+
+def weak(of: Published) -> str:
+    """The word for a weak promise, for the caption; nothing of others."""
+    return "" if of.strength is None or not of.strength.is_weak else f" This promise {of.strength.verb_and_band}."
 
 
 def too_few(values: Floats) -> str:

@@ -183,7 +183,10 @@ def _panel(ax: Axes, graph: Graph, places: Floats, values: Floats, colours: Colo
 
 
 def scale_bar(ax: Axes, places: Floats) -> None:
-    """A round number of metres, about a third of the map's width."""
+    """A round number of metres, about a third of the map's width, with a halo: what lies below may be dark."""
+    from matplotlib import patheffects
+
+    halo = [patheffects.withStroke(linewidth=3.5, foreground="white", alpha=0.85)]
     latitude = float(places[:, 1].mean())
     metres = METRES_A_DEGREE * math.cos(math.radians(latitude))
     wide = float(np.ptp(places[:, 0])) * metres
@@ -191,10 +194,12 @@ def scale_bar(ax: Axes, places: Floats) -> None:
     length = max(step * power for step in (1, 2, 5) if step * power <= max(wide / 3, power))
     left = float(places[:, 0].max()) - length / metres
     bottom = float(places[:, 1].min()) + 0.015 * float(np.ptp(places[:, 1]))
-    ax.plot([left, left + length / metres], [bottom, bottom], color=INK, linewidth=2, solid_capstyle="butt", zorder=3)
+    (bar,) = ax.plot([left, left + length / metres], [bottom, bottom], color=INK, linewidth=2, solid_capstyle="butt")
+    bar.set(zorder=3, path_effects=[patheffects.withStroke(linewidth=5, foreground="white", alpha=0.85)])
     name = f"{length / 1000:g} km" if length >= 1000 else f"{length:g} m"
     middle = (left + length / metres / 2, bottom)
-    ax.annotate(name, middle, xytext=(0, 3), textcoords="offset points", ha="center", fontsize=8, color=INK)
+    place: Any = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center", "zorder": 4}
+    ax.annotate(name, middle, fontsize=8, color=INK, path_effects=halo, **place)
 
 
 def write_caption(axes: list[Axes], text: str, *, own: bool) -> None:
@@ -212,9 +217,9 @@ def caption(raw: object, estimate: object, bin_name: str = "node") -> str:
     if isinstance(raw, Published):
         promise = canvas.promise(raw.guarantee, raw.delta)
         few = "" if isinstance(raw, Estimate) else canvas.too_few(np.asarray(raw.values, dtype=float))
-        missing = f"{canvas.seeded(raw)}{few}{canvas.left_out(raw)}"
+        missing = f"{canvas.weak(raw)}{canvas.seeded(raw)}{few}{canvas.left_out(raw)}"
         lines.append(f"Noise of standard deviation {raw.std:.4g}; {promise}.{missing}")
     if isinstance(estimate, Estimate):
         lines.append(f"Denoised by {estimate.method}: estimated error of a {bin_name} {estimate.rmse_in_words()}.")
-        lines += [] if isinstance(raw, Published) else [canvas.left_out(estimate).strip()]
+        lines += [] if isinstance(raw, Published) else [f"{canvas.weak(estimate)}{canvas.left_out(estimate)}".strip()]
     return " ".join(line for line in lines if line)

@@ -3,11 +3,12 @@
 Gaussian noise is judged by its mu, Laplace noise by its epsilon: there the trade-off is all that is promised, and a
 delta that was typed is only where epsilon is read off. An (epsilon, delta) promise may fail outright with probability
 delta, so it is judged by delta, too: at 1 %, or at one over the number of units, it may publish somebody's rows as they
-are.
+are. Where nobody has said how many units there are, of a delta above 1e-5 it is told from how many on it is too much.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -28,7 +29,9 @@ FALSE_ALARMS = 0.05
 LAST_BAND: Band = "protects nobody in practice"
 BANDS: tuple[tuple[float, Band], ...] = ((0.15, "strong"), (0.40, "moderate"), (0.75, "weak"), (0.99, "very weak"))
 # (what the attacker finds at most, the band); beyond these the last one.
+MODERATE = BANDS[1][0]
 MAX_DELTA = 0.01
+DOUBTFUL_DELTA = 1e-5  # above it, a table of 100,000 units has too many for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class Strength:
     of_budget: bool = False  # of all that a budget allows, not of one release
     mu: float | None = None  # also known: but for events of probability `chance` on either side, it is mu-GDP
     chance: float = 0.0
+    doubtful: float = 0.0  # a probability of publishing everything that is too large where units are many
 
     @property
     def band(self) -> Band:
@@ -54,13 +58,23 @@ class Strength:
 
     @property
     def is_weak(self) -> bool:
-        """Whether a release warns."""
+        """Whether it is below "moderate"."""
         return self.band not in ("strong", "moderate")
+
+    @property
+    def warns(self) -> bool:
+        """Whether a release warns: it is weak, or would be with many units."""
+        return self.is_weak or self.doubtful > 0
 
     @property
     def protects_nobody(self) -> bool:
         """Whether it is in the last band."""
         return self.band == LAST_BAND
+
+    @property
+    def verb_and_band(self) -> str:
+        """The band after "the promise": "is weak", "protects nobody in practice"."""
+        return self.band if self.protects_nobody else f"is {self.band}"
 
     def __str__(self) -> str:
         return f"{self.band}: {self.reason()}"
@@ -78,13 +92,24 @@ class Strength:
     def reason(self) -> str:
         """What an attacker finds."""
         found = f"an attacker who accepts 5 % false alarms finds up to {percent_at_most(self.found)} % of those present"
+        if self.doubtful:
+            many = math.ceil(1 / Fraction(self.doubtful))
+            found += f", and with probability {self.doubtful:.3g} everything: too much where units are {many:,} or more"
         return f"{found}, and with probability {self.failing:.3g} everything may show" if self.failing else found
+
+    def cure(self) -> str:
+        """What to type instead: whichever of epsilon and delta makes it weak."""
+        names = ["epsilon"] if self.found - self.failing > MODERATE else []
+        names += ["delta"] if self.failing or self.doubtful else []
+        smaller = " and ".join(f"a smaller {name}" for name in names or ["epsilon"])
+        if self.of_budget:
+            return f"Open one with {smaller}{', threshold_delta included' if 'delta' in names else ''}."
+        return f"Take {smaller}{'' if names == ['delta'] else ', or more noise'}."
 
     def in_words(self) -> str:
         """A sentence."""
         whose = "The promise of the whole budget" if self.of_budget else "The promise"
-        verb = "" if self.protects_nobody else "is "
-        return f"{whose} {verb}{self}."
+        return f"{whose} {self.verb_and_band}: {self.reason()}."
 
 
 def judge(
@@ -103,7 +128,9 @@ def judge(
     of_budget: whether it is the guarantee of a whole budget.
     """
     failing = guarantee.delta if mu is None and isinstance(guarantee, ApproxDP) else chance
-    known = Strength(1.0, failing if _is_too_much(failing, units) else 0.0, mu=mu, chance=chance)
+    too_much = _is_too_much(failing, units)
+    doubtful = failing if units is None and not too_much and failing > DOUBTFUL_DELTA else 0.0
+    known = Strength(1.0, failing if too_much else 0.0, mu=mu, chance=chance, doubtful=doubtful)
     found = float(known.most_found(guarantee, FALSE_ALARMS))
     if of_budget:  # its releases promise less than all of it, and have a mu of their own
         return replace(known, found=found, of_budget=True, mu=None, chance=0.0)
@@ -111,10 +138,10 @@ def judge(
 
 
 def warn_if_weak(strength: Strength) -> None:
-    """Warn of a weak promise. It says public facts only, and belongs before anything is paid or read."""
-    if strength.is_weak:
-        cure = "Open one with a smaller epsilon." if strength.of_budget else "Take a smaller epsilon, or more noise."
-        warnings.warn(f"{strength.in_words()} {cure}", errors.WeakPromise, stacklevel=callers.outside())
+    """Warn of a weak promise, or one that is with many units. It says public facts only, and belongs before anything is
+    paid or read."""
+    if strength.warns:
+        warnings.warn(f"{strength.in_words()} {strength.cure()}", errors.WeakPromise, stacklevel=callers.outside())
 
 
 def _is_too_much(failing: float, units: int | None) -> bool:

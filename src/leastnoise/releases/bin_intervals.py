@@ -47,8 +47,8 @@ def _half_length(e: Estimate, confidence: float, raw: float) -> float:
     risk = e.risk
     if risk is None:
         raise errors.InvalidParameter(
-            f"{e.method} has no estimate of its own error, so no interval around its values is known to hold. "
-            "Use the release's own: release.interval(0.95)."
+            f"{e._error_unknown()}, so no interval around its values is known to hold. {e._with_known_error()}; or use "
+            "the release's own: release.interval(0.95)."
         )
     missed = 1 - confidence
     sure = 1 - average_coverage.RISK_OF_LIMIT * missed

@@ -164,10 +164,21 @@ class Estimate(Published):
         risk = self.risk
         if risk is None:
             raise errors.InvalidParameter(
-                f"{self.method} has no estimate of its own error, and so no limit for it. Use auto, which has one; or "
-                "the release as it is, whose error is known."
+                f"{self._error_unknown()}, and so no limit for it. {self._with_known_error()}; or the release as it "
+                "is, whose error is known."
             )
         return math.sqrt(risk_limits.asymptotic_limit(risk, self._largest, self.bins, confidence, self.mechanism))
+
+    def _error_unknown(self) -> str:
+        made = f'{self.method} with loss="absolute"' if self._absolute else self.method
+        return f"{made} has no estimate of its own error"
+
+    def _with_known_error(self) -> str:
+        return 'Leave loss="absolute" out' if self._absolute else "Use auto, which has one"
+
+    @property
+    def _absolute(self) -> bool:
+        return self.parameters.get("loss") == "absolute"
 
     def _proved_limit(self, confidence: float) -> float:
         if self.sigmas is not None:

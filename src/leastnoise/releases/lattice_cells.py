@@ -32,7 +32,7 @@ class LatticeCells(NamedTuple):
     @property
     def in_degrees(self) -> bool:
         """Whether the coordinates are longitude and latitude."""
-        return in_degrees(self.extent, self.lattice.step)
+        return in_degrees(self.extent, self.lattice)
 
     @property
     def aspect(self) -> float:
@@ -78,11 +78,13 @@ def _around(lattice: Lattice, column: Any, row: Any, *, whole: Cells | None = No
     return LatticeCells(lattice, column - left, row - low, (left, low), wide, high)
 
 
-def in_degrees(extent: tuple[float, float, float, float], step: float) -> bool:
-    """Whether a rectangle of cells is of longitudes and latitudes: within their ranges, and not of whole numbers."""
+def in_degrees(extent: tuple[float, float, float, float], lattice: Lattice) -> bool:
+    """Whether a rectangle of cells is of longitudes and latitudes: within their ranges, and named so, or not of whole
+    numbers."""
     left, right, bottom, top = extent
     within = max(abs(left), abs(right)) <= 180 and max(abs(bottom), abs(top)) <= 89
-    return within and any(end != round(end) for end in (*extent, step))
+    named = any(word in lattice.x.lower() for word in ("lon", "lng")) and "lat" in lattice.y.lower()
+    return within and (named or any(end != round(end) for end in (*extent, lattice.step)))
 
 
 def aspect(extent: tuple[float, float, float, float]) -> float:

@@ -34,6 +34,7 @@ class Provenance:
     left_out: tuple[LeftOut, ...] = ()  # which rows can be missing from the numbers, and which values changed
     query: str | None = None  # the question
     table: str | None = None  # the name of what was read, where it is known
+    ledger: str | None = None  # the name of the ledger that has its debit, without its folder
     reason: NoiseReason | None = None  # why this noise was chosen
     id: str = field(default_factory=lambda: secrets.token_hex(8))  # "": of no release (plain arrays)
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -52,8 +53,8 @@ class Provenance:
         return promise_in_words(self.guarantee, delta=self.delta, unit=self.unit)
 
     def strength_in_words(self) -> str:
-        """The warning of a weak promise; nothing of others."""
-        return "" if self.strength is None or not self.strength.is_weak else self.strength.in_words()
+        """The warning of a weak promise, or one that is with many units; nothing of others."""
+        return "" if self.strength is None or not self.strength.warns else self.strength.in_words()
 
     def left_out_in_words(self) -> str:
         """Which rows are not in the numbers, and what intervals are about; nothing where all are in them."""
@@ -86,6 +87,7 @@ def write_provenance(provenance: Provenance) -> dict[str, Any]:
         "left_out": write_left_out(provenance.left_out),
         "query": provenance.query,
         "table": provenance.table,
+        **({} if provenance.ledger is None else {"ledger": provenance.ledger}),
         "reason": None if reason is None else {"code": reason.code, "other_std": reason.other_std},
         "id": provenance.id,
         "created_at": provenance.created_at.isoformat(),
@@ -107,6 +109,7 @@ def read_provenance(facts: Facts) -> Provenance:
         left_out=read_left_out(facts.list_of_facts("left_out")),
         query=facts.optional_text("query"),
         table=facts.optional_text("table"),
+        ledger=facts.text("ledger") if facts.has("ledger") else None,
         reason=_read_reason(facts.optional_facts("reason")),
         id=facts.text("id"),
         created_at=facts.time("created_at"),
@@ -133,9 +136,10 @@ def _read_guarantee(facts: Facts) -> Promise | None:
 
 
 def _strength_facts(strength: Strength) -> dict[str, Any]:
-    """Its fields; those of mu only where there is one."""
+    """Its fields; those of mu, and a doubtful delta, only where there is one."""
     named = asdict(strength)
-    return named if strength.mu is not None else {name: named[name] for name in ("found", "failing", "of_budget")}
+    absent = ({"mu", "chance"} if strength.mu is None else set()) | (set() if strength.doubtful else {"doubtful"})
+    return {name: value for name, value in named.items() if name not in absent}
 
 
 def _read_strength(facts: Facts | None) -> Strength | None:
@@ -146,6 +150,9 @@ def _read_strength(facts: Facts | None) -> Strength | None:
         strength = replace(strength, mu=facts.number("mu"), chance=facts.number("chance"))
         facts.check("mu", (strength.mu or 0.0) > 0 and not strength.of_budget)
         facts.check("chance", 0 <= strength.chance <= 1)
+    if facts.has("doubtful"):
+        strength = replace(strength, doubtful=facts.number("doubtful"))
+        facts.check("doubtful", 0 < strength.doubtful <= 1)
     facts.check("found", 0 <= strength.found <= 1)
     facts.check("failing", 0 <= strength.failing <= 1)
     facts.finish()

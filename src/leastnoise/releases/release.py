@@ -132,16 +132,7 @@ class Release(Published):
         confidence = validation.number("confidence", confidence)
         if self.threshold is None:
             raise errors.InvalidParameter("All bins of this release show, so there are no others.")
-        same = total.kind == "count" and total.bins == 1 and total.threshold is None
-        if not same or (total.limits, total.unit, total.provenance.table) != (
-            self.limits,
-            self.unit,
-            self.provenance.table,
-        ):
-            raise errors.InvalidParameter(
-                "The total must be of the same question: release query.total() of the query that this is of.",
-                parameter="total",
-            )
+        self._check_total(total)
         each = (1 + confidence) / 2
         low, high = (float(end[0]) for end in total.interval(each))
         shown = self.total(confidence=each)
@@ -152,6 +143,22 @@ class Release(Published):
             max(low - shown.high, 0.0),
             max(high - shown.low, 0.0),
         )
+
+    def _check_total(self, total: Release) -> None:
+        """Refuse what is no total of this question, by public facts: which table, and what was asked of it."""
+        cure = "Release query.total() of the query that this is of."
+        if not isinstance(total, Release):
+            raise errors.WrongType(
+                f"total must be a release. Got {type(total).__name__} instead. {cure}", parameter="total"
+            )
+        mine, other = self.provenance, total.provenance
+        asked = shown_total.total_of(mine.query or "")
+        if (asked, mine.table, mine.left_out) != (other.query, other.table, other.left_out):
+            raise errors.InvalidParameter(
+                f"The total must be of the same question. It is of {_asked(other)}, and this is of {_asked(mine)}. "
+                f"{cure}",
+                parameter="total",
+            )
 
     def _positions(self, bins: ArrayLike | slice | None) -> Any:
         if bins is None:
@@ -303,6 +310,10 @@ def read_release(values: Values, table: pa.Table | None, facts: Facts) -> Releas
     facts.check("id", found.id != "")
     facts.finish()
     return found
+
+
+def _asked(provenance: Provenance) -> str:
+    return f'"{provenance.query or "an unknown question"}" ({provenance.table or "no table"})'
 
 
 def from_table(table: pa.Table, facts: Facts) -> Release:

@@ -33,6 +33,11 @@ LAPLACE_REACH = 300.0  # the same for Laplace noise, tilted by at most LARGEST_T
 LARGEST_TILT = 0.85
 
 
+def total_of(question: str) -> str:
+    """The question about all keys together, shown or not, that belongs to a question about each."""
+    return f"all keys together of: {question}"
+
+
 def most_noise(distribution: Distribution, starts: Floats, miss: float) -> float:
     """A q that the sum of draws, each given that it is at least its start, exceeds with probability `miss` at most."""
     step, laplace = distribution.grid, isinstance(distribution, Laplace)

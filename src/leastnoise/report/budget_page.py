@@ -10,6 +10,7 @@ from string import Template
 from typing import Any, Protocol
 
 from leastnoise._support.version import VERSION
+from leastnoise.privacy.strength import Strength
 from leastnoise.report import markup, page_file
 from leastnoise.report.markup import piece
 from leastnoise.report.promise_sentences import Step
@@ -27,6 +28,8 @@ class PublicBudget(Protocol):
     def location(self) -> Any: ...
     @property
     def terms(self) -> Any: ...
+    @property
+    def strength(self) -> Strength: ...
     @property
     def remaining(self) -> Any: ...
     @property
@@ -53,7 +56,7 @@ def page(of: PublicBudget, *, title: str | None = None) -> str:
         policy=markup.policy(),
         css=piece("page.css") + piece("tables.css") + piece("budget.css"),
         title=escape(title or f"The budget {of.name}"),
-        warning=_warning(of.closed, entries),
+        warning=_warning(of.closed, entries) + _weak(of.strength),
         lead=escape(_lead(of)),
         number=escape(f"{100 * left.share:.4g} %"),
         label="left to be spent",
@@ -78,6 +81,10 @@ def _warning(closed: bool, entries: list[Any]) -> str:
     return f'<p class="warning" role="alert">{escape(words)}</p>'
 
 
+def _weak(strength: Strength) -> str:
+    return f'<p class="warning" role="alert">{escape(strength.in_words())}</p>' if strength.warns else ""
+
+
 def _lead(of: PublicBudget) -> str:
     about = f' in "{of.table}"' if of.table else ""
     return (
@@ -96,6 +103,7 @@ def _facts(of: PublicBudget) -> list[tuple[str, str]]:
     terms, left = of.terms, of.remaining
     rows = [
         ("epsilon, delta", f"{float(terms.epsilon):g}, {float(terms.delta):g}"),
+        ("strength", of.strength.band),
         ("neighbours", str(terms.neighbours)),
         ("ledger", _place(of.location)),
     ]

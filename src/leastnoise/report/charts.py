@@ -94,12 +94,11 @@ def _tooltip(alt: Any, contents: Contents) -> list[Any]:
 
 
 def _first(contents: Contents) -> str:
-    """Which is shown first: the denoised where there are many bins and they are better; else what was published. Where
-    bins are few, that has its bars."""
-    if contents.number("estimate") is None or contents.shape == "bars":
+    """Which is shown first: the denoised where there are many bins and they are known to be better; else what was
+    published. Where bins are few, that has its bars."""
+    if contents.estimate is None or contents.shape == "bars":
         return "value"
-    worse = contents.estimate is not None and contents.estimate.better_than_raw is False
-    return "value" if worse else "estimate"
+    return "estimate" if contents.estimate.better_than_raw else "value"
 
 
 def _bars(contents: Contents) -> Picture:
@@ -310,9 +309,7 @@ def _map(contents: Contents) -> Picture:
     extra: dict[str, Any] = {"edges": graph.edges.ravel().tolist() if every == 1 else []}
     if degrees:
         extra["scale"] = _scale_bar(places)
-        layers.append(alt.Chart(alt.NamedData("scale")).mark_geoshape(style="scale", filled=False))
-        name = alt.Chart(alt.NamedData("scale_name")).mark_text(style="scale_name", dy=-7)
-        layers.append(name.encode(longitude="x:Q", latitude="y:Q", text="label:N"))
+        layers += _scale_layers(alt)
     chart = alt.layer(*layers).project("identity", reflectY=True)
     chart = chart.add_params(alt.param(name="column", value=_first(contents)))
     wide, high = np.ptp(places, axis=0) + 1e-9
@@ -346,6 +343,15 @@ def _scale_bar(places: Floats) -> dict[str, Any]:
     right, bottom = float(high[0]), float(low[1])
     name = f"{length:g} km" if length >= 1 else f"{1000 * length:g} m"
     return {"from": [right - length, bottom], "to": [right, bottom], "label": name}
+
+
+def _scale_layers(alt: Any) -> list[Any]:
+    """The bar and its name, each above a halo in the colour of the page: what lies below may be dark."""
+    bar, name = alt.Chart(alt.NamedData("scale")), alt.Chart(alt.NamedData("scale_name"))
+    name = name.encode(longitude="x:Q", latitude="y:Q", text="label:N")
+    bars = [bar.mark_geoshape(style=style, filled=False) for style in ("scale_halo", "scale")]
+    names = [name.mark_text(style=style, dy=-7) for style in ("scale_name_halo", "scale_name")]
+    return [bars[0], names[0], bars[1], names[1]]
 
 
 def _sizes(count: int) -> list[float]:

@@ -112,7 +112,7 @@ def page(
         paper=escape(promise_sentences.PAPERS[contents.of.mechanism]),
         check=markup.steps(sentences.check(contents, file)),
         data=json_text({"name": name, "first": _first(pictures),
-                    "table": _table(thinned(contents)),
+                    "table": _table(thinned(contents)), "notes": _comments(contents),
                     "pictures": {key: _drawn(picture) for key, picture in pictures.items()}}),
     )  # fmt: skip
 
@@ -244,13 +244,25 @@ def _chart_caption(contents: Contents) -> str:
 
 
 def _note(contents: Contents) -> str:
+    some = _some_bins(contents)
+    return f"<p>{some}</p>" if some else ""
+
+
+def _some_bins(contents: Contents) -> str:
     if contents.size <= MAX_BINS_SHOWN:
         return ""
     kept = len(thinned(contents).bins)
     return (
-        f"<p>Of {contents.size:,} bins this table has {kept:,}: the {MAX_LARGEST} largest, of which some are large by "
-        "their noise, and others evenly spaced. The file of the release has all.</p>"
+        f"Of {contents.size:,} bins this table has {kept:,}: the {MAX_LARGEST} largest, of which some are large by "
+        "their noise, and others evenly spaced. The file of the release has all."
     )
+
+
+def _comments(contents: Contents) -> list[str]:
+    intervals = INTERVALS.replace(" (on a narrow screen, below the value)", "")
+    ends = intervals if contents.number("low") is not None else ""
+    denoised = "" if isinstance(contents.of, Estimate) or contents.estimate is None else sentences.denoising(contents)
+    return promise_sentences.comment_lines(contents.of, ends, denoised, _some_bins(contents))
 
 
 def _table_caption(contents: Contents) -> str:

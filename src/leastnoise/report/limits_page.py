@@ -151,4 +151,4 @@ def _check(of: LimitSuggestion, file: str) -> list[Step]:
         "How many units have how many rows, with noise, is a release by itself, to be drawn or put on a page:",
         "print(r.units)",
     )
-    return [check_file(file), units, *([] if of.guarantee is None else [check_promise(of)]), check_ledger(of)]
+    return [check_file(file), units, *([] if of.guarantee is None else [check_promise(of)]), *check_ledger(of)]

@@ -1,10 +1,21 @@
 "use strict";
 // The table of numbers: a page of rows at a time, sorted by any column, found by its keys, text only.
 // A column may be an `end` of the interval of the column before it, or for a `wide` screen only.
+
+// A cell as `to_csv` writes it: texts quoted, on one line, with an apostrophe before what a spreadsheet would run as a
+// formula (behind blanks, and with wide signs, too). A whole number of many digits is a text here, and runs nothing.
+const csvCell = (value) => {
+  if (typeof value === "number") return String(value);
+  if (/^-?\d+$/.test(value)) return value;
+  const line = value.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/gu, " ");
+  const formula = /^[\s\ufeff\u200b-\u200f\u2060]*[=+\-@\uff1d\uff0b\uff0d\uff20]/u.test(line);
+  return value === "" ? "" : `"${formula ? "'" : ""}${line.replaceAll('"', '""')}"`;
+};
+
 const numbersTable = () => {
   const PAGE = 20, whole = new Intl.NumberFormat("en");
   const table = document.getElementById("table"), head = table.tHead.rows[0], body = table.tBodies[0];
-  let columns = [], formats = [], every = [], order = [], page = 0, sorted = null, file = "";
+  let columns = [], formats = [], every = [], order = [], page = 0, sorted = null, file = "", notes = [];
 
   const shown = (value, { key, missing }, format) => {
     if (value === null) return missing;
@@ -75,15 +86,9 @@ const numbersTable = () => {
     cell.append(button);
     return cell;
   };
-  // Text that a spreadsheet would run as a formula gets an apostrophe before it.
-  const quoted = (value) => {
-    const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(value) && !/^-?\d+$/.test(value) ? `'${value}` : value;
-    const text = String(safe);
-    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
   const download = () => {
-    const text = [columns.map((c) => quoted(c.title)), ...every.map((i) => columns.map((c) => quoted(c.values[i] ?? c.missing)))]
-      .map((cells) => cells.join(",")).join("\r\n") + "\r\n";
+    const rows = [columns.map((c) => c.title), ...every.map((i) => columns.map((c) => c.values[i] ?? c.missing))];
+    const text = [...notes, ...rows.map((cells) => cells.map(csvCell).join(","))].join("\r\n") + "\r\n";
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
     link.download = file + ".csv";
@@ -95,9 +100,10 @@ const numbersTable = () => {
   document.getElementById("find").addEventListener("input", arrange);
   document.getElementById("download").addEventListener("click", download);
 
-  const show = (given, name) => {
+  const show = (given, name, comments) => {
     columns = given;
     file = name;
+    notes = comments;
     sorted = null;
     formats = columns.map(({ decimals }) =>
       new Intl.NumberFormat("en", decimals < 20 ? { maximumFractionDigits: decimals } : { maximumSignificantDigits: 5 }));

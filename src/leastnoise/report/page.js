@@ -37,6 +37,8 @@
         cell: { strokeWidth: 0 },
         blank: { fill: "transparent", stroke: line, strokeWidth: 0.9 },
         scale_name: { color: ink, fontSize: 12, font },
+        scale_halo: { color: paper, strokeWidth: 6.5, opacity: 0.85 },
+        scale_name_halo: { color: paper, stroke: paper, strokeWidth: 4.5, strokeJoin: "round", opacity: 0.85, fontSize: 12, font },
       },
     };
   };
@@ -91,7 +93,7 @@
     });
   }
 
-  numbersTable().show(data.table, data.name);
+  numbersTable().show(data.table, data.name, data.notes);
 
   dark.addEventListener("change", drawAll);
   let width = window.innerWidth, waiting;

@@ -80,9 +80,7 @@ def _map(contents: Contents, bins: Any, ground: _Ground, extra: dict[str, Any], 
     made = {"edges": [], **extra}
     if ground.degrees:
         made["scale"] = charts._scale_bar(places - [0.0, 0.03 * high])
-        layers.append(alt.Chart(alt.NamedData("scale")).mark_geoshape(style="scale", filled=False))
-        name = alt.Chart(alt.NamedData("scale_name")).mark_text(style="scale_name", dy=-7)
-        layers.append(name.encode(longitude="x:Q", latitude="y:Q", text="label:N"))
+        layers += charts._scale_layers(alt)
     chart = alt.layer(*layers).project("identity", reflectY=True)
     chart = chart.add_params(alt.param(name="column", value=charts._first(contents)))
     note = "Zones without a colour have no published value." if extra.get("blank") else ""

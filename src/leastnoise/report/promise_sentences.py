@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
+from leastnoise._support import csv_text
 from leastnoise._support.number_format import percent_at_most
 from leastnoise._support.validation import Floats
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
@@ -148,13 +149,24 @@ def check_promise(of: Promised) -> Step:
     )
 
 
-def check_ledger(of: Promised) -> Step:
-    """What to type to find what was paid."""
-    return Step(
-        f"If it was paid from a budget, the ledger has its entry under {of.id}:",
-        'budget = ln.Budget.open("city.ledger")\nbudget.verify()\n'
-        f"print([e for e in budget.history() if e.release == {of.id!r}])",
-    )
+def check_ledger(of: Promised) -> list[Step]:
+    """What to type to find what was paid, where a budget paid: the ledger by its name, without its folder."""
+    if of.strength is None or not of.strength.of_budget:
+        return []
+    name = "city.ledger" if of.provenance.ledger is None else of.provenance.ledger  # files of earlier versions lack it
+    return [
+        Step(
+            f"It was paid from a budget, whose ledger has its entry under {of.id}:",
+            f"budget = ln.Budget.open({name!r})\nbudget.verify()\n"
+            f"print([e for e in budget.history() if e.release == {of.id!r}])",
+        )
+    ]
+
+
+def comment_lines(of: Promised, *more: str) -> list[str]:
+    """What stands above the numbers in a CSV file from the page: where they come from, and what is promised."""
+    source = f"From the page about release {of.id}, made {of.created_at:%Y-%m-%d} with leastnoise {of.version}."
+    return [csv_text.comment(line) for line in (source, *of.explain().splitlines(), *more) if line]
 
 
 def short_promise(of: Promised) -> str:

@@ -172,7 +172,10 @@ def denoising(contents: Contents) -> str:
     if estimate is None:
         return contents.why_no_estimate
     if estimate.rmse is None:
-        return f"Denoised by {estimate.method}. How much error is left cannot be told without the truth."
+        return (
+            f"Denoised by {estimate.method}. How much error is left cannot be told without the truth, so nobody knows "
+            "whether the denoised values are better, and the published ones are shown first."
+        )
     if estimate.compare()["moved"] == 0:
         return "Nothing that was tried is better than the published values beyond chance, so they are kept as they are."
     advice = "" if estimate.better_than_raw else " That is not better beyond chance: use the published values."
@@ -227,4 +230,4 @@ def check(contents: Contents, file: str) -> list[Step]:
         )
     elif promise is not None:
         steps.append(check_promise(contents.of))
-    return [*steps, check_ledger(of)]
+    return [*steps, *check_ledger(of)]

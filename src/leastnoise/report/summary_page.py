@@ -147,4 +147,4 @@ def _check(of: SummaryRelease, file: str) -> list[Step]:
             f'print(r["{first}"].interval(0.95))\nprint(r.interval(0.95, simultaneous=True))\nprint(r.to_pandas())',
         ),
     ]
-    return [*steps, *([] if promise is None else [check_promise(of)]), check_ledger(of)]
+    return [*steps, *([] if promise is None else [check_promise(of)]), *check_ledger(of)]

@@ -12,6 +12,7 @@ from leastnoise._support.validation import Floats
 from leastnoise.domain import Axis
 from leastnoise.releases import labels
 from leastnoise.report.contents import decimals, plain
+from leastnoise.report.promise_sentences import comment_lines
 from leastnoise.report.tables_contents import ShownTable, TablesContents
 from leastnoise.report.tables_sentences import error_in_words
 
@@ -25,6 +26,7 @@ def data(contents: TablesContents, name: str, file: str) -> dict[str, Any]:
     return {
         "name": name,
         "file": file,
+        "notes": comment_lines(contents.of),
         "columns": [
             {"name": column, "size": axis.size, **(_keys(axis) if column in used else {"keys": [], "text": True})}
             for column, axis in contents.of.axes.items()

@@ -156,7 +156,7 @@
     if (view.beside) shown.push(column(view.denoised ? "Denoised" : "Denoised, not better", Array.from(view.beside)));
     shown.push(column("Could be zero", every.map((k) => (view.maybeZero(k) ? "yes" : "")), { text: true, wide: true }));
     const file = [data.name, ...axes.map((axis) => axis.name)].join("-").replace(/[^\p{L}\p{N}_-]+/gu, "_");
-    numbers.show(shown, file);
+    numbers.show(shown, file, data.notes);
   };
   const factsOf = (table) => {
     const cells = table.cells === 1 ? "1 cell" : `${whole.format(table.cells)} cells`;

@@ -130,7 +130,7 @@ def check(contents: TablesContents, file: str) -> list[Step]:
         )
     elif promise is not None:
         steps.append(check_promise(of))
-    return [*steps, check_ledger(of)]
+    return [*steps, *check_ledger(of)]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -87,6 +89,36 @@ def test_others_are_the_total_less_what_shows() -> None:
         made.others(ln.table(frame, unit="p").count(max_rows=1).release(**ASK))
     with pytest.raises(errors.InvalidParameter, match="no others"):
         whole.others(whole)
+
+
+def test_the_total_of_another_question_says_nothing_of_others() -> None:
+    frame = pd.DataFrame({"p": range(600), "k": [*"abc"] * 200, "j": [*"de"] * 300, "m": [1, 2] * 300})
+
+    def ask(*by: str, table: Any = None, unit: str = "p", **options: Any) -> Any:
+        return (ln.table(frame, unit=unit) if table is None else table).histogram(*by, **({"max_rows": 2} | options))
+
+    people = ln.table(frame, unit="p")
+    made = ask("k").release(**ASK)
+    others = [
+        ask("j"),
+        ask("k", "j"),
+        ask("k", max_rows=3),
+        ask("k", max_per_bin=1),
+        ask("k", nulls="bin"),
+        ask("k", unit="m"),
+        ask("k", table=people.where("m = 1")),
+        ask("k", table=people.derive(k="case when m = 1 then k end")),
+        ask("k", table=ln.table(frame, unit="p", neighbours="replace")),
+    ]
+    for other in others:
+        with pytest.raises(errors.InvalidParameter, match=r"same question.*query\.total"):
+            made.others(other.total().release(**ASK))
+    for wrong in (10_000, made.total(), None):
+        with pytest.raises(errors.WrongType, match=r"total must be a release.*query\.total"):
+            made.others(wrong)
+    with pytest.raises(errors.InvalidParameter, match="same question"):
+        made.others(made)
+    assert made.others(ask("k").total().release(**ASK)).low <= 0
 
 
 def test_a_unit_moves_the_total_by_its_rows_at_most() -> None:

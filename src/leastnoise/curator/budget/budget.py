@@ -20,10 +20,12 @@ from leastnoise.curator.budget.history import Entry
 from leastnoise.curator.budget.lines import checked_line
 from leastnoise.curator.budget.opening import AskedTerms, open_ledger
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
+from leastnoise.curator.budget.promise import strength as strength_of
 from leastnoise.curator.budget.remaining import Remaining
 from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.budget.store import Snapshot
 from leastnoise.privacy.neighbours import Neighbours
+from leastnoise.privacy.strength import Strength
 
 if TYPE_CHECKING:
     from leastnoise.curator.budget.charge import BudgetExpectation
@@ -323,6 +325,11 @@ class Budget:
         from leastnoise.curator.budget.statement import statement
 
         return statement(self)
+
+    @property
+    def strength(self) -> Strength:
+        """How strong the promise is of all that it allows together, allocations included."""
+        return strength_of(self._account.whole, self._first())
 
     def _first(self) -> Cost | None:
         """What the first release cost, which decides what is promised; None before it."""

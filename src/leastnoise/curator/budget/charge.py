@@ -62,6 +62,11 @@ class Receipt:
     budget: Budget | None
     strength: Strength
 
+    @property
+    def ledger(self) -> str | None:
+        """The name of the ledger that has the debit: of its file alone, since folders are nobody's business."""
+        return None if self.budget is None else self.budget._account.ledger.store.name
+
     def close(self, failed: errors.ReadingFailed) -> errors.ReadingFailed:
         """Close the budget because rows could not be read; what to raise, which is `failed` and what became of it."""
         if self.budget is None:

@@ -23,7 +23,8 @@ def statement(budget: Budget) -> str:
     if terms.part is not None:
         lines.append(f"  an allocation of {100 * float(max(terms.part.shares(terms.whole_caps))):.6g} % of that")
     lines += [f"  {name:<23}  {share:>15}  {free}" for name, share, free in left_in_words(budget)]
-    lines += [f"  {line}" for line in (promise_in_words(budget), counted_in_words(entries)) if line]
+    weak = budget.strength.in_words() if budget.strength.warns else ""
+    lines += [f"  {line}" for line in (promise_in_words(budget), weak, counted_in_words(entries)) if line]
     lines += _tree(budget.allocations)
     if budget.closed:
         last = [entry for entry in entries if entry.kind == "close"][-1]

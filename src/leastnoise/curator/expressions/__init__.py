@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from leastnoise.curator.expressions import from_ibis, from_sql, safe_expressions
@@ -53,10 +54,12 @@ def _bound(rows: ir.Table, given: Any, what: str) -> Any:
     """The one Ibis operation that was given."""
     import ibis
 
-    if hasattr(given, "__len__") and not isinstance(given, ibis.Value):  # a Series: Ibis would copy it cell by cell
+    if _is_long(given):
         raise _not_an_expression(given, what, "", rows)
     try:
-        bound = rows.bind(given)
+        if isinstance(given, FunctionType):
+            given = given(rows)
+        bound = () if _is_long(given) else rows.bind(given)
     except Exception as error:
         missing = str(error)
         bound = ()
@@ -65,6 +68,13 @@ def _bound(rows: ir.Table, given: Any, what: str) -> Any:
     if missing or len(bound) != 1 or isinstance(given, bool) or not isinstance(bound[0], ibis.expr.types.Value):
         raise _not_an_expression(given, what, missing, rows)
     return bound[0].op()
+
+
+def _is_long(given: Any) -> bool:
+    """Whether it is a Series or a list, which Ibis would copy cell by cell."""
+    import ibis
+
+    return hasattr(given, "__len__") and not isinstance(given, ibis.Value)
 
 
 def _not_an_expression(given: Any, what: str, missing: str, rows: ir.Table) -> Exception:

@@ -34,6 +34,7 @@ from leastnoise.privacy.guarantee import ApproxDP
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits, Sensitivity
 from leastnoise.releases.left_out import LeftOut
+from leastnoise.releases.shown_total import total_of
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -197,7 +198,11 @@ class UnknownKeysTotal(ListedQuery):
         return self.keys._values_left_out()
 
     def _subject(self) -> str:
-        return "rows of all keys together"
+        return self.keys._subject()
+
+    def describe(self) -> str:
+        """The question about the keys, and that it is about all of them together: so `release.others` knows it."""
+        return total_of(self.keys.describe())
 
     def _expression(self) -> ir.Table:
         counts = self.keys._expression()
