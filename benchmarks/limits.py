@@ -48,7 +48,7 @@ from leastnoise.testing import aggregate, seeded
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 SHARES = (0.2, 0.1, 0.02)
-FIRST, LAST = Fraction(1, 50), Fraction(1, 5)  # of a look that goes on: what it begins with, and the most in all
+FIRST, LAST = Fraction(1, 50), Fraction(1, 5)  # of a look that goes on: the least of SHARES, and the most in all
 GOING_ON = "0.02 to 0.2"
 DELTA = 1e-6
 DRAWS = 3
@@ -193,17 +193,17 @@ def of_table(
             alone = asked_noise(PrivacyRequest(epsilon=epsilon, delta=DELTA), "add-remove")
             again = [_asked(look, alone) for look in looks]
             apart.append(_regret(again, counts, hindsight, epsilon, share, False, alone=True))
-        went_on = [_going_on(name, question, exact, epsilon, draw) for draw in range(1 if toy else DRAWS)]
+        went_on = [_going_on(name, question, exact, epsilon, draw, first) for draw, first in enumerate(looks)]
         together.append(_after_several(went_on, counts, hindsight, epsilon))
     return together, apart
 
 
 def _going_on(
-    name: str, question: UnitCounts, exact: Array, epsilon: float, draw: int
+    name: str, question: UnitCounts, exact: Array, epsilon: float, draw: int, first: LimitSuggestion
 ) -> tuple[LimitSuggestion, Fraction]:
-    """Looks at the same while the last one says that the limits are open, and what they took in all. The first is the
-    look of that share alone."""
-    paid, found = FIRST, _look(name, question, exact, epsilon, float(FIRST), draw)
+    """Looks at the same while the last one says that the limits are open, and what they took in all; the first is the
+    one of that share alone."""
+    paid, found = FIRST, first
     while found.risk >= RISKY and paid < LAST:
         share = next_share(paid, LAST)
         paid += share
