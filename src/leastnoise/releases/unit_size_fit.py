@@ -3,7 +3,8 @@
 Noise of a few dozen units on each of 150 classes hides most of a histogram, and what it does in the classes of very
 large units would decide every limit. So the counts y are read as f (1 + d) + e + noise. f is a number of units times
 one of many shapes, or a sum of two: lognormal, Weibull, log-logistic and power laws, from all alike to heavy tails,
-whole or cut off; and single classes, as where everybody has one row, or one for each wave of a panel. d, by how much
+whole or cut off; and single classes, as where everybody has one row, or one for each wave of a panel. Any of these may
+have some more units in one octave: a few with far more rows than all others. d, by how much
 the truth differs from it, is a Gaussian process over the logarithm of the size: about half of f, and much the same
 within an octave. e is each class's own: none, a little, or much of what is expected of it and of its neighbours. So
 where all units but a few end at one number, the few beyond are not ruled out by a shape that ends there: a limit that
