@@ -74,15 +74,17 @@ def looks(
 ) -> Iterator[LimitSuggestion]:
     """One look after the other, each put together with those before it, while they leave open which limits are good and
     less than most_share was paid. Whoever takes them keeps each: what was paid for is not lost if a later one fails."""
-    most = None if most_share is None else _checked_most(request, most_share, asked.get("for_share"))
-    paid = Fraction(0)
-    while True:
-        found = _released(limit_question(data, by, request=request, after=after, **asked), request)
+    most = Fraction(0) if most_share is None else _checked_most(request, most_share, asked.get("for_share"))
+    question = limit_question(data, by, request=request, after=after, **asked)
+    found = _released(question, request)
+    yield found
+    paid = Fraction(0) if request.share is None else shares.exact(request.share)
+    while paid < most and found.risk >= RISKY:
+        request = replace(request, share=next_share(paid, most))
+        paid += shares.exact(request.share)  # type: ignore[arg-type]
+        later = later_request(request, **{name: asked[f"for_{name}"] for name in ("epsilon", "delta", "share")})
+        found = _released(replace(question, asked=asked_noise(later, data.neighbours), after=found), request)
         yield found
-        paid += Fraction(0) if most is None else shares.exact(request.share)  # type: ignore[arg-type]
-        if most is None or paid >= most or found.risk < RISKY:
-            return
-        request, after = replace(request, share=next_share(paid, most)), found
 
 
 def _released(question: UnitCounts, request: PrivacyRequest) -> LimitSuggestion:
