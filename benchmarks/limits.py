@@ -41,7 +41,7 @@ from leastnoise.curator.suggest import asked_noise, limit_question, next_share
 from leastnoise.domain.size_classes import BIN_STARTS, MOST_ROWS, OCTAVES, ROW_STARTS, WIDE
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.releases.limit_errors import AskedNoise
-from leastnoise.releases.limit_suggestion import RISKY, LimitSuggestion
+from leastnoise.releases.limit_suggestion import OPEN, RISKY, LimitSuggestion
 from leastnoise.releases.unit_counts import WEIGHTS
 from leastnoise.releases.unit_size_fit import DRAWN, FEWEST_UNITS, Fit
 from leastnoise.testing import aggregate, seeded
@@ -204,7 +204,7 @@ def _going_on(
     """Looks at the same while the last one says that the limits are open, and what they took in all; the first is the
     one of that share alone."""
     paid, found = FIRST, first
-    while found.risk >= RISKY and paid < LAST:
+    while found.risk >= OPEN and paid < LAST:
         share = next_share(paid, LAST)
         paid += share
         further = _look(f"{name} {len(found.looks)}", question, exact, epsilon, float(share), draw)

@@ -23,7 +23,7 @@ from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.suggest import asked_noise, limit_question, next_share
 from leastnoise.curator.table import Table
 from leastnoise.releases.limit_errors import AskedNoise
-from leastnoise.releases.limit_suggestion import RISKY, LimitSuggestion
+from leastnoise.releases.limit_suggestion import OPEN, LimitSuggestion
 from leastnoise.testing import aggregate, seeded
 
 ZONES: dict[str, Any] = {"keys": range(4)}
@@ -53,7 +53,7 @@ def look(table: Table, budget: ln.Budget, share: Any = 0.02, **given: Any) -> Li
 @pytest.fixture
 def three_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The counts decide at the third look: what that is found from is not what these tests are about."""
-    monkeypatch.setattr(LimitSuggestion, "risk", property(lambda found: RISKY if len(found.looks) < 3 else 0.0))
+    monkeypatch.setattr(LimitSuggestion, "risk", property(lambda found: OPEN if len(found.looks) < 3 else 0.0))
 
 
 def test_two_looks_have_the_variance_of_one_that_took_both_shares(table: Table, tmp_path: Path) -> None:
@@ -148,10 +148,10 @@ def test_it_looks_again_while_the_counts_leave_open_which_limits_are_good(table:
     budget = budget_of(tmp_path)
     found = look(table, budget, share=0.02, most_share=0.2)
     assert len(found.looks) > 2  # with this noise one look does not decide
-    assert all(before.risk >= RISKY for before in found.looks[:-1])
+    assert all(before.risk >= OPEN for before in found.looks[:-1])
     paid = paid_of(budget)
     assert paid == pytest.approx([0.02, 0.02, 0.04, 0.12][: len(found.looks)])
-    assert found.risk < RISKY or sum(paid) == pytest.approx(0.2)
+    assert found.risk < OPEN or sum(paid) == pytest.approx(0.2)
 
 
 @pytest.mark.usefixtures("three_looks")
@@ -170,7 +170,7 @@ def test_counts_that_decide_are_paid_for_once(tmp_path: Path) -> None:
     budget = budget_of(tmp_path, epsilon=3)
     table = ln.table(rows(4000), unit="person", name="people")
     found = look(table, budget, share=0.1, most_share="0.8")
-    assert found.risk < RISKY
+    assert found.risk < OPEN
     assert len(found.looks) == 1
     assert budget.remaining.share == pytest.approx(0.9)
 

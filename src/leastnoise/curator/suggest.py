@@ -24,7 +24,7 @@ from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import NoiseChoice
 from leastnoise.releases.limit_errors import AskedNoise
-from leastnoise.releases.limit_suggestion import RISKY, LimitSuggestion
+from leastnoise.releases.limit_suggestion import OPEN, LimitSuggestion
 
 _WIDE, _HOPELESS = 1e6, 1e12  # sensitivities: large, so that rounding to whole numbers hardly matters
 
@@ -79,7 +79,7 @@ def looks(
     found = _released(question, request)
     yield found
     paid = Fraction(0) if request.share is None else shares.exact(request.share)
-    while paid < most and found.risk >= RISKY:
+    while paid < most and found.risk >= OPEN:
         request = replace(request, share=next_share(paid, most))
         paid += shares.exact(request.share)  # type: ignore[arg-type]
         later = later_request(request, **{name: asked[f"for_{name}"] for name in ("epsilon", "delta", "share")})

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from leastnoise.privacy.noise_choice import Mechanism
 
 RISKY = 0.2  # chance of a large regret from which on a warning stands beside the limits
+OPEN = 0.05  # the same from which on a further look is worth its share, where one may be bought
 WARNED = (
     "That leaves open which limits are good: a further look, after this one (after=, on the command line --after), or "
     "a limit that is known, tells more."
