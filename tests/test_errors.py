@@ -10,6 +10,8 @@ import pytest
 from error_messages import SOURCE, modules, spelt_arguments
 from leastnoise import errors
 from leastnoise._support.renamed import RenamedAttribute, renamed_arguments
+from leastnoise.cli.messages import phrase
+from leastnoise.jobs.phrasing import in_job
 
 
 def test_an_example_is_written_as_python_arguments() -> None:
@@ -26,6 +28,14 @@ def test_examples_write_every_kind_of_value() -> None:
         'No. Say types={"hour": "int"}, clip=(0, 100), unit=["a", "b"], keys=range(0, 5), '
         'budget=ln.Budget.open("city.ledger").'
     )
+
+
+def test_three_dots_end_a_sentence_by_themselves() -> None:
+    problem = errors.MissingParameter("Where are they?", example=[{"samples": [1]}, {"coordinates": ...}])
+    assert str(problem) == phrase(problem) == "Where are they? Say samples=[1], or coordinates=..."
+    assert in_job(problem).endswith("coordinates=...")
+    keys = errors.BudgetMismatch("Which keys?", example={"keys": ...})
+    assert str(keys) == "Which keys? Say keys=..."
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,19 @@ class LeastnoiseError(Exception):
         self.examples: tuple[Example, ...] = (example,) if isinstance(example, Mapping | Code) else tuple(example)
 
     def __str__(self) -> str:
-        written = ", or ".join(map(_arguments, self.examples))
-        return f"{self.message} Say {written}." if written else self.message
+        return with_examples(self.message, "Say", map(_arguments, self.examples))
+
+
+def with_examples(message: str, verb: str, written: Iterable[str]) -> str:
+    """A message, and after it what would do, as it is typed. Three dots end a sentence by themselves.
+
+    >>> with_examples("No keys.", "Say", ["keys=[1]", "keys=..."])
+    'No keys. Say keys=[1], or keys=...'
+    """
+    listed = ", or ".join(written)
+    if not listed:
+        return message
+    return f"{message} {verb} {listed}" + ("" if listed.endswith("...") else ".")
 
 
 def _arguments(example: Example) -> str:

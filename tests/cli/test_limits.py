@@ -11,6 +11,7 @@ import pytest
 
 import leastnoise as ln
 from fuzzing import run
+from leastnoise.releases.limit_suggestion import LimitSuggestion
 
 ASKED = ["--unit", "plane", "--by", "month", "--keys", "1:13"]
 
@@ -86,6 +87,29 @@ release = "job.parquet"
     (folder / "job.toml").write_text(summary.replace("job.parquet", "summary.parquet"))
     assert run("run", "job.toml")[0] == 0
     assert [fact.text for fact in ln.load("summary.parquet").left_out if fact.kind == "clip"] == [loaded.id]
+
+
+def test_a_look_goes_on_from_the_file_of_an_earlier_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LimitSuggestion, "risk", property(lambda _: 0.5))  # whatever is drawn
+    opened = ["--epsilon", "0.1", "--delta", "1e-6", "--unit", "plane", "--table", "flights"]
+    assert run("budget", "create", "city.ledger", *opened)[0] == 0
+    paid = ["suggest-limits", "flights.parquet", *ASKED, "--table", "flights", "--budget", "city.ledger", "--json"]
+    code, out, err = run(*paid, "--share", "1/100", "--most-share", "0.04", "-o", "limits.parquet")
+    assert (code, err) == (0, "")
+    found, loaded = json.loads(out), ln.load("limits.parquet")
+    assert found["looks"] == [look.id for look in loaded.looks]
+    assert len(loaded.looks) == 3
+    assert ln.Budget.open("city.ledger").remaining.share == pytest.approx(0.96)
+    after = ["--after", "limits.parquet"]
+    code, out, _ = run(*paid, "--share", "0.05", *after, "-o", "limits.parquet")  # it takes the place of its own file
+    assert code == 0
+    assert json.loads(out)["looks"][:-1] == found["looks"]
+    assert len(ln.load("limits.parquet").looks) == 4
+    assert "rests on 4 looks" in run("show", "limits.parquet")[1].replace("\n", " ")
+    wrong = {2: [["--values", "delay", *after], ["--most-share", "0.01"]], 1: [["--after", "flights.parquet"]]}
+    for code, given in ((code, given) for code, several in wrong.items() for given in several):
+        assert run(*paid, "--share", "0.05", *given, "-o", "no.parquet")[0] == code
+    assert ln.Budget.open("city.ledger").remaining.share == pytest.approx(0.91)
 
 
 def test_what_to_expect_is_free(folder: Path) -> None:

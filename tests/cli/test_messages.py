@@ -149,7 +149,8 @@ def test_the_exit_codes_are_in_the_help() -> None:
 )
 def test_a_value_is_written_as_it_is_typed(name: str, value: object, typed: str) -> None:
     assert messages.as_option(name, value) == typed
-    assert messages.phrase(errors.InvalidParameter("No.", example={name: value})) == f"No. Say {typed}."
+    stop = "" if value is ... else "."
+    assert messages.phrase(errors.InvalidParameter("No.", example={name: value})) == f"No. Say {typed}{stop}"
     assert shlex.split(typed)[0].startswith("--")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,13 @@ def test_one_table_is_shown_with_its_rows() -> None:
 
 
 def test_a_denoised_set_is_shown() -> None:
-    assert "noise taken back out" in done("show", "estimate.parquet")
+    out, estimate = done("show", "estimate.parquet"), ln.load("estimate.parquet")
+    assert "noise taken back out" in out
+    assert "at most (95 %)" in out
+    assert "better beyond chance" in out
+    assert len(re.findall(r"│ +no │$", out, re.MULTILINE)) == len(estimate.tables_not_better) > 0
+    (line,) = [line for line in out.splitlines() if line.startswith("│ sex x age")]
+    assert f"{estimate['sex', 'age'].rmse_at_most(0.95).value:.3g}" in line
     facts = json.loads(done("show", "estimate.parquet", "--table-by", "sex", "--json"))
     assert [row["value"] for row in facts["first"]] == pytest.approx([1550, 1450])
 

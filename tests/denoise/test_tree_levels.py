@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from leastnoise.denoise.tree_levels import STEP, EstimatedLevels, denoise_levels
 from leastnoise.domain import TreeShape
@@ -27,12 +28,19 @@ def noise(kind: str) -> NoisyLevels:
     return made
 
 
-def estimate(made: NoisyLevels, rng: np.random.Generator, kind: str, wider: float = 1.0) -> EstimatedLevels:
+def estimate(
+    made: NoisyLevels,
+    rng: np.random.Generator,
+    kind: str,
+    wider: float = 1.0,
+    truth: Any = TRUTH,
+    shape: TreeShape = SHAPE,
+) -> EstimatedLevels:
     """From the truth and noise of this kind, `wider` times as wide."""
     noisy: dict[Any, Any] = {}
     for block, scale in made.scales.items():
         level = made._tree.level_of(block)
-        exact = SHAPE.sums(TRUTH, level, of=2).reshape([made._tree.sizes[name] for name in block])
+        exact = shape.sums(truth, level, of=2).reshape([made._tree.sizes[name] for name in block])
         if kind == "laplace":
             noisy[block] = exact + np.rint(wider * rng.laplace(0, scale, exact.shape))
         else:
@@ -67,3 +75,30 @@ def test_its_upper_limit_holds_and_it_is_nearer_than_what_was_released(kind: str
         errors.append(off)
     assert failed <= 24
     assert np.mean(errors) < 0.9 * made.node_variances("b").mean()
+
+
+def test_levels_that_gain_nothing_are_not_called_better() -> None:
+    """Counts far above their noise: of 100 draws, 19 or more would be called better with a chance below 1e-6, were it
+    one in twenty."""
+    assert binom.sf(18, 100, 0.05) < 1e-6
+    made, rng = noise("gaussian"), np.random.default_rng(4)
+    called = sum(
+        bool(estimate(made, rng, "gaussian", truth=5_000 + 100 * TRUTH).is_below(made.std["b",], ("b",)))
+        for _ in range(100)
+    )
+    assert called <= 18
+
+
+def test_many_empty_leaves_are_called_better() -> None:
+    """800 leaves, of which one in ten has rows, under noise of 10: most of the noise can be taken out."""
+    rng = np.random.default_rng(8)
+    shape = TreeShape((np.array([8]), np.full(8, 100)))
+    workload = TreeWorkload({"a": 8, "b": 800}, tables=[(), "a", "b"], levels="ab", shape=shape)
+    made: Any = workload.with_noise(scales_within(workload.optimize(), Fraction(1, 40)))
+    truth = np.where(rng.random(800) < 0.1, 200, 0)
+    one = estimate(made, rng, "gaussian", truth=truth, shape=shape)
+    off = float(((workload.table_of(one.blocks, ("b",)) - truth) ** 2).mean())
+    assert off < 0.6 * made.node_variances("b").mean()
+    assert one.is_below(made.std["b",], ("b",)) is True
+    assert one.is_below(one.rmse(("b",)), ("b",)) is False
+    assert one.is_below(1e9, ("no such",)) is None

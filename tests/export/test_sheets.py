@@ -11,6 +11,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
+from leastnoise.export import sheets
 from leastnoise.releases.published import Published
 from leastnoise.testing import seeded
 
@@ -164,6 +165,24 @@ def test_a_set_of_tables_is_a_workbook(tmp_path: Path) -> None:
     assert np.array([row[5] for row in rows[1:]], dtype=float) == pytest.approx(e["a", "b"].values)
     about = [cell.value for cell in book["About"]["A"] if cell.value]
     assert any("epsilon" in line or "mu = " in line for line in about)
+
+
+def test_whole_numbers_are_shown_whole(tmp_path: Path) -> None:
+    """A spreadsheet's own format writes 1.23457E+14 from twelve digits on, and knows no sixteenth digit."""
+    exact = np.array([123_456_789_012_345, -123_456_789_012, 12_345, 1_234_567_890_123_456])
+    with seeded(2):
+        r = ln.release(exact, sensitivity=1, epsilon=1, delta=1e-6)
+    values = np.asarray(r.values).tolist()
+    page = openpyxl.load_workbook(r.to_excel(tmp_path / "long.xlsx", allow_seeded=True))["Numbers"]
+    place = [cell.value for cell in page[1]].index("value")
+    cells = [row[place] for row in page.iter_rows(min_row=2)]
+    assert [cell.value for cell in cells] == [*values[:3], str(values[3])]
+    assert [cell.number_format for cell in cells[:3]] == ["0", "0", "General"]
+    assert page.column_dimensions[cells[0].column_letter].width > len(str(values[0]))
+    _, (names, *rows) = rows_of(r.to_csv(tmp_path / "long.csv", allow_seeded=True))
+    assert [row[names.index("value")] for row in rows] == list(map(str, values))
+    real = [123_456_789_012_345.0, 0.123_456_789_012_345, float("nan")]
+    assert sheets.cells("share", np.array(real), None) == [real[0], 0.123_456_789_012, None]
 
 
 def test_print_shows_the_values() -> None:

@@ -6,6 +6,7 @@ Draws are seeded; false-alarm rates are of a correct limit, by the binomial dist
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from scipy.stats import binom
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.releases.risk_limits import asymptotic_limit, fission_limit, moved_limit
+from leastnoise.releases.risk_limits import RmseLimit, asymptotic_limit, fission_limit, moved_limit
 
 TRUTHS = {
     "zeros": np.zeros(50),
@@ -129,7 +130,27 @@ def test_a_limit_says_what_it_is_and_stands_beside_the_error() -> None:
     limit = made.rmse_at_most(0.9)
     assert (limit.confidence, limit.proved) == (0.9, False)
     assert float(limit) == limit.value > made.rmse
-    assert f"at most {made.rmse_at_most().value:.2g}" in made.explain()
+    for words in (made.explain(), repr(made)):
+        assert f"at most {made.rmse_at_most().value:.2g} (95 %)" in words
+
+
+def test_a_limit_is_compared_as_the_number_that_it_is() -> None:
+    limit, larger = RmseLimit(12.5, 0.95, False), RmseLimit(13.0, 0.9, True)
+    for number in (13, 13.0, np.float64(13), np.float32(13), np.int64(13), Fraction(13), larger):
+        assert limit < number
+        assert limit <= number
+        assert number > limit
+        assert number >= limit
+        assert not limit > number
+        assert not limit >= number
+    assert limit <= 12.5 <= limit
+    assert max(limit, larger) is larger
+    assert limit == RmseLimit(12.5, 0.95, False) != RmseLimit(12.5, 0.9, False)
+    for wrong in ("20", None, [20]):
+        with pytest.raises(TypeError):
+            limit < wrong  # type: ignore[operator]  # noqa: B015
+    with pytest.raises(TypeError):
+        limit * 2  # type: ignore[operator]  # a tuple would have made six numbers of it
 
 
 def test_an_estimate_that_is_not_better_beyond_chance_says_so() -> None:

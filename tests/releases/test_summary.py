@@ -15,6 +15,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors, report
+from leastnoise._support.number_format import rounded
 from leastnoise.domain import Domain, IntegerRange
 from leastnoise.privacy.distributions import Gaussian, Laplace
 from leastnoise.releases.measured import ROWS, Figure, Measured, part_name
@@ -282,6 +283,19 @@ def test_what_cannot_be_denoised_says_why(made: SummaryRelease) -> None:
     with pytest.raises(errors.InvalidParameter, match=r'release\["flights"\].denoise'):
         made.denoise()
     assert made.why_not_denoised in Page(summary_page.page(made)).text
+
+
+def test_the_words_tell_the_typical_bin_and_the_least_accurate(made: SummaryRelease) -> None:
+    """From the value to the farther end: intervals of means and spreads do not have it in the middle."""
+    told = made.errors_in_words()
+    delay = made["delay"]
+    low, high = (np.asarray(end) for end in delay.interval(0.95))
+    far = np.maximum(delay.values - low, high - delay.values)[delay.enough]  # type: ignore[union-attr]
+    assert far.max() > ((high - low)[delay.enough] / 2).max()  # type: ignore[union-attr]
+    typical, most = rounded(float(np.median(far)), 3), rounded(float(far.max()), 3)
+    assert f"; delay ±{typical} in a typical bin, ±{most} in the least accurate (1 of 3 too few to tell);" in told
+    alike = rounded(float(made["flights"].interval(0.95).high[0] - made["flights"].values[0]), 3)
+    assert f"off by at most: flights ±{alike}; delay" in told
 
 
 def test_the_page_has_every_statistic_and_escapes_keys(made: SummaryRelease, tmp_path: Path) -> None:

@@ -70,6 +70,19 @@ def test_everybody_has_exactly_so_many_rows(k: int) -> None:
     assert np.quantile(beyond, 0.8) < 10
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_few_with_far_more_rows_are_seen_where_they_stand_out(seed: int) -> None:
+    """150 of 15,000 units have a thousand rows and more, five standard deviations of an octave's noise; the others have
+    numbers that no single shape fits."""
+    chance = np.random.default_rng(seed)
+    rows = np.where(np.arange(15_000) < 150, 1100 + chance.poisson(200, 15_000), 1 + chance.poisson(6, 15_000))
+    found = _fitted(_looked(rows, 120.0, seed))
+    heavy = found.counts[:, np.array(ROW_STARTS) >= 512].sum(axis=1)
+    assert np.quantile(heavy, 0.1) > 75
+    none = _fitted(_looked(rows[150:], 120.0, seed))
+    assert np.quantile(none.counts[:, np.array(ROW_STARTS) >= 512].sum(axis=1), 0.9) < 20
+
+
 def test_a_few_with_one_row_more_are_not_ruled_out() -> None:
     """Of 2,500 units 60 have five rows and the others four: noise of 30 in a class leaves them open."""
     found = _fitted(_looked(np.repeat([4, 5], [2440, 60]), 60.0, 1))

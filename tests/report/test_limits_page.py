@@ -51,6 +51,21 @@ def test_a_look_that_does_not_decide_says_so_first(found: ln.LimitSuggestion) ->
     assert weak.explain().splitlines()[1] in Page(text).text
 
 
+def test_a_page_of_several_looks_names_each(found: ln.LimitSuggestion, tmp_path: Path) -> None:
+    visits = ln.table(datasets.visits(), unit="person")
+    given = {"epsilon": 0.0005, "delta": 1e-6, "for_epsilon": 1, "for_delta": 1e-6}
+    with seeded(2):
+        several = visits.suggest_limits("service", keys=datasets.visit_keys()["service"], after=looked(0.0005), **given)
+    text = Page(report.page_of_limits(several)).text
+    assert "They are of 2 looks put together" in text
+    assert "These 2 looks leave open" in text
+    assert f"2 looks; the facts above are of the last, release {several.id}; before: {several.looks[0].id} (mu" in text
+    assert "finds at most" not in text or "from the last look alone" in text
+    several.save(tmp_path / "both.parquet", allow_seeded=True)
+    page = several.looks[0].report(tmp_path / "first.html", allow_seeded=True).read_text()
+    assert "both.parquet" not in page  # whose limits are others
+
+
 def test_names_cannot_leave_their_place_and_a_seed_is_refused(found: ln.LimitSuggestion, tmp_path: Path) -> None:
     text = report.page_of_limits(replace(found, by=(HOSTILE,)), title=HOSTILE)
     assert "<img" not in text

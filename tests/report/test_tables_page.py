@@ -204,16 +204,21 @@ def test_cells_that_could_be_zero_are_marked_in_what_was_published_only(
     assert b.execute_script(drawn) == [release[table].bins - expected, release[table].bins]
 
 
-def test_bars_are_as_long_as_their_values_and_intervals_as_wide_as_theirs(opened: Callable[..., Any]) -> None:
-    b = opened("people", ("job",))
-    values = table_pages.people()["job"].values
+def test_bars_are_as_long_as_their_values_and_intervals_as_wide_as_theirs(browser: Any, folder: Path) -> None:
+    """Beside public totals by job, which are better than any noise."""
+    b, release = browser, table_pages.people()
+    values = release["job"].values
+    known = release.denoise(known={"job": np.rint(np.maximum(values, 0) + 5)})
+    page = release.report(folder / "known.html", estimate=known, allow_seeded=True)
+    screen(b, 1200, "light")
+    b.get(page.as_uri() + "#table=job")
     bars = b.find_elements(By.CSS_SELECTOR, ".plot .block:not(.better)")
     widths = np.array([float(bar.get_attribute("width")) for bar in bars])
     scale = widths.max() / np.abs(values).max()
     np.testing.assert_allclose(widths, np.maximum(0.5, scale * np.abs(values)), rtol=1e-6)
     better = b.find_elements(By.CSS_SELECTOR, ".plot .better")
     lengths = [float(bar.get_attribute("width")) for bar in better]
-    np.testing.assert_allclose(lengths, np.maximum(0.5, scale * denoised("people")["job"].values), rtol=1e-6)
+    np.testing.assert_allclose(lengths, np.maximum(0.5, scale * known["job"].values), rtol=1e-6)
     low, high = table_pages.people()["job"].interval(0.95)
     for line in b.find_elements(By.CSS_SELECTOR, ".plot .interval"):
         ends = re.fullmatch(r"M(\S+) \S+H(\S+)m0-3.5v7", line.get_attribute("d"))
@@ -221,6 +226,21 @@ def test_bars_are_as_long_as_their_values_and_intervals_as_wide_as_theirs(opened
         assert float(ends[2]) - float(ends[1]) == pytest.approx((high - low)[0] * scale, rel=1e-6)
     texts = [text.text for text in b.find_elements(By.CSS_SELECTOR, ".plot .key")]
     assert texts == [table_pages.people().axes["job"].key(place) for place in range(len(values))]
+
+
+@pytest.mark.parametrize("table", [("job",), ("sex", "job")])
+def test_tables_that_are_not_better_beyond_chance_are_drawn_as_published(
+    table: tuple[str, ...], opened: Callable[..., Any]
+) -> None:
+    assert denoised("people")[table].better_than_raw is False
+    b = opened("people", table)
+    assert len(b.find_elements(By.CSS_SELECTOR, ".plot")) == 1
+    assert b.find_elements(By.CSS_SELECTOR, ".plot .better") == []
+    assert "denoised" not in b.find_element(By.ID, "legend").text
+    assert "That is not better beyond chance" in b.find_element(By.ID, "facts").text
+    assert "Denoised, not better" in [cell.text for cell in b.find_elements(By.CSS_SELECTOR, "#table th")]
+    assert denoised("people")["district", "job"].better_than_raw is True
+    assert "not better" not in opened("people", ("district", "job")).find_element(By.ID, "facts").text
 
 
 def test_a_long_column_is_a_line_read_by_keys(opened: Callable[..., Any]) -> None:
@@ -299,7 +319,7 @@ def test_the_table_below_has_every_cell_and_the_download_every_digit(
     b = opened("people", table)
     release = table_pages.people()
     heads = [cell.text for cell in b.find_elements(By.CSS_SELECTOR, "#table th")]
-    assert heads == ["district", "sex", "Published", "Low", "High", "Denoised", "Could be zero"]
+    assert heads == ["district", "sex", "Published", "Low", "High", "Denoised, not better", "Could be zero"]
     assert b.find_element(By.ID, "where").text == f"1 to 20 of {release[table].bins}"
     b.find_element(By.CSS_SELECTOR, "#table th:nth-child(3) button").click()
     cells = b.find_elements(By.CSS_SELECTOR, "#table tbody td:nth-child(3)")

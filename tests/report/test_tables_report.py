@@ -54,6 +54,7 @@ def test_every_cell_of_every_table_is_in_the_page_with_every_digit(name: str) ->
         np.testing.assert_array_equal(values[part] - table["half"], low)
         assert table["zero"] == int((low <= 0).sum())
         rmse, most = estimate[columns].rmse, estimate[columns].rmse_at_most(0.95).value
+        assert table["better"] is estimate[columns].better_than_raw
         assert table["error"] == f"{number_format.about(rmse)}, at most {number_format.rounded(most, 2)} (95 %)"
         seen.append(columns)
     assert sorted(seen) == sorted(release.tables)
@@ -108,6 +109,13 @@ def test_the_errors_of_every_table_are_there_without_a_script() -> None:
     cells = {unescape(name): (int(many.replace(",", "")), float(std)) for name, many, std in rows}
     assert cells["age × job"][0] == release["age", "job"].bins
     assert cells["age × job"][1] == pytest.approx(release.std["age", "job"], rel=1e-3)
+    better = denoised("people")
+    for table in (("age", "job"), ("sex", "job")):
+        most = number_format.rounded(better[table].rmse_at_most(0.95).value, 2)
+        worse = "" if better[table].better_than_raw else ", not better"
+        found = re.search(rf'class="text">{" × ".join(table)}</th>.*?<small>(.*?)</small>', text)
+        assert found is not None
+        assert found[1] == f"at most {most}{worse}"
 
 
 def test_an_estimate_is_told_with_its_error() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ import pytest
 import leastnoise as ln
 from leastnoise import errors, plot
 from leastnoise.domain import Tree
+from leastnoise.releases.crosstab_estimate import StatedRisk, StatedRisks
 from leastnoise.releases.crosstabs import CrosstabsRelease
+from leastnoise.report.tree_section import tree_section
 from leastnoise.testing import seeded
 
 TREE = Tree.from_columns({"state": ["A & B", "A & B", "C"], "county": ["a1", "<a2>", "c1"]}, "state", "county")
@@ -38,6 +41,15 @@ def test_a_page_has_the_tree_as_a_list_that_opens(tmp_path: Path) -> None:
     expected = [made.total().value, made["state"].values[0], *made["county"].values[:2]]
     np.testing.assert_allclose(shown[:4], expected, atol=0.51)
     assert "<b>" in section[: section.index("</section>")]
+
+
+def test_levels_that_are_not_better_have_no_denoised_number_beside() -> None:
+    made = released()
+    told = {table: StatedRisk(1.0, 2.0, table == ("county",)) for table in made.tables}
+    stated = replace(made.denoise(), risks=StatedRisks(0.95, StatedRisk(1.0, 2.0, True), told))
+    section = tree_section(made, stated)
+    assert "beside it where it is better beyond chance" in section
+    assert section.count("<b>") == 1 + 3  # of the total, which was not asked for and is not judged, and of the counties
 
 
 def test_tables_without_a_tree_have_no_such_section(tmp_path: Path) -> None:

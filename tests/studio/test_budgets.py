@@ -10,9 +10,8 @@ import pytest
 
 import leastnoise as ln
 from command_line import run
-from leastnoise.curator.budget import postgres_schema
 from leastnoise.studio.script import python
-from postgres_server import ANALYST, ANALYST_PASSWORD, OWNER, PASSWORD, Server
+from postgres_server import ANALYST, ANALYST_PASSWORD, OWNER, PASSWORD, Server, grants
 from studio_visitor import ORIGIN, Visitor
 
 LIMITS = {"new__epsilon": "3", "new__delta": "1e-6", "new__unit": "person"}
@@ -143,7 +142,7 @@ def test_several_people_spend_from_one_budget_on_a_server(
     assert made.status_code == 303, made.text
     again = desk.act("/budgets", "/budget/create", ledger=address(OWNER), **LIMITS)
     assert "already" in again.text
-    server.run(*postgres_schema.grants("city", ANALYST))
+    server.run(*grants("city", ANALYST))
     monkeypatch.setenv("PGPASSWORD", ANALYST_PASSWORD)
     ask(desk)
     unknown = desk.send("/job/people/privacy", budget=address(ANALYST), share="0.3")

@@ -41,6 +41,10 @@ def test_the_price_is_shown_before_and_the_proposal_after(desk: Visitor) -> None
     arguments = desk.studio.draft("people").job().arguments()
     assert arguments["max_rows"].chosen_with == found.id
     assert 'max_rows=proposed["max_rows"]' in desk.client.get("/job/people/limits").text.replace("&#34;", '"')
+    desk.send("/job/people/limits", go="suggest", budget="city.ledger", share="0.1")  # it goes on from that one
+    again = ln.load("people-limits.parquet")
+    assert [look.id for look in again.looks] == [found.id, again.id]
+    found = again
     desk.send("/job/people/limits", max_rows=str(found.limits["max_rows"] + 1))
     assert not hasattr(desk.studio.draft("people").job().arguments()["max_rows"], "chosen_with")
     low, high = desk.studio.draft("people").section("ask")["clip"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -18,6 +19,14 @@ from typing import Any
 import pytest
 
 OWNER, PASSWORD, ANALYST, ANALYST_PASSWORD = "keeper", "secret-OWNER-424242", "ann", "secret-ANN-424242"
+
+
+def grants(budget: str, role: str) -> list[str]:
+    """The rights of an analyst, as docs/budget.md has them for ann and the budget city."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "budget.md").read_text()
+    block = page.split("An analyst needs these rights and no others:")[1].split("```")[1].removeprefix("sql\n")
+    written = re.sub(r"\bann\b", role, block.replace("leastnoise_city", f"leastnoise_{budget}"))
+    return [line.removesuffix(";") for line in written.splitlines()]
 
 
 def programs() -> Path | None:

@@ -27,13 +27,14 @@ def mixed(word: np.ndarray) -> np.ndarray:
     return word ^ (word >> U(16))
 
 
-def row_hash(unit: np.ndarray, key: int, code: np.ndarray) -> np.ndarray:
+def row_hash(unit: np.ndarray, key: int, code: np.ndarray, copy: np.ndarray | None = None) -> np.ndarray:
     word = unit ^ U(key)
     word = ((word ^ (word >> U(16))) * U(0x7FEB352D)) & MASK
     code = code.astype(np.int64)
     if len(code) and code.max() >= 2**32:
         code = ((((code >> 32) * np.int64(0x7FEB352D)).view(U) & MASK) ^ (code.view(U) & MASK)).view(np.int64)
-    return mixed(word ^ code.view(U)) >> U(1)
+    word = mixed(word ^ code.view(U))
+    return (word if copy is None else mixed(word ^ copy.astype(U))) >> U(1)
 
 
 def key_of(description: str) -> int:
@@ -44,15 +45,19 @@ def keep(rows: pd.DataFrame, *, limits: tuple[int, int, int], description: str) 
     """The kept rows of a frame with `unit`, `bin` and `code`; limits are (max_rows, max_per_bin,
     max_bins)."""
     most, per_bin, bins = limits
-    word, key = unit_word(rows["unit"]), key_of(description)
-    rows = rows.assign(
-        h=row_hash(word, key, rows["code"].to_numpy()),
-        hb=row_hash(word, key ^ 0x2C1B3C6D, rows["bin"].to_numpy()),
-    )
-    rows = rows.sort_values(["unit", "bin", "h", "code"])
-    rows = rows[rows.groupby(["unit", "bin"]).cumcount() < per_bin]
+    key = key_of(description)
+    if per_bin < most:  # as many rows of a bin as of the unit are no limit of their own
+        rows = drawn(rows, ["unit", "bin"], per_bin, key ^ 0x45D9F3B3)
+    rows = rows.assign(hb=row_hash(unit_word(rows["unit"]), key ^ 0x2C1B3C6D, rows["bin"].to_numpy()))
     chosen = rows[["unit", "bin", "hb"]].drop_duplicates().sort_values(["unit", "hb", "bin"])
     if bins < most:  # with as many bins as rows the limit on rows implies the one on bins
         chosen = chosen[chosen.groupby("unit").cumcount() < bins]
-    rows = rows.merge(chosen[["unit", "bin"]], on=["unit", "bin"]).sort_values(["unit", "h", "code"])
-    return rows[rows.groupby("unit").cumcount() < most]
+    return drawn(rows.merge(chosen[["unit", "bin"]], on=["unit", "bin"]), ["unit"], most, key)
+
+
+def drawn(rows: pd.DataFrame, group: list[str], count: int, key: int) -> pd.DataFrame:
+    """So many rows of each group, by lot: those of one unit and code are alike, and are numbered."""
+    copy = rows.groupby(["unit", "code"]).cumcount().to_numpy()
+    rows = rows.assign(h=row_hash(unit_word(rows["unit"]), key, rows["code"].to_numpy(), copy))
+    rows = rows.sort_values([*group, "h", "code"])
+    return rows[rows.groupby(group).cumcount() < count]

@@ -18,7 +18,6 @@ from rich.table import Table
 
 import leastnoise as ln
 from leastnoise import datasets, errors
-from leastnoise._support.number_format import about
 from leastnoise.privacy import baselines
 from leastnoise.privacy.distributions import Gaussian
 from leastnoise.testing import aggregate
@@ -144,7 +143,7 @@ def _city(console: Console) -> None:
         console,
         f"[bold]Taking the noise back out[/bold] costs no privacy: the typical error over all junctions falls from "
         f"{before:.1f} to {plain:.1f}, and to {after:.1f} with the street map, which says what is near what. "
-        f"(Not knowing the truth, leastnoise put it at {about(cleaner.rmse or 0.0)}.)",
+        f"(Not knowing the truth, leastnoise put it at {cleaner.rmse_in_words()}.)",
     )
     title = f"Taxi pick-ups at {HOUR}h in a made-up city"
     _page(console, "city.html", lambda page: made.report(page, graph=streets, estimate=cleaner, title=title))

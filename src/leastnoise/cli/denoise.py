@@ -50,7 +50,7 @@ def denoise(
     if json:
         limit = None if made.rmse is None else made.rmse_at_most(0.95).value
         facts = {"output": str(output), "method": made.method, "rmse": made.rmse, "rmse_at_most": limit}
-        print_json({**facts, "was": made.std})
+        print_json({**facts, "was": made.std, "better_than_raw": made.better_than_raw})
         return
     Console().print(printable(made.explain()), highlight=False, markup=False)
     Console().print(f"Written: {output}", highlight=False, markup=False)
@@ -66,7 +66,8 @@ def _denoise_tables(
     if quiet:
         return
     if json:
-        print_json({"output": str(output), "rmse": made.rmse, "rmse_at_most": made.rmse_at_most(0.95).value})
+        facts = {"output": str(output), "rmse": made.rmse, "rmse_at_most": made.rmse_at_most(0.95).value}
+        print_json({**facts, "was": made.published_rmse, "better_than_raw": made.better_than_raw})
         return
     Console().print(printable(made.explain()), highlight=False, markup=False)
     Console().print(f"Written: {output}", highlight=False, markup=False)

@@ -44,32 +44,55 @@ class LimitOptions:
     for_share: Annotated[float | None, typer.Option(help="Its share of the budget; else all that is left.")] = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoingOnOptions:
+    """What to do where one look leaves open which limits are good."""
+
+    panel: ClassVar[str] = "Where one look does not decide"
+
+    most_share: Annotated[
+        str | None, typer.Option(help="Look again while it does not, up to this share of the budget in all.")
+    ] = None
+    after: Annotated[str | None, typer.Option(help="The file of an earlier look at the same, to go on from.")] = None
+
+    def earlier(self) -> LimitSuggestion | None:
+        """The earlier look."""
+        from leastnoise.jobs.proposed_limits import load_look
+
+        return None if self.after is None else load_look(self.after, "after")
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     app.command()(grouped(suggest_limits))
     app.command()(grouped(private_check))
 
 
-def suggest_limits(table: TableOptions, limits: LimitOptions, privacy: PrivacyOptions, output: OutputOptions) -> None:
+def suggest_limits(
+    table: TableOptions, limits: LimitOptions, privacy: PrivacyOptions, going_on: GoingOnOptions, output: OutputOptions
+) -> None:
     """Limits and clips for a question, from one small release of its own: paid for, and written like any other.
 
+    Where one look leaves open which limits are good, --most-share buys further ones at once, and --after goes on from
+    the file of an earlier one. The counts of all are put together.
+
     Example: [bold]leastnoise suggest-limits trips.parquet --unit taxi --by junction --keys nodes.parquet:id --values
-    fare --budget city.ledger --share 0.02 -o limits.parquet[/bold]
+    fare --budget city.ledger --share 0.02 --most-share 0.2 -o limits.parquet[/bold]
     """
-    from leastnoise.curator.suggest import limit_question
+    from leastnoise.curator.suggest import limit_question, looks
 
     opened, request = table.open(), privacy.request()
-    question = limit_question(
-        opened._data,
-        limits.by or [],
-        keys=parse_keys(opened, limits.by or [], limits.keys),
-        values=limits.values or [],
-        nulls="drop",
-        request=request,
-        for_epsilon=limits.for_epsilon,
-        for_delta=limits.for_delta,
-        for_share=limits.for_share,
-    )
+    asked: dict[str, Any] = {
+        "keys": parse_keys(opened, limits.by or [], limits.keys),
+        "values": limits.values or [],
+        "nulls": "drop",
+        "request": request,
+        "for_epsilon": limits.for_epsilon,
+        "for_delta": limits.for_delta,
+        "for_share": limits.for_share,
+        "after": going_on.earlier(),
+    }
+    question = limit_question(opened._data, limits.by or [], **asked)
     expected = question.expect(**arguments(request))
     if output.expect:
         show_expected(expected, output)
@@ -78,8 +101,8 @@ def suggest_limits(table: TableOptions, limits: LimitOptions, privacy: PrivacyOp
     atomic_files.check_writable(output.path, sources=question.files)
     recorded(request, output.path)
     with notes():
-        made: Any = question.release(**arguments(request))
-    made.save(output.path)
+        for made in looks(opened._data, limits.by or [], most_share=going_on.most_share, **asked):
+            made.save(output.path)  # each at once: if a later one fails, what was paid for is there, to go on from
     if not output.quiet:
         _show(made, output)
 
@@ -128,7 +151,7 @@ def _show(made: LimitSuggestion, output: OutputOptions) -> None:
     rows = made.to_arrow().to_pylist()
     if output.json:
         facts = {"output": output.path, "error": made.error, "kept": made.kept, "rows": rows}
-        facts |= {"regret": made.regret, "risk": made.risk}
+        facts |= {"regret": made.regret, "risk": made.risk, "looks": [look.id for look in made.looks]}
         print_json(
             {**facts, "limits": dict(made.limits), "clips": {name: list(ends) for name, ends in made.clips.items()}}
         )

@@ -42,8 +42,7 @@ def phrase(problem: errors.LeastnoiseError) -> str:
     >>> phrase(errors.MissingParameter("How private should this be?", example=given))
     'How private should this be? Say --epsilon 1 --delta 1e-6, or --sigma 3.'
     """
-    written = ", or ".join(map(_alternative, problem.examples))
-    return f"{problem.message} Say {written}." if written else problem.message
+    return errors.with_examples(problem.message, "Say", map(_alternative, problem.examples))
 
 
 def _alternative(example: errors.Example) -> str:

@@ -57,12 +57,13 @@ def _tables(loaded: ln.CrosstabsRelease | ln.CrosstabsEstimate) -> Table:
     more = len(loaded) > MAX_ROWS_SHOWN
     table = Table(caption=f"the first {MAX_ROWS_SHOWN} of {len(loaded):,} tables" if more else None)
     table.add_column("table")
-    for name in ("cells", "error about", "was"):
+    for name in ("cells", "error about", "at most (95 %)", "was", "better beyond chance"):
         table.add_column(name, justify="right")
     for columns in loaded.tables[:MAX_ROWS_SHOWN]:
-        cells = f"{loaded.workload.cells_of(columns):,}"
-        error = rounded(loaded.risks.rmse(columns), 3)
-        table.add_row(escape(printable(table_name(columns))), cells, error, rounded(loaded.std[columns], 3))
+        cells, risks, was = f"{loaded.workload.cells_of(columns):,}", loaded.risks, loaded.std[columns]
+        error = [rounded(value, 3) for value in (risks.rmse(columns), risks.rmse_at_most(0.95, columns).value, was)]
+        better = {True: "yes", False: "no", None: ""}[risks.is_below(was, columns)]
+        table.add_row(escape(printable(table_name(columns))), cells, *error, better)
     return table
 
 

@@ -1,8 +1,15 @@
-"""Limits for a question, bought with a small release of its own: decide for what noise, release, propose."""
+"""Limits for a question, bought with a small release of its own: decide for what noise, release, propose.
+
+Or with several: with `most_share` a further look is bought while the counts of all so far leave open which limits are
+good. Each is debited before it reads a row, and whether there is another follows from what was released and from public
+facts alone (`releases.looks` has the proof that nothing is lost by it).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from leastnoise import errors
@@ -17,7 +24,7 @@ from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import NoiseChoice
 from leastnoise.releases.limit_errors import AskedNoise
-from leastnoise.releases.limit_suggestion import LimitSuggestion
+from leastnoise.releases.limit_suggestion import OPEN, LimitSuggestion
 
 _WIDE, _HOPELESS = 1e6, 1e12  # sensitivities: large, so that rounding to whole numbers hardly matters
 
@@ -32,25 +39,128 @@ def limit_question(
     request: PrivacyRequest,
     for_epsilon: Number | None,
     for_delta: Number | None,
-    for_share: Number | None,
+    for_share: Share | None,
+    after: LimitSuggestion | None = None,
 ) -> UnitCounts:
     """The question that limits are proposed from: everything public is checked, nothing is read or paid."""
     later = later_request(request, epsilon=for_epsilon, delta=for_delta, share=for_share)
-    return UnitCounts.of(data, by, keys, nulls, column_names(values), asked_noise(later, data.neighbours))
+    asked = asked_noise(later, data.neighbours)
+    return UnitCounts.of(data, by, keys, nulls, column_names(values), asked).going_on(after)
 
 
-def suggest_limits(data: Dataset, by: Sequence[str], *, request: PrivacyRequest, **asked: Any) -> LimitSuggestion:
-    """One release, one debit, and what it proposes."""
-    question = limit_question(data, by, request=request, **asked)
+def suggest_limits(data: Dataset, by: Sequence[str], **asked: Any) -> LimitSuggestion:
+    """What one look proposes, or several; each is one release and one debit. An error after the first has the last one
+    that was paid for as its attribute `earlier`."""
+    last: LimitSuggestion | None = None
+    try:
+        for last in looks(data, by, **asked):  # noqa: B007
+            pass
+    except BaseException as problem:
+        if last is not None:
+            _keep(problem, last)
+        raise
+    assert last is not None
+    return last
+
+
+def looks(
+    data: Dataset,
+    by: Sequence[str],
+    *,
+    request: PrivacyRequest,
+    most_share: Share | None = None,
+    after: LimitSuggestion | None = None,
+    **asked: Any,
+) -> Iterator[LimitSuggestion]:
+    """One look after the other, each put together with those before it, while they leave open which limits are good and
+    less than most_share was paid. Whoever takes them keeps each: what was paid for is not lost if a later one fails."""
+    most = Fraction(0) if most_share is None else _checked_most(request, most_share, asked.get("for_share"))
+    question = limit_question(data, by, request=request, after=after, **asked)
+    found = _released(question, request)
+    yield found
+    paid = Fraction(0) if request.share is None else shares.exact(request.share)
+    while paid < most and found.risk >= OPEN:
+        request = replace(request, share=next_share(paid, most))
+        paid += shares.exact(request.share)  # type: ignore[arg-type]
+        later = later_request(request, **{name: asked[f"for_{name}"] for name in ("epsilon", "delta", "share")})
+        found = _released(replace(question, asked=asked_noise(later, data.neighbours), after=found), request)
+        yield found
+
+
+def _released(question: UnitCounts, request: PrivacyRequest) -> LimitSuggestion:
+    """One release, one debit."""
     made = question.release(
         epsilon=request.epsilon,
         delta=request.delta,
+        sigma=request.sigma,
+        mechanism=request.mechanism,
         budget=request.budget,
         share=request.share,
         note=request.note,
     )
     assert isinstance(made, LimitSuggestion)
     return made
+
+
+def next_share(paid: Fraction, most: Fraction) -> Fraction:
+    """What the next look takes: as much as was paid, so that the variance is halved; or all that may still be paid,
+    where less than half of what will have been paid would be left for another.
+
+    >>> paid, most = Fraction(1, 50), Fraction(1, 5)
+    >>> while paid < most:
+    ...     paid += next_share(paid, most)
+    ...     print(float(paid))
+    0.04
+    0.08
+    0.2
+    """
+    return paid if most - 2 * paid >= paid else most - paid
+
+
+def _checked_most(request: PrivacyRequest, most_share: Share, for_share: Share | None) -> Fraction:
+    """What all looks may take together: at least the first one's share, and the budget has that left, with something
+    for the question. Another who pays from it meanwhile can still take it away."""
+    if request.budget is None or request.share is None:
+        raise errors.MissingParameter(
+            "most_share is what all looks may take of a budget, and the first one takes its share.",
+            parameter="share" if request.budget is not None else "budget",
+            example={"budget": errors.Code('ln.Budget.open("city.ledger")', "city.ledger"), "share": 0.02},
+        )
+    try:
+        most = shares.exact(most_share)
+    except errors.WrongType as problem:
+        raise errors.WrongType(
+            f"most_share: {problem.message}", parameter="most_share", value=most_share, example={"most_share": 0.2}
+        ) from None
+    if most < shares.exact(request.share):
+        raise errors.InvalidParameter(
+            f"most_share is what all looks may take together, so it is at least the share of the first, "
+            f"{request.share}. Got {most_share} instead.",
+            parameter="most_share",
+            value=most_share,
+            example={"share": 0.02, "most_share": 0.2},
+        )
+    left = shares.exact(request.budget.remaining.share)
+    later = Fraction(0) if for_share is None else shares.exact(for_share)
+    if most + later > left or (most >= left and for_share is None):
+        beside = "something" if for_share is None else f"{for_share}"
+        raise errors.InvalidParameter(
+            f"Of the budget {request.budget.remaining.share:g} is left, and most_share must leave {beside} of it for "
+            f"the question that the limits are for. Got {most_share} instead.",
+            parameter="most_share",
+            value=most_share,
+            example={"share": 0.02, "most_share": 0.2},
+        )
+    return most
+
+
+def _keep(problem: BaseException, found: LimitSuggestion) -> None:
+    """What was paid for is not lost with a later look: the error has it."""
+    problem.earlier = found  # type: ignore[attr-defined]
+    problem.add_note(
+        f"The look before this one was paid for and is not lost: it is this error's attribute `earlier` (release "
+        f"{found.id}). Save it; suggest_limits(..., after=error.earlier) goes on from it."
+    )
 
 
 def later_request(

@@ -259,6 +259,8 @@ class Table(Questions):
         for_epsilon: Number | None = None,
         for_delta: Number | None = None,
         for_share: Share | None = None,
+        most_share: Share | None = None,
+        after: LimitSuggestion | None = None,
     ) -> LimitSuggestion:
         """Limits, and clips of named columns, for a question by these bins: from one small release of its own.
 
@@ -270,11 +272,17 @@ class Table(Questions):
         epsilon, delta: the promise of this release; or
         budget, share, note: an open `ln.Budget`, how much of it to spend, such as 0.02, and a line for its history.
         for_epsilon, for_delta: the promise of the question that the limits are for. Left out, the same; or
-        for_share: the share of the budget that it will take. Left out, all that is left.
+        for_share: the share of the budget that it will take. Left out, all that is left, which each look makes less.
+        most_share: look again while the counts leave open which limits are good (`risk` is 0.05 or more), each time
+            about doubling what was paid, up to this share of the budget in all; each look is one release and one debit.
+            If a later one fails, the error's attribute `earlier` has the look before it.
+        after: an earlier look at the same question. The counts of both are put together, which is as exact as one look
+            that had taken both shares (with Gaussian noise, that of every budget with a delta).
         """
         request = PrivacyRequest(epsilon=epsilon, delta=delta, budget=budget, share=share, note=note)
         later = {"for_epsilon": for_epsilon, "for_delta": for_delta, "for_share": for_share}
-        return suggest.suggest_limits(self._data, by, keys=keys, values=values, nulls=nulls, request=request, **later)
+        asked = {"keys": keys, "values": values, "nulls": nulls, "request": request, **later}
+        return suggest.suggest_limits(self._data, by, most_share=most_share, after=after, **asked)
 
     check = RenamedAttribute("private_check")
     rules = RenamedAttribute("part of describe() of its questions")

@@ -16,6 +16,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from leastnoise import errors
 from leastnoise._support.validation import Floats
 from leastnoise.denoise.tables import denoise_tables
 from leastnoise.domain import TreeShape
-from leastnoise.releases.risk_limits import RmseLimit
+from leastnoise.releases.risk_limits import BEYOND_CHANCE, SQUARES, RmseLimit
 from leastnoise.workload.tree_errors import NoisyLevels
 from leastnoise.workload.tree_tables import TreeWorkload
 
@@ -67,6 +68,17 @@ def largest_by_level(workload: TreeWorkload) -> list[Table]:
 
 def _tops(known: list[Table]) -> list[Table]:
     return [block for block in known if not any(set(block) < set(other) for other in known)]
+
+
+class _Figures(NamedTuple):
+    """Of the cells of a table: the estimated squared error, the mean square and the largest of their variances as
+    released, the standard error of the gain (see `is_below`), and how many there are."""
+
+    risk: float
+    square: float
+    largest: float
+    gain_error: float
+    cells: int
 
 
 class _Levels(NamedTuple):
@@ -121,13 +133,30 @@ class EstimatedLevels:
             raise errors.InvalidParameter("No proved limit is known along a tree, and a confidence is below 1.")
         from scipy.special import ndtri
 
-        figure, square, largest, cells = self._mean(table)
+        figure, square, largest, _, cells = self._mean(table)
         z = float(ndtri(confidence))
-        squared = 2 if self.noise.mechanism == "gaussian" else 5
+        squared = SQUARES[self.noise.mechanism].variance
         b, c = z**2 * 4 * largest / cells, z**2 * squared * square / cells
         # (L - R)^2 = b L + c
         limit = figure + b / 2 + math.sqrt(max(0.0, b * figure + b**2 / 4 + c))
         return RmseLimit(math.sqrt(limit), confidence, False)
+
+    def is_below(self, rmse: float, table: Table | None = None) -> bool | None:
+        """Whether the error is below this one, that of the tables as published, by more than chance; None of a table
+        that was not asked for.
+
+        As in `denoise/_tables/risk.py`, with a variance of the gain of at most 2 sum b (f^2 + v (1 - df/d)) times that
+        of a squared draw, f being how far cells moved, v their variances and b those from below: the covariance of the
+        nodes of a level is at most diag(b), because what is known from above only adds to their precision. (With other
+        columns beside those of the tree that is an approximation.) The draws that measure the error add
+        8 v^2 df (1 - df/d) / PAIRS. Tables share their noise: the standard error of all is at most the sum of theirs.
+
+        rmse: the root mean squared error of a cell as published. table: its columns; without it, the cells of all.
+        """
+        if table is not None and table not in self._figures:
+            return None
+        found = self._mean(table)
+        return rmse**2 - found.risk > NormalDist().inv_cdf(BEYOND_CHANCE) * found.gain_error
 
     # From level to level
 
@@ -195,9 +224,8 @@ class EstimatedLevels:
     # How wrong it is
 
     @cached_property
-    def _figures(self) -> dict[Table, tuple[float, float, float, int]]:
-        """Of each table the estimated squared error of a cell, the mean square and the largest of the variances of its
-        cells as released, and how many cells it has.
+    def _figures(self) -> dict[Table, _Figures]:
+        """Of each table asked for.
 
         With w of the noise's own distribution, v(+) and v(-) the estimates from x + s w and x - s w, the mean of
         |x - v(+)|^2/2 + |x - v(-)|^2/2 + w.(v(+) - v(-))/s less the variance is the squared error of the same rule
@@ -205,7 +233,7 @@ class EstimatedLevels:
         noise; of Laplace noise w has the covariance, and it holds to an approximation.
         """
         rng, s = np.random.default_rng(SEED), math.sqrt(STEP)
-        total = dict.fromkeys(self.workload.tables, 0.0)
+        total, freedom = dict.fromkeys(self.workload.tables, 0.0), dict.fromkeys(self.workload.tables, 0.0)
         published = {table: self.workload.table_of(self.noisy, table) for table in total}
         for _ in range(PAIRS):
             drawn = {
@@ -223,20 +251,24 @@ class EstimatedLevels:
                 product = float((moved * (up - down)).sum()) / s / max(float((moved**2).sum()), 1e-300)
                 variance = float(self.noise.node_variances(table).mean())
                 apart = float(((x - up) ** 2).mean() + ((x - down) ** 2).mean()) / 2
-                total[table] += apart + (product - 1) * variance
-        found = {}
-        for table, figure in total.items():
-            variances = self.noise.node_variances(table)
-            least = 1e-3 * float(variances.mean())
-            found[table] = (
-                max(figure / PAIRS, least),
-                float((variances**2).mean()),
-                float(variances.max()),
-                self.workload.cells_of(table),
-            )
-        return found
+                total[table] += (apart + (product - 1) * variance) / PAIRS
+                freedom[table] += product / 2 / PAIRS
+        return {table: self._figures_of(table, published[table], total[table], freedom[table]) for table in total}
 
-    def _mean(self, table: Table | None) -> tuple[float, float, float, int]:
+    def _figures_of(self, table: Table, published: Floats, figure: float, freedom: float) -> _Figures:
+        """freedom: degrees of freedom a cell."""
+        variances, cells = self.noise.node_variances(table), self.workload.cells_of(table)
+        below = self.noise.below_variances(table)
+        moved = self.workload.table_of(self.blocks, table) - published
+        others = tuple(i for i, name in enumerate(table) if name not in self.workload.levels)
+        kept, square = min(max(freedom, 0.0), 1.0), float((variances**2).mean())
+        apart = float((below * (np.square(moved).mean(axis=others).ravel() + (1 - kept) * variances)).mean())
+        squared = SQUARES[self.noise.mechanism].variance
+        error = math.sqrt((2 * squared * apart + 8 * square * kept * (1 - kept) / PAIRS) / cells)
+        risk = max(figure, 1e-3 * float(variances.mean()))
+        return _Figures(risk, square, float(variances.max()), error, cells)
+
+    def _mean(self, table: Table | None) -> _Figures:
         if table is not None:
             if table not in self._figures:
                 raise errors.InvalidParameter(
@@ -244,9 +276,11 @@ class EstimatedLevels:
                 )
             return self._figures[table]
         every = list(self._figures.values())
-        cells = sum(each[3] for each in every)
-        means = [sum(each[i] * each[3] for each in every) / cells for i in range(2)]
-        return means[0], means[1], max(each[2] for each in every), cells
+        cells = sum(each.cells for each in every)
+        risk, square, error = (
+            sum(getattr(each, name) * each.cells for each in every) / cells for name in ("risk", "square", "gain_error")
+        )
+        return _Figures(risk, square, max(each.largest for each in every), error, cells)
 
 
 def _centred(table: Floats, axes: list[int]) -> Floats:

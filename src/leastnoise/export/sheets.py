@@ -65,9 +65,11 @@ _ROUNDINGS = {
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return None if value != value else float(f"{value:.{DIGITS}g}")
-    return value
+    if not isinstance(value, float):
+        return value
+    if value != value:
+        return None
+    return value if value.is_integer() else float(f"{value:.{DIGITS}g}")
 
 
 def _notes(

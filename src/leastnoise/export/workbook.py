@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 1_048_576  # of a sheet, by the format
 MAX_TABLES = 200
+MAX_WHOLE = 10**15  # a spreadsheet shows 15 digits, and zeros in place of further ones
+MANY_DIGITS = 10**11  # from which on the usual format writes 1.23457E+11
+WIDE = 14  # characters of a column
 MAX_CELL = 32_000  # characters; the format takes 32,767
 _LONGEST_NAME = 31  # of a sheet, by the format
 _FIRST = "About"
@@ -70,14 +73,17 @@ def write_tables_workbook(
     _check_package()
     atomic_files.check_writable(path, "workbook")
     names = _sheet_names(map(table_name, release.tables))
-    sheets, contents = {}, [["sheet", "table", "cells", "standard deviation of a cell"]]
+    beside = [] if estimate is None else ["error of a denoised cell"]
+    sheets, contents = {}, [["sheet", "table", "cells", "standard deviation of a cell", *beside]]
     for table, name in zip(release.tables, names, strict=True):
         one = sheet(release[table], estimate=None, confidence=confidence, round_to=round_to)
-        beside = {} if estimate is None else release[table]._denoised_columns(estimate[table], confidence)
-        found = {column: cells(column, values, checked_step(round_to)) for column, values in beside.items()}
+        better = None if estimate is None else estimate[table]
+        columns = {} if better is None else release[table]._denoised_columns(better, confidence)
+        found = {column: cells(column, values, checked_step(round_to)) for column, values in columns.items()}
         sheets[name] = Sheet(one.notes, {**one.columns, **found})
         count = release.workload.cells_of(table)
-        contents.append([name, table_name(table), f"{count:,}", rounded(release.std[table])])
+        error = [] if better is None else [better.errors_in_words()]
+        contents.append([name, table_name(table), f"{count:,}", rounded(release.std[table]), *error])
     denoised = [] if estimate is None else [f"denoised: {estimate.errors_in_words()}"]
     return _write(path, [*release.explain().splitlines(), *denoised], contents, sheets)
 
@@ -93,38 +99,50 @@ def _write(
         wrapped, bold = book.add_format({"text_wrap": True, "valign": "top"}), book.add_format({"bold": True})
         about = book.add_worksheet(_FIRST)
         about.set_column(0, 0, 100 if not contents else 40)
-        about.set_column(1, 3, 24)
+        about.set_column(1, 4, 24)
         for row, sentence in enumerate(notes):
             about.write_string(row, 0, sentence[:MAX_CELL], wrapped)
         for row, cells in enumerate(contents, len(notes) + 1):
             for place, text in enumerate(cells):
                 about.write_string(row, place, text, bold if cells is contents[0] else None)
         for name, made in sheets.items():
-            _fill(book.add_worksheet(name), made, bold)
+            _fill(book.add_worksheet(name), made, bold, book.add_format({"num_format": "0"}))
         book.close()
     return Path(path)
 
 
-def _fill(page: Any, made: Sheet, bold: Any) -> None:
-    """The names in the first row, which stays in view, and a row a bin."""
+def _fill(page: Any, made: Sheet, bold: Any, whole: Any) -> None:
+    """The names in the first row, which stays in view, and a row a bin; whole numbers are shown whole."""
     page.freeze_panes(1, 0)
-    page.set_column(0, len(made.columns) - 1, 14)
-    for place, name in enumerate(made.columns):
+    for place, (name, column) in enumerate(made.columns.items()):
+        page.set_column(place, place, max([WIDE, *(len(f"{value:.0f}") + 2 for value in column if _is_long(value))]))
         page.write_string(0, place, name, bold)
     for row, values in enumerate(zip(*made.columns.values(), strict=True), 1):
         for place, value in enumerate(values):
-            _write_cell(page, row, place, value)
+            _write_cell(page, row, place, value, whole)
 
 
-def _write_cell(page: Any, row: int, place: int, value: Any) -> None:
+def _is_long(value: Any) -> bool:
+    """Whether it is a whole number that the usual format would shorten, and a spreadsheet can show."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and MANY_DIGITS <= abs(value) < MAX_WHOLE and float(value).is_integer()
+
+
+def _write_cell(page: Any, row: int, place: int, value: Any, whole: Any) -> None:
     if value is None:
         return
     if isinstance(value, bool):
         page.write_boolean(row, place, value)
-    elif isinstance(value, int | float) and abs(value) < 2**53:
-        page.write_number(row, place, value)
+    elif isinstance(value, int | float) and abs(value) < MAX_WHOLE:
+        page.write_number(row, place, value, whole if _is_long(value) else None)
     else:
-        page.write_string(row, place, (value.isoformat() if hasattr(value, "isoformat") else str(value))[:MAX_CELL])
+        page.write_string(row, place, _text(value)[:MAX_CELL])
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
 
 
 def _sheet_names(names: Iterable[str]) -> list[str]:

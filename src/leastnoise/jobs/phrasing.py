@@ -29,8 +29,7 @@ def in_job(problem: errors.LeastnoiseError) -> str:
     >>> in_job(errors.MissingParameter("How private should this be?", example=given))
     'How private should this be? Write epsilon = 1 and delta = 1e-6 in [privacy], or sigma = 3 in [privacy].'
     """
-    written = ", or ".join(map(_alternative, problem.examples))
-    return f"{problem.message} Write {written}." if written else problem.message
+    return errors.with_examples(problem.message, "Write", map(_alternative, problem.examples))
 
 
 def _alternative(example: errors.Example) -> str:

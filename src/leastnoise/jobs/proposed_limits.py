@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors, stats
+
+if TYPE_CHECKING:
+    from leastnoise.releases.limit_suggestion import LimitSuggestion
 
 NAMES = ("max_rows", "max_per_bin", "max_bins")
 
@@ -18,17 +21,7 @@ def with_proposed(given: Mapping[str, Any], path: str | os.PathLike[str]) -> dic
     Limits that are given stay as they are; those of them that the look proposes, and clips that it proposes, are known
     to come from it. `statistics`, if there are any, are those of `leastnoise.stats` by name.
     """
-    from leastnoise.releases.limit_suggestion import LimitSuggestion
-    from leastnoise.releases.loading import load
-
-    found = load(path)
-    if not isinstance(found, LimitSuggestion):
-        raise errors.WrongType(
-            f"{os.fspath(path)!r} has no proposed limits, but {type(found).__name__}. Give a file that suggest_limits "
-            "(leastnoise suggest-limits) wrote.",
-            parameter="limits",
-        )
-    given = dict(given)
+    found, given = load_look(path, "limits"), dict(given)
     if given.get("clip") is not None:
         given["clip"] = _known(given["clip"], found.clips.get(given.get("column", "")))
     if "statistics" in given:
@@ -38,6 +31,21 @@ def with_proposed(given: Mapping[str, Any], path: str | os.PathLike[str]) -> dic
         return {**given, **found.limits}
     marked = {name: found.limits[name] for name, value in typed.items() if found.limits.get(name) == value}
     return {**given, **typed, **marked}
+
+
+def load_look(path: str | os.PathLike[str], parameter: str) -> LimitSuggestion:
+    """The look in the file at `path`, which was given as this parameter."""
+    from leastnoise.releases.limit_suggestion import LimitSuggestion
+    from leastnoise.releases.loading import load
+
+    found = load(path)
+    if not isinstance(found, LimitSuggestion):
+        raise errors.WrongType(
+            f"{os.fspath(path)!r} has no proposed limits, but {type(found).__name__}. Give a file that suggest_limits "
+            "(leastnoise suggest-limits) wrote.",
+            parameter=parameter,
+        )
+    return found
 
 
 def _of_known_clip(statistic: stats.Statistic, clips: Mapping[str, Any]) -> stats.Statistic:

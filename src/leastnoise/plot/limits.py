@@ -37,7 +37,8 @@ def limits(suggestion: LimitSuggestion, *, ax: Axes | None = None) -> Axes:
     canvas.caption(
         ax,
         f"It keeps about {100 * suggestion.kept:.3g} % of the rows. Predicted from counts of units, "
-        f"{suggestion.noise.mechanism.capitalize()} noise; {canvas.promise(suggestion.guarantee, suggestion.delta)}."
+        + ("" if suggestion.earlier is None else f"{len(suggestion.looks)} looks, the last with ")
+        + f"{suggestion.noise.mechanism.capitalize()} noise; {canvas.promise(suggestion.guarantee, suggestion.delta)}."
         + (" SEEDED: hides nothing." if suggestion.seeded else ""),
     )
     return ax

@@ -16,6 +16,7 @@ from leastnoise.domain import Domain
 from leastnoise.plot import bins, canvas, maps
 from leastnoise.plot.canvas import INK, QUIET
 from leastnoise.releases import labels
+from leastnoise.releases.crosstab_estimate import CrosstabTableEstimate
 from leastnoise.releases.crosstab_table import CrosstabTable
 
 if TYPE_CHECKING:
@@ -44,14 +45,20 @@ def table(
         shown["denoised"] = _cells(release, estimate)
     if truth is not None:
         shown["truth"] = _cells(release, truth)
+    told = isinstance(estimate, CrosstabTableEstimate)
+    error = f" Denoised: the error of a cell is {estimate.errors_in_words()}." if told else ""
     if len(release.columns) == 3 and min(release.shape) <= MAX_SLICES:
-        return _slices(release, shown, confidence, ax)
+        worse = told and estimate.better_than_raw is False
+        best = [
+            name for name in ("denoised", "truth", "published") if name in shown and not (worse and name == "denoised")
+        ]
+        return _slices(release, best[0], shown[best[0]], confidence, ax, error)
     if labels.plane(release.domain) is not None:
         panels = {name: (values, _marks(release, name, confidence)) for name, values in shown.items()}
-        return _heat_maps(release, panels, release.domain, ax)
+        return _heat_maps(release, panels, release.domain, ax, error)
     low, high = (np.asarray(end, dtype=float) for end in release.interval(confidence))
     better = shown.get("denoised", shown.get("truth"))
-    caption = f"{canvas.noise_and_promise(release)} Lines are {100 * float(confidence):g} % intervals."
+    caption = f"{canvas.noise_and_promise(release)} Lines are {100 * float(confidence):g} % intervals.{error}"
     draw = bins.bars if release.bins <= labels.MAX_BARS else bins.steps
     name = "denoised" if "denoised" in shown else "truth"
     return draw(shown["published"], low, high, better, release.bin_names(labels.MAX_BARS), caption, ax, name)
@@ -71,15 +78,14 @@ def _marks(release: CrosstabTable, name: str, confidence: Number) -> Any:
     return low <= 0 if name == "published" else np.zeros(release.bins, dtype=bool)
 
 
-def _slices(release: CrosstabTable, shown: dict[str, Floats], confidence: Number, ax: Any) -> Any:
+def _slices(release: CrosstabTable, name: str, shown: Floats, confidence: Number, ax: Any, error: str) -> Any:
     """The best values known, a heat map for each key of the column that has the fewest."""
-    name = next(part for part in ("denoised", "truth", "published") if part in shown)
     cut = int(np.argmin(release.shape))
     domain = release.domain
     if domain is None:
         raise errors.BadDomain("A table of a set has columns.")
     values, marks = (
-        np.moveaxis(part.reshape(release.shape), cut, 0) for part in (shown[name], _marks(release, name, confidence))
+        np.moveaxis(part.reshape(release.shape), cut, 0) for part in (shown, _marks(release, name, confidence))
     )
     left = [place for place in range(3) if place != cut]
     rest = Domain(tuple(domain.names[place] for place in left), tuple(domain.axes[place] for place in left))
@@ -88,10 +94,12 @@ def _slices(release: CrosstabTable, shown: dict[str, Floats], confidence: Number
         f"{name}, {domain.names[cut]}: {labels.text(axis.key(place))}": (values[place].ravel(), marks[place].ravel())
         for place in range(axis.size)
     }
-    return _heat_maps(release, panels, rest, ax)
+    return _heat_maps(release, panels, rest, ax, error)
 
 
-def _heat_maps(release: CrosstabTable, panels: dict[str, tuple[Floats, Any]], domain: Domain | None, ax: Any) -> Any:
+def _heat_maps(
+    release: CrosstabTable, panels: dict[str, tuple[Floats, Any]], domain: Domain | None, ax: Any, error: str
+) -> Any:
     if domain is not None and _is_lying(domain):
         shape = tuple(axis.size for axis in domain.axes)
         panels = {
@@ -117,7 +125,7 @@ def _heat_maps(release: CrosstabTable, panels: dict[str, tuple[Floats, Any]], do
     maps.colour_bar(drawn, axes, colours, release)
     hatched = any(marks.any() for _, marks in panels.values())
     marked = " Hatched cells cannot be told from zero." if hatched and axes[0].patches else ""
-    caption = canvas.noise_and_promise(release) + marked
+    caption = canvas.noise_and_promise(release) + marked + error
     wide = axes[0].figure.get_figure(root=True).get_size_inches()[0]
     if ax is None:
         axes[0].figure.supxlabel(canvas.wrapped(caption, 0.85 * wide), x=0.01, ha="left", fontsize=8, color=QUIET)

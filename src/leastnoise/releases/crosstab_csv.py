@@ -80,8 +80,8 @@ def _error(one: CrosstabTableEstimate) -> dict[str, list[str]]:
 
 def _error_in_words(one: CrosstabTableEstimate) -> str:
     return (
-        f"denoised_error: its error, about {rounded(one.rmse, 3)} on average over the table, estimated without the "
-        "truth; single cells may be further off."
+        f"denoised_error: its error on average over the table, estimated without the truth: {one.errors_in_words()}. "
+        "Single cells may be further off."
     )
 
 

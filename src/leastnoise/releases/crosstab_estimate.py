@@ -7,13 +7,13 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors
-from leastnoise._support.number_format import rounded
+from leastnoise._support.number_format import about, rounded
 from leastnoise._support.validation import Number
 from leastnoise.domain import Axis, Domain
 from leastnoise.releases.columns import key_columns
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from leastnoise.privacy.noise_choice import Mechanism
 
 Floats = NDArray[np.float64]
+TABLES_NAMED = 5  # of those that are not better
 
 
 class Risks(Protocol):
@@ -39,13 +40,17 @@ class Risks(Protocol):
     def rmse_at_most(self, confidence: float = 0.95, table: Table | None = None, *, proved: bool = False) -> RmseLimit:
         """An upper limit for it."""
 
+    def is_below(self, rmse: float, table: Table | None = None) -> bool | None:
+        """Whether it is below this one by more than chance; None where that is not known."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class CrosstabsEstimate(TableSet):
     """Denoised tables. `estimate["age", "sex"]` is one of them.
 
     It keeps the promise of the release that it was made from. `rmse` is an estimate, made without the truth, of the
-    error of a cell, over all tables; `rmse_at_most` its upper limit.
+    error of a cell, over all tables; `rmse_at_most` its upper limit; `better_than_raw` whether it is below that of the
+    tables as published by more than chance.
     """
 
     workload: Workload
@@ -77,6 +82,30 @@ class CrosstabsEstimate(TableSet):
         leaves out that noise is rounded to whole numbers.
         """
         return self.risks.rmse_at_most(confidence, proved=proved)
+
+    @property
+    def better_than_raw(self) -> bool | None:
+        """Whether a cell of these tables is nearer to the truth than one as published, by more than chance.
+
+        The error of what was published is known; that of these is estimated, and so is the gain, the one squared less
+        the other squared, with a standard error (`denoise/_tables/risk.py` has it, and `denoise/tree_levels.py` along a
+        tree). True where the gain is above 1.645 of them: that it is said, and the published tables are nearer to the
+        truth in this release, has a chance of at most one in twenty, to an approximation. False says no more than that
+        the gain cannot be told from chance, as it seldom can be of few cells. It is about the cells of all tables
+        together; each table has its own. None in files of earlier versions.
+        """
+        return self.risks.is_below(self.published_rmse)
+
+    @property
+    def tables_not_better(self) -> tuple[Table, ...]:
+        """The tables of which it cannot be said that they are better than as published, each judged by itself."""
+        return tuple(table for table in self.tables if self.risks.is_below(self.std[table], table) is False)
+
+    @property
+    def published_rmse(self) -> float:
+        """The root mean squared error of a cell as published, over the cells of all tables: known, not estimated."""
+        squares = sum(self.workload.cells_of(table) * self.std[table] ** 2 for table in self.tables)
+        return math.sqrt(squares / self.bins)
 
     def __getitem__(self, columns: str | Iterable[str]) -> CrosstabTableEstimate:
         """The table over these columns, in any order; () is the total."""
@@ -114,13 +143,25 @@ class CrosstabsEstimate(TableSet):
 
     def errors_in_words(self) -> str:
         """How far off a cell is, and was."""
-        before = math.sqrt(
-            sum(self.workload.cells_of(table) * self.std[table] ** 2 for table in self.tables) / self.bins
-        )
         return (
             f"The error of a cell, over all tables, is about {rounded(self.rmse, 3)}, and at most "
-            f"{rounded(self.rmse_at_most(0.95).value, 3)} with 95 % confidence; it was {rounded(before, 3)} before. "
-            "Single cells may be further off: intervals are about the release."
+            f"{rounded(self.rmse_at_most(0.95).value, 3)} with 95 % confidence; it was "
+            f"{rounded(self.published_rmse, 3)} before.{self._advice()} Single cells may be further off: intervals are "
+            "about the release."
+        )
+
+    def _advice(self) -> str:
+        if self.better_than_raw is False:
+            return " That is not better beyond chance: use the tables as published."
+        worse = self.tables_not_better
+        if not worse:
+            return ""
+        named = ", ".join(map(table_name, worse[:TABLES_NAMED]))
+        more = f" and {len(worse) - TABLES_NAMED:,} more" if len(worse) > TABLES_NAMED else ""
+        are = "is" if len(worse) == 1 else "are"
+        return (
+            f" Each by itself, {len(worse):,} of the {self._many} {are} not better beyond chance ({named}{more}): "
+            "where one alone matters, use it as published."
         )
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
@@ -177,6 +218,17 @@ class CrosstabTableEstimate(Frames):
         """
         return self.risks.rmse_at_most(confidence, self.columns, proved=proved)
 
+    @property
+    def better_than_raw(self) -> bool | None:
+        """Whether a cell of this table is nearer to the truth than one as published, by more than chance: see
+        `CrosstabsEstimate.better_than_raw`."""
+        return self.risks.is_below(self.std, self.columns)
+
+    def errors_in_words(self) -> str:
+        """How far off a cell is on average: "about 9.1, at most 12 (95 %)", and whether that is better."""
+        advice = ", which is not better beyond chance: use what was published" if self.better_than_raw is False else ""
+        return f"{about(self.rmse)}, at most {rounded(self.rmse_at_most(0.95).value, 2)} (95 %){advice}"
+
     def to_numpy(self) -> Floats:
         """The values as an array with an axis a column."""
         return self.values.reshape(self.shape).copy()
@@ -196,17 +248,25 @@ class CrosstabTableEstimate(Frames):
         return f"<CrosstabTableEstimate {table_name(self.columns)}: {self.values.size:,} cells>"
 
 
+class StatedRisk(NamedTuple):
+    """An error, its limit, and whether it is below that of what was published by more than chance."""
+
+    rmse: float
+    rmse_at_most: float
+    better_than_raw: bool | None
+
+
 @dataclass(frozen=True, slots=True)
 class StatedRisks:
     """Errors as a file holds them: those of every table, and their limits at one confidence."""
 
     confidence: float
-    all_tables: tuple[float, float]
-    by_table: Mapping[Table, tuple[float, float]]
+    all_tables: StatedRisk
+    by_table: Mapping[Table, StatedRisk]
 
     def rmse(self, table: Table | None = None) -> float:
         """The root mean squared error of a cell."""
-        return self._of(table)[0]
+        return self._of(table).rmse
 
     def rmse_at_most(self, confidence: float = 0.95, table: Table | None = None, *, proved: bool = False) -> RmseLimit:
         """An upper limit for it, at the confidence that the file has."""
@@ -217,9 +277,13 @@ class StatedRisks:
                 parameter="confidence",
                 value=confidence,
             )
-        return RmseLimit(self._of(table)[1], confidence, False)
+        return RmseLimit(self._of(table).rmse_at_most, confidence, False)
 
-    def _of(self, table: Table | None) -> tuple[float, float]:
+    def is_below(self, rmse: float, table: Table | None = None) -> bool | None:
+        """Whether it is below that of what was published by more than chance, as the file says."""
+        return None if table is not None and table not in self.by_table else self._of(table).better_than_raw
+
+    def _of(self, table: Table | None) -> StatedRisk:
         if table is None:
             return self.all_tables
         if table not in self.by_table:

@@ -9,11 +9,12 @@ import numpy as np
 
 from leastnoise.releases import file_format
 from leastnoise.releases.columns import read_axis, write_axis
-from leastnoise.releases.crosstab_estimate import CrosstabsEstimate, StatedRisks
+from leastnoise.releases.crosstab_estimate import CrosstabsEstimate, StatedRisk, StatedRisks
 from leastnoise.releases.crosstab_files import read_workload, write_tree
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.noise import MECHANISMS
 from leastnoise.releases.provenance import read_provenance, write_provenance
+from leastnoise.releases.table_set import Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,26 +41,31 @@ def save(estimate: CrosstabsEstimate, path: str | os.PathLike[str], *, allow_see
 
 
 def _facts(estimate: CrosstabsEstimate) -> dict[str, Any]:
-    every = [estimate.rmse, estimate.rmse_at_most(CONFIDENCE).value]
     return {
         "columns": [{"name": name, "axis": write_axis(axis)} for name, axis in estimate.axes.items()],
         "tables": [
-            {
-                "columns": list(table),
-                "std": estimate.std[table],
-                "rmse": estimate.risks.rmse(table),
-                "rmse_at_most": estimate.risks.rmse_at_most(CONFIDENCE, table).value,
-            }
+            {"columns": list(table), "std": estimate.std[table], **_write_risk(estimate, table)}
             for table in estimate.tables
         ],
-        "rmse": every[0],
-        "rmse_at_most": every[1],
+        **_write_risk(estimate),
         "mechanism": estimate.mechanism,
         "known": [list(table) for table in estimate.known],
         "weight": estimate.weight,
         "provenance": write_provenance(estimate.provenance),
         **write_tree(estimate.workload),
     }
+
+
+def _write_risk(estimate: CrosstabsEstimate, table: Table | None = None) -> dict[str, Any]:
+    risks, published = estimate.risks, estimate.published_rmse if table is None else estimate.std[table]
+    better = risks.is_below(published, table)
+    facts = {"rmse": risks.rmse(table), "rmse_at_most": risks.rmse_at_most(CONFIDENCE, table).value}
+    return facts if better is None else {**facts, "better_than_raw": better}
+
+
+def _read_risk(facts: Facts) -> StatedRisk:
+    better = facts.flag("better_than_raw") if facts.has("better_than_raw") else None
+    return StatedRisk(facts.number("rmse"), facts.number("rmse_at_most"), better)
 
 
 def from_table(table: pa.Table, facts: Facts) -> CrosstabsEstimate:
@@ -69,10 +75,7 @@ def from_table(table: pa.Table, facts: Facts) -> CrosstabsEstimate:
     names = [line.texts("columns") for line in lines]
     workload = read_workload({name: axis.size for name, axis in axes.items()}, names, facts)
     std = {name: line.number("std") for name, line in zip(workload.tables, lines, strict=True)}
-    risks = {
-        name: (line.number("rmse"), line.number("rmse_at_most"))
-        for name, line in zip(workload.tables, lines, strict=True)
-    }
+    risks = {name: _read_risk(line) for name, line in zip(workload.tables, lines, strict=True)}
     for line in lines:
         line.finish()
     cells = list(map(workload.cells_of, workload.blocks))
@@ -90,7 +93,7 @@ def from_table(table: pa.Table, facts: Facts) -> CrosstabsEstimate:
         noisy=blocks("noisy"),
         std=std,
         mechanism=facts.word("mechanism", MECHANISMS),
-        risks=StatedRisks(CONFIDENCE, (facts.number("rmse"), facts.number("rmse_at_most")), risks),
+        risks=StatedRisks(CONFIDENCE, _read_risk(facts), risks),
         known=tuple(map(tuple, facts.take("known"))),
         weight=facts.optional_text("weight"),
         provenance=read_provenance(facts.facts("provenance")),

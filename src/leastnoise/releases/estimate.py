@@ -271,11 +271,14 @@ class Estimate(Published):
         rmse = self.rmse
         if rmse is None:
             return "unknown"
-        return f"{about(rmse)}, at most {rounded(self.rmse_at_most(0.95).value, 2)} (95 %)"
+        return f"{about(rmse)}, at most {self._limit_in_words()}"
+
+    def _limit_in_words(self) -> str:
+        return f"{rounded(self.rmse_at_most(0.95).value, 2)} (95 %)"
 
     def __repr__(self) -> str:
         rmse = self.rmse
-        left = "error unknown" if rmse is None else f"rmse {rmse:.4g}"
+        left = "error unknown" if rmse is None else f"rmse {rmse:.4g} and at most {self._limit_in_words()}"
         return f"<Estimate of {self._counted()} by {self.method}, {left}, was {self.std:.4g}{self._seeded_mark}>"
 
     def to_numpy(self) -> Any:

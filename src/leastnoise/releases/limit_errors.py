@@ -1,7 +1,7 @@
 """What limits cost: the rows that they leave out and the noise that they need, together, from counts of units.
 
 A row of a unit with N rows, n of them in its bin, is kept with chance min(1, p/n, m/N) under max_per_bin p and max_rows
-m: the hash that chooses is uniform. So the rows lost in all are L = sum of N (1 - that). The root mean square over the
+m, nearly: rows are drawn by lot. So the rows lost in all are L = sum of N (1 - that). The root mean square over the
 D bins of what is lost is sqrt(k L^2 / D), where k, the sum of the squares of the bins' shares of what is lost, is 1/D
 where all bins lose alike and 1 where one loses everything. The counts of one row a unit estimate the k of all rows,
 which is taken for it. With s the standard deviation of the noise that the limits need,

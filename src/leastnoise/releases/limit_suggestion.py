@@ -1,13 +1,14 @@
 """A LimitSuggestion: counts of units with noise, and the limits and clips that they propose for one question.
 
-It is a release like any other, paid for and public. Everything but the noisy counts is computed from them.
+It is a release like any other, paid for and public. Everything but the noisy counts is computed from them: from those
+of this release, and of the earlier looks at the same question that it goes on from (`releases.looks`).
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,26 +21,27 @@ from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Floats
 from leastnoise.domain import Domain, Edges
 from leastnoise.domain.size_classes import MOST_ROWS, ROW_STARTS
-from leastnoise.privacy.neighbours import check_neighbours
 from leastnoise.privacy.sensitivity import ChosenClip, ChosenLimit, Limits
 from leastnoise.releases import clip_errors, file_format, limit_errors, unit_size_fit, unit_spread_fit, views
-from leastnoise.releases.facts import Facts
 from leastnoise.releases.limit_errors import MUCH, AskedNoise, LimitErrors
+from leastnoise.releases.looks import counts_together
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.promised import Promised
 from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.release import Release, read_release, write_release
+from leastnoise.releases.release import Release
 from leastnoise.releases.spreadsheets import Spreadsheets
 from leastnoise.releases.unit_counts import WEIGHTS, Layout
 from leastnoise.releases.unit_size_fit import Fit
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from leastnoise.privacy.noise_choice import Mechanism
 
 RISKY = 0.2  # chance of a large regret from which on a warning stands beside the limits
-WARNED = "That leaves open which limits are good: a larger share, or a limit that is known, tells more."
+OPEN = 0.05  # the same from which on a further look is worth its share, where one may be bought
+WARNED = (
+    "That leaves open which limits are good: a further look, after this one (after=, on the command line --after), or "
+    "a limit that is known, tells more."
+)
 _ABOUT = "These are predictions. A few units with very many rows cannot be seen behind the noise."
 
 
@@ -51,12 +53,22 @@ class LimitSuggestion(Promised, Spreadsheets):
     the clip of a column. Its table (`to_pandas()`) has one row for each max_rows that was weighed, with the best
     max_per_bin beside it: the share of the rows that is kept, what a bin loses (`bias`), the noise, and both together
     (`error`), as root mean squares over the bins. All of these are predictions.
+
+    `earlier` is the look that this one goes on from, if there is one: limits and clips are then of the counts of all of
+    them together (`looks`). Id, guarantee, noise and `units` are those of this release, the last of them.
     """
 
-    components: Release  # the noisy counts, as `layout` arranges them
+    components: Release  # the noisy counts of this look, as `layout` arranges them
     layout: Layout
     asked: AskedNoise
     by: tuple[str, ...] = ()
+    fingerprint: str = ""  # of the question's public facts; "": not known (files of earlier versions)
+    earlier: LimitSuggestion | None = None
+
+    @property
+    def looks(self) -> tuple[LimitSuggestion, ...]:
+        """Every look that the limits rest on, each a release: the first one first, this one last."""
+        return (*(() if self.earlier is None else self.earlier.looks), self)
 
     @property
     def noise(self) -> Noise:
@@ -82,6 +94,11 @@ class LimitSuggestion(Promised, Spreadsheets):
     def provenance(self) -> Provenance:
         """That of the counts."""
         return self.components.provenance
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the noise of any look came from a test's seed and hides nothing."""
+        return self.provenance.seeded or (self.earlier is not None and self.earlier.seeded)
 
     @property
     def kind(self) -> str:
@@ -137,7 +154,11 @@ class LimitSuggestion(Promised, Spreadsheets):
 
     @property
     def units(self) -> Release:
-        """How many units have how many rows, with noise: a release by itself, to be drawn or put on a page."""
+        """How many units have how many rows, with noise: a release by itself, to be drawn or put on a page.
+
+        Of several looks these are the counts of the last alone, whose noise has the law that is named; a weighted mean
+        of several, on no grid and, of Laplace noise, of no law with a name, has less noise and is in `explain` alone.
+        """
         weight = WEIGHTS["rows"]
         noise = Noise(self.noise.mechanism, self.noise.scale / weight, self.noise.grid / weight)
         ends = Edges((*map(float, ROW_STARTS), float(2 * MOST_ROWS)))
@@ -180,11 +201,16 @@ class LimitSuggestion(Promised, Spreadsheets):
             count_std=float(self.errors.noise[best]),
         )
 
+    @cached_property
+    def _together(self) -> tuple[Floats, float]:
+        """The counts of all looks, and the standard deviation of their noise."""
+        return counts_together([look.components for look in self.looks])
+
     def _part(self, kind: str, number: int = 0) -> Floats:
-        return self.layout.part(self.components.values, kind, number)
+        return self.layout.part(self._together[0], kind, number)
 
     def _std(self, kind: str) -> float:
-        return self.noise.std / WEIGHTS[kind]
+        return self._together[1] / WEIGHTS[kind]
 
     def explain(self) -> str:
         """What is proposed and why, and what was protected, how well, in plain words."""
@@ -196,11 +222,12 @@ class LimitSuggestion(Promised, Spreadsheets):
         proposed = f"Proposed: {named}. That keeps about {100 * self.kept:.3g} % of the rows."
         off = f"A bin is then off by about {rounded(self.error)} (root mean square): {bias} by rows that are left out, "
         counted = f"How many have how many rows was counted with noise of standard deviation {spread}; every {unit} "
+        once = "counts once." if self.earlier is None else "counts once in each look."
         lines = [
             f"{proposed} {off}and noise of standard deviation {noise}.",
             self._open_in_words(),
             f"Proposed clips: {clips}." if clips else "",
-            f"{_ABOUT} {counted}counts once.",
+            f"{_ABOUT} {counted}{once}",
             self.promise_in_words(),
         ]
         return "\n".join(line for line in lines if line)
@@ -214,6 +241,18 @@ class LimitSuggestion(Promised, Spreadsheets):
             f"chance {risk}."
         )
         return f"{said} {WARNED}" if self.risk >= RISKY else said
+
+    def promise_in_words(self) -> str:
+        """Whom each look protects and how well."""
+        looks, last = self.looks, super().promise_in_words()
+        if len(looks) == 1:
+            return last
+        before = ", ".join(f"{look.id} ({look.guarantee})" for look in looks[:-1])
+        return (
+            f"This rests on {len(looks)} looks, whose counts were put together. Each is a release with a promise of "
+            f"its own, and what they tell adds up: a budget that paid for all of them bounds it. Before this one: "
+            f"{before}. This one, {self.id}:\n{last}"
+        )
 
     def limits_in_words(self) -> str:
         """The limits as arguments."""
@@ -234,7 +273,8 @@ class LimitSuggestion(Promised, Spreadsheets):
         return views.report_limits(path, self, title=title, allow_seeded=allow_seeded)
 
     def __repr__(self) -> str:
-        return f"<LimitSuggestion {self.limits_in_words()}, predicted error {self.error:.4g}{self._seeded_mark}>"
+        looks = "" if self.earlier is None else f", {len(self.looks)} looks"
+        return f"<LimitSuggestion {self.limits_in_words()}, predicted error {self.error:.4g}{looks}{self._seeded_mark}>"
 
     def _columns(self) -> dict[str, Any]:
         chosen, errors = self.errors.best_for_each(), self.errors
@@ -242,42 +282,11 @@ class LimitSuggestion(Promised, Spreadsheets):
         return {name: getattr(errors, name)[chosen] for name in names}
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file at `path`: the noisy counts, from which all the rest is computed.
+        """One Parquet file at `path`: the noisy counts of every look, from which all the rest is computed.
 
         `allow_seeded` lets a test write what a seed made.
         """
-        import pyarrow as pa
+        from leastnoise.releases import limit_files
 
         file_format.refuse_seeded_noise(self.seeded, allow_seeded)
-        kinds = [kind for kind, size, _ in self.layout.histograms for _ in range(size)]
-        facts = {
-            "components": write_release(self.components),
-            "bins": self.layout.bins,
-            "columns": list(self.layout.columns),
-            "asked": asdict(self.asked),
-            "by": list(self.by),
-        }
-        table = pa.table({"histogram": kinds, "value": self.components.values})
-        file_format.write(path, table, what="limit suggestion", facts=facts)
-
-
-def from_table(table: pa.Table, facts: Facts) -> LimitSuggestion:
-    """What `LimitSuggestion.save` wrote."""
-    asked, bins = facts.facts("asked"), facts.integer("bins")
-    facts.check("bins", bins >= 1)
-    found = LimitSuggestion(
-        components=read_release(np.array(table["value"]), None, facts.facts("components")),
-        layout=Layout(bins, facts.texts("columns")),
-        asked=AskedNoise(
-            asked.optional_number("per_l2"),
-            asked.optional_number("per_l1"),
-            check_neighbours(asked.text("neighbours")),
-        ),
-        by=facts.texts("by"),
-    )
-    rates = [rate for rate in (found.asked.per_l2, found.asked.per_l1) if rate is not None]
-    facts.check("asked", bool(rates) and all(rate > 0 for rate in rates))
-    facts.check("bins", found.layout.size == found.components.bins)
-    asked.finish()
-    facts.finish()
-    return found
+        limit_files.save(path, self)

@@ -12,7 +12,7 @@ from leastnoise.releases import (
     crosstab_files,
     estimate,
     file_format,
-    limit_suggestion,
+    limit_files,
     mean,
     quantile,
     release,
@@ -34,7 +34,7 @@ _READERS: dict[str, Callable[[pa.Table, Facts], Promised]] = {
     "tables estimate": crosstab_estimate_files.from_table,
     "summary release": summary_files.from_table,
     "estimate": estimate.from_table,
-    "limit suggestion": limit_suggestion.from_table,
+    "limit suggestion": limit_files.from_table,
 }
 
 

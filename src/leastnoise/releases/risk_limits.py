@@ -28,6 +28,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -36,6 +38,7 @@ from leastnoise._support.validation import Floats
 
 FISSIONS = 8
 SPLIT = 1.0  # t^2: both halves of the data have twice the variance
+BEYOND_CHANCE = 0.95  # of the standard normal: how far a gain must be above zero to be called one
 SEED = 20180710  # of the auxiliary draws, which only need to be independent of the noise
 
 
@@ -49,8 +52,16 @@ class Squares(NamedTuple):
 SQUARES = {"gaussian": Squares(2.0, 8 / 2**1.5), "laplace": Squares(5.0, 74 / 5**1.5)}
 
 
-class RmseLimit(NamedTuple):
-    """The root mean squared error is at most `value`, with this confidence; `proved`, or to an approximation."""
+@dataclass(frozen=True, slots=True)
+class RmseLimit:
+    """The root mean squared error is at most `value`, with this confidence; `proved`, or to an approximation.
+
+    It stands for its value where numbers are compared, and `float` of it is the value. Two of them are equal where all
+    three are.
+
+    >>> RmseLimit(12.5, 0.95, False) < 20
+    True
+    """
 
     value: float
     confidence: float
@@ -58,6 +69,21 @@ class RmseLimit(NamedTuple):
 
     def __float__(self) -> float:
         return self.value
+
+    def __lt__(self, other: float | RmseLimit) -> bool:
+        return self.value < float(other) if isinstance(other, _NUMBERS) else NotImplemented
+
+    def __le__(self, other: float | RmseLimit) -> bool:
+        return self.value <= float(other) if isinstance(other, _NUMBERS) else NotImplemented
+
+    def __gt__(self, other: float | RmseLimit) -> bool:
+        return self.value > float(other) if isinstance(other, _NUMBERS) else NotImplemented
+
+    def __ge__(self, other: float | RmseLimit) -> bool:
+        return self.value >= float(other) if isinstance(other, _NUMBERS) else NotImplemented
+
+
+_NUMBERS = (Real, RmseLimit)
 
 
 def asymptotic_limit(

@@ -252,16 +252,22 @@ class SummaryRelease(Promised, Spreadsheets):
 
     def errors_in_words(self) -> str:
         """How far off the statistics are."""
-        lines = []
-        for name in self:
-            one = self[name]
-            low, high = (np.asarray(end, dtype=float) for end in one.interval(0.95))
-            enough = np.asarray(getattr(one, "enough", np.ones(self.bins, dtype=bool)))
-            few = int((~enough).sum())
-            told = f"{name} within ±{rounded((high - low)[enough].max() / 2, 3)}" if enough.any() else f"{name}"
-            lines.append(told + (f" ({few:,} of {self.bins:,} {display.TOO_FEW})" if few else ""))
-        most = "at most, 95 % of the time each" if self.bins > 1 else "95 % of the time each"
-        return f"Off by {most}: {'; '.join(lines)}."
+        return f"With 95 % confidence each, a value is off by at most: {'; '.join(map(self._error_in_words, self))}."
+
+    def _error_in_words(self, name: str) -> str:
+        """Of one statistic; where bins differ, that of the one in the middle and of the least accurate."""
+        one = self[name]
+        value, low, high = (np.asarray(part, dtype=float) for part in (one.values, *one.interval(0.95)))
+        enough = np.asarray(getattr(one, "enough", np.ones(self.bins, dtype=bool)))
+        few = int((~enough).sum())
+        missing = f" ({few:,} of {self.bins:,} {display.TOO_FEW})" if few else ""
+        if not enough.any():
+            return f"{name}{missing}"
+        far = np.maximum(value - low, high - value)[enough]
+        typical, most = rounded(float(np.median(far)), 3), rounded(float(far.max()), 3)
+        if rounded(float(far.min()), 3) == most:
+            return f"{name} ±{most}{missing}"
+        return f"{name} ±{typical} in a typical bin, ±{most} in the least accurate{missing}"
 
     def bin_names(self, most: int) -> tuple[str, list[str]]:
         """What the bins are by, and what the first are called, at most `most` of them."""

@@ -3,7 +3,8 @@
 Noise of a few dozen units on each of 150 classes hides most of a histogram, and what it does in the classes of very
 large units would decide every limit. So the counts y are read as f (1 + d) + e + noise. f is a number of units times
 one of many shapes, or a sum of two: lognormal, Weibull, log-logistic and power laws, from all alike to heavy tails,
-whole or cut off; and single classes, as where everybody has one row, or one for each wave of a panel. d, by how much
+whole or cut off; and single classes, as where everybody has one row, or one for each wave of a panel. Any of these may
+have some more units in one octave: a few with far more rows than all others. d, by how much
 the truth differs from it, is a Gaussian process over the logarithm of the size: about half of f, and much the same
 within an octave. e is each class's own: none, a little, or much of what is expected of it and of its neighbours. So
 where all units but a few end at one number, the few beyond are not ruled out by a shape that ends there: a limit that
@@ -20,6 +21,7 @@ differ from table to table. Where few units are expected d is larger, by what Po
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -130,11 +132,14 @@ def _scaled(seen: Seen, coarse: Seen, starts: tuple[float, ...], size_spread: fl
     places, logs = sample(chances - every / 2, SHAPES_KEPT)
     one = places[places < numbers.size]
     expected = np.concatenate([numbers[one, None] * shapes[first[one]], two[places[one.size :] - numbers.size]])
+    known = chances[places] + logs
     octaves = np.log2(np.asarray(starts))
+    if one_row:
+        expected, known = _with_few_others(coarse, expected, known, octaves)
     away = np.abs(np.subtract.outer(octaves, octaves))
     groups = np.floor(octaves - octaves[0]).astype(np.int64)
     own = _own(away) if one_row else ((1.0, np.zeros(away.shape)),)
-    return posterior(seen, expected, away, chances[places] + logs, own, groups, DRAWN)
+    return posterior(seen, expected, away, known, own, groups, DRAWN)
 
 
 def _own(away: Floats) -> Versions:
@@ -147,6 +152,33 @@ def _own(away: Floats) -> Versions:
     heaped = HEAPED * octave / octave.sum(axis=1, keepdims=True)
     chances = (1 - sum(chance for _, chance in ROUGH) - HEAPS, *(chance for _, chance in ROUGH), HEAPS)
     return tuple(zip(chances, (0 * near, *(part * near for part, _ in ROUGH), heaped), strict=True))
+
+
+def _with_few_others(seen: Seen, expected: Floats, known: Floats, octaves: Floats) -> tuple[Floats, Floats]:
+    """The same expectations, and each with some more units in one octave, of the number of least squares; a sample of
+    them all, and how likely they are beforehand: as a second shape is, at the scales of one.
+
+    A sum of two shapes is often needed for most units alone, and then the few that have far more rows, which may decide
+    which limits are good, would have no shape left, however far their count stands out.
+    """
+    starts = np.arange(np.floor(octaves[-1]) + 1)
+    there = (np.floor(octaves) == starts[:, None]).astype(np.float64)
+    more = there / there.sum(axis=1, keepdims=True)
+    scales = -(((starts * math.log(2) - USUAL_SIZE) / (2 * SIZE_SPREAD)) ** 2) / 2
+    in_seen, add = expected @ seen.total.T, more @ seen.total.T
+    precision = 1 / (seen.std**2 + (DIFFERENCE * in_seen) ** 2)
+    squares = precision @ (add**2).T
+    number = ((seen.noisy - in_seen) * precision) @ add.T / squares
+    which, octave = np.nonzero(number > FEWEST_UNITS / 2)
+    if not which.size:
+        return expected, known
+    units = number[which, octave]
+    sure = np.log(np.minimum(2.5 / np.sqrt(squares[which, octave]) / units, 1.0))
+    likely = known[which] - SECOND_SHAPE + scales[octave] - np.log(np.exp(scales).sum()) + sure
+    every = np.concatenate([expected, expected[which] + units[:, None] * more[octave]])
+    known = np.concatenate([known, likely])
+    places, logs = sample(known - rough(seen, every @ seen.total.T) / 2, SHAPES_KEPT)
+    return every[places], known[places] + logs
 
 
 def _pairs(seen: Seen, shapes: Floats, scales: Floats, believed: Floats, heavier: Floats) -> tuple[Floats, Floats]:

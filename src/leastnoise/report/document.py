@@ -196,7 +196,8 @@ def _estimators(contents: Contents) -> str:
     )
     return (
         '<div class="scroll"><table class="estimators">'
-        "<caption>Estimated error of a value, made without the truth</caption>"
+        "<caption>Estimated error of a value, made without the truth; "
+        f"{escape(mixture)}: {escape(estimate.rmse_in_words())}</caption>"
         "<thead><tr>"
         '<th scope="col" class="text">estimator</th><th scope="col">error, about</th>'
         f'{"<th scope=col>weight</th>" if weights else ""}<td class="bar"></td></tr></thead>'

@@ -40,7 +40,7 @@ def page(of: LimitSuggestion, *, title: str | None = None, file: str = "limits.p
         lead=_lead(of),
         headline=_headline(of),
         facts=_facts(of),
-        found_from=" from this look",
+        found_from=" from this look" if of.earlier is None else " from the last look alone",
         explained=of.promise_in_words(),
         proposal="".join(f"<p>{escape(line)}</p>" for line in _proposal(of)),
         picture=drawn(of),
@@ -62,10 +62,12 @@ def _question(of: LimitSuggestion) -> str:
 def _lead(of: LimitSuggestion) -> str:
     bins = f" in {of.layout.bins:,} bins" if of.layout.bins > 1 else ""
     unit = promise_sentences.unit(of)
+    looks = "This look is a release of its own, which was paid for"
+    if of.earlier is not None:
+        looks = f"They are of {len(of.looks)} looks put together, each a release of its own, which was paid for"
     return (
         f"How much of one {unit} should count in {_question(of)}{bins}, proposed from private counts of how many have "
-        "how many rows. This look is a release of its own, which was paid for; what is released under its limits is "
-        "another."
+        f"how many rows. {looks}; what is released under these limits is another."
     )
 
 
@@ -84,9 +86,13 @@ def _risky(of: LimitSuggestion) -> str:
     if of.risk < RISKY:
         return ""
     return (
-        f"This look leaves open which limits are good: with a chance of {100 * of.risk:.0f} % the error under those "
+        f"{_this(of)} which limits are good: with a chance of {100 * of.risk:.0f} % the error under those "
         "proposed is more than half above the least one. See below what would help."
     )
+
+
+def _this(of: LimitSuggestion) -> str:
+    return "This look leaves open" if of.earlier is None else f"These {len(of.looks)} looks leave open"
 
 
 def _proposal(of: LimitSuggestion) -> list[str]:
@@ -99,7 +105,16 @@ def _facts(of: LimitSuggestion) -> list[tuple[str, str]]:
     rows.append(("noise", f"{of.mechanism.capitalize()}, on counts of units: {of.units.spread_in_words()}"))
     best = of.errors.best
     under = f"noise of standard deviation {rounded(of.errors.noise[best])} under these limits"
-    return [*rows, ("meant for", f"{_question(of)} with {under}")]
+    rows.append(("meant for", f"{_question(of)} with {under}"))
+    if of.earlier is None:
+        return rows
+    before = ", ".join(
+        f"{look.id} ({promise_sentences.short_promise(look).removesuffix('.')})" for look in of.looks[:-1]
+    )
+    return [
+        *rows,
+        ("rests on", f"{len(of.looks)} looks; the facts above are of the last, release {of.id}; before: {before}"),
+    ]
 
 
 def _table(of: LimitSuggestion) -> str:
@@ -151,4 +166,9 @@ def _check(of: LimitSuggestion, file: str) -> list[Step]:
         "How many units have how many rows, with noise, is a release by itself, to be drawn or put on a page:",
         "print(r.units)",
     )
-    return [check_file(file), units, *([] if of.guarantee is None else [check_promise(of)]), *check_ledger(of)]
+    return [
+        check_file(file),
+        units,
+        *([] if of.guarantee is None else [check_promise(of)]),
+        *(line for look in of.looks for line in check_ledger(look)),
+    ]

@@ -33,7 +33,8 @@ def saved_file(page: str | os.PathLike[str], of: Promised, otherwise: str) -> st
 
 
 def _has_id(facts: Any, release: str) -> bool:
-    """Whether it is about this release: others may name it as the one that proposed their limits."""
+    """Whether it is about this release: others may name it as the one that proposed their limits, or go on from it."""
     if isinstance(facts, dict):
-        return (bool(release) and facts.get("id") == release) or any(_has_id(each, release) for each in facts.values())
+        inside = [each for name, each in facts.items() if name != "earlier"]
+        return (bool(release) and facts.get("id") == release) or any(_has_id(each, release) for each in inside)
     return isinstance(facts, list) and any(_has_id(each, release) for each in facts)

@@ -24,7 +24,8 @@ class ShownTable:
     """One table. half_width: of the 95 % interval of a cell; where they differ, of the least accurate cell.
 
     maybe_zero: how many cells have an interval that reaches down to zero; no cell is negative in truth. It, values,
-    denoised, rmse and rmse_at_most (of the denoised values) are None where the page does not hold the cells.
+    denoised, rmse, rmse_at_most and better_than_raw (of the denoised values) are None where the page does not hold the
+    cells.
     """
 
     columns: Columns
@@ -36,6 +37,7 @@ class ShownTable:
     denoised: Floats | None = None
     rmse: float | None = None
     rmse_at_most: float | None = None
+    better_than_raw: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,11 @@ def _held(of: CrosstabsRelease, columns: Columns, estimate: CrosstabsEstimate | 
     made = replace(made, values=values, maybe_zero=int((low <= 0).sum()))
     if estimate is None:
         return made
-    better = estimate[columns]
-    limit = better.rmse_at_most(0.95).value
-    return replace(made, denoised=np.asarray(better.values, dtype=float), rmse=better.rmse, rmse_at_most=limit)
+    beside = estimate[columns]
+    return replace(
+        made,
+        denoised=np.asarray(beside.values, dtype=float),
+        rmse=beside.rmse,
+        rmse_at_most=beside.rmse_at_most(0.95).value,
+        better_than_raw=beside.better_than_raw,
+    )

@@ -39,6 +39,7 @@ def data(contents: TablesContents, name: str, file: str) -> dict[str, Any]:
                 "decimals": decimals(table.half_width),
                 "zero": table.maybe_zero,
                 "error": _error(table),
+                "better": table.better_than_raw,
                 "at": begins.get(table.columns),
             }
             for table in contents.listed

@@ -31,11 +31,12 @@
     const axes = table.columns.map((c) => data.columns[c]), strides = axes.map(() => 1);
     for (let i = axes.length - 2; i >= 0; i -= 1) strides[i] = strides[i + 1] * axes[i + 1].keys.length;
     const values = published.subarray(table.at, table.at + table.cells);
+    const beside = denoised === null ? null : denoised.subarray(table.at, table.at + table.cells);
     const [down, across] = axes.length > 1 ? orientation(axes) : [0, 0];
     const long = formatted(table.decimals), brief = formatted(table.decimals - 2);
     const made = {
       table, axes, values, half: table.half, down, across, fixed: axes.map(() => 0),
-      denoised: denoised === null ? null : denoised.subarray(table.at, table.at + table.cells),
+      beside, denoised: table.better === false ? null : beside,  // drawn only where it is better beyond chance
       long: long.format, short: (value) => brief.format(value).replace(/^-(?=[0.]*$)/, ""),
       maybeZero: (k) => values[k] <= table.half,  // no cell is negative in truth
       keyOf: (k, axis) => axes[axis].keys[Math.floor(k / strides[axis]) % axes[axis].keys.length],
@@ -152,7 +153,7 @@
     const column = (title, held, more = {}) => ({ title, key: false, text: false, decimals: table.decimals, missing: "", values: held, ...more });
     const shown = axes.map((axis, i) => column(axis.name, every.map((k) => view.keyOf(k, i)), { key: true, text: axis.keys.some((key) => typeof key === "string") }));
     shown.push(column("Published", Array.from(values)), column("Low", Array.from(values, (v) => v - half), { end: true }), column("High", Array.from(values, (v) => v + half), { end: true }));
-    if (view.denoised) shown.push(column("Denoised", Array.from(view.denoised)));
+    if (view.beside) shown.push(column(view.denoised ? "Denoised" : "Denoised, not better", Array.from(view.beside)));
     shown.push(column("Could be zero", every.map((k) => (view.maybeZero(k) ? "yes" : "")), { text: true, wide: true }));
     const file = [data.name, ...axes.map((axis) => axis.name)].join("-").replace(/[^\p{L}\p{N}_-]+/gu, "_");
     numbers.show(shown, file, data.notes);
@@ -164,6 +165,7 @@
       parts.push(table.zero ? `${whole.format(table.zero)} of them cannot be told from zero.` : "All can be told from zero.");
     }
     if (table.error !== null) parts.push(`Denoised: the error of a cell is ${table.error}.`);
+    if (table.better === false) parts.push("That is not better beyond chance, so what was published is drawn alone.");
     return parts.join(" ");
   };
   const choose = (number) => {

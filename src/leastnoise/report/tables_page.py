@@ -106,7 +106,8 @@ def _errors(contents: TablesContents) -> str:
     """Every table's errors, for whoever has no script, prints, or compares."""
     shown = contents.listed[:MAX_TABLES_IN_ERRORS]
     denoised = any(table.rmse is not None for table in shown)
-    names = ["cells", "standard deviation", "95 % within", "could be zero", *(["denoised, about"] if denoised else [])]
+    names = ["cells", "standard deviation", "95 % within", "could be zero"]
+    names += ["denoised, about"] if denoised else []
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = "".join(_error_row(table, denoised=denoised) for table in shown)
     more = len(contents.of.tables) - len(shown)
@@ -114,7 +115,8 @@ def _errors(contents: TablesContents) -> str:
     return (
         f"<details><summary>How far off every table is</summary>"
         '<div class="scroll" tabindex="0" role="region" aria-label="Errors of every table"><table class="errors">'
-        "<caption>The error of one cell of each table, and how many of its cells cannot be told from zero</caption>"
+        "<caption>The error of one cell of each table, and how many of its cells cannot be told from zero"
+        f"{'; limits hold with 95 % confidence, not better: not beyond chance' if denoised else ''}</caption>"
         f'<thead><tr><th scope="col" class="text">table</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
         f"{rest}</details>"
     )
@@ -123,6 +125,14 @@ def _errors(contents: TablesContents) -> str:
 def _error_row(table: ShownTable, *, denoised: bool) -> str:
     zero = "" if table.maybe_zero is None else f"{table.maybe_zero:,}"
     numbers = [f"{table.cells:,}", rounded(table.std), f"±\u00a0{rounded(table.half_width)}", zero]
-    numbers += [("" if table.rmse is None else rounded(table.rmse, 2))] if denoised else []
+    numbers += [_denoised_error(table)] if denoised else []
     cells = "".join(f"<td>{number}</td>" for number in numbers)
     return f'<tr><th scope="row" class="text">{escape(" × ".join(table.columns) or "the total")}</th>{cells}</tr>'
+
+
+def _denoised_error(table: ShownTable) -> str:
+    """The estimated error, its limit, and whether it is not below that of what was published by more than chance."""
+    if table.rmse is None or table.rmse_at_most is None:
+        return ""
+    worse = ", not better" if table.better_than_raw is False else ""
+    return f"{rounded(table.rmse, 2)}<small>at most {rounded(table.rmse_at_most, 2)}{worse}</small>"

@@ -38,14 +38,16 @@ class _Section:
             np.ravel(np.broadcast_to(of.errors.sum_half_widths(table, confidence=0.95), self.values[i].shape))
             for i, table in enumerate(tables)
         ]
-        self.denoised = None if estimate is None else [np.asarray(estimate[table].values, float) for table in tables]
+        beside = [] if estimate is None else [estimate[table] for table in tables]
+        # Levels whose denoised numbers are not better beyond chance have none beside.
+        self.denoised = [None if one.better_than_raw is False else np.asarray(one.values, float) for one in beside]
         self.starts, self.children = workload.shape.starts, workload.shape.children
         self.left = workload.deepest[()] - self.depth
 
     @property
     def text(self) -> str:
         more = f" {self.left} finer levels are in the tables above." if self.left else ""
-        beside = "" if self.denoised is None else ", and the denoised one beside it"
+        beside = self._beside_in_words()
         return (
             '<section aria-labelledby="tree"><h2 id="tree">'
             f"{escape(' › '.join(self.names))}, level by level</h2>"
@@ -53,6 +55,12 @@ class _Section:
             f"it is in. Levels add up.{more}</p>"
             f'<div class="tree">{self._row(0, 0, "All", 1.0)}{self._family(0, 0)}</div></section>'
         )
+
+    def _beside_in_words(self) -> str:
+        shown = [values is not None for values in self.denoised]
+        if not any(shown):
+            return ""
+        return ", and the denoised one beside it" + ("" if all(shown) else " where it is better beyond chance")
 
     def _family(self, level: int, node: int) -> str:
         if level == self.depth:
@@ -71,7 +79,8 @@ class _Section:
     def _row(self, level: int, node: int, name: str, share: float) -> str:
         value, half = float(self.values[level][node]), float(self.halves[level][node])
         digits = max(0, decimals(half) - 1)
-        beside = "" if self.denoised is None else f" <b>{self.denoised[level][node]:,.{digits}f}</b>"
+        better = self.denoised[level] if self.denoised else None
+        beside = "" if better is None else f" <b>{better[node]:,.{digits}f}</b>"
         wide = 100 * min(1.0, max(0.0, share))
         return (
             f'<span class="node"><span class="name">{escape(name)}</span>'

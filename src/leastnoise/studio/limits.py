@@ -11,11 +11,13 @@ from typing import Any
 
 from leastnoise import errors
 from leastnoise._support import atomic_files
+from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.suggest import limit_question
 from leastnoise.jobs.kinds import KINDS
 from leastnoise.jobs.running import arguments, open_table, recorded, refuse_weak
 from leastnoise.releases.limit_suggestion import LimitSuggestion
+from leastnoise.releases.loading import load
 from leastnoise.studio import budgets
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.session import Studio
@@ -100,16 +102,24 @@ def price(studio: Studio, draft: Draft, place: str, share: Decimal) -> list[str]
 
 
 def suggest(studio: Studio, draft: Draft, place: str, share: Decimal) -> LimitSuggestion:
-    """The paid look: debited, and saved beside the job."""
+    """The paid look: debited, and saved beside the job. It goes on from an earlier one at the same question there."""
     path = proposal_path(studio, draft)
     atomic_files.check_writable(path)
     question, request = _look(studio, draft, place, share)
     refuse_weak(question.expect(**arguments(request)).strength, force=False)
     recorded(request, str(path))
-    found: Any = question.release(**arguments(request))
+    found: Any = going_on(question, path).release(**arguments(request))
     found.save(path)
     made: LimitSuggestion = found
     return made
+
+
+def going_on(question: UnitCounts, path: Path) -> UnitCounts:
+    """The question, put together with the look in the file at `path` where that is one at the same."""
+    try:
+        return question.going_on(load(path)) if path.exists() else question
+    except errors.LeastnoiseError:  # of another question, or damaged: a first look takes its place
+        return question
 
 
 def _look(studio: Studio, draft: Draft, place: str, share: Decimal) -> tuple[Any, PrivacyRequest]:

@@ -1,4 +1,4 @@
-"""Lists that are kept in parts and then once more: what one list of all rows keeps, however the rows are divided."""
+"""Rows that are sent in parts, and drawn where they come together: what is kept of all, however they are divided."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def test_lists_in_parts_keep_what_one_list_does(data: st.DataObject) -> None:
 
 
 def test_a_task_with_little_memory_sends_more_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a unit with nine tenths of the rows it sends max_rows a block, and no row of its own in full."""
+    """Of a unit with nine tenths of the rows, all alike in one of two ways, it sends two a block."""
     random = np.random.default_rng(3)
     rows = 40_000
     unit = np.where(random.random(rows) < 0.9, -1, random.integers(0, 1000, rows))
-    whole = batch(unit, random.integers(0, 2**32, rows))
+    whole = batch(unit, np.where(unit == -1, random.integers(0, 2, rows), random.integers(0, 2**32, rows)))
     keeper = RowKeeper(max_rows=5, max_per_bin=5, value_bits=0, low_bits=0, key=1)
     monkeypatch.setattr(sent_lists, "BLOCK_ROWS", 4_000)
     monkeypatch.setattr(sent_lists, "MAX_BYTES", 0)
@@ -72,5 +72,5 @@ def test_a_task_with_little_memory_sends_more_often(monkeypatch: pytest.MonkeyPa
     assert {len(chunk) % 16 for chunk in packed} == {0}
     assert max(map(len, packed)) == 3 * 16
     others = int(np.count_nonzero(unit != -1))
-    assert others * 0.9 < sum(map(len, packed)) / 16 <= others + 5 * rows / 4_000
+    assert others * 0.9 < sum(map(len, packed)) / 16 <= others + 2 * rows / 4_000
     assert in_parts(keeper, [whole]) == kept_of(keeper, whole)

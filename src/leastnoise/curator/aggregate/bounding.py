@@ -1,12 +1,18 @@
-"""Which rows of a unit are kept: a choice that looks at that unit's rows alone and is the same on every
+"""Which rows of a unit are kept: drawn by lot, a choice that looks at that unit's rows alone and is the same on every
 engine.
 
-A row is (unit, code): `code` is an integer that holds everything the query reads, the bin in its high
-bits and the quantised value in its low ones. Rows are ordered by a hash of unit and code, then by code.
-So neither scan order nor a collision decides, and rows that tie are equal in everything the query sees.
-Without the unit in the hash every heavy unit would keep the same bins.
+A row is (unit, code): `code` is an integer that holds everything the query reads, the bin in its high bits and the
+quantised value in its low ones. A unit's rows of one code are alike, and are numbered 0, 1, 2 ...: which of them has
+which number decides nothing. A hash of unit, code and number is a row's lot, and the rows with the smallest lots are
+kept. So what is kept is a function of the unit's own rows as a multiset: neither scan order nor a collision decides.
 
-The limits act in the order max_per_bin, max_bins, max_rows (other orders keep fewer rows).
+Every row has a lot of its own, so each is as likely to be kept as any other. (Were the lot of the code alone, rows of
+one code would be kept or left out together: of a unit with 80 rows of one kind and 20 of another, max_rows = 10 would
+keep ten of the one or ten of the other, with even odds, and a share of a fifth would be told as a half.) Without the
+unit in the hash every heavy unit would keep the same bins.
+
+The limits act in the order max_per_bin, max_bins, max_rows (other orders keep fewer rows), each by lots of its own
+among the rows that are left, which are numbered anew. Bins are drawn as bins, however many rows they hold.
 """
 
 from __future__ import annotations
@@ -100,18 +106,32 @@ def fold(integer: ir.IntegerValue) -> ir.IntegerValue:
     return ((integer >> 32) * MULTIPLIER_1 & WORD_MASK) ^ (integer & WORD_MASK)
 
 
-def with_hash(rows: ir.Table, key: int, *, code: str, codes: int, name: str) -> ir.Table:
-    """`rows` with a 31-bit hash of unit and `code`; one `mutate` a step, as nested text doubles at every
-    shift.
+def with_hash(rows: ir.Table, key: int, *, code: str, codes: int, name: str, copy: str | None = None) -> ir.Table:
+    """`rows` with a 31-bit hash of unit and `code`, and of the number `copy` if there is one; one `mutate` a step, as
+    nested text doubles at every shift.
 
-    For one unit the hash is a bijection of codes below 2^32 cut to 31 bits: at most two codes ever tie.
+    For one unit the hash is a bijection of codes below 2^32, and for one code of its copies, cut to 31 bits: at most
+    two of them ever tie.
     """
     rows = rows.mutate(**{name: rows["_unit"] ^ key})
     rows = rows.mutate(**{name: (rows[name] ^ (rows[name] >> 16)) * MULTIPLIER_1 & WORD_MASK})
     content = rows[code] if codes <= WORD_MASK + 1 else fold(rows[code])
     rows = rows.mutate(**{name: rows[name] ^ content})
     rows = mixed(rows, name)
+    if copy is not None:
+        rows = mixed(rows.mutate(**{name: rows[name] ^ (rows[copy] & WORD_MASK)}), name)
     return rows.mutate(**{name: rows[name] >> 1})
+
+
+def with_copies(rows: ir.Table) -> ir.Table:
+    """`rows` with `_copy`, which numbers those that are alike in all columns: 0, 1, 2 ...
+
+    They are counted first, so that of a unit with many rows of few kinds little is sent and sorted.
+    """
+    import ibis
+
+    counted = rows.group_by(list(rows.columns)).aggregate(_copies=rows.count())
+    return counted.mutate(_copy=ibis.range(0, counted["_copies"]).unnest()).drop("_copies")
 
 
 def bounded(
@@ -164,8 +184,10 @@ def _one_of_each(
 ) -> ir.Table:
     """One row a bin, and rows of a bin are alike: the first bins of a unit in the order of (hash, bin), as one integer.
     With them max_bins and max_rows hold as well."""
-    key = key ^ MULTIPLIER_3 if limits.max_bins < limits.max_rows else key
-    rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash")
+    if limits.max_bins < limits.max_rows:
+        rows = with_hash(rows, key ^ MULTIPLIER_3, code="code", codes=coding.size, name="_hash")
+    else:
+        rows = with_hash(rows.mutate(_copy=0), key, code="code", codes=coding.size, name="_hash", copy="_copy")
     rows = rows.mutate(code=(rows["_hash"] << 32) | rows["code"])
     count = min(limits.max_bins, limits.max_rows, coding.bins)
     kept = engine.smallest_distinct(
@@ -188,14 +210,14 @@ def _of_equal_rows(rows: ir.Table, unit: tuple[str, ...], coding: Coding, limits
     rows = rows.mutate(_copy=copy, _bin=ibis.dense_rank().over(within))  # together: apart they would be two sorts
     kept = rows.filter(rows["_copy"] < limits.max_per_bin)
     kept = kept.filter(kept["_bin"] < _most_bins(limits)) if _most_bins(limits) < coding.bins else kept
-    return kept.drop("_copy", "_bin", "_hash")
+    return kept.drop("_bin", "_hash")
 
 
 def _within_bins(
     rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: int, key: int, engine: Engine
 ) -> ir.Table:
-    rows = rows.mutate(_bin=coding.bin_of(rows["code"]))
-    rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash")
+    rows = with_copies(rows.mutate(_bin=coding.bin_of(rows["code"])))
+    rows = with_hash(rows, key ^ MULTIPLIER_2, code="code", codes=coding.size, name="_hash", copy="_copy")
     keep = [*unit, "_unit", "code"]
     return engine.first(rows, unit=[*unit, "_bin"], order=["_hash", "code"], count=count, keep=keep)
 
@@ -215,7 +237,8 @@ def _fewer_rows(
     rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: int, key: int, engine: Engine
 ) -> ir.Table:
     """The rows with the smallest (hash, code). Where both fit one integer, it is found without a sort."""
-    rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash")
+    rows = rows if "_copy" in rows.columns else with_copies(rows)
+    rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash", copy="_copy")
     if coding.size <= WORD_MASK + 1 and count <= MAX_LIST_LENGTH:
         rows = rows.mutate(code=(rows["_hash"] << 32) | rows["code"])
         kept = engine.smallest(rows.select(*unit, "code"), unit=list(unit), column="code", count=count)

@@ -3,8 +3,9 @@
 A row that is outside the keys of any column leaves all tables: else they would not be sums of one table, and what is
 rebuilt from them would be biased.
 
-Which rows of a unit are kept looks at that unit's rows alone, as in `bounding`: they are ordered by a hash of the unit
-and all positions, then by the positions themselves, so rows that tie are equal in everything that is counted. The
+Which rows of a unit are kept looks at that unit's rows alone, as in `bounding`: those that are alike are numbered, and
+all are ordered by a hash of the unit, all positions and that number, then by the positions themselves, so rows that tie
+are equal in everything that is counted. The
 positions of a hundred columns do not fit into one integer, so they are packed into several words, and the hash is
 chained over these.
 
@@ -21,7 +22,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from leastnoise.curator.aggregate.binning import place
-from leastnoise.curator.aggregate.bounding import WORD_MASK, mixed, with_unit_word
+from leastnoise.curator.aggregate.bounding import WORD_MASK, mixed, with_copies, with_unit_word
 from leastnoise.curator.aggregate.cell_counts import WEIGHT
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.aggregate.packed_positions import Packing
@@ -67,8 +68,8 @@ def bounded_rows(
     import ibis
 
     content = [*words, *([WEIGHT] if WEIGHT in rows.columns else [])]
-    rows = with_unit_word(rows.select(*unit, *content), unit, engine)
-    rows = _with_hash(rows, content, key)
+    rows = with_unit_word(with_copies(rows.select(*unit, *content)), unit, engine)
+    rows = _with_hash(rows, [*content, "_copy"], key)
     if not shared:
         return engine.first(rows, unit=list(unit), order=["_hash", *content], count=max_rows, keep=content)
     within = ibis.window(group_by=list(unit), order_by=["_hash", *content])

@@ -1,10 +1,9 @@
-"""`unit_lists` where rows are on several machines: every task sends what is kept of its own rows, in groups of units;
-where a group comes together, of that some are kept once more.
+"""`unit_lists` where rows are on several machines: every task sends its rows in groups of units, those that are alike
+as one with their number; where a group comes together, some are drawn.
 
-Let K(A) be what the rule keeps of rows A. `unit_lists` shows K(A + B) = K(K(A) + B), and by the same once more this is
-K(K(A) + K(B)). So it does not show how rows are divided among tasks, or when a task sends what it has. (Of a task that
-ran a second time Spark hands on what it sent once.) Of a unit, a task sends max_rows rows each time that its memory is
-full, however many rows the unit has.
+What is kept of a unit depends on how many rows it has of each code, and these numbers add up. So it does not show how
+rows are divided among tasks, or when a task sends what it has. (Of a task that ran a second time Spark hands on what it
+sent once.)
 
 What is sent is not a row of the engine's each, but hundreds: a chunk of bytes, which nothing on the way looks into.
 """
@@ -27,7 +26,6 @@ from leastnoise.curator.aggregate.unit_lists import (
     RowKeeper,
     Waiting,
     blocks,
-    slots,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
 GROUP_BITS = 8  # of a place: by these units are in groups
 GROUPS = 2**GROUP_BITS
 BLOCK_ROWS = 2**18  # that a task sorts at once; two blocks are in memory twice
-MAX_BYTES = 2**27  # of rows that wait in a task, before it sends what is kept of them
+MAX_BYTES = 2**27  # of rows that wait in a task, before it sends them
 CHUNK_ROWS = 2**8  # of 24 bytes each at most: ten thousand chunks, as Spark hands them to Python at once, are 60 MB
 BATCH_CHUNKS = 2**12  # that are handed over at once
 
@@ -58,7 +56,7 @@ class Rule:
         return Passes(self.keeper, self.factors, rows=rows, memory=memory, threads=threads, once=self.once)
 
     def send(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """What is kept of the rows of a task: batches of `group` and `packed`, a chunk of rows."""
+        """The rows of a task: batches of `group` and `packed`, a chunk of them."""
         room = MAX_BYTES // self.keeper.row_bytes
         with Waiting(self.keeper, self.factors, room=room, most=room, threads=1) as rows:
             for units, codes in blocks(batches, BLOCK_ROWS):
@@ -78,7 +76,8 @@ class Rule:
         sent = np.concatenate([_unpacked(packed, words) for packed in chunks["packed"].chunks])
         rows, ends, stops = np.empty_like(sent), np.empty((1, PARTS + 1), np.int64), np.empty((1, PARTS), np.int64)
         sort_rows(sent, rows, 0, ends[0], 64 - PART_BITS - GROUP_BITS)
-        codes = np.empty(keep_rows(rows, ends, stops, 0, PARTS, self.keeper.limits, slots(PARTS)), np.int64)
+        factors, drawing = np.array(self.factors, np.uint64), self.keeper.drawing(self.factors)
+        codes = np.empty(keep_rows(rows, ends, stops, 0, PARTS, factors, drawing, True), np.int64)
         copy_codes(rows, ends, stops, codes, self.keeper.low_bits)
         return pa.table({"code": codes})
 

@@ -1,9 +1,10 @@
 """The rows of a summary: each row's bin and the codes of its values, which rows of a unit are kept, and their totals.
 
 A value is coded as value - lowest + 1, and 0 where there is none: whole numbers, all that is ever read of a row. Which
-rows of a unit are kept looks at that unit's rows alone, as in `bounding`: they are ordered by a hash of unit, bin and
-codes, then by bin and codes themselves, so rows that tie are equal in everything that is added up. The limits act in
-the order max_per_bin, max_bins, max_rows.
+rows of a unit are kept looks at that unit's rows alone, as in `bounding`: those that are alike are numbered, and of all
+the ones with the smallest hashes of unit, bin, codes and number are kept; rows that tie are equal in everything that is
+added up. The limits act in the order max_per_bin, max_bins, max_rows, each by hashes of its own
+among the rows that are left.
 """
 
 from __future__ import annotations
@@ -60,12 +61,11 @@ def bounded_rows(
     place = "bin" if bins is not None else "_place"
     read = [*names, *code_names(codes)]
     rows = rows.select(*unit, "_unit", *dict.fromkeys([place, *read]))
-    rows = _with_hash(rows, [place, *code_names(codes)], key)
+    hashed = [place, *code_names(codes)]
     in_bin, in_bins = math.inf, math.inf if bins is None else float(bins)
     if limits.max_per_bin < limits.max_rows:
-        within = ibis.window(group_by=[*unit, *names], order_by=["_hash", *read])
-        rows = rows.mutate(_rank=ibis.row_number().over(within))
-        rows, in_bin = rows.filter(rows["_rank"] < limits.max_per_bin).drop("_rank"), limits.max_per_bin
+        rows = _drawn(rows, [*unit, *names], read, hashed, limits.max_per_bin, key ^ MULTIPLIER_2)
+        in_bin = limits.max_per_bin
     if limits.max_bins < min(limits.max_rows, in_bins):
         words = WORD_MASK + 1 if bins is None else bins
         rows = bounding.with_hash(rows, key ^ MULTIPLIER_3, code=place, codes=words, name="_bin_hash")
@@ -73,10 +73,17 @@ def bounded_rows(
         rows = rows.mutate(_rank=ibis.dense_rank().over(within))
         rows, in_bins = rows.filter(rows["_rank"] < limits.max_bins).drop("_rank", "_bin_hash"), limits.max_bins
     if in_bin * in_bins > limits.max_rows:
-        within = ibis.window(group_by=list(unit), order_by=["_hash", *read])
-        rows = rows.mutate(_rank=ibis.row_number().over(within))
-        rows = rows.filter(rows["_rank"] < limits.max_rows)
+        rows = _drawn(rows, list(unit), read, hashed, limits.max_rows, key)
     return rows.select(*read)
+
+
+def _drawn(rows: ir.Table, group: list[str], read: list[str], hashed: list[str], count: int, key: int) -> ir.Table:
+    """Of each group `count` rows, by lot."""
+    import ibis
+
+    rows = _with_hash(bounding.with_copies(rows), hashed, key)
+    rows = rows.mutate(_rank=ibis.row_number().over(ibis.window(group_by=group, order_by=["_hash", *read])))
+    return rows.filter(rows["_rank"] < count).drop("_rank", "_hash", "_copy")
 
 
 def totals(kept: ir.Table, columns: Sequence[Measured], engine: Engine, names: Sequence[str] = ("bin",)) -> ir.Table:
@@ -99,10 +106,11 @@ def totals(kept: ir.Table, columns: Sequence[Measured], engine: Engine, names: S
 
 
 def _with_hash(rows: ir.Table, words: Sequence[str], key: int) -> ir.Table:
-    """`rows` with a hash of unit and words. The words are first one polynomial, each mentioned once: what is mentioned
-    twice doubles the plan at every step."""
+    """`rows` with a hash of unit, words and number. The words are first one polynomial, each mentioned once: what is
+    mentioned twice doubles the plan at every step."""
     content = rows[words[0]] & WORD_MASK
     for word in words[1:]:
         content = (content * MULTIPLIER_2 + rows[word]) & WORD_MASK
     rows = rows.mutate(_content=content)
-    return bounding.with_hash(rows, key, code="_content", codes=WORD_MASK + 1, name="_hash").drop("_content")
+    rows = bounding.with_hash(rows, key, code="_content", codes=WORD_MASK + 1, name="_hash", copy="_copy")
+    return rows.drop("_content")

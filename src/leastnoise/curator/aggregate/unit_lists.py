@@ -1,41 +1,19 @@
 """Which rows of a unit are kept, in one pass over rows in any order: compiled loops bring those of a unit together.
 
-It is the rule of `bounding` for units that are one integer, without a limit on bins. A row is (hash, code), as the
-integer x = hash * 2^32 + code; of a code of more than 32 bits x has the first 32, and the others are a second integer,
-so that both in turn are in the order of (hash, code). A row is kept if before it, in this order, there are
-
-- fewer than max_per_bin rows of its unit and bin, and
-- fewer than max_rows rows of its unit, of which max_per_bin of one bin count at most.
-
-Let K(A) be what is kept of rows A. Then K(A + B) = K(K(A) + B) for any rows A and B:
-
-- A row that A does not keep, A + B does not keep: both numbers only grow with more rows.
-- To take away a row r that is not kept changes nothing for another, s. If s is before r, r does not count for it. If s
-  is behind r: where max_per_bin rows of the bin of r are before r, they are before s as well, and the bin counts no
-  less without r. Else max_rows rows that count are before r, so before s, with r or without it, and s is not kept. So
-  after r another such row may be taken away, and another, until none is left.
-
-So K may be taken of what has come so far, at any time, and the rest left out. For one row x more, as `listed` does it,
-in a list S = K(A) of a unit:
-
-- S has max_rows members and x is not below the largest: S stays.
-- There are max_per_bin members in the bin of x: if all are at most x, S stays; else the largest of them leaves for x.
-- Otherwise x enters, and the largest member leaves if there is one too many.
-
-Rows that tie are equal in all that is read of them, so no order of the rows shows in the codes that are kept.
-
-It also follows that a row x may be left out unseen once K(A) has max_rows rows of its unit, all at most x: of every
-unit for which there is a slot, the largest of them is remembered. And that K may be taken of the rows of a unit that
-follow each other, before anything else is done with them: sorted rows are few from there on.
+It is the rule of `bounding` for units that are one integer, without a limit on bins. What is kept of a unit is a
+function of how many rows it has of each code, so rows that are alike are counted, whenever there are several in one
+place, and nothing else is left out: that changes no number. Once all rows were read, and not before, those that are
+kept are drawn (`draw_unit`): a row that is left out earlier would have to be numbered all the same. So no order of the
+rows shows in the codes that are kept.
 
 Rows wait in blocks, each sorted by part (the first bits of the unit, mixed one to one, so units are compared whole).
-Part by part, K is then taken of what waits, in place: a part fits into the processor's cache. It is taken when there is
-no room for another block, and at the end. Threads share blocks first, then parts. The mixing is drawn anew each time:
-nobody can choose units that share a part.
+Part by part, those that are alike are then counted, in place: a part fits into the processor's cache. That is done when
+there is no room for another block, and at the end. Threads share blocks first, then parts. The mixing is drawn anew
+each time: nobody can choose units that share a part.
 
-Where most of the room is taken by rows that are kept, half of the units are left for a later pass over the rows, by the
-bits that follow those of the part: a class of units. The rows of a unit are all of one class, so K of all rows is K of
-each class in turn. No size has to be known beforehand, and nothing is read to find it out.
+Where most of the room is taken by rows that differ, half of the units are left for a later pass over the rows, by the
+bits that follow those of the part: a class of units. The rows of a unit are all of one class, so each class is drawn
+from by itself. No size has to be known beforehand, and nothing is read to find it out.
 
 What is done depends on the rows in time and memory alone, and the memory has a limit.
 """
@@ -46,7 +24,6 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import accumulate
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
@@ -65,12 +42,11 @@ CLASSES: int = 2**CLASS_BITS
 MULTIPLIERS = np.array([MULTIPLIER_1, MULTIPLIER_2, MULTIPLIER_3], np.uint64)
 MANY_ROWS = 2**22  # from here on it is quicker than SQL although a compiler has to be loaded first, most of a second
 BLOCK_ROWS, FEWEST_ROWS = 2**19, 2**12  # that are sorted at once; a block a thread and another are in memory twice
-# Rows that wait before K is first taken; how much of the memory they may be, and how much all rows that wait may be.
-MOST_WAITING, WAITING_SHARE, MEMORY_SHARE = 2**24, 0.1, 0.6
-MOST_KEPT = 2 / 3  # of the room: else K would be taken again and again for few new rows
-MOST_USEFUL = 3 / 4  # of the rows: where more are kept, K is taken again when there is no room at all
-MOST_SLOTS = 2**20  # of 16 bytes: more than that is slow to look into
-FEW_LEFT_OUT = 1 / 8  # of a block: less is not worth to look
+# Rows that wait before they are first counted; how much of the memory they may be, and how much all that wait may be:
+# their codes are half as much, and are there at the same time.
+MOST_WAITING, WAITING_SHARE, MEMORY_SHARE = 2**24, 0.1, 0.5
+MOST_LEFT = 2 / 3  # of the room: else rows would be counted again and again for few new ones
+MOST_USEFUL = 3 / 4  # of the rows: where more are left, they are counted again when there is no room at all
 WORD_BYTES = 8
 
 
@@ -79,7 +55,7 @@ class RowKeeper:
     """What runs where the rows are: record batches of `unit` and `code` (int64) in, the kept codes out.
 
     value_bits: a row's bin is its code without these. low_bits: as many of these as x has no room for. key: of the
-    hash.
+    lots.
     """
 
     max_rows: int
@@ -93,10 +69,13 @@ class RowKeeper:
         """Of a row that waits."""
         return WORD_BYTES * (3 if self.low_bits else 2)
 
-    @property
-    def limits(self) -> tuple[int, int, int]:
-        """And which of the last 32 bits of x are not of the bin."""
-        return self.max_rows, self.max_per_bin, self.value_bits - self.low_bits
+    def drawing(self, factors: tuple[int, int]) -> tuple[object, ...]:
+        """What the loops need to draw: limits and bits, the keys of the lots of max_rows and of max_per_bin, the
+        multipliers of the hash, what undoes the factors of the mixing, and room for lots."""
+        limits = (self.max_rows, min(self.max_per_bin, self.max_rows), self.value_bits, self.low_bits)
+        keys = np.array([self.key, self.key ^ MULTIPLIER_2], np.uint64)
+        inverses = np.array([pow(factor, -1, 2**64) for factor in factors], np.uint64)
+        return limits, keys, MULTIPLIERS, inverses, np.empty((self.max_rows, 2), np.int64)
 
     def bytes_of(self, rows: int) -> int:
         """What so many rows take that wait at once."""
@@ -135,8 +114,8 @@ class Passes:
         return int(MEMORY_SHARE * self.memory / self.keeper.row_bytes)
 
     def kept(self, batches: Iterator[pa.RecordBatch]) -> NDArray[np.int64]:
-        """The codes that are kept of the next classes, as many as fit. Where these are not all, most rows are kept, and
-        to take K early is of no use."""
+        """The codes that are kept of the next classes, as many as fit. Where these are not all, most rows differ, and
+        to count them early is of no use."""
         room = int(min(MOST_WAITING, max(self.block, WAITING_SHARE / MEMORY_SHARE * self._most_rows)))
         most = max(room, self.rows if self.once else self._most_rows)
         room = most if self.done else room
@@ -192,8 +171,9 @@ def _column(batches: list[pa.RecordBatch], name: str) -> NDArray[np.int64]:
 class Waiting:
     """Rows that wait, block behind block, each block sorted by part.
 
-    room: how many may wait before K is first taken. most: how many may wait at any time, unless those that are kept
-    are more. classes: of these rows are kept; if they are divisible, those that did not fit are no longer among them.
+    room: how many may wait before they are first counted. most: how many may wait at any time, unless those that differ
+    are more. classes: of these rows are looked at; if they are divisible, those that did not fit are no longer among
+    them.
     """
 
     classes = range(CLASSES)
@@ -201,14 +181,13 @@ class Waiting:
 
     def __init__(self, keeper: RowKeeper, factors: tuple[int, int], *, room: int, most: int, threads: int) -> None:
         self._keeper, self._first_room, self._room, self._threads = keeper, room, room, threads
-        self._factors = np.array(factors, np.uint64)
+        self._odd, self._factors = factors, np.array(factors, np.uint64)
         self._workers = ThreadPoolExecutor(threads)
         self._sorting: list[tuple[int, Future[None]]] = []  # and how many rows it may add
         self._lock = Lock()  # of the rows that wait
         self._rows = self._empty(most)  # memory is taken where it is written to
         self._count = 0
         self._ends: list[NDArray[np.int64]] = []
-        self._largest = self._unseen = slots(2)
 
     def __enter__(self) -> Waiting:
         return self
@@ -231,19 +210,23 @@ class Waiting:
         return self._count + count <= self._room
 
     def codes(self) -> NDArray[np.int64]:
-        """Of all rows that are kept, in place of the rows."""
+        """Of all rows that are kept. What waits is the whole of its units."""
         from leastnoise.curator.aggregate.unit_list_loops import copy_codes
 
-        ends, stops, _ = self._kept()
-        codes = self._rows.reshape(-1)
-        return codes[: copy_codes(self._rows, ends, stops, codes, self._keeper.low_bits)]
+        ends, stops, count = self._left(whole=True)
+        codes = np.empty(count, np.int64)
+        copy_codes(self._rows, ends, stops, codes, self._keeper.low_bits)
+        return codes
 
     def take(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """All rows that are kept, sorted by part, and where each part ends, from 0 on; none is left here."""
+        """All rows, those that are alike in one, sorted by part, and where each part ends, from 0 on; none is left
+        here."""
         from leastnoise.curator.aggregate.unit_list_loops import copy_rows
 
-        ends, stops, begins = self._kept()
-        rows, part_ends = self._empty(begins[-1]), np.zeros(PARTS + 1, np.int64)
+        ends, stops, _ = self._left(whole=False)
+        of_part = (stops - ends[:, :-1]).sum(axis=0, dtype=np.int64)
+        begins = [int(of_part[: PARTS * thread // self._threads].sum()) for thread in range(self._threads)]
+        rows, part_ends = self._empty(int(of_part.sum())), np.zeros(PARTS + 1, np.int64)
         self._in_parts(
             lambda first, last, to: copy_rows(self._rows, ends, stops, first, last, rows, to, part_ends), begins
         )
@@ -251,13 +234,13 @@ class Waiting:
         return rows, part_ends
 
     def _make_room(self, count: int) -> None:
-        """For so many rows: keep some, and where these are too many, those of fewer classes."""
+        """For so many rows: count those that are alike, and where too many differ, those of fewer classes."""
         from leastnoise.curator.aggregate.unit_list_loops import close_up
 
         before = self._count
-        ends, stops, _ = self._kept()
+        ends, stops, _ = self._left(whole=False)
         self._count = close_up(self._rows, ends, stops, self._in_classes)
-        while self.divisible and len(self.classes) > 1 and self._count + count > MOST_KEPT * len(self._rows):
+        while self.divisible and len(self.classes) > 1 and self._count + count > MOST_LEFT * len(self._rows):
             self.classes = self.classes[: (len(self.classes) + 1) // 2]
             self._count = close_up(self._rows, ends, ends[:, 1:].copy(), self._in_classes)
         self._ends = [own for own in ends if own[-1] > own[0]]
@@ -275,20 +258,20 @@ class Waiting:
             block.result()
         self._sorting = []
 
-    def _kept(self) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int]]:
-        """Take K: where the parts of the blocks begin, and until where their rows are kept now; and for each thread how
-        many are kept in the parts of those before it."""
+    def _left(self, *, whole: bool) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """Count rows that are alike and, of whole units, draw those that are kept: where the parts of the blocks begin,
+        until where rows are left of them, and how many there are of these, each as often as it was there."""
         from leastnoise.curator.aggregate.unit_list_loops import keep_rows
 
         self._finish()
-        self._largest = slots(min(MOST_SLOTS, max(PARTS, 1 << (2 * self._count // self._keeper.max_rows).bit_length())))
         ends = np.array(self._ends, np.int64).reshape(-1, PARTS + 1)
         stops = np.empty((len(ends), PARTS), np.int64)
-        counts = self._in_parts(
-            lambda first, last, _: keep_rows(self._rows, ends, stops, first, last, self._keeper.limits, self._largest),
-            [0] * self._threads,
-        )
-        return ends, stops, [0, *accumulate(counts)]
+
+        def work(first: int, last: int, _: int) -> int:
+            drawing = self._keeper.drawing(self._odd)  # room of its own for every thread
+            return int(keep_rows(self._rows, ends, stops, first, last, self._factors, drawing, whole))
+
+        return ends, stops, sum(self._in_parts(work, [0] * self._threads))
 
     def _in_parts(self, work: Callable[[int, int, int], T], given: list[int]) -> list[T]:
         """`work` on the parts of each thread, which also gets its own of the numbers that are given."""
@@ -298,24 +281,11 @@ class Waiting:
     def _sort(self, units: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
         from leastnoise.curator.aggregate.unit_list_loops import make_rows, sort_rows
 
-        keeper, unsorted, ends = self._keeper, self._empty(len(units)), np.empty(PARTS + 1, np.int64)
-        count, left_out = make_rows(
-            units,
-            codes,
-            keeper.low_bits,
-            np.uint64(keeper.key),
-            MULTIPLIERS,
-            self._factors,
-            keeper.limits,
-            self._in_classes,
-            self._largest,
-            unsorted,
-        )
+        unsorted, ends = self._empty(len(units)), np.empty(PARTS + 1, np.int64)
+        count = make_rows(units, codes, self._keeper.low_bits, self._factors, self._in_classes, unsorted)
         with self._lock:
             begin, self._count = self._count, self._count + count
             self._ends.append(ends)
-            if left_out < FEW_LEFT_OUT * len(units):
-                self._largest = self._unseen
         sort_rows(unsorted[:count], self._rows, begin, ends, 64 - PART_BITS)
 
     @property
@@ -324,8 +294,3 @@ class Waiting:
 
     def _empty(self, count: int) -> NDArray[np.int64]:
         return np.empty((count, self._keeper.row_bytes // WORD_BYTES), np.int64)
-
-
-def slots(count: int) -> NDArray[np.int64]:
-    """Empty ones: every x is at most the largest integer."""
-    return np.tile(np.array([0, 2**63 - 1]), (count, 1))

@@ -157,10 +157,13 @@ def bounded_rows(
     key: int,
     engine: Engine,
 ) -> ir.Table:
-    """The max_rows complete vectors of each unit that come first by a hash of unit and content, then content.
+    """The max_rows complete vectors of each unit that come first by a hash of unit, content and number, then content.
 
-    The hash is of the first elements, rounded: a thousand are too much SQL, and the rest decide ties.
+    The hash is of the first elements, rounded: a thousand are too much SQL, and the rest decide ties. Vectors of one
+    hash are numbered in the order of their content, so that those that are alike are drawn one by one (`bounding`).
     """
+    import ibis
+
     rows = with_unit_word(rows.select(*unit, *columns), unit, engine)
     names = [f"_x{place}" for place in range(clip.length)]
     rows = rows.mutate(**dict(zip(names, _elements(rows, columns, clip), strict=True)))
@@ -172,7 +175,9 @@ def bounded_rows(
     terms = [rows[f"{name}_steps"] * weight for name, weight in zip(first, weights, strict=True)]
     rows = rows.mutate(_digest=functools.reduce(operator.add, terms))
     rows = rows.mutate(_code=fold(rows["_digest"]))
-    rows = with_hash(rows, key, code="_code", codes=2**32, name="_hash")
+    alike = ibis.window(group_by=[*unit, "_digest"], order_by=names)
+    rows = rows.mutate(_copy=ibis.row_number().over(alike))
+    rows = with_hash(rows, key, code="_code", codes=2**32, name="_hash", copy="_copy")
     order = ["_hash", "_digest", *names]
     return engine.first(rows, unit=list(unit), order=order, count=max_rows, keep=list(columns))
 

@@ -214,7 +214,7 @@ def decide_unknown(
             "this budget set nothing aside for it. Open one with a threshold_delta, a part of its delta, or list the "
             "keys.",
             parameter="budget",
-            example={"keys": ...},
+            example={"keys": ["a", "b"]},
         )
     if budget is None or share is None:
         epsilon, delta = request.promise()

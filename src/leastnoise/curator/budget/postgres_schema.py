@@ -61,16 +61,6 @@ def statements(budget: str) -> list[str]:
     ]
 
 
-def grants(budget: str, role: str) -> list[str]:
-    """What an analyst needs: to look, and to call the one function. `role` is quoted here."""
-    schema, name = schema_name(budget), '"' + role.replace('"', '""') + '"'
-    return [
-        f"GRANT USAGE ON SCHEMA {schema} TO {name}",
-        f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {name}",
-        f"GRANT EXECUTE ON FUNCTION {schema}.append_entry(text[]) TO {name}",
-    ]
-
-
 def columns() -> set[tuple[str, str, str, str]]:
     """(table, its kind, column, type) of everything that is read."""
     found = {("terms", "r", name, "text") for name in ("name", "value")}

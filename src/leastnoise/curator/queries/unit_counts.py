@@ -4,11 +4,14 @@ Of each unit one row is drawn, uniformly, by a hash of the unit and nothing else
 2 ... in n_1, n_2 ... of them, it is the row number (hash mod N) in the order of places. So what a unit adds depends on
 its own rows alone, is the same on every engine, and is one number in each histogram (`releases.unit_counts`, with the
 sensitivity and its proof). A unit with no row in the bins adds nothing, and one without a value nothing to that
-column's.
+column's. The salt of that hash is made of public facts of the question, so every look at one question draws the same
+row, and the integers behind all of them are the same (`releases.looks`).
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -26,8 +29,8 @@ from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.domains import limits_of, listed_domain
 from leastnoise.curator.queries.query import NamedRows
 from leastnoise.domain import Domain
-from leastnoise.domain.size_classes import SIGNED_CLASSES, VALUE_ENDS
-from leastnoise.errors import BadDomain, MissingParameter
+from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS, WIDE
+from leastnoise.errors import BadDomain, InvalidParameter, MissingParameter, WrongType
 from leastnoise.privacy.sensitivity import Sensitivity
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.limit_errors import AskedNoise
@@ -50,6 +53,7 @@ class UnitCounts(BinnedQuery):
     row_is_code: ClassVar[bool] = False
     values: tuple[str, ...]
     asked: AskedNoise  # of the question that the limits are for
+    after: LimitSuggestion | None = None  # an earlier look at the same, whose counts these are put together with
 
     @classmethod
     def of(
@@ -73,6 +77,42 @@ class UnitCounts(BinnedQuery):
             as_double(data.rows[column], column)
         limits = limits_of(data, bins=1, by=by, max_rows=1)
         return cls(_data=data, _bins=domain, by=tuple(by), limits=limits, values=values, asked=asked)
+
+    def going_on(self, after: LimitSuggestion | None) -> UnitCounts:
+        """The same question, whose answer is put together with an earlier one: refused where that is of another, by
+        public facts alone. To mix them would hurt nobody, for both are released, and propose limits for neither."""
+        if after is None:
+            return self
+        if not isinstance(after, LimitSuggestion):
+            raise WrongType(
+                f"after must be what suggest_limits gave, or its file loaded. Got {type(after).__name__} instead.",
+                parameter="after",
+            )
+        if not after.fingerprint:
+            raise InvalidParameter(
+                "That look does not say which keys it had: an earlier version of leastnoise made it. Look again "
+                "without it.",
+                parameter="after",
+            )
+        if after.fingerprint != self.fingerprint:
+            same = after.query == self.describe() and after.table == self._data.source.name
+            differ = "The keys of the bins differ" if same else f"It was, of {after.table!r}: {after.query}"
+            raise InvalidParameter(
+                f"That is a look at another question, and counts of two questions make no limits for either. {differ}. "
+                f"This is, of {self._data.source.name!r}: {self.describe()}. Look again without it.",
+                parameter="after",
+            )
+        return replace(self, after=after)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what makes it this question, all of it public: table, steps, unit, neighbours, keys, columns, and
+        which histograms are counted in which classes."""
+        keys = [[repr(axis.key(place)) for place in range(axis.size)] for axis in self._bins.axes]
+        classes = [list(ROW_STARTS), list(BIN_STARTS), list(OCTAVES), list(WIDE), list(VALUE_ENDS)]
+        facts = [self._data.source.name, list(self._data.steps), list(self.unit), self.neighbours, list(self.by), keys]
+        text = json.dumps([*facts, list(self.values), self.layout.histograms, classes])
+        return hashlib.sha256(text.encode(errors="replace")).hexdigest()
 
     _limits_leave_out: ClassVar[bool] = False  # to count a unit once is the question
 
@@ -128,7 +168,14 @@ class UnitCounts(BinnedQuery):
         return "count", None
 
     def _wrap(self, noisy: Release) -> LimitSuggestion:
-        return LimitSuggestion(components=noisy, layout=self.layout, asked=self.asked, by=self.by)
+        return LimitSuggestion(
+            components=noisy,
+            layout=self.layout,
+            asked=self.asked,
+            by=self.by,
+            fingerprint=self.fingerprint,
+            earlier=self.after,
+        )
 
     def _coded(self, named: NamedRows) -> ir.Table:
         """Unit, place, and the class of each value (null where there is none) of every row in the bins."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -103,29 +104,25 @@ class UnknownKeysHistogram(Query):
         return preview.of_unknown_keys(decided, limits=self.limits)
 
     def _expression(self) -> ir.Table:
-        """Rows of a unit and key are alike, so they are counted first and the counts are cut.
-
-        In a unit's order of keys, `before` rows come earlier; of the next n rows max_rows - before are kept. Where only
-        max_rows limits a unit, these are its first rows in that order, and to count them first would send them twice.
-        """
+        """Rows of a unit and key are alike. The limits act as in `bounding`: max_per_bin by their number, max_bins by a
+        hash of unit and key, max_rows by a hash of these and the number."""
         import ibis
 
         named, limits, engine = self._named(), self.limits, self._data.engine
         unit, by, rows = list(named.unit), list(named.by), self._with_keys(named)
-        if engine.sends_rows and self.nulls == "drop" and limits.max_rows <= min(limits.max_per_bin, limits.max_bins):
-            rows = self._with_key_hash(bounding.with_unit_word(rows.select(*unit, *by), named.unit, engine), named)
-            kept = engine.first(rows, unit=unit, order=["_hash", *by], count=limits.max_rows, keep=by)
-            return kept.group_by(by).aggregate(rows=kept.count()).order_by(by)
-        groups = rows.group_by([*unit, *by]).aggregate(_rows=rows.count())
-        groups = groups.mutate(_rows=ibis.least(groups["_rows"], limits.max_per_bin))
-        groups = self._with_key_hash(bounding.with_unit_word(groups, named.unit, engine), named)
-        order = ["_hash", *by]
-        upto = ibis.cumulative_window(group_by=unit, order_by=order)
-        ranked = groups.mutate(_rank=engine.row_number(unit=unit, order=order), _upto=groups["_rows"].sum().over(upto))
-        ranked = ranked.mutate(_kept=ibis.least(ranked["_rows"], limits.max_rows - ranked["_upto"] + ranked["_rows"]))
-        keys = min(limits.max_bins, limits.max_rows)  # of one unit: each has a row
-        ranked = ranked.filter((ranked["_rank"] <= keys) & (ranked["_kept"] > 0))
-        return ranked.group_by(by).aggregate(rows=ranked["_kept"].sum()).order_by(by)  # no more than there are rows
+        rows = self._with_key_hash(bounding.with_unit_word(rows.select(*unit, *by), named.unit, engine), named)
+        rows = bounding.with_copies(rows)
+        in_bin, bins = math.inf, math.inf
+        if limits.max_per_bin < limits.max_rows:
+            rows, in_bin = rows.filter(rows["_copy"] < limits.max_per_bin), limits.max_per_bin
+        if limits.max_bins < limits.max_rows:
+            within = ibis.window(group_by=unit, order_by=["_hash", *by])
+            rows = rows.mutate(_key=ibis.dense_rank().over(within))
+            rows, bins = rows.filter(rows["_key"] < limits.max_bins).drop("_key"), limits.max_bins
+        if in_bin * bins > limits.max_rows:
+            rows = bounding.mixed(rows.mutate(_lot=rows["_hash"] ^ (rows["_copy"] & WORD_MASK)), "_lot")
+            rows = engine.first(rows, unit=unit, order=["_lot", *by], count=limits.max_rows, keep=by)
+        return rows.group_by(by).aggregate(rows=rows.count()).order_by(by)
 
     def _with_keys(self, named: NamedRows) -> ir.Table:
         return with_known_keys(named, nulls=self.nulls)

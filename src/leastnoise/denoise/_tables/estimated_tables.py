@@ -79,6 +79,13 @@ class EstimatedTables:
         risk = self._risk.proved_limit if proved else self._risk.limit
         return RmseLimit(math.sqrt(risk(self._asked(table), confidence)), confidence, proved)
 
+    def is_below(self, rmse: float, table: Table | None = None) -> bool:
+        """Whether the error is below this one by more than chance (see `denoise/_tables/risk.py`).
+
+        rmse: the root mean squared error of a cell as published. table: its columns; without it, the cells of all.
+        """
+        return self._risk.is_below(self._asked(table), rmse**2)
+
     def integers(self) -> Integers:
         """Non-negative whole numbers near the estimates that add up exactly: for tables of at most two columns, and
         for larger ones that share at most two margins with the others."""

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import leastnoise as ln
-from leastnoise.curator.budget import postgres_schema
-from postgres_server import ANALYST, ANALYST_PASSWORD, Server
+from postgres_server import ANALYST, ANALYST_PASSWORD, Server, grants
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +25,7 @@ def budget(server: Server, request: pytest.FixtureRequest) -> ln.Budget:
 @pytest.fixture
 def analyst(server: Server, budget: ln.Budget) -> ln.Budget:
     """The same budget as an analyst reaches it: with the rights that the documentation gives."""
-    server.run(*postgres_schema.grants(budget.name, ANALYST))
+    server.run(*grants(budget.name, ANALYST))
     return ln.Budget.open(server.url(budget.name, user=ANALYST, password=ANALYST_PASSWORD))
 
 

@@ -16,7 +16,7 @@ from leastnoise.curator.budget import charge, postgres_schema
 from leastnoise.curator.budget.entry_row import COLUMNS
 from leastnoise.curator.request import PrivacyRequest
 from ledger_faults import nothing_drawn
-from postgres_server import ANALYST, ANALYST_PASSWORD, Server
+from postgres_server import ANALYST, ANALYST_PASSWORD, Server, grants
 from spending import spend
 
 
@@ -91,7 +91,7 @@ FORGED: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module")
 def half_spent(server: Server) -> ln.Budget:
     budget = ln.Budget.open(server.url("forged"), epsilon=1, delta=1e-6)
-    server.run(*postgres_schema.grants("forged", ANALYST))
+    server.run(*grants("forged", ANALYST))
     call(server, {})
     return budget
 

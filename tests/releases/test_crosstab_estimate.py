@@ -1,0 +1,112 @@
+"""What a denoised set of tables tells of its errors: whether it is better than what was published, wherever said."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import leastnoise as ln
+import table_pages
+from leastnoise import plot
+from leastnoise._support import outputs
+from leastnoise.releases.crosstab_estimate import StatedRisk, StatedRisks
+from leastnoise.testing import seeded
+
+BETTER, NOT_BETTER = ("age", "job"), ("sex", "job")
+
+
+def test_a_set_says_which_of_its_tables_are_not_better_beyond_chance() -> None:
+    estimate = table_pages.denoised("people")
+    assert estimate.better_than_raw is True
+    assert (estimate[BETTER].better_than_raw, estimate[NOT_BETTER].better_than_raw) == (True, False)
+    worse = estimate.tables_not_better
+    assert worse == tuple(t for t in estimate.tables if not estimate[t].better_than_raw)
+    assert f"{len(worse)} of the 16 tables are not better beyond chance (the total, district" in estimate.explain()
+    assert "not better beyond chance" in estimate[NOT_BETTER].errors_in_words()
+    assert "not better" not in estimate[BETTER].errors_in_words()
+
+
+def test_the_error_as_published_is_that_of_the_noise() -> None:
+    """Over all cells: the root of the mean of their variances."""
+    release, estimate = table_pages.people(), table_pages.denoised("people")
+    variances = np.concatenate([np.full(release[t].bins, release.std[t] ** 2) for t in release.tables])
+    assert estimate.published_rmse == pytest.approx(np.sqrt(variances.mean()))
+
+
+def test_large_counts_that_gain_nothing_are_recommended_as_published() -> None:
+    rows = pa.table({"who": np.arange(4_000), "a": np.repeat(["x", "y"], [1_500, 2_500]), "b": ["u", "v"] * 2_000})
+    query = ln.table(rows, unit="who").crosstabs(ways=2, keys={"a": ["x", "y"], "b": ["u", "v"]}, max_rows=1)
+    with seeded(1):
+        release = query.release(epsilon=5, delta=1e-6)
+    assert isinstance(release, ln.CrosstabsRelease)
+    estimate = release.denoise()
+    assert estimate.better_than_raw is False
+    assert "That is not better beyond chance: use the tables as published." in estimate.explain()
+    known = release.denoise(known={("a", "b"): [[750, 750], [1_250, 1_250]]})
+    assert known.better_than_raw is True
+    assert known.tables_not_better == ()
+
+
+def test_a_file_keeps_the_verdicts_and_an_earlier_one_has_none(tmp_path: Path) -> None:
+    estimate = table_pages.denoised("people")
+    estimate.save(tmp_path / "new.parquet", allow_seeded=True)
+    read = ln.load(tmp_path / "new.parquet")
+    assert isinstance(read, ln.CrosstabsEstimate)
+    assert read.errors_in_words() == estimate.errors_in_words()
+    assert read.tables_not_better == estimate.tables_not_better
+    table = pq.read_table(tmp_path / "new.parquet")
+    facts = json.loads(table.schema.metadata[outputs.KEY])
+    for part in (facts, *facts["tables"]):
+        del part["better_than_raw"]
+    pq.write_table(
+        table.replace_schema_metadata({outputs.KEY: json.dumps(facts).encode()}),
+        tmp_path / "old.parquet",
+        write_page_checksum=True,
+    )
+    old = ln.load(tmp_path / "old.parquet")
+    assert isinstance(old, ln.CrosstabsEstimate)
+    assert (old.better_than_raw, old[BETTER].better_than_raw, old.tables_not_better) == (None, None, ())
+    assert "beyond chance" not in old.explain()
+    old.save(tmp_path / "again.parquet", allow_seeded=True)
+    assert ln.load(tmp_path / "again.parquet").explain() == old.explain()
+
+
+def test_exported_files_have_the_limit_and_the_verdict_of_every_table(tmp_path: Path) -> None:
+    release, estimate = table_pages.people(), table_pages.denoised("people")
+    for folder in (
+        estimate.to_csv(tmp_path / "alone", allow_seeded=True),
+        release.to_csv(tmp_path / "beside", estimate=estimate, allow_seeded=True),
+    ):
+        for table in (BETTER, NOT_BETTER):
+            assert estimate[table].errors_in_words() in (folder / f"{'-'.join(table)}.csv").read_text()
+    path = release.to_excel(tmp_path / "tables.xlsx", estimate=estimate, allow_seeded=True)
+    listed = [[cell.value for cell in row] for row in openpyxl.load_workbook(path)["About"].iter_rows()]
+    said = {row[1]: row[4] for row in listed if row[1]}
+    assert said.pop("table") == "error of a denoised cell"
+    assert said == {" x ".join(t) or "the total": estimate[t].errors_in_words() for t in estimate.tables}
+
+
+@pytest.mark.parametrize("table", [BETTER, NOT_BETTER])
+def test_a_picture_has_them_in_its_caption(table: tuple[str, ...]) -> None:
+    estimate = table_pages.denoised("people")[table]
+    panels = plot.table(table_pages.people()[table], estimate=estimate)
+    figure = panels[0].figure
+    caption = " ".join(text.get_text() for text in (*figure.texts, figure._supxlabel))
+    assert estimate.errors_in_words() in " ".join(caption.split())
+
+
+def test_slices_are_of_what_was_published_where_denoising_is_not_better() -> None:
+    release, estimate = table_pages.hostile(), table_pages.denoised("hostile")
+    table = ("age", "sex", "__proto__")
+    for better, name in ((True, "denoised"), (False, "published")):
+        risk = StatedRisk(1.0, 2.0, better)
+        stated = replace(estimate, risks=StatedRisks(0.95, risk, {table: risk}))
+        drawn = plot.table(release[table], estimate=stated[table])
+        assert {panel.get_title(loc="left").split(",")[0] for panel in drawn} == {name}
