@@ -169,6 +169,30 @@ def test_a_clip_is_between_what_is_common_and_what_is_rare() -> None:
     assert low == -high
 
 
+def test_a_side_of_zero_that_noise_half_hides_is_not_cut_off() -> None:
+    """Delays: most rows are a little early, two fifths late by up to hours. To cut at zero would lose all of these."""
+    unit, place, bins = light(units=4_000)
+    chance = np.random.default_rng(5)
+    delays = np.where(
+        chance.random(unit.size) < 0.6, -chance.integers(1, 12, unit.size), chance.exponential(40, unit.size)
+    )
+    low, high = suggestion(unit, place, bins, sigma=60.0, values=delays.astype(float)).clips["value"]
+    assert low < 0 < high
+
+
+def test_counts_that_do_not_decide_about_a_clip_say_so() -> None:
+    """Ten units behind noise of hundreds: nothing is known of their values."""
+    unit, place, bins = light(units=10)
+    found = suggestion(unit, place, bins, sigma=300.0, values=np.full(unit.size, 7.0))
+    assert found.clip_risks["value"] > 0.2
+    assert "leave open which clip is good for value" in found.explain()
+    unit, place, bins = light(units=20_000)
+    fares = np.exp(np.random.default_rng(3).normal(3, 0.6, unit.size))
+    known = suggestion(unit, place, bins, sigma=10.0, values=fares)
+    assert known.clip_risks["value"] < 0.05
+    assert "leave open which clip" not in known.explain()
+
+
 def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     unit, place, bins = light()
     found = suggestion(unit, place, bins, sigma=20.0, values=np.ones(unit.size))

@@ -151,7 +151,12 @@ def _show(made: LimitSuggestion, output: OutputOptions) -> None:
     rows = made.to_arrow().to_pylist()
     if output.json:
         facts = {"output": output.path, "error": made.error, "kept": made.kept, "rows": rows}
-        facts |= {"regret": made.regret, "risk": made.risk, "looks": [look.id for look in made.looks]}
+        facts |= {
+            "regret": made.regret,
+            "risk": made.risk,
+            "clip_risks": dict(made.clip_risks),
+            "looks": [look.id for look in made.looks],
+        }
         print_json(
             {**facts, "limits": dict(made.limits), "clips": {name: list(ends) for name, ends in made.clips.items()}}
         )

@@ -2,7 +2,11 @@
 
 A clip at -v and v takes sum of (|x| - v) where that is above zero from a sum, and the noise is v times that of a count.
 The error of a sum in each bin is weighed as that of counts is (`limit_errors`), over the plausible distributions of
-|x|. Where one side of zero seems to have no values, the clip ends at zero: that costs nothing.
+|x|: the clip of the least mean regret is proposed, and the part of these distributions for which its regret is large is
+told. Where one side of zero seems to have no values, the clip ends at zero: that costs nothing.
+
+Of a clip for a *mean*, or for a sum over more rows than one of these bins has, the noise counts for less, so that a
+wider one would be better.
 """
 
 from __future__ import annotations
@@ -15,12 +19,18 @@ from leastnoise._support.validation import Floats
 from leastnoise.domain.size_classes import VALUE_ENDS
 from leastnoise.releases import unit_size_fit
 
-VISIBLE = 3.0  # standard deviations: less on one side is not told from nothing
+# Standard deviations: less on one side of zero is taken for nothing. To miss a side costs all of its values; to count
+# one that is empty costs a sum nothing, and doubles the noise of a mean.
+VISIBLE = 1.0
+MUCH = 0.5  # regret
+MOST_COUNTED = math.log(100.0)  # of an error over the least one: one that is a million times too large is no worse
 Clip = tuple[float, float]
 
 
-def propose(noisy: Floats, std: float, *, rows: float, concentration: float, bins: int, count_std: float) -> Clip:
-    """The ends (low, high) of the least predicted error.
+def propose(
+    noisy: Floats, std: float, *, rows: float, concentration: float, bins: int, count_std: float
+) -> tuple[Clip, float]:
+    """The ends (low, high) of the least mean regret, and the chance that their regret is above `MUCH`.
 
     noisy: units by the value of one row, in classes of both signs; std: their noise. rows: how many rows are added up.
     count_std: the noise of a count under the same limits.
@@ -31,13 +41,14 @@ def propose(noisy: Floats, std: float, *, rows: float, concentration: float, bin
     ends = np.array(VALUE_ENDS[1:])
     usual = np.sqrt(np.array(VALUE_ENDS[1:]) * np.array(VALUE_ENDS[:-1]))
     excess = np.maximum(usual[None, :] - ends[:, None], 0.0)
-    logs = np.zeros(ends.size)
-    for chance, counts in zip(sizes.weights, sizes.counts, strict=True):
-        lost = rows * (excess @ counts) / max(counts.sum() + max(noisy[middle], 0.0), 1.0)
-        logs += chance * np.log(concentration * lost**2 / bins + (ends * count_std) ** 2)
-    far = float(ends[np.argmin(logs)])
+    every = np.maximum(sizes.counts.sum(axis=1) + max(float(noisy[middle]), 0.0), 1.0)
+    lost = rows * (sizes.counts @ excess.T) / every[:, None]
+    errors = np.log(concentration * lost**2 / bins + (ends * count_std) ** 2) / 2
+    errors -= errors.min(axis=1, keepdims=True)
+    best = int(np.argmin(sizes.weights @ np.exp(np.minimum(errors, MOST_COUNTED))))
+    far, risk = float(ends[best]), float(sizes.weights @ (errors[:, best] > math.log1p(MUCH)))
     high, low = _reach(above, sizes.mean, std, far), 0.0 - _reach(below, sizes.mean, std, far)
-    return (low, high) if low < high else (-far, far)
+    return ((low, high) if low < high else (-far, far)), risk
 
 
 def _reach(noisy: Floats, expected: Floats, std: float, far: float) -> float:

@@ -118,8 +118,13 @@ class LimitSuggestion(Promised, Spreadsheets):
     def clips(self) -> Mapping[str, tuple[float, float]]:
         """For each named column the ends of the least predicted error of a sum with these limits. They know which
         release chose them."""
-        columns = enumerate(self.layout.columns)
-        return Frozen({column: ChosenClip(self._clip(number), self.id) for number, column in columns})
+        return Frozen({column: ChosenClip(ends, self.id) for column, (ends, _) in self._clips.items()})
+
+    @property
+    def clip_risks(self) -> Mapping[str, float]:
+        """For each named column the chance that the error of a sum under its clip is more than half above that of the
+        best one: in which part of the distributions that these counts cannot tell apart it is."""
+        return Frozen({column: risk for column, (_, risk) in self._clips.items()})
 
     @property
     def error(self) -> float:
@@ -190,7 +195,11 @@ class LimitSuggestion(Promised, Spreadsheets):
         rows, in_bin = int(self.errors.max_rows[best]), int(self.errors.max_per_bin[best])
         return Limits.of(max_rows=rows, max_per_bin=in_bin, bins=self.layout.bins)
 
-    def _clip(self, number: int) -> tuple[float, float]:
+    @cached_property
+    def _clips(self) -> dict[str, tuple[tuple[float, float], float]]:
+        return {column: self._clip(number) for number, column in enumerate(self.layout.columns)}
+
+    def _clip(self, number: int) -> tuple[tuple[float, float], float]:
         best = self.errors.best
         return clip_errors.propose(
             self._part("values", number),
@@ -226,11 +235,24 @@ class LimitSuggestion(Promised, Spreadsheets):
         lines = [
             f"{proposed} {off}and noise of standard deviation {noise}.",
             self._open_in_words(),
-            f"Proposed clips: {clips}." if clips else "",
+            f"Proposed clips, for a sum in each of these bins: {clips}. A mean, or fewer bins, may take wider ones."
+            if clips
+            else "",
+            self._open_clips_in_words(),
             f"{_ABOUT} {counted}{once}",
             self.promise_in_words(),
         ]
         return "\n".join(line for line in lines if line)
+
+    def _open_clips_in_words(self) -> str:
+        """Which clips these counts do not decide about."""
+        open_ones = [column for column, risk in self.clip_risks.items() if risk >= RISKY]
+        if not open_ones:
+            return ""
+        return (
+            f"These counts leave open which clip is good for {', '.join(open_ones)}: take a clip that is known, or a "
+            "larger share."
+        )
 
     def _open_in_words(self) -> str:
         """How far the counts decide, and what to do where they do not."""
