@@ -57,7 +57,7 @@ def test_gaussian_goals(histograms: dict[str, Any], sigma: float) -> None:
 
 @pytest.mark.parametrize("sigma", GOALS)
 def test_laplace_goals(histograms: dict[str, Any], sigma: float) -> None:
-    raw, bayes, auto = measured(histograms, sigma, "laplace", draws=1)
+    raw, bayes, auto = measured(histograms, sigma, "laplace", draws=4)  # ADULT is at the edge: one draw decides nothing
     assert geometric(auto) <= 1.01 * geometric(bayes)
     assert (auto <= 1.01 * raw).all()
     assert geometric(bayes) < 0.42
