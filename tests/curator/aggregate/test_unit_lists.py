@@ -127,8 +127,18 @@ def test_rows_that_differ_in_one_word_are_told_apart() -> None:
     assert rows[:4].tolist() == [[5, 2 * one + 1, 7], [5, one + 2, 7], [6, one + 1, 7], [5, one + 1, 8]]
 
 
-def test_more_copies_than_there_is_room_for_are_taken_for_the_most() -> None:
+def test_very_many_rows_that_are_alike_are_taken_for_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By lists and by SQL, which would make a list of all of them anew."""
     most = unit_list_loops.MOST_COPIES
+    assert most == bounding.MOST_COPIES
+    rows = table(pd.DataFrame({"unit": np.zeros(most + 5, np.int64), "bin": np.arange(most + 5) < 4}), unit="unit")
+    sql, lists = both(rows.histogram("bin", keys=[False, True], max_rows=900))
+    assert sql == lists
+    monkeypatch.setattr(bounding, "MOST_COPIES", 10)
+    unit = pd.DataFrame({"unit": 1, "bin": [0] * 5_000 + [1] * 10})
+    found = aggregate(table(unit, unit="unit").histogram("bin", keys=range(2), max_rows=15)).values
+    assert found.sum() == 15
+    assert found[1] > 3  # of twenty-five lots ten are of the other kind, and of five thousand and ten they would be few
     assert unit_list_loops.added((most - 1 << 32) + 7, (1 << 32) + 7) == (most << 32) + 7
     assert unit_list_loops.added((most << 32) + 7, (5 << 32) + 7) == (most << 32) + 7
 

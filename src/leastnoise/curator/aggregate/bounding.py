@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 WORD_MASK = 2**32 - 1  # of a word of 32 bits
 # Odd and below 2^31, so that a product with a 32-bit word stays below 2^63 and no engine overflows.
 MULTIPLIER_1, MULTIPLIER_2, MULTIPLIER_3 = 0x7FEB352D, 0x45D9F3B3, 0x2C1B3C6D
+MOST_COPIES = 2**20 - 1  # rows of one unit that are alike and have a lot each
 MAX_LIST_LENGTH = 1000  # rows of a unit; beyond this a sort is quicker than a list of smallest values
 
 
@@ -123,15 +124,18 @@ def with_hash(rows: ir.Table, key: int, *, code: str, codes: int, name: str, cop
     return rows.mutate(**{name: rows[name] >> 1})
 
 
-def with_copies(rows: ir.Table) -> ir.Table:
-    """`rows` with `_copy`, which numbers those that are alike in all columns: 0, 1, 2 ...
+def with_copies(rows: ir.Table, kept: int) -> ir.Table:
+    """`rows` with `_copy`, which numbers those that are alike in all columns: 0, 1, 2 ... kept: how many a limit keeps.
 
-    They are counted first, so that of a unit with many rows of few kinds little is sent and sorted.
+    They are counted first, so that of a unit with many rows of few kinds little is sent and sorted. More than
+    MOST_COPIES are taken for so many, unless more are kept: they are made anew as one list, and nobody's rows are to
+    decide whether that fits into memory. The lot of a unit with a million rows of one kind is hardly changed by it.
     """
     import ibis
 
     counted = rows.group_by(list(rows.columns)).aggregate(_copies=rows.count())
-    return counted.mutate(_copy=ibis.range(0, counted["_copies"]).unnest()).drop("_copies")
+    copies = ibis.least(counted["_copies"], max(kept, MOST_COPIES))
+    return counted.mutate(_copy=ibis.range(0, copies).unnest()).drop("_copies")
 
 
 def bounded(
@@ -216,7 +220,7 @@ def _of_equal_rows(rows: ir.Table, unit: tuple[str, ...], coding: Coding, limits
 def _within_bins(
     rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: int, key: int, engine: Engine
 ) -> ir.Table:
-    rows = with_copies(rows.mutate(_bin=coding.bin_of(rows["code"])))
+    rows = with_copies(rows.mutate(_bin=coding.bin_of(rows["code"])), count)
     rows = with_hash(rows, key ^ MULTIPLIER_2, code="code", codes=coding.size, name="_hash", copy="_copy")
     keep = [*unit, "_unit", "code"]
     return engine.first(rows, unit=[*unit, "_bin"], order=["_hash", "code"], count=count, keep=keep)
@@ -237,7 +241,7 @@ def _fewer_rows(
     rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: int, key: int, engine: Engine
 ) -> ir.Table:
     """The rows with the smallest (hash, code). Where both fit one integer, it is found without a sort."""
-    rows = rows if "_copy" in rows.columns else with_copies(rows)
+    rows = rows if "_copy" in rows.columns else with_copies(rows, count)
     rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash", copy="_copy")
     if coding.size <= WORD_MASK + 1 and count <= MAX_LIST_LENGTH:
         rows = rows.mutate(code=(rows["_hash"] << 32) | rows["code"])

@@ -68,7 +68,7 @@ def bounded_rows(
     import ibis
 
     content = [*words, *([WEIGHT] if WEIGHT in rows.columns else [])]
-    rows = with_unit_word(with_copies(rows.select(*unit, *content)), unit, engine)
+    rows = with_unit_word(with_copies(rows.select(*unit, *content), max_rows), unit, engine)
     rows = _with_hash(rows, [*content, "_copy"], key)
     if not shared:
         return engine.first(rows, unit=list(unit), order=["_hash", *content], count=max_rows, keep=content)

@@ -81,7 +81,7 @@ def _drawn(rows: ir.Table, group: list[str], read: list[str], hashed: list[str],
     """Of each group `count` rows, by lot."""
     import ibis
 
-    rows = _with_hash(bounding.with_copies(rows), hashed, key)
+    rows = _with_hash(bounding.with_copies(rows, count), hashed, key)
     rows = rows.mutate(_rank=ibis.row_number().over(ibis.window(group_by=group, order_by=["_hash", *read])))
     return rows.filter(rows["_rank"] < count).drop("_rank", "_hash", "_copy")
 

@@ -20,7 +20,7 @@ import numpy as np
 from leastnoise._support.compilation import compiled
 
 WORD_MASK = 2**32 - 1
-MOST_COPIES = 2**31 - 1  # that x has room for; more of one unit and code are taken for so many
+MOST_COPIES = 2**20 - 1  # as in `bounding`: more of one unit and code are taken for so many
 FIRST_SIZE = 2**15  # rows that are looked through at once, unless one part has more
 
 

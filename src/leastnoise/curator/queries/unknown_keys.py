@@ -111,7 +111,7 @@ class UnknownKeysHistogram(Query):
         named, limits, engine = self._named(), self.limits, self._data.engine
         unit, by, rows = list(named.unit), list(named.by), self._with_keys(named)
         rows = self._with_key_hash(bounding.with_unit_word(rows.select(*unit, *by), named.unit, engine), named)
-        rows = bounding.with_copies(rows)
+        rows = bounding.with_copies(rows, limits.max_rows)
         in_bin, bins = math.inf, math.inf
         if limits.max_per_bin < limits.max_rows:
             rows, in_bin = rows.filter(rows["_copy"] < limits.max_per_bin), limits.max_per_bin
