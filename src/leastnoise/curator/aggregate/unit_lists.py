@@ -210,12 +210,13 @@ class Waiting:
         return self._count + count <= self._room
 
     def codes(self) -> NDArray[np.int64]:
-        """Of all rows that are kept. What waits is the whole of its units."""
+        """Of all rows that are kept; none is left here. What waits is the whole of its units."""
         from leastnoise.curator.aggregate.unit_list_loops import copy_codes
 
         ends, stops, count = self._left(whole=True)
         codes = np.empty(count, np.int64)
         copy_codes(self._rows, ends, stops, codes, self._keeper.low_bits)
+        self._rows, self._count, self._ends = self._empty(0), 0, []  # their memory is for the next pass, whoever waits
         return codes
 
     def take(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
