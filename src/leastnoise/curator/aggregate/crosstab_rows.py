@@ -5,9 +5,8 @@ rebuilt from them would be biased.
 
 Which rows of a unit are kept looks at that unit's rows alone, as in `bounding`: those that are alike are numbered, and
 all are ordered by a hash of the unit, all positions and that number, then by the positions themselves, so rows that tie
-are equal in everything that is counted. The
-positions of a hundred columns do not fit into one integer, so they are packed into several words, and the hash is
-chained over these.
+are equal in everything that is counted. The positions of a hundred columns do not fit into one integer, so they are
+packed into several words, and the hash is chained over these.
 
 *All tables go the same way.* The rows are ranked also where no unit has too many of them. To look for such a unit
 first, and to leave the ranking out without one, would be faster then; but ranking needs more memory, so one person's
@@ -68,7 +67,7 @@ def bounded_rows(
     import ibis
 
     content = [*words, *([WEIGHT] if WEIGHT in rows.columns else [])]
-    rows = with_unit_word(with_copies(rows.select(*unit, *content), max_rows), unit, engine)
+    rows = with_copies(with_unit_word(rows.select(*unit, *content), unit, engine), max_rows)
     rows = _with_hash(rows, [*content, "_copy"], key)
     if not shared:
         return engine.first(rows, unit=list(unit), order=["_hash", *content], count=max_rows, keep=content)

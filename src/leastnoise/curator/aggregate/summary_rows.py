@@ -3,8 +3,8 @@
 A value is coded as value - lowest + 1, and 0 where there is none: whole numbers, all that is ever read of a row. Which
 rows of a unit are kept looks at that unit's rows alone, as in `bounding`: those that are alike are numbered, and of all
 the ones with the smallest hashes of unit, bin, codes and number are kept; rows that tie are equal in everything that is
-added up. The limits act in the order max_per_bin, max_bins, max_rows, each by hashes of its own
-among the rows that are left.
+added up. The limits act in the order max_per_bin, max_bins, max_rows, each by hashes of its own among the rows that are
+left.
 """
 
 from __future__ import annotations

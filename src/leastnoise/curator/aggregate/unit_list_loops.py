@@ -288,7 +288,7 @@ def draw_some(rows: Any, count: int, grouped: Any, scratch: Any, drawing: Any) -
 @compiled
 def keep_rows(rows: Any, ends: Any, stops: Any, first: int, last: int, factors: Any, drawing: Any, whole: bool) -> int:
     """Of parts first ... last - 1 what is left of their rows, in place of all, if those that are alike are one; and, if
-    that is the whole of their units, if some are drawn. How many rows that are alike there are, of all drawn ones.
+    that is the whole of their units, if some are drawn. How many rows that stands for, with all copies.
 
     ends: block b has part p from ends[b, p] to ends[b, p + 1]; after this, what is left of it until stops[b, p].
     """

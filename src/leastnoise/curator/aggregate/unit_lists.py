@@ -15,7 +15,8 @@ Where most of the room is taken by rows that differ, half of the units are left 
 bits that follow those of the part: a class of units. The rows of a unit are all of one class, so each class is drawn
 from by itself. No size has to be known beforehand, and nothing is read to find it out.
 
-What is done depends on the rows in time and memory alone, and the memory has a limit.
+What is done depends on the rows in time and memory alone. The memory has a limit, unless one unit by itself has more
+rows that differ than fit: they are in memory together.
 """
 
 from __future__ import annotations

@@ -135,7 +135,8 @@ class BinnedQuery(ListedQuery):
         def totals(kept: ir.Table) -> ir.Table:
             return self._of_each_bin(kept.mutate(bin=coding.bin_of(kept["code"])))
 
-        rule = sent_lists.Rule(keeper, unit_lists.random_factors(), once=engine.holds(keeper.bytes_of(size)))
+        needed = keeper.bytes_of(size) + unit_lists.WORD_BYTES * size  # of the rows, and of the codes that are kept
+        rule = sent_lists.Rule(keeper, unit_lists.random_factors(), once=engine.holds(needed))
         with nullcontext(rows) if rule.once else self._same_rows(rows) as same:
             return engine.kept_rows(bounding.as_stream(same, unit), rule, totals, size=size)
 
