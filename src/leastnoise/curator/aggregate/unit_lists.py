@@ -15,8 +15,8 @@ Where most of the room is taken by rows that differ, half of the units are left 
 bits that follow those of the part: a class of units. The rows of a unit are all of one class, so each class is drawn
 from by itself. No size has to be known beforehand, and nothing is read to find it out.
 
-What is done depends on the rows in time and memory alone. The memory has a limit, unless one unit by itself has more
-rows that differ than fit: they are in memory together.
+What is done depends on the rows in time alone. Where even one class has more rows that differ than fit, as one unit may
+by itself, nothing is kept here (`Passes.full`): SQL keeps the same rows, on disk.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ class Passes:
     """The codes that are kept, in as many passes over the same rows as fit into memory.
 
     rows: about how many there are. memory: bytes that may be used in all, by others as well. once: whether the rows
-    are to be read once, because all fit. done: so many classes are.
+    are to be read once, because all fit. done: so many classes are. full: whether a class did not fit; then nothing of
+    what was kept counts.
     """
 
     keeper: RowKeeper
@@ -99,6 +100,7 @@ class Passes:
     once: bool
     done: int = 0
     width: int = CLASSES
+    full: bool = False
 
     @property
     def remain(self) -> bool:
@@ -124,8 +126,11 @@ class Passes:
             rows.classes, rows.divisible = range(self.done, min(self.done + self.width, CLASSES)), not self.once
             for units, codes in blocks(batches, self.block):
                 rows.add(units, codes)
+                if rows.full:
+                    self.full = True
+                    return np.empty(0, np.int64)
             kept = rows.codes()
-            self.done, self.width = rows.classes.stop, len(rows.classes)
+            self.done, self.width = rows.classes.stop, 2 * len(rows.classes)  # a heavy unit may have made it narrow
         return kept
 
 
@@ -174,11 +179,12 @@ class Waiting:
 
     room: how many may wait before they are first counted. most: how many may wait at any time, unless those that differ
     are more. classes: of these rows are looked at; if they are divisible, those that did not fit are no longer among
-    them.
+    them. full: not even one class fits, and the rows that came last were not taken.
     """
 
     classes = range(CLASSES)
     divisible = False
+    full = False
 
     def __init__(self, keeper: RowKeeper, factors: tuple[int, int], *, room: int, most: int, threads: int) -> None:
         self._keeper, self._first_room, self._room, self._threads = keeper, room, room, threads
@@ -186,7 +192,7 @@ class Waiting:
         self._workers = ThreadPoolExecutor(threads)
         self._sorting: list[tuple[int, Future[None]]] = []  # and how many rows it may add
         self._lock = Lock()  # of the rows that wait
-        self._rows = self._empty(most)  # memory is taken where it is written to
+        self._most, self._rows = most, self._empty(most)  # memory is taken where it is written to
         self._count = 0
         self._ends: list[NDArray[np.int64]] = []
 
@@ -200,6 +206,8 @@ class Waiting:
         """A block: it is sorted while the next one is read."""
         if not self.fits(len(units)):
             self._make_room(len(units))
+        if self.full:
+            return
         self._sorting.append((len(units), self._workers.submit(self._sort, units, codes)))
         if len(self._sorting) > self._threads:
             self._sorting.pop(0)[1].result()
@@ -248,7 +256,8 @@ class Waiting:
         self._ends = [own for own in ends if own[-1] > own[0]]
         useful = self._count <= MOST_USEFUL * before
         self._room = min(max(self._first_room, 2 * self._count), len(self._rows)) if useful else len(self._rows)
-        if self._count + count > self._room:
+        self.full = self.divisible and self._count > MOST_LEFT * self._most
+        if self._count + count > self._room and not self.full:
             self._room = 2 * (self._count + count)
             rows = self._empty(self._room)
             rows[: self._count] = self._rows[: self._count]

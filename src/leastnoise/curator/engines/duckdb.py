@@ -305,7 +305,7 @@ class DuckDB:
 
     def kept_rows(
         self, rows: ir.Table, rule: RowRule, answer: Callable[[ir.Table], ir.Table], *, size: int
-    ) -> list[pa.Table]:
+    ) -> list[pa.Table] | None:
         import ibis
         import pyarrow as pa
 
@@ -313,6 +313,8 @@ class DuckDB:
         answers = []
         while passes.remain:
             codes = self._streamed(rows, passes.block, passes.kept)
+            if passes.full:
+                return None
             answers.append(self.fetch(answer(ibis.memtable(pa.table({"code": codes})))))
         return answers
 

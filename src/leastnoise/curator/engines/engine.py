@@ -25,6 +25,10 @@ class RowPasses(Protocol):
     def block(self) -> int:
         """Of how many rows a batch is at best."""
 
+    @property
+    def full(self) -> bool:
+        """Whether some unit's rows did not fit into memory: then nothing of what was kept counts."""
+
     def kept(self, batches: Iterator[pa.RecordBatch]) -> np.ndarray:
         """The codes of some units' rows that are kept, in one pass over all rows."""
 
@@ -116,8 +120,9 @@ class Engine(Protocol):
 
     def kept_rows(
         self, rows: ir.Table, rule: RowRule, answer: Callable[[ir.Table], ir.Table], *, size: int
-    ) -> list[pa.Table]:
-        """The answers to the tables of codes that the rule keeps of about so many rows: a table for each pass."""
+    ) -> list[pa.Table] | None:
+        """The answers to the tables of codes that the rule keeps of about so many rows: a table for each pass. None
+        where the rows of one unit do not fit into memory."""
 
     def summed_cells(
         self, rows: ir.Table, count: Callable[[Iterator[pa.RecordBatch]], np.ndarray], cells: int

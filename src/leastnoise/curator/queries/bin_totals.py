@@ -100,10 +100,8 @@ class BinnedQuery(ListedQuery):
         if size >= unit_lists.MANY_ROWS and self._in_lists(rows, named.unit):
             return self._integers(self._by_lists(rows, named.unit, size))
         parts = engine.passes(rows, size=size, kept=self.limits.max_rows)
-        if parts == 1:
-            return self._integers([self._by_sql(rows, named.unit)])
-        with self._same_rows(rows) as same:
-            return self._integers([self._by_sql(part, named.unit) for part in _classes(same, parts)])
+        with nullcontext(rows) if parts == 1 else self._same_rows(rows) as same:
+            return self._integers(self._by_sql(same, named.unit, parts))
 
     def _in_lists(self, rows: ir.Table, unit: tuple[str, ...]) -> bool:
         """Whether `unit_lists` finds the rows that are kept. It needs a compiler; without one, SQL finds the same."""
@@ -114,8 +112,9 @@ class BinnedQuery(ListedQuery):
             return self._data.engine.runs_python()
         return False
 
-    def _by_sql(self, rows: ir.Table, unit: tuple[str, ...]) -> pa.Table:
-        return self._data.engine.fetch(self._added_up(rows, unit))
+    def _by_sql(self, rows: ir.Table, unit: tuple[str, ...], parts: int) -> list[pa.Table]:
+        classes = [rows] if parts == 1 else _classes(rows, parts)
+        return [self._data.engine.fetch(self._added_up(some, unit)) for some in classes]
 
     def _keeper(self) -> RowKeeper:
         limits, coding = self.limits, self._coding()
@@ -129,7 +128,8 @@ class BinnedQuery(ListedQuery):
 
     def _by_lists(self, rows: ir.Table, unit: tuple[str, ...], size: int) -> list[pa.Table]:
         """The same totals, in parts: which rows are kept is found by a list a unit. Whether rows are read twice may
-        depend on them, and whether they are kept aside for that does not."""
+        depend on them, and whether they are kept aside for that does not; nor does any answer depend on whether one
+        unit's rows fit into memory."""
         engine, coding, keeper = self._data.engine, self._coding(), self._keeper()
 
         def totals(kept: ir.Table) -> ir.Table:
@@ -138,7 +138,10 @@ class BinnedQuery(ListedQuery):
         needed = keeper.bytes_of(size) + unit_lists.WORD_BYTES * size  # of the rows, and of the codes that are kept
         rule = sent_lists.Rule(keeper, unit_lists.random_factors(), once=engine.holds(needed))
         with nullcontext(rows) if rule.once else self._same_rows(rows) as same:
-            return engine.kept_rows(bounding.as_stream(same, unit), rule, totals, size=size)
+            found = engine.kept_rows(bounding.as_stream(same, unit), rule, totals, size=size)
+            if found is not None:
+                return found
+            return self._by_sql(same, unit, engine.passes(same, size=size, kept=self.limits.max_rows))
 
     def _integers(self, parts: list[pa.Table]) -> Aggregate:
         """The integers of the answer from the totals of classes of units."""
