@@ -205,6 +205,10 @@ class HistogramOptions(BinOptions):
     """The same, and without a column there is no histogram."""
 
     by: Annotated[list[str], BY]
+    others: Annotated[
+        str | None,
+        typer.Option(help="Without --keys: the part of the release that tells what all other keys have, such as 0.1."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -112,7 +112,7 @@ NAMES: dict[str, dict[str, _Type]] = {
         "tables": _TABLES,
         "ways": _INTEGERS, "weights": _WEIGHTS, "row_weight": _TEXT, "weight": _TEXT, "weight_clip": _PAIR,
         "other": _FLAG, "statistics": _TEXT_BY_NAME, "cumulative": _TEXTS, "ranges": _TEXTS,
-        "intervals": _FLAG, "expected_rows": _NUMBER,
+        "intervals": _FLAG, "expected_rows": _NUMBER, "others": _SHARE,
     },
     "privacy": {
         "epsilon": _NUMBER, "delta": _NUMBER, "sigma": _NUMBER, "mechanism": _TEXT, "budget": _TEXT, "share": _SHARE,

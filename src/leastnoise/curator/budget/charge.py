@@ -250,7 +250,13 @@ def _laplace_share(
     cost = replace(both, gaussian=0) + noise
     chance = round_down(Fraction(terms.chance_for(cost)) / sides)
     cut = laplace_threshold.within_chance(
-        epsilon=epsilon, scale=scale, chance=chance, limits=limits, neighbours=neighbours, spread=spread.laplace
+        epsilon=epsilon,
+        scale=scale,
+        chance=chance,
+        limits=limits,
+        neighbours=neighbours,
+        spread=spread.laplace,
+        total=spread.total,
     )
     return Charge(cut, ApproxDP(epsilon, chance, neighbours), cost, budget)
 
