@@ -141,6 +141,11 @@ class Release(Published):
 
         The value is at least 0, and too low on average, because what shows is too high; its standard deviation is at
         most the one told.
+
+        A total of another question is refused by public facts: the table's name, the columns with what they hold, the
+        unit, the limits, the steps before. What rows a table had then is not among them: tables in memory that are
+        alike in all this (name them: `ln.table(..., name="may")`), and a file that changed between the two releases,
+        cannot be told apart. A total that was released with the counts is always of the same rows.
         """
         return others_of(self, total, validation.number("confidence", confidence))
 

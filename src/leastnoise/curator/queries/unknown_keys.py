@@ -23,6 +23,7 @@ from leastnoise.curator.budget import charge, shares
 from leastnoise.curator.budget.charge import Charge
 from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.dataset import Dataset
+from leastnoise.curator.key_template import kind_of
 from leastnoise.curator.preview import Expectation
 from leastnoise.curator.publish import Answer, Decision, Facts
 from leastnoise.curator.queries.domains import check_unknown_keys, limits_of
@@ -85,7 +86,11 @@ class UnknownKeysHistogram(Query):
         return "rows"
 
     def _size_in_words(self) -> str:
-        return "unknown keys" if self.division is None else "unknown keys, and all of them together"
+        """With what the columns hold, by which a total of another table is known (`release.others`): of the schema. (No
+        column of real numbers, which pandas makes of whole ones where somebody's is missing, is a key or a unit.)"""
+        schema = self.rows.schema()
+        held = ", ".join(f"{column} {kind_of(schema[column]) or 'other'}" for column in (*self.by, *self.unit))
+        return f"unknown keys{'' if self.division is None else ', and all of them together'}: {held}"
 
     @property
     def _spread(self) -> Spread:
