@@ -75,6 +75,34 @@ def test_the_true_delta_is_at_most_what_is_promised(
     assert 0.1 * delta < true_delta(epsilon, limits, cut, counts, total) <= delta * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_the_true_delta_is_at_most_what_is_promised_where_one_person_replaces_another(
+    mechanism: Any, part: Fraction
+) -> None:
+    """One row, or none, of either: in a bin of one's own, or in one of two shared ones."""
+    epsilon, delta = 1.0, 0.01
+    division = Division(part, ONE, "replace")
+    cut = threshold_choice.choose(
+        epsilon=epsilon, delta=delta, limits=ONE, neighbours="replace", mechanism=mechanism, spread=division.spread
+    )
+    counts, total = _scale(division.counts(cut)), division.total(cut)
+    hidden = float(1 - above(np.float64(cut.at_least - 1), mechanism, counts))
+
+    def outcomes(row: str) -> tuple[float, Any]:
+        """The chance that no own bin shows, and those of all other outcomes."""
+        first, second = (chances(int(row == name), mechanism, counts) for name in ("first", "second"))
+        whole = chances(int(row != "none"), mechanism, total)
+        return hidden if row == "own" else 1.0, np.multiply.outer(np.multiply.outer(first, second), whole)
+
+    every = [outcomes(row) for row in ("none", "own", "first", "second")]
+    worst = max(
+        1 - h + float(np.maximum(h * one - math.exp(epsilon) * g * other, 0).sum())
+        for (h, one), (g, other) in itertools.permutations(every, 2)
+    )
+    assert 0 < worst <= delta * (1 + 1e-9)
+
+
 def test_a_total_that_own_bins_did_not_move_would_break_the_promise() -> None:
     """What is wrong if only the noise of the counts is made wider: the rows of hidden bins are in the total."""
     division = Division(Fraction(9, 10), ONE)

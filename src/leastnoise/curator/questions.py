@@ -66,7 +66,7 @@ class Questions:
         max_bins: in how many bins. Left out, as many as max_rows. Of the three, enough must be given to limit a unit.
         nulls: "drop" (the default) leaves out rows without a key, "bin" counts them in a bin of their own.
         others: where keys are left out: how many rows are in keys that do not show is published too, and this part of
-            the release pays for it, such as 0.1. (Their total has noise of its own, and the counts a little more.)
+            the release pays for it, such as 0.1: of its mu^2 under Gaussian noise, of epsilon under Laplace noise.
         """
         if not by:
             raise MissingParameter(
@@ -315,10 +315,10 @@ class Questions:
 
 
 def _refuse_others(others: Share | None) -> None:
-    """Listed keys all show."""
+    """Which are the others of listed keys, `with_other` says before."""
     if others is not None:
         raise InvalidParameter(
-            "others is for keys that nobody listed: of listed ones all show. Leave it out; ln.domain.with_other gives "
-            "the rows of all other keys a bin.",
+            "others is for keys that nobody listed, and these are. Leave it out; ln.domain.with_other gives the rows "
+            "of all other keys a bin.",
             parameter="others",
         )

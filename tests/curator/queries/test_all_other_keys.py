@@ -152,7 +152,7 @@ def test_no_key_shows_and_all_are_others(tmp_path: Path) -> None:
 
 
 def test_it_is_refused_where_it_means_nothing() -> None:
-    with pytest.raises(errors.InvalidParameter, match="of listed ones all show"):
+    with pytest.raises(errors.InvalidParameter, match="nobody listed, and these are"):
         ask(keys=["k1"])
     for wrong in (0, 1, 2.5, True):
         with pytest.raises(errors.LeastnoiseError, match="others"):
