@@ -20,7 +20,7 @@ from scipy.stats import chi2
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator import mechanism
+from leastnoise.curator import shown_keys
 from leastnoise.curator.noise import entropy
 from leastnoise.privacy import noise_choice, partition_selection
 from leastnoise.privacy.sensitivity import Limits
@@ -378,12 +378,12 @@ def test_unknown_bins_show_only_above_the_threshold_and_sorted() -> None:
     one = Limits.of(max_rows=1, bins=None)
     keys, counts = ["pear", "fig", "apple"], np.array([4000, 1, 5000])
     cut, promise = partition_selection.choose(epsilon=1, delta=1e-6, limits=one), ln.ApproxDP(1, 1e-6)
-    made = mechanism.publish_shown(*mechanism.show_keys(keys, counts, cut), cut, promise, ["fruit"])
+    made = shown_keys.publish_shown(*shown_keys.show_keys(keys, counts, cut), cut, promise, ["fruit"])
     assert made.threshold == 22
     assert made.domain is not None
     assert made.domain.keys() == ["apple", "pear"]
     assert made.guarantee == promise
-    none = mechanism.show_keys([], np.array([], dtype=int), cut)
-    empty = mechanism.publish_shown(*none, cut, promise, ["fruit"])
+    none = shown_keys.show_keys([], np.array([], dtype=int), cut)
+    empty = shown_keys.publish_shown(*none, cut, promise, ["fruit"])
     assert empty.bins == 0
     assert empty.to_pandas().shape == (0, 4)

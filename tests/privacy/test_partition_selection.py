@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -39,7 +39,7 @@ def _everything(limits: Limits) -> Iterator[tuple[tuple[int, ...], int]]:
         yield own, max(sum(c * c for c in shared) for shared in rest)
 
 
-def _worst(ways: list[tuple[tuple[int, ...], int]], epsilon: float, sigma: float, at_least: int) -> float:
+def _worst(ways: Sequence[tuple[tuple[int, ...], float]], epsilon: float, sigma: float, at_least: int) -> float:
     """The largest left side of the two conditions, in plain doubles."""
     worst = 0.0
     for own, square in ways:
@@ -137,7 +137,7 @@ def test_replace_is_dearer_and_many_rows_take_the_coarse_list() -> None:
 def test_a_bin_of_one_person_shows_no_more_often_than_promised() -> None:
     """delta = 0.01 and 100,000 bins with one row each, each its own person's: the number that shows is binomial with
     p <= 0.01; more than 1,160 has a chance below 1e-6. The seed is fixed."""
-    from leastnoise.curator.mechanism import publish_shown, show_keys
+    from leastnoise.curator.shown_keys import publish_shown, show_keys
 
     cut = choose(epsilon=1, delta=0.01, limits=Limits.of(max_rows=1, bins=None))
     counts = np.ones(100_000, dtype=int)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,7 +52,7 @@ def test_a_larger_epsilon_is_never_stronger(one: float, other: float) -> None:
      (1e-4, 10_001, True)],
 )  # fmt: skip
 def test_a_delta_of_one_percent_or_of_one_unit_protects_nobody(delta: float, units: int | None, nobody: bool) -> None:
-    strength = judge(ln.ApproxDP(0.1, delta), units=units)
+    strength = judge(ln.ApproxDP(0.1, delta)).with_units(units)
     assert strength.protects_nobody == nobody
     assert ("everything may show" in str(strength)) == nobody
 
@@ -61,7 +62,7 @@ def test_a_delta_of_one_percent_or_of_one_unit_protects_nobody(delta: float, uni
     [(1e-6, None, ""), (1e-5, None, ""), (0.005, None, "200 or more"), (1e-4, None, "10,000 or more"), (1e-4, 900, "")],
 )
 def test_a_delta_that_many_units_make_too_large_is_told(delta: float, units: int | None, told: str) -> None:
-    strength = judge(ln.ApproxDP(1, delta), units=units)
+    strength = judge(ln.ApproxDP(1, delta)).with_units(units)
     assert (strength.band, strength.warns) == ("strong", bool(told))
     assert told in strength.in_words()
     assert ("everything" in strength.in_words()) == bool(told)
@@ -103,8 +104,45 @@ def test_gaussian_noise_is_judged_by_its_mu_and_not_by_the_delta_that_was_typed(
 
 @pytest.mark.parametrize("units", [0, -1, 2.5, True])
 def test_a_number_of_units_is_a_whole_one(units: object) -> None:
-    with pytest.raises(errors.InvalidParameter):
-        judge(ln.ApproxDP(1, 1e-6), units=units)  # type: ignore[arg-type]
+    rows = pd.DataFrame({"p": [1], "k": ["a"]})
+    with pytest.raises(errors.InvalidParameter, match="public_units must be"):
+        ln.table(rows, unit="p", public_units=units)  # type: ignore[arg-type]
+
+
+def test_a_public_number_of_units_is_held_against_delta_before_anything_is_paid(tmp_path: Path) -> None:
+    """A delta that is small for few units is one somebody's for many; and one that is in doubt is not where it is
+    known that there are few. It is told wherever the promise is: warned of, expected, in the release, on its page."""
+    rows = pd.DataFrame({"plane": range(400), "place": ["here"] * 400})
+
+    def ask(units: int | None) -> Any:
+        return ln.table(rows, unit="plane", public_units=units).where("place <> ''").histogram("place", max_rows=1)
+
+    asked: Any = {"epsilon": 1, "delta": 1e-6, "mechanism": "laplace"}
+    told = r"1e-06 everything may show: too much for 2,000,000 units"
+    assert ask(None).release(**asked).strength.band == "strong"
+    assert ask(999_999).release(**asked).strength.band == "strong"
+    with pytest.warns(errors.WeakPromise, match=told):
+        made = ask(2_000_000).release(**asked)
+    assert told in str(ask(2_000_000).expect(**asked))
+    made.save(tmp_path / "made.parquet")
+    again = ln.load(tmp_path / "made.parquet")
+    assert again.strength == made.strength
+    assert told in again.explain()
+    assert "2,000,000 units" in again.report(tmp_path / "made.html", estimate=None).read_text(encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not ask(90).release(**{**asked, "delta": 0.005}).strength.warns
+
+
+def test_a_budget_is_held_against_the_public_number_of_units(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"plane": range(400), "place": ["here"] * 400})
+    budget = ln.Budget.open(tmp_path / "b.ledger", epsilon=1, delta=1e-6, threshold_delta=5e-7)
+    query = ln.table(rows, unit="plane", public_units=3_000_000).histogram("place", max_rows=1)
+    with pytest.warns(errors.WeakPromise, match="promise of the whole budget.*too much for 3,000,000 units"):
+        made = query.release(budget=budget, share=0.5)
+    assert made.strength is not None
+    assert made.strength.of_budget
+    assert made.strength.protects_nobody
 
 
 @given(st.floats(0.01, 3), st.sampled_from([0, 1e-9, 1e-4, 0.03]))

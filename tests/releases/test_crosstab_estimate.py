@@ -14,7 +14,7 @@ import pytest
 
 import leastnoise as ln
 import table_pages
-from leastnoise import plot
+from leastnoise import errors, plot
 from leastnoise._support import outputs
 from leastnoise.releases.crosstab_estimate import StatedRisk, StatedRisks
 from leastnoise.testing import seeded
@@ -76,6 +76,23 @@ def test_a_file_keeps_the_verdicts_and_an_earlier_one_has_none(tmp_path: Path) -
     assert "beyond chance" not in old.explain()
     old.save(tmp_path / "again.parquet", allow_seeded=True)
     assert ln.load(tmp_path / "again.parquet").explain() == old.explain()
+
+
+@pytest.mark.parametrize("asked", [("a",), ()])
+def test_a_sum_of_a_table_is_not_in_a_file_which_is_said(asked: tuple[str, ...], tmp_path: Path) -> None:
+    """As denoised it has an error; the file has the errors of what was asked for."""
+    rows = pa.table({"who": np.arange(600), "a": ["x", "y"] * 300, "b": ["u", "v", "v"] * 200})
+    query = ln.table(rows, unit="who").crosstabs(("a", "b"), keys={"a": ["x", "y"], "b": ["u", "v"]}, max_rows=1)
+    release = query.release(epsilon=1, delta=1e-6)
+    assert isinstance(release, ln.CrosstabsRelease)
+    estimate = release.denoise()
+    estimate.save(tmp_path / "e.parquet")
+    read = ln.load(tmp_path / "e.parquet")
+    assert isinstance(read, ln.CrosstabsEstimate)
+    assert read["a", "b"].std == estimate["a", "b"].std
+    assert estimate[asked].std > 0
+    with pytest.raises(errors.InvalidParameter, match=r"only a sum of one of them.*release\.denoise\(\)\["):
+        read[asked]
 
 
 def test_exported_files_have_the_limit_and_the_verdict_of_every_table(tmp_path: Path) -> None:

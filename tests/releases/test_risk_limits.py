@@ -9,6 +9,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom
 
@@ -123,6 +124,17 @@ def test_limits_that_do_not_exist_are_refused() -> None:
         ) as refused:
             ask()
         assert "Use auto" not in str(refused.value)
+
+
+def test_keys_that_nobody_listed_have_no_limit_and_are_not_sent_to_another_denoiser() -> None:
+    """Nor to a file that they did not come from."""
+    frame = pd.DataFrame({"p": range(300), "k": ["a", "b", "c"] * 100})
+    made = ln.table(frame, unit="p").histogram("k", max_rows=1).release(epsilon=1, delta=1e-6).denoise()
+    for ask in (made.rmse_at_most, lambda: made.rmse_at_most(proved=True), made.interval):
+        with pytest.raises(errors.InvalidParameter, match=r"no other denoiser.*release\.interval") as refused:
+            ask()
+        assert "auto" not in str(refused.value)
+        assert "file" not in str(refused.value)
 
 
 def test_a_limit_says_what_it_is_and_stands_beside_the_error() -> None:

@@ -254,6 +254,21 @@ def test_the_download_holds_every_number(opened: Callable[..., Any], downloads: 
     assert [row[0] for row in rows] == [next(csv.reader([csv_text.text(town)]))[0] for town in pages.TOWNS]
 
 
+def test_the_row_of_all_other_keys_stays_below_and_is_downloaded(opened: Callable[..., Any], downloads: Path) -> None:
+    b, others = opened("unknown"), pages.kind("unknown").others()
+    for _ in range(2):
+        cells = [cell.text for cell in b.find_elements(By.CSS_SELECTOR, "#table tfoot td")]
+        assert cells[:4] == ["all other keys", *(f"{number:,.0f}" for number in (others.value, *others[2:]))]
+        assert "all other keys" not in b.find_element(By.CSS_SELECTOR, "#table tbody").text
+        b.find_element(By.CSS_SELECTOR, "#table th:nth-child(2) button").click()
+        b.find_element(By.ID, "find").send_keys("nothing is called this")
+    b.find_element(By.ID, "download").click()
+    path = downloads / "unknown.csv"
+    WebDriverWait(b, 60).until(lambda _: path.exists())
+    last = path.read_text(encoding="utf-8").splitlines()[-1]
+    assert last.startswith(f'"all other keys",{others.value:.0f},{others.low:.0f},{others.high:.0f}')
+
+
 def test_the_download_writes_cells_as_to_csv_does(opened: Callable[..., Any]) -> None:
     cells = [
         "=1+1",

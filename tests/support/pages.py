@@ -103,7 +103,7 @@ def quantiles() -> Any:
 
 
 def unknown() -> Any:
-    return _table().histogram("town", keys=None, max_rows=1).release(epsilon=2, delta=1e-6)
+    return _table().histogram("town", keys=None, max_rows=1, others=0.1).release(epsilon=2, delta=1e-6)
 
 
 def sparse() -> Any:

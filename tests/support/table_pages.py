@@ -5,11 +5,13 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
 
 import leastnoise as ln
+from chromium import screen
 from leastnoise import datasets
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
@@ -62,6 +64,32 @@ def write(name: str, folder: Path, *, beside: bool = True) -> Path:
     release = RELEASES[name]()
     path = folder / f"{name}{'_denoised' if beside else ''}.html"
     return release.report(path, estimate=denoised(name) if beside else None, allow_seeded=True)
+
+
+def visit(
+    browser: Any,
+    folder: Path,
+    name: str,
+    table: tuple[str, ...] | None = None,
+    *,
+    beside: bool = True,
+    width: int = 1200,
+    mode: str = "light",
+) -> Any:
+    """Opens its page, at one of its tables where that is named, and waits until all is drawn."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    path = folder / f"{name}{'_denoised' if beside else ''}.html"
+    if not path.exists():
+        write(name, folder, beside=beside)
+    browser.get("about:blank")
+    browser.get_log("browser")
+    browser.get_log("performance")
+    screen(browser, width, mode)
+    place = "" if table is None else "#table=" + ",".join(quote(column, safe="!'()*~") for column in table)
+    browser.get(path.as_uri() + place)
+    WebDriverWait(browser, 60).until(lambda b: b.execute_script("return document.documentElement.dataset.drawn"))
+    return browser
 
 
 def told(release: Any, table: tuple[str, ...], cell: int) -> str:

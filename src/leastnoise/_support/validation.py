@@ -46,6 +46,7 @@ _MEANINGS = {
     "error": "The error is how far off a published number may be: a number > 0.",
     "confidence": "The confidence is how often the promise must hold: 0 < confidence < 1.",
     "share": "A share is a part of the whole budget: 0 < share <= 1.",
+    "others": "others is the part of a release that is for the total of all keys: 0.001 <= others <= 0.999.",
     "bins": "bins is how many numbers are published: a whole number >= 1.",
     "steps": "steps is how many releases there are: a whole number >= 1.",
     "times": "times is how often a guarantee is repeated: a whole number >= 1.",
@@ -59,6 +60,7 @@ _EXAMPLES: dict[str, float] = {
     "error": 10,
     "confidence": 0.95,
     "share": 0.25,
+    "others": 0.1,
     "steps": 1000,
     "sampling": 0.01,
 }

@@ -167,6 +167,9 @@ class TableOptions(RowOptions):
     ] = None
     missing: Annotated[list[str] | None, typer.Option(help="Texts that stand for a missing value: NA,-999.")] = None
     table: Annotated[str | None, typer.Option(help="What the ledger calls this table; else the file's name.")] = None
+    public_units: Annotated[
+        int | None, typer.Option(help="How many persons there are, where that is public: delta is judged by it.")
+    ] = None
 
     def open(self) -> Table:
         """The rows that were asked for, lazily."""
@@ -182,6 +185,7 @@ class TableOptions(RowOptions):
             config=option_texts.settings(self.config or []),
             types=option_texts.types(self.types or []),
             missing=[word for text in self.missing or [] for word in text.split(",")],
+            public_units=self.public_units,
         )
         return self.shaped(opened)
 
@@ -205,6 +209,10 @@ class HistogramOptions(BinOptions):
     """The same, and without a column there is no histogram."""
 
     by: Annotated[list[str], BY]
+    others: Annotated[
+        str | None,
+        typer.Option(help="Without --keys: the part of the release that tells what all other keys have, such as 0.1."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

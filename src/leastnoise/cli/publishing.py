@@ -22,6 +22,8 @@ from leastnoise.cli.options import OutputOptions, PrivacyOptions
 from leastnoise.jobs.running import arguments, recorded, refuse_weak
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from leastnoise.curator.preview import Expectation
     from leastnoise.curator.publish import Answer
     from leastnoise.curator.queries.query import Query
@@ -98,6 +100,8 @@ def _facts(query: Query, made: Answer, path: str) -> dict[str, Any]:
         return {**facts, "total": made.total().value, "tables": made.overview()}
     if not isinstance(made, ln.SummaryRelease):
         facts |= {"sigma": made.sigma, "std": made.std}
+    if isinstance(made, ln.Release) and made.all_keys is not None:
+        facts["others"] = made.others()._asdict()
     rows = made.to_arrow()
     if rows.num_rows <= MAX_ROWS_SHOWN:
         facts["rows"] = rows.to_pylist()  # with nulls, not NaN, which is no JSON
@@ -126,7 +130,7 @@ def first_rows(made: Any) -> Table:
 
     if isinstance(made, ln.SummaryRelease):
         return _first_statistics(made)
-    found = made.to_arrow()
+    found, others = _without_others(made, made.to_arrow())
     more = found.num_rows > MAX_ROWS_SHOWN
     table = Table(caption=f"the first {MAX_ROWS_SHOWN} of {found.num_rows:,} rows" if more else None)
     for name in found.column_names:
@@ -136,7 +140,21 @@ def first_rows(made: Any) -> Table:
         if getattr(made, "kind", "") in ("mean", "rate") and not row["enough"]:
             row[made.kind] = TOO_FEW
         table.add_row(*(_cell(value) for value in row.values()))
+    if others:
+        table.add_section()
+        table.add_row(*map(_cell, others))
     return table
+
+
+def _without_others(made: Any, found: pa.Table) -> tuple[pa.Table, list[Any]]:
+    """The rows of keys, and the row of all other keys as people read it, if there is one."""
+    from leastnoise.releases.other_keys import LABEL
+
+    if getattr(made, "all_keys", None) is None:
+        return found, []
+    keys = range(found.num_columns - 3)  # before value, low and high
+    last = list(found.slice(made.bins).to_pylist()[0].values())
+    return found.slice(0, made.bins), [LABEL if i == 0 else "" if i in keys else cell for i, cell in enumerate(last)]
 
 
 def _first_statistics(made: ln.SummaryRelease) -> Table:

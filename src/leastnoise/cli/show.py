@@ -72,5 +72,7 @@ def _facts(loaded: Any, one: Any) -> dict[str, Any]:
     facts: dict[str, Any] = {"what": type(loaded).__name__, "explain": loaded.explain()}
     if _is_set(loaded) and one is None:
         return {**facts, "tables": [list(table) for table in loaded.tables]}
+    if isinstance(loaded, ln.Release) and loaded.all_keys is not None:
+        facts["others"] = loaded.others()._asdict()
     rows = (loaded if one is None else one).to_arrow()
     return {**facts, "rows": rows.num_rows, "first": rows.slice(0, MAX_ROWS_SHOWN).to_pylist()}

@@ -58,13 +58,14 @@ def count(
 
 
 def histogram(table: TableOptions, bins: HistogramOptions, privacy: PrivacyOptions, output: OutputOptions) -> None:
-    """How many rows in each bin. Without --keys the bins are found in the data and thresholded.
+    """How many rows in each bin. Without --keys the bins are found in the data and thresholded; --others tells what
+    all those below the threshold have together.
 
     Example: [bold]leastnoise histogram trips.parquet --by junction --keys nodes.parquet:id --unit taxi --max-rows 5
     --max-per-bin 1 --epsilon 0.5 --delta 1e-6 -o map.parquet[/bold]
     """
     opened = table.open()
-    publish(opened.histogram(*bins.by, **_limits(opened, bins)), privacy, output)
+    publish(opened.histogram(*bins.by, others=bins.others, **_limits(opened, bins)), privacy, output)
 
 
 def sum(  # noqa: A001

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from leastnoise._support import validation
 from leastnoise.curator.aggregate.bounding import word
 from leastnoise.curator.aggregate.clean_rows import CleanRows
 from leastnoise.curator.aggregate.parsing import check_missing, check_types, parsed, undeclared_column, unknown_column
@@ -36,6 +37,7 @@ class Dataset:
     row_is_unit: bool = False  # whether a unit has one row at most, made from all its rows
     kernels: Mapping[str, int] = field(default_factory=dict)  # columns of kernel weights -> over how many nodes
     types: Mapping[str, str] = field(default_factory=dict)  # what columns of text were declared to hold
+    public_units: int | None = None  # how many units there are, where somebody has said that this is public
 
     @property
     def rows(self) -> ir.Table:
@@ -122,6 +124,7 @@ def open_dataset(
     config: Mapping[str, str],
     types: Mapping[str, str],
     missing: str | Sequence[str] = (),
+    public_units: int | None = None,
 ) -> Dataset:
     """The rows of a source with the declared types. Only schemas are read."""
     relation = check_neighbours(neighbours)
@@ -141,6 +144,8 @@ def open_dataset(
             example={"unit": Code('["company", "person"]', "company,person")},
         )
     check_types(types)
+    if public_units is not None:
+        validation.integer("public_units", public_units)
     words = check_missing(missing)
     opened = open_source(source, name=name, engine=engine, memory_limit=memory_limit, config=config, types=types)
     for column in units:
@@ -151,5 +156,11 @@ def open_dataset(
         word(rows[column], column, opened.engine)
     steps = (f"{shortened([escaped(repr(word)) for word in words])} read as missing",) if words else ()
     return Dataset(
-        source=opened, clean=CleanRows(rows), unit=units, neighbours=relation, types=dict(types), steps=steps
+        source=opened,
+        clean=CleanRows(rows),
+        unit=units,
+        neighbours=relation,
+        types=dict(types),
+        steps=steps,
+        public_units=public_units,
     )

@@ -27,10 +27,8 @@ from leastnoise.curator.budget import Budget, charge
 from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Domain
-from leastnoise.privacy.guarantee import ApproxDP
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import Choice, NoiseChoice
-from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.releases.columns import refuse_reserved
 from leastnoise.releases.interval import Values
 from leastnoise.releases.noise import Noise
@@ -220,48 +218,6 @@ def publish_sparse(
         ),
         domain=domain,
     )
-
-
-def show_keys(keys: Sequence[Any], counts: NDArray[np.int64], cut: Threshold) -> tuple[list[Any], NDArray[np.int64]]:
-    """The keys whose count reaches the threshold with its noise, and those noisy counts. It must be paid for already.
-
-    Every key has noise of its own, so the keys may come in parts, and nothing is kept of those that do not show.
-    """
-    from leastnoise.curator.noise.gaussian import rounded_gaussian
-    from leastnoise.curator.noise.laplace import two_sided_geometric
-
-    size = len(keys)
-    drawn = rounded_gaussian(cut.sigma, size) if cut.scale is None else two_sided_geometric(cut.scale, size)
-    noisy = add_integers(np.asarray(counts, dtype=np.int64), drawn)
-    (places,) = np.nonzero(noisy >= cut.at_least)
-    return [keys[place] for place in places.tolist()], noisy[places]
-
-
-def publish_shown(
-    keys: Sequence[Any],
-    noisy: NDArray[np.int64],
-    cut: Threshold,
-    promise: ApproxDP,
-    names: Sequence[str],
-    **facts: Any,
-) -> Release:
-    """Keys that show, in the order of keys."""
-    from leastnoise.curator.noise import entropy
-
-    order = sorted(range(len(keys)), key=lambda place: sortable(keys[place]))
-    return Release(
-        values=np.asarray(noisy, dtype=np.int64)[order],
-        noise=Noise(cut.mechanism, cut.sigma if cut.scale is None else cut.scale, 1.0),
-        provenance=Provenance(guarantee=promise, delta=promise.delta, seeded=entropy.is_seeded(), **facts),
-        domain=domains.listed(tuple(names), [keys[place] for place in order]),
-        threshold=cut.at_least,
-        kind="count",
-    )
-
-
-def sortable(key: Any) -> Any:
-    """Keys in order, missing ones last; a tuple part by part."""
-    return tuple(map(sortable, key)) if isinstance(key, tuple) else (key is None, 0 if key is None else key)
 
 
 def _declared(values: Any) -> NDArray[Any] | list[Any]:

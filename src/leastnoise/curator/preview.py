@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 
 from leastnoise._support.number_format import rounded
 from leastnoise.curator.budget.charge import Charge
@@ -103,12 +103,11 @@ def of_listed(
 
 def of_unknown_keys(decided: Charge[Threshold], *, limits: Limits, spread: Spread = ALONE) -> Expectation:
     """Of noise and a threshold on keys that nobody listed. spread: how much noisier counts are beside others."""
-    cut, wider = decided.noise, spread.of(decided.noise)
-    alone = replace(cut, sigma=cut.sigma * wider, scale=None if cut.scale is None else cut.scale * wider)
-    distribution = alone.distribution
+    cut = decided.noise.wider(spread.of(decided.noise))
+    distribution = cut.distribution
     return Expectation(
         mechanism=cut.mechanism,
-        sigma=alone.sigma,
+        sigma=cut.sigma,
         std=distribution.std,
         half_width=distribution.half_width(0.95),
         half_width_all=None,

@@ -75,7 +75,9 @@ def _released(query: Query, request: PrivacyRequest) -> Answer:
     with query._data.source.turn():  # before it is paid for
         query._data.source.check_functions()
         query._data.engine.check_ready(query.rows, in_python=reads._in_python)
-        receipt = decided.charge.pay(query=text, unit=unit, table=table, note=request.note)
+        receipt = decided.charge.pay(
+            query=text, unit=unit, table=table, note=request.note, public_units=query._data.public_units
+        )
         exact = _read(reads, receipt)
     facts = Facts(
         id=receipt.id,

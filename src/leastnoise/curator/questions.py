@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leastnoise import stats
+from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.count import Count
 from leastnoise.curator.queries.crosstabs import Crosstabs, RowWeight
@@ -51,6 +52,7 @@ class Questions:
         max_per_bin: int | None = None,
         max_bins: int | None = None,
         nulls: str = "drop",
+        others: Share | None = None,
     ) -> Query:
         """The number of rows in each bin.
 
@@ -63,6 +65,8 @@ class Questions:
         max_per_bin: how many of them in one bin. Left out, as many as max_rows.
         max_bins: in how many bins. Left out, as many as max_rows. Of the three, enough must be given to limit a unit.
         nulls: "drop" (the default) leaves out rows without a key, "bin" counts them in a bin of their own.
+        others: where keys are left out: how many rows are in keys that do not show is published too, and this part of
+            the release pays for it, such as 0.1: of its mu^2 under Gaussian noise, of epsilon under Laplace noise.
         """
         if not by:
             raise MissingParameter(
@@ -77,10 +81,12 @@ class Questions:
                     "a row of kernel weights touches several nodes, so only max_rows limits a unit: leave out "
                     "max_per_bin, max_bins and nulls."
                 )
+            _refuse_others(others)
             return KernelHistogram.of(self._data, by, keys, max_rows)
         limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
         if keys is None:
-            return UnknownKeysHistogram.of(self._data, by, nulls, **limits)
+            return UnknownKeysHistogram.of(self._data, by, nulls, others=others, **limits)
+        _refuse_others(others)
         return Histogram.of(self._data, by, keys, nulls, **limits)
 
     def crosstabs(
@@ -306,3 +312,13 @@ class Questions:
         """
         limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
         return Summary.of(self._data, by, statistics, keys=keys, nulls=nulls, weights=weights, **limits)
+
+
+def _refuse_others(others: Share | None) -> None:
+    """Which are the others of listed keys, `with_other` says before."""
+    if others is not None:
+        raise InvalidParameter(
+            "others is for keys that nobody listed, and these are. Leave it out; ln.domain.with_other gives the rows "
+            "of all other keys a bin.",
+            parameter="others",
+        )

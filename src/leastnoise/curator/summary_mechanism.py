@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from leastnoise import domain as domains
 from leastnoise._support import progress
-from leastnoise.curator.mechanism import add_integers, sortable
+from leastnoise.curator.mechanism import add_integers
+from leastnoise.curator.shown_keys import sortable
 from leastnoise.domain import Domain
 from leastnoise.privacy.guarantee import ApproxDP
 from leastnoise.privacy.partition_selection import Threshold

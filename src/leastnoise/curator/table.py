@@ -37,6 +37,7 @@ def table(
     config: Mapping[str, str] | None = None,
     types: Mapping[str, str] | None = None,
     missing: str | Sequence[str] = (),
+    public_units: int | None = None,
 ) -> Table:
     """Open a table of people's rows. Only its schema is read.
 
@@ -60,6 +61,8 @@ def table(
         cell that is not written like its type is null.
     missing: texts that stand for a missing value, such as "NA" or ["NA", "-999"]: such a cell is null in every column
         of text, and before its type is read. An empty cell of a CSV is null as it is.
+    public_units: how many units there are, where everybody may know that: a delta of one over it, or more, is then
+        called too much. It is your word, not counted; leave it out where the number is not public.
     """
     return Table(
         open_dataset(
@@ -72,6 +75,7 @@ def table(
             config=config or {},
             types=types or {},
             missing=missing,
+            public_units=public_units,
         )
     )
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from leastnoise._support.validation import Floats
 from leastnoise.privacy.distributions import Distribution, Gaussian
-from leastnoise.releases.estimate import Estimate, RiskEstimate
+from leastnoise.releases.estimate import POWER_LAW, Estimate, RiskEstimate
 from leastnoise.releases.noise import Noise
 
 EXPONENTS = (1.05, 6.0)  # of sizes: c^-s with a finite sum, and hardly more than ones
@@ -43,7 +43,7 @@ def shown_counts(values: Floats, noise: Noise, at_least: int) -> Estimate:
         values=means[where] if y.size else y,
         noisy=y,
         noise=noise,
-        method="power law of sizes",
+        method=POWER_LAW,
         parameters={"exponent": exponent, "threshold": at_least},
         estimate_risk=lambda: RiskEstimate(None, None),
         nonnegative=True,

@@ -104,7 +104,7 @@ NAMES: dict[str, dict[str, _Type]] = {
         "source": _TEXTS, "unit": _TEXTS, "types": _TEXT_BY_NAME, "join": _TEXTS, "within": _TEXT_BY_NAME,
         "derive": _TEXT_BY_NAME, "lattice": _TEXT_BY_NAME, "where": _TEXT, "per_unit": _TEXT_BY_NAME, "having": _TEXT,
         "name": _TEXT, "neighbours": _TEXT, "engine": _TEXT, "memory_limit": _TEXT, "config": _TEXT_BY_NAME,
-        "missing": _TEXTS,
+        "missing": _TEXTS, "public_units": _INTEGER,
     },
     "ask": {
         "kind": _TEXT, "by": _TEXTS, "column": _TEXT, "clip": _PAIR, "levels": _NUMBERS, "bins": _INTEGER,
@@ -112,7 +112,7 @@ NAMES: dict[str, dict[str, _Type]] = {
         "tables": _TABLES,
         "ways": _INTEGERS, "weights": _WEIGHTS, "row_weight": _TEXT, "weight": _TEXT, "weight_clip": _PAIR,
         "other": _FLAG, "statistics": _TEXT_BY_NAME, "cumulative": _TEXTS, "ranges": _TEXTS,
-        "intervals": _FLAG, "expected_rows": _NUMBER,
+        "intervals": _FLAG, "expected_rows": _NUMBER, "others": _SHARE,
     },
     "privacy": {
         "epsilon": _NUMBER, "delta": _NUMBER, "sigma": _NUMBER, "mechanism": _TEXT, "budget": _TEXT, "share": _SHARE,

@@ -81,7 +81,7 @@ KINDS: dict[str, Kind] = {
     "histogram": Kind(
         ask=lambda table, given: table.histogram(*given.pop("by"), **given),
         needs=("by",),
-        takes=_LIMITS,
+        takes=("others", *_LIMITS),
         keys="by",
         denoises=_has_every_bin,
     ),

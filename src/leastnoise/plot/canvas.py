@@ -97,7 +97,8 @@ def noise_and_promise(release: Published) -> str:
     """The noise of a release and its guarantee, for the caption."""
     words = release.mechanism_in_words
     noise = f"{words[0].upper()}{words[1:]}, {release.spread_in_words(4)}"
-    return f"{noise}; {promise(release.guarantee, release.delta)}.{weak(release)}{seeded(release)}{left_out(release)}"
+    told = f"{noise}; {promise(release.guarantee, release.delta)}.{weak(release)}{seeded(release)}{left_out(release)}"
+    return f"{told} {release._others_in_words()}".strip()
 
 
 def left_out(release: Published) -> str:

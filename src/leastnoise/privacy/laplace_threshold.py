@@ -20,7 +20,9 @@ conditions are enough: P(A) = hidden_x P_shared(A) <= P_shared(A) <= e^((L - 1)/
 log(1 - delta_2)) Q(A), and what shows an own bin has probability delta_2 at most.
 
 Where other numbers of the same rows are released with the counts, b is that of one count which would cost as much as
-all of them together, and the counts themselves have `spread` times that: it decides delta_2 alone.
+all of them together, and the counts themselves have `spread` times that: it decides delta_2 alone. If one of them moves
+with every row, in whichever bin, and `total` is the part of L/b that it has, one with own bins costs at most (L - 1 +
+total)/b in place of (L - 1)/b: see `keys_and_total`.
 
 The two-sided geometric distribution is log-concave, and so is its distribution function: the chance that no own bin
 shows, a product of these, is least at the same splits as for Gaussian noise (`partition_selection.splits`).
@@ -45,11 +47,17 @@ MAX_THRESHOLD = 2**50
 
 
 def choose(
-    *, epsilon: Number, delta: Number, limits: Limits, neighbours: Neighbours = "add-remove", spread: float = 1.0
+    *,
+    epsilon: Number,
+    delta: Number,
+    limits: Limits,
+    neighbours: Neighbours = "add-remove",
+    spread: float = 1.0,
+    total: float = 0.0,
 ) -> Threshold:
     """The least scale that epsilon allows, and with it the least T, proved in balls.
 
-    spread: the noise of the counts over the scale that is chosen.
+    spread: the noise of the counts over the scale that is chosen. total: the part of epsilon that every row moves.
 
     >>> one = Limits.of(max_rows=1, bins=None)
     >>> choose(epsilon=1, delta=1e-6, limits=one).at_least
@@ -65,7 +73,9 @@ def choose(
         )
     rows = rows_of(limits, neighbours)
     scale = baselines.laplace_scale(epsilon=spend, l1_sensitivity=rows)
-    return within_chance(epsilon=spend, scale=scale, chance=chance, limits=limits, neighbours=neighbours, spread=spread)
+    return within_chance(
+        epsilon=spend, scale=scale, chance=chance, limits=limits, neighbours=neighbours, spread=spread, total=total
+    )
 
 
 def within_chance(
@@ -76,6 +86,7 @@ def within_chance(
     limits: Limits,
     neighbours: Neighbours = "add-remove",
     spread: float = 1.0,
+    total: float = 0.0,
 ) -> Threshold:
     """The least T at which an own bin shows with at most this chance, and all is epsilon-DP but for that."""
 
@@ -88,6 +99,7 @@ def within_chance(
             limits=limits,
             neighbours=neighbours,
             spread=spread,
+            total=total,
         )
 
     low = limits.max_per_bin  # at T <= c a bin of one's own shows as likely as not
@@ -113,6 +125,7 @@ def is_private(
     limits: Limits,
     neighbours: Neighbours = "add-remove",
     spread: float = 1.0,
+    total: float = 0.0,
 ) -> bool:
     """Whether the three conditions hold, proved in balls (False where that cannot be decided)."""
     rows = rows_of(limits, neighbours)
@@ -120,7 +133,7 @@ def is_private(
         shows = arb(chance_shown(limits=limits, scale=scale * spread, at_least=at_least))
         if not shows <= delta or not shows < 1:
             return False
-        both = (rows - 1) / arb(scale) - (1 - shows).log()
+        both = (rows - 1 + arb(total)) / arb(scale) - (1 - shows).log()
         return bool(rows / arb(scale) <= epsilon) and bool(both <= epsilon)
 
 

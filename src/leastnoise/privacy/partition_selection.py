@@ -17,6 +17,10 @@ largest delta_2 and the whole of both persons' rows shared it is enough that
 
 Where other numbers of the same rows are released with the counts, sigma is that of one count which would cost as much
 as all of them together, and the counts themselves have `spread` times that: it decides delta_2 alone.
+
+Where one of these numbers moves with every row of a person, wherever it lies (how many rows all bins have together),
+the rows in bins of their own move it too. If `total` is the part of mu^2 that it has when all rows are shared, a split
+costs total * (all) + (1 - total) * (shared) in place of (shared): see `keys_and_total`.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
@@ -32,6 +37,7 @@ from flint import arb
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.directed_rounding import round_up
 from leastnoise._support.validation import Floats, Number
 from leastnoise.privacy import calibration
 from leastnoise.privacy.calibration import proof
@@ -65,13 +71,17 @@ class Threshold:
         """The distribution of the noise, on whole numbers."""
         return Gaussian(self.sigma, 1.0) if self.scale is None else Laplace(self.scale, 1.0)
 
+    def wider(self, spread: float) -> Threshold:
+        """The same threshold, with so much more noise."""
+        return Threshold(self.sigma * spread, self.at_least, None if self.scale is None else self.scale * spread)
+
 
 @dataclass(frozen=True, slots=True)
 class Split:
     """One person's rows: `own` is (rows in a bin, how many such bins), the rest has squared L2 norm `shared`."""
 
     own: tuple[tuple[int, int], ...]
-    shared: int
+    shared: float
 
 
 def choose(
@@ -81,22 +91,25 @@ def choose(
     limits: Limits,
     neighbours: Neighbours = "add-remove",
     spread: float = 1.0,
+    total: float = 0.0,
 ) -> Threshold:
     """The least whole T for which some sigma is valid, and with it the least such sigma, proved in balls.
 
-    spread: the noise of the counts over the sigma that is chosen.
+    spread: the noise of the counts over the sigma that is chosen. total: the part of mu^2 that every row moves.
 
     >>> one = Limits.of(max_rows=1, bins=None)
     >>> choose(epsilon=1, delta=1e-6, limits=one).at_least
     22
     """
     replace = check_neighbours(neighbours) == "replace"
-    return _choose(validation.number("epsilon", epsilon), validation.number("delta", delta), limits, replace, spread)
+    spend, chance = validation.number("epsilon", epsilon), validation.number("delta", delta)
+    return _choose(spend, chance, limits, replace, spread, total)
 
 
 @lru_cache(maxsize=64)  # public numbers in, public numbers out
-def _choose(epsilon: float, delta: float, limits: Limits, replace: bool, spread: float) -> Threshold:
-    ask = _Ask(epsilon, delta, replace, tuple(splits(limits, coarse=replace)), spread)
+def _choose(epsilon: float, delta: float, limits: Limits, replace: bool, spread: float, total: float) -> Threshold:
+    found = (_with_total(split, limits, total) for split in splits(limits, coarse=replace))
+    ask = _Ask(epsilon, delta, replace, tuple(found), spread)
     floor = calibration.sigma(epsilon=ask.epsilon, delta=ask.delta, sensitivity=ask.widest)
     high = 1
     while ask.best(high, floor)[1] > 0:
@@ -173,6 +186,12 @@ def splits(limits: Limits, *, coarse: bool = False) -> Iterator[Split]:
         full = high if low * p <= m else _vertex(low, m, p)[0] + 1
         yield Split(((p, full), (1, high)), limits.squared_norm)
         low = high + 1
+
+
+def _with_total(split: Split, limits: Limits, total: float) -> Split:
+    """The split where so large a part of mu^2 moves with all rows, its own included; rounded up."""
+    shared = Fraction(split.shared)
+    return Split(split.own, round_up(shared + Fraction(total) * (limits.squared_norm - shared)))
 
 
 def _vertex(n: int, s: int, p: int) -> tuple[int, int]:

@@ -2,15 +2,16 @@
 
 Gaussian noise is judged by its mu, Laplace noise by its epsilon: there the trade-off is all that is promised, and a
 delta that was typed is only where epsilon is read off. An (epsilon, delta) promise may fail outright with probability
-delta, so it is judged by delta, too: at 1 %, or at one over the number of units, it may publish somebody's rows as they
-are. Where nobody has said how many units there are, of a delta above 1e-5 it is told from how many on it is too much.
+delta, so it is judged by delta, too: at 1 %, or at one over the number of units where that is public (`with_units`),
+it may publish somebody's rows as they are. Where nobody has said how many units there are, of a delta above 1e-5 it is
+told from how many on it is too much.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leastnoise import errors
-from leastnoise._support import callers, validation
+from leastnoise._support import callers
 from leastnoise._support.number_format import percent_at_most
 from leastnoise._support.validation import Floats
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Guarantee, Promise
@@ -48,6 +49,8 @@ class Strength:
     mu: float | None = None  # also known: but for events of probability `chance` on either side, it is mu-GDP
     chance: float = 0.0
     doubtful: float = 0.0  # a probability of publishing everything that is too large where units are many
+    units: int | None = None  # how many there are, where `failing` is too much for so many
+    everything: float = field(default=0.0, compare=False)  # the probability of publishing everything; not in files
 
     @property
     def band(self) -> Band:
@@ -95,7 +98,23 @@ class Strength:
         if self.doubtful:
             many = math.ceil(1 / Fraction(self.doubtful))
             found += f", and with probability {self.doubtful:.3g} everything: too much where units are {many:,} or more"
-        return f"{found}, and with probability {self.failing:.3g} everything may show" if self.failing else found
+        too_much = "" if self.units is None else f": too much for {self.units:,} units"
+        return (
+            f"{found}, and with probability {self.failing:.3g} everything may show{too_much}" if self.failing else found
+        )
+
+    def with_units(self, units: int | None) -> Strength:
+        """The same where it is public that there are so many units: a delta of one over their number, or more, is too
+        much, and a smaller one is in no doubt. None: it is not public.
+
+        >>> print(judge(ApproxDP(1, 1e-6)).with_units(2_000_000))  # doctest: +ELLIPSIS
+        protects nobody in practice: ... with probability 1e-06 everything may show: too much for 2,000,000 units
+        """
+        if units is None:
+            return self
+        many = Fraction(self.everything) * units >= 1
+        failing = self.everything if many or self.everything >= MAX_DELTA else 0.0
+        return replace(self, failing=failing, doubtful=0.0, units=units if many else None)
 
     def cure(self) -> str:
         """What to type instead: whichever of epsilon and delta makes it weak."""
@@ -117,20 +136,18 @@ def judge(
     *,
     mu: float | None = None,
     chance: float = 0.0,
-    units: int | None = None,
     of_budget: bool = False,
 ) -> Strength:
     """How strong a guarantee is, from public facts.
 
     mu, chance: where it is also known that, but for events of probability `chance` on either side, it is mu-GDP. Then
         there are two bounds, and the smaller is taken.
-    units: how many units there are, where that is public; a delta of one over it, or more, is too much.
     of_budget: whether it is the guarantee of a whole budget.
     """
     failing = guarantee.delta if mu is None and isinstance(guarantee, ApproxDP) else chance
-    too_much = _is_too_much(failing, units)
-    doubtful = failing if units is None and not too_much and failing > DOUBTFUL_DELTA else 0.0
-    known = Strength(1.0, failing if too_much else 0.0, mu=mu, chance=chance, doubtful=doubtful)
+    too_much = failing >= MAX_DELTA
+    doubtful = failing if not too_much and failing > DOUBTFUL_DELTA else 0.0
+    known = Strength(1.0, failing if too_much else 0.0, mu=mu, chance=chance, doubtful=doubtful, everything=failing)
     found = float(known.most_found(guarantee, FALSE_ALARMS))
     if of_budget:  # its releases promise less than all of it, and have a mu of their own
         return replace(known, found=found, of_budget=True, mu=None, chance=0.0)
@@ -142,7 +159,3 @@ def warn_if_weak(strength: Strength) -> None:
     paid or read."""
     if strength.warns:
         warnings.warn(f"{strength.in_words()} {strength.cure()}", errors.WeakPromise, stacklevel=callers.outside())
-
-
-def _is_too_much(failing: float, units: int | None) -> bool:
-    return failing >= MAX_DELTA or (units is not None and Fraction(failing) * validation.integer("units", units) >= 1)

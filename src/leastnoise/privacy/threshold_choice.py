@@ -31,10 +31,12 @@ from leastnoise.privacy.sensitivity import Limits, of_sum
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How much noisier counts are than if they were released alone, by mechanism."""
+    """How much noisier counts are than if they were released alone, by mechanism; and which part of the cost is that of
+    a number beside them which every row moves, whichever bin it is in."""
 
     gaussian: float = 1.0
     laplace: float = 1.0
+    total: float = 0.0
 
     def of(self, cut: Threshold) -> float:
         """For the mechanism of this threshold."""
@@ -77,6 +79,7 @@ def _options(
     spread: Spread = ALONE,
 ) -> list[Threshold]:
     facts = {"epsilon": epsilon, "delta": delta, "limits": limits, "neighbours": neighbours}
+    facts["total"] = spread.total
     if mechanism == "laplace":
         return [laplace_threshold.choose(**facts, spread=spread.laplace)]  # type: ignore[arg-type]
     found = [partition_selection.choose(**facts, spread=spread.gaussian)]  # type: ignore[arg-type]
@@ -86,14 +89,23 @@ def _options(
     return found
 
 
-def compare(*, epsilon: Number, delta: Number, limits: Limits, neighbours: Neighbours = "add-remove") -> Comparison:
+def compare(
+    *,
+    epsilon: Number,
+    delta: Number,
+    limits: Limits,
+    neighbours: Neighbours = "add-remove",
+    spread: Spread = ALONE,
+) -> Comparison:
     """Both ways to publish bins that nobody listed, the one of the lesser loss first.
 
     epsilon, delta: the promise that both keep. limits: how much of one unit is used. neighbours: between which tables.
+    spread: how much noisier counts are beside other numbers.
     """
-    cuts = sorted(_options(epsilon, delta, limits, neighbours, "auto"), key=loss)
+    found = sorted(_options(epsilon, delta, limits, neighbours, "auto", spread), key=lambda cut: loss(cut, spread))
+    cuts = [cut.wider(spread.of(cut)) for cut in found]
     least = min(cut.distribution.std for cut in cuts)
-    rows = tuple(_row(cut, least, limits, neighbours) for cut in cuts)
+    rows = tuple(_row(cut, one, least, limits, neighbours) for cut, one in zip(cuts, found, strict=True))
     told = [
         f"{cut.mechanism.capitalize()} noise shows bins from {cut.at_least} on, with a standard deviation of "
         f"{cut.distribution.std:.3g}"
@@ -106,13 +118,14 @@ def compare(*, epsilon: Number, delta: Number, limits: Limits, neighbours: Neigh
     return Comparison(rows, verdict, validation.number("epsilon", epsilon), validation.number("delta", delta), 1)
 
 
-def _row(cut: Threshold, least: float, limits: Limits, neighbours: Neighbours) -> Row:
+def _row(cut: Threshold, alone: Threshold, least: float, limits: Limits, neighbours: Neighbours) -> Row:
+    """The noise of the counts, and what one count alone that costs as much as all would cost."""
     noise = cut.distribution
     norms = of_sum(limits, low=0, high=1, bins=None, neighbours=neighbours)
-    if cut.scale is None:
-        cost = GaussianDP.of(sigma=cut.sigma, sensitivity=norms.l2, neighbours=neighbours).mu ** 2
+    if alone.scale is None:
+        cost = GaussianDP.of(sigma=alone.sigma, sensitivity=norms.l2, neighbours=neighbours).mu ** 2
     else:
-        cost = PureDP(math.nextafter(norms.l1 / cut.scale, math.inf), neighbours).to_gaussian().mu ** 2
+        cost = PureDP(math.nextafter(norms.l1 / alone.scale, math.inf), neighbours).to_gaussian().mu ** 2
     return Row(
         mechanism=cut.mechanism,
         std=noise.std,

@@ -46,10 +46,7 @@ def _half_length(e: Estimate, confidence: float, raw: float) -> float:
     """Around every value, so that the share of the bins is covered on average; `raw` if it cannot be less."""
     risk = e.risk
     if risk is None:
-        raise errors.InvalidParameter(
-            f"{e._error_unknown()}, so no interval around its values is known to hold. {e._with_known_error()}; or use "
-            "the release's own: release.interval(0.95)."
-        )
+        raise e._unknown_error("so no interval around the values is known to hold")
     missed = 1 - confidence
     sure = 1 - average_coverage.RISK_OF_LIMIT * missed
     limit = risk_limits.asymptotic_limit(risk, e.std, e.bins, sure, e.mechanism) / e.std**2

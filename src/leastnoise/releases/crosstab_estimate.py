@@ -114,10 +114,23 @@ class CrosstabsEstimate(TableSet):
         return CrosstabTableEstimate(
             values=np.maximum(values, 0.0),
             noisy=noisy,
-            std=self.std[table],
+            std=self._std_of(table),
             domain=self._domain(table),
             risks=self.risks,
         )
+
+    def _std_of(self, table: Table) -> float:
+        """Of a cell as released. A file has it of the tables that were asked for, and not of their sums."""
+        try:
+            return self.std[table]
+        except KeyError:
+            name = ", ".join(map(repr, table)) or "()"
+            raise errors.InvalidParameter(
+                f"The file holds the tables that were asked for, and {table_name(table)} is only a sum of one of them: "
+                f"how far off it is, it does not say. Denoise the release again: release.denoise()[{name}].",
+                parameter="columns",
+                value=table,
+            ) from None
 
     def integers(self) -> CrosstabsIntegers:
         """Whole numbers, none below zero, that add up exactly: for tables of at most two columns."""

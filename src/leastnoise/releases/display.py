@@ -24,7 +24,8 @@ def as_text(published: Published | SummaryRelease) -> str:
     widths = [max(map(len, cells)) for cells in zip(names, *body, strict=True)]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (names, *body)]
     more = [f"… {published.bins - len(body):,} more"] if published.bins > len(body) else []
-    return "\n".join([repr(published).strip("<>"), *lines, *more])
+    others = published._others_in_words()
+    return "\n".join([repr(published).strip("<>"), *lines, *more, *([others] if others else [])])
 
 
 def as_html(published: Published | SummaryRelease) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,18 +26,16 @@ from leastnoise._support.number_format import about, rounded
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number
 from leastnoise.domain import Domain
-from leastnoise.releases import bin_intervals, file_format, risk_limits
+from leastnoise.releases import bin_intervals, risk_limits
 from leastnoise.releases.average_coverage import NoiseKept
-from leastnoise.releases.columns import key_columns, read_domain, write_domain
-from leastnoise.releases.facts import Facts
+from leastnoise.releases.columns import key_columns
 from leastnoise.releases.interval import EstimateInterval
-from leastnoise.releases.noise import Noise, read_noise, write_noise
-from leastnoise.releases.provenance import SEEDED_WARNING, Provenance, of_arrays, read_provenance, write_provenance
+from leastnoise.releases.noise import Noise
+from leastnoise.releases.provenance import SEEDED_WARNING, Provenance, of_arrays
 from leastnoise.releases.published import Published
 from leastnoise.releases.risk_limits import RmseLimit
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+POWER_LAW = "power law of sizes"  # the method of keys that nobody listed: see `denoise/shown_counts.py`
 
 
 class RiskEstimate(NamedTuple):
@@ -149,6 +147,8 @@ class Estimate(Published):
         `releases/risk_limits.py`).
         """
         confidence = validation.number("confidence", confidence)
+        if self.method == POWER_LAW:  # what shows was chosen by its noise, so neither limit holds
+            raise self._unknown_error("and so no limit for it")
         half = (1 + confidence) / 2
         limit = self._proved_limit(half) if proved else self._asymptotic_limit(half)
         moved = self.compare()["moved"] or 0.0
@@ -163,18 +163,23 @@ class Estimate(Published):
     def _asymptotic_limit(self, confidence: float) -> float:
         risk = self.risk
         if risk is None:
-            raise errors.InvalidParameter(
-                f"{self._error_unknown()}, and so no limit for it. {self._with_known_error()}; or the release as it "
-                "is, whose error is known."
-            )
+            raise self._unknown_error("and so no limit for it")
         return math.sqrt(risk_limits.asymptotic_limit(risk, self._largest, self.bins, confidence, self.mechanism))
 
-    def _error_unknown(self) -> str:
+    def _unknown_error(self, so: str) -> errors.InvalidParameter:
+        """That it has no estimate of its own error, `so` what, and what there is instead."""
+        if self.method == POWER_LAW:
+            return errors.InvalidParameter(
+                "Keys that nobody listed show by their noise. Denoised by a power law, which is believed and not "
+                f"known, they have no estimate of their error, {so}; and no other denoiser takes them. The release's "
+                "own intervals hold given that a key shows: release.interval(0.95)."
+            )
         made = f'{self.method} with loss="absolute"' if self._absolute else self.method
-        return f"{made} has no estimate of its own error"
-
-    def _with_known_error(self) -> str:
-        return 'Leave loss="absolute" out' if self._absolute else "Use auto, which has one"
+        cure = 'Leave loss="absolute" out' if self._absolute else "Use auto, which has one"
+        return errors.InvalidParameter(
+            f"{made} has no estimate of its own error, {so}. {cure}; or use the release as it is, whose error is "
+            "known: release.interval(0.95)."
+        )
 
     @property
     def _absolute(self) -> bool:
@@ -320,59 +325,9 @@ class Estimate(Published):
 
         `allow_seeded` lets a test write what a seed made.
         """
-        file_format.refuse_seeded_noise(self.seeded, allow_seeded)
-        estimated = self.estimate_risk()
-        facts = {
-            "noise": write_noise(self.noise),
-            "provenance": write_provenance(self.provenance),
-            "method": self.method,
-            "parameters": dict(self.parameters),
-            "description": self.description,
-            "risk": estimated.risk,
-            "degrees_of_freedom": estimated.degrees_of_freedom,
-            "sure": estimated.sure,
-            "posterior_std": self.posterior_std,
-            "nonnegative": self.nonnegative,
-            "noise_kept": self.noise_kept.known,
-            "domain": write_domain(self.domain),
-            "shape": list(self.values.shape),
-        }
-        file_format.write(path, self._file_table(), what="estimate", facts=facts)
+        from leastnoise.releases import estimate_files
 
-
-def from_table(table: pa.Table, facts: Facts) -> Estimate:
-    """What `Estimate.save` wrote."""
-    shape = facts.numbers("shape")
-    facts.check("shape", all(isinstance(size, int) and size >= 0 for size in shape))
-    values, noisy = (np.array(table[name]).reshape([int(size) for size in shape]) for name in ("value", "noisy"))
-    parameters = facts.take("parameters")
-    facts.check("parameters", isinstance(parameters, dict))
-    estimated = RiskEstimate(*map(facts.any_number, ("risk", "degrees_of_freedom", "sure")))
-    facts.check("risk", estimated.risk is None or estimated.risk >= 0)
-    found = Estimate(
-        values=values,
-        noisy=noisy,
-        noise=read_noise(facts.facts("noise")),
-        sigmas=np.array(table["sigma"]).reshape(values.shape) if table.column_names[1:4] == _WITH_SIGMAS else None,
-        provenance=read_provenance(facts.facts("provenance")),
-        method=facts.text("method"),
-        parameters=parameters,
-        description=facts.text("description"),
-        estimate_risk=lambda: estimated,
-        posterior_std=facts.optional_number("posterior_std"),
-        exact_std=np.array(table["std"]) if "std" in table.column_names[-1:] else None,
-        nonnegative=facts.flag("nonnegative"),
-        noise_kept=NoiseKept(known=facts.optional_number("noise_kept")),
-        domain=read_domain(facts.take("domain"), table),
-    )
-    facts.check("posterior_std", found.posterior_std is None or found.posterior_std >= 0)
-    facts.check("noise_kept", found.noise_kept.known is None or 0 <= found.noise_kept.known <= 1)
-    facts.check("domain", found.domain is None or found.domain.size == values.size)
-    facts.finish()
-    return found
-
-
-_WITH_SIGMAS = ["value", "noisy", "sigma"]
+        estimate_files.save(self, path, allow_seeded=allow_seeded)
 
 
 def ends_where_known(estimate: Estimate, confidence: Number, names: tuple[str, str]) -> dict[str, Any]:

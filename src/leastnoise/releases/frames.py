@@ -44,6 +44,10 @@ class Frames:
             raise errors.InvalidParameter("Nothing is denoised here, so no estimate stands beside it. Leave it out.")
         return self._columns()
 
+    def _others_in_words(self) -> str:
+        """What the keys that do not show have together, where that is known too."""
+        return ""
+
     def _file_table(self) -> pa.Table:
         return self._arrow(self._columns())
 

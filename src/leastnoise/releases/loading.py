@@ -10,7 +10,7 @@ from leastnoise import errors
 from leastnoise.releases import (
     crosstab_estimate_files,
     crosstab_files,
-    estimate,
+    estimate_files,
     file_format,
     limit_files,
     mean,
@@ -33,7 +33,7 @@ _READERS: dict[str, Callable[[pa.Table, Facts], Promised]] = {
     "tables release": crosstab_files.from_table,
     "tables estimate": crosstab_estimate_files.from_table,
     "summary release": summary_files.from_table,
-    "estimate": estimate.from_table,
+    "estimate": estimate_files.from_table,
     "limit suggestion": limit_files.from_table,
 }
 

@@ -136,9 +136,10 @@ def _read_guarantee(facts: Facts) -> Promise | None:
 
 
 def _strength_facts(strength: Strength) -> dict[str, Any]:
-    """Its fields; those of mu, and a doubtful delta, only where there is one."""
+    """Its fields; those of mu, a doubtful delta and a number of units only where there is one."""
     named = asdict(strength)
-    absent = ({"mu", "chance"} if strength.mu is None else set()) | (set() if strength.doubtful else {"doubtful"})
+    absent = {"everything"} | ({"mu", "chance"} if strength.mu is None else set())
+    absent |= {name for name in ("doubtful", "units") if not named[name]}
     return {name: value for name, value in named.items() if name not in absent}
 
 
@@ -153,6 +154,9 @@ def _read_strength(facts: Facts | None) -> Strength | None:
     if facts.has("doubtful"):
         strength = replace(strength, doubtful=facts.number("doubtful"))
         facts.check("doubtful", 0 < strength.doubtful <= 1)
+    if facts.has("units"):
+        strength = replace(strength, units=facts.integer("units"))
+        facts.check("units", (strength.units or 0) >= 1)
     facts.check("found", 0 <= strength.found <= 1)
     facts.check("failing", 0 <= strength.failing <= 1)
     facts.finish()

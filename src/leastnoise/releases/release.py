@@ -25,6 +25,14 @@ from leastnoise.releases.estimate import Estimate, ends_where_known, error_where
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.interval import Interval, Total, Values
 from leastnoise.releases.noise import Noise, read_noise, write_noise
+from leastnoise.releases.other_keys import (
+    AllKeys,
+    others_in_words,
+    others_of,
+    others_row,
+    read_all_keys,
+    write_all_keys,
+)
 from leastnoise.releases.provenance import Provenance, read_provenance, write_provenance
 from leastnoise.releases.published import Published
 
@@ -42,6 +50,7 @@ class Release(Published):
     domain: Domain | None = None
     kind: str = "vector"
     threshold: int | None = None  # unknown bins: only noisy counts at or above it were published
+    all_keys: AllKeys | None = None  # unknown bins: what all have together, shown or not, where it was released too
 
     def __post_init__(self) -> None:
         self.values.flags.writeable = False
@@ -122,43 +131,23 @@ class Release(Published):
             half += chosen.size * self.grid / 2
         return Total(value, self.std * math.sqrt(chosen.size), value - half, value + half)
 
-    def others(self, total: Release, confidence: Number = 0.95) -> Total:
+    def others(self, total: Release | None = None, confidence: Number = 0.95) -> Total:
         """What the keys that do not show have together: a total of all keys, less what shows.
 
-        total: what `query.total().release(...)` gave, of the same question. confidence: of the interval, in which the
-        counts of all keys that show, given that they do, and the total are enclosed together. The value is at least 0,
-        and too low on average, because what shows is too high; its standard deviation is at most the one told.
-        """
-        confidence = validation.number("confidence", confidence)
-        if self.threshold is None:
-            raise errors.InvalidParameter("All bins of this release show, so there are no others.")
-        self._check_total(total)
-        each = (1 + confidence) / 2
-        low, high = (float(end[0]) for end in total.interval(each))
-        shown = self.total(confidence=each)
-        left = float(total.values[0]) - shown.value
-        return Total(
-            max(left, 0.0),
-            math.hypot(total.std, shown.std),
-            max(low - shown.high, 0.0),
-            max(high - shown.low, 0.0),
-        )
+        total: what `query.total().release(...)` gave, of the same question; left out, the total that was released with
+            this, by `histogram(..., others=0.1)`.
+        confidence: of the interval, in which the counts of all keys that show, given that they do, and the total are
+            enclosed together.
 
-    def _check_total(self, total: Release) -> None:
-        """Refuse what is no total of this question, by public facts: which table, and what was asked of it."""
-        cure = "Release query.total() of the query that this is of."
-        if not isinstance(total, Release):
-            raise errors.WrongType(
-                f"total must be a release. Got {type(total).__name__} instead. {cure}", parameter="total"
-            )
-        mine, other = self.provenance, total.provenance
-        asked = shown_total.total_of(mine.query or "")
-        if (asked, mine.table, mine.left_out) != (other.query, other.table, other.left_out):
-            raise errors.InvalidParameter(
-                f"The total must be of the same question. It is of {_asked(other)}, and this is of {_asked(mine)}. "
-                f"{cure}",
-                parameter="total",
-            )
+        The value is at least 0, and too low on average, because what shows is too high; its standard deviation is at
+        most the one told.
+
+        A total of another question is refused by public facts: the table's name, the columns with what they hold, the
+        unit, the limits, the steps before. What rows a table had then is not among them: tables in memory that are
+        alike in all this (name them: `ln.table(..., name="may")`), and a file that changed between the two releases,
+        cannot be told apart. A total that was released with the counts is always of the same rows.
+        """
+        return others_of(self, total, validation.number("confidence", confidence))
 
     def _positions(self, bins: ArrayLike | slice | None) -> Any:
         if bins is None:
@@ -217,8 +206,8 @@ class Release(Published):
         if self.threshold is not None:
             return (
                 "Noise was added to every bin, and only bins whose noisy count passed the threshold show, which makes "
-                "them too high on average. Their intervals allow for that."
-            )
+                f"them too high on average. Their intervals allow for that. {self._others_in_words()}"
+            ).strip()
         half, worst = self.distribution.half_width(0.95), self.distribution.half_width(0.95, max(1, self.bins))
         every = f" All {self.bins:,} together are within {worst:,.4g}, with 95 % confidence." if self.bins != 1 else ""
         return f"A published number is off by at most {half:,.4g}, 95 % of the time.{every}"
@@ -228,8 +217,11 @@ class Release(Published):
             return ""
         return (
             f"Bins were not listed in advance: only those with a noisy count of {self.threshold} or more show, "
-            "which makes them too high on average. Their intervals allow for that."
-        )
+            f"which makes them too high on average. Their intervals allow for that. {self._others_in_words()}"
+        ).strip()
+
+    def _others_in_words(self) -> str:
+        return "" if self.all_keys is None else others_in_words(self.others())
 
     def _half_width_in_words(self) -> str:
         if self.threshold is not None:
@@ -252,8 +244,12 @@ class Release(Published):
         self, confidence: Number = 0.95, estimate: Estimate | None = None, *, for_people: bool = False
     ) -> dict[str, Any]:
         low, high = self.interval(confidence)
-        columns = {**self._keys(self.bins, for_people), "value": self.values, "low": low, "high": high}
-        return columns | ({} if estimate is None else self._denoised_columns(estimate, confidence))
+        keys = self._keys(self.bins, for_people)
+        columns = {**keys, "value": self.values, "low": low, "high": high}
+        columns |= {} if estimate is None else self._denoised_columns(estimate, confidence)
+        if self.all_keys is None:
+            return columns
+        return others_row(columns, len(keys), self.others(confidence=confidence), for_people=for_people)
 
     def _denoised_columns(self, estimate: Estimate, confidence: Number) -> dict[str, Any]:
         """What stands beside: the values of an estimate of this release, and their interval and error where known."""
@@ -294,6 +290,7 @@ def write_release(release: Release) -> dict[str, Any]:
         "domain": write_domain(release.domain),
         "kind": release.kind,
         "threshold": release.threshold,
+        **({} if release.all_keys is None else {"all_keys": write_all_keys(release.all_keys)}),
     }
 
 
@@ -306,14 +303,12 @@ def read_release(values: Values, table: pa.Table | None, facts: Facts) -> Releas
         domain=read_domain(facts.take("domain"), table),
         kind=facts.text("kind"),
         threshold=facts.optional_integer("threshold"),
+        all_keys=read_all_keys(facts.facts("all_keys")) if facts.has("all_keys") else None,
     )
+    facts.check("all_keys", found.all_keys is None or found.threshold is not None)
     facts.check("id", found.id != "")
     facts.finish()
     return found
-
-
-def _asked(provenance: Provenance) -> str:
-    return f'"{provenance.query or "an unknown question"}" ({provenance.table or "no table"})'
 
 
 def from_table(table: pa.Table, facts: Facts) -> Release:

@@ -19,6 +19,7 @@ from leastnoise.releases import labels
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.interval import Total
 from leastnoise.releases.labels import MAX_BARS
 from leastnoise.releases.lattice_cells import lattice_cells
 from leastnoise.releases.mean import MeanRelease
@@ -67,6 +68,7 @@ class Contents:
     shape: Shape
     graph: Graph | None = None
     zones: Zones | None = None
+    others: Total | None = None  # what the keys that do not show have together, where that is known
 
     def number(self, name: str) -> Floats | None:
         """One of the numbers, as floats."""
@@ -168,6 +170,7 @@ def _(release: Release) -> Contents:
         bins=np.arange(release.bins),
         domain=release.domain,
         shape=_shape(release.domain, release.bins),
+        others=None if release.all_keys is None else release.others(),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from functools import lru_cache, partial
 from html import escape
@@ -12,6 +13,7 @@ from leastnoise import errors
 from leastnoise._support.number_format import rounded
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.other_keys import LABEL
 from leastnoise.releases.published import Published
 from leastnoise.report import (
     charts,
@@ -143,15 +145,26 @@ def _first(pictures: dict[str, Picture]) -> str:
 
 
 def _table(contents: Contents) -> list[dict[str, Any]]:
-    made = []
+    made: list[dict[str, Any]] = []
+    below = _others_row(contents)
     for column in (*contents.keys, *contents.numbers):
         values = [plain(value) for value in column.values]
         key = column in contents.keys
         text = any(isinstance(value, str) for value in values)
         digits = contents.decimals if column.half_width is None else decimals(column.half_width)
         facts = {"title": column.title, "key": key, "text": text, "decimals": digits, "missing": column.missing}
-        made.append({**facts, "end": column.name in ("low", "high"), "values": values})
+        foot = {} if below is None else {"foot": below.get(column.name)}
+        made.append({**facts, "end": column.name in ("low", "high"), "values": values, **foot})
     return made
+
+
+def _others_row(contents: Contents) -> dict[str, Any] | None:
+    """The row below all others, by the names of columns: of the keys that do not show."""
+    others = contents.others
+    if others is None:
+        return None
+    numbers = {"value": others.value, "low": math.floor(others.low), "high": math.ceil(others.high)}
+    return {contents.keys[0].name: LABEL} | {name: plain(number) for name, number in numbers.items()}
 
 
 def _figure(name: str, pictures: dict[str, Picture], caption: str) -> str:
@@ -239,8 +252,14 @@ def _chart_caption(contents: Contents) -> str:
     low = contents.number("low") is not None and contents.shape in ("bars", "dots", "line")
     bars = "Lines and bands are 95 % intervals of what was published. " if low else ""
     none = "The intervals are not of the denoised values. " if contents.estimate is not None and low else ""
-    few = f"Bins without a mark are {TOO_FEW}." if contents.too_few else ""
-    return (below + bars + none + few).strip()
+    few = f"Bins without a mark are {TOO_FEW}. " if contents.too_few else ""
+    return (below + bars + none + few + _others_in_words(contents)).strip()
+
+
+def _others_in_words(contents: Contents) -> str:
+    if contents.others is None:
+        return ""
+    return f"Not in the chart: {LABEL}, about {promise_sentences.number(contents.others.value)} rows."
 
 
 def _note(contents: Contents) -> str:

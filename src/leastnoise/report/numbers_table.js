@@ -1,6 +1,7 @@
 "use strict";
 // The table of numbers: a page of rows at a time, sorted by any column, found by its keys, text only.
-// A column may be an `end` of the interval of the column before it, or for a `wide` screen only.
+// A column may be an `end` of the interval of the column before it, or for a `wide` screen only. Where columns have a
+// `foot`, it is one more row, below all others however they are sorted.
 
 // A cell as `to_csv` writes it: texts quoted, on one line, with an apostrophe before what a spreadsheet would run as a
 // formula (behind blanks, and with wide signs, too). A whole number of many digits is a text here, and runs nothing.
@@ -29,26 +30,27 @@ const numbersTable = () => {
     if (typeof a === "number" && typeof b === "number") return a - b;
     return String(a).localeCompare(String(b), "en", { numeric: true });
   };
-  const row = (i) => {
+  const row = (pick) => {
     const made = document.createElement("tr");
     made.append(...columns.map((c, number) => {
       const cell = document.createElement("td");
-      cell.textContent = shown(c.values[i], c, formats[number]);
+      cell.textContent = shown(pick(c), c, formats[number]);
       if (c.text) cell.className = "text";
       if (c.end || c.wide) cell.classList.add("wide");
       const [low, high] = [columns[number + 1], columns[number + 2]];
-      if (!c.end && low?.end && high?.end && low.values[i] !== null) {  // on a narrow screen: below the value
-        cell.dataset.range = `${shown(low.values[i], low, formats[number + 1])} to ${shown(high.values[i], high, formats[number + 2])}`;
+      if (!c.end && low?.end && high?.end && pick(low) !== null) {  // on a narrow screen: below the value
+        cell.dataset.range = `${shown(pick(low), low, formats[number + 1])} to ${shown(pick(high), high, formats[number + 2])}`;
       }
       return cell;
     }));
     return made;
   };
+  const hasFoot = () => columns.some((c) => c.foot !== undefined);
   const draw = () => {
     const last = Math.max(0, Math.ceil(order.length / PAGE) - 1);
     page = Math.min(Math.max(page, 0), last);
     const here = order.slice(page * PAGE, (page + 1) * PAGE);
-    body.replaceChildren(...here.map(row));
+    body.replaceChildren(...here.map((i) => row((c) => c.values[i])));
     const from = order.length ? page * PAGE + 1 : 0;
     document.getElementById("where").textContent =
       `${whole.format(from)} to ${whole.format(page * PAGE + here.length)} of ${whole.format(order.length)}`;
@@ -88,6 +90,7 @@ const numbersTable = () => {
   };
   const download = () => {
     const rows = [columns.map((c) => c.title), ...every.map((i) => columns.map((c) => c.values[i] ?? c.missing))];
+    if (hasFoot()) rows.push(columns.map((c) => c.foot ?? ""));
     const text = [...notes, ...rows.map((cells) => cells.map(csvCell).join(","))].join("\r\n") + "\r\n";
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
@@ -109,6 +112,8 @@ const numbersTable = () => {
       new Intl.NumberFormat("en", decimals < 20 ? { maximumFractionDigits: decimals } : { maximumSignificantDigits: 5 }));
     every = Array.from({ length: columns.length ? columns[0].values.length : 0 }, (_, i) => i);
     head.replaceChildren(...columns.map(heading));
+    table.deleteTFoot();
+    if (hasFoot()) table.createTFoot().append(row((c) => c.foot ?? null));
     arrange();
   };
   return { show };

@@ -45,7 +45,7 @@ def test_keys_that_come_in_parts_keep_their_counts_and_have_noise_of_their_own(m
 def test_intervals_of_bins_that_showed_hold_given_that_they_do() -> None:
     """3,000 bins with true counts around the threshold: of those that show, 90 % intervals hold at least so often that
     less would have a chance below 1e-7; plain ones (value +- half-width) fail clearly."""
-    from leastnoise.curator.mechanism import publish_shown, show_keys
+    from leastnoise.curator.shown_keys import publish_shown, show_keys
     from leastnoise.privacy import partition_selection
 
     truth = np.tile([1, 10, 15, 20, 25, 60], 4000)
@@ -109,16 +109,28 @@ def test_the_total_of_another_question_says_nothing_of_others() -> None:
         ask("k", table=people.where("m = 1")),
         ask("k", table=people.derive(k="case when m = 1 then k end")),
         ask("k", table=ln.table(frame, unit="p", neighbours="replace")),
+        ask("k", table=ln.table(frame.assign(k=frame["m"]), unit="p")),
+        ask("k", table=ln.table(frame.assign(p=frame["p"].astype(str)), unit="p")),
+        ask("k", table=ln.table(frame, unit="p", name="may")),
     ]
     for other in others:
         with pytest.raises(errors.InvalidParameter, match=r"same question.*query\.total"):
             made.others(other.total().release(**ASK))
-    for wrong in (10_000, made.total(), None):
+    for wrong in (10_000, made.total()):
         with pytest.raises(errors.WrongType, match=r"total must be a release.*query\.total"):
             made.others(wrong)
     with pytest.raises(errors.InvalidParameter, match="same question"):
         made.others(made)
     assert made.others(ask("k").total().release(**ASK)).low <= 0
+
+
+def test_a_missing_number_changes_nothing_of_the_question() -> None:
+    """The kinds of columns are in it, and it is public."""
+    whole = pd.DataFrame({"p": range(9), "k": range(9)})
+    missing = pd.DataFrame({"p": pd.array([None, *range(8)], "Int64"), "k": pd.array([None, *range(8)], "Int64")})
+    asked = {ln.table(rows, unit="p").histogram("k", max_rows=1).describe() for rows in (whole, missing)}
+    kept = "one p keeps at most 1 row, 1 in a bin, 1 bin"
+    assert asked == {f"rows by k (unknown keys: k integer, p integer); {kept}; neighbours add-remove"}
 
 
 def test_a_unit_moves_the_total_by_its_rows_at_most() -> None:

@@ -19,6 +19,7 @@ class Aggregate:
     values: NDArray[Any]
     indices: NDArray[Any] | None = None
     keys: Sequence[Any] | None = None
+    total: int | None = None  # of all keys, also of those that are not among `keys`, where that was asked for
 
 
 def narrow(values: NDArray[Any]) -> NDArray[Any]:

@@ -96,15 +96,23 @@ class Charge(Generic[Noise]):
         first = self.budget._first()
         return strength_of(self.budget._account.whole, self.cost if first is None else first)
 
-    def pay(self, *, query: str, unit: str | None = None, table: str | None = None, note: str = "") -> Receipt:
+    def pay(
+        self,
+        *,
+        query: str,
+        unit: str | None = None,
+        table: str | None = None,
+        note: str = "",
+        public_units: int | None = None,
+    ) -> Receipt:
         """Debit the cost. When this returns the entry is on disk; BudgetExhausted leaves the ledger as it was.
 
         A weak promise is warned of first: from public facts, and before anything is paid.
 
         `query` describes what is released by public facts alone: it is written into the ledger as it is,
-        and so is the note.
+        and so is the note. `public_units`: how many units there are, where that is public.
         """
-        strength, release = self.strength, secrets.token_hex(8)
+        strength, release = self.strength.with_units(public_units), secrets.token_hex(8)
         warn_if_weak(strength)
         if self.budget is None:
             return Receipt(release, None, strength)
@@ -120,9 +128,8 @@ class Charge(Generic[Noise]):
                 note=note.strip(),
             )
         )
-        return Receipt(
-            release, self.budget, strength_of(self.budget._account.whole, first)
-        )  # another may have been faster
+        whole = strength_of(self.budget._account.whole, first)  # another may have been faster
+        return Receipt(release, self.budget, whole.with_units(public_units))
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +257,13 @@ def _laplace_share(
     cost = replace(both, gaussian=0) + noise
     chance = round_down(Fraction(terms.chance_for(cost)) / sides)
     cut = laplace_threshold.within_chance(
-        epsilon=epsilon, scale=scale, chance=chance, limits=limits, neighbours=neighbours, spread=spread.laplace
+        epsilon=epsilon,
+        scale=scale,
+        chance=chance,
+        limits=limits,
+        neighbours=neighbours,
+        spread=spread.laplace,
+        total=spread.total,
     )
     return Charge(cut, ApproxDP(epsilon, chance, neighbours), cost, budget)
 

@@ -22,15 +22,15 @@ MAX_DENOMINATOR = 10_000  # of a simple fraction
 MANY_DIGITS = 12  # a decimal of no more was typed as it is
 
 
-def exact(share: Share) -> Fraction:
-    """The share as it was meant; any errors name the parameter `share`.
+def exact(share: Share, name: str = "share") -> Fraction:
+    """The share as it was meant; any errors name the parameter `name`.
 
     >>> exact(0.01), exact(1 / 52), exact("1/365"), exact("0.25")
     (Fraction(1, 100), Fraction(1, 52), Fraction(1, 365), Fraction(1, 4))
     """
     if isinstance(share, str):
-        share = _read(share)
-    validation.number("share", share)
+        share = _read(share, name)
+    validation.number(name, share)
     if isinstance(share, (float, np.floating)):
         return _simple(share)
     return Fraction(int(share)) if isinstance(share, np.integer) else Fraction(share)
@@ -44,7 +44,7 @@ def _simple(share: float | np.floating) -> Fraction:
     return near if digits > MANY_DIGITS and type(share)(near.numerator / near.denominator) == share else decimal
 
 
-def _read(text: str) -> Fraction:
+def _read(text: str, name: str) -> Fraction:
     """A number, or a fraction, in text."""
     above, slash, below = text.partition("/")
     try:
@@ -56,7 +56,7 @@ def _read(text: str) -> Fraction:
         pass
     raise errors.WrongType(
         f"A share is a number or a fraction. Got {text!r} instead.",
-        parameter="share",
+        parameter=name,
         value=text,
-        example=[{"share": 0.25}, {"share": "1/52"}],
+        example=[{name: 0.25}, {name: "1/52"}],
     )

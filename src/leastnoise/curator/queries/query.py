@@ -209,6 +209,8 @@ class Query(ABC):
             name = self._data.source.name
             budget._check_same(neighbours=self.neighbours, unit=" + ".join(self.unit), table=name)
         expected = self._expectation(request)
+        if expected.strength is not None:
+            expected = replace(expected, strength=expected.strength.with_units(self._data.public_units))
         return replace(expected, unit=self._data.unit_name, left_out=self.left_out)
 
     def release(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,15 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support.validation import Number
-from leastnoise.curator import mechanism, preview
+from leastnoise.curator import preview, shown_keys
 from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.binning import epoch_days, is_missing
 from leastnoise.curator.aggregate.bounding import WORD_MASK
 from leastnoise.curator.aggregate.every_bin import integers
 from leastnoise.curator.aggregate.exact_totals import Aggregate, clamped, narrow
 from leastnoise.curator.aggregate.found_keys import FoundKeys, counts
-from leastnoise.curator.budget import charge
+from leastnoise.curator.budget import charge, shares
+from leastnoise.curator.budget.charge import Charge
+from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.dataset import Dataset
+from leastnoise.curator.key_template import kind_of
 from leastnoise.curator.preview import Expectation
 from leastnoise.curator.publish import Answer, Decision, Facts
 from leastnoise.curator.queries.domains import check_unknown_keys, limits_of
@@ -31,9 +34,12 @@ from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy import threshold_choice
 from leastnoise.privacy.comparison import Comparison
 from leastnoise.privacy.guarantee import ApproxDP
+from leastnoise.privacy.keys_and_total import Division
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits, Sensitivity
+from leastnoise.privacy.threshold_choice import ALONE, Spread
 from leastnoise.releases.left_out import LeftOut
+from leastnoise.releases.noise import Noise
 from leastnoise.releases.shown_total import total_of
 
 if TYPE_CHECKING:
@@ -50,13 +56,18 @@ class UnknownKeysHistogram(Query):
 
     kind: ClassVar[str] = "count"
     nulls: str = "drop"
+    division: Division | None = None  # of the noise, where the total of all keys is released with them
 
     @classmethod
-    def of(cls, data: Dataset, by: Sequence[str], nulls: str, **limits: int | None) -> UnknownKeysHistogram:
+    def of(
+        cls, data: Dataset, by: Sequence[str], nulls: str, *, others: Share | None = None, **limits: int | None
+    ) -> UnknownKeysHistogram:
         """The question, checked."""
         check_unknown_keys(data, by, nulls)
         kept = limits_of(data, bins=None, by=by, **limits)
-        return cls(_data=data, by=tuple(by), nulls=nulls, limits=kept)
+        part = None if others is None else shares.exact(others, "others")
+        division = None if part is None else Division(part, kept, data.neighbours)
+        return cls(_data=data, by=tuple(by), nulls=nulls, limits=kept, division=division)
 
     @property
     def size(self) -> None:
@@ -74,34 +85,61 @@ class UnknownKeysHistogram(Query):
     def _subject(self) -> str:
         return "rows"
 
-    def _decide(self, request: PrivacyRequest) -> Decision[Threshold]:
-        decided = charge.decide_unknown(request, limits=self.limits, neighbours=self.neighbours)
-        assert isinstance(decided.guarantee, ApproxDP)
-        reads = ShownKeys(_data=self._data, by=self.by, nulls=self.nulls, limits=self.limits, cut=decided.noise)
-        return Decision(decided, partial(self._draw, decided.noise, decided.guarantee), reads)
+    def _size_in_words(self) -> str:
+        """With what the columns hold, by which a total of another table is known (`release.others`): of the schema. (No
+        column of real numbers, which pandas makes of whole ones where somebody's is missing, is a key or a unit.)"""
+        schema = self.rows.schema()
+        held = ", ".join(f"{column} {kind_of(schema[column]) or 'other'}" for column in (*self.by, *self.unit))
+        return f"unknown keys{'' if self.division is None else ', and all of them together'}: {held}"
 
-    def _draw(self, cut: Threshold, guarantee: ApproxDP, shown: Aggregate, facts: Facts) -> Answer:
+    @property
+    def _spread(self) -> Spread:
+        return ALONE if self.division is None else self.division.spread
+
+    def _charge(self, request: PrivacyRequest) -> Charge[Threshold]:
+        return charge.decide_unknown(request, limits=self.limits, neighbours=self.neighbours, spread=self._spread)
+
+    def _decide(self, request: PrivacyRequest) -> Decision[Threshold]:
+        decided = self._charge(request)
+        assert isinstance(decided.guarantee, ApproxDP)
+        cut, total = decided.noise, None
+        if self.division is not None:
+            cut, total = self.division.counts(cut), Noise(cut.mechanism, self.division.total(cut), 1.0)
+        reads = ShownKeys(_data=self._data, by=self.by, nulls=self.nulls, limits=self.limits, cut=cut)
+        return Decision(decided, partial(self._draw, cut, total, decided.guarantee), reads)
+
+    def _draw(self, cut: Threshold, total: Noise | None, guarantee: ApproxDP, shown: Aggregate, facts: Facts) -> Answer:
         assert shown.keys is not None
-        return mechanism.publish_shown(shown.keys, shown.values, cut, guarantee, self.by, **facts)
+        assert shown.total is not None
+        whole = None if total is None else shown_keys.noisy_total(shown.total, total)
+        return shown_keys.publish_shown(shown.keys, shown.values, cut, guarantee, self.by, whole, **facts)
 
     def compare(self, *, epsilon: Number, delta: Number) -> Comparison:
         """Gaussian and Laplace noise with their thresholds, side by side: `ln.compare(query, ...)`.
 
         epsilon, delta: the promise that both keep.
         """
-        return threshold_choice.compare(epsilon=epsilon, delta=delta, limits=self.limits, neighbours=self.neighbours)
+        return threshold_choice.compare(
+            epsilon=epsilon, delta=delta, limits=self.limits, neighbours=self.neighbours, spread=self._spread
+        )
 
     def total(self) -> UnknownKeysTotal:
         """How many rows all keys have together, shown or not, under the same limits: a question with its own debit.
 
         `release.others(total)` says what is left for the keys that do not show. To add up the noisy counts of all keys
-        below the threshold instead would tell how many keys there are.
+        below the threshold instead would tell how many keys there are. (`others=0.1` releases both as one.)
         """
         return UnknownKeysTotal(_data=self._data, by=self.by, limits=self.limits, keys=self)
 
     def _expectation(self, request: PrivacyRequest) -> Expectation:
-        decided = self._decide(request).charge
-        return preview.of_unknown_keys(decided, limits=self.limits)
+        decided = self._charge(request)
+        made = preview.of_unknown_keys(decided, limits=self.limits, spread=self._spread)
+        if self.division is None:
+            return made
+        noise = Noise(decided.noise.mechanism, self.division.total(decided.noise), 1.0)
+        half = noise.distribution.half_width(0.95)
+        told = f"The total of all keys, shown or not, is off by at most {half:,.4g}, 95 % of the time."
+        return replace(made, note=f"{made.note} {told}")
 
     def _expression(self) -> ir.Table:
         """Rows of a unit and key are alike. The limits act as in `bounding`: max_per_bin by their number, max_bins by a
@@ -155,13 +193,15 @@ class ShownKeys(UnknownKeysHistogram):
 
     def _totals(self) -> Aggregate:
         shown = self._data.engine.map_batches(self._expression(), BATCH_KEYS, self._shown)
-        values = np.concatenate([np.zeros(0, np.int64), *(noisy for _, noisy in shown)])
-        return Aggregate(values=values, keys=[key for keys, _ in shown for key in keys])
+        values = np.concatenate([np.zeros(0, np.int64), *(noisy for _, noisy, _ in shown)])
+        total = sum(rows for _, _, rows in shown)
+        return Aggregate(values=values, keys=[key for keys, _, _ in shown for key in keys], total=total)
 
-    def _shown(self, batch: pa.Table) -> tuple[list[Any], NDArray[np.int64]]:
+    def _shown(self, batch: pa.Table) -> tuple[list[Any], NDArray[np.int64], int]:
+        """The keys of this batch that show, their noisy counts, and how many rows all keys of it have: exact."""
         found = self._found(batch)
         assert found.keys is not None
-        return mechanism.show_keys(found.keys, clamped(found.values), self.cut)
+        return *shown_keys.show_keys(found.keys, clamped(found.values), self.cut), sum(found.values.tolist())
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)

@@ -1,0 +1,180 @@
+"""What keys that do not show have together, released with those that do: `histogram(..., others=0.1)`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import leastnoise as ln
+from leastnoise import errors
+from leastnoise.curator import shown_keys
+from leastnoise.curator.queries import unknown_keys
+from leastnoise.curator.queries.unknown_keys import ShownKeys, UnknownKeysHistogram
+from leastnoise.curator.request import PrivacyRequest
+from leastnoise.releases.noise import Noise
+from leastnoise.releases.other_keys import LABEL, AllKeys
+from leastnoise.testing import aggregate, seeded
+from queries_of_every_kind import ASK
+
+
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(2)
+    ranks = rng.zipf(1.6, 9000)
+    return pd.DataFrame({"p": np.arange(9000) % 5000, "k": [f"k{rank}" for rank in ranks], "n": ranks})
+
+
+def ask(*by: str, **options: Any) -> Any:
+    return ln.table(frame(), unit="p").histogram(*(by or ("k",)), **({"max_rows": 2, "others": 0.1} | options))
+
+
+def made(**options: Any) -> Any:
+    with seeded(5):
+        return ask(**options).release(**ASK)
+
+
+def test_the_total_is_of_all_keys_and_the_others_are_what_does_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In parts of seven keys, too. The noise is below ten standard deviations, and the interval is of 99 %."""
+    monkeypatch.setattr(unknown_keys, "BATCH_KEYS", 7)
+    release, exact = made(), aggregate(ask())
+    counts = dict(zip(exact.keys or (), exact.values.tolist(), strict=True))
+    assert abs(release.all_keys.value - sum(counts.values())) < 10 * release.all_keys.noise.std
+    truth = sum(count for key, count in counts.items() if key not in set(release.domain.axes[0].values))
+    others = release.others(confidence=0.99)
+    assert others.low <= truth <= others.high
+    assert others.value == max(release.all_keys.value - release.total().value, 0)
+
+
+def test_a_unit_moves_the_total_by_its_rows_at_most() -> None:
+    """The exact total that noise is added to, with and without one unit of nine rows in nine keys of its own."""
+    rows = pd.DataFrame({"p": [1] * 9 + [2, 3], "k": [*"abcdefghi", "a", "b"]})
+    for limits, most in (({"max_rows": 4}, 4), ({"max_rows": 4, "max_bins": 2, "max_per_bin": 1}, 2)):
+        totals = []
+        for one in (rows, rows[rows["p"] != 1], rows.iloc[:0]):
+            query = ln.table(one, unit="p").histogram("k", others=0.1, **limits)
+            assert isinstance(query, UnknownKeysHistogram)
+            reads = query._decide(PrivacyRequest(**ASK)).reads
+            assert isinstance(reads, ShownKeys)
+            totals.append(reads._aggregate().total)
+        assert totals[0] - totals[1] == most  # type: ignore[operator]
+        assert totals[2] == 0
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_the_total_has_the_noise_that_it_is_told_with(mechanism: Any) -> None:
+    """4,000 draws: their variance is within 20 %, which Laplace's leaves with a chance below 1e-7; the largest stays
+    within 64 bits."""
+    noise = Noise(mechanism, 40.0, 1.0)
+    with seeded(8):
+        drawn = np.array([shown_keys.noisy_total(1000, noise).value for _ in range(4000)])
+        assert shown_keys.noisy_total(2**70, noise).value < 2**63
+    assert abs(np.var(drawn - 1000) / noise.std**2 - 1) < 0.2
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_intervals_of_the_others_hold(mechanism: Any) -> None:
+    """120 releases of 300 keys around the threshold: at 90 % so few hold with a chance below 1e-7."""
+    query = ask()
+    decided = query._decide(PrivacyRequest(**ASK, mechanism=mechanism))
+    cut, noise = query.division.counts(decided.charge.noise), query.division.total(decided.charge.noise)
+    truth = np.round(900 / np.arange(1, 301)).astype(np.int64)
+    held = 0
+    with seeded(3):
+        for _ in range(120):
+            keys, noisy = shown_keys.show_keys(range(300), truth, cut)
+            whole = shown_keys.noisy_total(int(truth.sum()), Noise(mechanism, noise, 1.0))
+            one = shown_keys.publish_shown(keys, noisy, cut, ln.ApproxDP(1, 1e-6), ["bin"], whole)
+            others = one.others(confidence=0.9)
+            held += others.low <= truth.sum() - truth[keys].sum() <= others.high
+    assert held >= binom.ppf(1e-7, 120, 0.9)
+
+
+def test_one_debit_pays_for_both(tmp_path: Path) -> None:
+    """A share costs what it costs without the total, and both have more noise for it."""
+    for mechanism in ("gaussian", "laplace"):
+        budget = ln.Budget.open(tmp_path / f"{mechanism}.ledger", epsilon=2, delta=1e-6, threshold_delta=1e-7)
+        release = ask().release(budget=budget, share="1/4", mechanism=mechanism)
+        alone = ask(others=None).expect(budget=budget, share="1/4", mechanism=mechanism)
+        entry = budget.history()[-1]
+        assert entry.share == 0.25
+        assert "all of them together" in entry.query
+        assert release.all_keys is not None
+        assert release.std > alone.std
+        assert release.threshold > alone.threshold
+        told = ask().expect(budget=budget, share="1/4", mechanism=mechanism)
+        assert (told.std, told.threshold) == (release.std, release.threshold)
+        assert "The total of all keys, shown or not" in str(told)
+
+
+@pytest.mark.parametrize("by", ["k", "n"])
+def test_everything_that_is_shown_has_the_others(by: str, tmp_path: Path) -> None:
+    with seeded(5):
+        release = ask(by).release(**ASK)
+    release.save(tmp_path / "r.parquet", allow_seeded=True)
+    loaded = ln.load(tmp_path / "r.parquet")
+    others = loaded.others()
+    assert (loaded.all_keys, others) == (release.all_keys, release.others())
+    sentence = f"Keys that do not show have about {others.value:,.0f} rows together, between {others.low:,.0f}"
+    for text in (str(loaded), loaded.explain(), loaded.errors_in_words(), loaded._repr_html_()):
+        assert sentence in text
+    table = loaded.to_pandas()
+    assert len(table) == loaded.bins + 1
+    last = table.iloc[-1]
+    assert (last[by] == LABEL) if by == "k" else pd.isna(last[by])
+    assert tuple(last[["value", "low", "high"]]) == (others.value, others.low, others.high)
+    assert loaded.to_polars().height == len(table)
+    loaded.to_csv(tmp_path / "r.csv", estimate=loaded.denoise(), allow_seeded=True)
+    written = (tmp_path / "r.csv").read_text(encoding="utf-8").splitlines()
+    assert written[-1] == f'"{LABEL}",{others.value:.0f},{others.low:.0f},{others.high:.0f},'
+    page = loaded.report(tmp_path / "r.html", allow_seeded=True).read_text(encoding="utf-8")
+    assert f"Not in the chart: {LABEL}" in page
+    data = json.loads(page.split('<script type="application/json" id="data">')[1].split("</script>")[0])
+    assert [column.get("foot") for column in data["table"]] == [LABEL, *map(int, others[:1] + others[2:]), None]
+    assert sentence in " ".join(loaded.plot().texts[-1].get_text().split())
+
+
+def test_no_key_shows_and_all_are_others(tmp_path: Path) -> None:
+    few = pd.DataFrame({"p": range(9), "k": [*"abcdefghi"]})
+    release = ln.table(few, unit="p").histogram("k", max_rows=1, others=0.5).release(**ASK)
+    assert release.bins == 0
+    assert release.others().value == max(release.all_keys.value, 0)  # type: ignore[union-attr]
+    assert release.to_pandas()["k"].tolist() == [LABEL]
+    assert "Keys that do not show" in str(release)
+    release.to_csv(tmp_path / "none.csv")
+    assert LABEL in release.report(tmp_path / "none.html").read_text(encoding="utf-8")
+
+
+def test_it_is_refused_where_it_means_nothing() -> None:
+    with pytest.raises(errors.InvalidParameter, match="nobody listed, and these are"):
+        ask(keys=["k1"])
+    for wrong in (0, 1, 2.5, True):
+        with pytest.raises(errors.LeastnoiseError, match="others"):
+            ask(others=wrong)
+    with pytest.raises(errors.WrongType, match="a number or a fraction"):
+        ask(others="a tenth")
+    with pytest.raises(errors.MissingParameter, match=r"no total of all keys.*others=0\.1"):
+        made(others=None).others()
+    assert ask(others="1/10").division.part == ask(others=Fraction(1, 10)).division.part == Fraction(1, 10)
+
+
+def test_a_file_with_a_total_beside_listed_keys_is_not_ours(tmp_path: Path) -> None:
+    listed = ln.release(np.arange(3), sensitivity=1, epsilon=1, delta=1e-6)
+    wrong = replace(listed, all_keys=AllKeys(value=3, noise=listed.noise))
+    wrong.save(tmp_path / "r.parquet")
+    with pytest.raises(errors.NotOurs, match="all_keys"):
+        ln.load(tmp_path / "r.parquet")
+
+
+def test_comparison_has_the_noise_that_is_drawn() -> None:
+    rows = {row.mechanism: row for row in ln.compare(ask(), **ASK).rows}
+    for mechanism in ("gaussian", "laplace"):
+        assert rows[mechanism].std == ask().expect(**ASK, mechanism=mechanism).std
+        alone = {row.mechanism: row for row in ln.compare(ask(others=None), **ASK).rows}
+        assert rows[mechanism].std > alone[mechanism].std
