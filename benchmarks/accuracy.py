@@ -73,8 +73,10 @@ ALONE = tuple(METHODS)[:7]  # they know no graph
 PAPERS = ("james_stein", "soft_threshold", "tree_wavelet", "trend_filter")
 SIMPLE = ("raw", "zeros", "mean", *PAPERS)
 QUICK = ("james_stein", "soft_threshold")  # raw, zeros, the mean and, with more draws, the one value are there always
-CONTROLS = {"auto": "one value", "auto, absolute loss": "one value, absolute loss"}
+AUTO = ("auto", "auto, absolute loss")
+CONTROLS = dict(zip(AUTO, ("one value", "one value, absolute loss"), strict=True))
 CONTROLS |= dict.fromkeys(("tree_wavelet", "trend_filter"), "mean")
+CERTAIN = 0.03  # the standard error of a ratio, from which on there are further draws
 FEW_JOBS = 8  # that are not worth another process
 SLOW = 10_000  # nodes; trend filtering takes a minute there under Laplace noise, and is left out
 
@@ -87,7 +89,8 @@ class Truth(NamedTuple):
 
 
 class Job(NamedTuple):
-    """One truth at one noise level: every method sees the same draws, and what takes no time `more` of them."""
+    """One truth at one noise level: every method sees the same draws, and what takes no time `more` of them; so many
+    `further` ones `auto` as well, where its error is uncertain."""
 
     truth: Truth
     noise: Mechanism
@@ -96,6 +99,7 @@ class Job(NamedTuple):
     methods: tuple[str, ...]
     first_seed: int = 0
     more: int = 0
+    further: int = 0
 
 
 def run(*, toy: bool = False) -> Findings:
@@ -170,11 +174,23 @@ def measured(job: Job) -> list[Row]:
         E auto = E one value + E (auto - one value)
 
     the first over all draws, the second over the few. Where the noise drowns everything the second is zero in nearly
-    every draw, and the first is decided by a few draws of many. The one value is that of `denoise/flat.py`.
+    every draw, and the first is decided by a few draws of many. The one value is that of `denoise/flat.py`. Where the
+    ratio of `auto` to the best simple answer then has a standard error above CERTAIN, whatever the ratio, there are
+    `further` draws of it.
     """
     last = job.first_seed + job.draws
     few = [errors_of(job, seed, job.methods) for seed in range(job.first_seed, last)]
-    return rows_of(job, few, [errors_of(job, seed, QUICK) for seed in range(last, last + job.more)])
+    many = [errors_of(job, seed, QUICK) for seed in range(last, last + job.more)]
+    rows = rows_of(job, few, many)
+    if not job.further or _uncertain(next(row for row in rows if row["method"] == "auto")) <= CERTAIN:
+        return rows
+    few += [errors_of(job, seed, (*QUICK, *AUTO)) for seed in range(last, last + job.further)]
+    return rows_of(job, few, many[job.further :])
+
+
+def _uncertain(row: Row) -> float:
+    """The standard error of the ratio to the best simple answer."""
+    return float(row["standard error"] / row["RMSE"] * row["over the best simple answer"])
 
 
 def errors_of(job: Job, seed: int, methods: tuple[str, ...]) -> dict[str, tuple[float, float]]:
@@ -217,25 +233,25 @@ def rows_of(job: Job, few: Errors, many: Errors) -> list[Row]:
             "over the best simple answer": mean / simple if simple else math.nan,
             "mean absolute error": absolutes[name],
             "its ratio to the best simple answer's": absolutes[name] / simple_absolute if simple_absolute else math.nan,
-            "draws": len(few) + (len(many) if many and name in many[0] else 0),
+            "draws": sum(name in each for each in few + many),
         }
         for name, mean in means.items()
     ]
 
 
 def _mean(name: str, which: int, few: Errors, many: Errors) -> float:
-    alike = CONTROLS.get(name) if many else None
-    found = float(np.mean([each[name][which] for each in few + [each for each in many if name in each]]))
+    alike, own = CONTROLS.get(name) if many else None, [each for each in few if name in each]
+    found = float(np.mean([each[name][which] for each in own + [each for each in many if name in each]]))
     if alike is None:
         return found
-    return found + _mean(alike, which, few, many) - float(np.mean([each[alike][which] for each in few]))
+    return found + _mean(alike, which, few, many) - float(np.mean([each[alike][which] for each in own]))
 
 
 def _standard_error(name: str, few: Errors, many: Errors) -> float:
-    alike = CONTROLS.get(name) if many else None
+    alike, own = CONTROLS.get(name) if many else None, [each for each in few if name in each]
     if alike is None:
-        return _of_mean([each[name][0] for each in few + [each for each in many if name in each]])
-    apart = _of_mean([each[name][0] - each[alike][0] for each in few])
+        return _of_mean([each[name][0] for each in own + [each for each in many if name in each]])
+    apart = _of_mean([each[name][0] - each[alike][0] for each in own])
     return math.hypot(apart, _of_mean([each[alike][0] for each in few + many]))
 
 
