@@ -58,9 +58,16 @@ def page(of: SummaryRelease, *, title: str | None = None, file: str = "summary.p
 
 
 def _ratios(of: SummaryRelease) -> str:
-    if not any(figure.kind in ("mean", "rate") for figure in of.figures):
-        return ""
-    return "A mean or a rate is a noisy sum over a noisy count; its interval allows for both."
+    kinds = {figure.kind for figure in of.figures}
+    told = []
+    if kinds & {"mean", "rate"}:
+        told.append("A mean or a rate is a noisy sum over a noisy count; its interval allows for both.")
+    if "ratio" in kinds:
+        told.append(
+            "A ratio is a noisy sum over another, both of the rows in which neither column is missing; its interval "
+            "allows for both."
+        )
+    return " ".join(told)
 
 
 def _title(of: SummaryRelease) -> str:
