@@ -48,10 +48,10 @@ class SummaryPart(Published):
         return f"{where}{few}".strip()
 
     def _arrow(self, columns: dict[str, Any]) -> pa.Table:
-        """What cannot be told is null, and `enough` is false."""
+        """What cannot be told is null."""
         import pyarrow as pa
 
-        return pa.table(typed(columns) | {self.kind: pa.array(columns[self.kind], mask=~columns["enough"])})
+        return pa.table(typed(columns) | {self.kind: pa.array(columns[self.kind], mask=~self.enough)})
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """Refused: it is saved with the summary that it is a part of.

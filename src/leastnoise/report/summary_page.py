@@ -80,10 +80,13 @@ def _title(of: SummaryRelease) -> str:
 def _lead(of: SummaryRelease) -> str:
     each = "combination of " if len(of.domain.axes) > 1 else ""
     bins = "" if of.bins == 1 else f" for each {each}{labels.title(of.domain)}"
-    what = f"{len(of)} statistics{bins}, published together with {of.mechanism.capitalize()} noise"
+    many = "1 statistic" if len(of) == 1 else f"{len(of)} statistics"
+    together = "" if len(of) == 1 else " together"
+    what = f"{many}{bins}, published{together} with {of.mechanism.capitalize()} noise"
     if of.guarantee is None or promise_sentences.too_weak(of):
         return f"{what}."
-    return f"{what}, which limits what anybody can learn from them about any one {promise_sentences.unit(of)}."
+    them = "it" if len(of) == 1 else "them"
+    return f"{what}, which limits what anybody can learn from {them} about any one {promise_sentences.unit(of)}."
 
 
 def _headline(of: SummaryRelease) -> Headline:
