@@ -273,6 +273,16 @@ def test_a_part_can_be_saved_where_its_kind_has_a_file(made: SummaryRelease, tmp
             made[name].save(tmp_path / "part.parquet", allow_seeded=True)
 
 
+def test_an_interval_without_an_end_is_an_empty_cell(made: SummaryRelease, tmp_path: Path) -> None:
+    assert not made["hourly"].enough[2]  # type: ignore[union-attr]
+    assert np.isinf(made["hourly"].interval(0.95).high[2])
+    lines = made["hourly"].to_csv(tmp_path / "hourly.csv", round_to=5, allow_seeded=True).read_text().splitlines()
+    assert lines[-1].startswith('"<UA>",,0,,"False",')
+    assert lines[-3].startswith('"AA",')
+    assert ",," not in lines[-3]
+    assert made.to_csv(tmp_path / "all.csv", allow_seeded=True).read_text().endswith(",,0,\n")
+
+
 def test_print_shows_values(made: SummaryRelease) -> None:
     lines = str(made).splitlines()
     assert len(lines) == 5
