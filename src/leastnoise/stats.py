@@ -61,6 +61,16 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class Ratio:
+    """The sum of one column over the sum of another."""
+
+    column: str
+    over: str
+    clip: Ends
+    over_clip: Ends
+
+
+@dataclass(frozen=True, slots=True)
 class Least:
     """The least value of a column."""
 
@@ -89,7 +99,7 @@ class Distinct:
 
 
 OfUnit = Count | Sum | Least | Largest | Mode | Distinct  # what one unit's rows can be summed up as
-Statistic = Count | Sum | Mean | Variance | Rate | Share | Least | Largest | Mode | Distinct
+Statistic = Count | Sum | Mean | Variance | Rate | Share | Ratio | Least | Largest | Mode | Distinct
 
 
 def count() -> Count:
@@ -146,6 +156,18 @@ def share(column: str | None = None, *, clip: Ends | None = None) -> Share:
     column: the column whose sum is shared out. Left out, the rows are. clip: the public ends of one value.
     """
     return Share(column, clip)
+
+
+def ratio(column: str, over: str, *, clip: Ends, over_clip: Ends) -> Ratio:
+    """The sum of a column over the sum of another: fares per mile, delay per minute flown.
+
+    Both sums are over the rows in which neither is missing: a fare whose miles nobody knows is no part of a fare per
+    mile. It is not the mean of each row's own ratio: long trips count for more.
+
+    column: the column of numbers above. clip: the public ends (low, high) of one of its values.
+    over: the column below. over_clip: the public ends of one of its values, the low one 0 or more.
+    """
+    return Ratio(column, over, clip, over_clip)
 
 
 def min(column: str) -> Least:  # noqa: A001

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from datetime import date
 
@@ -26,3 +27,9 @@ def test_one_line_with_dataclasses_as_objects(capsys: pytest.CaptureFixture[str]
     assert json.loads(line) == {
         "fact": {"name": "a\nb", "inner": inner}, "day": "2024-02-29", "numbers": [1, 0.5]
     }  # fmt: skip
+
+
+def test_what_is_no_number_or_has_no_end_is_null_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"low": 0.5, "high": math.inf, "rows": [{"ratio": math.nan, "low": -math.inf}]})
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert found == {"low": 0.5, "high": None, "rows": [{"ratio": None, "low": None}]}

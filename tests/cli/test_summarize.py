@@ -17,6 +17,7 @@ from leastnoise.jobs.statistics import parse
 TYPED = [
     *("--unit", "person", "--by", "sex", "--keys", "female,male", "--max-rows", "1", "--stat", "n=count"),
     *("--stat", "age=mean:age:0:100", "--stat", "old=rate:age > 66", "--epsilon", "1", "--delta", "1e-6"),
+    *("--stat", "per_year=ratio:income:0:100000:age:1:100"),
 ]
 JOB = """
 [table]
@@ -29,7 +30,7 @@ sex = ["female", "male"]
 [ask]
 kind = "summarize"
 by = "sex"
-statistics = { n = "count", age = "mean:age:0:100", old = "rate:age > 66" }
+statistics = { n = "count", age = "mean:age:0:100", old = "rate:age > 66", per_year = "ratio:income:0:1e5:age:1:100" }
 weights = { n = 2.5 }
 max_rows = 1
 
@@ -61,8 +62,8 @@ def test_a_summary_from_file_to_page() -> None:
     assert "female" in out
     assert "[" in out
     made = ln.load("r.parquet")
-    assert list(made) == ["n", "age", "old"]
-    assert [figure.weight for figure in made.figures] == [4.0, 1.0, 1.0]
+    assert list(made) == ["n", "age", "old", "per_year"]
+    assert [figure.weight for figure in made.figures] == [4.0, 1.0, 1.0, 1.0]
     assert "released together" in done("show", "r.parquet")
     done("report", "r.parquet", "-o", "page.html")
     assert "<h3>old</h3>" in Path("page.html").read_text()
@@ -75,19 +76,24 @@ def test_what_to_expect_is_free() -> None:
     assert "Nothing was read" in out
     assert not Path("r.parquet").exists()
     facts = json.loads(done("summarize", "people.parquet", *TYPED, "--expect", "--json"))
-    assert [line["name"] for line in facts["statistics"]] == ["n", "age", "old"]
+    assert [line["name"] for line in facts["statistics"]] == ["n", "age", "old", "per_year"]
 
 
 def test_a_job_asks_the_same() -> None:
     Path("job.toml").write_text(JOB)
     done("run", "job.toml")
     made = ln.load("job.parquet")
-    assert [figure.weight for figure in made.figures] == [2.5, 1.0, 1.0]
+    assert [figure.weight for figure in made.figures] == [2.5, 1.0, 1.0, 1.0]
+    assert made["per_year"].names == ("income", "age")
     assert "<h3>age</h3>" in Path("job.html").read_text()
 
 
 @pytest.mark.parametrize(
-    "stat", ["x", "x=", "=count", "x=counts", "x=mean:age", "x=mean:age:0:old", "x=rate:", "x=count:age", "x=mode:age"]
+    "stat",
+    [
+        *("x", "x=", "=count", "x=counts", "x=mean:age", "x=mean:age:0:old", "x=rate:", "x=count:age", "x=mode:age"),
+        *("x=ratio:income:0:9", "x=ratio:income:0:9:age", "x=ratio:income:0:9:age:1:old"),
+    ],
 )
 def test_what_is_no_statistic_is_refused(stat: str) -> None:
     code, out, err = run("summarize", "people.parquet", *TYPED, "--stat", stat, "-o", "r.parquet")
@@ -96,12 +102,15 @@ def test_what_is_no_statistic_is_refused(stat: str) -> None:
 
 
 def test_statistics_are_read_as_they_are_written() -> None:
-    found = parse([("a", "count"), ("b", "std:x:y:-1:2.5"), ("c", "rate:x = ':'"), ("d", "share")])
+    found = parse(
+        [("a", "count"), ("b", "std:x:y:-1:2.5"), ("c", "rate:x = ':'"), ("d", "share"), ("e", "ratio:x:y:-1:2:z:0:3")]
+    )
     assert found == {
         "a": ln.stats.count(),
         "b": ln.stats.std("x:y", clip=(-1.0, 2.5)),
         "c": ln.stats.rate("x = ':'"),
         "d": ln.stats.share(),
+        "e": ln.stats.ratio("x:y", "z", clip=(-1.0, 2.0), over_clip=(0.0, 3.0)),
     }
     with pytest.raises(errors.InvalidParameter, match="Two"):
         parse([("a", "count"), ("a", "count")])

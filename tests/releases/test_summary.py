@@ -20,6 +20,7 @@ from leastnoise.domain import Domain, IntegerRange
 from leastnoise.privacy.distributions import Gaussian, Laplace
 from leastnoise.releases.measured import ROWS, Figure, Measured, part_name
 from leastnoise.releases.provenance import Provenance
+from leastnoise.releases.ratio import RatioRelease
 from leastnoise.releases.share import ShareRelease
 from leastnoise.releases.spread import SpreadRelease
 from leastnoise.releases.summary import SummaryRelease
@@ -157,6 +158,7 @@ def made() -> SummaryRelease:
             "plane": np.arange(4000) % 2500,
             "carrier": rng.choice(["AA", "DL", "<UA>"], 4000, p=[0.7, 0.299, 0.001]),
             "delay": np.where(rng.random(4000) < 0.1, np.nan, rng.normal(10, 30, 4000)),
+            "hours": np.where(rng.random(4000) < 0.1, np.nan, rng.gamma(3, 1, 4000)),
         }
     )
     query = ln.table(frame, unit="plane").summarize(
@@ -169,6 +171,7 @@ def made() -> SummaryRelease:
         late=ln.stats.rate("delay > 15"),
         lost=ln.stats.sum("delay", clip=(0, 170)),
         part=ln.stats.share("delay", clip=(0, 170)),
+        hourly=ln.stats.ratio("delay", "hours", clip=(0, 170), over_clip=(0, 10)),
     )
     with seeded(4):
         release = query.release(epsilon=1, delta=1e-6)
@@ -177,9 +180,10 @@ def made() -> SummaryRelease:
 
 
 def test_each_statistic_is_a_release_of_its_kind(made: SummaryRelease) -> None:
-    assert list(made) == ["flights", "delay", "spread", "late", "lost", "part"]
+    assert list(made) == ["flights", "delay", "spread", "late", "lost", "part", "hourly"]
     assert isinstance(made["flights"], ln.Release)
     assert isinstance(made["delay"], ln.MeanRelease)
+    assert isinstance(made["hourly"], RatioRelease)
     assert (made["late"].kind, made["delay"].kind, made["spread"].kind) == ("rate", "mean", "std")
     for name in made:
         one = made[name]
@@ -232,6 +236,11 @@ def test_a_file_says_all_of_it(made: SummaryRelease, tmp_path: Path) -> None:
         lambda facts: facts["statistics"].pop(),
         lambda facts: facts["parts"].pop(),
         lambda facts: facts["statistics"][1].update(values=9),
+        lambda facts: facts["statistics"][1].update(over=1),
+        lambda facts: facts["statistics"][6].update(over=9),
+        lambda facts: facts["statistics"][6].update(over=facts["statistics"][6]["values"]),
+        lambda facts: facts["statistics"][6].update(values=facts["statistics"][6]["over"], over=0),
+        lambda facts: facts["statistics"][6].pop("over"),
         lambda facts: facts["statistics"][1].update(kind="count of people"),
         lambda facts: facts["parts"][0].update(scale=-1.0),
         lambda facts: facts["columns"][0].update(grid=0.0),
@@ -259,9 +268,19 @@ def test_a_part_can_be_saved_where_its_kind_has_a_file(made: SummaryRelease, tmp
         again = ln.load(path)
         np.testing.assert_array_equal(again.interval(0.9), made[name].interval(0.9))
         assert again.kind == made[name].kind
-    for name in ("spread", "part"):
+    for name in ("spread", "part", "hourly"):
         with pytest.raises(errors.InvalidParameter, match="summary"):
             made[name].save(tmp_path / "part.parquet", allow_seeded=True)
+
+
+def test_an_interval_without_an_end_is_an_empty_cell(made: SummaryRelease, tmp_path: Path) -> None:
+    assert not made["hourly"].enough[2]  # type: ignore[union-attr]
+    assert np.isinf(made["hourly"].interval(0.95).high[2])
+    lines = made["hourly"].to_csv(tmp_path / "hourly.csv", round_to=5, allow_seeded=True).read_text().splitlines()
+    assert lines[-1].startswith('"<UA>",,0,,"False",')
+    assert lines[-3].startswith('"AA",')
+    assert ",," not in lines[-3]
+    assert made.to_csv(tmp_path / "all.csv", allow_seeded=True).read_text().endswith(",,0,\n")
 
 
 def test_print_shows_values(made: SummaryRelease) -> None:
@@ -275,7 +294,13 @@ def test_print_shows_values(made: SummaryRelease) -> None:
 
 def test_what_cannot_be_denoised_says_why(made: SummaryRelease) -> None:
     assert made["flights"].denoise().bins == 3  # type: ignore[union-attr]
-    reasons = {"spread": "three", "part": "divide by their sum", "delay": "A mean is", "late": "A rate is"}
+    reasons = {
+        "spread": "three",
+        "part": "divide by their sum",
+        "delay": "A mean is",
+        "late": "A rate is",
+        "hourly": "A ratio is a noisy sum over another noisy sum",
+    }
     for name, reason in reasons.items():
         with pytest.raises(errors.InvalidParameter, match=reason):
             made[name].denoise()
@@ -302,7 +327,9 @@ def test_the_page_has_every_statistic_and_escapes_keys(made: SummaryRelease, tmp
     page = made.report(tmp_path / "page.html", allow_seeded=True).read_text()
     for name in made:
         assert f"<h3>{name}</h3>" in page
-    assert page.count('<svg class="dots"') == 6
+    assert page.count('<svg class="dots"') == 7
+    assert "sum of delay over sum of hours, of rows with both" in page
+    assert "both of the rows in which neither column is missing" in page
     assert "&lt;UA&gt;" in page
     assert "<UA>" not in page
     assert re.findall("<script[^>]*>", page) == ['<script type="application/json" id="data">']

@@ -285,7 +285,7 @@ def test_a_page_cites_the_paper_of_its_own_noise(mechanism: str, authors: str) -
     for text in (document.page(counts), summary_page.page(summary), tables_page.page(tables)):
         method = text.partition("<p>The method: ")[2].partition("</p>")[0]
         assert authors in method
-    assert "for each combination of a and b, published together" in summary_page.page(summary)
+    assert "1 statistic for each combination of a and b, published with" in summary_page.page(summary)
 
 
 @pytest.mark.parametrize(

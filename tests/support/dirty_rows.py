@@ -185,6 +185,7 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
         spread=stats.variance("whole", clip=(-50, 500)),
         price=stats.sum("price", clip=(0, 999.99)),
         high=stats.rate("value > 20 or flag"),
+        per=stats.ratio("value", "whole", clip=(-5, 40), over_clip=(0, 500)),
     ),
     "summary of unknown keys": lambda t: t.summarize(
         "zone",
@@ -196,8 +197,12 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
         rows=stats.count(),
         mean=stats.mean("value", clip=(-5, 40)),
         total=stats.sum("whole", clip=(-50, 500)),
+        per=stats.ratio("value", "whole", clip=(-5, 40), over_clip=(0, 500)),
     ),
     "total of unknown keys": lambda t: t.histogram("zone", "flag", max_rows=4, max_bins=3).total(),  # type: ignore[attr-defined]
+    "summary of one ratio": lambda t: t.summarize(
+        max_rows=5, per=stats.ratio("price", "value", clip=(0, 999.99), over_clip=(0, 40))
+    ),
     "summary of one column": lambda t: t.summarize(max_rows=5, spread=stats.std("value", clip=(-5, 40))),
     "crosstabs": lambda t: t.crosstabs(
         "place",

@@ -101,7 +101,7 @@ def costlier(query: Summary | UnknownKeysSummary, moved: dict[Any, int]) -> list
     if isinstance(query, Summary):
         asked, bins = query._noise_asked(), query._bins.size
         names = {place: asked.parts[place // bins].name for place in moved}
-        normal, pure = gaussian_noise(asked, mu_squared=Fraction(1, 3)), laplace_noise(asked, epsilon=0.7)
+        normal, pure = gaussian_noise(asked, mu_squared=Fraction(1, 3)), laplace_noise(asked, epsilon=7)
         charged = {"gaussian": (normal.scales, normal.cost), "laplace": (pure.scales, pure.cost)}
     else:
         several = len(query.parts) > 1

@@ -222,6 +222,16 @@ def unit_counts(s: Schema, chance: random.Random) -> Ask:
     return lambda t: UnitCounts.of(t._data, (s[part],), keys, nulls, values, AskedNoise(1.0, None))
 
 
+def some_ratio(s: Schema, seed: str) -> dict[str, Any]:
+    """In two of five cases a ratio of two columns, the one below clipped at zero or above."""
+    chance = random.Random(f"ratio: {seed}")
+    if chance.random() > 0.4:
+        return {}
+    above, below = chance.sample(VALUES, 2)
+    over = chance.choice([(0, 10), (0, 1), (1, 4)])
+    return {"per": stats.ratio(s[above], s[below], clip=chance.choice(CLIPS), over_clip=over)}
+
+
 def summary(s: Schema, chance: random.Random) -> Ask:
     """Some statistics of one or two columns and of a condition."""
     part, keys = by(chance, ["integer", "text", "flag", "small", "day"])
@@ -235,8 +245,8 @@ def summary(s: Schema, chance: random.Random) -> Ask:
         "part": stats.share(),
     }
     names = chance.sample(list(possible), chance.choice([1, 2, 3, 5]))
-    chosen = {name: possible[name] for name in names}
     given = {"nulls": chance.choice(["drop", "bin"]), **limits(chance)}
+    chosen = {name: possible[name] for name in names} | some_ratio(s, f"{names} {given}")
     if chance.random() < 0.3:
         rows = rows_only(chance)
         return lambda t: t.summarize(**rows, **chosen)
@@ -252,8 +262,9 @@ def unknown_summary(s: Schema, chance: random.Random) -> Ask:
         "total": stats.sum(s[chance.choice(VALUES)], clip=chance.choice(CLIPS)),
         "yes": stats.rate(lambda rows: rows[s["real"]] > 0),
     }
-    chosen = {name: possible[name] for name in chance.sample(list(possible), chance.choice([1, 2, 4]))}
+    names = chance.sample(list(possible), chance.choice([1, 2, 4]))
     given = {"nulls": chance.choice(["drop", "bin"]), **limits(chance)}
+    chosen = {name: possible[name] for name in names} | some_ratio(s, f"{names} {given}")
     return lambda t: t.derive(**{f"key{i}": _copy(s[part]) for i, part in enumerate(parts)}).summarize(
         *(f"key{i}" for i in range(len(parts))), **given, **chosen
     )

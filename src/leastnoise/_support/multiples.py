@@ -30,18 +30,19 @@ def checked_step(round_to: Number | None) -> float | None:
 
 def nearest(step: float | None) -> Rounding:
     """To the nearest multiple."""
-    return _unchanged if step is None else lambda value: step * round(value / step)
+    return _by(round, step)
 
 
 def below(step: float | None) -> Rounding:
     """Down to a multiple."""
-    return _unchanged if step is None else lambda value: step * math.floor(value / step)
+    return _by(math.floor, step)
 
 
 def above(step: float | None) -> Rounding:
     """Up to a multiple."""
-    return _unchanged if step is None else lambda value: step * math.ceil(value / step)
+    return _by(math.ceil, step)
 
 
-def _unchanged(value: float) -> float:
-    return value
+def _by(rule: Callable[[float], int], step: float | None) -> Rounding:
+    """An interval without an end stays so."""
+    return lambda value: value if step is None or math.isinf(value) else step * rule(value / step)

@@ -21,8 +21,8 @@ class SummaryOptions(BinOptions):
     stat: Annotated[
         list[str] | None,
         typer.Option(
-            help="NAME=count or share of rows, NAME=KIND:COLUMN:LOW:HIGH (sum, mean, variance, std, share), or "
-            "NAME=rate:CONDITION; repeat for several."
+            help="NAME=count or share of rows, NAME=KIND:COLUMN:LOW:HIGH (sum, mean, variance, std, share), "
+            "NAME=ratio:COLUMN:LOW:HIGH:OVER:LOW:HIGH, or NAME=rate:CONDITION; repeat for several."
         ),
     ] = None
     weights: Annotated[

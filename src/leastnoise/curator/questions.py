@@ -308,7 +308,8 @@ class Questions:
         weights: how much the error of a statistic counts, by its name; 1 where nothing is said. Noise is divided so
             that the weighted sum of variances is least, each relative to what one row can add to its statistic.
         nulls: "drop" (the default) leaves out rows without a key, "bin" gives them a bin of their own.
-        statistics: `ln.stats.count()`, `sum`, `mean`, `rate`, `variance`, `std` or `share`, each by the name it gets.
+        statistics: `ln.stats.count()`, `sum`, `mean`, `rate`, `variance`, `std`, `share` or `ratio`, each by the name
+            it gets.
         """
         limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
         return Summary.of(self._data, by, statistics, keys=keys, nulls=nulls, weights=weights, **limits)

@@ -17,9 +17,8 @@ from leastnoise.releases.left_out import LeftOut, left_out_in_words, unknown_in_
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.measured import Figure, Measured
 from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.share import ShareRelease
-from leastnoise.releases.spread import SpreadRelease
 from leastnoise.releases.summary import SummaryRelease
+from leastnoise.releases.summary_part import SummaryPart
 
 MAX_BINS = 4_096  # that are made up, of which the share of one is told
 SOME_ROWS = (100, 1_000, 10_000)  # of a bin, at which what depends on it is told
@@ -55,9 +54,10 @@ class SummaryExpectation:
 
     def __str__(self) -> str:
         many = "1 bin" if self.bins == 1 else f"{self.bins:,} bins"
+        asked = "1 statistic" if len(self.statistics) == 1 else f"{len(self.statistics)} statistics"
         wide = max(len(line.name) for line in self.statistics)
         lines = [
-            f"{self.mechanism.capitalize()} noise on {len(self.statistics)} statistics in {many}, released together.",
+            f"{self.mechanism.capitalize()} noise on {asked} in {many}, released together.",
             *(f"  {line.name:<{wide}}  {line.what}: {_errors(line)}" for line in self.statistics),
             left_out_in_words(self.left_out, self.unit),
             unknown_in_words(self.left_out),
@@ -93,9 +93,9 @@ def of_summary(
     lines = []
     for figure in figures:
         one, halves = first[figure.name], {rows: _half(made, figure.name) for rows, made in some.items()}
-        ratio = isinstance(one, MeanRelease | SpreadRelease | ShareRelease)
-        fixed = None if ratio else float(halves[SOME_ROWS[0]])
-        lines.append(FigureExpectation(figure.name, first.meaning(figure), fixed, halves if ratio else {}))
+        varies = isinstance(one, MeanRelease | SummaryPart)  # with the rows
+        fixed = None if varies else float(halves[SOME_ROWS[0]])
+        lines.append(FigureExpectation(figure.name, first.meaning(figure), fixed, halves if varies else {}))
     return SummaryExpectation(
         mechanism=noise.mechanism,
         statistics=tuple(lines),
@@ -112,11 +112,14 @@ def _even(
 ) -> SummaryRelease:
     """Made-up bins with so many rows each, no value missing, values spread evenly over the clip, and no noise."""
     integers = {}
+    paired = {name for figure in figures for name in figure.paired}
     for part in noise.parts:
         middle = 0 if part.column is None else columns[part.column]
         size = {"rows": rows, "missing": 0, "one sign": rows * part.largest, "signed": 0}[part.kind]
         if part.name.startswith("squares") and isinstance(middle, Measured):
             size = -rows * middle.square_centre // 3  # the mean of 2 t^2 - 1 for t spread evenly over [-1, 1]
+        if part.name in paired and isinstance(middle, Measured):  # of a ratio, whose error depends on its sums
+            size = rows * (middle.lowest + middle.highest) // 2
         integers[part.name] = np.full(bins, size, dtype=np.int64)
     return SummaryRelease(
         domain=Domain(("bin",), (IntegerRange(0, bins),)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -67,7 +68,7 @@ _ROUNDINGS = {
 def _plain(value: Any) -> Any:
     if not isinstance(value, float):
         return value
-    if value != value:
+    if not math.isfinite(value):  # not told, or an interval without an end
         return None
     return value if value.is_integer() else float(f"{value:.{DIGITS}g}")
 

@@ -49,6 +49,9 @@ def load_look(path: str | os.PathLike[str], parameter: str) -> LimitSuggestion:
 
 
 def _of_known_clip(statistic: stats.Statistic, clips: Mapping[str, Any]) -> stats.Statistic:
+    if isinstance(statistic, stats.Ratio):
+        below = _known(statistic.over_clip, clips.get(statistic.over))
+        return replace(statistic, clip=_known(statistic.clip, clips.get(statistic.column)), over_clip=below)
     if not isinstance(statistic, stats.Sum | stats.Mean | stats.Variance | stats.Share) or statistic.clip is None:
         return statistic
     return replace(statistic, clip=_known(statistic.clip, clips.get(statistic.column or "")))

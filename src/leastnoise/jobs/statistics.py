@@ -1,4 +1,5 @@
-"""Statistics as people type them: flights=count, delay=mean:dep_delay:-30:180, "late=rate:dep_delay > 15".
+"""Statistics as people type them: flights=count, delay=mean:dep_delay:-30:180, "late=rate:dep_delay > 15",
+fare_per_mile=ratio:fare:0:100:miles:0:50.
 
 The command line takes them by --stat, a job by `statistics`.
 """
@@ -37,18 +38,26 @@ def _statistic(name: str, text: str) -> stats.Statistic:
         return stats.share()
     if kind == "rate" and rest:
         return stats.rate(rest)
+    if kind == "ratio" and len(parts := rest.rsplit(":", 5)) == 6:
+        return stats.ratio(parts[0], parts[3], clip=_ends(parts[1:3], text), over_clip=_ends(parts[4:], text))
     column, *ends = rest.rsplit(":", 2)
     if kind in _CLIPPED and len(ends) == 2:
         make: Any = _CLIPPED[kind]
-        statistic: stats.Statistic = make(column, clip=(number(ends[0], text, "stat"), number(ends[1], text, "stat")))
+        statistic: stats.Statistic = make(column, clip=_ends(ends, text))
         return statistic
     raise errors.InvalidParameter(
-        f"The statistic {name!r} is count, share, rate:CONDITION, or one of {', '.join(_CLIPPED)} with its column and "
-        f"the ends of one value, mean:fare:0:100. Got {text!r} instead.",
+        f"The statistic {name!r} is count, share, rate:CONDITION, one of {', '.join(_CLIPPED)} with its column and "
+        f"the ends of one value, mean:fare:0:100, or a ratio of two such columns, ratio:fare:0:100:miles:0:50. Got "
+        f"{text!r} instead.",
         parameter="stat",
         value=text,
         example=EXAMPLES,
     )
+
+
+def _ends(pair: list[str], whole: str) -> stats.Ends:
+    low, high = (number(end, whole, "stat") for end in pair)
+    return low, high
 
 
 def number(text: str, whole: str, option: str) -> float:

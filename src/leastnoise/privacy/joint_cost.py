@@ -7,6 +7,9 @@ In every bin there are several whole numbers (`Part`), each the sum over the kep
     one sign   between 0 and V (or -V and 0) where it has a value, else 0  (values of a clip of one sign)
     missing    1 where the row has no value, else 0
 
+The sums of a ratio are signed or of one sign: to them a row adds that much where another column has a value, too, and
+nothing where it has none, which is within the same bounds.
+
 Noise of scale s is added to each. Write p = (V/s)^2 for Gaussian noise, p = V/s for Laplace noise; P_rows is the p of
 the number of rows, P_one the sum over parts of one sign, and P_values the sum over columns of the larger of (the p of
 its signed parts together) and (the p of its missing part). A row has a value or has none, so it never adds to both: the

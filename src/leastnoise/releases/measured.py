@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from leastnoise.releases.facts import Facts
 
-FigureKind = Literal["count", "sum", "mean", "rate", "variance", "std", "share"]
-FIGURE_KINDS: tuple[FigureKind, ...] = ("count", "sum", "mean", "rate", "variance", "std", "share")
+FigureKind = Literal["count", "sum", "mean", "rate", "variance", "std", "share", "ratio"]
+FIGURE_KINDS: tuple[FigureKind, ...] = ("count", "sum", "mean", "rate", "variance", "std", "share", "ratio")
 COUNTED: tuple[FigureKind, ...] = ("mean", "rate", "variance", "std")  # those that are divided by the rows with a value
 SQUARE_BITS = 30  # of a centred square: beyond, it is rounded down
 
@@ -21,12 +21,26 @@ ROWS = "rows"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One statistic by name. `values`: which of the columns of values it is of; None: of rows."""
+    """One statistic by name. `values`: which of the columns of values it is of; None: of rows. `over`: which column's
+    sum a ratio is divided by; None: it is no ratio."""
 
     name: str
     kind: FigureKind
     values: int | None = None
     weight: float = 1.0
+    over: int | None = None
+
+    @property
+    def places(self) -> frozenset[int]:
+        """The columns of values that it is of: it is of the rows in which none of them is missing."""
+        return frozenset(place for place in (self.values, self.over) if place is not None)
+
+    @property
+    def paired(self) -> tuple[str, ...]:
+        """The noisy whole numbers of a ratio: those above, and those below."""
+        if self.values is None or self.over is None:
+            return ()
+        return paired_name(self.values, self.over), paired_name(self.over, self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +101,18 @@ def part_name(part: Literal["missing", "sum", "squares", "plain"], column: int) 
     return f"{part} {column}"
 
 
+def paired_name(column: int, other: int) -> str:
+    """What those are called of the values of a column as they are, in rows in which another has a value, too."""
+    return f"plain {column} with {other}"
+
+
 def write_figures(figures: tuple[Figure, ...]) -> list[dict[str, Any]]:
     """As JSON holds them."""
-    return [{"name": f.name, "kind": f.kind, "values": f.values, "weight": f.weight} for f in figures]
+    return [
+        {"name": f.name, "kind": f.kind, "values": f.values, "weight": f.weight}
+        | ({} if f.over is None else {"over": f.over})
+        for f in figures
+    ]
 
 
 def read_figures(found: list[Facts]) -> tuple[Figure, ...]:
@@ -102,6 +125,7 @@ def read_figures(found: list[Facts]) -> tuple[Figure, ...]:
                 facts.word("kind", FIGURE_KINDS),
                 facts.optional_integer("values"),
                 facts.number("weight"),
+                facts.integer("over") if facts.has("over") else None,
             )
         )
         facts.finish()

@@ -1,24 +1,40 @@
 """Where the ratio of two noisy numbers lies: a mean is one, a noisy sum over a noisy count.
 
-Let S and M be published, X and Y their noises, independent and of one distribution, and t the ratio of the true
-numbers, between -1 and 1. Then S - t M = X - t Y, which lies within +-h(t) with the confidence asked for. So does
+Let S and M be published, X and Y their noises, independent, and t the ratio of the true numbers. Then
+S - t M = X - t Y, which lies within +-h(t) with the confidence asked for. So does
 
     {t : |S - t M| <= h(t)}
 
 hold the true t (Fieller 1954, for normal X and Y); what is returned is the least interval around it. h comes from
-`privacy.two_draws`, as one number for each of many short pieces of [-1, 1], never too small; on each piece the set is
-an interval with ends (S -+ h)/M. So nothing is assumed of h's shape, and no rounding makes the interval too short.
+`privacy.two_draws` or `privacy.weighted_noise`, as one number for each of many short pieces of the line, never too
+small; on each piece the set is an interval with ends (S -+ h)/M. So nothing is assumed of h's shape, and no rounding
+makes the interval too short.
+
+Of a mean t is between -1 and 1, and those pieces are enough (`ends`). Of any ratio (`unlimited_ends`) they go on
+beyond, each a little longer than the one before, up to the last edge T. Whatever lies beyond is one piece: |X/t - Y| is
+within h(T)/T for every t >= T with the same confidence, since X is symmetric and unimodal and X/t is narrower than X/T.
+So a t >= T suits only if t M - S <= t h(T)/T; where M > h(T)/T, that is only if T M - S <= h(T). Where one may suit,
+the interval has no upper end; below -T the same holds of -S.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise._support.validation import Floats
 from leastnoise.privacy.distributions import Distribution
 from leastnoise.privacy.ratio_noise import RatioNoise
 
 PIECES = 128  # of [0, 1]: an h that is up to 0.5 % too large
+UNIT = np.linspace(0.0, 1.0, PIECES + 1)
+LONGER = 1 + 1 / PIECES  # the ratio of the ends of a piece beyond 1
+LAST = 2.0**30
+BEYOND = np.geomspace(1.0, LAST, 1 + math.ceil(math.log(LAST) / math.log(LONGER)))
+WIDE = np.concatenate([UNIT, BEYOND[1:]])
+BLOCKS = (256, 16, 1)  # of so many pieces, where they are many
 ROUNDING = 2.0**-48  # of S and M themselves, in the few operations below
 
 
@@ -32,27 +48,62 @@ def ends(
     low, high = np.full(numerator.shape, -1.0), np.full(numerator.shape, 1.0)
     known = denominator > noise.half_width(confidence)
     if known.any():
-        low[known], high[known] = _around(numerator[known], denominator[known], noise, confidence)
+        s, m = numerator[known], denominator[known]
+        first, last = _around(s, m, noise, confidence, UNIT)
+        nearest = np.clip(s / m, -1.0, 1.0)
+        low[known], high[known] = np.where(first <= last, first, nearest), np.where(first <= last, last, nearest)
     return low, high
 
 
-def _around(s: Floats, m: Floats, noise: Distribution | RatioNoise, confidence: float) -> tuple[Floats, Floats]:
-    edges = np.linspace(0.0, 1.0, PIECES + 1)
+def unlimited_ends(
+    numerator: Floats, denominator: Floats, noise: Distribution | RatioNoise, confidence: float
+) -> tuple[Floats, Floats]:
+    """The ends of each ratio's interval, whatever the ratio: the whole line where the `denominator` may be zero."""
+    low, high = np.full(numerator.shape, -np.inf), np.full(numerator.shape, np.inf)
+    known = denominator > noise.half_width(confidence)
+    if known.any():
+        s, m = numerator[known], denominator[known]
+        first, last = _around(s, m, noise, confidence, WIDE)
+        half = float(noise.pair_half_widths([LAST], [LAST], confidence)[0])
+        reached = (m - ROUNDING * (np.abs(s) / LAST + m)) * LAST - half  # T M - h(T), rounded down
+        sure = reached > 0
+        low[known] = np.where(sure & (-s < reached), np.minimum(first, LAST), -np.inf)
+        high[known] = np.where(sure & (s < reached), np.maximum(last, -LAST), np.inf)
+    return low, high
+
+
+def _around(
+    s: Floats, m: Floats, noise: Distribution | RatioNoise, confidence: float, edges: Floats
+) -> tuple[Floats, Floats]:
     half = noise.pair_half_widths(edges[:-1], edges[1:], confidence)  # h(t) = h(-t)
     edges, halves = np.concatenate([-edges[:0:-1], edges]), np.concatenate([half[::-1], half])
-    low, high = _least(s, m, edges, halves), -_least(-s, m, edges, halves)
-    nearest = np.clip(s / m, -1.0, 1.0)
-    return np.where(low <= high, low, nearest), np.where(low <= high, high, nearest)
+    return _least(s, m, edges, halves), -_least(-s, m, edges, halves)
 
 
 def _least(s: Floats, m: Floats, edges: Floats, halves: Floats) -> Floats:
-    """The least t from -1 to 1 with |s - t m| <= h(t), infinite where there is none.
+    """The least t between the first and the last edge with |s - t m| <= h(t), infinite where there is none.
 
-    Below (s - max h)/m there is none: pieces are tried from there on upward, mostly one or two.
+    Below (s - max h)/m there is none: pieces are tried from there on upward. Where they are many, blocks of them come
+    first, with the largest h of each.
     """
     slack = ROUNDING * (np.abs(s) + m)
-    start = np.searchsorted(edges, (s - halves.max() - 2 * slack) / m, side="right") - 1
-    piece, found = np.clip(start, 0, halves.size - 1), np.full(s.shape, np.inf)
+    if halves.size <= 2 * PIECES:
+        start = np.searchsorted(edges, (s - halves.max() - 2 * slack) / m, side="right") - 1
+        return _least_from(np.clip(start, 0, halves.size - 1), s, m, slack, edges, halves)[1]
+    piece = np.zeros(s.shape, dtype=np.int64)
+    for size in BLOCKS:
+        firsts = np.arange(0, halves.size, size)
+        block_edges = np.append(edges[firsts], edges[-1])
+        piece, found = _least_from(piece // size, s, m, slack, block_edges, np.maximum.reduceat(halves, firsts))
+        piece *= size
+    return found
+
+
+def _least_from(
+    piece: NDArray[np.int64], s: Floats, m: Floats, slack: Floats, edges: Floats, halves: Floats
+) -> tuple[NDArray[np.int64], Floats]:
+    """From a piece of each on upward: the piece that has the least t, and that t."""
+    piece, found = piece.copy(), np.full(s.shape, np.inf)
     left = np.arange(s.size)
     while left.size:
         at, half = piece[left], halves[piece[left]] + slack[left]
@@ -62,4 +113,4 @@ def _least(s: Floats, m: Floats, edges: Floats, halves: Floats) -> Floats:
         found[left[here]] = first[here]
         left = left[~here & (at + 1 < halves.size)]
         piece[left] += 1
-    return found
+    return piece, found

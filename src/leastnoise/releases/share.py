@@ -9,14 +9,12 @@ is enclosed instead (`fieller.enclosed`).
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.number_format import rounded
 from leastnoise._support.validation import Floats, Number
@@ -28,12 +26,12 @@ from leastnoise.releases.interval import Interval
 from leastnoise.releases.mean import ENOUGH_CONFIDENCE
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.published import Published
 from leastnoise.releases.release import Release
+from leastnoise.releases.summary_part import SummaryPart
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ShareRelease(Published):
+class ShareRelease(SummaryPart):
     """What each bin has of the total over all bins. `components` are the counts or sums that are shared out."""
 
     components: Release
@@ -147,13 +145,6 @@ class ShareRelease(Published):
         keys = {} if self.domain is None else dict(key_columns(self.domain, self.bins))
         low, high = self.interval(0.95)
         return {**keys, "share": self.values, "low": low, "high": high}
-
-    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """Refused: it is saved with the summary that it is a part of.
-
-        path, allow_seeded: those of other releases.
-        """
-        raise errors.InvalidParameter("This is a part of a summary. Save the summary: its file has all of them.")
 
 
 def _part(own: Floats, others: Floats, *, empty: float) -> Floats:

@@ -16,35 +16,31 @@ Where the 95 % interval of the count reaches down to zero, the rows are too few 
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.number_format import rounded
 from leastnoise._support.validation import Floats, Number
 from leastnoise.domain import Domain
 from leastnoise.privacy.ratio_noise import RatioNoise
 from leastnoise.privacy.weighted_noise import half_widths
 from leastnoise.releases import ratio_interval
 from leastnoise.releases.columns import key_columns
-from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.interval import Interval
 from leastnoise.releases.mean import ENOUGH_CONFIDENCE
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.published import Published
+from leastnoise.releases.summary_part import SummaryPart
 
 OF_THE_MEAN = 0.1  # of the chance to miss
 ROUNDS = 4  # in which what is known of V narrows the factor of N's noise
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SpreadRelease(Published):
+class SpreadRelease(SummaryPart):
     """Variances, or with `root` standard deviations, one a bin.
 
     sums, squares, counts: S, Q and N above, as published. `noise` is that of Q.
@@ -156,17 +152,6 @@ class SpreadRelease(Published):
             f"released under one guarantee.\n{self.errors_in_words()}\n{self.promise_in_words()}"
         )
 
-    def errors_in_words(self) -> str:
-        """How far off what is published is, and what cannot be told."""
-        enough, (low, high) = self.enough, self.interval(0.95)
-        where = ""
-        if enough.any():
-            widest = rounded((high - low)[enough].max(), 3)
-            where = f"95 % of the time a {self.noun} lies between its low and its high, at most {widest} apart."
-        missing = int((~enough).sum())
-        few = f" {missing:,} of {self.bins:,} are {TOO_FEW}: the noisy count is within its noise." if missing else ""
-        return f"{where}{few}".strip()
-
     def __repr__(self) -> str:
         return f"<SpreadRelease of {self.bins:,} {self.noun}s, {self.mechanism} noise{self._seeded_mark}>"
 
@@ -175,10 +160,3 @@ class SpreadRelease(Published):
         keys = {} if self.domain is None else dict(key_columns(self.domain, self.bins))
         low, high = self.interval(0.95)
         return {**keys, self.kind: self.values, "low": low, "high": high, "enough": self.enough, "count": self.counts}
-
-    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """Refused: it is saved with the summary that it is a part of.
-
-        path, allow_seeded: those of other releases.
-        """
-        raise errors.InvalidParameter("This is a part of a summary. Save the summary: its file has all of them.")

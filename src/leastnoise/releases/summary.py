@@ -2,7 +2,7 @@
 
 What was published are whole numbers of every bin, each with noise of its own scale: how many rows, how many of them
 without a value, centred sums, centred squares. Counts and sums are these themselves; means, rates, variances, standard
-deviations and shares are computed from them.
+deviations, shares and ratios are computed from them.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from leastnoise.releases.measured import COUNTED, ROWS, Figure, Measured, part_n
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.promised import Promised
 from leastnoise.releases.provenance import Provenance
+from leastnoise.releases.ratio import RatioRelease, public_ends
 from leastnoise.releases.release import Release
 from leastnoise.releases.share import ShareRelease
 from leastnoise.releases.spread import SpreadRelease
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from leastnoise.privacy.noise_choice import Mechanism
 
-Statistic = Release | MeanRelease | SpreadRelease | ShareRelease
+Statistic = Release | MeanRelease | SpreadRelease | ShareRelease | RatioRelease
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -98,6 +99,8 @@ class SummaryRelease(Promised, Spreadsheets):
             return self._sums(figure)
         if figure.kind == "share":
             return self._shares(figure)
+        if figure.kind == "ratio":
+            return self._ratios(figure)
         return self._means(figure) if figure.kind in ("mean", "rate") else self._spreads(figure)
 
     def _noise(self, part: str, step: float = 1.0) -> Noise:
@@ -115,7 +118,9 @@ class SummaryRelease(Promised, Spreadsheets):
         )
 
     def _sums(self, figure: Figure) -> Release:
-        column, part = self._column(figure), part_name("plain", figure.values or 0)
+        return self._sum_of(part_name("plain", figure.values or 0), self._column(figure))
+
+    def _sum_of(self, part: str, column: Measured) -> Release:
         whole: Any = self.integers[part]
         return Release(
             values=whole.copy() if column.grid == 1 else whole * column.grid,
@@ -134,6 +139,15 @@ class SummaryRelease(Promised, Spreadsheets):
             one_sign=column.one_sign,
             negative=column.highest <= 0,
             column=column.label,
+        )
+
+    def _ratios(self, figure: Figure) -> RatioRelease:
+        above, below = self._column(figure), self.columns[figure.over or 0]
+        return RatioRelease(
+            above=self._sum_of(figure.paired[0], above),
+            below=self._sum_of(figure.paired[1], below),
+            names=(above.label, below.label),
+            within=public_ends(above, below),
         )
 
     def _means(self, figure: Figure) -> MeanRelease:
@@ -212,7 +226,7 @@ class SummaryRelease(Promised, Spreadsheets):
 
     @property
     def why_not_denoised(self) -> str:
-        """Each statistic has a law of its own, and means, rates, spreads and shares have none that is known."""
+        """Each statistic has a law of its own, and means, rates, spreads, shares and ratios have none that is known."""
         able = [f.name for f in self.figures if f.kind in ("count", "sum")]
         one = f', release["{able[0]}"].denoise(), where they are counts or sums.' if able else "; of these none can be."
         return f"Nothing here is denoised. The statistics of a summary are denoised one by one{one}"
@@ -222,8 +236,8 @@ class SummaryRelease(Promised, Spreadsheets):
             return ""
         return (
             f"Keys were not listed in advance: only those with {self.threshold} noisy rows or more show, which makes "
-            "counts too high on average. Intervals of counts, means and rates allow for that; sums have noise of their "
-            "own, which did not decide what shows."
+            "counts too high on average. Intervals of counts, means and rates allow for that; sums and ratios have "
+            "noise of their own, which did not decide what shows."
         )
 
     def explain(self) -> str:
@@ -244,6 +258,8 @@ class SummaryRelease(Promised, Spreadsheets):
         label = self._column(figure).label
         if figure.kind == "share":
             return f"share of the sum of {label}"
+        if figure.over is not None:
+            return f"sum of {label} over sum of {self.columns[figure.over].label}, of rows with both"
         return (
             f"{words.get(figure.kind, figure.kind)} {label}"
             if figure.kind == "rate"
@@ -353,8 +369,14 @@ def check_parts(figures: tuple[Figure, ...], parts: Mapping[str, Any]) -> bool:
     for figure in figures:
         needed = [ROWS] if figure.values is None or figure.kind in COUNTED else []
         if figure.values is not None:
-            needed += [part_name("sum" if figure.kind in COUNTED else "plain", figure.values)]
-            needed += [part_name("squares", figure.values)] if figure.kind in ("variance", "std") else []
+            needed += _sums_needed(figure.values, figure)
         if any(part not in parts for part in needed):
             return False
     return True
+
+
+def _sums_needed(place: int, figure: Figure) -> list[str]:
+    if figure.over is not None:
+        return [*figure.paired]
+    squares = [part_name("squares", place)] if figure.kind in ("variance", "std") else []
+    return [part_name("sum" if figure.kind in COUNTED else "plain", place), *squares]

@@ -55,8 +55,11 @@ def from_table(table: pa.Table, facts: Facts) -> SummaryRelease:
     columns = read_measured(facts.list_of_facts("columns"))
     facts.check("parts", check_parts(figures, scales))
     facts.check("statistics", len(figures) > 0 and len({figure.name for figure in figures}) == len(figures))
-    facts.check("statistics", all(f.values is None or 0 <= f.values < len(columns) for f in figures))
+    facts.check("statistics", all(0 <= place < len(columns) for f in figures for place in f.places))
     facts.check("statistics", all(f.values is not None or f.kind in ("count", "share") for f in figures))
+    facts.check("statistics", all((f.over is not None) == (f.kind == "ratio") for f in figures))
+    facts.check("statistics", all(f.over != f.values for f in figures if f.over is not None))
+    facts.check("columns", all(columns[f.over].lowest >= 0 for f in figures if f.over is not None))
     facts.check("statistics", all(f.weight > 0 for f in figures))
     found = SummaryRelease(
         domain=read_domain(facts.take("domain"), table) or Domain(),

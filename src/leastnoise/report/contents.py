@@ -25,6 +25,7 @@ from leastnoise.releases.lattice_cells import lattice_cells
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.published import Published
 from leastnoise.releases.quantile import QuantileRelease
+from leastnoise.releases.ratio import RatioRelease
 from leastnoise.releases.release import Release
 from leastnoise.releases.share import ShareRelease
 from leastnoise.releases.sparse import SparseRelease
@@ -204,6 +205,16 @@ def _(shares: ShareRelease) -> Contents:
 
 
 @_contents.register
+def _(ratios: RatioRelease) -> Contents:
+    sums = (
+        Column(name, f"Sum of {title}", part.values, part.distribution.half_width(0.95))
+        for name, title, part in zip(("sum", "over"), ratios.names, (ratios.above, ratios.below), strict=True)
+    )
+    numbers = (*_with_interval("Ratio", ratios, missing=TOO_FEW), *sums)
+    return _not_denoised(ratios, _keys(ratios.domain, ratios.bins), numbers)
+
+
+@_contents.register
 def _(quantiles: QuantileRelease) -> Contents:
     titled = {
         "Level" if name == "level" else name: keys for name, keys in quantiles.key_columns(for_people=True).items()
@@ -244,8 +255,13 @@ def _(estimate: Estimate) -> Contents:
 
 
 def _with_interval(title: str, of: Published, missing: str = "") -> tuple[Column, ...]:
-    low, high = of.interval(0.95)
+    low, high = (_finite(np.asarray(end)) for end in of.interval(0.95))
     return Column("value", title, of.values, missing=missing), Column("low", "Low", low), Column("high", "High", high)
+
+
+def _finite(ends: Any) -> Any:
+    """Ends of intervals; where there is none, no number."""
+    return np.where(np.isinf(ends), np.nan, ends) if ends.dtype.kind == "f" else ends
 
 
 def _not_denoised(of: Published, keys: tuple[Column, ...], numbers: tuple[Column, ...]) -> Contents:

@@ -16,6 +16,7 @@ from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.published import Published
 from leastnoise.releases.quantile import QuantileRelease
+from leastnoise.releases.ratio import RatioRelease
 from leastnoise.releases.release import Release
 from leastnoise.releases.sparse import SparseRelease
 from leastnoise.report import promise_sentences
@@ -58,7 +59,8 @@ def headline(contents: Contents) -> Headline:
     """The number that matters most, with how sure it is."""
     if contents.size == 1 and not isinstance(contents.of, SparseRelease):
         if contents.too_few:
-            return Headline(TOO_FEW.capitalize(), "the noisy count of rows is within its noise")
+            divided_by = contents.of.divided_by if isinstance(contents.of, RatioRelease) else "count of rows"
+            return Headline(TOO_FEW.capitalize(), f"the noisy {divided_by} is within its noise")
         low, high = contents.number("low"), contents.number("high")
         sure = "one value" if low is None or high is None else between(low[0], high[0])
         counted = f"counted {scope(contents.of)}" if contents.of.kind == "count" else scope(contents.of)
@@ -88,13 +90,15 @@ def _(of: QuantileRelease) -> Headline | None:
     return Headline(number(of.values[place]), f"{name}{among}, {between(low[place], high[place])}")
 
 
-@_headline.register
-def _(of: MeanRelease) -> Headline | None:
+@_headline.register(MeanRelease)
+@_headline.register(RatioRelease)
+def _(of: MeanRelease | RatioRelease) -> Headline | None:
     if of.domain is None:
         return None
     mean = of.overall()
     if math.isnan(mean.value):
-        return Headline(TOO_FEW.capitalize(), "the noisy count of all rows is within its noise")
+        divided_by = "count of all rows" if isinstance(of, MeanRelease) else of.divided_by
+        return Headline(TOO_FEW.capitalize(), f"the noisy {divided_by} is within its noise")
     among = f" {scope(of)}" if of.left_out else ""
     return Headline(number(mean.value), f"over all bins{among}, {between(mean.low, mean.high)}")
 
@@ -162,8 +166,18 @@ def noise(contents: Contents) -> str:
     """How far off a number is."""
     if isinstance(contents.of, Estimate):
         return ""
-    what = f"A {contents.of.kind} is a noisy sum over a noisy count. " if isinstance(contents.of, MeanRelease) else ""
-    return what + contents.of.errors_in_words()
+    return _divided(contents.of) + contents.of.errors_in_words()
+
+
+def _divided(of: Published) -> str:
+    if isinstance(of, MeanRelease):
+        return f"A {of.kind} is a noisy sum over a noisy count. "
+    if isinstance(of, RatioRelease):
+        above, below = of.names
+        return (
+            f"A ratio is a noisy sum of {above} over a noisy sum of {below}, of the rows in which neither is missing. "
+        )
+    return ""
 
 
 def denoising(contents: Contents) -> str:

@@ -58,9 +58,16 @@ def page(of: SummaryRelease, *, title: str | None = None, file: str = "summary.p
 
 
 def _ratios(of: SummaryRelease) -> str:
-    if not any(figure.kind in ("mean", "rate") for figure in of.figures):
-        return ""
-    return "A mean or a rate is a noisy sum over a noisy count; its interval allows for both."
+    kinds = {figure.kind for figure in of.figures}
+    told = []
+    if kinds & {"mean", "rate"}:
+        told.append("A mean or a rate is a noisy sum over a noisy count; its interval allows for both.")
+    if "ratio" in kinds:
+        told.append(
+            "A ratio is a noisy sum over another, both of the rows in which neither column is missing; its interval "
+            "allows for both."
+        )
+    return " ".join(told)
 
 
 def _title(of: SummaryRelease) -> str:
@@ -73,10 +80,13 @@ def _title(of: SummaryRelease) -> str:
 def _lead(of: SummaryRelease) -> str:
     each = "combination of " if len(of.domain.axes) > 1 else ""
     bins = "" if of.bins == 1 else f" for each {each}{labels.title(of.domain)}"
-    what = f"{len(of)} statistics{bins}, published together with {of.mechanism.capitalize()} noise"
+    many = "1 statistic" if len(of) == 1 else f"{len(of)} statistics"
+    together = "" if len(of) == 1 else " together"
+    what = f"{many}{bins}, published{together} with {of.mechanism.capitalize()} noise"
     if of.guarantee is None or promise_sentences.too_weak(of):
         return f"{what}."
-    return f"{what}, which limits what anybody can learn from them about any one {promise_sentences.unit(of)}."
+    them = "it" if len(of) == 1 else "them"
+    return f"{what}, which limits what anybody can learn from {them} about any one {promise_sentences.unit(of)}."
 
 
 def _headline(of: SummaryRelease) -> Headline:

@@ -22,6 +22,7 @@ STATS: dict[str, Any] = {
     "late": ln.stats.rate("delay > 15"),
     "miles": ln.stats.sum("miles", clip=(0, 9)),
     "part": ln.stats.share(),
+    "per_mile": ln.stats.ratio("delay", "miles", clip=(-30, 180), over_clip=(0, 9)),
 }
 
 
@@ -36,7 +37,7 @@ def frame(rows: int = 400, *, units: int = 150, seed: int = 1) -> pd.DataFrame:
         }
     )
     made.loc[rng.random(rows) < 0.2, "delay"] = np.nan
-    return made
+    return made.astype({"miles": "Int64"}).assign(miles=lambda d: d["miles"].mask(rng.random(rows) < 0.1))
 
 
 def asked(data: pd.DataFrame, *, neighbours: str = "add-remove", **options: Any) -> Summary:
@@ -68,14 +69,20 @@ def test_the_integers_are_those_of_pandas() -> None:
     np.testing.assert_array_equal(found["missing 1"], found["missing 0"])  # unknown whether late
     truly = (data["delay"] > 15).groupby(data["carrier"]).sum()
     np.testing.assert_array_equal(found["sum 1"], 2 * truly - (found["rows"] - found["missing 1"]))
-    np.testing.assert_array_equal(found["plain 2"], data["miles"].clip(0, 9).groupby(data["carrier"]).sum())
+    miles = data["miles"].clip(0, 9)
+    np.testing.assert_array_equal(found["plain 2"], miles.groupby(data["carrier"]).sum().astype(int))
+    both = data["delay"].notna() & data["miles"].notna()  # a ratio is of rows with both
+    assert both.sum() < min(data["delay"].notna().sum(), data["miles"].notna().sum())
+    np.testing.assert_array_equal(found["plain 0 with 2"], steps[both].groupby(data["carrier"]).sum().astype(int))
+    np.testing.assert_array_equal(found["plain 2 with 0"], miles[both].groupby(data["carrier"]).sum().astype(int))
 
 
 def test_rows_are_counted_once_for_all_statistics() -> None:
     names = [part.name for part in asked(frame()).asked.parts]
     assert len(names) == len(set(names))
     assert names.count("rows") == 1
-    assert set(names) == {"rows", "sum 0", "squares 0", "missing 0", "sum 1", "missing 1", "plain 2"}
+    of_columns = {"sum 0", "squares 0", "missing 0", "sum 1", "missing 1", "plain 2"}
+    assert set(names) == {"rows", *of_columns, "plain 0 with 2", "plain 2 with 0"}
 
 
 def test_one_column_alone_leaves_out_rows_without_a_value() -> None:
@@ -87,6 +94,47 @@ def test_one_column_alone_leaves_out_rows_without_a_value() -> None:
     assert set(found) == {"rows", "sum 0", "squares 0"}
     assert found["rows"].tolist() == [data["delay"].notna().sum()]
     assert any(fact.kind == "null" for fact in query.left_out)
+
+
+def test_a_ratio_alone_leaves_out_rows_without_both_values_before_the_limits() -> None:
+    """Of each plane one row is kept, and only one has both values: that one."""
+    data = pd.DataFrame(
+        {
+            "plane": np.repeat(range(50), 4),
+            "delay": [np.nan, 3.0, np.nan, 5.0] * 50,
+            "miles": [2.0, np.nan, np.nan, 7.0] * 50,
+        }
+    )
+    query = ln.table(data, unit="plane").summarize(per=STATS["per_mile"], max_rows=1)
+    assert isinstance(query, Summary)
+    found, (delay, miles) = exact(query), query.asked.columns
+    assert {name: part.tolist() for name, part in found.items()} == {
+        "plain 0 with 1": [50 * 5 / delay.grid],
+        "plain 1 with 0": [50 * 7 / miles.grid],
+    }
+    assert [fact.columns for fact in query.left_out if fact.kind == "null"][-2:] == [("delay",), ("miles",)]
+
+
+def test_ratios_of_the_same_rows_share_their_sums_and_other_statistics_do_not() -> None:
+    ends: Any = {"clip": (0, 9), "over_clip": (0, 9)}
+    one, back = ln.stats.ratio("delay", "miles", **ends), ln.stats.ratio("miles", "delay", **ends)
+    total = ln.stats.sum("delay", clip=(0, 9))
+    rows = ln.table(frame(), unit="plane")
+
+    def parts(**asked: Any) -> set[str]:
+        query = rows.summarize(max_rows=1, **asked)
+        assert isinstance(query, Summary)
+        return {part.name for part in query.asked.parts}
+
+    shared = {"plain 0 with 1", "plain 1 with 0"}
+    assert parts(one=one) == parts(one=one, again=one) == parts(one=one, back=back) == shared
+    assert parts(one=one, total=total) == shared | {"plain 0"}  # of other rows
+    request = PrivacyRequest(epsilon=1, delta=1e-6, mechanism="gaussian")
+    alone, both = (
+        rows.summarize(max_rows=1, **asked)._decide(request).charge.noise  # type: ignore[union-attr]
+        for asked in ({"one": one}, {"one": one, "back": back})
+    )
+    assert alone.scales == both.scales  # the second costs nothing
 
 
 @pytest.mark.parametrize(
@@ -127,7 +175,7 @@ def test_the_order_of_the_rows_decides_nothing() -> None:
 
 def test_an_empty_table_and_one_of_nobody_release_noise() -> None:
     for data in (frame().iloc[:0], frame().assign(plane=None).astype({"plane": "Int64"})):
-        assert testing.aggregate(asked(data)).values.tolist() == [0] * 3 * 7
+        assert testing.aggregate(asked(data)).values.tolist() == [0] * 3 * 9
         made = asked(data).release(epsilon=1, delta=1e-6)
         assert made.bins == 3  # type: ignore[union-attr]
 
@@ -219,6 +267,14 @@ def test_the_shared_count_beats_separate_releases() -> None:
         ({"bad": ln.stats.sum("miles")}, errors.MissingParameter, "ends"),
         ({"bad": ln.stats.mean("plane", clip=(0, 1))}, errors.BadExpression, "unit"),
         ({"bad": ln.stats.mean("nowhere", clip=(0, 1))}, errors.UnknownColumn, "nowhere"),
+        ({"bad": ln.stats.ratio("miles", "miles", clip=(0, 1), over_clip=(0, 1))}, errors.InvalidParameter, "itself"),
+        ({"bad": ln.stats.ratio("delay", "miles", clip=(0, 1), over_clip=(-1, 1))}, errors.InvalidParameter, "at 0"),
+        (
+            {"bad": ln.stats.ratio("delay", "miles", clip=(0, 1), over_clip=None)},  # type: ignore[arg-type]
+            errors.MissingParameter,
+            "ends",
+        ),
+        ({"bad": ln.stats.ratio("miles", "plane", clip=(0, 1), over_clip=(0, 1))}, errors.BadExpression, "unit"),
         ({"bad": ln.stats.rate("miles + 1")}, errors.WrongType, "Got whole numbers instead: compare"),
         ({"bad": ln.stats.rate("plane > 3")}, errors.BadExpression, "unit"),
         ({"carrier": ln.stats.count()}, errors.InvalidParameter, "one name"),
@@ -247,7 +303,7 @@ def test_conditions_are_told_in_the_question_and_read_no_unit() -> None:
     query = asked(frame())
     assert "delay > 15" in query.describe()
     assert "clipped to [-30.0, 180.0]" in query.describe()
-    flags = frame().assign(flag=lambda d: d["miles"] > 3)
+    flags = frame().dropna(subset="miles").assign(flag=lambda d: d["miles"] > 3)
     made = ln.table(flags, unit="plane").summarize(yes=ln.stats.rate("flag"), n=ln.stats.count(), max_rows=1000)
     assert isinstance(made, Summary)
     found = exact(made)

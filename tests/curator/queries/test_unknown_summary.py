@@ -29,6 +29,7 @@ STATS: dict[str, Any] = {
     "fares": ln.stats.sum("fare", clip=(0, 50)),
     "fare": ln.stats.mean("fare", clip=(0, 50)),
     "long": ln.stats.rate("fare > 20"),
+    "per_mile": ln.stats.ratio("fare", "miles", clip=(0, 50), over_clip=(0, 20)),
 }
 
 
@@ -42,6 +43,7 @@ def frame(rows: int = 3000, units: int = 900) -> pd.DataFrame:
         }
     )
     made.loc[rng.random(rows) < 0.1, "fare"] = np.nan
+    made["miles"] = np.where(rng.random(rows) < 0.1, np.nan, rng.gamma(2.0, 3.0, rows).round())
     return made
 
 
@@ -64,6 +66,9 @@ def test_the_integers_are_those_of_pandas() -> None:
     sums = data["fare"].clip(0, 50).groupby(data["zone"]).sum() / step
     np.testing.assert_array_equal(whole["plain 0"], sums)
     np.testing.assert_array_equal(whole["missing 0"], data["fare"].isna().groupby(data["zone"]).sum())
+    both = data["fare"].clip(0, 50).where(data["miles"].notna()).groupby(data["zone"]).sum() / step
+    np.testing.assert_array_equal(whole["plain 0 with 2"], both)
+    assert (whole["plain 0 with 2"] < whole["plain 0"]).any()
 
 
 @pytest.mark.parametrize("kind", ["sum", "mean"])
@@ -194,6 +199,8 @@ def test_intervals_hold_given_that_the_key_shows(mechanism: Any) -> None:
             "missing 0": 2,
             "sum 1": -(count - 2),
             "missing 1": 2,
+            "plain 0 with 2": values.sum(),
+            "plain 2 with 0": round(3 / columns[2].grid) * len(values),
         }
         with seeded(7):
             whole = {part.name: np.full(draws, exact[part.name], dtype=np.int64) for part in query.parts}
@@ -206,7 +213,7 @@ def test_intervals_hold_given_that_the_key_shows(mechanism: Any) -> None:
                 figures=query.asked.figures,
                 columns=columns,
             )
-        truth = {"trips": count, "fares": values.sum() * fares.grid, "fare": 12.0, "long": 0.0}
+        truth = {"trips": count, "fares": values.sum() * fares.grid, "fare": 12.0, "long": 0.0, "per_mile": 4.0}
         assert long.half_range == 0.5
         for name, value in truth.items():
             low, high = made[name].interval(0.95)

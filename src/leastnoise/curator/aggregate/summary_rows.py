@@ -86,8 +86,17 @@ def _drawn(rows: ir.Table, group: list[str], read: list[str], hashed: list[str],
     return rows.filter(rows["_rank"] < count).drop("_rank", "_hash", "_copy")
 
 
-def totals(kept: ir.Table, columns: Sequence[Measured], engine: Engine, names: Sequence[str] = ("bin",)) -> ir.Table:
-    """Of each bin: rows, and of each column the missing values, the centred sum and the centred squares."""
+def totals(
+    kept: ir.Table,
+    columns: Sequence[Measured],
+    engine: Engine,
+    names: Sequence[str] = ("bin",),
+    pairs: Sequence[tuple[int, int]] = (),
+) -> ir.Table:
+    """Of each bin: rows, and of each column the missing values, the centred sum and the centred squares.
+
+    pairs: columns of which the rows that have both values are counted besides, with both centred sums over them.
+    """
     import ibis
 
     sums = {}
@@ -99,6 +108,11 @@ def totals(kept: ir.Table, columns: Sequence[Measured], engine: Engine, names: S
         sums[f"missing{place}"] = missing.cast("int64")
         sums[f"sum{place}"] = kept[centre]
         sums[f"squares{place}"] = square
+    for one, other in pairs:
+        both = (kept[f"{CODE}{one}"] > 0) & (kept[f"{CODE}{other}"] > 0)
+        sums[f"both{one}_{other}"] = both.cast("int64")
+        sums[f"sum{one}_{other}"] = ibis.ifelse(both, kept[f"centred{one}"], 0).cast("int64")
+        sums[f"sum{other}_{one}"] = ibis.ifelse(both, kept[f"centred{other}"], 0).cast("int64")
     kept = kept.select(*names, **sums)
     return kept.group_by(list(names)).aggregate(
         rows=kept.count(), **{name: engine.exact_sum(kept[name]) for name in sums}

@@ -161,7 +161,7 @@ class Summary(BinnedQuery):
             limits=self.limits,
             key=self._salt,
         )
-        return summary_rows.totals(kept, self.asked.columns, self._data.engine)
+        return summary_rows.totals(kept, self.asked.columns, self._data.engine, pairs=self.asked.pairs)
 
     def _integers(self, parts: list[pa.Table]) -> Aggregate:
         """The parts one after the other, each of all bins."""
@@ -170,6 +170,6 @@ class Summary(BinnedQuery):
         def read(name: str) -> np.ndarray[Any, Any]:
             return scattered(size, parts, name).astype(object)
 
-        found = whole_numbers(self.asked.columns, read)
+        found = whole_numbers(self.asked, read)
         wanted = [np.asarray(found[part.name], dtype=object) for part in self.asked.parts]
         return Aggregate(values=narrow(np.concatenate(wanted)))

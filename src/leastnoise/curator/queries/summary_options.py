@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -17,7 +17,16 @@ from leastnoise.errors import InvalidParameter, MissingParameter, WrongType
 from leastnoise.privacy.joint_cost import Part
 from leastnoise.releases.columns import RESERVED
 from leastnoise.releases.left_out import LeftOut
-from leastnoise.releases.measured import COUNTED, FIGURE_KINDS, ROWS, Figure, FigureKind, Measured, part_name
+from leastnoise.releases.measured import (
+    COUNTED,
+    FIGURE_KINDS,
+    ROWS,
+    Figure,
+    FigureKind,
+    Measured,
+    paired_name,
+    part_name,
+)
 
 MAX_STATISTICS = 64
 MAX_SPAN = 2**30  # of a clip in steps of its grid, so that squares and sums of billions of rows fit into 64 bits
@@ -37,8 +46,15 @@ class Asked:
 
     @property
     def valued(self) -> bool:
-        """Whether rows without a value are left out: where all statistics are of one column, and none of rows."""
-        return len(self.columns) == 1 and all(figure.values == 0 for figure in self.figures)
+        """Whether rows without a value are left out: where all statistics are of the same rows, those with a value in
+        every column."""
+        return len(self.columns) > 0 and all(len(figure.places) == len(self.columns) for figure in self.figures)
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The columns of each ratio, the earlier one first."""
+        found = [figure.places for figure in self.figures if figure.over is not None]
+        return tuple(dict.fromkeys((min(places), max(places)) for places in found))
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -77,20 +93,32 @@ class Asked:
         column = self.columns[figure.values]
         if figure.kind == "rate":
             return f"rate of {column.label}"
-        return f"{figure.kind} of {column.label} clipped to [{column.low!r}, {column.high!r}]"
+        over = "" if figure.over is None else f" to {_clipped(self.columns[figure.over])}"
+        return f"{figure.kind} of {_clipped(column)}{over}"
 
     def _parts_of(self, figure: Figure) -> list[Part]:
         rows = [Part(ROWS, "rows")] if figure.values is None or figure.kind in COUNTED else []
         if figure.values is None:
             return rows
         place, column = figure.values, self.columns[figure.values]
+        if figure.over is not None:
+            above, below = figure.paired
+            return [_plain(above, column, place), _plain(below, self.columns[figure.over], figure.over)]
         if figure.kind not in COUNTED:
-            sign = "one sign" if column.one_sign else "signed"
-            return [Part(part_name("plain", place), sign, column.largest, place)]  # type: ignore[arg-type]
+            return [_plain(part_name("plain", place), column, place)]
         sums = [Part(part_name("sum", place), "signed", column.span, place)]
         if figure.kind in ("variance", "std"):
             sums.append(Part(part_name("squares", place), "signed", column.largest_square, place))
         return [*rows, *sums, *([] if self.valued else [Part(part_name("missing", place), "missing", 1, place)])]
+
+
+def _clipped(column: Measured) -> str:
+    return f"{column.label} clipped to [{column.low!r}, {column.high!r}]"
+
+
+def _plain(name: str, column: Measured, place: int) -> Part:
+    """Values as they are, added up."""
+    return Part(name, "one sign" if column.one_sign else "signed", column.largest, place)
 
 
 def checked(
@@ -109,8 +137,8 @@ def checked(
     sizes = _checked_weights(statistics, weights)
     made = _Columns(data, {}, [], [], [], set())
     figures = tuple(
-        Figure(name, kind, values, sizes[name])
-        for name, (kind, values) in {name: made.of(name, given) for name, given in statistics.items()}.items()
+        Figure(name, kind, values, sizes[name], *over)
+        for name, (kind, values, *over) in {name: made.of(name, given) for name, given in statistics.items()}.items()
     )
     return Asked(
         made.data, figures, tuple(made.names), tuple(made.clips), tuple(made.columns), frozenset(made.conditions)
@@ -128,8 +156,8 @@ class _Columns:
     columns: list[Measured]
     conditions: set[int]
 
-    def of(self, name: str, given: Any) -> tuple[FigureKind, int | None]:
-        """The kind of a statistic, and which column it is of."""
+    def of(self, name: str, given: Any) -> tuple[FigureKind, int | None] | tuple[FigureKind, int, int]:
+        """The kind of a statistic, which column it is of, and which a ratio is divided by."""
         match given:
             case stats.Count():
                 return "count", None
@@ -150,21 +178,42 @@ class _Columns:
                 return "std" if root else "variance", self._values(name, column, clip)
             case stats.Rate(condition=condition):
                 return "rate", self._condition(condition)
+            case stats.Ratio():
+                return "ratio", *self._ratio(name, given)
         raise WrongType(
-            f'"{name}" must be a statistic of the rows of a bin: count, sum, mean, rate, variance, std or share of '
-            f"leastnoise.stats. Got {type(given).__name__} instead.",
+            f'"{name}" must be a statistic of the rows of a bin: count, sum, mean, rate, variance, std, share or ratio '
+            f"of leastnoise.stats. Got {type(given).__name__} instead.",
             parameter=name,
             example=_EXAMPLE,
         )
 
-    def _values(self, name: str, column: str, clip: object) -> int:
+    def _ratio(self, name: str, given: stats.Ratio) -> tuple[int, int]:
+        if given.column == given.over:
+            raise InvalidParameter(
+                f'"{name}" is a ratio of "{given.over}" to itself, which is 1. Name another column to divide by.',
+                parameter="over",
+                value=given.over,
+            )
+        above = self._values(name, given.column, given.clip)
+        below = self._values(name, given.over, given.over_clip, parameter="over_clip")
+        if self.columns[below].low < 0:
+            raise InvalidParameter(
+                f'"{name}" is over values of "{given.over}" down to {self.columns[below].low:g}: a sum that may be '
+                "negative or zero divides nothing. Clip them at 0 or above.",
+                parameter="over_clip",
+                value=given.over_clip,
+                example={"over_clip": (0, 100)},
+            )
+        return above, below
+
+    def _values(self, name: str, column: str, clip: object, *, parameter: str = "clip") -> int:
         self.data.check_usable(column)
         if clip is None:
             raise MissingParameter(
                 f'"{name}" needs the public ends of one value of "{column}": without, one row could move it without '
                 "limit.",
-                parameter="clip",
-                example={"clip": (0, 100)},
+                parameter=parameter,
+                example={parameter: (0, 100)},
             )
         ends = _coarse(Clip.of(clip, self.data.rows[column].type()))
         ends.apply(self.data.rows[column], column)
@@ -199,20 +248,29 @@ class _Columns:
         return self.places[key]
 
 
-def whole_numbers(columns: Sequence[Measured], read: Callable[[str], Any]) -> dict[str, Any]:
+def whole_numbers(asked: Asked, read: Callable[[str], Any]) -> dict[str, Any]:
     """Every part from the totals that were read, by name. PRIVATE. read: a column of Python integers."""
     rows = read("rows")
     found: dict[str, Any] = {ROWS: rows}
-    for place, column in enumerate(columns):
+    for place, column in enumerate(asked.columns):
         missing, sums, squares = (read(f"{name}{place}") for name in ("missing", "sum", "squares"))
-        both = sums + (column.lowest + column.highest) * (rows - missing)  # twice the sum of the values
         found |= {
             part_name("missing", place): missing,
             part_name("sum", place): sums,
             part_name("squares", place): squares,
-            part_name("plain", place): both // 2,
+            part_name("plain", place): _as_they_are(sums, column, rows - missing),
         }
+    for one, other in asked.pairs:
+        both = read(f"both{one}_{other}")
+        for place, beside in ((one, other), (other, one)):
+            sums = read(f"sum{place}_{beside}")
+            found[paired_name(place, beside)] = _as_they_are(sums, asked.columns[place], both)
     return found
+
+
+def _as_they_are(centred: Any, column: Measured, rows: Any) -> Any:
+    """The sum of values from that of centred ones, which is twice as fine, and the rows that have one."""
+    return (centred + (column.lowest + column.highest) * rows) // 2
 
 
 def _coarse(clip: Clip) -> Clip:
@@ -240,7 +298,8 @@ def _check_names(statistics: Mapping[str, Any], by: tuple[str, ...]) -> None:
                 value=name,
             )
         taken |= columns
-    reserved = {*RESERVED, *FIGURE_KINDS}
+    ratio = any(isinstance(given, stats.Ratio) for given in statistics.values())
+    reserved = {*RESERVED, *FIGURE_KINDS, *(["over"] if ratio else [])}
     for name in by:
         if name in reserved:
             raise InvalidParameter(

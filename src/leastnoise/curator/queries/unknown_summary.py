@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
-KINDS = ("count", "sum", "mean", "rate")
+KINDS = ("count", "sum", "mean", "rate", "ratio")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -68,9 +68,9 @@ class UnknownKeysSummary(Query):
         for figure in asked.figures:
             if figure.kind not in KINDS:
                 raise InvalidParameter(
-                    f'"{figure.name}" is a {figure.kind}, and of keys that nobody listed only counts, sums, means and '
-                    "rates are published: the others have no interval that holds given that a key shows. List the "
-                    "keys.",
+                    f'"{figure.name}" is a {figure.kind}, and of keys that nobody listed only counts, sums, means, '
+                    "rates and ratios are published: the others have no interval that holds given that a key shows. "
+                    "List the keys.",
                     parameter="keys",
                     example={"keys": ["a", "b"]},
                 )
@@ -169,7 +169,9 @@ class UnknownKeysSummary(Query):
             key=self._salt,
             names=named.by,
         )
-        return summary_rows.totals(kept, self.asked.columns, self._data.engine, named.by).order_by(list(named.by))
+        return summary_rows.totals(
+            kept, self.asked.columns, self._data.engine, named.by, pairs=self.asked.pairs
+        ).order_by(list(named.by))
 
     def _with_place(self, rows: ir.Table, named: NamedRows) -> ir.Table:
         """`rows` with one word of all keys."""
@@ -193,7 +195,7 @@ class UnknownKeysSummary(Query):
         def read(name: str) -> np.ndarray[Any, Any]:
             return integers(found[name]).astype(object)
 
-        every = whole_numbers(self.asked.columns, read)
+        every = whole_numbers(self.asked, read)
         wanted = [np.asarray(every[part.name], dtype=object) for part in self.parts]
         return Aggregate(values=narrow(np.concatenate(wanted)), keys=keys)
 
