@@ -17,7 +17,8 @@ Two things say how much of a regret is the method's fault. An oracle gets the sa
 knows the true distribution of the units' rows but for its scale and the number of units. And below some share no look
 can promise a regret of half for every table with so few bins, whatever it counts (`limits_bound`).
 
-Tables that were looked at while the method was made, and others that were not, are told apart (`limits_tables`).
+Tables that were looked at while the method was made, and others that were not, are told apart (`limits_tables`). The
+newest ones (`limits_newest`) judge when a look goes on, which was settled after the others had judged.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from fractions import Fraction
 from typing import Any
 
 import limits_bound
+import limits_newest
 import limits_tables
 import numpy as np
 import pandas as pd
@@ -86,7 +88,7 @@ class Counts:
 def run(*, toy: bool = False) -> Findings:
     """Regret on the sets of tables; the goals are about those that were not looked at."""
     findings: Findings = []
-    for which in ("judged", "seen", "tuned"):
+    for which in ("newest", "judged", "seen", "tuned"):
         together, apart = _regrets(which, toy)
         findings += findings_of(which, together, False) + findings_of(which, apart, True)
     return findings
@@ -100,7 +102,7 @@ def findings_of(which: str, rows: list[dict[str, Any]], alone: bool) -> Findings
         largest = float(LAST) if share == GOING_ON else share
         enough = [row for row in asked if limits_bound.least_share(row["bins"], MOST) <= largest]
         few = [row for row in asked if row not in enough]
-        goals = (0.15, MOST) if which == "judged" else (None, None)
+        goals = (0.15, MOST) if which in ("judged", "newest") else (None, None)
         every = [(asked, f"{which} tables")]
         if few and not alone:  # the bound is not about a question asked alone
             every += [(enough, f"{which} tables with bins enough for it"), (few, f"{which} tables with too few bins")]
@@ -169,7 +171,8 @@ def _part_of_largest(asked: list[dict[str, Any]]) -> float:
 def _regrets(which: str, toy: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Of questions from the same budget, and of questions asked alone, after the same looks."""
     found: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
-    for name, rows in limits_tables.tables(which, toy=toy):
+    newest = which == "newest" and not toy
+    for name, rows in limits_newest.tables() if newest else limits_tables.tables(which, toy=toy):
         for kind, some in zip(found, of_table(name, rows, toy=toy, oracle=which == "judged"), strict=True):
             kind += [{"set": which, "table": name, **row} for row in some]
         print(f"{which}: {name}", flush=True)
