@@ -84,6 +84,11 @@ class Counts:
         lost = np.bincount(self.bin, weights=self.rows - kept, minlength=self.bins)
         return float(np.sqrt((lost**2).mean()))
 
+    def kept(self, limits: Limits) -> float:
+        """The share of the rows that these limits keep."""
+        in_bins = np.bincount(self.unit, weights=np.minimum(self.rows, limits.max_per_bin))
+        return float(np.minimum(in_bins, limits.max_rows).sum() / self.rows.sum())
+
 
 def run(*, toy: bool = False) -> Findings:
     """Regret on the sets of tables; the goals are about those that were not looked at."""
@@ -124,6 +129,7 @@ def findings_of(which: str, rows: list[dict[str, Any]], alone: bool) -> Findings
             Headline(f"the same as the looks themselves predict, {what}", meant / every),
             Headline(f"part of the {told} with a warning, {what}", both / max(told, 1)),
             Headline(f"part of those without, {what}", (bad - both) / max(every - told, 1)),
+            *_held(asked, what),
         ]
         above = sum(row["median regret"] > MOST for row in asked)
         findings.append(Headline(f"questions of {len(asked)} with a median regret over {MOST:g}, {what}", above))
@@ -149,7 +155,8 @@ def findings_of(which: str, rows: list[dict[str, Any]], alone: bool) -> Findings
         f"warned: the look itself gives that a chance of {RISKY:g} or more; the sum of these chances is beside. Oracle "
         "regret: of one who knows the shape of the distribution of rows, not its scale nor the number of units. Least "
         f"share: below it no look, whatever it counts, can promise a median regret under {MOST:g} for every table with "
-        "so many bins."
+        "so many bins. Held: in how many draws the ends that are told around the share of rows kept, and around the "
+        "error, hold the truth."
     )
     once, several = ([row for row in rows if (row["share"] == GOING_ON) == on] for on in (False, True))
     also = f"{title.removesuffix(':')}, a look that goes on:"
@@ -161,6 +168,15 @@ def findings_of(which: str, rows: list[dict[str, Any]], alone: bool) -> Findings
         *findings,
         Table(f"limits_{which}", title, once, note=note, folded=which != "judged"),
         *([Table(f"limits_{which}_going_on", also, several, note=more, folded=True)] if several else []),
+    ]
+
+
+def _held(asked: list[dict[str, Any]], what: str) -> Findings:
+    """How often the ends that are told around the rows kept, and around the error, hold the truth."""
+    names = {"kept held": "the share of rows kept", "error held": "the error"}
+    told = {words: sum(row[name] for row in asked) / (DRAWS * len(asked)) for name, words in names.items()}
+    return [
+        Headline(f"part of the ends around {words} that hold, {what}", part, least=0.95) for words, part in told.items()
     ]
 
 
@@ -237,9 +253,8 @@ def _after_several(
         "largest share": max(paid),
         "above the least at 0.02": float(np.median(errors)),
     }
-    return found | {
-        name: sum(row[name] for row in every) for name in ("warned", "bad draws", "both", "predicted bad draws")
-    }
+    added = ("warned", "bad draws", "both", "predicted bad draws", "kept held", "error held")
+    return found | {name: sum(row[name] for row in every) for name in added}
 
 
 def _question(frame: pd.DataFrame, bins: int) -> UnitCounts:
@@ -311,6 +326,14 @@ def _regret(
     told = risks >= RISKY
     found |= {"warned": int(told.sum()), "bad draws": int(bad.sum()), "both": int((told & bad).sum())}
     found["predicted bad draws"] = float(risks.sum())
+    for name, ends, truth in (
+        ("kept held", [look.kept_interval for look in looks], [counts.kept(look._limits) for look in looks]),
+        ("error held", [look.error_interval for look in looks], [errors[best] * (1 + one) for one in regrets]),
+    ):
+        off = 1e-9 * np.array(truth)  # of rounding
+        found[name] = int(
+            sum(low - o <= true <= high + o for (low, high), true, o in zip(ends, truth, off, strict=True))
+        )
     if oracle:
         known = [regret(_oracle(look, counts)._limits) for look in looks]
         found["oracle regret"] = max(0.0, float(np.median(known)))
