@@ -71,7 +71,7 @@ def test_with_little_noise_the_clip_is_nearly_the_best_of_one_side(rows: float) 
 def test_sizes_of_bins_are_those_of_a_lognormal(uneven: float, rows: float, threshold: float) -> None:
     """Against the sum over 20,000 quantiles of the lognormal."""
     bins, all_rows, std = 50, 50 * 10.0**rows, 10.0**threshold
-    found = BinSizes.of(rows=all_rows, concentration=uneven / bins, bins=bins, count_std=std)
+    found = BinSizes.lognormal(rows=all_rows, concentration=uneven / bins, bins=bins, count_std=std)
     spread = max(math.log(uneven), 1e-4)
     sizes = 10.0**rows * np.exp(math.sqrt(spread) * ndtri((np.arange(20_000) + 0.5) / 20_000) - spread / 2)
     told = sizes[sizes > max(ENOUGH * std, 1.0)]
@@ -81,6 +81,17 @@ def test_sizes_of_bins_are_those_of_a_lognormal(uneven: float, rows: float, thre
     least = max(ENOUGH * std, 1.0)
     assert found.inverse <= 1 / least * (1 + 1e-9)
     assert found.inverse_square <= 1 / least**2 * (1 + 1e-9)
+
+
+def test_sizes_of_bins_are_those_counted_where_they_are_seen() -> None:
+    """Four bins of which one is small and one empty: with noise of 500 units nothing is seen, and bins may be even."""
+    units = np.array([1000.0, 2000.0, 100.0, -30.0])
+    asked = {"rows": 31_000.0, "concentration": 0.25, "bins": 4, "count_std": 100.0}
+    found = BinSizes.of(counted=(units, 1.0), **asked)  # type: ignore[arg-type]
+    sizes = 31_000 * np.array([1000, 2000, 100]) / 3100.5
+    assert found.inverse == pytest.approx((1 / sizes).mean())
+    assert found.inverse_square == pytest.approx((1 / sizes**2).mean())
+    assert BinSizes.of(counted=(units, 500.0), **asked) == BinSizes.lognormal(**asked)  # type: ignore[arg-type]
 
 
 def test_the_noise_beside_sums_is_that_of_a_mean() -> None:

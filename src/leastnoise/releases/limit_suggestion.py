@@ -227,16 +227,20 @@ class LimitSuggestion(Promised, Spreadsheets):
         return {column: self._clip(number, column) for number, column in enumerate(self.layout.columns)}
 
     def _clip(self, number: int, column: str) -> tuple[tuple[float, float], float]:
-        bins, of_mean = self.layout.bins, column in self.means
-        propose = mean_clip_errors.propose if of_mean else clip_errors.propose
-        std = self.asked.std_beside_sums if of_mean else self.asked.std
-        return propose(
-            self._part("values", number),
-            self._std("values"),
-            rows=limit_errors.rows_of(self._fit) * self.kept,
-            concentration=float(np.exp(np.log(self._concentrations).mean())),
+        bins, noisy, std = self.layout.bins, self._part("values", number), self._std("values")
+        rows = limit_errors.rows_of(self._fit) * self.kept
+        uneven = float(np.exp(np.log(self._concentrations).mean()))
+        if column not in self.means:
+            count_std = self.asked.std(self._limits, bins)
+            return clip_errors.propose(noisy, std, rows=rows, concentration=uneven, bins=bins, count_std=count_std)
+        return mean_clip_errors.propose(
+            noisy,
+            std,
+            rows=rows,
+            concentration=uneven,
             bins=bins,
-            count_std=std(self._limits, bins),
+            count_std=self.asked.std_beside_sums(self._limits, bins),
+            counted=(self._part("bins"), self._std("bins")) if bins > 1 else None,
         )
 
     @cached_property

@@ -12,8 +12,9 @@ rows these are off from those of all rows by the variance v of what is cut from 
     error^2 = u^2 + d^2 + v / N + s^2 (c^2 + (t - z)^2) / N^2
 
 where u^2 + d^2 stands for (u - d)^2: what is cut off on both sides differs from bin to bin, and need not cancel. It is
-averaged over the bins whose mean is told, those of enough rows (`releases.mean`): how unequal bins are is known by the
-sum of the squares of their shares, and their sizes are taken to be lognormal, with that.
+averaged over the bins whose mean is told, those of enough rows (`releases.mean`), as many as one row a unit counts in
+each; where noise hides these counts, how unequal bins are is known by the sum of the squares of their shares, and their
+sizes are taken to be lognormal, with that.
 
 The ends are chosen one by one, unlike those of a sum, whose noise goes with the larger of them. The clip of the least
 mean regret over the plausible distributions is proposed. These are of |x|, as for a sum, each split into two sides by
@@ -35,7 +36,9 @@ from leastnoise.releases.clip_errors import MOST_COUNTED, MUCH, Clip, visible
 
 ENOUGH = float(ndtri(0.975))  # standard deviations of a count: `releases.mean.ENOUGH_CONFIDENCE`
 LEAST_SPREAD = 0.01  # of the logarithm of the bins' sizes
+SEEN = 2.0  # standard deviations, of the units in a bin on average
 _FEWEST = 1e-6  # part of the bins
+Counted = tuple[Floats, float]  # units by bin, and the standard deviation of their noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,21 @@ class BinSizes:
     inverse_square: float
 
     @classmethod
-    def of(cls, *, rows: float, concentration: float, bins: int, count_std: float) -> BinSizes:
+    def of(
+        cls, *, rows: float, concentration: float, bins: int, count_std: float, counted: Counted | None = None
+    ) -> BinSizes:
+        """From the units counted in each bin, where these stand out of their noise; else from the sum of the squares of
+        the bins' shares."""
+        if counted is not None and counted[0].mean() > SEEN * counted[1]:
+            shares = np.maximum(counted[0], counted[1] / 2)  # a bin that seems empty may have so many
+            sizes = rows * shares / shares.sum()
+            told = sizes[sizes > max(ENOUGH * count_std, 1.0)]
+            if told.size:
+                return cls(float((1 / told).mean()), float((1 / told**2).mean()))
+        return cls.lognormal(rows=rows, concentration=concentration, bins=bins, count_std=count_std)
+
+    @classmethod
+    def lognormal(cls, *, rows: float, concentration: float, bins: int, count_std: float) -> BinSizes:
         """From the rows in all and the sum of the squares of the bins' shares.
 
         With log N normal, of mean a and variance w, the mean of N^-k over N > e is exp(w k^2 / 2 - k a) Phi((a - k w -
@@ -63,14 +80,21 @@ class BinSizes:
 
 
 def propose(
-    noisy: Floats, std: float, *, rows: float, concentration: float, bins: int, count_std: float
+    noisy: Floats,
+    std: float,
+    *,
+    rows: float,
+    concentration: float,
+    bins: int,
+    count_std: float,
+    counted: Counted | None = None,
 ) -> tuple[Clip, float]:
     """The ends (low, high) of the least mean regret, and the chance that their regret is above `MUCH`.
 
     noisy: units by the value of one row, in classes of both signs; std: their noise. rows: how many rows are added up.
-    count_std: the noise of a count beside the sums.
+    count_std: the noise of a count beside the sums. counted: units by bin, if there are several.
     """
-    sizes = BinSizes.of(rows=rows, concentration=concentration, bins=bins, count_std=count_std)
+    sizes = BinSizes.of(rows=rows, concentration=concentration, bins=bins, count_std=count_std, counted=counted)
     chances, weights = _plausible(noisy, std)
     ends = np.concatenate([-np.array(VALUE_ENDS[:0:-1]), [0.0], VALUE_ENDS[1:]])
     inside = np.sqrt(np.array(VALUE_ENDS[1:]) * np.array(VALUE_ENDS[:-1]))
