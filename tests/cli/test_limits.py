@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +111,20 @@ def test_a_look_goes_on_from_the_file_of_an_earlier_one(folder: Path, monkeypatc
     for code, given in ((code, given) for code, several in wrong.items() for given in several):
         assert run(*paid, "--share", "0.05", *given, "-o", "no.parquet")[0] == code
     assert ln.Budget.open("city.ledger").remaining.share == pytest.approx(0.91)
+
+
+def test_a_clip_for_a_mean_is_asked_for_by_name(folder: Path) -> None:
+    asked = ["suggest-limits", "flights.parquet", *ASKED, "--epsilon", "1", "--delta", "1e-6", "-o", "limits.parquet"]
+    assert run(*asked, "--values", "delay", "--means", "delay")[0] == 2
+    code, out, _ = run(*asked, "--means", "delay", "--json")
+    assert code == 0
+    found, loaded = json.loads(out), ln.load("limits.parquet")
+    assert (found["means"], found["clips"]) == (["delay"], {"delay": list(loaded.clips["delay"])})
+    assert found["kept_interval"] == list(loaded.kept_interval)
+    code, out, _ = run("show", "limits.parquet")
+    assert "for a mean in each of these bins: delay" in out.replace("\n", " ")
+    shown = run(*asked[:-1], "more.parquet", "--means", "delay")[1]
+    assert re.search(r"\d+ % \(\d+ to \d+\)", shown)
 
 
 def test_what_to_expect_is_free(folder: Path) -> None:

@@ -144,6 +144,8 @@ def table() -> Table:
         (("zone",), {}, errors.MissingParameter),  # no keys
         (("zone",), {"keys": range(4), "values": "person"}, errors.BadExpression),
         (("zone",), {"keys": range(4), "values": "nothing"}, errors.UnknownColumn),
+        (("zone",), {"keys": range(4), "means": "nothing"}, errors.UnknownColumn),
+        (("zone",), {"keys": range(4), "values": "fare", "means": ["fare"]}, errors.InvalidParameter),
         (("zone",), {"keys": range(2**21)}, errors.BadDomain),
         ((["zone"],), {"keys": range(4)}, errors.WrongType),
         (("zone",), {"keys": range(4), "nulls": "keep"}, errors.InvalidParameter),
@@ -223,6 +225,19 @@ def test_limits_work_as_arguments_and_are_named_beside_what_is_released(table: T
         assert f"release {found.id} proposed" in ln.load(tmp_path / "made.parquet").explain()
         assert found.id in made.report(tmp_path / "page.html", estimate=None, allow_seeded=True).read_text()
         (tmp_path / "page.html").unlink()
+
+
+def test_a_look_for_a_sum_serves_a_mean_too(table: Table) -> None:
+    """What is counted is the same: only the clip that follows from it is another."""
+    with seeded(2):
+        first = table.suggest_limits("zone", keys=range(4), values="fare", for_epsilon=2, for_delta=1e-6, **ASK)
+    with seeded(3):
+        more = table.suggest_limits(
+            "zone", keys=range(4), means="fare", after=first, for_epsilon=2, for_delta=1e-6, **ASK
+        )
+        made = table.mean("fare", clip=more.clips["fare"], by="zone", keys=range(4), **more.limits).release(**ASK)
+    assert (first.means, more.means, len(more.looks)) == ((), ("fare",), 2)
+    assert f"(a clip that release {more.id} proposed)" in made.explain()
 
 
 def test_limits_of_all_rows_go_into_a_count(table: Table) -> None:

@@ -38,7 +38,10 @@ class LimitOptions:
 
     by: Annotated[list[str] | None, options.BY] = None
     keys: Annotated[list[str] | None, options.KEYS] = None
-    values: Annotated[list[str] | None, typer.Option(help="A column to propose a clip for; repeat for several.")] = None
+    values: Annotated[
+        list[str] | None, typer.Option(help="A column to propose a clip for, of a sum; repeat for several.")
+    ] = None
+    means: Annotated[list[str] | None, typer.Option(help="The same, of a mean; repeat for several.")] = None
     for_epsilon: Annotated[float | None, typer.Option(help="The epsilon of the question; else this one's.")] = None
     for_delta: Annotated[float | None, typer.Option(help="The delta of the question.")] = None
     for_share: Annotated[float | None, typer.Option(help="Its share of the budget; else all that is left.")] = None
@@ -85,6 +88,7 @@ def suggest_limits(
     asked: dict[str, Any] = {
         "keys": parse_keys(opened, limits.by or [], limits.keys),
         "values": limits.values or [],
+        "means": limits.means or [],
         "nulls": "drop",
         "request": request,
         "for_epsilon": limits.for_epsilon,
@@ -148,10 +152,15 @@ def _query(opened: Table, bins: BinOptions, column: str | None, clip: str | None
 
 
 def _show(made: LimitSuggestion, output: OutputOptions) -> None:
+    from leastnoise.releases.limit_errors import kept_in_words
+
     rows = made.to_arrow().to_pylist()
     if output.json:
         facts = {"output": output.path, "error": made.error, "kept": made.kept, "rows": rows}
         facts |= {
+            "kept_interval": made.kept_interval,
+            "error_interval": made.error_interval,
+            "means": made.means,
             "regret": made.regret,
             "risk": made.risk,
             "clip_risks": dict(made.clip_risks),
@@ -165,10 +174,11 @@ def _show(made: LimitSuggestion, output: OutputOptions) -> None:
     first = max(0, min(chosen - MAX_ROWS_SHOWN // 2, len(rows) - MAX_ROWS_SHOWN))
     shown = rows[first : first + MAX_ROWS_SHOWN]
     printed = PrintedTable(caption=f"{len(shown)} of {len(rows):,} limits; all predicted")
-    for name in rows[0]:
-        printed.add_column("rows kept" if name == "kept" else name, justify="right")
+    for name in ("max_rows", "max_per_bin", "rows kept", "bias", "noise", "error"):
+        printed.add_column(name, justify="right")
     for row in shown:
-        cells = [f"{row['max_rows']:,}", f"{row['max_per_bin']:,}", f"{100 * row['kept']:.3g} %"]
+        kept = kept_in_words(row["kept"], row["kept_low"], row["kept_high"])
+        cells = [f"{row['max_rows']:,}", f"{row['max_per_bin']:,}", kept]
         numbers = [rounded(row[name]) for name in ("bias", "noise", "error")]
         printed.add_row(*cells, *numbers, style="bold" if row is rows[chosen] else None)
     Console().print(printed)

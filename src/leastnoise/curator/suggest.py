@@ -35,6 +35,7 @@ def limit_question(
     *,
     keys: Any,
     values: str | Sequence[str],
+    means: str | Sequence[str] = (),
     nulls: str,
     request: PrivacyRequest,
     for_epsilon: Number | None,
@@ -45,7 +46,16 @@ def limit_question(
     """The question that limits are proposed from: everything public is checked, nothing is read or paid."""
     later = later_request(request, epsilon=for_epsilon, delta=for_delta, share=for_share)
     asked = asked_noise(later, data.neighbours)
-    return UnitCounts.of(data, by, keys, nulls, column_names(values), asked).going_on(after)
+    sums, averaged = column_names(values), column_names(means)
+    if both := sorted(set(sums) & set(averaged)):
+        raise errors.InvalidParameter(
+            f"A clip is for a sum (values) or for a mean (means), and {both[0]!r} is named for both. Name it for one: "
+            "the other's clip may be far too narrow, or too wide.",
+            parameter="means",
+            value=both[0],
+        )
+    question = UnitCounts.of(data, by, keys, nulls, (*sums, *averaged), asked)
+    return replace(question, means=averaged).going_on(after)
 
 
 def suggest_limits(data: Dataset, by: Sequence[str], **asked: Any) -> LimitSuggestion:

@@ -254,6 +254,7 @@ class Table(Questions):
         *by: str,
         keys: Any = None,
         values: str | Sequence[str] = (),
+        means: str | Sequence[str] = (),
         nulls: str = "drop",
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -272,7 +273,8 @@ class Table(Questions):
         value of each column. From these counts with noise follows what any limits would leave out.
 
         by, keys, nulls: the bins of the question, as for `histogram`; without any, of a count, sum or mean of all rows.
-        values: the column of numbers to propose a clip for, or several.
+        values: the column of numbers, or several, to propose a clip for, of a sum in each bin; and
+        means: the same of a mean in each bin, whose clip is another: a column is named in one of both.
         epsilon, delta: the promise of this release; or
         budget, share, note: an open `ln.Budget`, how much of it to spend, such as 0.02, and a line for its history.
         for_epsilon, for_delta: the promise of the question that the limits are for. Left out, the same; or
@@ -285,7 +287,7 @@ class Table(Questions):
         """
         request = PrivacyRequest(epsilon=epsilon, delta=delta, budget=budget, share=share, note=note)
         later = {"for_epsilon": for_epsilon, "for_delta": for_delta, "for_share": for_share}
-        asked = {"keys": keys, "values": values, "nulls": nulls, "request": request, **later}
+        asked = {"keys": keys, "values": values, "means": means, "nulls": nulls, "request": request, **later}
         return suggest.suggest_limits(self._data, by, most_share=most_share, after=after, **asked)
 
     check = RenamedAttribute("private_check")

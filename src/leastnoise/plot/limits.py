@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from leastnoise.plot import canvas
 from leastnoise.plot.canvas import BLUE, GREEN, INK, ORANGE, QUIET
+from leastnoise.releases.limit_errors import kept_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,9 +35,10 @@ def limits(suggestion: LimitSuggestion, *, ax: Axes | None = None) -> Axes:
     ax.set_ylabel("off by, root mean square of a bin")
     ax.legend(frameon=False, fontsize=9, labelcolor=INK)
     canvas.heading(ax, f"Proposed: {suggestion.limits_in_words()}")
+    kept = kept_in_words(suggestion.kept, *suggestion.kept_interval)
     canvas.caption(
         ax,
-        f"It keeps about {100 * suggestion.kept:.3g} % of the rows. Predicted from counts of units, "
+        f"It keeps about {kept} of the rows. Predicted from counts of units, "
         + ("" if suggestion.earlier is None else f"{len(suggestion.looks)} looks, the last with ")
         + f"{suggestion.noise.mechanism.capitalize()} noise; {canvas.promise(suggestion.guarantee, suggestion.delta)}."
         + (" SEEDED: hides nothing." if suggestion.seeded else ""),

@@ -5,8 +5,8 @@ The error of a sum in each bin is weighed as that of counts is (`limit_errors`),
 |x|: the clip of the least mean regret is proposed, and the part of these distributions for which its regret is large is
 told. Where one side of zero seems to have no values, the clip ends at zero: that costs nothing.
 
-Of a clip for a *mean*, or for a sum over more rows than one of these bins has, the noise counts for less, so that a
-wider one would be better.
+A clip for a *mean* is another (`mean_clip_errors`). For a sum over more rows than one of these bins has, the noise
+counts for less, so that a wider one would be better.
 """
 
 from __future__ import annotations
@@ -52,6 +52,11 @@ def propose(
 
 
 def _reach(noisy: Floats, expected: Floats, std: float, far: float) -> float:
-    """`far` where there are values on this side, 0 where none can be told: their part of what is expected of both sides
-    is (noisy . expected) / |expected|^2 by least squares, and has a standard deviation of std / |expected|."""
-    return far if float(noisy @ expected) > VISIBLE * std * float(np.linalg.norm(expected)) else 0.0
+    """`far` where there are values on this side, 0 where none can be told."""
+    return far if visible(noisy, expected, std) else 0.0
+
+
+def visible(noisy: Floats, expected: Floats, std: float) -> bool:
+    """Whether there are values on this side of zero: their part of what is expected of both sides is (noisy . expected)
+    / |expected|^2 by least squares, and has a standard deviation of std / |expected|."""
+    return float(noisy @ expected) > VISIBLE * std * float(np.linalg.norm(expected))

@@ -1,10 +1,17 @@
 """What limits cost: the rows that they leave out and the noise that they need, together, from counts of units.
 
-A row of a unit with N rows, n of them in its bin, is kept with chance min(1, p/n, m/N) under max_per_bin p and max_rows
-m, nearly: rows are drawn by lot. So the rows lost in all are L = sum of N (1 - that). The root mean square over the
-D bins of what is lost is sqrt(k L^2 / D), where k, the sum of the squares of the bins' shares of what is lost, is 1/D
-where all bins lose alike and 1 where one loses everything. The counts of one row a unit estimate the k of all rows,
-which is taken for it. With s the standard deviation of the noise that the limits need,
+Rows are kept by lot, by max_per_bin p first and then by max_rows m. So of a unit with N rows, n_b of them in bin b,
+there remain min(m, K), where K is the sum of min(n_b, p). What is counted of a unit is N, and n of one row r drawn of
+its own; K is N times the mean over r of min(1, p/n). Over all units with N rows
+
+    N mean of min(1, p/n, m/N)  <=  mean of min(m, K)  <=  min(m, N mean of min(1, p/n))
+
+for min(m, .) is concave: the left side is equal where the bins of one unit are alike, the right side where all units
+are. Half of both sides is taken for what remains, and L is what is lost in all.
+
+The root mean square over the D bins of what is lost is sqrt(k L^2 / D), where k, the sum of the squares of the bins'
+shares of what is lost, is 1/D where all bins lose alike and 1 where one loses everything. The counts of one row a unit
+estimate the k of all rows, which is taken for it. With s the standard deviation of the noise that the limits need,
 
     error^2 = k L^2 / D + s^2
 
@@ -14,7 +21,9 @@ mean regret are proposed. So limits that would be very bad for a table that may 
 are likelier; and where the least mean regret is large, the counts do not decide.
 
 What is shown beside limits is of a typical table: the medians over those tables of what a bin loses, and of the rows
-kept. So the error that is shown need not be least at the limits that are proposed.
+kept. So the error that is shown need not be least at the limits that are proposed. Around both stand ends between which
+PLAUSIBLE of those tables are, each with the less favourable of the two sides above, and with a hundredth of the rows
+more for what classes hide. Nothing is between them that no look can see: one unit with more rows than all others.
 """
 
 from __future__ import annotations
@@ -35,6 +44,8 @@ from leastnoise.privacy.sensitivity import Limits, Sensitivity
 from leastnoise.releases.unit_size_fit import Fit
 
 MUCH = 0.5  # regret
+PLAUSIBLE = 0.98  # the part of the tables whose kept rows and errors are between the ends that are shown
+HIDDEN = 0.01  # of the rows: what may be lost more or less than the classes tell
 USUAL_CONCENTRATION, CONCENTRATION_SPREAD = 2.0, 1.1  # against even bins, beforehand: median, and of the logarithm
 
 
@@ -51,9 +62,24 @@ class AskedNoise:
 
     def std(self, limits: Limits, bins: int) -> float:
         """Of a histogram with these limits, by the noise that has less."""
-        moved = _moved(limits, bins, self.neighbours)
+        return self._least(_moved(limits, bins, self.neighbours))
+
+    def std_beside_sums(self, limits: Limits, bins: int) -> float:
+        """Of the counts of means with these limits, which have sums beside them."""
+        return self._least(sensitivities.of_mean(limits, half=1, bins=bins, neighbours=self.neighbours))
+
+    def _least(self, moved: Sensitivity) -> float:
         gaussian = math.inf if self.per_l2 is None else self.per_l2 * moved.l2
         return min(gaussian, math.inf if self.per_l1 is None else self.per_l1 * moved.l1)
+
+
+def kept_in_words(kept: float, low: float, high: float) -> str:
+    """A share of the rows and its ends, which are rounded outwards.
+
+    >>> kept_in_words(0.871, 0.833, 0.905)
+    '87 % (83 to 91)'
+    """
+    return f"{100 * kept:.0f} % ({math.floor(100 * low)} to {math.ceil(100 * high)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +92,10 @@ class LimitErrors:
     bias: Floats  # root mean square of what a bin loses: error^2 = bias^2 + noise^2
     noise: Floats  # standard deviation
     error: Floats  # both together
+    kept_low: Floats  # ends between which PLAUSIBLE of the tables are
+    kept_high: Floats
+    error_low: Floats
+    error_high: Floats
     regret: Floats  # mean, over what is plausible, of the error over the least one, less one
     risk: Floats  # the part of what is plausible in which that is over MUCH
 
@@ -95,21 +125,38 @@ def predict(rows: Fit, spread: Fit | None, *, concentrations: Floats, bins: int,
     classes = int(np.flatnonzero(counts.sum(axis=0))[-1]) + 1 if counts.any() else 1
     counts = counts[:, :classes]
     ratios, risk, usual = np.zeros(m.size), np.zeros(m.size), np.zeros((m.size, classes))
-    for chance, by_both in _lost_by_both(m, p, spread, bins, classes):
+    ways = _lost_by_both(m, p, spread, bins, classes)
+    most, least = (np.zeros((m.size, len(counts))) for _ in range(2))  # of every table under one of the ways
+    number_of_ways = 1 if spread is None else len(spread.weights)
+    way_of = (_even_chances(len(counts), math.sqrt(2)) * number_of_ways).astype(np.int64)
+    for number, (chance, at_most, at_least) in enumerate(ways):
+        by_both = (at_most + at_least) / 2
         errors = np.log(concentrations / bins * (by_both @ counts.T) ** 2 + std[:, None] ** 2) / 2
         errors -= errors.min(axis=0)
         ratios += chance * (np.exp(errors) @ rows.weights)
         risk += chance * ((errors > math.log1p(MUCH)) @ rows.weights)
         usual += chance * by_both
+        here = way_of == number
+        most[:, here], least[:, here] = at_most @ counts[here].T, at_least @ counts[here].T
     lost, every = usual @ counts.T, np.maximum(counts @ _rows_of_each()[:classes], 1e-300)
-    bias = np.median(np.sqrt(concentrations / bins) * lost, axis=1)
+    in_bin = np.sqrt(concentrations / bins)
+    bias, kept = np.median(in_bin * lost, axis=1), np.clip(1 - np.median(lost / every, axis=1), 0.0, 1.0)
+    error, tail = np.hypot(bias, std), (1 - PLAUSIBLE) / 2
+    most, least = np.minimum(most + HIDDEN * every, every), np.maximum(least - HIDDEN * every, 0.0)
+    kept_low, kept_high = (1 - np.quantile(part / every, at, axis=1) for part, at in ((most, 1 - tail), (least, tail)))
+    error_low = np.hypot(np.quantile(in_bin * least, tail, axis=1), std)
+    error_high = np.hypot(np.quantile(in_bin * most, 1 - tail, axis=1), std)
     return LimitErrors(
         max_rows=m.astype(np.int64),
         max_per_bin=p.astype(np.int64),
-        kept=np.clip(1 - np.median(lost / every, axis=1), 0.0, 1.0),
+        kept=kept,
         bias=bias,
         noise=std,
-        error=np.hypot(bias, std),
+        error=error,
+        kept_low=np.minimum(kept_low, kept),
+        kept_high=np.maximum(kept_high, kept),
+        error_low=np.minimum(error_low, error),
+        error_high=np.maximum(error_high, error),
         regret=np.maximum(ratios - 1, 0.0),
         risk=risk,
     )
@@ -125,10 +172,10 @@ def _there(counts: Floats) -> Floats:
     return np.where(beyond < -np.log(_even_chances(len(counts)))[:, None], 0.0, counts)
 
 
-def _even_chances(number: int) -> Floats:
-    """Numbers between 0 and 1 that are spread evenly, in an order of no meaning: multiples of the golden ratio."""
-    found: Floats = ((np.arange(number) + 0.5) * (math.sqrt(5) - 1) / 2) % 1.0
-    return found
+def _even_chances(number: int, step: float = (math.sqrt(5) - 1) / 2) -> Floats:
+    """Numbers between 0 and 1 that are spread evenly, in an order of no meaning: multiples of the golden ratio, or of
+    another irrational number."""
+    return np.asarray((np.arange(number) + 0.5) * step % 1.0, dtype=np.float64)
 
 
 def concentrations(noisy: Floats, std: float, units: float, number: int) -> Floats:
@@ -190,44 +237,53 @@ def _lost_by_rows(m: Floats, most: float = math.inf) -> Floats:
     return np.stack([np.maximum(size - m[:, None], 0.0).mean(axis=1) for size in sizes], axis=1)
 
 
-def _lost_by_both(m: Floats, p: Floats, spread: Fit | None, bins: int, classes: int) -> Iterator[tuple[float, Floats]]:
-    """The same by both limits, for each plausible way to share bins, with its chance. Where no rows of a unit share a
-    bin, it has no more of them than there are bins."""
+def _lost_by_both(
+    m: Floats, p: Floats, spread: Fit | None, bins: int, classes: int
+) -> Iterator[tuple[float, Floats, Floats]]:
+    """The same by both limits, at most and at least, for each plausible way to share bins, with its chance. Where no
+    rows of a unit share a bin, it has no more of them than there are bins."""
     by_rows = _lost_by_rows(m)[:, :classes]
     if spread is None:
-        yield 1.0, by_rows
+        yield 1.0, by_rows, by_rows
         return
     ways = spread.counts.reshape(-1, len(OCTAVES), len(BIN_STARTS) + 1)
-    shared, by_bin = _lost_where_shared(m, p, ways, classes), _lost_by_rows(p)[:, :classes]
-    octaves = octaves_of(ROW_STARTS)[:classes]
-    for chance, way, lost in zip(spread.weights, ways, shared, strict=True):
+    most, least = _lost_where_shared(m, p, ways, classes)
+    by_bin, octaves = _lost_by_rows(p)[:, :classes], octaves_of(ROW_STARTS)[:classes]
+    for chance, way, *both in zip(spread.weights, ways, most, least, strict=True):
         together = way[octaves, -1]
         if not way[:, 1:].any():
-            yield float(chance), _lost_by_rows(m, bins)[:, :classes]
+            alone = _lost_by_rows(m, bins)[:, :classes]
+            yield float(chance), alone, alone
         else:
-            yield float(chance), (1 - together) * np.maximum(lost, by_rows) + together * by_bin
+            high, low = ((1 - together) * np.maximum(lost, by_rows) + together * by_bin for lost in both)
+            yield float(chance), high, low
 
 
-def _lost_where_shared(m: Floats, p: Floats, ways: Floats, classes: int) -> Floats:
-    """The rows that a unit of each class loses by both limits, if not all of its rows are in one bin: ways to share
-    bins, by limits, by classes.
+def _lost_where_shared(m: Floats, p: Floats, ways: Floats, classes: int) -> tuple[Floats, Floats]:
+    """The rows that a unit of each class loses by both limits, at most and at least, if not all of its rows are in one
+    bin: ways to share bins, by limits, by classes.
 
     What is known of n is known by the octave of N. Within an octave n - 1 is taken to go with N - 1, as it does where
     the other rows meet a row each with the same chance.
     """
-    lost = np.zeros((len(ways), m.size, classes))
+    most, least = np.zeros((2, classes, len(ways), m.size))
     points, places = _points()
     octaves, deep = octaves_of(ROW_STARTS), octaves_of(BIN_STARTS)
+    different, which = np.unique(p, return_inverse=True)
     for place in range(classes):
         rows, octave = _rows_of_each()[place], octaves[place]
         usual = _rows_of_each()[octaves == octave].mean()
         known = deep[places] <= octave
         share = ways[:, octave][:, places[known]] / np.bincount(places)[places[known]]
         total = share.sum(axis=1, keepdims=True)
+        share = share / np.maximum(total, 1e-300)
         n = np.clip(1 + (points[known] - 1) * (rows - 1) / max(usual - 1, 1.0), 1.0, rows)
-        kept = np.minimum(np.minimum(rows, m)[:, None], p[:, None] * (rows / n))
-        lost[:, :, place] = np.where(total > 1e-9, rows - share / np.maximum(total, 1e-300) @ kept.T, 0.0)
-    return lost
+        in_bins, in_all = np.minimum(rows, different * (rows / n)[:, None]), np.minimum(rows, m)
+        kept_least = share @ np.minimum(in_bins[:, which], in_all)
+        kept_most = np.minimum((share @ in_bins)[:, which], in_all)
+        most[place] = np.where(total > 1e-9, rows - kept_least, 0.0)
+        least[place] = np.where(total > 1e-9, rows - kept_most, 0.0)
+    return np.moveaxis(most, 0, -1), np.moveaxis(least, 0, -1)
 
 
 @lru_cache(maxsize=1)

@@ -38,6 +38,7 @@ def save(path: str | os.PathLike[str], found: LimitSuggestion) -> None:
         "bins": layout.bins,
         "columns": list(layout.columns),
         "by": list(found.by),
+        "means": list(found.means),
         "fingerprint": found.fingerprint,
         "earlier": [_own_facts(look) for look in looks[:-1]],
     }
@@ -51,10 +52,12 @@ def _own_facts(look: LimitSuggestion) -> dict[str, Any]:
 
 
 def from_table(table: pa.Table, facts: Facts) -> LimitSuggestion:
-    """What `save` wrote; files of earlier versions have one look and no fingerprint."""
+    """What `save` wrote; files of earlier versions have one look, no fingerprint, and clips for sums alone."""
     bins, columns, by = facts.integer("bins"), facts.texts("columns"), facts.texts("by")
     facts.check("bins", bins >= 1)
     fingerprint = facts.text("fingerprint") if facts.has("fingerprint") else ""
+    means = facts.texts("means") if facts.has("means") else ()
+    facts.check("means", set(means) <= set(columns))
     before = facts.list_of_facts("earlier") if facts.has("earlier") else []
     layout, values = Layout(bins, columns), np.array(table["value"])
     facts.check("bins", values.size == layout.size * (len(before) + 1))
@@ -65,7 +68,13 @@ def from_table(table: pa.Table, facts: Facts) -> LimitSuggestion:
         asked = _read_asked(own)
         own.finish()
         found = LimitSuggestion(
-            components=components, layout=layout, asked=asked, by=by, fingerprint=fingerprint, earlier=found
+            components=components,
+            layout=layout,
+            asked=asked,
+            by=by,
+            means=means,
+            fingerprint=fingerprint,
+            earlier=found,
         )
     assert found is not None
     if before:

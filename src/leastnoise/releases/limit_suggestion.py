@@ -22,8 +22,16 @@ from leastnoise._support.validation import Floats
 from leastnoise.domain import Domain, Edges
 from leastnoise.domain.size_classes import MOST_ROWS, ROW_STARTS
 from leastnoise.privacy.sensitivity import ChosenClip, ChosenLimit, Limits
-from leastnoise.releases import clip_errors, file_format, limit_errors, unit_size_fit, unit_spread_fit, views
-from leastnoise.releases.limit_errors import MUCH, AskedNoise, LimitErrors
+from leastnoise.releases import (
+    clip_errors,
+    file_format,
+    limit_errors,
+    mean_clip_errors,
+    unit_size_fit,
+    unit_spread_fit,
+    views,
+)
+from leastnoise.releases.limit_errors import MUCH, PLAUSIBLE, AskedNoise, LimitErrors, kept_in_words
 from leastnoise.releases.looks import counts_together
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.promised import Promised
@@ -42,7 +50,11 @@ WARNED = (
     "That leaves open which limits are good: a further look, after this one (after=, on the command line --after), or "
     "a limit that is known, tells more."
 )
-_ABOUT = "These are predictions. A few units with very many rows cannot be seen behind the noise."
+_ABOUT = (
+    f"These are predictions. In brackets are ends with {100 * PLAUSIBLE:.0f} % of the tables between them that these "
+    "counts cannot tell apart. A few units with very many rows cannot be seen behind the noise, and no bracket allows "
+    "for them."
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,7 +64,8 @@ class LimitSuggestion(Promised, Spreadsheets):
     `limits` go into the question as they are, `t.histogram("zone", keys=zones, **a.limits)`, and `clips["fare"]` as
     the clip of a column. Its table (`to_pandas()`) has one row for each max_rows that was weighed, with the best
     max_per_bin beside it: the share of the rows that is kept, what a bin loses (`bias`), the noise, and both together
-    (`error`), as root mean squares over the bins. All of these are predictions.
+    (`error`), as root mean squares over the bins. All of these are predictions; of the share and of the error the ends
+    are told between which 98 % of the tables are that the counts cannot tell apart.
 
     `earlier` is the look that this one goes on from, if there is one: limits and clips are then of the counts of all of
     them together (`looks`). Id, guarantee, noise and `units` are those of this release, the last of them.
@@ -62,6 +75,7 @@ class LimitSuggestion(Promised, Spreadsheets):
     layout: Layout
     asked: AskedNoise
     by: tuple[str, ...] = ()
+    means: tuple[str, ...] = ()  # the columns whose clip is for a mean; that of the others is for a sum
     fingerprint: str = ""  # of the question's public facts; "": not known (files of earlier versions)
     earlier: LimitSuggestion | None = None
 
@@ -116,14 +130,14 @@ class LimitSuggestion(Promised, Spreadsheets):
 
     @cached_property
     def clips(self) -> Mapping[str, tuple[float, float]]:
-        """For each named column the ends of the least predicted error of a sum with these limits. They know which
-        release chose them."""
+        """For each named column the ends of the least mean regret of a sum in each bin with these limits, or of a mean
+        where it is one of `means`. They know which release chose them."""
         return Frozen({column: ChosenClip(ends, self.id) for column, (ends, _) in self._clips.items()})
 
     @property
     def clip_risks(self) -> Mapping[str, float]:
-        """For each named column the chance that the error of a sum under its clip is more than half above that of the
-        best one: in which part of the distributions that these counts cannot tell apart it is."""
+        """For each named column the chance that the error of a sum, or a mean, under its clip is more than half above
+        that of the best one: in which part of the distributions that these counts cannot tell apart it is."""
         return Frozen({column: risk for column, (_, risk) in self._clips.items()})
 
     @property
@@ -148,6 +162,19 @@ class LimitSuggestion(Promised, Spreadsheets):
     def kept(self) -> float:
         """The share of the rows that `limits` keep, predicted."""
         return float(self.errors.kept[self.errors.best])
+
+    @property
+    def kept_interval(self) -> tuple[float, float]:
+        """Ends of `kept` with 98 % of the tables between them that these counts cannot tell apart. No ends allow for a
+        few units with very many rows, which no look can see."""
+        best = self.errors.best
+        return float(self.errors.kept_low[best]), float(self.errors.kept_high[best])
+
+    @property
+    def error_interval(self) -> tuple[float, float]:
+        """The same of `error`."""
+        best = self.errors.best
+        return float(self.errors.error_low[best]), float(self.errors.error_high[best])
 
     @cached_property
     def errors(self) -> LimitErrors:
@@ -197,17 +224,23 @@ class LimitSuggestion(Promised, Spreadsheets):
 
     @cached_property
     def _clips(self) -> dict[str, tuple[tuple[float, float], float]]:
-        return {column: self._clip(number) for number, column in enumerate(self.layout.columns)}
+        return {column: self._clip(number, column) for number, column in enumerate(self.layout.columns)}
 
-    def _clip(self, number: int) -> tuple[tuple[float, float], float]:
-        best = self.errors.best
-        return clip_errors.propose(
-            self._part("values", number),
-            self._std("values"),
-            rows=limit_errors.rows_of(self._fit) * self.kept,
-            concentration=float(np.exp(np.log(self._concentrations).mean())),
-            bins=self.layout.bins,
-            count_std=float(self.errors.noise[best]),
+    def _clip(self, number: int, column: str) -> tuple[tuple[float, float], float]:
+        bins, noisy, std = self.layout.bins, self._part("values", number), self._std("values")
+        rows = limit_errors.rows_of(self._fit) * self.kept
+        uneven = float(np.exp(np.log(self._concentrations).mean()))
+        if column not in self.means:
+            count_std = self.asked.std(self._limits, bins)
+            return clip_errors.propose(noisy, std, rows=rows, concentration=uneven, bins=bins, count_std=count_std)
+        return mean_clip_errors.propose(
+            noisy,
+            std,
+            rows=rows,
+            concentration=uneven,
+            bins=bins,
+            count_std=self.asked.std_beside_sums(self._limits, bins),
+            counted=(self._part("bins"), self._std("bins")) if bins > 1 else None,
         )
 
     @cached_property
@@ -226,23 +259,34 @@ class LimitSuggestion(Promised, Spreadsheets):
         best = self.errors.best
         bias, noise = rounded(self.errors.bias[best]), rounded(self.errors.noise[best])
         named = ", ".join(f"{name} = {value:,}" for name, value in self.limits.items())
-        clips = "; ".join(f"{column} from {low:g} to {high:g}" for column, (low, high) in self.clips.items())
         unit, spread = self.unit or "unit", rounded(self._std("rows"))
-        proposed = f"Proposed: {named}. That keeps about {100 * self.kept:.3g} % of the rows."
-        off = f"A bin is then off by about {rounded(self.error)} (root mean square): {bias} by rows that are left out, "
+        kept, (least, most) = kept_in_words(self.kept, *self.kept_interval), map(rounded, self.error_interval)
+        proposed = f"Proposed: {named}. That keeps about {kept} of the rows."
+        off = f"A bin is then off by about {rounded(self.error)} ({least} to {most}; root mean square): {bias} by rows "
         counted = f"How many have how many rows was counted with noise of standard deviation {spread}; every {unit} "
         once = "counts once." if self.earlier is None else "counts once in each look."
         lines = [
-            f"{proposed} {off}and noise of standard deviation {noise}.",
+            f"{proposed} {off}that are left out, and noise of standard deviation {noise}.",
             self._open_in_words(),
-            f"Proposed clips, for a sum in each of these bins: {clips}. A mean, or fewer bins, may take wider ones."
-            if clips
-            else "",
+            self._clips_in_words(),
             self._open_clips_in_words(),
             f"{_ABOUT} {counted}{once}",
             self.promise_in_words(),
         ]
         return "\n".join(line for line in lines if line)
+
+    def _clips_in_words(self) -> str:
+        """The clips, and what each is for."""
+        sums = [self._clip_in_words(column) for column in self.clips if column not in self.means]
+        means = [self._clip_in_words(column) for column in self.clips if column in self.means]
+        said = [f"for a sum in each of these bins: {'; '.join(sums)}"] if sums else []
+        said += [f"for a mean in each of these bins: {'; '.join(means)}"] if means else []
+        wider = " A sum over fewer bins may take a wider one." if sums else ""
+        return f"Proposed clips, {', and '.join(said)}.{wider}" if said else ""
+
+    def _clip_in_words(self, column: str) -> str:
+        low, high = self.clips[column]
+        return f"{column} from {low:g} to {high:g}"
 
     def _open_clips_in_words(self) -> str:
         """Which clips these counts do not decide about."""
@@ -300,8 +344,8 @@ class LimitSuggestion(Promised, Spreadsheets):
 
     def _columns(self) -> dict[str, Any]:
         chosen, errors = self.errors.best_for_each(), self.errors
-        names = ("max_rows", "max_per_bin", "kept", "bias", "noise", "error")
-        return {name: getattr(errors, name)[chosen] for name in names}
+        names = "max_rows max_per_bin kept kept_low kept_high bias noise error error_low error_high"
+        return {name: getattr(errors, name)[chosen] for name in names.split()}
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file at `path`: the noisy counts of every look, from which all the rest is computed.

@@ -11,6 +11,7 @@ from shlex import quote
 from typing import Any
 
 from leastnoise._support.number_format import rounded
+from leastnoise.releases.limit_errors import PLAUSIBLE, kept_in_words
 from leastnoise.releases.limit_suggestion import RISKY, LimitSuggestion
 from leastnoise.report import markup, page_file, promise_sentences
 from leastnoise.report.limits_picture import drawn
@@ -78,7 +79,7 @@ def _headline(of: LimitSuggestion) -> Headline:
     return Headline(
         f"{rows:,}",
         f"{'row' if rows == 1 else 'rows'} of one {unit}{at_most}: a bin is then off by about "
-        f"{rounded(of.error)}, as predicted, with about {100 * of.kept:.3g} % of the rows kept",
+        f"{rounded(of.error)}, as predicted, with about {kept_in_words(of.kept, *of.kept_interval)} of the rows kept",
     )
 
 
@@ -127,13 +128,15 @@ def _table(of: LimitSuggestion) -> str:
         '<div class="scroll" tabindex="0" role="region" aria-label="Every limit that was weighed">'
         '<table class="weighed"><caption>Every max_rows that was weighed, with the best max_per_bin beside it: the '
         "share of the rows that it keeps, and how far off a bin is by what is left out, by noise, and by both together "
-        "(root mean squares over the bins). All are predictions.</caption>"
+        "(root mean squares over the bins). All are predictions; in brackets the ends between which "
+        f"{100 * PLAUSIBLE:.0f} % of the tables are that the counts cannot tell apart.</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more if len(rows) > len(shown) else ''}"
     )
 
 
 def _row(row: Mapping[str, Any], *, chosen: bool) -> str:
-    cells = [f"{row['max_per_bin']:,}", f"{100 * row['kept']:.3g}\u00a0%"]
+    kept = kept_in_words(row["kept"], row["kept_low"], row["kept_high"]).replace(" %", "\u00a0%")
+    cells = [f"{row['max_per_bin']:,}", kept]
     cells += [rounded(row[name]) for name in ("bias", "noise", "error")]
     marked, named = (' class="chosen"', "<small>proposed</small>") if chosen else ("", "")
     numbers = "".join(f"<td>{cell}</td>" for cell in cells)
@@ -146,7 +149,8 @@ def _use(of: LimitSuggestion, file: str) -> list[Step]:
     columns = ", ".join(map(_text, of.by))
     ask = f"t.histogram({columns}, keys=keys, **a.limits)" if of.by else "t.count(**a.limits)"
     lines = [f"t = ln.table({_text(table)}, unit={_text(unit)})", f"a = ln.load({_text(file)})", f"q = {ask}"]
-    lines += [f"a.clips[{_text(column)}]   # the clip of a sum or a mean of it" for column in of.clips]
+    kinds = {column: "mean" if column in of.means else "sum" for column in of.clips}
+    lines += [f"a.clips[{_text(column)}]   # the clip of a {kind} of it" for column, kind in kinds.items()]
     by = "".join(f" --by {quote(name)}" for name in of.by) + (" --keys keys.toml" if of.by else "")
     asked = f"{'histogram' if of.by else 'count'} {quote(table)} --unit {quote(unit)}{by}"
     command = f"leastnoise {asked} --limits {quote(file)} --epsilon 1 --delta 1e-6 --expect"

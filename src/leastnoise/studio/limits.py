@@ -127,11 +127,13 @@ def _look(studio: Studio, draft: Draft, place: str, share: Decimal) -> tuple[Any
     job = draft.job()
     asked = job.arguments()
     request = PrivacyRequest(budget=budgets.open_budget(studio, place), share=share)
+    column = [asked["column"]] if "column" in asked else []
     question = limit_question(
         open_table(job)._data,
         asked.get("by", ()),
         keys=asked.get("keys"),
-        values=[asked["column"]] if "column" in asked else [],
+        values=column if draft.section("ask").get("kind") != "mean" else [],
+        means=column if draft.section("ask").get("kind") == "mean" else [],
         nulls="drop",
         request=request,
         for_epsilon=None,

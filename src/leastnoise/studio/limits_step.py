@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from leastnoise import errors
+from leastnoise.releases.limit_errors import kept_in_words
 from leastnoise.releases.limit_suggestion import LimitSuggestion
 from leastnoise.releases.loading import load
 from leastnoise.report.limits_picture import drawn
@@ -103,5 +104,9 @@ def _proposal(studio: Studio, draft: Draft) -> dict[str, Any] | None:
 
 def _line(row: dict[str, Any], best: bool) -> dict[str, Any]:
     """One line of the table, as it is shown."""
-    cells = [f"{row['max_rows']:,}", f"{row['max_per_bin']:,}", f"{100 * row['kept']:.3g} %"]
+    cells = [
+        f"{row['max_rows']:,}",
+        f"{row['max_per_bin']:,}",
+        kept_in_words(row["kept"], row["kept_low"], row["kept_high"]),
+    ]
     return {"cells": [*cells, *(f"{row[name]:.3g}" for name in ("bias", "noise", "error"))], "best": best}

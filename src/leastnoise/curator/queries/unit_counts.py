@@ -53,6 +53,7 @@ class UnitCounts(BinnedQuery):
     row_is_code: ClassVar[bool] = False
     values: tuple[str, ...]
     asked: AskedNoise  # of the question that the limits are for
+    means: tuple[str, ...] = ()  # those of `values` whose clip is for a mean; they are counted like the others
     after: LimitSuggestion | None = None  # an earlier look at the same, whose counts these are put together with
 
     @classmethod
@@ -173,6 +174,7 @@ class UnitCounts(BinnedQuery):
             layout=self.layout,
             asked=self.asked,
             by=self.by,
+            means=self.means,
             fingerprint=self.fingerprint,
             earlier=self.after,
         )
