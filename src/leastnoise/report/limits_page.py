@@ -75,11 +75,11 @@ def _lead(of: LimitSuggestion) -> str:
 def _headline(of: LimitSuggestion) -> Headline:
     rows, in_bin = of.limits["max_rows"], of.limits.get("max_per_bin")
     at_most = "" if in_bin is None else f", at most {in_bin:,} of them in one bin"
-    unit = promise_sentences.unit(of)
+    unit, (least, most) = promise_sentences.unit(of), map(rounded, of.error_interval)
     return Headline(
         f"{rows:,}",
-        f"{'row' if rows == 1 else 'rows'} of one {unit}{at_most}: a bin is then off by about "
-        f"{rounded(of.error)}, as predicted, with about {kept_in_words(of.kept, *of.kept_interval)} of the rows kept",
+        f"{'row' if rows == 1 else 'rows'} of one {unit}{at_most}: a bin is then off by about {rounded(of.error)} "
+        f"({least} to {most}), as predicted, with about {kept_in_words(of.kept, *of.kept_interval)} of the rows kept",
     )
 
 

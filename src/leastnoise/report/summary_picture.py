@@ -82,9 +82,9 @@ def short_number(value: float) -> str:
 
     value: a round one.
     """
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
-            return f"{value / (1e3 if letter == 'k' else size):g} {letter}"
+            return f"{value / size:g} {letter}"
     return f"{value:g}"
 
 
