@@ -25,7 +25,7 @@ OPTIONS = {
     "after", "allocation", "along", "bins", "budget", "by", "clip", "column", "confidence", "config", "cumulative",
     "delta", "derive", "engine", "epsilon", "error", "expect", "expected_rows", "expires", "for_delta",
     "for_epsilon", "for_share", "force", "graph", "grid", "having", "intervals", "join", "keys", "l1_sensitivity",
-    "lattice", "levels", "limits", "loss", "max_bins", "max_per_bin", "max_rows", "mechanism", "memory_limit",
+    "lattice", "levels", "limits", "loss", "max_bins", "max_per_bin", "max_rows", "means", "mechanism", "memory_limit",
     "method", "missing", "most_share", "neighbours", "nodes", "note", "other", "others", "output", "people", "per_unit",
     "public_units", "pure_epsilon", "ranges", "reason", "round_to", "row_weight", "sampling", "sensitivity", "share",
     "sigma", "stat", "steps", "table", "threshold_delta", "title", "type", "types", "unit", "units", "values", "ways",
