@@ -276,7 +276,18 @@ class Wasteful(UserWarning):
 
 
 class WeakPromise(UserWarning):
-    """A release whose promise, or that of the whole budget, leaves an attacker much to find; said before it is made."""
+    """A release whose promise, or that of the whole budget, leaves an attacker much to find; said before it is made.
+
+    `examples` has arguments that would do, each by name, as those of `LeastnoiseError`.
+    """
+
+    def __init__(self, message: str = "", *, examples: Sequence[Example] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.examples = tuple(examples)
+
+    def __str__(self) -> str:
+        return with_examples(self.message, "Or say", map(_arguments, self.examples))
 
 
 _MERGED = {  # the class that stands for each of these: several mistakes of one kind
