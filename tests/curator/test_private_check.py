@@ -61,6 +61,17 @@ def test_months_from_zero_lose_december_and_cells_of_another_type_vanish(flights
     assert found.counts["rows that the limits leave out"] == 1
 
 
+def test_a_declared_word_for_missing_is_not_a_cell_of_another_type(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("who,time\np1,NA\np2,n/a\np3,7\np4,soon\n")
+    told = "cells of time that are not written like int"
+    assert ln.table(path, unit="who", types={"time": "int"}).private_check().counts[told] == 3
+    opened = ln.table(path, unit="who", types={"time": "int"}, missing=["NA", "n/a"])
+    for found in (opened.private_check(), opened.mean("time", clip=(0, 9), max_rows=1).private_check()):
+        assert found.counts[told] == 1
+    assert opened.private_check().counts["missing in time"] == 3
+
+
 def test_values_beyond_the_clip_and_bins_of_two_columns(flights: Table) -> None:
     asked = flights.sum(
         "delay", clip=(0, 60), by=["carrier", "month"], keys=[["AA", "UA"], range(1, 13)], max_per_bin=1, max_bins=1

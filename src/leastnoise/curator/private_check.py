@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from leastnoise._support.immutable import Frozen
 from leastnoise.curator.aggregate.binning import as_double, double_literal, is_missing, place
-from leastnoise.curator.aggregate.parsing import is_csv, parse_cell
+from leastnoise.curator.aggregate.parsing import is_csv, parse_cell, without_words
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.description import one_line
 from leastnoise.curator.engines.withheld_errors import reading
@@ -165,14 +165,14 @@ def _without_unit(query: Query, named: NamedRows) -> dict[str, ir.Value]:
 
 
 def _unparsed(data: Dataset) -> dict[str, int]:
-    """Cells of text that are not written like the type that was declared: they count as missing. Of all rows, before
-    any condition."""
+    """Cells of text that are not written like the type that was declared, nor like what was said to stand for a missing
+    value: they count as missing. Of all rows, before any condition."""
     source = data.source
     texts = source.rows.columns if is_csv(source) else source.folders
     declared = {column: kind for column, kind in data.types.items() if column in texts and kind != "text"}
     if not declared:
         return {}
-    rows = source.rows
+    rows = without_words(source.rows, data.missing)
     lost = {
         f"cells of {column} that are not written like {kind}": (
             (rows[column].length() > 0) & parse_cell(rows[column], kind).isnull()
