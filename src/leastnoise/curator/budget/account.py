@@ -93,10 +93,12 @@ class Account:
     def entries(self, state: Snapshot) -> list[Entry]:
         """The history: of the budget all of it, of an allocation its own, in parts of the allocation."""
         rows = [row for row, _ in self.ledger.rows(state)]
-        if self.allocation is not None:
-            return [Entry.from_row(row, self.terms) for row in rows if row.account == self.id]
         names = {row.release: row.query for row in rows if row.kind == "allocate"}
-        return [Entry.from_row(row, self.terms, names.get(row.account, "")) for row in rows]
+        named = [(row, names.get(row.account, "")) for row in rows]
+        if self.allocation is not None:
+            named = [(row, "") for row in rows if row.account == self.id]
+        counted = self.terms.counts_epsilon(self.spent(state))
+        return [Entry.from_row(row, self.terms, name, of_epsilon=counted) for row, name in named]
 
     def verify(self) -> str:
         """Check everything; the hash of the last entry."""
