@@ -181,7 +181,8 @@ class UnknownColumn(InvalidParameter, KeyError):
         """The error for a CSV. Its first line is not shown: where the header was forgotten, it is somebody's row."""
         return cls(
             f'the first line of "{file}" names no column "{column}". (What it says is not shown: without a header it '
-            "would be a person's row.) Look at the line yourself; it must name the columns, separated by commas.",
+            "would be a person's row.) Look at the line yourself; it must name the columns, separated by commas, and "
+            "capital letters count: ID is not id.",
             parameter="column",
             value=str(column),
         )

@@ -131,7 +131,7 @@ def _missing_words(rows: ir.Table, names: Sequence[str], columns: Sequence[str])
     """How many rows have a text that is often written for a missing value. `names` as the rows have them."""
     texts = {name: column for name, column in zip(names, columns, strict=True) if rows[name].type().is_string()}
     return {
-        f'rows with a {column} such as "NA", "null" or "": a value like others, unless missing names it': (
+        f'rows whose {column} is "NA", "null", "" or the like: a value like others, unless missing names it': (
             rows[name].strip().lower().isin(MISSING_WORDS).sum()
         )
         for name, column in texts.items()

@@ -171,12 +171,17 @@ class Account:
             self._check_allocation(self.allocation, state)
 
     def how_to_reopen(self, closed: str) -> str:
-        store = self.ledger.store
-        typed = f"'{store.location}'" if "://" in store.location else store.name
         return (
             f"{closed}, so nothing more is released from it. Find out why the rows could not be read and mend it; then "
-            f'say budget.reopen(reason="...") or type: leastnoise budget reopen {typed} --reason "..."'
+            f"{self.reopening}"
         )
+
+    @property
+    def reopening(self) -> str:
+        """What to say or type, once its cause is mended."""
+        store = self.ledger.store
+        typed = f"'{store.location}'" if "://" in store.location else store.name
+        return f'say budget.reopen(reason="...") or type: leastnoise budget reopen {typed} --reason "..."'
 
     def _closed(self, closing: Row) -> errors.BudgetClosed:
         when = datetime.fromisoformat(closing.created_at)

@@ -28,7 +28,8 @@ def statement(budget: Budget) -> str:
     lines += _tree(budget.allocations)
     if budget.closed:
         last = [entry for entry in entries if entry.kind == "close"][-1]
-        lines.append(f"  CLOSED since {last.created_at:%Y-%m-%d %H:%M} UTC: {last.query}. See Budget.reopen.")
+        lines.append(f"  CLOSED since {last.created_at:%Y-%m-%d %H:%M} UTC: {last.query}. Mend that; then")
+        lines.append(f"  {budget._account.reopening}")
     return "\n".join(lines)
 
 
