@@ -169,7 +169,9 @@ def test_what_was_not_taken_since_it_protects_nobody_is_told(table: Table, kind:
 @pytest.mark.parametrize(
     ("kind", "error"), [("histogram", "std"), ("unknown", "std"), ("tables", "rmse"), ("summary", None)]
 )
-def test_a_weak_promise_names_gaussian_noise_and_what_it_costs(table: Table, kind: str, error: str | None) -> None:
+def test_a_weak_promise_names_gaussian_noise_and_what_it_costs(
+    table: Table, tmp_path: Path, kind: str, error: str | None
+) -> None:
     """The part that an attacker finds in it, and its error, are those that asking for it has."""
     question = laplace_questions(table)[kind]
     laplace, gaussian = (question.expect(epsilon=3, delta=1e-6, mechanism=m) for m in ("laplace", "gaussian"))
@@ -184,6 +186,7 @@ def test_a_weak_promise_names_gaussian_noise_and_what_it_costs(table: Table, kin
     told = f"it would be moderate: up to {part} %; the error would be {instead.error:.3g} times as large."
     assert told in str(caught[0].message)
     assert told in release.explain()
+    assert told in release.report(tmp_path / "page.html", estimate=None).read_text()
 
 
 def test_a_delta_of_zero_has_no_gaussian_noise_to_name(table: Table) -> None:

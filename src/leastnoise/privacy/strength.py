@@ -6,8 +6,8 @@ delta, so it is judged by delta, too: at 1 %, or at one over the number of units
 it may publish somebody's rows as they are. Where nobody has said how many units there are, of a delta above 1e-5 it is
 told from how many on it is too much.
 
-Laplace noise is all spent on its worst case, Gaussian noise is not: with the same epsilon and delta an attacker finds
-less in it. A weak promise of Laplace noise tells what Gaussian noise would be like (`beside`).
+At the same epsilon and a small delta an attacker finds less in Gaussian noise than in Laplace noise, whose trade-off is
+that of epsilon-DP at its worst. So a weak promise of Laplace noise tells what Gaussian noise would be like (`beside`).
 """
 
 from __future__ import annotations
