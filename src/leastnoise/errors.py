@@ -181,7 +181,8 @@ class UnknownColumn(InvalidParameter, KeyError):
         """The error for a CSV. Its first line is not shown: where the header was forgotten, it is somebody's row."""
         return cls(
             f'the first line of "{file}" names no column "{column}". (What it says is not shown: without a header it '
-            "would be a person's row.) Look at the line yourself; it must name the columns, separated by commas.",
+            "would be a person's row.) Look at the line yourself; it must name the columns, separated by commas, and "
+            "capital letters count: ID is not id.",
             parameter="column",
             value=str(column),
         )
@@ -276,7 +277,18 @@ class Wasteful(UserWarning):
 
 
 class WeakPromise(UserWarning):
-    """A release whose promise, or that of the whole budget, leaves an attacker much to find; said before it is made."""
+    """A release whose promise, or that of the whole budget, leaves an attacker much to find; said before it is made.
+
+    `examples` has arguments that would do, each by name, as those of `LeastnoiseError`.
+    """
+
+    def __init__(self, message: str = "", *, examples: Sequence[Example] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.examples = tuple(examples)
+
+    def __str__(self) -> str:
+        return with_examples(self.message, "Or say", map(_arguments, self.examples))
 
 
 _MERGED = {  # the class that stands for each of these: several mistakes of one kind

@@ -99,7 +99,9 @@ def test_a_closed_budget_is_shown_and_reopened(path: Path) -> None:
     code, text = pay(path, people(path.parent, "bad.csv.parquet"), "--table", "bad.csv", "--share", "0.1")
     assert code == 1
     assert "BudgetClosed" in text
-    assert "CLOSED since" in run("budget", str(path)).stdout
+    shown = run("budget", str(path)).stdout
+    assert "CLOSED since" in shown
+    assert 'leastnoise budget reopen city.ledger --reason "..."' in " ".join(shown.split())
     facts = json.loads(run("budget", str(path), "--history", "--json").stdout)
     assert facts["closed"] is True
     assert facts["history"][-1]["kind"] == "close"

@@ -80,6 +80,7 @@ def test_laplace_noise_without_an_l1_sensitivity_is_noted_once(sources: dict[str
         (b"n\n1\n2\n", ["--type", "int"], 2, "--column"),
         (b"n\n1\n2\n", ["--column", "m", "--type", "int"], 2, "no column"),
         (b"name\n1\n2\n", ["--column", "nam", "--type", "int"], 2, 'names no column "nam"'),
+        (b"name\n1\n2\n", ["--column", "NAME", "--type", "int"], 2, "capital letters count"),
         (b"n\n1\n2\n", ["--column", "n", "--type", "whole"], 2, "--type"),
         (f"n,m\n1,2\n{SECRET}\n".encode(), ["--column", "n", "--type", "int"], 1, "fewer fields"),
         (f"n\n1\n{SECRET},{SECRET}\n".encode(), ["--column", "n", "--type", "int"], 1, "could not be read"),
@@ -87,7 +88,7 @@ def test_laplace_noise_without_an_l1_sensitivity_is_noted_once(sources: dict[str
         (b"PAR1 damaged", ["--column", "n"], 1, "could not be read"),
         (b"", ["--column", "n", "--type", "int"], 1, "could not be read"),
     ],
-    ids=range(10),  # so that no cell becomes part of the folder's name
+    ids=range(11),  # so that no cell becomes part of the folder's name
 )
 def test_bad_files(content: bytes, extra: list[str], code: int, words: str, tmp_path: Path) -> None:
     (tmp_path / "v").write_bytes(content)

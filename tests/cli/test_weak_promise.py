@@ -89,3 +89,18 @@ def test_a_delta_that_is_too_large_is_named_in_the_refusal() -> None:
     assert code == 2
     assert "with probability 0.02 everything may show" in err
     assert "--delta" in err
+
+
+def test_gaussian_noise_that_protects_is_named_as_an_option() -> None:
+    code, _, err = run(*COUNT, "--epsilon", "5", "--delta", "1e-6", "--mechanism", "laplace")
+    assert code == 2
+    assert "With Gaussian noise for the same epsilon and delta it would be moderate: up to 26.7 %; the error" in err
+    assert "Say --mechanism gaussian, or --epsilon 1 --delta 1e-6, or --force." in err
+    code, _, err = run(*COUNT, "--epsilon", "3", "--delta", "1e-6")
+    assert code == 0
+    assert "Or say --mechanism gaussian." in err
+
+
+def test_auto_is_not_refused_where_gaussian_noise_passes() -> None:
+    assert run(*COUNT, "--epsilon", "5", "--delta", "1e-6")[0] == 0
+    assert ln.load(OUT).mechanism == "gaussian"  # type: ignore[union-attr]

@@ -38,7 +38,8 @@ def test_a_unit_that_is_a_word_for_missing_is_named_and_missing_takes_it_out(tmp
     path = tmp_path / "rows.csv"
     path.write_text("who,zone\nNA,a\nnull,a\np1,a\np2,NA\n")
     found = ln.table(path, unit="who").private_check()
-    assert [count for what, count in found.counts.items() if "unless missing names it" in what] == [2]
+    told = 'rows whose who is "NA", "null", "" or the like: a value like others, unless missing names it'
+    assert found.counts[told] == 2
     cleaned = ln.table(path, unit="who", missing=["NA", "null"])
     assert cleaned.private_check().counts["rows without a unit"] == 2
     assert aggregate(cleaned.histogram("zone", keys=["a", "NA"], max_rows=1)).values.tolist() == [1, 0]
@@ -61,6 +62,17 @@ def test_months_from_zero_lose_december_and_cells_of_another_type_vanish(flights
     assert found.counts["rows that the limits leave out"] == 1
 
 
+def test_a_declared_word_for_missing_is_not_a_cell_of_another_type(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("who,time\np1,NA\np2,n/a\np3,7\np4,soon\n")
+    told = "cells of time that are not written like int"
+    assert ln.table(path, unit="who", types={"time": "int"}).private_check().counts[told] == 3
+    opened = ln.table(path, unit="who", types={"time": "int"}, missing=["NA", "n/a"])
+    for found in (opened.private_check(), opened.mean("time", clip=(0, 9), max_rows=1).private_check()):
+        assert found.counts[told] == 1
+    assert opened.private_check().counts["missing in time"] == 3
+
+
 def test_values_beyond_the_clip_and_bins_of_two_columns(flights: Table) -> None:
     asked = flights.sum(
         "delay", clip=(0, 60), by=["carrier", "month"], keys=[["AA", "UA"], range(1, 13)], max_per_bin=1, max_bins=1
@@ -74,12 +86,45 @@ def test_values_beyond_the_clip_and_bins_of_two_columns(flights: Table) -> None:
     assert found.coverage["carrier"].values == (("XX", 1),)
 
 
+@pytest.mark.parametrize("keys", [["AA", "UA", "XX"], None], ids=["listed", "unknown"])
+def test_a_summary_tells_of_every_clip_and_of_conditions_by_their_text(flights: Table, keys: list[str] | None) -> None:
+    """The clip of each column of values, as a question about it alone would have it; a condition has no clip."""
+    found = flights.summarize(
+        "carrier",
+        keys=keys,
+        delay=ln.stats.mean("delay", clip=(0, 6)),
+        large=ln.stats.sum("delay", clip=(0, 60)),
+        month=ln.stats.mean("month", clip=(2, 12)),
+        late=ln.stats.rate("delay > 4"),
+        max_rows=2,
+        max_per_bin=2,
+    ).private_check()
+    counted = {what: count for what, count in found.counts.items() if "values of" in what or "no delay" in what}
+    assert counted == {
+        "rows with no delay": 1,
+        "values of delay below 0": 1,
+        "values of delay above 6": 2,
+        "values of delay above 60": 1,
+        "values of month below 2": 2,
+        "values of month above 12": 0,
+    }
+    assert [count for what, count in found.counts.items() if "neither true nor false" in what] == [1]
+    assert "delay > 4" in str(found)
+    assert "condition" not in str(found)
+
+
 def test_every_kind_of_question_has_a_look(flights: Table) -> None:
     lost = {
         "count": (flights.count(max_rows=2), 2),
         "mean": (flights.mean("delay", clip=(0, 9), max_rows=1), 3),
         "quantile": (flights.quantile("delay", 0.5, clip=(0, 9), max_rows=1), 3),
         "unknown": (flights.histogram("carrier", max_rows=1), 4),
+        "summary": (flights.summarize(n=ln.stats.count(), mean=ln.stats.mean("delay", clip=(0, 9)), max_rows=1), 4),
+        "unknown keys": (flights.summarize("carrier", mean=ln.stats.mean("delay", clip=(0, 9)), max_rows=1), 3),
+        "unknown keys and rows": (
+            flights.summarize("carrier", n=ln.stats.count(), mean=ln.stats.mean("delay", clip=(0, 9)), max_rows=1),
+            4,
+        ),
         "tables": (flights.crosstabs(ways=1, keys={"carrier": ["AA", "UA"], "month": range(1, 13)}, max_rows=1), 3),
         "vector": (flights.vector_sum(["delay", "month"], clip_norm=1.0, max_rows=1), 2),
     }

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import leastnoise as ln
+from leastnoise._support.number_format import percent_at_most
 from leastnoise.curator.table import Table
 from leastnoise.errors import WeakPromise
 from leastnoise.report.document import page
@@ -137,3 +138,82 @@ def test_the_page_is_loud_about_the_last_band_only(table: Table) -> None:
         assert 'class="warning"' not in other
         assert limits in other
         assert f"<dt>strength</dt><dd>{band}</dd>" in other
+
+
+def laplace_questions(table: Table) -> dict[str, Any]:
+    """Where one row of a unit counts, so that Laplace noise is the lesser for large epsilons."""
+    return {
+        "histogram": table.histogram("zone", keys=["a", "b"], max_rows=1),
+        "unknown": table.histogram("zone", max_rows=1),
+        "summary": table.summarize(n=ln.stats.count(), max_rows=1),
+        "tables": table.crosstabs("zone", keys={"zone": ["a", "b"]}, max_rows=1),
+        "quantile": table.quantile("place", [0.5], clip=(0, 40), bins=8, max_rows=1),
+    }
+
+
+@pytest.mark.parametrize("kind", ["histogram", "unknown", "summary", "tables", "quantile"])
+def test_auto_takes_no_noise_that_protects_nobody_where_gaussian_noise_does(table: Table, kind: str) -> None:
+    question = laplace_questions(table)[kind]
+    for epsilon in (4, 5, 6, 7, 8, 9, 12, 20, 30, 60, 100):
+        auto, gaussian = (question.expect(epsilon=epsilon, delta=1e-6, mechanism=m) for m in ("auto", "gaussian"))
+        assert auto.strength.protects_nobody <= gaussian.strength.protects_nobody
+
+
+@pytest.mark.parametrize("kind", ["histogram", "summary", "tables"])
+def test_what_was_not_taken_since_it_protects_nobody_is_told(table: Table, kind: str) -> None:
+    told = str(laplace_questions(table)[kind].expect(epsilon=6, delta=1e-6))
+    assert "Gaussian noise" in told
+    assert "noise, which for the same epsilon and delta protects nobody in practice." in told
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"), [("histogram", "std"), ("unknown", "std"), ("tables", "rmse"), ("summary", None)]
+)
+def test_a_weak_promise_names_gaussian_noise_and_what_it_costs(
+    table: Table, tmp_path: Path, kind: str, error: str | None
+) -> None:
+    """The part that an attacker finds in it, and its error, are those that asking for it has."""
+    question = laplace_questions(table)[kind]
+    laplace, gaussian = (question.expect(epsilon=3, delta=1e-6, mechanism=m) for m in ("laplace", "gaussian"))
+    with pytest.warns(WeakPromise, match='Or say mechanism="gaussian".') as caught:
+        release = question.release(epsilon=3, delta=1e-6, mechanism="laplace")
+    assert (release.strength.band, gaussian.strength.band) == ("very weak", "moderate")
+    instead = release.strength.gaussian
+    assert instead.found == gaussian.strength.found
+    if error is not None:
+        assert instead.error == pytest.approx(getattr(gaussian, error) / getattr(laplace, error))
+    part = percent_at_most(gaussian.strength.found)
+    told = f"it would be moderate: up to {part} %; the error would be {instead.error:.3g} times as large."
+    assert told in str(caught[0].message)
+    assert told in release.explain()
+    assert told in release.report(tmp_path / "page.html", estimate=None).read_text()
+
+
+def test_a_delta_of_zero_has_no_gaussian_noise_to_name(table: Table) -> None:
+    expected = table.count(max_rows=1).expect(epsilon=3, delta=0)
+    assert expected.strength is not None
+    assert expected.strength.is_weak
+    assert expected.strength.gaussian is None
+
+
+def test_what_is_told_of_gaussian_noise_is_in_the_file(table: Table, tmp_path: Path) -> None:
+    with pytest.warns(WeakPromise):
+        release = table.count(max_rows=1).release(epsilon=5, delta=1e-6, mechanism="laplace")
+    release.save(tmp_path / "r.parquet")
+    loaded = ln.load(tmp_path / "r.parquet")
+    assert loaded.strength == release.strength
+    assert loaded.explain() == release.explain()
+    assert "With Gaussian noise for the same epsilon and delta it would be moderate" in page(loaded, estimate=None)
+
+
+def test_auto_leaves_no_budget_that_protects_nobody_where_gaussian_noise_does(table: Table, tmp_path: Path) -> None:
+    """All of epsilon at once: Laplace noise is less, and the whole budget would be judged by that epsilon alone."""
+    question = table.count(max_rows=1)
+    budget = ln.Budget.open(tmp_path / "five.ledger", epsilon=5, delta=1e-6)
+    expected = question.expect(budget=budget, share=1)
+    assert (expected.mechanism, expected.strength.band) == ("gaussian", "moderate")  # type: ignore[union-attr]
+    assert "which for the same epsilon and delta protects nobody in practice" in expected.note
+    three = ln.Budget.open(tmp_path / "three.ledger", epsilon=3, delta=1e-6)
+    told = str(question.expect(budget=three, share=1))
+    assert "Laplace noise" in told
+    assert "With a first release of Gaussian noise it would be moderate" in told

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import leastnoise as ln
 from leastnoise import errors
+from leastnoise.privacy.strength import judge
 
 
 def test_laplace_wins_where_one_row_a_person_is_counted() -> None:
@@ -46,6 +47,8 @@ def test_of_a_budget_laplace_costs_many_times_as_much(epsilon: float, ratio: flo
 def test_the_crossover_of_the_verdict_is_where_the_winner_changes(epsilon: float, ratio: float, power: float) -> None:
     c = ln.compare(sensitivity=1, l1_sensitivity=ratio, epsilon=epsilon, delta=10**power, bins=1000)
     winner = min(("laplace", "gaussian"), key=lambda name: c[name].std)
+    if judge(ln.PureDP(epsilon)).protects_nobody:  # while Gaussian noise protects, with these epsilons
+        winner = "gaussian"
     assert c.verdict.startswith(f"Use {winner.capitalize()}")
     assert c.rows[0].variance_ratio == 1.0
     assert all(a.std <= b.std for a, b in zip(c.rows, c.rows[1:], strict=False))
@@ -107,3 +110,16 @@ def test_laplace_costs_of_a_query_what_the_ledger_would_debit(tmp_path: Path) ->
     whole = budget.remaining.mu**2
     query.release(epsilon=0.5, delta=0, mechanism="laplace", budget=budget)
     assert whole - budget.remaining.mu**2 == pytest.approx(rows["laplace"].budget_cost, rel=1e-6)
+
+
+def test_the_verdict_is_what_auto_takes() -> None:
+    """From an epsilon of 4.6 on Laplace noise protects nobody; where Gaussian noise does not either, the lesser one."""
+    table = ln.table(pa.table({"who": [1], "zone": ["a"]}), unit="who")
+    listed, unknown = table.histogram("zone", keys=["a", "b"], max_rows=1), table.histogram("zone", max_rows=1)
+    seen = set()
+    for query in (listed, unknown):
+        for epsilon in (1, 4, 5, 9, 100):
+            auto = query.expect(epsilon=epsilon, delta=1e-6).mechanism
+            assert ln.compare(query, epsilon=epsilon, delta=1e-6).verdict.startswith(f"Use {auto.capitalize()} noise")
+            seen.add(auto)
+    assert seen == {"gaussian", "laplace"}

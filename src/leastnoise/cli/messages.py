@@ -45,6 +45,13 @@ def phrase(problem: errors.LeastnoiseError) -> str:
     return errors.with_examples(problem.message, "Say", map(_alternative, problem.examples))
 
 
+def note(warning: Warning | str) -> str:
+    """A warning, with its examples as options."""
+    if not isinstance(warning, errors.WeakPromise):
+        return str(warning)
+    return errors.with_examples(warning.message, "Or say", map(_alternative, warning.examples))
+
+
 def _alternative(example: errors.Example) -> str:
     """One example: its options with spaces between them, then what only Python takes."""
     if isinstance(example, errors.Code):

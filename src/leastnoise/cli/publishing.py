@@ -17,7 +17,7 @@ from leastnoise import errors
 from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
 from leastnoise.cli.json_output import print_json
-from leastnoise.cli.messages import printable
+from leastnoise.cli.messages import note, printable
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
 from leastnoise.jobs.running import arguments, recorded, refuse_weak
 
@@ -63,7 +63,7 @@ def notes() -> Iterator[None]:
         warnings.simplefilter("always", errors.WeakPromise)
         yield
     for warning in caught:
-        Console(stderr=True).print(f"Note: {warning.message}", markup=False, highlight=False)
+        Console(stderr=True).print(f"Note: {note(warning.message)}", markup=False, highlight=False)
 
 
 def show_expected(expected: Expectation | TablesExpectation | SummaryExpectation, output: OutputOptions) -> None:

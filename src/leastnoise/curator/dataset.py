@@ -37,6 +37,7 @@ class Dataset:
     row_is_unit: bool = False  # whether a unit has one row at most, made from all its rows
     kernels: Mapping[str, int] = field(default_factory=dict)  # columns of kernel weights -> over how many nodes
     types: Mapping[str, str] = field(default_factory=dict)  # what columns of text were declared to hold
+    missing: tuple[str, ...] = ()  # the texts that stand for a missing value
     public_units: int | None = None  # how many units there are, where somebody has said that this is public
 
     @property
@@ -161,6 +162,7 @@ def open_dataset(
         unit=units,
         neighbours=relation,
         types=dict(types),
+        missing=words,
         steps=steps,
         public_units=public_units,
     )

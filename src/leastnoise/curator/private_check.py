@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from leastnoise._support.immutable import Frozen
 from leastnoise.curator.aggregate.binning import as_double, double_literal, is_missing, place
-from leastnoise.curator.aggregate.parsing import is_csv, parse_cell
+from leastnoise.curator.aggregate.parsing import is_csv, parse_cell, without_words
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.description import one_line
 from leastnoise.curator.engines.withheld_errors import reading
@@ -24,7 +24,9 @@ from leastnoise.curator.queries.clipped_values import ClippedValues
 from leastnoise.curator.queries.crosstabs import Crosstabs
 from leastnoise.curator.queries.quantile import Quantile
 from leastnoise.curator.queries.query import NamedRows, Query
+from leastnoise.curator.queries.summary import Summary
 from leastnoise.curator.queries.unknown_keys import UnknownKeysHistogram
+from leastnoise.curator.queries.unknown_summary import UnknownKeysSummary
 from leastnoise.domain import Axis
 from leastnoise.errors import InvalidParameter
 from leastnoise.privacy.sensitivity import LARGEST_LIMIT
@@ -129,7 +131,7 @@ def _missing_words(rows: ir.Table, names: Sequence[str], columns: Sequence[str])
     """How many rows have a text that is often written for a missing value. `names` as the rows have them."""
     texts = {name: column for name, column in zip(names, columns, strict=True) if rows[name].type().is_string()}
     return {
-        f'rows with a {column} such as "NA", "null" or "": a value like others, unless missing names it': (
+        f'rows whose {column} is "NA", "null", "" or the like: a value like others, unless missing names it': (
             rows[name].strip().lower().isin(MISSING_WORDS).sum()
         )
         for name, column in texts.items()
@@ -163,14 +165,14 @@ def _without_unit(query: Query, named: NamedRows) -> dict[str, ir.Value]:
 
 
 def _unparsed(data: Dataset) -> dict[str, int]:
-    """Cells of text that are not written like the type that was declared: they count as missing. Of all rows, before
-    any condition."""
+    """Cells of text that are not written like the type that was declared, nor like what was said to stand for a missing
+    value: they count as missing. Of all rows, before any condition."""
     source = data.source
     texts = source.rows.columns if is_csv(source) else source.folders
     declared = {column: kind for column, kind in data.types.items() if column in texts and kind != "text"}
     if not declared:
         return {}
-    rows = source.rows
+    rows = without_words(source.rows, data.missing)
     lost = {
         f"cells of {column} that are not written like {kind}": (
             (rows[column].length() > 0) & parse_cell(rows[column], kind).isnull()
@@ -184,12 +186,11 @@ def _values(query: Query, named: NamedRows) -> dict[str, int]:
     """Values that are missing, and values beyond the clip, among rows with a unit."""
     numbers: dict[str, ir.Value] = {}
     rows = named.rows
-    for column, name in zip(query.columns, named.columns, strict=True):
-        numbers[f"rows with no {column}"] = is_missing(rows[name]).sum()
-    clip = _clip(query)
-    if clip is not None:
-        column, (low, high) = clip
-        name = dict(zip((*query.by, *query.columns), (*named.by, *named.columns), strict=True))[column]
+    for called, name in zip(_missing_values(query), named.columns, strict=True):
+        numbers[called] = is_missing(rows[name]).sum()
+    names = dict(zip((*query.by, *query.columns), (*named.by, *named.columns), strict=True))
+    for column, (low, high) in _clips(query):
+        name = names[column]
         value = as_double(rows[name], column)
         numbers[f"values of {column} below {low:g}"] = (value < double_literal(low)).sum()
         numbers[f"values of {column} above {high:g}"] = (value > double_literal(high)).sum()
@@ -248,24 +249,54 @@ def _(query: Crosstabs) -> Mapping[str, Axis]:
 
 
 @singledispatch
-def _clip(query: Query) -> tuple[str, tuple[float, float]] | None:
-    """The column whose values are clipped, and the ends."""
-    return None
+def _missing_values(query: Query) -> Sequence[str]:
+    """What rows without a value are called, by column of values."""
+    return [f"rows with no {column}" for column in query.columns]
 
 
-@_clip.register(ClippedValues)
-def _(query: ClippedValues) -> tuple[str, tuple[float, float]] | None:
-    return query.column, (query.clip.low, query.clip.high)
+@_missing_values.register(Summary)
+@_missing_values.register(UnknownKeysSummary)
+def _(query: Summary | UnknownKeysSummary) -> Sequence[str]:
+    """A condition by its text: the name of its column is ours."""
+    asked = query.asked
+    return [
+        f"rows for which {column.label} is neither true nor false"
+        if place in asked.conditions
+        else f"rows with no {name}"
+        for place, (name, column) in enumerate(zip(asked.names, asked.columns, strict=True))
+    ]
 
 
-@_clip.register(Quantile)
-def _(query: Quantile) -> tuple[str, tuple[float, float]] | None:
-    return query.column, (query.steps.low, query.steps.high)
+Clips = Sequence[tuple[str, tuple[float, float]]]
 
 
-@_clip.register(Crosstabs)
-def _(query: Crosstabs) -> tuple[str, tuple[float, float]] | None:
-    return None if query.weight is None or query.clip is None else (query.weight, (query.clip.low, query.clip.high))
+@singledispatch
+def _clips(query: Query) -> Clips:
+    """The columns whose values are clipped, and the ends."""
+    return []
+
+
+@_clips.register(ClippedValues)
+def _(query: ClippedValues) -> Clips:
+    return [(query.column, (query.clip.low, query.clip.high))]
+
+
+@_clips.register(Quantile)
+def _(query: Quantile) -> Clips:
+    return [(query.column, (query.steps.low, query.steps.high))]
+
+
+@_clips.register(Crosstabs)
+def _(query: Crosstabs) -> Clips:
+    return [] if query.weight is None or query.clip is None else [(query.weight, (query.clip.low, query.clip.high))]
+
+
+@_clips.register(Summary)
+@_clips.register(UnknownKeysSummary)
+def _(query: Summary | UnknownKeysSummary) -> Clips:
+    asked = query.asked
+    places = [place for place in range(len(asked.names)) if place not in asked.conditions]
+    return [(asked.names[place], (asked.clips[place].low, asked.clips[place].high)) for place in places]
 
 
 @singledispatch
@@ -296,6 +327,14 @@ def _(query: UnknownKeysHistogram) -> tuple[ir.Table, Sequence[str]]:
     return named.rows.filter([~is_missing(named.rows[column]) for column in known]), named.unit
 
 
+@_countable.register(UnknownKeysSummary)
+def _(query: UnknownKeysSummary) -> tuple[ir.Table, Sequence[str]]:
+    named = query._named()
+    keys, values = named.by if query.nulls == "drop" else (), named.columns if query.asked.valued else ()
+    known = (*named.unit, *keys, *values)
+    return named.rows.filter([~is_missing(named.rows[column]) for column in known]), named.unit
+
+
 @singledispatch
 def _kept(query: Query, units: ir.Table) -> ir.Table:
     """How many rows the limits keep. Where rows alone are limited, that follows from the units."""
@@ -312,6 +351,7 @@ def _(query: BinnedQuery, units: ir.Table) -> ir.Table:
 
 
 @_kept.register(UnknownKeysHistogram)
-def _(query: UnknownKeysHistogram, units: ir.Table) -> ir.Table:
+@_kept.register(UnknownKeysSummary)
+def _(query: UnknownKeysHistogram | UnknownKeysSummary, units: ir.Table) -> ir.Table:
     totals = query._expression()
     return totals.aggregate(kept=totals["rows"].sum().cast("int64"))

@@ -17,6 +17,7 @@ from leastnoise.releases.left_out import LeftOut, left_out_in_words, unknown_in_
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.measured import Figure, Measured
 from leastnoise.releases.provenance import Provenance
+from leastnoise.releases.share import ShareRelease
 from leastnoise.releases.summary import SummaryRelease
 from leastnoise.releases.summary_part import SummaryPart
 
@@ -30,12 +31,14 @@ class FigureExpectation:
 
     half_width: 95 % are off by at most this; None where that depends on how many rows a bin has.
     half_width_at: then, for some numbers of rows, half the length of the interval, values spread over the clip.
+    of_all_bins: whether it depends on all bins, as a share does; then all of them have so many rows.
     """
 
     name: str
     what: str
     half_width: float | None
     half_width_at: dict[int, float]
+    of_all_bins: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ def _errors(line: FigureExpectation) -> str:
     if line.half_width is not None:
         return f"95 % within ±{rounded(line.half_width)}"
     told = [f"{n:,} rows: {_some(half)}" for n, half in line.half_width_at.items()]
-    return f"95 % within, where a bin has {'; '.join(told)}"
+    return f"95 % within, where {'every' if line.of_all_bins else 'a'} bin has {'; '.join(told)}"
 
 
 def _some(half: float) -> str:
@@ -94,8 +97,8 @@ def of_summary(
     for figure in figures:
         one, halves = first[figure.name], {rows: _half(made, figure.name) for rows, made in some.items()}
         varies = isinstance(one, MeanRelease | SummaryPart)  # with the rows
-        fixed = None if varies else float(halves[SOME_ROWS[0]])
-        lines.append(FigureExpectation(figure.name, first.meaning(figure), fixed, halves if varies else {}))
+        fixed, share = None if varies else float(halves[SOME_ROWS[0]]), isinstance(one, ShareRelease)
+        lines.append(FigureExpectation(figure.name, first.meaning(figure), fixed, halves if varies else {}, share))
     return SummaryExpectation(
         mechanism=noise.mechanism,
         statistics=tuple(lines),

@@ -247,7 +247,11 @@ def refuse_weak(strength: Strength | None, force: bool) -> None:
     raise errors.InvalidParameter(
         f"{strength.in_words()} Nothing was read, paid or written.",
         parameter="budget" if strength.of_budget else "delta" if strength.failing else "epsilon",
-        example=[*([] if strength.of_budget else [{"epsilon": 1, "delta": 1e-6}]), {"force": True}],
+        example=[
+            *strength.examples,
+            *([] if strength.of_budget else [{"epsilon": 1, "delta": 1e-6}]),
+            {"force": True},
+        ],
     )
 
 

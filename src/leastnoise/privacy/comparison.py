@@ -17,6 +17,7 @@ from leastnoise.privacy.distributions import Distribution, Gaussian, Laplace
 from leastnoise.privacy.gaussian_price import laplace_mu_squared
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
 from leastnoise.privacy.sensitivity import l1_from_l2
+from leastnoise.privacy.strength import protects_alone
 
 
 class Sensitive(Protocol):
@@ -199,6 +200,9 @@ def _verdict(l2: float, l1: float, known: bool, epsilon: float, delta: float, bi
         f"at ({epsilon:g}, {delta:g}) Laplace has less noise while L1/L2 < {crossover:.3g}; "
         f"here it is {ratio:.3g}{assumed}"
     )
+    exact = GaussianDP.of(sigma=calibration.sigma(epsilon=epsilon, delta=delta), sensitivity=1)
+    if ratio < crossover and protects_alone(exact, PureDP(epsilon)):
+        return f"Use Gaussian noise: {facts}, but at this epsilon Laplace noise protects nobody in practice."
     if ratio < crossover:
         times = laplace_cost * float(calibration.sigma(epsilon=epsilon, delta=delta)) ** 2
         return (

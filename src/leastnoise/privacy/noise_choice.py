@@ -28,6 +28,7 @@ from leastnoise.privacy.guarantee import GaussianDP, PureDP
 from leastnoise.privacy.neighbours import Neighbours, check_neighbours
 from leastnoise.privacy.noise_reason import NoiseReason, ReasonCode
 from leastnoise.privacy.sensitivity import l1_from_l2
+from leastnoise.privacy.strength import protects_alone
 
 Mechanism = Literal["gaussian", "laplace"]
 Choice = Literal["auto", "gaussian", "laplace", "exponential"]  # the last one: of quantiles alone
@@ -206,6 +207,9 @@ def _laplace(facts: _Facts, ask: _Ask, why: ReasonCode) -> NoiseChoice:
 
 
 def _lesser(gaussian: NoiseChoice, laplace: NoiseChoice) -> NoiseChoice:
+    """The one of the smaller standard deviation; Gaussian noise where Laplace noise alone protects nobody."""
+    if laplace.distribution.std < gaussian.distribution.std and protects_alone(gaussian.guarantee, laplace.guarantee):
+        return replace(gaussian, reason=NoiseReason("stronger", laplace.distribution.std))
     ours, theirs = (laplace, gaussian) if laplace.distribution.std < gaussian.distribution.std else (gaussian, laplace)
     return replace(ours, reason=NoiseReason("smaller", theirs.distribution.std))
 

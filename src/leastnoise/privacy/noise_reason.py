@@ -12,6 +12,7 @@ ReasonCode = Literal[
     "epsilon is zero",
     "no L1 sensitivity",
     "smaller",
+    "stronger",
     "budget share",
     "share of epsilon",
     "budget of Laplace noise",
@@ -26,6 +27,7 @@ _SENTENCES: dict[ReasonCode, str] = {
     "epsilon is zero": "{} noise: at epsilon = 0 there is no Laplace noise.",
     "no L1 sensitivity": "{} noise: without the L1 sensitivity Laplace noise cannot compete.",
     "smaller": "{} noise: less than {} noise.",
+    "stronger": "{} noise: {} noise would protect nobody in practice.",
     "budget share": "{} noise: a share of a budget.",
     "share of epsilon": "{} noise: a share of a budget's epsilon.",
     "budget of Laplace noise": "{} noise: this budget is for no other.",
@@ -45,7 +47,7 @@ class NoiseReason:
     """Why this noise was chosen; `other_std` is the standard deviation of the noise that lost, where two were compared.
 
     >>> NoiseReason("smaller", 7.5).in_words("laplace", 5.25)
-    'Laplace noise: its standard deviation 5.25 is less than the 7.5 of Gaussian noise for the same promise.'
+    'Laplace noise: its standard deviation 5.25 is less than the 7.5 of Gaussian noise for the same epsilon and delta.'
     """
 
     code: ReasonCode
@@ -59,9 +61,14 @@ class NoiseReason:
         more = _NO_MU if self.code == "share of epsilon" else ""
         if self.other_std is None:
             return _SENTENCES[self.code].format(name, other) + more
+        if self.code == "stronger":
+            return (
+                f"{name} noise: its standard deviation {std:.4g} is more than the {self.other_std:.4g} of {other} "
+                "noise, which for the same epsilon and delta protects nobody in practice."
+            )
         return (
             f"{name} noise: its standard deviation {std:.4g} is less than the {self.other_std:.4g} of {other} noise "
-            f"for the same promise.{more}"
+            f"for the same epsilon and delta.{more}"
         )
 
     def _of_ranks(self, mechanism: str) -> str:
@@ -72,3 +79,17 @@ class NoiseReason:
             return f"{name}: {'a share of a budget' if self.code == 'budget share' else 'asked for'}."
         other = "read off a noisy histogram" if drawn else "drawn by rank"
         return f"{name}: {other}, ranks would typically be off by {self.other_std:.4g} rows."
+
+
+def compared_in_words(ratio: float, other: str) -> str:
+    """Its error over that of the other noise. More than one: the other was not taken, since it protects nobody.
+
+    >>> compared_in_words(0.886, "Laplace")
+    ' Its error is 0.886 of that of Laplace noise for the same epsilon and delta.'
+    """
+    if ratio > 1:
+        return (
+            f" Its error is {ratio:.3g} times that of {other} noise, which for the same epsilon and delta protects "
+            "nobody in practice."
+        )
+    return f" Its error is {ratio:.3g} of that of {other} noise for the same epsilon and delta."

@@ -54,6 +54,7 @@ from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import NoiseChoice, choose
 from leastnoise.privacy.noise_reason import NoiseReason
 from leastnoise.privacy.sensitivity import Limits, Sensitivity
+from leastnoise.privacy.strength import protects_alone
 
 INTERVAL_SHARE = Fraction(1, 4)  # of epsilon, or of mu^2
 CUTS = 2**12  # places at which the rows of one step can be divided
@@ -189,14 +190,16 @@ class RankQuestion:
         return replace(made, guarantee=GaussianDP(sqrt_up(self.price(made)), self.neighbours))
 
     def of_promise(self, epsilon: float, delta: float, why: NoiseReason) -> RankNoise:
-        """The larger of two rates: that of epsilon-DP, and that of the mu of (epsilon, delta)."""
+        """The larger of two rates: that of epsilon-DP, and that of the mu of (epsilon, delta); the latter where
+        epsilon-DP alone protects nobody."""
         if delta == 0:
             return self.of_epsilon(_positive(epsilon), why)
         allowed = proof.mu(epsilon, delta) ** 2
         pure = self.of_epsilon(epsilon, why) if epsilon else None
-        if pure is not None and self.mu_squared(pure.rates.rate) >= allowed * self._share:
-            return pure
-        return self.of_mu_squared(allowed, delta, why)
+        if pure is None or self.mu_squared(pure.rates.rate) < allowed * self._share:
+            return self.of_mu_squared(allowed, delta, why)
+        nobody = protects_alone(GaussianDP(sqrt_up(allowed), self.neighbours), pure.guarantee)
+        return self.of_mu_squared(allowed, delta, why) if nobody else pure
 
     def _counts(self, **asked: Any) -> NoiseChoice | None:
         """The noise of the counts for intervals."""

@@ -5,6 +5,9 @@ delta that was typed is only where epsilon is read off. An (epsilon, delta) prom
 delta, so it is judged by delta, too: at 1 %, or at one over the number of units where that is public (`with_units`),
 it may publish somebody's rows as they are. Where nobody has said how many units there are, of a delta above 1e-5 it is
 told from how many on it is too much.
+
+At the same epsilon and a small delta an attacker finds less in Gaussian noise than in Laplace noise, whose trade-off is
+that of epsilon-DP at its worst. So a weak promise of Laplace noise tells what Gaussian noise would be like (`beside`).
 """
 
 from __future__ import annotations
@@ -32,7 +35,23 @@ BANDS: tuple[tuple[float, Band], ...] = ((0.15, "strong"), (0.40, "moderate"), (
 # (what the attacker finds at most, the band); beyond these the last one.
 MODERATE = BANDS[1][0]
 MAX_DELTA = 0.01
+_ORDER = (*(name for _, name in BANDS), LAST_BAND)
 DOUBTFUL_DELTA = 1e-5  # above it, a table of 100,000 units has too many for it
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianInstead:
+    """Gaussian noise for the same epsilon and delta: how much an attacker finds in it, and its error over that of the
+    noise that it would stand for (None: that was not asked)."""
+
+    found: float
+    error: float | None = None
+
+    def in_words(self, *, of_budget: bool) -> str:
+        """A sentence."""
+        noise = "a first release of Gaussian noise" if of_budget else "Gaussian noise for the same epsilon and delta"
+        more = "" if self.error is None else f"; the error would be {self.error:.3g} times as large"
+        return f"With {noise} it would be {_band(self.found)}: up to {percent_at_most(self.found)} %{more}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +69,7 @@ class Strength:
     chance: float = 0.0
     doubtful: float = 0.0  # a probability of publishing everything that is too large where units are many
     units: int | None = None  # how many there are, where `failing` is too much for so many
+    gaussian: GaussianInstead | None = None  # where Gaussian noise would be in a better band
     everything: float = field(default=0.0, compare=False)  # the probability of publishing everything; not in files
 
     @property
@@ -57,7 +77,7 @@ class Strength:
         """From "strong" to "protects nobody in practice"."""
         if self.failing:
             return LAST_BAND
-        return next((name for most, name in BANDS if self.found <= most), LAST_BAND)
+        return _band(self.found)
 
     @property
     def is_weak(self) -> bool:
@@ -114,7 +134,14 @@ class Strength:
             return self
         many = Fraction(self.everything) * units >= 1
         failing = self.everything if many or self.everything >= MAX_DELTA else 0.0
-        return replace(self, failing=failing, doubtful=0.0, units=units if many else None)
+        gaussian = None if failing else self.gaussian  # its delta is as large
+        return replace(self, failing=failing, doubtful=0.0, units=units if many else None, gaussian=gaussian)
+
+    def beside(self, other: Strength, error: float | None = None) -> Strength:
+        """The same, telling of Gaussian noise for the same epsilon and delta where this is weak and that in a better
+        band. other: how strong that is. error: its error, over that of this noise."""
+        better = self.is_weak and _ORDER.index(other.band) < _ORDER.index(self.band)
+        return replace(self, gaussian=GaussianInstead(other.found, error)) if better else self
 
     def cure(self) -> str:
         """What to type instead: whichever of epsilon and delta makes it weak."""
@@ -126,9 +153,19 @@ class Strength:
         return f"Take {smaller}{'' if names == ['delta'] else ', or more noise'}."
 
     def in_words(self) -> str:
-        """A sentence."""
+        """A sentence, and one of Gaussian noise where that would be in a better band."""
         whose = "The promise of the whole budget" if self.of_budget else "The promise"
-        return f"{whose} {self.verb_and_band}: {self.reason()}."
+        told = f"{whose} {self.verb_and_band}: {self.reason()}."
+        return told if self.gaussian is None else f"{told} {self.gaussian.in_words(of_budget=self.of_budget)}"
+
+    @property
+    def examples(self) -> list[errors.Example]:
+        """What to type instead for Gaussian noise, where that would be in a better band."""
+        return [] if self.gaussian is None else [{"mechanism": "gaussian"}]
+
+
+def _band(found: float) -> Band:
+    return next((name for most, name in BANDS if found <= most), LAST_BAND)
 
 
 def judge(
@@ -154,8 +191,18 @@ def judge(
     return replace(known, found=found)
 
 
+def protects_alone(one: Promise, other: Promise) -> bool:
+    """Whether the other guarantee is in the last band, and this one is not.
+
+    >>> [protects_alone(GaussianDP(1), ApproxDP(epsilon, 1e-6)) for epsilon in (5, 3)]
+    [True, False]
+    """
+    return judge(other).protects_nobody and not judge(one).protects_nobody
+
+
 def warn_if_weak(strength: Strength) -> None:
     """Warn of a weak promise, or one that is with many units. It says public facts only, and belongs before anything is
     paid or read."""
     if strength.warns:
-        warnings.warn(f"{strength.in_words()} {strength.cure()}", errors.WeakPromise, stacklevel=callers.outside())
+        told = errors.WeakPromise(f"{strength.in_words()} {strength.cure()}", examples=strength.examples)
+        warnings.warn(told, stacklevel=callers.outside())

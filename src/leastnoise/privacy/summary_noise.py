@@ -23,7 +23,7 @@ from leastnoise.privacy.guarantee import GaussianDP, PureDP
 from leastnoise.privacy.joint_cost import Part, gaussian_cost, laplace_cost
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import Mechanism
-from leastnoise.privacy.noise_reason import NoiseReason
+from leastnoise.privacy.noise_reason import NoiseReason, compared_in_words
 from leastnoise.privacy.sensitivity import Limits
 
 MAX_SCALE = 2.0**52  # of Gaussian noise on whole numbers: the sampler's own limit, with which it is below 2^62
@@ -142,7 +142,7 @@ def noise_in_words(mechanism: str, weights: Sequence[float], ratio: float | None
     """
     aim = "every statistic counting the same" if len(set(weights)) <= 1 else "the statistics weighted as was said"
     other = "Gaussian" if mechanism == "laplace" else "Laplace"
-    compared = "" if ratio is None else f" Its error is {ratio:.3g} of that of {other} noise for the same promise."
+    compared = "" if ratio is None else compared_in_words(ratio, other)
     return (
         f"{mechanism.capitalize()} noise divided among the statistics for the least error relative to what one row can "
         f"add, {aim}.{compared}"

@@ -27,6 +27,7 @@ from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import Choice
 from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits, of_sum
+from leastnoise.privacy.strength import protects_alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +112,13 @@ def compare(
         f"{cut.distribution.std:.3g}"
         for cut in cuts
     ]
-    verdict = (
-        f"Use {rows[0].mechanism.capitalize()} noise for one release alone: it loses less of what is below the "
-        f"threshold and to noise, where sizes follow Zipf's law. {'; '.join(told)}."
-    )
-    return Comparison(rows, verdict, validation.number("epsilon", epsilon), validation.number("delta", delta), 1)
+    why = "it loses less of what is below the threshold and to noise, where sizes follow Zipf's law"
+    verdict = f"Use {rows[0].mechanism.capitalize()} noise for one release alone: {why}. {'; '.join(told)}."
+    spent, chance = validation.number("epsilon", epsilon), validation.number("delta", delta)
+    normal = next(row for row in rows if row.mechanism == "gaussian")
+    if rows[0] is not normal and protects_alone(GaussianDP(math.sqrt(normal.budget_cost)), PureDP(spent)):
+        verdict = f"Use Gaussian noise: at this epsilon Laplace noise protects nobody in practice. {'; '.join(told)}."
+    return Comparison(rows, verdict, spent, chance, 1)
 
 
 def _row(cut: Threshold, alone: Threshold, least: float, limits: Limits, neighbours: Neighbours) -> Row:

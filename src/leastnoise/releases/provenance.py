@@ -13,7 +13,7 @@ from leastnoise._support.immutable import Frozen
 from leastnoise._support.version import VERSION
 from leastnoise.privacy.guarantee import Promise, guarantee_facts, promise_in_words, read_guarantee
 from leastnoise.privacy.noise_reason import REASON_CODES, NoiseReason
-from leastnoise.privacy.strength import Strength, judge
+from leastnoise.privacy.strength import GaussianInstead, Strength, judge
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.left_out import LeftOut, left_out_in_words, read_left_out, write_left_out
 
@@ -136,10 +136,10 @@ def _read_guarantee(facts: Facts) -> Promise | None:
 
 
 def _strength_facts(strength: Strength) -> dict[str, Any]:
-    """Its fields; those of mu, a doubtful delta and a number of units only where there is one."""
+    """Its fields; mu, a doubtful delta, a number of units and Gaussian noise only where there is one."""
     named = asdict(strength)
     absent = {"everything"} | ({"mu", "chance"} if strength.mu is None else set())
-    absent |= {name for name in ("doubtful", "units") if not named[name]}
+    absent |= {name for name in ("doubtful", "units", "gaussian") if not named[name]}
     return {name: value for name, value in named.items() if name not in absent}
 
 
@@ -157,10 +157,20 @@ def _read_strength(facts: Facts | None) -> Strength | None:
     if facts.has("units"):
         strength = replace(strength, units=facts.integer("units"))
         facts.check("units", (strength.units or 0) >= 1)
+    if facts.has("gaussian"):
+        strength = replace(strength, gaussian=_read_gaussian(facts.facts("gaussian")))
     facts.check("found", 0 <= strength.found <= 1)
     facts.check("failing", 0 <= strength.failing <= 1)
     facts.finish()
     return strength
+
+
+def _read_gaussian(facts: Facts) -> GaussianInstead:
+    found = GaussianInstead(facts.number("found"), facts.optional_number("error"))
+    facts.check("found", 0 <= found.found <= 1)
+    facts.check("error", found.error is None or found.error > 0)
+    facts.finish()
+    return found
 
 
 def _read_reason(facts: Facts | None) -> NoiseReason | None:

@@ -101,7 +101,9 @@ def guarantee_facts(of: Promised) -> list[tuple[str, str]]:
     strength = of.strength
     if strength is None:
         return rows
-    return [*rows, ("strength", f"{strength.band} (the whole budget)" if strength.of_budget else strength.band)]
+    whose = " (the whole budget)" if strength.of_budget else ""
+    other = "" if strength.gaussian is None else f". {strength.gaussian.in_words(of_budget=strength.of_budget)}"
+    return [*rows, ("strength", f"{strength.band}{whose}{other}")]
 
 
 def _guarantee(of: Promised) -> list[tuple[str, str]]:

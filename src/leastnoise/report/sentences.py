@@ -228,6 +228,20 @@ ESTIMATORS = {
 }
 
 
+def _check_shown(of: Published) -> list[Step]:
+    """What to type to see what the noise of keys that nobody listed hides: all but the chance that a key of one unit's
+    own shows, which is part of delta."""
+    if isinstance(of, Estimate) or of.at_least is None or of.sensitivity is None or of.l1_sensitivity is None:
+        return []
+    if of.mechanism == "laplace":
+        typed = f"print({of.l1_sensitivity!r} / {of.scale!r})  # epsilon: the L1 sensitivity over the scale"
+    else:
+        typed = f"print(ln.GaussianDP.of(sigma={of.scale!r}, sensitivity={of.sensitivity!r}))  # in L2"
+    return [
+        Step("What the noise of the counts promises, but for the chance that a key of one unit's own shows:", typed)
+    ]
+
+
 def check(contents: Contents, file: str) -> list[Step]:
     """What to type to check the page, whose release is in this file."""
     of, promise = contents.of, contents.of.guarantee
@@ -243,5 +257,5 @@ def check(contents: Contents, file: str) -> list[Step]:
             )
         )
     elif promise is not None:
-        steps.append(check_promise(contents.of))
+        steps += [*_check_shown(of), check_promise(contents.of)]
     return [*steps, *check_ledger(of)]

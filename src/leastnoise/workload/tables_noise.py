@@ -16,7 +16,7 @@ from leastnoise._support.validation import Number
 from leastnoise.privacy.guarantee import GaussianDP, Promise, PureDP
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_choice import Mechanism
-from leastnoise.privacy.noise_reason import NoiseReason
+from leastnoise.privacy.noise_reason import NoiseReason, compared_in_words
 from leastnoise.workload.integer_noise import scales_within
 from leastnoise.workload.noise_options import weighted_error
 from leastnoise.workload.plain_cost import plain_cost
@@ -80,7 +80,7 @@ def noise_in_words(
     }
     aim = aims.get(weights, "the tables weighted as was said")
     other = "Gaussian" if mechanism == "laplace" else "Laplace"
-    compared = "" if ratio is None else f" Its error is {ratio:.3g} of that of {other} noise for the same promise."
+    compared = "" if ratio is None else compared_in_words(ratio, other)
     under = ""
     if guarantee is not None and guarantee.neighbours == "replace":
         under = " It was divided for add-remove; under replace, which is promised here, another division may have less."

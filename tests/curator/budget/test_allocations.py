@@ -316,3 +316,13 @@ def test_the_entry_that_made_an_allocation_is_checked(tmp_path: Path) -> None:
     budget = changed(tmp_path / "b.ledger", "gaussian = '9' || gaussian WHERE number = 2")
     with nothing_drawn(), pytest.raises(errors.LedgerBroken, match="entry 2"):
         spend(budget.allocation("maps"), share=0.5)
+
+
+@pytest.mark.parametrize("reserve", [{}, {"pure_epsilon": 0.25}], ids=["no reserve", "reserve"])
+def test_all_of_a_new_allocation_is_left_in_every_currency(tmp_path: Path, reserve: dict[str, float]) -> None:
+    """What is left is told as a part of the allocation, not of the budget."""
+    budget = ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6, threshold_delta=5e-7, **reserve)
+    part = budget.allocate("maps", share=0.3)
+    assert str(part).count("% left") == str(part).count("  100 % left") == 2 + len(reserve)
+    spend_on_unknown_keys(part, people=500, share=0.5)
+    assert [line.split(" % left")[0].split()[-1] for line in str(part).splitlines() if "(delta)" in line] == ["50"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -299,3 +300,22 @@ def test_the_picture_shows_the_limit_that_holds(budget: ln.Budget) -> None:
 
 def _drawn(budget: ln.Budget) -> set[str]:
     return set(budget.plot().get_legend_handles_labels()[1])
+
+
+def test_the_shares_of_the_history_and_what_is_left_add_up_to_one(tmp_path: Path) -> None:
+    """In mu^2 where a Gaussian release was made, which closes the other way to pay, and while both are open; in epsilon
+    where Laplace releases have passed mu^2."""
+    ways: dict[str, list[dict[str, Any]]] = {
+        "both": [{"share": 0.05, "mechanism": "laplace"}, {"share": 0.2}, {"share": 0.7}],
+        "open": [{"share": 0.05, "mechanism": "laplace"}],
+        "laplace": [{"epsilon": 0.5, "delta": 0}, {"epsilon": 0.3, "delta": 0}],
+    }
+    for name, asked in ways.items():
+        budget = ln.Budget.open(tmp_path / name, epsilon=1, delta=1e-6)
+        expected = []
+        for each in asked:
+            expected.append(budget.expect(**each).share)
+            one_row(budget, **each)
+        shares = [entry.share for entry in budget.history()]
+        assert sum(shares) + budget.remaining.share == pytest.approx(1, abs=1e-12)
+        assert shares[1:] == expected[1:]  # the first may have come to count in the other

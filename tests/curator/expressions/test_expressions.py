@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import ibis
 import numpy as np
 import pandas as pd
@@ -308,3 +310,22 @@ def test_parts_keep_their_meaning_inside_comparisons(rows):
     }.items():
         found = aggregate(rows.where(text).histogram("n", max_rows=1))
         assert sorted(found.keys) == sorted(n for n, flag in flags.items() if meaning(flag, n)), text
+
+
+@pytest.mark.parametrize(
+    ("condition", "declared", "quotes"),
+    [("age > 3", "int", False), ("age < 3.5", "float", False), ("age + 1 > 3", "int", False), ("age = 3", "int", True),
+     ("age in (1, 2)", "int", True), ("age between 1 and 3", "int", False), ("hour(age) = 1", "timestamp", False)],
+)  # fmt: skip
+def test_a_number_beside_a_column_of_text_leads_to_its_type(
+    tmp_path: Path, condition: str, declared: str, quotes: bool
+) -> None:
+    """In quotes it would be compared letter by letter: '10' > '3' is false."""
+    path = tmp_path / "rows.csv"
+    path.write_text("who,age\n1,10\n2,4\n3,2\n")
+    with pytest.raises(WrongType, match="age holds text") as caught:
+        table(path, unit="who").where(condition)
+    assert f'Say types={{"age": "{declared}"}}.' in str(caught.value)
+    assert ("'single quotes'" in str(caught.value)) == quotes
+    if declared == "int":
+        table(path, unit="who", types={"age": "int"}).where(condition)

@@ -323,3 +323,13 @@ def test_wide_clips_of_whole_numbers_stay_within_64_bits() -> None:
     _, high = made["mean"].interval(0.95)  # type: ignore[index]
     assert high[0] >= 0.99 * 2**61  # all values lie at the upper end
     assert query.asked.columns[-1].span <= 2**30 + 1
+
+
+def test_what_is_expected_of_a_share_says_that_every_bin_has_as_many_rows() -> None:
+    rows = pd.DataFrame({"who": [1], "zone": ["a"]})
+    asked = ln.table(rows, unit="who").summarize(
+        "zone", keys=["a", "b"], part=ln.stats.share(), late=ln.stats.rate("zone = 'a'"), max_rows=1
+    )
+    lines = {line.split()[0]: line for line in str(asked.expect(epsilon=1, delta=1e-6)).splitlines()}
+    assert "where every bin has 100 rows" in lines["part"]
+    assert "where a bin has 100 rows" in lines["late"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.queries import unknown_keys
 from leastnoise.privacy.sensitivity import Limits
+from leastnoise.report.document import page
 from leastnoise.testing import aggregate, seeded
 from queries_of_every_kind import ASK
 
@@ -143,3 +145,22 @@ def test_a_unit_moves_the_total_by_its_rows_at_most() -> None:
         assert counts[0] - counts[1] == min(limits["max_rows"], limits.get("max_bins", 99) * 1)
     empty = ln.table(frame.iloc[:0], unit="p").histogram("k", max_rows=4)
     assert aggregate(empty.total()).values.tolist() == [0]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_the_file_says_what_the_noise_hides(tmp_path: Path, mechanism: Any, neighbours: Any) -> None:
+    """So that the promise follows from the file: mu from sigma and L2, epsilon from the scale and L1."""
+    rows = pd.DataFrame({"who": np.arange(600) // 3, "zone": ["a"] * 600})
+    question = ln.table(rows, unit="who", neighbours=neighbours).histogram("zone", max_rows=3, max_per_bin=2)
+    question.release(epsilon=1, delta=1e-6, mechanism=mechanism).save(tmp_path / "r.parquet")
+    made = ln.load(tmp_path / "r.parquet")
+    twice = 2 if neighbours == "replace" else 1
+    assert (made.sensitivity, made.l1_sensitivity) == (pytest.approx((5 * twice) ** 0.5), 3 * twice)
+    shown = page(made, estimate=None)
+    if mechanism == "laplace":
+        assert made.l1_sensitivity / made.scale == pytest.approx(1)
+        assert f"print({made.l1_sensitivity!r} / {made.scale!r})" in shown
+    else:
+        assert ln.GaussianDP.of(sigma=made.scale, sensitivity=made.sensitivity).mu == made.strength.mu
+        assert f"ln.GaussianDP.of(sigma={made.scale!r}, sensitivity={made.sensitivity!r})" in shown

@@ -86,7 +86,7 @@ def check_missing(words: object) -> tuple[str, ...]:
 def parsed(source: Source, types: Mapping[str, str], missing: Sequence[str] = ()) -> ir.Table:
     """The rows of the source with the declared types; in a CSV an empty cell is null. So is, in every column of text, a
     cell that is one of `missing`: that depends on the cell alone."""
-    rows = _without(source.rows, missing)
+    rows = without_words(source.rows, missing)
     texts = rows.columns if is_csv(source) else source.folders
     for column in types:
         if column not in rows.columns:
@@ -101,7 +101,8 @@ def parsed(source: Source, types: Mapping[str, str], missing: Sequence[str] = ()
     return rows.mutate({column: parse_cell(rows[column], types.get(column, "text")) for column in texts})
 
 
-def _without(rows: ir.Table, missing: Sequence[str]) -> ir.Table:
+def without_words(rows: ir.Table, missing: Sequence[str]) -> ir.Table:
+    """The rows; null where a text is one of `missing`."""
     import ibis
 
     texts = [name for name, kind in rows.schema().items() if kind.is_string()] if missing else []

@@ -93,10 +93,12 @@ class Account:
     def entries(self, state: Snapshot) -> list[Entry]:
         """The history: of the budget all of it, of an allocation its own, in parts of the allocation."""
         rows = [row for row, _ in self.ledger.rows(state)]
-        if self.allocation is not None:
-            return [Entry.from_row(row, self.terms) for row in rows if row.account == self.id]
         names = {row.release: row.query for row in rows if row.kind == "allocate"}
-        return [Entry.from_row(row, self.terms, names.get(row.account, "")) for row in rows]
+        named = [(row, names.get(row.account, "")) for row in rows]
+        if self.allocation is not None:
+            named = [(row, "") for row in rows if row.account == self.id]
+        counted = self.terms.counts_epsilon(self.spent(state))
+        return [Entry.from_row(row, self.terms, name, of_epsilon=counted) for row, name in named]
 
     def verify(self) -> str:
         """Check everything; the hash of the last entry."""
@@ -169,12 +171,17 @@ class Account:
             self._check_allocation(self.allocation, state)
 
     def how_to_reopen(self, closed: str) -> str:
-        store = self.ledger.store
-        typed = f"'{store.location}'" if "://" in store.location else store.name
         return (
             f"{closed}, so nothing more is released from it. Find out why the rows could not be read and mend it; then "
-            f'say budget.reopen(reason="...") or type: leastnoise budget reopen {typed} --reason "..."'
+            f"{self.reopening}"
         )
+
+    @property
+    def reopening(self) -> str:
+        """What to say or type, once its cause is mended."""
+        store = self.ledger.store
+        typed = f"'{store.location}'" if "://" in store.location else store.name
+        return f'say budget.reopen(reason="...") or type: leastnoise budget reopen {typed} --reason "..."'
 
     def _closed(self, closing: Row) -> errors.BudgetClosed:
         when = datetime.fromisoformat(closing.created_at)

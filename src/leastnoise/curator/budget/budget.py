@@ -279,7 +279,7 @@ class Budget:
         )
         spent = self._spent() + decided.cost
         left = Remaining.of(spent, self.terms) if self.terms.allows(spent) else None
-        return charge.BudgetExpectation(decided.noise, float(self.terms.share(decided.cost)), left)
+        return charge.BudgetExpectation(decided.noise, float(self.terms.share(decided.cost, spent)), left)
 
     preview = RenamedAttribute("expect")
 

@@ -14,12 +14,14 @@ closes the budget until its curator reopens it.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Generic, TypeVar
 
 from leastnoise import errors
+from leastnoise._support import validation
 from leastnoise._support.directed_rounding import round_down, sqrt_up
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import privacy_filter
@@ -52,6 +54,7 @@ from leastnoise.privacy.threshold_choice import Spread
 from leastnoise.workload.tables_noise import TablesNoise
 
 Noise = TypeVar("Noise", NoiseChoice, Threshold, TablesNoise, SummaryNoise, RankNoise)
+Compared = TypeVar("Compared", NoiseChoice, TablesNoise, SummaryNoise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +96,10 @@ class Charge(Generic[Noise]):
         """How strong the promise is; with a budget that of all of it, since other releases will follow."""
         if self.budget is None:
             return self.own_strength or judge(self.guarantee)
-        first = self.budget._first()
-        return strength_of(self.budget._account.whole, self.cost if first is None else first)
+        first, whole = self.budget._first(), self.budget._account.whole
+        if first is not None:
+            return strength_of(whole, first)
+        return strength_of(whole, self.cost).beside(strength_of(whole, None))
 
     def pay(
         self,
@@ -177,7 +182,8 @@ def decide(
     budget = request.budget
     if budget is None:
         made = asked(mechanism=request.mechanism)
-        return Charge(made, made.guarantee, Cost(), None)
+        own = beside_gaussian(made, request, partial(asked, mechanism="gaussian"), lambda noise: noise.distribution.std)
+        return Charge(made, made.guarantee, Cost(), None, own)
     pure = partial(choose, delta=0, mechanism="laplace")
 
     def laplace(epsilon: float) -> NoiseChoice:
@@ -199,6 +205,19 @@ def decide(
     bought = purchase(request, budget, makers)
     made = bought.noise if bought.reason is None else replace(bought.noise, reason=bought.reason)
     return Charge(made, made.guarantee, bought.cost, budget)
+
+
+def beside_gaussian(
+    made: Compared, request: PrivacyRequest, gaussian: Callable[[], Compared], error: Callable[[Compared], float]
+) -> Strength:
+    """How strong the promise of noise is that no budget pays for; where that is weak, told beside Gaussian noise for
+    the same epsilon and delta. gaussian: makes that. error: of a noise."""
+    own = judge(made.guarantee)
+    promised = request.epsilon is not None and request.delta is not None and not validation.is_zero(request.delta)
+    if made.mechanism == "gaussian" or not promised or not own.is_weak:
+        return own
+    other = gaussian()
+    return own.beside(judge(other.guarantee), error(other) / error(made))
 
 
 def decide_unknown(
@@ -226,12 +245,21 @@ def decide_unknown(
     if budget is None or share is None:
         epsilon, delta = request.promise()
         mechanism = "gaussian" if budget is not None and request.mechanism == "auto" else request.mechanism
-        cut = threshold_choice.choose(
-            epsilon=epsilon, delta=delta, limits=limits, neighbours=neighbours, mechanism=mechanism, spread=spread
+        choose = partial(
+            threshold_choice.choose, epsilon=epsilon, delta=delta, limits=limits, neighbours=neighbours, spread=spread
         )
-        cost = Cost() if budget is None else _threshold_cost(budget.terms, cut, limits, neighbours, spread)
+        cut = choose(mechanism=mechanism)
         guarantee = ApproxDP(epsilon, delta, neighbours)  # type: ignore[arg-type]
-        return Charge(cut, guarantee, cost, budget, _strength(guarantee, cut, limits, spread))
+        own = _strength(guarantee, cut, limits, spread)
+        if own.is_weak and cut.scale is not None:
+            other = choose(mechanism="gaussian")
+            beside = _strength(guarantee, other, limits, spread)
+            if mechanism == "auto" and own.protects_nobody and not beside.protects_nobody:
+                cut, own = other, beside
+            else:
+                own = own.beside(beside, _std(other, spread) / _std(cut, spread))
+        cost = Cost() if budget is None else _threshold_cost(budget.terms, cut, limits, neighbours, spread)
+        return Charge(cut, guarantee, cost, budget, own)
     terms = budget.terms
     cost = terms.unknown_share(privacy_filter.share_of(share))
     if request.mechanism == "laplace":
@@ -289,6 +317,11 @@ def _strength(guarantee: ApproxDP, cut: Threshold, limits: Limits, spread: Sprea
     chance = partition_selection.chance_shown(limits=limits, sigma=sigma, at_least=cut.at_least, neighbours=side)
     mu = GaussianDP.of(sigma=cut.sigma, sensitivity=_widest(limits, side), neighbours=side).mu
     return judge(guarantee, mu=mu, chance=chance)
+
+
+def _std(cut: Threshold, spread: Spread) -> float:
+    """Of the noise of counts."""
+    return cut.distribution.std * spread.of(cut)
 
 
 def _cost(terms: Terms, made: NoiseChoice, *, bins: int, integers: bool) -> Cost:

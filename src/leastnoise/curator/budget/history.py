@@ -9,7 +9,7 @@ from typing import Literal
 
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise.curator.budget.entry_row import Row
-from leastnoise.curator.budget.privacy_filter import Cost, Terms, lesser_share
+from leastnoise.curator.budget.privacy_filter import Cost, Terms, counted_share
 
 Kind = Literal["release", "void", "close", "reopen", "allocate", "return", "reconcile", "move", "arrive"]
 
@@ -18,7 +18,8 @@ Kind = Literal["release", "void", "close", "reopen", "allocate", "return", "reco
 class Entry:
     """One line of the history. The shares are of the caps, exact; 0 but for release, allocate, return and void.
 
-    Without a reserve a Laplace release has a share of mu^2 and one of epsilon: it is paid in either, as the others are.
+    Without a reserve a Laplace release has a share of mu^2 and one of epsilon. It is paid in either: `share` is of the
+    one in which the budget counts now, which is epsilon once only Laplace releases fit (`of_epsilon`).
 
     A return, with negative shares, is what an allocation did not use. A void gave a debit back: none is written any
     more; it is read where a ledger has one.
@@ -38,12 +39,13 @@ class Entry:
     who: str = ""  # a user of the machine; with PostgreSQL a role, which the server knows
     note: str = ""
     file: str = ""  # where the command line wrote the release
+    of_epsilon: bool = False
     allocation: str = ""  # the name of the one that paid; "" is what this is the history of
 
     made = RenamedAttribute("created_at")
 
     @classmethod
-    def from_row(cls, row: Row, terms: Terms, allocation: str = "") -> Entry:
+    def from_row(cls, row: Row, terms: Terms, allocation: str = "", *, of_epsilon: bool = False) -> Entry:
         """The entry of a row, its shares being those of the caps of these terms."""
         when, shares, facts = datetime.fromisoformat(row.created_at), terms.shares(row.cost), row.facts
         return cls(
@@ -59,13 +61,14 @@ class Entry:
             who=str(facts.get("who", "")),
             note=str(facts.get("note", "")),
             file=str(facts.get("file", "")),
+            of_epsilon=of_epsilon,
             allocation=allocation,
         )
 
     @property
     def share(self) -> float:
-        """The largest of its shares; of mu^2 and of epsilon, where it may be paid in either, the lesser."""
-        return float(lesser_share(self.gaussian, self.pure, self.threshold))
+        """The largest of its shares; of mu^2 and of epsilon, where it may be paid in either, the one that counts."""
+        return float(counted_share(self.gaussian, self.pure, self.threshold, of_epsilon=self.of_epsilon))
 
     def __str__(self) -> str:
         parts = {"mu^2": self.gaussian, "pure epsilon": self.pure, "threshold delta": self.threshold}

@@ -1,6 +1,7 @@
 """What several numbers of the same rows cost together, tables or statistics: one noise for all, and one price.
 
-Without a budget "auto" takes whichever of Gaussian and Laplace noise has the lesser error; with one, see `purchase`.
+Without a budget "auto" takes whichever of Gaussian and Laplace noise has the lesser error, but never Laplace noise that
+protects nobody where Gaussian noise does; with one, see `purchase`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.directed_rounding import sqrt_up
 from leastnoise._support.validation import Number
-from leastnoise.curator.budget.charge import Charge
+from leastnoise.curator.budget.charge import Charge, beside_gaussian
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
 from leastnoise.curator.budget.purchase import Makers, purchase
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy import calibration
+from leastnoise.privacy.strength import protects_alone
 from leastnoise.privacy.summary_noise import SummaryNoise
 from leastnoise.workload.tables_noise import TablesNoise
 
@@ -52,7 +54,8 @@ def decide(
     budget = request.budget
     if budget is None:
         made = _without_budget(request, asked, compare=compare)
-        return Charge(made, made.guarantee, Cost(), None)
+        own = beside_gaussian(made, request, lambda: asked(False), lambda noise: noise.error)
+        return Charge(made, made.guarantee, Cost(), None, own)
 
     def cost(terms: Terms, made: Noise) -> Cost:
         if made.mechanism == "gaussian":
@@ -83,7 +86,7 @@ def _without_budget(request: PrivacyRequest, asked: Callable[[bool], Noise], *, 
         pure = asked(True)
     except errors.OutOfRange:  # too wide to be drawn, so it is not the lesser
         return normal
-    if pure.error < normal.error:
+    if pure.error < normal.error and not protects_alone(normal.guarantee, pure.guarantee):
         return replace(pure, other_error=normal.error)
     return replace(normal, other_error=pure.error)
 

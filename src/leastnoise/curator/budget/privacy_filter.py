@@ -210,9 +210,13 @@ class Terms:
         pure = not self.pure_instead or abs(cost.pure) <= self.caps.pure
         return (cost if pure else cost.without_pure).shares(self.caps)
 
-    def share(self, cost: Cost) -> Fraction:
-        """The largest of them; of two ways to pay, the lesser."""
-        return lesser_share(*self.shares(cost))
+    def counts_epsilon(self, spent: Cost) -> bool:
+        """Whether what is left is counted in epsilon, and not in mu^2: only Laplace releases still fit."""
+        return self.laplace_only or not self.keeps_caps(spent)
+
+    def share(self, cost: Cost, spent: Cost) -> Fraction:
+        """The largest of them, of what is counted after `spent`, so that shares and what is left add up to one."""
+        return counted_share(*self.shares(cost), of_epsilon=self.counts_epsilon(spent))
 
     def largest_share(self, cost: Cost, spent: Cost) -> Fraction:
         """The largest share that a release like this one may still take, after those of `spent`."""
@@ -340,9 +344,9 @@ def share_of(share: Share) -> Fraction:
     return exact
 
 
-def lesser_share(gaussian: Fraction, pure: Fraction, threshold: Fraction) -> Fraction:
-    """The largest of three shares. One that is of mu^2 and of epsilon too is paid in either, so that the lesser is."""
-    either = min(gaussian, pure, key=abs) if gaussian and pure else gaussian or pure
+def counted_share(gaussian: Fraction, pure: Fraction, threshold: Fraction, *, of_epsilon: bool) -> Fraction:
+    """The largest of three shares. One that is of mu^2 and of epsilon too counts in what the budget counts in."""
+    either = (pure or gaussian) if of_epsilon else (gaussian or pure)
     return max(either, threshold, key=abs)
 
 

@@ -3,7 +3,8 @@
 A share is a part of mu^2, or for Laplace noise of the reserve; and in a budget that Laplace releases alone may spend
 instead (`privacy_filter`), of epsilon. The latter has less noise for one number of one row, and often uses up more than
 all of mu^2: from then on only Laplace noise can be released. So "auto" takes it where nothing of mu^2 would be left
-anyway, or already is; whoever asks for Laplace noise gets whichever of the two ways to pay has less of it.
+anyway, or already is, unless that leaves a budget that protects nobody (`promise`) and Gaussian noise does not; whoever
+asks for Laplace noise gets whichever of the two ways to pay has less of it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from leastnoise._support import validation
 from leastnoise.curator.budget import privacy_filter
 from leastnoise.curator.budget.budget import Budget
 from leastnoise.curator.budget.privacy_filter import LEAST_SHARE, Cost, Terms
+from leastnoise.curator.budget.promise import strength
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy.noise_reason import NoiseReason, ReasonCode
 
@@ -65,7 +67,7 @@ def purchase(request: PrivacyRequest, budget: Budget, makers: Makers[Noise]) -> 
     if not automatic or not makers.compare or request.sigma is not None:
         return gaussian
     try:
-        return _lesser(gaussian, request, terms, budget._spent(), makers)
+        return _lesser(gaussian, request, budget, makers)
     except errors.OutOfRange:  # Laplace noise too wide to be drawn, so it is not the lesser
         return gaussian
 
@@ -93,13 +95,14 @@ def _laplace(request: PrivacyRequest, terms: Terms, spent: Cost, makers: Makers[
 
 
 def _lesser(
-    gaussian: Purchase[Noise], request: PrivacyRequest, terms: Terms, spent: Cost, makers: Makers[Noise]
+    gaussian: Purchase[Noise], request: PrivacyRequest, budget: Budget, makers: Makers[Noise]
 ) -> Purchase[Noise]:
     """Gaussian noise, or Laplace noise where that is less and takes nothing from later releases."""
+    terms, spent = budget.terms, budget._spent()
     if request.share is not None and not terms.pure_epsilon:
         part = privacy_filter.share_of(request.share)
         if terms.mu_squared_for(gaussian.cost) > _LAPLACE_MAY_WIN:
-            gaussian = _least(gaussian, _of_mu_squared(part, terms, makers), makers)
+            gaussian = _least(gaussian, _of_mu_squared(part, terms, makers), budget, makers)
     after = spent + gaussian.cost
     if not terms.pure_instead or terms.keeps_caps(after + Cost(gaussian=math.ceil(LEAST_SHARE * terms.caps.gaussian))):
         return gaussian
@@ -110,16 +113,27 @@ def _lesser(
         return gaussian
     if not terms.allows(after):
         return laplace
-    return _least(gaussian, laplace, makers)
+    return _least(gaussian, laplace, budget, makers)
 
 
-def _least(gaussian: Purchase[Noise], laplace: Purchase[Noise], makers: Makers[Noise]) -> Purchase[Noise]:
-    """The one with the smaller error; Gaussian noise has no sentence about the other one here."""
-    error = makers.error(gaussian.noise)
-    if makers.error(laplace.noise) < error:
-        code: ReasonCode = "share of epsilon" if laplace.reason == NoiseReason("share of epsilon") else "smaller"
-        return replace(laplace, reason=NoiseReason(code, error))
-    return gaussian
+def _least(
+    gaussian: Purchase[Noise], laplace: Purchase[Noise], budget: Budget, makers: Makers[Noise]
+) -> Purchase[Noise]:
+    """The one with the smaller error, but for a budget that would protect nobody; Gaussian noise that has it has no
+    sentence about the other one here."""
+    error, other = makers.error(gaussian.noise), makers.error(laplace.noise)
+    if other >= error:
+        return gaussian
+    if _protects_nobody(budget, laplace.cost) and not _protects_nobody(budget, gaussian.cost):
+        return replace(gaussian, reason=NoiseReason("stronger", other))
+    code: ReasonCode = "share of epsilon" if laplace.reason == NoiseReason("share of epsilon") else "smaller"
+    return replace(laplace, reason=NoiseReason(code, error))
+
+
+def _protects_nobody(budget: Budget, cost: Cost) -> bool:
+    """Of all that the budget allows once this is paid: what is promised, its first release decides."""
+    first = budget._first()
+    return strength(budget._account.whole, cost if first is None else first).protects_nobody
 
 
 def _asked(laplace: bool, why: ReasonCode | None, terms: Terms, makers: Makers[Noise]) -> Purchase[Noise]:

@@ -101,6 +101,16 @@ def decide(request: PrivacyRequest, ranks: RankQuestion, histograms: Sequence[Hi
 
     histograms: of several numbers of steps, or of the one that was asked for; all judged by the same tables.
     """
+    best = _decide(request, ranks, histograms)
+    own, promised = best.charge.strength, request.epsilon is not None and request.delta is not None
+    if request.budget is not None or not own.is_weak or not promised or validation.is_zero(request.delta):
+        return best
+    other = _decide(replace(request, mechanism="gaussian"), ranks, histograms)
+    told = own.beside(other.charge.strength, other.typical_error / best.typical_error)
+    return replace(best, charge=replace(best.charge, own_strength=told))
+
+
+def _decide(request: PrivacyRequest, ranks: RankQuestion, histograms: Sequence[Histogram]) -> QuantileCharge:
     rows = histograms[0].rows
     if request.mechanism == "exponential":
         return drawn(by_rank(request, ranks), rows)

@@ -76,7 +76,8 @@ def _look(file: Budget, allocations: list[Allocation], account: Account) -> _Sho
     if mine is None:
         raise errors.BudgetMismatch(f"{file.location!r} is not the file of an allocation of {account.name!r}.")
     hashes = file._account.read(lambda state: tuple(written for _, written in ledger.rows(state)))
-    spent = float(file.terms.share(file._spent()))
+    all_of_it = file._spent()
+    spent = float(file.terms.share(all_of_it, all_of_it))
     return _Shown(Reconciled(file.location, mine.name, len(hashes), spent, file.remaining.share), mine, hashes)
 
 

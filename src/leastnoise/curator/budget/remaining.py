@@ -25,7 +25,7 @@ class Remaining(NamedTuple):
         left = terms.left(spent)
         gaussian, pure, _ = (privacy_filter.spendable(share) for share in left.shares(terms.caps))
         epsilon, chance = terms.epsilon_for(Cost(pure=left.pure)) if left.pure else 0.0, terms.chance_for(left)
-        if terms.laplace_only or not terms.keeps_caps(spent):
+        if terms.counts_epsilon(spent):
             return cls(pure, 0.0, epsilon, epsilon, chance)
         mu = sqrt_down(terms.mu_squared_for(left))
         return cls(gaussian, mu, _epsilon(left, mu, terms), epsilon, chance)

@@ -28,7 +28,8 @@ def statement(budget: Budget) -> str:
     lines += _tree(budget.allocations)
     if budget.closed:
         last = [entry for entry in entries if entry.kind == "close"][-1]
-        lines.append(f"  CLOSED since {last.created_at:%Y-%m-%d %H:%M} UTC: {last.query}. See Budget.reopen.")
+        lines.append(f"  CLOSED since {last.created_at:%Y-%m-%d %H:%M} UTC: {last.query}. Mend that; then")
+        lines.append(f"  {budget._account.reopening}")
     return "\n".join(lines)
 
 
@@ -49,17 +50,16 @@ def left_in_words(budget: Budget) -> list[tuple[str, str, str]]:
     """Of each kind of noise that can still be paid for: its name, what is left of its cap, and what that buys."""
     terms, left, spent = budget.terms, budget.remaining, budget._spent()
     capped, alone = terms.keeps_caps(spent) and not terms.laplace_only, terms.is_pure(spent)
+    _, pure, chance = (float(share) for share in terms.left(spent).shares(terms.caps))  # of an allocation its own
     lines = []
     if capped:
         free = f"mu {left.mu:.6g}; one release of epsilon {left.epsilon:.6g} at delta {terms.gaussian_promise[1]:g}"
         lines.append(("Gaussian (mu^2)", _left(left.share), free))
     if terms.pure_epsilon or alone:
-        share = left.pure_epsilon / float(terms.pure_epsilon or terms.epsilon)
         name = "or Laplace alone" if alone and capped else "Laplace (epsilon)"
-        lines.append((name, _left(share), f"epsilon {left.pure_epsilon:.6g}"))
+        lines.append((name, _left(pure), f"epsilon {left.pure_epsilon:.6g}"))
     if terms.threshold_delta and capped:
-        share = left.threshold_delta / float(terms.threshold_delta)
-        lines.append(("unknown keys (delta)", _left(share), f"delta {left.threshold_delta:.3g}"))
+        lines.append(("unknown keys (delta)", _left(chance), f"delta {left.threshold_delta:.3g}"))
     return lines
 
 

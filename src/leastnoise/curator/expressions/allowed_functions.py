@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from leastnoise.curator.expressions.literals import recast
 from leastnoise.curator.expressions.recorded_text import text
-from leastnoise.curator.expressions.tree import Call, Literal, Node, Type
+from leastnoise.curator.expressions.tree import Call, Column, Literal, Node, Type
 from leastnoise.errors import BadExpression, WrongType
 
 BOOLEAN, INTEGER, REAL, TEXT = Type.BOOLEAN, Type.INTEGER, Type.REAL, Type.TEXT
@@ -69,11 +69,38 @@ def _unify(name: str, nodes: Sequence[Node]) -> tuple[Node, ...]:
     same = {REAL: set(NUMBERS), TIMESTAMP: set(TIMES)}.get(wanted, {wanted})
     if kinds <= same and OTHER not in kinds:
         return tuple(_widened(node, wanted) for node in nodes)
+    column = next((node for node in nodes if isinstance(node, Column) and node.type is TEXT), None)
+    other = next((node.type for node in nodes if node.type in _DECLARED), None)
+    if column is not None and other is not None:
+        raise _text_column(column, other, quoted=name in ("=", "<>", "in"))
     odd = next((node for node in nodes if node.type not in (nodes[0].type, NULL)), nodes[-1])
     hint = " A text stands in 'single quotes', a date or time like '2013-01-31 07:00'." if TEXT in kinds else ""
     raise WrongType(
         f"{text(nodes[0])} holds {nodes[0].type.value} and {text(odd)} holds {odd.type.value}: in {name.upper()} they "
         f"cannot stand beside each other.{hint}"
+    )
+
+
+# A type as it is declared for a column of a CSV, and as SQL casts to it.
+_DECLARED = {
+    INTEGER: ("int", "INTEGER"),
+    REAL: ("float", "DOUBLE"),
+    BOOLEAN: ("bool", "BOOLEAN"),
+    DATE: ("date", "DATE"),
+    TIMESTAMP: ("timestamp", "TIMESTAMP"),
+}
+
+
+def _text_column(column: Column, wanted: Type, *, quoted: bool = False) -> WrongType:
+    """A column of text where something else is needed. In quotes a number has no order but that of its letters, so that
+    quotes are named where none is asked for (`quoted`)."""
+    declared, sql = _DECLARED[wanted]
+    quotes = " A text that it may equal stands in 'single quotes'." if quoted else ""
+    return WrongType(
+        f"{text(column)} holds text, and {wanted.value} are needed here. Columns of a CSV are text until their type is "
+        f"declared, as this one's can be; in other tables write CAST({text(column)} AS {sql}).{quotes}",
+        parameter="types",
+        example={"types": {column.name: declared}},
     )
 
 
@@ -87,6 +114,8 @@ def _need(name: str, node: Node, *wanted: Type) -> Node:
         return Literal(None, wanted[0])
     if node.type in wanted:
         return node
+    if isinstance(node, Column) and node.type is TEXT and wanted[0] in _DECLARED:
+        raise _text_column(node, wanted[0])
     raise WrongType(
         f"{name.upper()} takes {' or '.join(kind.value for kind in wanted)}, and {text(node)} holds {node.type.value}."
     )

@@ -112,7 +112,8 @@ class UnknownKeysHistogram(Query):
         assert shown.keys is not None
         assert shown.total is not None
         whole = None if total is None else shown_keys.noisy_total(shown.total, total)
-        return shown_keys.publish_shown(shown.keys, shown.values, cut, guarantee, self.by, whole, **facts)
+        norms = {"sensitivity": self.sensitivity.l2, "l1_sensitivity": self.sensitivity.l1}
+        return shown_keys.publish_shown(shown.keys, shown.values, cut, guarantee, self.by, whole, **norms, **facts)
 
     def compare(self, *, epsilon: Number, delta: Number) -> Comparison:
         """Gaussian and Laplace noise with their thresholds, side by side: `ln.compare(query, ...)`.
