@@ -208,10 +208,12 @@ class Estimate(Published):
         "every bin": each by itself, whatever the truth is. Exactly so for estimates that are linear and unbiased;
         nearly so where the raw values' own interval is given because no other is shorter: the values decide that, so
         the chance that it is given and misses is at most 1 - confidence, and that it misses once given a little more.
+        It is lengthened up to a denoised value that lies outside.
         "share of the bins": on average over bins and noise, for every truth, as nearly as bins are many and the
         estimator is linear (see `releases/average_coverage.py`); which are missed is not known. Where nearly all bins
         are empty, they go from zero to one height.
-        "prior": under the prior that was stated. Ends are cut at zero where the truth is known not to be negative.
+        "prior": under the prior that was stated. Where the truth is known not to be negative, a negative noisy value
+        counts as zero, and ends are cut there: of a raw interval at least half the length is left.
         """
         return bin_intervals.interval(self, validation.number("confidence", confidence))
 
