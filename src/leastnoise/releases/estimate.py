@@ -22,7 +22,7 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.host_arrays import as_host
 from leastnoise._support.immutable import Frozen
-from leastnoise._support.number_format import about, rounded
+from leastnoise._support.number_format import about, digits_beside, rounded
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number
 from leastnoise.domain import Domain
@@ -278,14 +278,14 @@ class Estimate(Published):
         rmse = self.rmse
         if rmse is None:
             return "unknown"
-        return f"{about(rmse)}, at most {self._limit_in_words()}"
+        return f"{about(rmse, beside=self.std)}, at most {self._limit_in_words(rmse)}"
 
-    def _limit_in_words(self) -> str:
-        return f"{rounded(self.rmse_at_most(0.95).value, 2)} (95 %)"
+    def _limit_in_words(self, rmse: float) -> str:
+        return f"{rounded(self.rmse_at_most(0.95).value, digits_beside(rmse, self.std))} (95 %)"
 
     def __repr__(self) -> str:
         rmse = self.rmse
-        left = "error unknown" if rmse is None else f"rmse {rmse:.4g} and at most {self._limit_in_words()}"
+        left = "error unknown" if rmse is None else f"rmse {rmse:.4g} and at most {self._limit_in_words(rmse)}"
         return f"<Estimate of {self._counted()} by {self.method}, {left}, was {self.std:.4g}{self._seeded_mark}>"
 
     def to_numpy(self) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
-from leastnoise._support.number_format import rounded
+from leastnoise._support.number_format import digits_beside, rounded
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.other_keys import LABEL
@@ -203,8 +203,12 @@ def _estimators(contents: Contents) -> str:
     mixture = "the mixture" if weights else estimate.method
     every = [(mixture, estimate.rmse, None), *rows]
     most = max(error for _, error, _ in every) or 1.0
+
+    def shown(name: str, error: float) -> str:
+        return rounded(error, 4 if name == PUBLISHED else digits_beside(error, estimate.std))
+
     body = "".join(
-        _estimator(name, error, (share or 0.0) if weights else None, error / most, name == mixture)
+        _estimator(name, shown(name, error), (share or 0.0) if weights else None, error / most, name == mixture)
         for name, error, share in every
     )
     return (
@@ -218,13 +222,13 @@ def _estimators(contents: Contents) -> str:
     )
 
 
-def _estimator(name: str, error: float, share: float | None, part: float, chosen: bool) -> str:
+def _estimator(name: str, error: str, share: float | None, part: float, chosen: bool) -> str:
     meaning = sentences.ESTIMATORS.get(name)
     gloss = "" if meaning is None else f"<small>{escape(meaning)}</small>"
     weight = "" if share is None else f"<td>{100 * share:.3g} %</td>" if share else "<td></td>"
     return (
         f'<tr{" class=chosen" if chosen else ""}><th scope="row">{escape(name.replace("_", " "))}{gloss}</th>'
-        f"<td>{rounded(error, 4 if name == PUBLISHED else 2)}</td>{weight}"
+        f"<td>{error}</td>{weight}"
         f'<td class="bar" aria-hidden="true"><span style="width:{100 * part:.1f}%"></span></td></tr>'
     )
 

@@ -181,7 +181,7 @@ def denoising(contents: Contents) -> str:
     advice = "" if estimate.better_than_raw else " That is not better beyond chance: use the published values."
     return (
         f"Denoising costs no privacy: it reads only what is published. The typical error of a value is estimated, "
-        f"without the truth, at {estimate.rmse_in_words()}; before, it was {rounded(estimate.std, 3)}.{advice}"
+        f"without the truth, at {estimate.rmse_in_words()}; before, it was {rounded(estimate.std)}.{advice}"
     )
 
 
