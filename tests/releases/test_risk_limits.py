@@ -174,6 +174,9 @@ def test_an_estimate_that_is_not_better_beyond_chance_says_so() -> None:
     made = ln.denoise.james_stein(far + rng.standard_normal(200), 1.0)
     assert made.better_than_raw is False
     assert "not better beyond chance" in made.explain()
+    assert "use the noisy values" not in made.explain()  # it gains a little, by its own estimate
+    worse = replace(made, estimate_risk=lambda: RiskEstimate(1.01, 190.0))
+    assert "That is not better: use the noisy values as they are." in worse.errors_in_words()
     kept = ln.denoise.auto(far[:2], 1.0)
     assert (kept.values == far[:2]).all()
     assert "The values are the noisy ones, and so is their error: about 1.0, at most" in kept.explain()

@@ -223,7 +223,8 @@ class Estimate(Published):
 
         The difference of the two estimated risks misses that of the two errors in this draw by a standard error of
         2 sigma^2 sqrt(|v - y|^2 / sigma^2 + tr((I - J)^2)) / d (Bellec and Zhang, 2021, for Gaussian noise). d stands
-        for the trace here, which it is at most where tr(J^2) <= 2 df. The choice among estimators is not counted. Where
+        for the trace here, which it is at most where tr(J^2) <= 2 df, and nearly is where df is far below d: what
+        smooths most is hardest to judge. False says that chance could make as much, not that it did. The choice among estimators is not counted. Where
         sigmas differ the largest stands for all, which makes the standard error larger.
         """
         estimated = self.estimate_risk()
@@ -270,8 +271,15 @@ class Estimate(Published):
             return f"The noise was {self.std:.4g}; what is left of it cannot be told without the truth."
         if self.compare()["moved"] == 0:
             return f"The values are the noisy ones, and so is their error: {self.rmse_in_words()}."
-        advice = "" if self.better_than_raw else " That is not better beyond chance: use the noisy values as they are."
-        return f"The error of a value is {self.rmse_in_words()}; it was {self.std:.4g} before.{advice}"
+        return f"The error of a value is {self.rmse_in_words()}; it was {self.std:.4g} before.{self.advice_in_words()}"
+
+    def advice_in_words(self) -> str:
+        """Whether to take it, where that is not clear: a gain within chance is none that the values can show."""
+        if self.better_than_raw or self.risk is None:
+            return ""
+        if self.risk < self.std**2:
+            return " That is not better beyond chance: whether it is better, these values alone cannot tell."
+        return " That is not better: use the noisy values as they are."
 
     def rmse_in_words(self) -> str:
         """The estimated root mean squared error and its upper limit: "about 9, at most 55 (95 %)"."""

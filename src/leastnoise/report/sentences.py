@@ -178,10 +178,10 @@ def denoising(contents: Contents) -> str:
         )
     if estimate.compare()["moved"] == 0:
         return "Nothing that was tried is better than the published values beyond chance, so they are kept as they are."
-    advice = "" if estimate.better_than_raw else " That is not better beyond chance: use the published values."
     return (
         f"Denoising costs no privacy: it reads only what is published. The typical error of a value is estimated, "
-        f"without the truth, at {estimate.rmse_in_words()}; before, it was {rounded(estimate.std)}.{advice}"
+        f"without the truth, at {estimate.rmse_in_words()}; before, it was {rounded(estimate.std)}."
+        f"{estimate.advice_in_words()}"
     )
 
 
