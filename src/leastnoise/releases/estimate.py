@@ -224,8 +224,9 @@ class Estimate(Published):
         The difference of the two estimated risks misses that of the two errors in this draw by a standard error of
         2 sigma^2 sqrt(|v - y|^2 / sigma^2 + tr((I - J)^2)) / d (Bellec and Zhang, 2021, for Gaussian noise). d stands
         for the trace here, which it is at most where tr(J^2) <= 2 df, and nearly is where df is far below d: what
-        smooths most is hardest to judge. False says that chance could make as much, not that it did. The choice among estimators is not counted. Where
-        sigmas differ the largest stands for all, which makes the standard error larger.
+        smooths most is hardest to judge. False says that chance could make as much, not that it did. The choice among
+        estimators is not counted. Where sigmas differ the largest stands for all, which makes the standard error
+        larger.
         """
         estimated = self.estimate_risk()
         if estimated.risk is None or estimated.degrees_of_freedom is None:
@@ -255,6 +256,7 @@ class Estimate(Published):
             f"{self._counted()} denoised by {self.method}" + (f" ({parameters})." if parameters else "."),
             self.provenance.left_out_in_words(),
             self.description,
+            self.passed_over_in_words(),
             self.errors_in_words(),
             f"It reads only what release {self.id} published, and so keeps its promise." if known else "",
             self.provenance.explain() if known else "",
@@ -280,6 +282,21 @@ class Estimate(Published):
         if self.risk < self.std**2:
             return " That is not better beyond chance: whether it is better, these values alone cannot tell."
         return " That is not better: use the noisy values as they are."
+
+    def passed_over_in_words(self) -> str:
+        """Why a candidate whose estimated error is less than the mixture's has no part in it; nothing without one."""
+        rmse, weights = self.rmse, self.parameters.get("weights") or {}
+        if rmse is None or not weights or "raw" in weights:
+            return ""
+        found = dict(self.parameters.get("errors") or {})
+        less = [name for name, error in found.items() if error < rmse and about(error) != about(rmse)]
+        names = [name.replace("_", " ") for name in less if name not in weights]
+        if not names:
+            return ""
+        return (
+            f"The estimated error of {' and '.join(names)} is less than the mixture's, but not by more than chance "
+            f"could make it seem: {'it has' if len(names) == 1 else 'they have'} no weight."
+        )
 
     def rmse_in_words(self) -> str:
         """The estimated root mean squared error and its upper limit: "about 9, at most 55 (95 %)"."""

@@ -200,7 +200,7 @@ def _estimators(contents: Contents) -> str:
     rows = [(name, float(error), weights.get(name)) for name, error in found.items() if name != "raw"]
     rows = [*rows, (PUBLISHED, estimate.std, weights.get("raw"))]
     rows.sort(key=lambda row: row[1])
-    mixture = "the mixture" if weights else estimate.method
+    mixture, passed_over = "the mixture" if weights else estimate.method, estimate.passed_over_in_words()
     every = [(mixture, estimate.rmse, None), *rows]
     most = max(error for _, error, _ in every) or 1.0
 
@@ -218,7 +218,7 @@ def _estimators(contents: Contents) -> str:
         "<thead><tr>"
         '<th scope="col" class="text">estimator</th><th scope="col">error, about</th>'
         f'{"<th scope=col>weight</th>" if weights else ""}<td class="bar"></td></tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        f"<tbody>{body}</tbody></table></div>" + (f"<p>{escape(passed_over)}</p>" if passed_over else "")
     )
 
 
