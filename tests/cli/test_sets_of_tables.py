@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
@@ -84,11 +85,24 @@ def test_a_denoised_set_is_shown() -> None:
     assert [row["value"] for row in facts["first"]] == pytest.approx([1550, 1450])
 
 
+def test_headers_break_between_words_at_eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No word of a header is cut in two, where keys and numbers leave the room."""
+    monkeypatch.setenv("COLUMNS", "80")
+    keys = {"district": [f"the district of {name}" for name in ("harbour", "hill", "park")], "age": ["young", "old"]}
+    rows = pd.DataFrame({"who": range(300), "district": keys["district"] * 100, "age": keys["age"] * 150})
+    query = ln.table(rows, unit="who").histogram("district", "age", keys=keys, max_rows=1)
+    query.release(epsilon=0.1, delta=1e-6).denoise().save("counts.parquet")
+    head = done("show", "counts.parquet").split("┡")[0]
+    assert {"district", "age", "value", "low", "high", "denoised", "error", "noisy"} <= set(re.findall(r"\w+", head))
+
+
 def test_other_kinds_are_shown_too() -> None:
     made = ln.release(np.arange(20), sensitivity=1, epsilon=1, delta=1e-6)
     made.save("vector.parquet")
     out = done("show", "vector.parquet")
-    assert "the first 10 of 20 rows" in " ".join(out.split())
+    assert "the first 12 of 20 rows" in " ".join(out.split())
+    assert "the first" not in done("show", "vector.parquet", "--rows", "20")
+    assert len(json.loads(done("show", "vector.parquet", "--rows", "15", "--json"))["first"]) == 15
     assert made.explain().splitlines()[0][:60] in out
     assert "no set of tables" in refused("show", "vector.parquet", "--table-by", "sex")
     assert "sets of tables alone" in refused("denoise", "vector.parquet", "--known", "a=b:c", "-o", "x.parquet")

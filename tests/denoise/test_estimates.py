@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 import leastnoise as ln
-from leastnoise import errors, testing
+from leastnoise import errors, report, testing
 from leastnoise.cli.denoise import denoise as command
 from leastnoise.domain import Domain, Keys
 from leastnoise.privacy.distributions import Gaussian
@@ -236,3 +237,16 @@ def test_estimates_can_be_copied_and_pickled() -> None:
         for change in (lambda facts: facts.update(x=1), lambda facts: facts.clear(), lambda facts: facts.pop("x", 0)):
             with pytest.raises(TypeError, match="what they were"):
                 change(twin.limits)
+
+
+def test_auto_says_why_what_seems_best_was_not_taken() -> None:
+    """Few bins: empirical Bayes seems to gain most, and not by a standard error."""
+    rng = np.random.default_rng(2)
+    y = rng.gamma(0.5, 4, 34) + rng.laplace(0, 2**0.5, 34)
+    made = ln.denoise.auto(y, 2.0, nonnegative=True, mechanism="laplace")
+    assert made.parameters["errors"]["empirical_bayes"] < made.rmse
+    assert "empirical_bayes" not in made.parameters["weights"]
+    said = "The estimated error of empirical bayes is less than the mixture's, but not by more than chance"
+    assert said in made.explain()
+    assert said in unescape(report.page(made))
+    assert ln.denoise.james_stein(y, 2.0).passed_over_in_words() == ""

@@ -5,13 +5,17 @@ from __future__ import annotations
 import pickle
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.releases.average_coverage import NoiseKept, half_length, noise_kept
+from leastnoise.releases.estimate import RiskEstimate
+from leastnoise.testing import seeded
 
 
 def test_without_bias_it_is_the_raw_interval_and_without_noise_chebyshev() -> None:
@@ -157,3 +161,34 @@ def test_few_bins_do_not_run_the_denoiser_again() -> None:
 
     made = replace(ln.denoise.auto([1.0, 2.0, 0.0, 3.0, 1.0, 2.0], 1.0), noise_kept=NoiseKept(refuse))
     assert made.interval(0.95).promise == "every bin"
+
+
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+@pytest.mark.parametrize("truth", [0, 5, 10, 30])
+def test_raw_intervals_of_counts_cover_every_truth_and_have_length(
+    truth: int, law: Literal["gaussian", "laplace"]
+) -> None:
+    """20,000 counts of 0, 0.5, 1 and 3 standard deviations; false alarm 1e-7 each. None is shorter than half the raw
+    one, each holds the denoised value, and where nothing is cut it is the release's own."""
+    with seeded(6):
+        asked = {"sigma": 10.0} if law == "gaussian" else {"epsilon": 0.1 * 2**0.5, "delta": 0, "l1_sensitivity": 1}
+        release = ln.release(np.full(20_000, truth), sensitivity=1, mechanism=law, **asked)  # type: ignore[arg-type]
+    unsure = RiskEstimate(1e6, 20_000.0)  # so large an error that no other interval is shorter
+    made = replace(release.denoise("project", onto="nonnegative"), estimate_risk=lambda: unsure)
+    low, high = made.interval(0.95)
+    half = release.distribution.half_width(0.95)
+    assert made.interval(0.95).promise == "every bin"
+    assert np.sum((low <= truth) & (truth <= high)) >= binom.ppf(1e-7, 20_000, 0.95)
+    assert (high - low >= half).all()
+    assert ((low <= made.values) & (made.values <= high)).all()
+    assert not np.signbit(low).any()
+    uncut = release.interval(0.95).low > 0
+    assert np.array_equal(np.array([low, high])[:, uncut], np.array(release.interval(0.95))[:, uncut])
+
+
+def test_a_raw_interval_is_lengthened_up_to_the_value() -> None:
+    made = replace(ln.denoise.auto(np.array([0.0, 10.0, -10.0]), 1.0), values=np.array([5.0, 5.0, -5.0]))
+    half = made.distribution.half_width(0.95)
+    low, high = replace(made, estimate_risk=lambda: RiskEstimate(1e6, 3.0)).interval(0.95)
+    assert low.tolist() == [-half, 5.0, -10 - half]
+    assert high.tolist() == [5.0, 10 + half, -5.0]

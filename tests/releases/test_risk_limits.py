@@ -6,6 +6,8 @@ Draws are seeded; false-alarm rates are of a correct limit, by the binomial dist
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +17,7 @@ from scipy.stats import binom
 
 import leastnoise as ln
 from leastnoise import errors
+from leastnoise.releases.estimate import RiskEstimate
 from leastnoise.releases.risk_limits import RmseLimit, asymptotic_limit, fission_limit, moved_limit
 
 TRUTHS = {
@@ -171,6 +174,9 @@ def test_an_estimate_that_is_not_better_beyond_chance_says_so() -> None:
     made = ln.denoise.james_stein(far + rng.standard_normal(200), 1.0)
     assert made.better_than_raw is False
     assert "not better beyond chance" in made.explain()
+    assert "use the noisy values" not in made.explain()  # it gains a little, by its own estimate
+    worse = replace(made, estimate_risk=lambda: RiskEstimate(1.01, 190.0))
+    assert "That is not better: use the noisy values as they are." in worse.errors_in_words()
     kept = ln.denoise.auto(far[:2], 1.0)
     assert (kept.values == far[:2]).all()
     assert "The values are the noisy ones, and so is their error: about 1.0, at most" in kept.explain()
@@ -178,3 +184,16 @@ def test_an_estimate_that_is_not_better_beyond_chance_says_so() -> None:
     flat = ln.denoise.james_stein(rng.standard_normal(200), 1.0)
     assert flat.better_than_raw is True
     assert "not better" not in flat.explain()
+
+
+@pytest.mark.parametrize("risk", [756.10**2, 756.2**2, 700.0**2, 764.0**2])
+def test_an_error_and_the_one_before_are_told_in_their_order(risk: float) -> None:
+    """In words and in what `auto` says; rounding adds no more than a tenth to what is between them."""
+    made = ln.denoise.james_stein(np.random.default_rng(5).normal(0, 756.4, 200), 756.4)
+    words = replace(made, estimate_risk=lambda: RiskEstimate(risk, 150.0)).errors_in_words()
+    told, limit, before = (
+        float(text) for text in re.findall(r"(?:about|at most|was) ([\d.]+)", words.replace(",", ""))
+    )
+    assert (told < before) == (risk < 756.4**2)
+    assert limit >= told
+    assert abs(told - risk**0.5) <= max(0.05, abs(risk**0.5 - 756.4) / 10)

@@ -268,7 +268,9 @@ def test_how_to_check_names_the_file_beside_the_page(tmp_path: Path) -> None:
     made = ln.release([3, 4], sensitivity=1, epsilon=1, delta=1e-6)
     other = ln.release([3, 4], sensitivity=1, epsilon=1, delta=1e-6)
     other.save(tmp_path / "another.parquet")
-    assert 'ln.load("release.parquet")' in html.unescape(made.report(tmp_path / "page.html").read_text())
+    before = html.unescape(made.report(tmp_path / "page.html").read_text())  # of a file that is not there yet
+    assert 'ln.load("release.parquet")' in before
+    assert "The file that was saved of it, here release.parquet, says the same" in before
     made.save(tmp_path / "visits 2026.parquet")
     other.save(tmp_path / "another.parquet")
     assert 'ln.load("visits 2026.parquet")' in html.unescape(made.report(tmp_path / "page.html").read_text())
@@ -316,3 +318,12 @@ def test_a_threshold_stands_beside_the_headline(asked: str) -> None:
     beside = text.partition('class="left-out"')[2].partition("</p>")[0]
     assert "not listed in advance: only those with" in beside
     assert f"{release.threshold}" in beside
+
+
+def test_the_headline_of_quantiles_of_groups_is_their_medians_and_not_how_many_they_are() -> None:
+    rows = pd.DataFrame({"who": range(400), "x": range(400), "g": ["a"] * 200 + ["b"] * 200})
+    asked = ln.table(rows, unit="who").quantile("x", [0.1, 0.5], clip=(0, 400), by="g", keys=["a", "b"], max_rows=1)
+    made = asked.release(epsilon=5, delta=1e-6)
+    told = sentences.headline(contents.gather(made, estimate=None, graph=None))
+    assert told.number == " to ".join(promise_sentences.number(value) for value in sorted(made.values[:, 1]))
+    assert told.label == "the median in each of 2 groups, from the least to the largest"

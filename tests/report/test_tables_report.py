@@ -55,7 +55,9 @@ def test_every_cell_of_every_table_is_in_the_page_with_every_digit(name: str) ->
         assert table["zero"] == int((low <= 0).sum())
         rmse, most = estimate[columns].rmse, estimate[columns].rmse_at_most(0.95).value
         assert table["better"] is estimate[columns].better_than_raw
-        assert table["error"] == f"{number_format.about(rmse)}, at most {number_format.rounded(most, 2)} (95 %)"
+        before = release.std[columns]
+        limit = number_format.rounded(most, number_format.digits_beside(rmse, before))
+        assert table["error"] == f"{number_format.about(rmse, beside=before)}, at most {limit} (95 %)"
         seen.append(columns)
     assert sorted(seen) == sorted(release.tables)
     assert [len(columns) for columns in seen] == sorted(map(len, seen))
@@ -111,7 +113,8 @@ def test_the_errors_of_every_table_are_there_without_a_script() -> None:
     assert cells["age × job"][1] == pytest.approx(release.std["age", "job"], rel=1e-3)
     better = denoised("people")
     for table in (("age", "job"), ("sex", "job")):
-        most = number_format.rounded(better[table].rmse_at_most(0.95).value, 2)
+        digits = number_format.digits_beside(better[table].rmse, better[table].std)
+        most = number_format.rounded(better[table].rmse_at_most(0.95).value, digits)
         worse = "" if better[table].better_than_raw else ", not better"
         found = re.search(rf'class="text">{" × ".join(table)}</th>.*?<small>(.*?)</small>', text)
         assert found is not None

@@ -33,10 +33,23 @@ def percent_at_most(part: float) -> str:
     return f"{Context(prec=3, rounding=ROUND_CEILING).plus(percent).normalize():f}"
 
 
-def about(number: float) -> str:
-    """An estimate of an error, which is known to two digits at best.
+def digits_beside(error: float, known: float | None) -> int:
+    """To how many digits an estimated error is shown: two, and up to four where one that is `known` is shown beside it
+    to four, so that rounding is a tenth at most of what is between them.
 
-    >>> about(4.4132), about(3.96), about(1234.5)
-    ('about 4.4', 'about 4.0', 'about 1,200')
+    >>> digits_beside(756.1, 756.4), digits_beside(92.3, 127.8), digits_beside(756.1, None)
+    (4, 2, 2)
     """
-    return f"about {rounded(number, 2)}"
+    if known is None:
+        return 2
+    near = (digits for digits in (2, 3) if abs(float(f"{error:.{digits}g}") - error) <= abs(known - error) / 10)
+    return next(near, 4)
+
+
+def about(number: float, beside: float | None = None) -> str:
+    """An estimate of an error, which is known to two digits at best; `beside` is the one it will be compared with.
+
+    >>> about(4.4132), about(3.96), about(1234.5), about(756.1, beside=756.4)
+    ('about 4.4', 'about 4.0', 'about 1,200', 'about 756.1')
+    """
+    return f"about {rounded(number, digits_beside(number, beside))}"

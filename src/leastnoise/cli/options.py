@@ -83,6 +83,7 @@ ValuesType = Annotated[str | None, typer.Option("--type", help="int or float; ne
 TableBy = Annotated[
     str | None, typer.Option("--table-by", help="Of a set of tables the one by these columns, age,sex.")
 ]
+Rows = Annotated[int, typer.Option("--rows", min=1, help="How many rows to show.")]
 Known = Annotated[
     list[str] | None,
     typer.Option(

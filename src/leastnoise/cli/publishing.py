@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from leastnoise.curator.summary_preview import SummaryExpectation
     from leastnoise.curator.tables_preview import TablesExpectation
 
-MAX_ROWS_SHOWN = 10
+MAX_ROWS_SHOWN = 12
 
 
 def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> None:
@@ -108,35 +108,33 @@ def _facts(query: Query, made: Answer, path: str) -> dict[str, Any]:
     return facts
 
 
-def overview(made: ln.CrosstabsRelease) -> Table:
+def overview(made: ln.CrosstabsRelease, most: int = MAX_ROWS_SHOWN) -> Table:
     """A line a table."""
     from leastnoise.releases.table_set import table_name
 
     lines = made.overview()
-    more = len(lines) > MAX_ROWS_SHOWN
-    table = Table(caption=f"the first {MAX_ROWS_SHOWN} of {len(lines):,} tables" if more else None)
+    table = Table(caption=f"the first {most:,} of {len(lines):,} tables" if len(lines) > most else None)
     table.add_column("table")
     for name in ("cells", "std", "off by (95 %)"):
         table.add_column(name, justify="right")
-    for line in lines[:MAX_ROWS_SHOWN]:
+    for line in lines[:most]:
         name = escape(printable(table_name(tuple(line["table"]))))
         table.add_row(name, f"{line['cells']:,}", rounded(line["std"]), rounded(line["half_width"]))
     return table
 
 
-def first_rows(made: Any) -> Table:
+def first_rows(made: Any, most: int = MAX_ROWS_SHOWN) -> Table:
     """The first rows of a release or an estimate, or of one table of a set."""
     from leastnoise.releases.display import TOO_FEW
 
     if isinstance(made, ln.SummaryRelease):
-        return _first_statistics(made)
+        return _first_statistics(made, most)
     found, others = _without_others(made, made.to_arrow())
-    more = found.num_rows > MAX_ROWS_SHOWN
-    table = Table(caption=f"the first {MAX_ROWS_SHOWN} of {found.num_rows:,} rows" if more else None)
+    table = Table(caption=f"the first {most:,} of {found.num_rows:,} rows" if found.num_rows > most else None)
     for name in found.column_names:
         confidence = " (95 %)" if name in ("low", "high") else ""
-        table.add_column(escape(printable(name)) + confidence, justify="right", overflow="fold")
-    for row in found.slice(0, MAX_ROWS_SHOWN).to_pylist():
+        _add_column(table, name + confidence)
+    for row in found.slice(0, most).to_pylist():
         if getattr(made, "kind", "") in ("mean", "rate") and not row["enough"]:
             row[made.kind] = TOO_FEW
         table.add_row(*(_cell(value) for value in row.values()))
@@ -144,6 +142,12 @@ def first_rows(made: Any) -> Table:
         table.add_section()
         table.add_row(*map(_cell, others))
     return table
+
+
+def _add_column(table: Table, name: str) -> None:
+    """A header breaks between words where a terminal is narrow; "denoised_error" is two."""
+    words = printable(name.replace("denoised_", "denoised "))
+    table.add_column(escape(words), justify="right", overflow="fold", min_width=max(map(len, words.split() or [""])))
 
 
 def _without_others(made: Any, found: pa.Table) -> tuple[pa.Table, list[Any]]:
@@ -157,13 +161,13 @@ def _without_others(made: Any, found: pa.Table) -> tuple[pa.Table, list[Any]]:
     return found.slice(0, made.bins), [LABEL if i == 0 else "" if i in keys else cell for i, cell in enumerate(last)]
 
 
-def _first_statistics(made: ln.SummaryRelease) -> Table:
+def _first_statistics(made: ln.SummaryRelease, most: int) -> Table:
     """The first rows of a summary: each value with its interval."""
-    more = f"the first {MAX_ROWS_SHOWN} of {made.bins:,} rows; " if made.bins > MAX_ROWS_SHOWN else ""
+    more = f"the first {most:,} of {made.bins:,} rows; " if made.bins > most else ""
     table = Table(caption=f"{more}in brackets 95 % intervals")
-    columns = made._first_columns(MAX_ROWS_SHOWN)
+    columns = made._first_columns(most)
     for name in columns:
-        table.add_column(escape(printable(name)), justify="right", overflow="fold")
+        _add_column(table, name)
     for row in zip(*columns.values(), strict=True):
         table.add_row(*map(_cell, row))
     return table

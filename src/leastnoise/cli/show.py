@@ -17,7 +17,12 @@ from leastnoise.cli.messages import printable
 from leastnoise.cli.publishing import MAX_ROWS_SHOWN, first_rows, overview
 
 
-def show(release: options.ReleaseFile, table_by: options.TableBy = None, json: options.Json = False) -> None:
+def show(
+    release: options.ReleaseFile,
+    table_by: options.TableBy = None,
+    rows: options.Rows = MAX_ROWS_SHOWN,
+    json: options.Json = False,
+) -> None:
     """What a release or an estimate is, what it promises, and its first rows. Of a set of tables, all of them or one.
 
     Example: [bold]leastnoise show tables.parquet --table-by age,sex[/bold]
@@ -25,13 +30,13 @@ def show(release: options.ReleaseFile, table_by: options.TableBy = None, json: o
     loaded = ln.load(release)
     one = _one_table(loaded, table_by)
     if json:
-        print_json(_facts(loaded, one))
+        print_json(_facts(loaded, one, rows))
         return
     console = Console()
     if one is not None:
-        console.print(first_rows(one))
+        console.print(first_rows(one, rows))
     else:
-        console.print(_tables(loaded) if _is_set(loaded) else first_rows(loaded))
+        console.print(_tables(loaded, rows) if _is_set(loaded) else first_rows(loaded, rows))
     console.print(printable(loaded.explain()), markup=False, highlight=False)
 
 
@@ -48,18 +53,17 @@ def _one_table(loaded: Any, columns: str | None) -> Any:
     return loaded[tuple(filter(None, map(str.strip, columns.split(","))))]
 
 
-def _tables(loaded: ln.CrosstabsRelease | ln.CrosstabsEstimate) -> Table:
+def _tables(loaded: ln.CrosstabsRelease | ln.CrosstabsEstimate, most: int) -> Table:
     """A line a table."""
     from leastnoise.releases.table_set import table_name
 
     if isinstance(loaded, ln.CrosstabsRelease):
-        return overview(loaded)
-    more = len(loaded) > MAX_ROWS_SHOWN
-    table = Table(caption=f"the first {MAX_ROWS_SHOWN} of {len(loaded):,} tables" if more else None)
+        return overview(loaded, most)
+    table = Table(caption=f"the first {most:,} of {len(loaded):,} tables" if len(loaded) > most else None)
     table.add_column("table")
     for name in ("cells", "error about", "at most (95 %)", "was", "better beyond chance"):
         table.add_column(name, justify="right")
-    for columns in loaded.tables[:MAX_ROWS_SHOWN]:
+    for columns in loaded.tables[:most]:
         cells, risks, was = f"{loaded.workload.cells_of(columns):,}", loaded.risks, loaded.std[columns]
         error = [rounded(value, 3) for value in (risks.rmse(columns), risks.rmse_at_most(0.95, columns).value, was)]
         better = {True: "yes", False: "no", None: ""}[risks.is_below(was, columns)]
@@ -67,7 +71,7 @@ def _tables(loaded: ln.CrosstabsRelease | ln.CrosstabsEstimate) -> Table:
     return table
 
 
-def _facts(loaded: Any, one: Any) -> dict[str, Any]:
+def _facts(loaded: Any, one: Any, most: int) -> dict[str, Any]:
     """The same for programs: every row, where there are few enough to be read."""
     facts: dict[str, Any] = {"what": type(loaded).__name__, "explain": loaded.explain()}
     if _is_set(loaded) and one is None:
@@ -75,4 +79,4 @@ def _facts(loaded: Any, one: Any) -> dict[str, Any]:
     if isinstance(loaded, ln.Release) and loaded.all_keys is not None:
         facts["others"] = loaded.others()._asdict()
     rows = (loaded if one is None else one).to_arrow()
-    return {**facts, "rows": rows.num_rows, "first": rows.slice(0, MAX_ROWS_SHOWN).to_pylist()}
+    return {**facts, "rows": rows.num_rows, "first": rows.slice(0, most).to_pylist()}

@@ -223,7 +223,7 @@ def _spread(e: Estimate) -> float:
 
 def _describe(estimates: Mapping[str, Estimate], shares: Mapping[str, float], sigma: float) -> str:
     known = sorted((e.rmse, name) for name, e in estimates.items() if e.rmse is not None)
-    listed = "; ".join(f"{name} {about(rmse)}" for rmse, name in known)
+    listed = "; ".join(f"{name} {about(rmse, beside=sigma)}" for rmse, name in known)
     largest = sorted(shares.items(), key=lambda item: -item[1])
     used = ", ".join(f"{share:.0%} {name}" for name, share in largest if share >= 0.005)
     found = f"Estimated errors of the candidates alone: {listed}; raw {sigma:.4g}."

@@ -36,9 +36,9 @@ def interval(e: Estimate, confidence: float) -> EstimateInterval:
         )
     if e.posterior_std is not None:
         return _around(e, e.values, reach * e.posterior_std, "prior")
-    raw = e.distribution.half_width(confidence) + e.grid / 2
+    raw = _raw_half_width(e, confidence)
     half = _half_length(e, confidence, raw)
-    around = _around(e, e.values, half, "share of the bins") if half < raw else _around(e, e.noisy, raw, "every bin")
+    around = _around(e, e.values, half, "share of the bins") if half < raw else _raw_interval(e, raw)
     return _from_zero(e, confidence, raw, around) if e.nonnegative else around
 
 
@@ -78,8 +78,32 @@ def _from_zero(e: Estimate, confidence: float, raw: float, other: EstimateInterv
     return EstimateInterval(low, high, "share of the bins") if shorter else other
 
 
+def _raw_half_width(e: Estimate, confidence: float) -> float:
+    """That of the release's own interval: real numbers were rounded to the grid before the noise, whole ones not."""
+    whole = "int" in str(e.noisy.dtype)
+    return e.distribution.half_width(confidence) + (0.0 if whole else e.grid / 2)
+
+
+def _raw_interval(e: Estimate, raw: float) -> EstimateInterval:
+    """Around the noisy values; it is lengthened up to a denoised value that lies outside."""
+    low, high = _around(e, e.noisy, raw, "every bin")
+    low, high = _chosen(low, e.values, low <= e.values), _chosen(high, e.values, high >= e.values)
+    return EstimateInterval(low, high, "every bin")
+
+
 def _around(e: Estimate, values: Any, half: Any, promise: BinPromise) -> EstimateInterval:
-    low, high = values - half, values + half
-    if e.nonnegative:
-        low, high = low * (low > 0), high * (high > 0)
-    return EstimateInterval(low, high, promise)
+    """values - half to values + half; where no truth x is negative, around the nearest value that is not either.
+
+    |max(y, 0) - x| <= |y - x| for x >= 0: whatever the noise is, that holds x wherever y - half to y + half does, and
+    is never shorter than `half`. Cut at zero alone, y + half < 0 would be an interval without length.
+    """
+    if not e.nonnegative:
+        return EstimateInterval(values - half, values + half, promise)
+    nearest = values * (values > 0)
+    low = nearest - half
+    return EstimateInterval(low * (low > 0) + 0.0, nearest + half, promise)  # -0.0 + 0.0 = 0.0
+
+
+def _chosen(one: Any, other: Any, first: Any) -> Any:
+    """`one` where it is to be the first and `other` elsewhere, exactly, in any array library."""
+    return one * first + other * ~first

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors
-from leastnoise._support.number_format import about, rounded
+from leastnoise._support.number_format import about, digits_beside, rounded
 from leastnoise._support.validation import Number
 from leastnoise.domain import Axis, Domain
 from leastnoise.releases.columns import key_columns
@@ -240,7 +240,8 @@ class CrosstabTableEstimate(Frames):
     def errors_in_words(self) -> str:
         """How far off a cell is on average: "about 9.1, at most 12 (95 %)", and whether that is better."""
         advice = ", which is not better beyond chance: use what was published" if self.better_than_raw is False else ""
-        return f"{about(self.rmse)}, at most {rounded(self.rmse_at_most(0.95).value, 2)} (95 %){advice}"
+        limit = rounded(self.rmse_at_most(0.95).value, digits_beside(self.rmse, self.std))
+        return f"{about(self.rmse, beside=self.std)}, at most {limit} (95 %){advice}"
 
     def to_numpy(self) -> Floats:
         """The values as an array with an axis a column."""

@@ -22,7 +22,7 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.host_arrays import as_host
 from leastnoise._support.immutable import Frozen
-from leastnoise._support.number_format import about, rounded
+from leastnoise._support.number_format import about, digits_beside, rounded
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number
 from leastnoise.domain import Domain
@@ -208,10 +208,12 @@ class Estimate(Published):
         "every bin": each by itself, whatever the truth is. Exactly so for estimates that are linear and unbiased;
         nearly so where the raw values' own interval is given because no other is shorter: the values decide that, so
         the chance that it is given and misses is at most 1 - confidence, and that it misses once given a little more.
+        It is lengthened up to a denoised value that lies outside.
         "share of the bins": on average over bins and noise, for every truth, as nearly as bins are many and the
         estimator is linear (see `releases/average_coverage.py`); which are missed is not known. Where nearly all bins
         are empty, they go from zero to one height.
-        "prior": under the prior that was stated. Ends are cut at zero where the truth is known not to be negative.
+        "prior": under the prior that was stated. Where the truth is known not to be negative, a negative noisy value
+        counts as zero, and ends are cut there: of a raw interval at least half the length is left.
         """
         return bin_intervals.interval(self, validation.number("confidence", confidence))
 
@@ -221,8 +223,10 @@ class Estimate(Published):
 
         The difference of the two estimated risks misses that of the two errors in this draw by a standard error of
         2 sigma^2 sqrt(|v - y|^2 / sigma^2 + tr((I - J)^2)) / d (Bellec and Zhang, 2021, for Gaussian noise). d stands
-        for the trace here, which it is at most where tr(J^2) <= 2 df. The choice among estimators is not counted. Where
-        sigmas differ the largest stands for all, which makes the standard error larger.
+        for the trace here, which it is at most where tr(J^2) <= 2 df, and nearly is where df is far below d: what
+        smooths most is hardest to judge. False says that chance could make as much, not that it did. The choice among
+        estimators is not counted. Where sigmas differ the largest stands for all, which makes the standard error
+        larger.
         """
         estimated = self.estimate_risk()
         if estimated.risk is None or estimated.degrees_of_freedom is None:
@@ -252,6 +256,7 @@ class Estimate(Published):
             f"{self._counted()} denoised by {self.method}" + (f" ({parameters})." if parameters else "."),
             self.provenance.left_out_in_words(),
             self.description,
+            self.passed_over_in_words(),
             self.errors_in_words(),
             f"It reads only what release {self.id} published, and so keeps its promise." if known else "",
             self.provenance.explain() if known else "",
@@ -268,22 +273,44 @@ class Estimate(Published):
             return f"The noise was {self.std:.4g}; what is left of it cannot be told without the truth."
         if self.compare()["moved"] == 0:
             return f"The values are the noisy ones, and so is their error: {self.rmse_in_words()}."
-        advice = "" if self.better_than_raw else " That is not better beyond chance: use the noisy values as they are."
-        return f"The error of a value is {self.rmse_in_words()}; it was {self.std:.4g} before.{advice}"
+        return f"The error of a value is {self.rmse_in_words()}; it was {self.std:.4g} before.{self.advice_in_words()}"
+
+    def advice_in_words(self) -> str:
+        """Whether to take it, where that is not clear: a gain within chance is none that the values can show."""
+        if self.better_than_raw or self.risk is None:
+            return ""
+        if self.risk < self.std**2:
+            return " That is not better beyond chance: whether it is better, these values alone cannot tell."
+        return " That is not better: use the noisy values as they are."
+
+    def passed_over_in_words(self) -> str:
+        """Why a candidate whose estimated error is less than the mixture's has no part in it; nothing without one."""
+        rmse, weights = self.rmse, self.parameters.get("weights") or {}
+        if rmse is None or not weights or "raw" in weights:
+            return ""
+        found = dict(self.parameters.get("errors") or {})
+        less = [name for name, error in found.items() if error < rmse and about(error) != about(rmse)]
+        names = [name.replace("_", " ") for name in less if name not in weights]
+        if not names:
+            return ""
+        return (
+            f"The estimated error of {' and '.join(names)} is less than the mixture's, but not by more than chance "
+            f"could make it seem: {'it has' if len(names) == 1 else 'they have'} no weight."
+        )
 
     def rmse_in_words(self) -> str:
         """The estimated root mean squared error and its upper limit: "about 9, at most 55 (95 %)"."""
         rmse = self.rmse
         if rmse is None:
             return "unknown"
-        return f"{about(rmse)}, at most {self._limit_in_words()}"
+        return f"{about(rmse, beside=self.std)}, at most {self._limit_in_words(rmse)}"
 
-    def _limit_in_words(self) -> str:
-        return f"{rounded(self.rmse_at_most(0.95).value, 2)} (95 %)"
+    def _limit_in_words(self, rmse: float) -> str:
+        return f"{rounded(self.rmse_at_most(0.95).value, digits_beside(rmse, self.std))} (95 %)"
 
     def __repr__(self) -> str:
         rmse = self.rmse
-        left = "error unknown" if rmse is None else f"rmse {rmse:.4g} and at most {self._limit_in_words()}"
+        left = "error unknown" if rmse is None else f"rmse {rmse:.4g} and at most {self._limit_in_words(rmse)}"
         return f"<Estimate of {self._counted()} by {self.method}, {left}, was {self.std:.4g}{self._seeded_mark}>"
 
     def to_numpy(self) -> Any:

@@ -210,7 +210,12 @@ def denoise(release: Release, method: str, along: Along, options: dict[str, Any]
         made = denoise.METHODS[method](release.values, release.std, mechanism=release.mechanism, axis=None, **options)
     parameters = {**made.parameters, "along": list(chained)} if chained else made.parameters
     return replace(
-        made, parameters=parameters, domain=release.domain, noise=release.noise, provenance=release.provenance
+        made,
+        noisy=release.values,  # whole numbers are whole there
+        parameters=parameters,
+        domain=release.domain,
+        noise=release.noise,
+        provenance=release.provenance,
     )
 
 

@@ -30,6 +30,9 @@ from leastnoise.report.contents import (
 from leastnoise.report.picture import Picture, Rows, altair, round_step, specification
 
 KILOMETRES_A_DEGREE = 111.32
+MAX_SIDE_IN_NUMBERS = 12  # cells, each with its number in it
+LETTER_WIDTH = 7.5  # pixels
+ROW_OVER_WIDTH = 0.06  # of a table's cells, over the width of all
 
 
 def main(contents: Contents) -> Picture | None:
@@ -86,11 +89,14 @@ def _tooltip(alt: Any, contents: Contents) -> list[Any]:
     by = contents.keys[0].title if len(contents.keys) == 1 else "bin"
     by = f"{by} (bin)" if by in (*NOT_LINES, *titles.values()) else by
     have = [c.name for c in contents.numbers if c.name in titles]
-    form = f",.{contents.decimals}~f" if contents.decimals < MAX_DECIMALS else ",.6~g"
-    fields = [alt.Tooltip(f"{name}:Q", title=titles[name], format=form) for name in have]
+    fields = [alt.Tooltip(f"{name}:Q", title=titles[name], format=_form(contents)) for name in have]
     if contents.too_few:
         fields[0] = alt.Tooltip("in_words:N", title=titles["value"])
     return [alt.Tooltip("label:N", title=by), *fields]
+
+
+def _form(contents: Contents) -> str:
+    return f",.{contents.decimals}~f" if contents.decimals < MAX_DECIMALS else ",.6~g"
 
 
 def _first(contents: Contents) -> str:
@@ -213,13 +219,28 @@ def _image(contents: Contents) -> Picture:
     over, up = (list(dict.fromkeys(columns[name])) for name in ("across", "along"))  # names keep the keys' own order
     x = alt.X("across:O", title=plane.across, sort=over, axis=_ticks(alt, over, across, **_turned(plane)))
     y = alt.Y("along:O", title=plane.along, sort=up if plane.downward else up[::-1], axis=_ticks(alt, up, rows))
-    colour = alt.Color("shown:Q", scale=scale, title=None, legend=alt.Legend(format=",.3~r"))
+    colour = alt.Color("shown:Q", scale=scale, title=None, legend=_legend(alt))
     chart = base.mark_rect(cornerRadius=0).encode(x=x, y=y, color=colour, tooltip=_tooltip(alt, contents))
+    if max(rows, across) <= MAX_SIDE_IN_NUMBERS and not contents.too_few:
+        chart = alt.layer(chart, *_numbers_in_cells(alt, contents, base.encode(x=x, y=y), across))
     chart = chart.add_params(alt.param(name="column", value=_first(contents)))
     cells = lattice_cells(contents.of)
     taller = 1.0 if cells is None else cells.aspect
     ratio = min(1.1, max(0.3, taller * rows / across))
+    ratio = ratio if cells is not None else min(ratio, 0.1 + ROW_OVER_WIDTH * rows)
     return Picture(specification(chart), columns, _alt(contents, "An image of the lattice"), note=note, ratio=ratio)
+
+
+def _numbers_in_cells(alt: Any, contents: Contents, base: Any, across: int) -> list[Any]:
+    """Each cell's number, with a halo, since cells are light and dark; none where cells are too narrow for them."""
+    widest = max(len(f"{value:,.{contents.decimals}f}") for value in contents.numbers[0].values)
+    seen = alt.ExprRef(f"width < {LETTER_WIDTH * (widest + 1) * across:g} ? 0 : 1")
+    text = alt.Text("shown:Q", format=_form(contents))
+    return [base.mark_text(style=style, opacity=seen).encode(text=text) for style in ("scale_name_halo", "scale_name")]
+
+
+def _legend(alt: Any) -> Any:
+    return alt.Legend(format=",.3~r", gradientLength=alt.ExprRef("min(160, height)"))
 
 
 def _ticks(alt: Any, keys: list[Any], count: int, **options: Any) -> Any:
@@ -232,7 +253,7 @@ def _turned(plane: labels.Plane) -> dict[str, Any]:
     """Level, but long names in a row slant, or they would hide one another."""
     few = plane.over is not None and plane.columns <= 24
     letters = sum(len(_name(plane.over.key(i))) + 2 for i in range(plane.columns)) if few else 0
-    return {"labelAngle": -40, "labelLimit": 120} if letters > 90 else {"labelAngle": 0}
+    return {"labelAngle": -40, "labelLimit": 180} if letters > 90 else {"labelAngle": 0}
 
 
 def _cells(contents: Contents, plane: labels.Plane) -> tuple[Rows, int, int, str]:

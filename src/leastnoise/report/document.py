@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
-from leastnoise._support.number_format import rounded
+from leastnoise._support.number_format import digits_beside, rounded
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.other_keys import LABEL
@@ -200,11 +200,15 @@ def _estimators(contents: Contents) -> str:
     rows = [(name, float(error), weights.get(name)) for name, error in found.items() if name != "raw"]
     rows = [*rows, (PUBLISHED, estimate.std, weights.get("raw"))]
     rows.sort(key=lambda row: row[1])
-    mixture = "the mixture" if weights else estimate.method
+    mixture, passed_over = "the mixture" if weights else estimate.method, estimate.passed_over_in_words()
     every = [(mixture, estimate.rmse, None), *rows]
     most = max(error for _, error, _ in every) or 1.0
+
+    def shown(name: str, error: float) -> str:
+        return rounded(error, 4 if name == PUBLISHED else digits_beside(error, estimate.std))
+
     body = "".join(
-        _estimator(name, error, (share or 0.0) if weights else None, error / most, name == mixture)
+        _estimator(name, shown(name, error), (share or 0.0) if weights else None, error / most, name == mixture)
         for name, error, share in every
     )
     return (
@@ -214,17 +218,17 @@ def _estimators(contents: Contents) -> str:
         "<thead><tr>"
         '<th scope="col" class="text">estimator</th><th scope="col">error, about</th>'
         f'{"<th scope=col>weight</th>" if weights else ""}<td class="bar"></td></tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        f"<tbody>{body}</tbody></table></div>" + (f"<p>{escape(passed_over)}</p>" if passed_over else "")
     )
 
 
-def _estimator(name: str, error: float, share: float | None, part: float, chosen: bool) -> str:
+def _estimator(name: str, error: str, share: float | None, part: float, chosen: bool) -> str:
     meaning = sentences.ESTIMATORS.get(name)
     gloss = "" if meaning is None else f"<small>{escape(meaning)}</small>"
     weight = "" if share is None else f"<td>{100 * share:.3g} %</td>" if share else "<td></td>"
     return (
         f'<tr{" class=chosen" if chosen else ""}><th scope="row">{escape(name.replace("_", " "))}{gloss}</th>'
-        f"<td>{rounded(error, 4 if name == PUBLISHED else 2)}</td>{weight}"
+        f"<td>{error}</td>{weight}"
         f'<td class="bar" aria-hidden="true"><span style="width:{100 * part:.1f}%"></span></td></tr>'
     )
 

@@ -25,7 +25,7 @@
       labelFontSize: 12, titleFontSize: 12.5, titleFontWeight: "normal", labelFont: font, titleFont: font,
     };
     return {
-      background: "transparent", font, axis, axisY: { labelLimit: wide < 500 ? 110 : 190 }, view: { stroke: null },
+      background: "transparent", font, axis, axisY: { labelLimit: wide < 500 ? 110 : Math.max(190, 0.3 * wide) }, view: { stroke: null },
       legend: { labelColor: quiet, labelFontSize: 12, gradientLength: 160, gradientThickness: 10, labelFont: font },
       range: { ramp, heatmap: ramp, diverging: ["#b35806", "#f1a340", night ? "#2a3139" : "#f2f2f2", "#5aa0d8", "#0b5a9c"] },
       style: {

@@ -133,7 +133,7 @@ def cite(of: Promised, name: str) -> str:
 def check_file(name: str) -> Step:
     """What to type to read the file of this name."""
     return Step(
-        "The file behind this page says the same, and is read without anybody's data:",
+        f"The file that was saved of it, here {name}, says the same, and is read without anybody's data:",
         f'import leastnoise as ln\n\nr = ln.load("{name}")\nprint(r.explain())',
     )
 

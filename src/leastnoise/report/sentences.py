@@ -8,6 +8,7 @@ from functools import singledispatch
 import numpy as np
 
 from leastnoise._support.number_format import rounded
+from leastnoise._support.validation import Floats
 from leastnoise._support.version import VERSION
 from leastnoise.privacy.guarantee import GaussianDP
 from leastnoise.releases import labels
@@ -55,6 +56,9 @@ def _kind(contents: Contents) -> str:
     return (noun if contents.size == 1 else noun + "s").capitalize()
 
 
+MAX_GROUPS = 12  # whose quantiles the headline tells the least and the largest of
+
+
 def headline(contents: Contents) -> Headline:
     """The number that matters most, with how sure it is."""
     if contents.size == 1 and not isinstance(contents.of, SparseRelease):
@@ -79,12 +83,21 @@ def _(of: SparseRelease) -> Headline | None:
     return Headline(f"{of.bins:,}", f"of {of.domain_size:,} bins show; all others were below the threshold")
 
 
+def _headline_of_groups(values: Floats, name: str) -> Headline | None:
+    """From the least to the largest; of many groups, noise would choose these two."""
+    if len(values) > MAX_GROUPS:
+        return None
+    ends = [number(float(end)) for end in (values.min(), values.max())]
+    label = f"{name} in each of {len(values)} groups, from the least to the largest"
+    return Headline(" to ".join(dict.fromkeys(ends)), label)
+
+
 @_headline.register
 def _(of: QuantileRelease) -> Headline | None:
-    if of.domain is not None:
-        return None
     place = int(np.argmin(np.abs(np.array(of.levels) - 0.5)))
     name = "the median" if of.levels[place] == 0.5 else f"the quantile at {of.levels[place]:g}"
+    if of.domain is not None:
+        return _headline_of_groups(of.values[:, place], name)
     low, high = of.interval(0.95)
     among = f" {scope(of)}" if of.left_out else ""
     return Headline(number(of.values[place]), f"{name}{among}, {between(low[place], high[place])}")
@@ -192,10 +205,10 @@ def denoising(contents: Contents) -> str:
         )
     if estimate.compare()["moved"] == 0:
         return "Nothing that was tried is better than the published values beyond chance, so they are kept as they are."
-    advice = "" if estimate.better_than_raw else " That is not better beyond chance: use the published values."
     return (
         f"Denoising costs no privacy: it reads only what is published. The typical error of a value is estimated, "
-        f"without the truth, at {estimate.rmse_in_words()}; before, it was {rounded(estimate.std, 3)}.{advice}"
+        f"without the truth, at {estimate.rmse_in_words()}; before, it was {rounded(estimate.std)}."
+        f"{estimate.advice_in_words()}"
     )
 
 

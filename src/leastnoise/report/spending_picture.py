@@ -11,6 +11,8 @@ import numpy as np
 from leastnoise._support.spending_steps import Steps, steps
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 720.0, 300.0, 52.0, 40.0, 22.0, 24.0
+MAX_NAMED = 8  # entries, side by side
+BEYOND = 0.04  # of the time shown, after the last entry
 _STRIPES = (
     '<defs><pattern id="reserved" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
     '<line class="stripe" x1="0" y1="0" x2="0" y2="6"/></pattern></defs>'
@@ -21,9 +23,9 @@ def spending(entries: list[Any], cap: str) -> str:
     """Of one cap, by name, the share that releases have used, and above it what is allocated and not used."""
     drawn = steps(entries, cap)
     by_day = len(entries) > 1 and (entries[-1].created_at - entries[0].created_at) >= timedelta(days=1)
-    places = [entry.created_at.timestamp() for entry in entries] if by_day else list(range(1, len(entries) + 1))
-    first, last = (places[0], places[-1]) if by_day else (0, max(len(entries), 1))
-    span = (last - first) or 1
+    places = [entry.created_at.timestamp() for entry in entries] if by_day else list(range(len(entries)))
+    first, last = (places[0], places[-1]) if by_day else (0, len(entries))
+    span = (last - first) * (1 + BEYOND * by_day) or 1  # what the last entry left has a width, too
     at = [LEFT + (WIDTH - LEFT - RIGHT) * (place - first) / span for place in places]
     name = f"{drawn.released[-1]:.4g} % used by releases, {drawn.booked[-1] - drawn.released[-1]:.4g} % allocated."
     return (
@@ -61,10 +63,21 @@ def _rule(percent: int) -> str:
 def _ends(entries: list[Any], by_day: bool) -> str:
     y = HEIGHT - BOTTOM + 18
     if not by_day:
-        many = f"entry {len(entries)}" if entries else "no entry yet"
-        return f'<text class="end" x="{WIDTH - RIGHT:g}" y="{y:g}">{many}</text>'
+        return _entries(len(entries), y)
     first, last = (_day(entries[place].created_at) for place in (0, -1))
     return f'<text x="{LEFT:g}" y="{y:g}">{first}</text><text class="end" x="{WIDTH - RIGHT:g}" y="{y:g}">{last}</text>'
+
+
+def _entries(many: int, y: float) -> str:
+    """Each in the middle of what it left; of many the first and the last."""
+    if not many:
+        return f'<text class="end" x="{WIDTH - RIGHT:g}" y="{y:g}">no entry yet</text>'
+    width = (WIDTH - LEFT - RIGHT) / many
+    shown = range(many) if many <= MAX_NAMED else (0, many - 1)
+    return "".join(
+        f'<text class="middle" x="{LEFT + width * (place + 0.5):.2f}" y="{y:g}">entry {place + 1}</text>'
+        for place in shown
+    )
 
 
 def _day(moment: datetime) -> str:

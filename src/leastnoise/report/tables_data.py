@@ -51,7 +51,7 @@ def data(contents: TablesContents, name: str, file: str) -> dict[str, Any]:
 
 def _error(table: ShownTable) -> str | None:
     known = table.rmse is not None and table.rmse_at_most is not None
-    return error_in_words(table.rmse, table.rmse_at_most) if known else None  # type: ignore[arg-type]
+    return error_in_words(table.rmse, table.rmse_at_most, table.std) if known else None  # type: ignore[arg-type]
 
 
 def _keys(axis: Axis) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import os
 from html import escape
 from pathlib import Path
 
-from leastnoise._support.number_format import rounded
+from leastnoise._support.number_format import digits_beside, rounded
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.report import markup, page_file, tables_data, tables_sentences
@@ -135,4 +135,5 @@ def _denoised_error(table: ShownTable) -> str:
     if table.rmse is None or table.rmse_at_most is None:
         return ""
     worse = ", not better" if table.better_than_raw is False else ""
-    return f"{rounded(table.rmse, 2)}<small>at most {rounded(table.rmse_at_most, 2)}{worse}</small>"
+    digits = digits_beside(table.rmse, table.std)
+    return f"{rounded(table.rmse, digits)}<small>at most {rounded(table.rmse_at_most, digits)}{worse}</small>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leastnoise._support.number_format import about, rounded
+from leastnoise._support.number_format import about, digits_beside, rounded
 from leastnoise.privacy.guarantee import GaussianDP
 from leastnoise.releases.table_set import table_name
 from leastnoise.report.promise_sentences import (
@@ -102,9 +102,9 @@ def denoising(contents: TablesContents) -> str:
     )
 
 
-def error_in_words(rmse: float, at_most: float) -> str:
-    """An estimated error and its upper limit: "about 9.1, at most 12 (95 %)"."""
-    return f"{about(rmse)}, at most {rounded(at_most, 2)} (95 %)"
+def error_in_words(rmse: float, at_most: float, before: float) -> str:
+    """An estimated error and its upper limit, beside what it was: "about 9.1, at most 12 (95 %)"."""
+    return f"{about(rmse, beside=before)}, at most {rounded(at_most, digits_beside(rmse, before))} (95 %)"
 
 
 def check(contents: TablesContents, file: str) -> list[Step]:
