@@ -178,6 +178,7 @@ def test_the_options_of_messages_are_those_of_the_commands() -> None:
     assert found - messages.OPTIONS == {
         *(
             "version",
+            "rows",
             "q",  # hidden: its message says the new name
             "install_completion",
             "show_completion",
