@@ -127,7 +127,7 @@ def jobs(truth: Truth, toy: bool) -> Iterator[Job]:
         draws = 1 if toy else DRAWS[noise][truth.kind]
         yield from (Job(truth, noise, sigma, draws, methods) for sigma in (levels[:1] if toy else levels))
     if truth.name in RIVALS:
-        yield Job(truth, "laplace", PURE, 10 if truth.kind == "path" else 1, ("empirical_bayes", "auto"))
+        yield Job(truth, "laplace", PURE, 10, ("empirical_bayes", "auto"))
 
 
 def real() -> Iterator[Truth]:
