@@ -27,9 +27,9 @@ from leastnoise.report.contents import (
     MAX_MAP_NODES,
     Contents,
 )
-from leastnoise.report.picture import Picture, Rows, altair, round_step, specification
+from leastnoise.report.map_scale import kilometres, scale_bar, scale_layers
+from leastnoise.report.picture import Picture, Rows, altair, specification
 
-KILOMETRES_A_DEGREE = 111.32
 MAX_SIDE_IN_NUMBERS = 12  # cells, each with its number in it
 LETTER_WIDTH = 7.5  # pixels
 ROW_OVER_WIDTH = 0.06  # of a table's cells, over the width of all
@@ -308,7 +308,7 @@ def _map(contents: Contents) -> Picture:
     graph = contents.graph
     if graph is None or graph.coordinates is None:
         raise errors.MissingParameter("A map needs a graph with coordinates.")
-    places, degrees = _kilometres(graph.coordinates)
+    places, degrees = kilometres(graph.coordinates)
     every = math.ceil(contents.size / MAX_MAP_NODES)
     shown = np.arange(0, contents.size, every)
     columns = _columns(contents, shown)
@@ -329,8 +329,8 @@ def _map(contents: Contents) -> Picture:
     layers = [streets, dots]
     extra: dict[str, Any] = {"edges": graph.edges.ravel().tolist() if every == 1 else []}
     if degrees:
-        extra["scale"] = _scale_bar(places)
-        layers += _scale_layers(alt)
+        extra["scale"] = scale_bar(places)
+        layers += scale_layers(alt)
     chart = alt.layer(*layers).project("identity", reflectY=True)
     chart = chart.add_params(alt.param(name="column", value=_first(contents)))
     wide, high = np.ptp(places, axis=0) + 1e-9
@@ -344,35 +344,6 @@ def _map(contents: Contents) -> Picture:
         ratio=ratio,
         extra=extra,
     )
-
-
-def _kilometres(coordinates: Floats) -> tuple[Floats, bool]:
-    """Degrees as kilometres from the middle, true at its latitude; other coordinates as they are."""
-    within = (np.abs(coordinates[:, 0]) <= 180).all() and (np.abs(coordinates[:, 1]) <= 90).all()
-    if not within or (coordinates == np.rint(coordinates)).all():
-        return coordinates, False
-    middle = (coordinates.min(axis=0) + coordinates.max(axis=0)) / 2
-    shrink = np.array([math.cos(math.radians(float(middle[1]))), 1.0])
-    return (coordinates - middle) * shrink * KILOMETRES_A_DEGREE, True
-
-
-def _scale_bar(places: Floats) -> dict[str, Any]:
-    """A round length, about a fifth of the map, at its lower right."""
-    low, high = places.min(axis=0), places.max(axis=0)
-    wanted = max(float(high[0] - low[0]) / 3, 1e-6)
-    length = round_step(wanted)
-    right, bottom = float(high[0]), float(low[1])
-    name = f"{length:g} km" if length >= 1 else f"{1000 * length:g} m"
-    return {"from": [right - length, bottom], "to": [right, bottom], "label": name}
-
-
-def _scale_layers(alt: Any) -> list[Any]:
-    """The bar and its name, each above a halo in the colour of the page: what lies below may be dark."""
-    bar, name = alt.Chart(alt.NamedData("scale")), alt.Chart(alt.NamedData("scale_name"))
-    name = name.encode(longitude="x:Q", latitude="y:Q", text="label:N")
-    bars = [bar.mark_geoshape(style=style, filled=False) for style in ("scale_halo", "scale")]
-    names = [name.mark_text(style=style, dy=-7) for style in ("scale_name_halo", "scale_name")]
-    return [bars[0], names[0], bars[1], names[1]]
 
 
 def _sizes(count: int) -> list[float]:

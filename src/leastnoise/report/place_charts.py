@@ -13,7 +13,7 @@ from leastnoise._support.validation import Floats
 from leastnoise.domain import Zones
 from leastnoise.releases.lattice_cells import LatticeCells, lattice_cells
 from leastnoise.releases.zone_values import bins_of_zones, oriented_rings
-from leastnoise.report import charts
+from leastnoise.report import charts, map_scale
 from leastnoise.report.contents import MAX_BINS_SHOWN, Contents
 from leastnoise.report.picture import Picture, altair, specification
 
@@ -41,7 +41,7 @@ class _Ground(NamedTuple):
             return places
         middle = self.corners.mean(axis=0)
         shrink = np.array([np.cos(np.radians(middle[1])), 1.0])
-        return np.asarray((places - middle) * shrink * charts.KILOMETRES_A_DEGREE)
+        return np.asarray((places - middle) * shrink * map_scale.KILOMETRES_A_DEGREE)
 
 
 def _zones(contents: Contents, zones: Zones) -> Picture:
@@ -79,8 +79,8 @@ def _map(contents: Contents, bins: Any, ground: _Ground, extra: dict[str, Any], 
     wide, high = np.ptp(places, axis=0)
     made = {"edges": [], **extra}
     if ground.degrees:
-        made["scale"] = charts._scale_bar(places - [0.0, 0.03 * high])
-        layers += charts._scale_layers(alt)
+        made["scale"] = map_scale.scale_bar(places - [0.0, 0.03 * high])
+        layers += map_scale.scale_layers(alt)
     chart = alt.layer(*layers).project("identity", reflectY=True)
     chart = chart.add_params(alt.param(name="column", value=charts._first(contents)))
     note = "Zones without a colour have no published value." if extra.get("blank") else ""

@@ -71,22 +71,6 @@ def test_quantiles_are_near_rise_and_lie_inside_their_intervals(people: Table, m
     assert (made.rank_errors() > 0).all()
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_a_quantile_lies_inside_its_own_interval(mechanism: str) -> None:
-    """In 30 draws at every confidence; and the interval is no shorter than the noise alone has it."""
-    rows = pd.DataFrame({"who": range(3000), "x": np.random.default_rng(3).gamma(0.7, 40, 3000)})
-    query = ln.table(rows, unit="who").quantile("x", [0.1, 0.25, 0.5, 0.75, 0.9], clip=(0, 400), bins=400, max_rows=1)
-    assert isinstance(query, Quantile)
-    draw = drawer(query, epsilon=0.5, delta=1e-6, mechanism=mechanism)
-    with seeded(7):
-        for made in (draw() for _ in range(30)):
-            for confidence in (0.5, 0.95):
-                low, high = made.interval(confidence)
-                first, last = made.found.interval(made.levels, confidence)
-                assert ((low <= made.values) & (made.values <= high)).all()
-                assert ((low <= first) & (last <= high)).all()
-
-
 @pytest.mark.parametrize(
     ("column", "clip", "levels", "draws"),
     [
