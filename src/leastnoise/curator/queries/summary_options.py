@@ -198,8 +198,8 @@ class _Columns:
         below = self._values(name, given.over, given.over_clip, parameter="over_clip")
         if self.columns[below].low < 0:
             raise InvalidParameter(
-                f'"{name}" is over values of "{given.over}" down to {self.columns[below].low:g}: a sum that may be '
-                "negative or zero divides nothing. Clip them at 0 or above.",
+                f'"{name}" is over values of "{given.over}" down to {self.columns[below].low:g}: nothing is '
+                "divided by a sum that may be negative. Clip them at 0 or above.",
                 parameter="over_clip",
                 value=given.over_clip,
                 example={"over_clip": (0, 100)},
