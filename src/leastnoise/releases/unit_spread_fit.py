@@ -6,7 +6,9 @@ bin: log x is normal, about what makes few rows meet or all of them; or a unit h
 elsewhere. Some kinds of tables are apart from these. In one no two rows of a unit share a bin, as where a bin is a year
 and a row is what somebody was in that year: then a unit has no more rows than there are bins. In another all rows of a
 unit are in one bin, as where a bin is a sex or a birthplace, or those of a part of the units are. In a third a unit's
-rows are spread as evenly as can be: n is N / bins, rounded up. Else x is 1 / bins or more where N is more than that.
+rows are spread as evenly as can be: n is N / bins, rounded up. In a fourth a bin has room for so many, as a month has
+for the days of a daily train: log n is normal about that number, or about log N where that is less, and units of more
+rows are in more bins. Else x is 1 / bins or more where N is more than that.
 
 The counts are read as those of sizes are (`unit_size_fit`), by the octave of N and the class of n; n = N is a class by
 itself.
@@ -24,10 +26,12 @@ from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, last
 from leastnoise.releases.unit_size_fit import Fit, Seen, posterior, rough, sample
 
 SPREADS_KEPT, SPREADS_DRAWN = 40, 24  # a sample of the plausible ones, and tables that may be
-ALONE, EVEN, AT_HOME, TOGETHER, SOME_TOGETHER = 0.15, 0.03, 0.17, 0.05, 0.1  # how likely these kinds are beforehand
+# How likely these kinds are beforehand.
+ALONE, EVEN, AT_HOME, TOGETHER, SOME_TOGETHER, FILLED = 0.15, 0.03, 0.17, 0.05, 0.1, 0.1
 _WIDTHS = (0.4, 0.7, 1.0, 1.4)  # standard deviations of log x
 _HOMES = (0.15, 0.3, 0.5, 0.7, 0.85)  # chances that a row is at home
 _STAYING = (0.1, 0.25, 0.5, 0.75)  # parts of the units whose rows are all in one bin
+_ROOMS, _ROOM_WIDTHS = 2.0 ** np.arange(1, 11, 0.5), (0.2, 0.5)  # rows that a bin has room for; of their logarithm
 _SHARES = np.exp(-0.23 * np.arange(70))  # x
 CLASSES = len(BIN_STARTS)
 Part = tuple[Floats, float]  # counts, and the standard deviation of their noise
@@ -110,13 +114,15 @@ def _spreads(bins: int) -> tuple[Floats, Floats]:
     binomial = np.tensordot(np.concatenate([mixed, at_home]), _at_each_share(bins), axes=1)
     others = np.tensordot(around(np.log([1 / bins, min(1.0, 3 / bins)]), np.full(2, 0.7)), _at_each_share(bins), axes=1)
     staying = np.array([part * _together() + (1 - part) * other for part in _STAYING for other in others])
+    filled = np.array([_filled(room, width, bins) for room in _ROOMS for width in _ROOM_WIDTHS])
     chances = (
-        np.full(len(mixed), (1 - ALONE - EVEN - AT_HOME - TOGETHER - SOME_TOGETHER) / len(mixed)),
+        np.full(len(mixed), (1 - ALONE - EVEN - AT_HOME - TOGETHER - SOME_TOGETHER - FILLED) / len(mixed)),
         np.full(homes.size, AT_HOME / homes.size),
         np.full(len(staying), SOME_TOGETHER / len(staying)),
+        np.full(len(filled), FILLED / len(filled)),
         (EVEN, TOGETHER, ALONE),
     )
-    kinds = np.concatenate([binomial, staying, [_evenly(bins), _together(), _alone()]])
+    kinds = np.concatenate([binomial, staying, filled, [_evenly(bins), _together(), _alone()]])
     return kinds, np.log(np.concatenate(chances))
 
 
@@ -140,6 +146,19 @@ def _evenly(bins: int) -> Floats:
     for octave, sizes in enumerate(_sizes()):
         places = np.searchsorted(BIN_STARTS, np.ceil(sizes / bins), side="right") - 1
         np.add.at(found[octave], places, 1 / sizes.size)
+    return found
+
+
+def _filled(room: float, width: float, bins: int) -> Floats:
+    """So many rows of a unit share a bin, about, or all that it has, if these are fewer."""
+    from scipy.special import ndtri
+
+    found, chances = np.zeros((len(OCTAVES), CLASSES + 1)), (np.arange(50) + 0.5) / 50
+    for octave, sizes in enumerate(_sizes()):
+        for rows in sizes:
+            n = np.clip(np.exp(np.log(min(room, rows)) + width * ndtri(chances)), np.ceil(rows / bins), rows)
+            places = np.searchsorted(BIN_STARTS, np.round(n), side="right") - 1
+            np.add.at(found[octave], places, 1 / (sizes.size * n.size))
     return found
 
 
