@@ -7,7 +7,8 @@ row weighed by its chance to be kept) and of the noise, to first order. Regret i
 that of the best of all pairs of ends (the public classes, and quantiles of the values), less one; those are chosen with
 the table in hand: so that what they cut off on both sides is equal, or even so that they hold little but the answer.
 The clip of the least error that counts on no such balance is beside it (the squares of both cuts add up), and regret is
-against the error of either. Before there were clips for means, `a.clips` was the clip for a sum.
+against the error of either. Before there were clips for means, `a.clips` was the clip for a sum. Where noise hides how
+large values are, no clip is proposed; such draws are counted, and a question counts if two of its three have a clip.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Array = np.ndarray[Any, Any]
 def run(*, toy: bool = False) -> Findings:
     """Regret on tables by which the rule was settled, and on those that have judged it."""
     findings: Findings = []
-    for which in ("judged", "tuned"):
+    for which in ("newest", "judged", "tuned"):
         rows = [row for name, frame in limits_mean_tables.tables(which, toy=toy) for row in of_table(name, frame, toy)]
         findings += findings_of(which, [{"set": which, **row} for row in rows])
     return findings
@@ -49,14 +50,19 @@ def run(*, toy: bool = False) -> Findings:
 def findings_of(which: str, rows: list[dict[str, Any]]) -> Findings:
     """Median and worst regret before and after, and all of them."""
     found: Findings = []
+    hidden = sum(row["draws without a clip"] for row in rows)
+    part = hidden / max(1, DRAWS * len(rows))
+    found.append(Headline(f"part of looks whose noise hid how large values are, {len(rows)} questions, {which}", part))
     for kind in KINDS:
-        regrets = [row[f"regret, clip for a {kind}"] for row in rows]
-        what = f"regret of means under the clip proposed for a {kind}, {len(rows)} questions on {which} tables"
+        regrets = [regret for row in rows if not math.isnan(regret := row[f"regret, clip for a {kind}"])]
+        if not regrets:
+            continue
+        what = f"regret of means under the clip proposed for a {kind}, {len(regrets)} questions on {which} tables"
         found.append(Headline(f"median {what}", float(np.median(regrets))))
         found.append(Headline(f"worst {what}, of each the median draw", max(regrets)))
     title = f"Clips for means against the best in hindsight, {which} tables:"
     note = f"{DRAWS} draws each, of which the middle one counts; a look of {SHARE:g} of the budget, delta {DELTA:g}."
-    return [*found, Table(f"limits_mean_clips_{which}", title, rows, note=note, folded=which != "judged")]
+    return [*found, Table(f"limits_mean_clips_{which}", title, rows, note=note, folded=which != "newest")]
 
 
 def of_table(name: str, frame: pd.DataFrame, toy: bool = False) -> list[dict[str, Any]]:
@@ -81,8 +87,14 @@ def of_table(name: str, frame: pd.DataFrame, toy: bool = False) -> list[dict[str
             look = LimitSuggestion(components=noisy, layout=question.layout, asked=asked, means=("value",))
             draws.append(_regrets(look, frame, bins))
         found.append({"table": name, "units": int(frame["unit"].max()) + 1, "bins": bins, "epsilon": epsilon})
-        found[-1] |= {f"regret, clip for a {kind}": float(np.median([draw[kind] for draw in draws])) for kind in KINDS}
-        found[-1] |= {key: value for key, value in draws[-1].items() if key not in KINDS}
+        told = [draw for draw in draws if draw["bins told"] and draw["last for a mean"]]
+        found[-1]["draws without a clip"] = sum(not draw["last for a mean"] for draw in draws)
+        for kind in KINDS:
+            enough = 2 * len(told) > len(draws)
+            found[-1][f"regret, clip for a {kind}"] = (
+                float(np.median([draw[kind] for draw in told])) if enough else math.nan
+            )
+        found[-1] |= {key: value for key, value in (told or draws)[-1].items() if key not in KINDS}
     print(name, flush=True)
     return found
 
@@ -93,13 +105,10 @@ def _regrets(look: LimitSuggestion, frame: pd.DataFrame, bins: int) -> dict[str,
     rows = np.bincount(place, weights=kept, minlength=bins)
     std = look.asked.std_beside_sums(look._limits, bins)
     told = np.flatnonzero(rows > ENOUGH * std)
-    if not told.size:
-        return dict.fromkeys(KINDS, 0.0) | {
-            "bins told": 0,
-            "best clip": "",
-            "last for a sum": "",
-            "last for a mean": "",
-        }
+    if look.clips.hidden or not told.size:
+        nothing = {"bins told": int(told.size), "best clip": "", "last for a sum": ""}
+        last = "" if look.clips.hidden else _words(look.clips["value"])
+        return dict.fromkeys(KINDS, math.nan) | nothing | {"last for a mean": last}
     for_mean, for_sum = look.clips["value"], _with_sums(look).clips["value"]
     classes = np.array(VALUE_ENDS)[np.array(VALUE_ENDS) <= 2 * np.abs(values).max()]
     ends = np.concatenate([-classes, classes, [0.0], np.quantile(values, np.linspace(0, 1, QUANTILES))])
@@ -121,12 +130,14 @@ def _regrets(look: LimitSuggestion, frame: pd.DataFrame, bins: int) -> dict[str,
         at = tuple(np.searchsorted(ends, clip))
         return float(np.sqrt(squares[at] / squares[against]) - 1)
 
-    def words(clip: Any) -> str:
-        return f"{clip[0]:.4g} to {clip[1]:.4g}"
-
-    shown = {"best clip": words(ends[list(best)]), "last for a sum": words(for_sum), "last for a mean": words(for_mean)}
+    shown = {"best clip": _words(ends[list(best)]), "last for a sum": _words(for_sum)}
+    shown["last for a mean"] = _words(for_mean)
     found = [regret(clip, against) for against in (best, balanced) for clip in (for_sum, for_mean)]
     return dict(zip(KINDS, found, strict=True)) | {"bins told": int(told.size), **shown}
+
+
+def _words(clip: Any) -> str:
+    return f"{clip[0]:.4g} to {clip[1]:.4g}"
 
 
 def _with_sums(look: LimitSuggestion) -> LimitSuggestion:

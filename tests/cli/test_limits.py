@@ -22,9 +22,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     chance = np.random.default_rng(1)
     rows = pd.DataFrame(
         {
-            "plane": chance.integers(0, 300, 3000),
-            "month": chance.integers(1, 13, 3000),
-            "delay": chance.gamma(2, 9, 3000),
+            "plane": chance.integers(0, 6000, 60_000),
+            "month": chance.integers(1, 13, 60_000),
+            "delay": chance.gamma(2, 9, 60_000),
         }
     )
     rows.to_parquet(tmp_path / "flights.parquet")

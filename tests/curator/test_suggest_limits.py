@@ -16,7 +16,16 @@ from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.suggest import asked_noise, later_request, limit_question
 from leastnoise.curator.table import Table
-from leastnoise.domain.size_classes import BIN_STARTS, MOST_ROWS, OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS, WIDE
+from leastnoise.domain.size_classes import (
+    BIN_STARTS,
+    MOST_ROWS,
+    OCTAVES,
+    ROW_STARTS,
+    VALUE_ENDS,
+    VALUE_LEVELS,
+    WIDE,
+    signed_classes,
+)
 from leastnoise.releases.limit_errors import AskedNoise
 from leastnoise.releases.unit_counts import Layout
 from leastnoise.testing import aggregate, seeded
@@ -51,7 +60,7 @@ def test_classes_are_increasing_and_cover_every_size() -> None:
     assert set(WIDE) <= set(OCTAVES) <= set(BIN_STARTS) <= set(ROW_STARTS)
     assert ROW_STARTS[:32] == tuple(range(1, 33))  # single numbers
     assert list(VALUE_ENDS) == sorted(VALUE_ENDS)
-    assert SIGNED_CLASSES % 2 == 1
+    assert all(signed_classes(level) % 2 == 1 for level in VALUE_LEVELS)
 
 
 def test_values_are_classed_by_size_and_sign() -> None:
@@ -59,9 +68,25 @@ def test_values_are_classed_by_size_and_sign() -> None:
     rows = pd.DataFrame({"person": range(len(fares)), "zone": 0, "fare": fares})
     asked = UnitCounts.of(ln.table(rows, unit="person")._data, (), None, "drop", ("fare",), NOISE)
     found = Layout(1, ("fare",)).part(aggregate(asked).values, "values")
-    middle, one = SIGNED_CLASSES // 2, VALUE_ENDS.index(1.0) + 1
-    expected = {0: 1, middle - one: 1, middle: 2, middle + one: 2, middle + one + 1: 1, SIGNED_CLASSES - 1: 1}
+    last = signed_classes("values") - 1
+    middle, one = last // 2, VALUE_ENDS.index(1.0) + 1
+    expected = {0: 1, middle - one: 1, middle: 2, middle + one: 2, middle + one + 1: 1, last: 1}
     assert {place: count for place, count in enumerate(found) if count} == expected
+
+
+def test_a_wider_class_of_values_is_several_of_the_finer_ones_and_zero_stays_alone() -> None:
+    fares = np.concatenate([np.array(VALUE_ENDS) * sign * near for sign in (1, -1) for near in (1.0, 1.2)] + [[0.0]])
+    rows = pd.DataFrame({"person": range(fares.size), "zone": 0, "fare": fares})
+    asked = UnitCounts.of(ln.table(rows, unit="person")._data, (), None, "drop", ("fare",), NOISE)
+    layout, exact_counts = Layout(1, ("fare",)), aggregate(asked).values
+    fine = layout.part(exact_counts, "values")
+    middle = fine.size // 2
+    for level, wide in VALUE_LEVELS.items():
+        found, step = layout.part(exact_counts, level), 2**wide
+        assert found[found.size // 2] == fine[middle] == 1
+        for side in (1, -1):
+            near, wider = fine[middle::side][1:], found[found.size // 2 :: side][1:]
+            assert [near[start : start + step].sum() for start in range(0, near.size, step)] == wider.tolist()
 
 
 def test_removing_or_replacing_a_unit_moves_no_more_than_claimed() -> None:
@@ -101,8 +126,8 @@ def test_every_unit_counts_once_in_each_histogram() -> None:
     inside = rows[rows["zone"].between(0, 3)]
     layout, values = Layout(4, ("fare",)), exact(rows)
     units, valued = inside["person"].nunique(), inside[inside["fare"].notna()]["person"].nunique()
-    for kind in ("rows", "octaves", "wide", "spread", "depths", "shared", "bins", "values"):
-        assert layout.part(values, kind).sum() == (valued if kind == "values" else units)
+    for kind, _, _ in layout.histograms:
+        assert layout.part(values, kind).sum() == (valued if kind in VALUE_LEVELS else units)
     sizes = np.searchsorted(ROW_STARTS, inside.groupby("person").size().to_numpy(), side="right") - 1
     assert (layout.part(values, "rows") == np.bincount(sizes, minlength=len(ROW_STARTS))).all()
     wide = np.searchsorted(WIDE, inside.groupby("person").size().to_numpy(), side="right") - 1
@@ -211,12 +236,20 @@ def test_laplace_noise_alone_is_weighed_where_delta_is_zero() -> None:
     assert noise.per_l1 == pytest.approx(2**0.5, rel=1e-3)
 
 
-def test_limits_work_as_arguments_and_are_named_beside_what_is_released(table: Table, tmp_path: Path) -> None:
+@pytest.fixture
+def many() -> Table:
+    """People enough for their values to be seen."""
+    chance, persons = np.random.default_rng(4), np.arange(5000).repeat(3)
+    fares = {"zone": chance.integers(0, 4, persons.size), "fare": chance.gamma(2, 9, persons.size)}
+    return ln.table(pd.DataFrame({"person": persons, **fares}), unit="person", name="people")
+
+
+def test_limits_work_as_arguments_and_are_named_beside_what_is_released(many: Table, tmp_path: Path) -> None:
     with seeded(2):
-        found = table.suggest_limits("zone", keys=range(4), values="fare", for_epsilon=2, for_delta=1e-6, **ASK)
-        released = table.histogram("zone", keys=range(4), **found.limits).release(**ASK)
-        added = table.sum("fare", clip=found.clips["fare"], by="zone", keys=range(4), **found.limits).release(**ASK)
-        asked = table.histogram("zone", keys=range(4), **found.limits)
+        found = many.suggest_limits("zone", keys=range(4), values="fare", for_epsilon=2, for_delta=1e-6, **ASK)
+        released = many.histogram("zone", keys=range(4), **found.limits).release(**ASK)
+        added = many.sum("fare", clip=found.clips["fare"], by="zone", keys=range(4), **found.limits).release(**ASK)
+        asked = many.histogram("zone", keys=range(4), **found.limits)
     assert f"Release {found.id}, which proposed them, estimates it." in str(asked.expect(**ASK))
     assert f"(a clip that release {found.id} proposed)" in added.explain()
     for made in (released, added):
@@ -227,15 +260,15 @@ def test_limits_work_as_arguments_and_are_named_beside_what_is_released(table: T
         (tmp_path / "page.html").unlink()
 
 
-def test_a_look_for_a_sum_serves_a_mean_too(table: Table) -> None:
+def test_a_look_for_a_sum_serves_a_mean_too(many: Table) -> None:
     """What is counted is the same: only the clip that follows from it is another."""
     with seeded(2):
-        first = table.suggest_limits("zone", keys=range(4), values="fare", for_epsilon=2, for_delta=1e-6, **ASK)
+        first = many.suggest_limits("zone", keys=range(4), values="fare", for_epsilon=2, for_delta=1e-6, **ASK)
     with seeded(3):
-        more = table.suggest_limits(
+        more = many.suggest_limits(
             "zone", keys=range(4), means="fare", after=first, for_epsilon=2, for_delta=1e-6, **ASK
         )
-        made = table.mean("fare", clip=more.clips["fare"], by="zone", keys=range(4), **more.limits).release(**ASK)
+        made = many.mean("fare", clip=more.clips["fare"], by="zone", keys=range(4), **more.limits).release(**ASK)
     assert (first.means, more.means, len(more.looks)) == ((), ("fare",), 2)
     assert f"(a clip that release {more.id} proposed)" in made.explain()
 

@@ -11,7 +11,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, SIGNED_CLASSES, WIDE
+from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, VALUE_LEVELS, WIDE, signed_classes
 from leastnoise.privacy.sensitivity import ChosenLimit, Limits
 from leastnoise.releases.limit_errors import AskedNoise, predict
 from leastnoise.releases.limit_suggestion import LimitSuggestion
@@ -98,6 +98,19 @@ def test_a_row_a_bin_needs_no_more_in_a_bin() -> None:
     assert found.limits == {"max_rows": 8, "max_per_bin": 1}
 
 
+def test_a_month_has_room_for_so_many_days() -> None:
+    """Most trains run in one month, some in several and some all year, each on nearly every day: small ones have all of
+    their rows in one bin and large ones a twelfth, and none has more than 31 in any."""
+    chance, units = np.random.default_rng(0), 3000
+    all_year = np.where(chance.random(units) < 0.5, chance.integers(2, 12, units), 12)
+    months = np.where(chance.random(units) < 0.8, 1, all_year)
+    first, train = chance.integers(0, 12, units), np.repeat(np.arange(units), months)
+    month = (first[train] + np.arange(train.size)) % 12
+    days = np.where(months[train] > 1, chance.integers(26, 32, train.size), chance.integers(1, 32, train.size))
+    found = suggestion(np.repeat(train, days), np.repeat(month, days), 12, sigma=60.0)
+    assert found.limits["max_per_bin"] <= 39
+
+
 def test_a_clip_is_between_what_is_common_and_what_is_rare() -> None:
     unit, place, bins = light(units=20_000)
     chance = np.random.default_rng(3)
@@ -122,10 +135,33 @@ def test_a_side_of_zero_that_noise_half_hides_is_not_cut_off() -> None:
     assert low < 0 < high
 
 
-def test_counts_that_do_not_decide_about_a_clip_say_so() -> None:
+def test_there_is_no_clip_where_noise_hides_how_large_values_are() -> None:
     """Ten units behind noise of hundreds: nothing is known of their values."""
     unit, place, bins = light(units=10)
     found = suggestion(unit, place, bins, sigma=300.0, values=np.full(unit.size, 7.0))
+    assert (found.clips, found.clip_risks, found.clips.hidden) == ({}, {}, ("value",))
+    assert "Noise hides how large the values of value are" in found.explain()
+    assert "Proposed clips" not in found.explain()
+    with pytest.raises(errors.InvalidParameter, match="order of magnitude, so no clip is proposed"):
+        found.clips["value"]
+    with pytest.raises(errors.UnknownColumn, match="were not counted by this look"):
+        found.clips["fare"]
+    again = pickle.loads(pickle.dumps(found.clips))
+    assert (again, again.hidden) == ({}, ("value",))
+
+
+def test_a_few_hundred_values_are_seen_by_their_order_of_magnitude() -> None:
+    """300 units, spread over some ten classes, behind noise of 90 in each: wider classes tell where they are."""
+    unit, place, bins = light(units=300)
+    values = np.random.default_rng(8).gamma(3, 30, unit.size)
+    low, high = suggestion(unit, place, bins, sigma=90.0, values=values).clips["value"]
+    assert low == 0.0
+    assert np.quantile(values, 0.5) < high < 2 * values.max()
+
+
+def test_counts_that_do_not_decide_about_a_clip_say_so() -> None:
+    unit, place, bins = light(units=300)
+    found = suggestion(unit, place, bins, sigma=110.0, values=np.random.default_rng(8).gamma(0.5, 200, unit.size))
     assert found.clip_risks["value"] > 0.2
     assert "leave open which clip is good for value" in found.explain()
     unit, place, bins = light(units=20_000)
@@ -236,9 +272,9 @@ def test_limits_cannot_be_changed_and_know_their_release() -> None:
 def test_the_layout_has_every_number_once() -> None:
     layout = Layout(7, ("fare", "tip"))
     starts = [layout.start(kind) for kind in ("rows", "octaves", "wide", "spread", "depths", "shared", "bins")]
-    starts += [layout.start("values", 0), layout.start("values", 1)]
+    starts += [layout.start(level, number) for number in (0, 1) for level in VALUE_LEVELS]
     sizes = [len(ROW_STARTS), len(OCTAVES), len(WIDE), PAIRS, len(OCTAVES), len(BIN_STARTS), 7]
-    sizes += [SIGNED_CLASSES, SIGNED_CLASSES]
+    sizes += [signed_classes(level) for level in VALUE_LEVELS] * 2
     assert starts == np.cumsum([0, *sizes[:-1]]).tolist()
     assert layout.size == sum(sizes)
     assert Layout(1).size == len(ROW_STARTS) + len(OCTAVES) + len(WIDE)

@@ -13,11 +13,12 @@ from hypothesis import strategies as some
 from scipy.special import ndtri
 
 import leastnoise as ln
-from leastnoise.domain.size_classes import SIGNED_CLASSES, VALUE_ENDS
+from leastnoise.domain.size_classes import VALUE_ENDS, signed_classes
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.releases import mean_clip_errors
 from leastnoise.releases.limit_errors import AskedNoise
 from leastnoise.releases.mean_clip_errors import ENOUGH, BinSizes
+from leastnoise.releases.signed_counts import SignedCounts
 from looked_tables import Array, light, suggestion
 
 
@@ -60,8 +61,9 @@ def test_with_little_noise_the_clip_is_nearly_the_best_of_one_side(rows: float) 
     """Values above zero, of which a clip cuts the upper side: against every end of a class, with the values known."""
     values = np.exp(np.random.default_rng(6).normal(3, 0.9, 200_000))
     places = np.searchsorted(VALUE_ENDS, values, side="right")
-    noisy = np.bincount(SIGNED_CLASSES // 2 + places, minlength=SIGNED_CLASSES).astype(float)
-    (low, high), risk = mean_clip_errors.propose(noisy, 3.0, rows=rows, concentration=1.0, bins=1, count_std=100.0)
+    size = signed_classes("values")
+    noisy = SignedCounts(((np.bincount(size // 2 + places, minlength=size).astype(float), 3.0),))
+    (low, high), risk = mean_clip_errors.propose(noisy, rows=rows, concentration=1.0, bins=1, count_std=100.0)
     errors = {end: true_mean_error(low, end, values, rows, 100.0) for end in VALUE_ENDS if end > 8}
     assert errors[high] <= 1.25 * min(errors.values())
     assert risk < 0.2

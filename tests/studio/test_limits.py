@@ -9,7 +9,13 @@ from studio_visitor import Visitor
 def test_the_price_is_shown_before_and_the_proposal_after(desk: Visitor) -> None:
     desk.send("/job/people/table", unit="person")
     desk.send(
-        "/job/people/question", question="sum", column="income", low="0", high="90000", by=["sex"], keys__sex="F, M"
+        "/job/people/question",
+        question="sum",
+        column="income",
+        low="0",
+        high="90000",
+        by=["sex"],
+        keys__sex="female, male",
     )
     assert "Open a budget first" in desk.client.get("/job/people/limits").text
     desk.act("/budgets", "/budget/create", ledger="city", new__epsilon="3", new__delta="1e-6", new__unit="person")

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 import leastnoise as ln
-from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS, WIDE
+from leastnoise.domain.size_classes import (
+    BIN_STARTS,
+    OCTAVES,
+    ROW_STARTS,
+    VALUE_ENDS,
+    VALUE_LEVELS,
+    WIDE,
+    signed_classes,
+)
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.releases.limit_errors import AskedNoise
 from leastnoise.releases.limit_suggestion import LimitSuggestion
@@ -38,7 +46,9 @@ def counted(unit: Array, place: Array, bins: int, values: Array | None = None) -
         np.add.at(found, layout.start("bins") + place[first], WEIGHTS["bins"])
     if values is not None:
         size = np.sign(values[first]).astype(int) * (classes(np.abs(values[first]), VALUE_ENDS) + 1)
-        np.add.at(found, layout.start("values") + SIGNED_CLASSES // 2 + size, WEIGHTS["values"])
+        for level, wide_by in VALUE_LEVELS.items():
+            away = np.sign(size) * np.ceil(np.abs(size) / 2**wide_by).astype(int)
+            np.add.at(found, layout.start(level) + signed_classes(level) // 2 + away, WEIGHTS[level])
     return found
 
 

@@ -164,6 +164,7 @@ def _show(made: LimitSuggestion, output: OutputOptions) -> None:
             "regret": made.regret,
             "risk": made.risk,
             "clip_risks": dict(made.clip_risks),
+            "hidden": list(made.clips.hidden),
             "looks": [look.id for look in made.looks],
         }
         print_json(

@@ -1,8 +1,8 @@
 """Limits for a question, bought with a small release of its own: decide for what noise, release, propose.
 
 Or with several: with `most_share` a further look is bought while the counts of all so far leave open which limits are
-good. Each is debited before it reads a row, and whether there is another follows from what was released and from public
-facts alone (`releases.looks` has the proof that nothing is lost by it).
+good, or how large a column's values are. Each is debited before it reads a row, and whether there is another follows
+from what was released and from public facts alone (`releases.looks` has the proof that nothing is lost by it).
 """
 
 from __future__ import annotations
@@ -82,14 +82,15 @@ def looks(
     after: LimitSuggestion | None = None,
     **asked: Any,
 ) -> Iterator[LimitSuggestion]:
-    """One look after the other, each put together with those before it, while they leave open which limits are good and
-    less than most_share was paid. Whoever takes them keeps each: what was paid for is not lost if a later one fails."""
+    """One look after the other, each put together with those before it, while they leave open which limits are good, or
+    hide how large a column's values are, and less than most_share was paid. Whoever takes them keeps each: what was
+    paid for is not lost if a later one fails."""
     most = Fraction(0) if most_share is None else _checked_most(request, most_share, asked.get("for_share"))
     question = limit_question(data, by, request=request, after=after, **asked)
     found = _released(question, request)
     yield found
     paid = Fraction(0) if request.share is None else shares.exact(request.share)
-    while paid < most and found.risk >= OPEN:
+    while paid < most and (found.risk >= OPEN or found.clips.hidden):
         request = replace(request, share=next_share(paid, most))
         paid += shares.exact(request.share)  # type: ignore[arg-type]
         later = later_request(request, **{name: asked[f"for_{name}"] for name in ("epsilon", "delta", "share")})

@@ -35,8 +35,14 @@ VALUE_ENDS: tuple[float, ...] = (
     *(part * 2.0**power for power in range(_SMALLEST, _LARGEST) for part in (1.0, 1.5)),
     2.0**_LARGEST,
 )
-# Values have these classes on both sides of one for zero, which is in the middle.
-SIGNED_CLASSES = 2 * (len(VALUE_ENDS) - 1) + 1
+# Values have these classes on both sides of one for zero, which is in the middle; or wider ones, each of 2^n of them.
+VALUE_LEVELS = {"values": 0, "value octaves": 1, "wide values": 3}
+
+
+def signed_classes(level: str) -> int:
+    """How many classes a level has: those of both signs, and zero."""
+    wide = 1 << VALUE_LEVELS[level]
+    return 2 * -(-(len(VALUE_ENDS) - 1) // wide) + 1
 
 
 def last_of_each(starts: tuple[int, ...]) -> Floats:

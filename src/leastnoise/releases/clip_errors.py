@@ -15,48 +15,31 @@ import math
 
 import numpy as np
 
-from leastnoise._support.validation import Floats
 from leastnoise.domain.size_classes import VALUE_ENDS
-from leastnoise.releases import unit_size_fit
+from leastnoise.releases.signed_counts import SignedCounts
 
-# Standard deviations: less on one side of zero is taken for nothing. To miss a side costs all of its values; to count
-# one that is empty costs a sum nothing, and doubles the noise of a mean.
-VISIBLE = 1.0
 MUCH = 0.5  # regret
 MOST_COUNTED = math.log(100.0)  # of an error over the least one: one that is a million times too large is no worse
 Clip = tuple[float, float]
 
 
 def propose(
-    noisy: Floats, std: float, *, rows: float, concentration: float, bins: int, count_std: float
+    noisy: SignedCounts, *, rows: float, concentration: float, bins: int, count_std: float
 ) -> tuple[Clip, float]:
     """The ends (low, high) of the least mean regret, and the chance that their regret is above `MUCH`.
 
-    noisy: units by the value of one row, in classes of both signs; std: their noise. rows: how many rows are added up.
-    count_std: the noise of a count under the same limits.
+    noisy: units by the value of one row. rows: how many rows are added up. count_std: the noise of a count under the
+    same limits.
     """
-    middle = noisy.size // 2
-    above, below = noisy[middle + 1 :], noisy[:middle][::-1]
-    sizes = unit_size_fit.of_values(above + below, std * math.sqrt(2))
+    sizes = noisy.both_sides()
     ends = np.array(VALUE_ENDS[1:])
     usual = np.sqrt(np.array(VALUE_ENDS[1:]) * np.array(VALUE_ENDS[:-1]))
     excess = np.maximum(usual[None, :] - ends[:, None], 0.0)
-    every = np.maximum(sizes.counts.sum(axis=1) + max(float(noisy[middle]), 0.0), 1.0)
+    every = np.maximum(sizes.counts.sum(axis=1) + noisy.zeros, 1.0)
     lost = rows * (sizes.counts @ excess.T) / every[:, None]
     errors = np.log(concentration * lost**2 / bins + (ends * count_std) ** 2) / 2
     errors -= errors.min(axis=1, keepdims=True)
     best = int(np.argmin(sizes.weights @ np.exp(np.minimum(errors, MOST_COUNTED))))
     far, risk = float(ends[best]), float(sizes.weights @ (errors[:, best] > math.log1p(MUCH)))
-    high, low = _reach(above, sizes.mean, std, far), 0.0 - _reach(below, sizes.mean, std, far)
-    return ((low, high) if low < high else (-far, far)), risk
-
-
-def _reach(noisy: Floats, expected: Floats, std: float, far: float) -> float:
-    """`far` where there are values on this side, 0 where none can be told."""
-    return far if visible(noisy, expected, std) else 0.0
-
-
-def visible(noisy: Floats, expected: Floats, std: float) -> bool:
-    """Whether there are values on this side of zero: their part of what is expected of both sides is (noisy . expected)
-    / |expected|^2 by least squares, and has a standard deviation of std / |expected|."""
-    return float(noisy @ expected) > VISIBLE * std * float(np.linalg.norm(expected))
+    high, low = (far if noisy.visible(side, sizes.mean) else 0.0 for side in (1, -1))
+    return ((0.0 - low, high) if low or high else (-far, far)), risk

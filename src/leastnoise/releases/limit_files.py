@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from leastnoise.domain.size_classes import VALUE_LEVELS
 from leastnoise.privacy.neighbours import check_neighbours
 from leastnoise.releases import file_format
 from leastnoise.releases.facts import Facts
@@ -52,14 +53,17 @@ def _own_facts(look: LimitSuggestion) -> dict[str, Any]:
 
 
 def from_table(table: pa.Table, facts: Facts) -> LimitSuggestion:
-    """What `save` wrote; files of earlier versions have one look, no fingerprint, and clips for sums alone."""
+    """What `save` wrote; files of earlier versions have one look, no fingerprint, clips for sums alone,
+    and one level of values."""
     bins, columns, by = facts.integer("bins"), facts.texts("columns"), facts.texts("by")
     facts.check("bins", bins >= 1)
     fingerprint = facts.text("fingerprint") if facts.has("fingerprint") else ""
     means = facts.texts("means") if facts.has("means") else ()
     facts.check("means", set(means) <= set(columns))
     before = facts.list_of_facts("earlier") if facts.has("earlier") else []
-    layout, values = Layout(bins, columns), np.array(table["value"])
+    kinds, values = set(table["histogram"].to_pylist()), np.array(table["value"])
+    levels = tuple(level for level in VALUE_LEVELS if level in kinds)
+    layout = Layout(bins, columns, levels) if columns else Layout(bins)
     facts.check("bins", values.size == layout.size * (len(before) + 1))
     looks = np.split(values, len(before) + 1)
     found: LimitSuggestion | None = None

@@ -35,8 +35,10 @@ from leastnoise.releases.limit_errors import MUCH, PLAUSIBLE, AskedNoise, LimitE
 from leastnoise.releases.looks import counts_together
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.promised import Promised
+from leastnoise.releases.proposed_clips import ProposedClips, hidden_in_words
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.release import Release
+from leastnoise.releases.signed_counts import SignedCounts
 from leastnoise.releases.spreadsheets import Spreadsheets
 from leastnoise.releases.unit_counts import WEIGHTS, Layout
 from leastnoise.releases.unit_size_fit import Fit
@@ -129,15 +131,17 @@ class LimitSuggestion(Promised, Spreadsheets):
         return Frozen({name: ChosenLimit(value, self.id) for name, value in named.items()})
 
     @cached_property
-    def clips(self) -> Mapping[str, tuple[float, float]]:
+    def clips(self) -> ProposedClips:
         """For each named column the ends of the least mean regret of a sum in each bin with these limits, or of a mean
-        where it is one of `means`. They know which release chose them."""
-        return Frozen({column: ChosenClip(ends, self.id) for column, (ends, _) in self._clips.items()})
+        where it is one of `means`. They know which release chose them. There is none for a column of which noise hides
+        how large its values are: to ask for it is refused, with the reason."""
+        clips = {column: ChosenClip(ends, self.id) for column, (ends, _) in self._clips.items()}
+        return ProposedClips(clips, tuple(column for column in self.layout.columns if column not in clips))
 
     @property
     def clip_risks(self) -> Mapping[str, float]:
-        """For each named column the chance that the error of a sum, or a mean, under its clip is more than half above
-        that of the best one: in which part of the distributions that these counts cannot tell apart it is."""
+        """For each column that has a clip the chance that the error of a sum, or a mean, under it is more than half
+        above that of the best one: in which part of the distributions that these counts cannot tell apart it is."""
         return Frozen({column: risk for column, (_, risk) in self._clips.items()})
 
     @property
@@ -224,18 +228,22 @@ class LimitSuggestion(Promised, Spreadsheets):
 
     @cached_property
     def _clips(self) -> dict[str, tuple[tuple[float, float], float]]:
-        return {column: self._clip(number, column) for number, column in enumerate(self.layout.columns)}
+        counted = {column: self._values(number) for number, column in enumerate(self.layout.columns)}
+        return {column: self._clip(noisy, column) for column, noisy in counted.items() if not noisy.hidden}
 
-    def _clip(self, number: int, column: str) -> tuple[tuple[float, float], float]:
-        bins, noisy, std = self.layout.bins, self._part("values", number), self._std("values")
+    def _values(self, number: int) -> SignedCounts:
+        levels = self.layout.value_levels
+        return SignedCounts(tuple((self._part(level, number), self._std(level)) for level in levels))
+
+    def _clip(self, noisy: SignedCounts, column: str) -> tuple[tuple[float, float], float]:
+        bins = self.layout.bins
         rows = limit_errors.rows_of(self._fit) * self.kept
         uneven = float(np.exp(np.log(self._concentrations).mean()))
         if column not in self.means:
             count_std = self.asked.std(self._limits, bins)
-            return clip_errors.propose(noisy, std, rows=rows, concentration=uneven, bins=bins, count_std=count_std)
+            return clip_errors.propose(noisy, rows=rows, concentration=uneven, bins=bins, count_std=count_std)
         return mean_clip_errors.propose(
             noisy,
-            std,
             rows=rows,
             concentration=uneven,
             bins=bins,
@@ -291,12 +299,14 @@ class LimitSuggestion(Promised, Spreadsheets):
     def _open_clips_in_words(self) -> str:
         """Which clips these counts do not decide about."""
         open_ones = [column for column, risk in self.clip_risks.items() if risk >= RISKY]
+        hidden = [hidden_in_words(list(self.clips.hidden))] if self.clips.hidden else []
         if not open_ones:
-            return ""
-        return (
+            return " ".join(hidden)
+        words = (
             f"These counts leave open which clip is good for {', '.join(open_ones)}: take a clip that is known, or a "
             "larger share."
         )
+        return " ".join([words, *hidden])
 
     def _open_in_words(self) -> str:
         """How far the counts decide, and what to do where they do not."""

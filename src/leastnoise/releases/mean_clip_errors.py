@@ -31,8 +31,8 @@ from scipy.special import ndtr, ndtri
 
 from leastnoise._support.validation import Floats
 from leastnoise.domain.size_classes import VALUE_ENDS
-from leastnoise.releases import unit_size_fit
-from leastnoise.releases.clip_errors import MOST_COUNTED, MUCH, Clip, visible
+from leastnoise.releases.clip_errors import MOST_COUNTED, MUCH, Clip
+from leastnoise.releases.signed_counts import SignedCounts
 
 ENOUGH = float(ndtri(0.975))  # standard deviations of a count: `releases.mean.ENOUGH_CONFIDENCE`
 LEAST_SPREAD = 0.01  # of the logarithm of the bins' sizes
@@ -80,8 +80,7 @@ class BinSizes:
 
 
 def propose(
-    noisy: Floats,
-    std: float,
+    noisy: SignedCounts,
     *,
     rows: float,
     concentration: float,
@@ -91,11 +90,11 @@ def propose(
 ) -> tuple[Clip, float]:
     """The ends (low, high) of the least mean regret, and the chance that their regret is above `MUCH`.
 
-    noisy: units by the value of one row, in classes of both signs; std: their noise. rows: how many rows are added up.
-    count_std: the noise of a count beside the sums. counted: units by bin, if there are several.
+    noisy: units by the value of one row. rows: how many rows are added up. count_std: the noise of a count beside the
+    sums. counted: units by bin, if there are several.
     """
     sizes = BinSizes.of(rows=rows, concentration=concentration, bins=bins, count_std=count_std, counted=counted)
-    chances, weights = _plausible(noisy, std)
+    chances, weights = _plausible(noisy)
     ends = np.concatenate([-np.array(VALUE_ENDS[:0:-1]), [0.0], VALUE_ENDS[1:]])
     inside = np.sqrt(np.array(VALUE_ENDS[1:]) * np.array(VALUE_ENDS[:-1]))
     values = np.concatenate([-inside[::-1], [0.0], inside])
@@ -117,18 +116,16 @@ def propose(
     return (float(ends[low[best]]), float(ends[high[best]])), risk
 
 
-def _plausible(noisy: Floats, std: float) -> tuple[Floats, Floats]:
+def _plausible(noisy: SignedCounts) -> tuple[Floats, Floats]:
     """Distributions of the value of a row over classes of both signs, one a row, and how likely each is."""
-    middle = noisy.size // 2
-    above, below, none = noisy[middle + 1 :], noisy[:middle][::-1], max(float(noisy[middle]), 0.0)
-    sizes = unit_size_fit.of_values(above + below, std * math.sqrt(2))
-    there = [visible(side, sizes.mean, std) for side in (above, below)]
+    sizes = noisy.both_sides()
+    there = [noisy.visible(side, sizes.mean) for side in (1, -1)]
     if all(there):
-        right, left = (unit_size_fit.of_values(side, std).counts for side in (above, below))
+        right, left = (noisy.one_side(side).counts for side in (1, -1))
         share = right / np.maximum(right + left, 1e-300)
     else:
         share = np.full(sizes.counts.shape, 1.0 if there[0] else 0.0 if there[1] else 0.5)
-    nothing = np.full((len(sizes.counts), 1), none)
+    nothing = np.full((len(sizes.counts), 1), noisy.zeros)
     counts = np.concatenate([((1 - share) * sizes.counts)[:, ::-1], nothing, share * sizes.counts], axis=1)
     return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300), sizes.weights
 

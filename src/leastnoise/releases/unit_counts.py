@@ -10,6 +10,8 @@ Every unit with a row in the bins is counted once in each of these histograms:
     shared      by the latter number, in finer classes
     bins        by the bin of that row
     values      for each named column, by the value of one of its rows, drawn at random
+    value octaves, wide values
+                the same in classes of one octave and of four: where noise hides the finer ones, these may be seen
 
 Where there is one bin, spread, depths, shared and bins are left out.
 
@@ -28,9 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support.validation import Floats
-from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, SIGNED_CLASSES, WIDE
+from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, VALUE_LEVELS, WIDE, signed_classes
 
-WEIGHTS = {"rows": 2, "octaves": 4, "wide": 2, "spread": 1, "depths": 2, "shared": 1, "bins": 1, "values": 1}
+WEIGHTS = {"rows": 2, "octaves": 4, "wide": 2, "spread": 1, "depths": 2, "shared": 1, "bins": 1}
+WEIGHTS |= {"values": 1, "value octaves": 2, "wide values": 3}
 PAIRS = len(OCTAVES) * (len(OCTAVES) + 1) // 2  # of octaves, the second at most the first
 
 
@@ -40,6 +43,7 @@ class Layout:
 
     bins: int
     columns: tuple[str, ...] = ()  # whose values are counted
+    value_levels: tuple[str, ...] = tuple(VALUE_LEVELS)  # looks of earlier versions have the first alone
 
     @property
     def histograms(self) -> tuple[tuple[str, int, int], ...]:
@@ -47,7 +51,8 @@ class Layout:
         rows, octaves = len(ROW_STARTS), len(OCTAVES)
         sizes = [("rows", rows), ("octaves", octaves), ("wide", len(WIDE))]
         spread = [("spread", PAIRS), ("depths", octaves), ("shared", len(BIN_STARTS)), ("bins", self.bins)]
-        listed = [*sizes, *(spread if self.bins > 1 else []), *(("values", SIGNED_CLASSES) for _ in self.columns)]
+        values = [(level, signed_classes(level)) for _ in self.columns for level in self.value_levels]
+        listed = [*sizes, *(spread if self.bins > 1 else []), *values]
         return tuple((kind, size, WEIGHTS[kind]) for kind, size in listed)
 
     @property

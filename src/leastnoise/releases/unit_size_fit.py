@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support.validation import Floats
-from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, VALUE_ENDS, WIDE
+from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, VALUE_ENDS, VALUE_LEVELS, WIDE
 
 DIFFERENCE = 0.5  # of the truth from a shape, relative
 OWN_DIFFERENCE = 0.1  # of one class by itself
@@ -98,16 +98,19 @@ def _inside(starts: tuple[int, ...]) -> Floats:
     return found
 
 
-def of_values(noisy: Floats, std: float) -> Fit:
-    """Values above zero, in the classes between VALUE_ENDS."""
-    return _of_values(np.asarray(noisy, dtype=np.float64).tobytes(), std)
+def of_values(*levels: tuple[Floats, float]) -> Fit:
+    """Values above zero, in the classes between VALUE_ENDS, from counts of these and of classes 2, 8 ... times as wide
+    (`VALUE_LEVELS`), each with the standard deviation of its noise."""
+    return _of_values(tuple((np.asarray(noisy, dtype=np.float64).tobytes(), std) for noisy, std in levels))
 
 
 @lru_cache(maxsize=16)  # it takes a second, and every page about a look's file asks again
-def _of_values(noisy: bytes, std: float) -> Fit:
-    counts = np.frombuffer(noisy)
-    seen = Seen.of((counts, std, np.eye(counts.size)))
-    return _scaled(seen, seen, VALUE_ENDS[:-1], np.inf, 0.0)
+def _of_values(levels: tuple[tuple[bytes, float], ...]) -> Fit:
+    parts, finest = [], np.arange(len(VALUE_ENDS) - 1)
+    for (noisy, std), wide in zip(levels, VALUE_LEVELS.values(), strict=False):
+        counts = np.frombuffer(noisy)
+        parts.append((counts, std, (np.arange(counts.size)[:, None] == finest >> wide).astype(np.float64)))
+    return _scaled(Seen.of(*parts), Seen.of(*(parts[1:] or parts)), VALUE_ENDS[:-1], np.inf, 0.0)
 
 
 def _scaled(seen: Seen, coarse: Seen, starts: tuple[float, ...], size_spread: float, one_row: float) -> Fit:

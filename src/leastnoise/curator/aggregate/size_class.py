@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from leastnoise.curator.aggregate.binning import double_literal
-from leastnoise.domain.size_classes import MOST_ROWS, VALUE_ENDS
+from leastnoise.domain.size_classes import MOST_ROWS, VALUE_ENDS, VALUE_LEVELS, signed_classes
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -61,6 +61,16 @@ def with_value_class(rows: ir.Table, column: str, name: str) -> ir.Table:
     digit = (rows["_n"] >> ibis.greatest(rows["_octave"] - 1, 0)) & 1
     classed = ibis.ifelse(rows["_n"] < 2, ibis.literal(0, "int64"), rows["_octave"] * 2 - 1 + digit)
     return rows.mutate(**{name: ibis.ifelse(rows["_n"].isnull(), ibis.null("int64"), classed)}).drop("_n", "_octave")
+
+
+def wider_class(code: ir.IntegerValue, level: str) -> ir.IntegerValue:
+    """The class of a wider level that a class of both signs lies in: the first 2^n on either side of zero are one."""
+    import ibis
+
+    wide, middle = VALUE_LEVELS[level], signed_classes("values") // 2
+    away = (code - middle).abs()
+    wider = (away + ((1 << wide) - 1)) >> wide
+    return ibis.ifelse(code < middle, -wider, wider) + signed_classes(level) // 2
 
 
 def _cut(number: ir.IntegerValue, most: int) -> ir.IntegerValue:

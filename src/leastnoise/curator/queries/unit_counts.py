@@ -23,13 +23,19 @@ from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.binning import as_double, clipped, double_literal, place_rows
 from leastnoise.curator.aggregate.every_bin import scattered
 from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
-from leastnoise.curator.aggregate.size_class import with_bin_class, with_octave, with_row_class, with_value_class
+from leastnoise.curator.aggregate.size_class import (
+    wider_class,
+    with_bin_class,
+    with_octave,
+    with_row_class,
+    with_value_class,
+)
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.domains import limits_of, listed_domain
 from leastnoise.curator.queries.query import NamedRows
 from leastnoise.domain import Domain
-from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, SIGNED_CLASSES, VALUE_ENDS, WIDE
+from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, VALUE_ENDS, WIDE, signed_classes
 from leastnoise.errors import BadDomain, InvalidParameter, MissingParameter, WrongType
 from leastnoise.privacy.sensitivity import Sensitivity
 from leastnoise.releases.left_out import LeftOut
@@ -192,11 +198,10 @@ class UnitCounts(BinnedQuery):
         """How many units have each cell of the vector, which is called `bin`."""
         import ibis
 
-        layout = self.layout
         cells = [self._size_cells(self._drawn(rows, unit, "code"))]
         for number in range(len(self.values)):
             valued = self._drawn(rows.filter(rows[f"_value{number}"].notnull()), unit, f"_value{number}")
-            cells.append(valued.select(bin=valued["code"] + layout.start("values", number)))
+            cells.append(self._value_cells(valued, number))
         every = ibis.union(*cells) if len(cells) > 1 else cells[0]
         return every.group_by("bin").aggregate(rows=every.count())
 
@@ -214,6 +219,14 @@ class UnitCounts(BinnedQuery):
             pair = ((octave * (octave + 1)) >> 1) + drawn["_deep"]
             cells += [pair + layout.start("spread"), drawn["_deep"] + layout.start("depths")]
             cells += [drawn["_shared"] + layout.start("shared"), drawn["code"] + layout.start("bins")]
+        return drawn.select(bin=ibis.array(cells).unnest())
+
+    def _value_cells(self, drawn: ir.Table, number: int) -> ir.Table:
+        """The cells of all levels of one column's values that each unit is counted in."""
+        import ibis
+
+        layout = self.layout
+        cells = [wider_class(drawn["code"], level) + layout.start(level, number) for level in layout.value_levels]
         return drawn.select(bin=ibis.array(cells).unnest())
 
     def _drawn(self, rows: ir.Table, unit: tuple[str, ...], column: str) -> ir.Table:
@@ -251,4 +264,4 @@ def _with_signed_class(rows: ir.Table, column: str, name: str) -> ir.Table:
     rows = rows.mutate(_signed=clipped(as_double(rows[column], column), -VALUE_ENDS[-1], VALUE_ENDS[-1]))
     rows = with_value_class(rows.mutate(_size=rows["_signed"].abs()), "_size", name)
     signed = ibis.ifelse(rows["_signed"] < double_literal(0.0), -rows[name], rows[name])
-    return rows.mutate(**{name: signed + SIGNED_CLASSES // 2})
+    return rows.mutate(**{name: signed + signed_classes("values") // 2})
