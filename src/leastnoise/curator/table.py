@@ -279,9 +279,10 @@ class Table(Questions):
         budget, share, note: an open `ln.Budget`, how much of it to spend, such as 0.02, and a line for its history.
         for_epsilon, for_delta: the promise of the question that the limits are for. Left out, the same; or
         for_share: the share of the budget that it will take. Left out, all that is left, which each look makes less.
-        most_share: look again while the counts leave open which limits are good (`risk` is 0.05 or more), each time
-            about doubling what was paid, up to this share of the budget in all; each look is one release and one debit.
-            If a later one fails, the error's attribute `earlier` has the look before it.
+        most_share: look again while the counts leave open which limits are good (`risk` is 0.05 or more) or how large a
+            column's values are (`clips.hidden`), each time about doubling what was paid, up to this share of the budget
+            in all; each look is one release and one debit. If a later one fails, the error's attribute `earlier` has
+            the look before it.
         after: an earlier look at the same question. The counts of both are put together, which is as exact as one look
             that had taken both shares (with Gaussian noise, that of every budget with a delta).
         """
