@@ -125,3 +125,14 @@ def test_a_statistic_is_not_called_like_an_argument_of_summarize(name: str) -> N
     else:
         assert (code, out) == (2, "")
         assert f"cannot be called '{name}'" in err
+
+
+@pytest.mark.parametrize(
+    ("stat", "said"),
+    [("age=mean:age:5:1", "age:1:5 in the statistic"), ("r=ratio:income:0:9:age:-1:9", "age:0:100 in the statistic")],
+)
+def test_wrong_ends_are_answered_as_they_are_typed(stat: str, said: str) -> None:
+    code, _, err = run("summarize", "people.parquet", *TYPED, "--stat", stat.replace("age=", "years="), "--expect")
+    assert code == 2
+    assert said in " ".join(err.split())
+    assert "--clip" not in err

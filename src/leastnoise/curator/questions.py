@@ -23,7 +23,7 @@ from leastnoise.curator.queries.summary import Summary
 from leastnoise.curator.queries.unknown_keys import UnknownKeysHistogram
 from leastnoise.curator.queries.unknown_summary import UnknownKeysSummary
 from leastnoise.curator.queries.vector import VectorMean, VectorSum
-from leastnoise.errors import InvalidParameter, MissingParameter
+from leastnoise.errors import Code, InvalidParameter, MissingParameter
 from leastnoise.workload.strategy import Weights
 
 
@@ -319,7 +319,8 @@ def _refuse_others(others: Share | None) -> None:
     """Which are the others of listed keys, `with_other` says before."""
     if others is not None:
         raise InvalidParameter(
-            "others is for keys that nobody listed, and these are. Leave it out; ln.domain.with_other gives the rows "
-            "of all other keys a bin.",
+            "others is for keys that nobody listed, and these are. Leave it out, and give the rows of all other keys a "
+            "bin.",
             parameter="others",
+            example=Code('keys=ln.domain.with_other(["a", "b"])', "--keys a,b --other"),
         )

@@ -13,7 +13,7 @@ from leastnoise.curator import description, expressions, transform
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.aggregate.grid import grid_step, rounded_end
 from leastnoise.curator.dataset import Dataset
-from leastnoise.errors import InvalidParameter, MissingParameter, WrongType
+from leastnoise.errors import Code, InvalidParameter, LeastnoiseError, MissingParameter, WrongType
 from leastnoise.privacy.joint_cost import Part
 from leastnoise.releases.columns import RESERVED
 from leastnoise.releases.left_out import LeftOut
@@ -202,7 +202,7 @@ class _Columns:
                 "divided by a sum that may be negative. Clip them at 0 or above.",
                 parameter="over_clip",
                 value=given.over_clip,
-                example={"over_clip": (0, 100)},
+                example=_ends_typed("over_clip", given.over, (0, 100)),
             )
         return above, below
 
@@ -213,9 +213,15 @@ class _Columns:
                 f'"{name}" needs the public ends of one value of "{column}": without, one row could move it without '
                 "limit.",
                 parameter=parameter,
-                example={parameter: (0, 100)},
+                example=_ends_typed(parameter, column, (0, 100)),
             )
-        ends = _coarse(Clip.of(clip, self.data.rows[column].type()))
+        try:
+            ends = _coarse(Clip.of(clip, self.data.rows[column].type()))
+        except LeastnoiseError as problem:
+            problem.message = f'"{name}": {problem.message}'
+            typed = [example["clip"] for example in problem.examples if isinstance(example, dict) and "clip" in example]
+            problem.examples = tuple(_ends_typed(parameter, column, pair) for pair in typed)
+            raise
         ends.apply(self.data.rows[column], column)
         place = self._place((column, ends.low, ends.high), column, ends, column)
         if ends.chosen_with is not None:  # of two equal clips one may be somebody's own
@@ -246,6 +252,12 @@ class _Columns:
             self.clips.append(clip)
             self.columns.append(Measured(label, clip.low, clip.high, clip.grid, clip.lowest, clip.highest))
         return self.places[key]
+
+
+def _ends_typed(parameter: str, column: str, ends: tuple[float, float]) -> Code:
+    """The ends of one value, as they stand in a statistic of Python, and in one of the command line or a job."""
+    low, high = (f"{end:g}" for end in ends)
+    return Code(f"{parameter}=({low}, {high})", f"{column}:{low}:{high} in the statistic")
 
 
 def whole_numbers(asked: Asked, read: Callable[[str], Any]) -> dict[str, Any]:
