@@ -48,7 +48,12 @@ def test_limits_are_paid_for_written_and_shown(folder: Path) -> None:
     assert run("report", "limits.parquet")[0] == 0
     page = (folder / "limits.html").read_text()
     assert f"max_rows = {loaded.limits['max_rows']}" in page
-    assert "--limits limits.parquet" in page
+    assert "--limits limits.parquet --expect" in page
+    assert "with the table t and keys as they were for this look" in page
+    assert run("export", "limits.parquet", "-o", "limits.csv")[0] == 0
+    exported = (folder / "limits.csv").read_text()
+    assert "98 % of the tables that the counts of the look cannot tell apart" in exported
+    assert "95 % confidence" not in exported
     asked = ["histogram", "flights.parquet", *ASKED, "--epsilon", "1", "--delta", "1e-6"]
     assert run(*asked, "--limits", "limits.parquet", "-o", "months.parquet")[0] == 0
     made = ln.load("months.parquet")
@@ -56,7 +61,14 @@ def test_limits_are_paid_for_written_and_shown(folder: Path) -> None:
     assert made.left_out[0].text == loaded.id
     assert f"a limit that release {loaded.id} proposed" in made.explain()
     low, high = loaded.clips["delay"]
+    pays = ["--epsilon", "1", "--delta", "1e-6", "-o", "sum.parquet"]
     clipped = ["--column", "delay", "--clip", f"{low},{high}", "--limits", "limits.parquet"]
+    assert run("sum", "flights.parquet", *ASKED, "--column", "delay", "--limits", "limits.parquet", *pays)[0] == 0
+    assert f"(a clip that release {loaded.id} proposed)" in ln.load("sum.parquet").explain()
+    code, _, err = run("mean", "flights.parquet", *ASKED, "--column", "delay", "--limits", "limits.parquet", *pays)
+    assert (code, "is for a sum, and that for a mean is another" in " ".join(err.split())) == (2, True)
+    code, _, err = run("sum", "flights.parquet", *ASKED, "--column", "delay", "--max-rows", "3", *pays)
+    assert (code, "Say --clip 0,100." in " ".join(err.split())) == (2, True)
     stat = ["--stat", f"mean=mean:delay:{low}:{high}", "--stat", "own=std:delay:0:60", "--stat", "rows=count"]
     typed = {"sum": clipped, "quantile": [*clipped, "--levels", "0.5"], "summarize": [*stat, *clipped[4:]]}
     for kind, given in typed.items():

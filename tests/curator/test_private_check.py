@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -164,3 +165,12 @@ def test_nothing_is_debited(flights: Table, tmp_path: Path) -> None:
     before = len(budget.history())
     flights.count(max_rows=2).private_check()
     assert len(budget.history()) == before
+
+
+@pytest.mark.parametrize("unit", [[1, 1, None, None, None], ["a", "a", "", None, None]])
+def test_rows_of_no_unit_are_counted_before_units_are_made_of_them(unit: list[Any], tmp_path: Path) -> None:
+    pd.DataFrame({"u": pd.array(unit), "zone": 1}).to_csv(tmp_path / "rows.csv", index=False)
+    made = ln.table(tmp_path / "rows.csv", unit="u", types={"u": "text", "zone": "int"}).per_unit(n=ln.stats.count())
+    found = made.histogram("n", keys=range(1, 5)).private_check().counts
+    assert (found["rows before per_unit, and before any condition"], found["of these with no u"]) == (5, 3)
+    assert found["rows"] == 1

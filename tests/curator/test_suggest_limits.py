@@ -27,6 +27,7 @@ from leastnoise.domain.size_classes import (
     signed_classes,
 )
 from leastnoise.releases.limit_errors import AskedNoise
+from leastnoise.releases.limit_suggestion import LimitSuggestion
 from leastnoise.releases.unit_counts import Layout
 from leastnoise.testing import aggregate, seeded
 
@@ -271,6 +272,20 @@ def test_a_look_for_a_sum_serves_a_mean_too(many: Table) -> None:
         made = many.mean("fare", clip=more.clips["fare"], by="zone", keys=range(4), **more.limits).release(**ASK)
     assert (first.means, more.means, len(more.looks)) == ((), ("fare",), 2)
     assert f"(a clip that release {more.id} proposed)" in made.explain()
+
+
+def test_a_table_of_units_has_no_rows_to_limit_and_may_have_clips(many: Table, tmp_path: Path) -> None:
+    units = many.per_unit(spent=ln.stats.sum("fare", grid=1), rows=ln.stats.count())
+    with pytest.raises(errors.InvalidParameter, match="one row in this table, so there is nothing to limit"):
+        units.suggest_limits("rows", keys=range(1, 9), **ASK)
+    with seeded(4):
+        found = units.suggest_limits("rows", keys=range(1, 9), values="spent", epsilon=0.5, delta=1e-6)
+    assert (found.limits, found.kept) == ({"max_rows": 1}, 1.0)
+    assert found.clips["spent"][1] > 30
+    found.save(tmp_path / "found.parquet", allow_seeded=True)
+    back = ln.load(tmp_path / "found.parquet")
+    assert isinstance(back, LimitSuggestion)
+    assert (back.row_is_unit, back.limits, back.explain()) == (True, found.limits, found.explain())
 
 
 def test_limits_of_all_rows_go_into_a_count(table: Table) -> None:

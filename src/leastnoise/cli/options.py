@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from leastnoise import errors
-from leastnoise.cli import option_texts
+from leastnoise.cli import needed_options, option_texts
 from leastnoise.cli.row_options import RowOptions
 from leastnoise.errors import Code
 
@@ -266,10 +266,16 @@ class ValueOptions:
     panel: ClassVar[str] = "The values"
 
     column: Annotated[str, typer.Option(help="The column of values.")]
-    clip: Annotated[str, typer.Option(help="low,high: values are clipped to this first.")]
+    clip: Annotated[
+        str | None,
+        typer.Option(help="low,high: values are clipped to this first; sum and mean may take that of --limits."),
+    ] = None
 
     def ends(self) -> tuple[float, float]:
         """--clip 0,100 as two numbers."""
+        if self.clip is None:
+            why, example = needed_options.NEEDED["clip"]
+            raise errors.MissingParameter(why, parameter="clip", example={"clip": example})
         return option_texts.ends("clip", self.clip)
 
 

@@ -5,9 +5,8 @@ Everything public (parameters, columns, the output path) is checked before any r
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -27,10 +26,9 @@ from leastnoise.cli.options import (
 )
 from leastnoise.cli.publishing import publish
 from leastnoise.cli.statistics import SummaryOptions
-from leastnoise.jobs.proposed_limits import with_proposed
+from leastnoise.jobs.proposed_limits import proposed_clip, with_proposed
 
 if TYPE_CHECKING:
-    from leastnoise.curator.queries.query import Query
     from leastnoise.curator.table import Table
 
 
@@ -76,8 +74,9 @@ def sum(  # noqa: A001
     Example: [bold]leastnoise sum trips.parquet --column fare --clip 0,100 --unit taxi --max-rows 5 --epsilon 1
     --delta 1e-6 -o fares.parquet[/bold]
     """
+    clip = _clip(values, bins, "sum")
     opened = table.open()
-    publish(_of_values(opened, opened.sum, values, bins), privacy, output)
+    publish(opened.sum(by=bins.by or [], **_limits(opened, bins, column=values.column, clip=clip)), privacy, output)
 
 
 def mean(
@@ -88,8 +87,9 @@ def mean(
     Example: [bold]leastnoise mean trips.parquet --column fare --clip 0,100 --unit taxi --max-rows 5 --epsilon 1
     --delta 1e-6 -o fare.parquet[/bold]
     """
+    clip = _clip(values, bins, "mean")
     opened = table.open()
-    publish(_of_values(opened, opened.mean, values, bins), privacy, output)
+    publish(opened.mean(by=bins.by or [], **_limits(opened, bins, column=values.column, clip=clip)), privacy, output)
 
 
 def quantile(
@@ -109,6 +109,7 @@ def quantile(
     Example: [bold]leastnoise quantile trips.parquet --column fare --levels 0.1,0.5,0.9 --clip 0,100 --unit taxi
     --by zone --keys north,south --max-rows 5 --epsilon 1 --delta 1e-6 -o fares.parquet[/bold]
     """
+    clip = values.ends()
     opened = table.open()
     query = opened.quantile(
         levels=option_texts.numbers("levels", levels),
@@ -117,7 +118,7 @@ def quantile(
         intervals=intervals,
         expected_rows=expected_rows,
         q=q or None,
-        **_limits(opened, bins, column=values.column, clip=values.ends()),
+        **_limits(opened, bins, column=values.column, clip=clip),
     )
     publish(query, privacy, output)
 
@@ -158,8 +159,11 @@ def crosstabs(table: TableOptions, tables: CrosstabOptions, privacy: PrivacyOpti
     publish(query, privacy, output)
 
 
-def _of_values(opened: Table, ask: Callable[..., Query], values: ValueOptions, bins: BinOptions) -> Query:
-    return ask(by=bins.by or [], **_limits(opened, bins, column=values.column, clip=values.ends()))
+def _clip(values: ValueOptions, bins: BinOptions, kind: Literal["sum", "mean"]) -> tuple[float, float]:
+    """The clip that was typed, or else that of the file of --limits."""
+    if values.clip is None and bins.limits is not None:
+        return proposed_clip(bins.limits, values.column, kind)
+    return values.ends()
 
 
 def _limits(opened: Table, bins: BinOptions, **asked: Any) -> dict[str, Any]:

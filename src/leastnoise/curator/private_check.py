@@ -144,7 +144,12 @@ def _checked(query: Query) -> PrivateCheck:
     given = _fetch(query._data, named.rows, {"rows": named.rows.count(), **_without_unit(query, named), **words})
     given = {what: count for what, count in given.items() if count or what not in words}
     rows = named.rows.filter([named.rows[column].notnull() for column in named.unit])
-    counts = {**given, **_unparsed(query._data), **_values(query, replace(named, rows=rows))}
+    counts = {
+        **_before_units(query._data),
+        **given,
+        **_unparsed(query._data),
+        **_values(query, replace(named, rows=rows)),
+    }
     coverage = {
         column: _coverage(query._data, rows, named.by[number], axis)
         for number, (column, axis) in enumerate(_axes(query).items())
@@ -162,6 +167,20 @@ def _fetch(data: Dataset, rows: ir.Table, numbers: Mapping[str, ir.Value]) -> di
 def _without_unit(query: Query, named: NamedRows) -> dict[str, ir.Value]:
     columns = zip(query.unit, named.unit, strict=True)
     return {f"rows with no {column}": named.rows[name].isnull().sum() for column, name in columns}
+
+
+def _before_units(data: Dataset) -> dict[str, int]:
+    """Of a table whose rows are units: the rows that they were made from, all of the source, and those of no unit."""
+    if not data.row_is_unit:
+        return {}
+    rows = without_words(data.source.rows, data.missing)
+    named = [column for column in data.unit if column in rows.columns]
+    empty = {column: rows[column].isnull() for column in named}
+    empty |= {
+        column: empty[column] | (rows[column].length() == 0) for column in named if rows[column].type().is_string()
+    }
+    lost = {f"of these with no {column}": empty[column].sum() for column in named}
+    return _fetch(data, rows, {"rows before per_unit, and before any condition": rows.count(), **lost})
 
 
 def _unparsed(data: Dataset) -> dict[str, int]:

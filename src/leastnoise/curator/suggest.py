@@ -44,6 +44,12 @@ def limit_question(
     after: LimitSuggestion | None = None,
 ) -> UnitCounts:
     """The question that limits are proposed from: everything public is checked, nothing is read or paid."""
+    if data.row_is_unit and not (values or means):
+        raise errors.InvalidParameter(
+            f"Every {data.unit_name} has one row in this table, so there is nothing to limit: ask the question without "
+            "limits. A look can still propose clips, of the columns in values or means.",
+            parameter="values",
+        )
     later = later_request(request, epsilon=for_epsilon, delta=for_delta, share=for_share)
     asked = asked_noise(later, data.neighbours)
     sums, averaged = column_names(values), column_names(means)

@@ -14,6 +14,7 @@ from leastnoise._support.outputs import CSV_MARK
 from leastnoise._support.validation import Number
 from leastnoise._support.version import VERSION
 from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.limit_errors import PLAUSIBLE
 
 if TYPE_CHECKING:
     from leastnoise.releases.published import Published
@@ -58,6 +59,10 @@ def cells(name: str, column: Any, step: float | None) -> list[Any]:
     return [_plain(value) for value in found]
 
 
+_PREDICTED_ENDS = (
+    f"kept_low and kept_high, error_low and error_high: between them are {100 * PLAUSIBLE:.0f} % of the tables that "
+    "the counts of the look cannot tell apart."
+)
 _ROUNDINGS = {
     **dict.fromkeys(("value", "mean", "quantile", "sum", "count", "noisy", "denoised", "cumulative"), nearest),
     **dict.fromkeys(("low", "denoised_low", "cumulative_low"), below),
@@ -82,16 +87,19 @@ def _notes(
         f"{CSV_MARK.decode().removeprefix('# ')} {VERSION}: {what}.",
         *published.explain().splitlines(),
         _interval_in_words(published, confidence, _ends(shown)) if _ends(shown) else "",
+        _PREDICTED_ENDS if "kept_low" in shown else "",
         "" if estimate is None else _denoised_in_words(estimate, confidence, "denoised_low" in shown),
         rounding_in_words(step),
     ]
 
 
 def _ends(shown: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the ends of the intervals are called; a summary has those of each statistic."""
+    """What the ends of the intervals are called; a summary has those of each statistic, and proposed limits have ends
+    of another kind, which they tell themselves."""
     if "low" in shown:
         return "low", "high"
-    return ("the columns that end in _low", "_high") if any(name.endswith("_low") for name in shown) else ()
+    named = any(name.endswith("_low") for name in shown) and "kept_low" not in shown
+    return ("the columns that end in _low", "_high") if named else ()
 
 
 def _interval_in_words(published: Published | SummaryRelease, confidence: float, names: tuple[str, ...]) -> str:

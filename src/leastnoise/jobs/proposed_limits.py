@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from leastnoise import errors, stats
 
@@ -31,6 +31,21 @@ def with_proposed(given: Mapping[str, Any], path: str | os.PathLike[str]) -> dic
         return {**given, **found.limits}
     marked = {name: found.limits[name] for name, value in typed.items() if found.limits.get(name) == value}
     return {**given, **typed, **marked}
+
+
+def proposed_clip(path: str | os.PathLike[str], column: str, kind: Literal["sum", "mean"]) -> tuple[float, float]:
+    """The clip that the look in the file at `path` proposes for this column, if it is for a question of this kind."""
+    found = load_look(path, "limits")
+    clip: tuple[float, float] = found.clips[column]
+    if (kind == "mean") != (column in found.means):
+        other = "mean" if kind == "sum" else "sum"
+        raise errors.MissingParameter(
+            f'The clip of "{column}" in {os.fspath(path)!r} is for a {other}, and that for a {kind} is another. Type '
+            "one, or look again.",
+            parameter="clip",
+            example={"clip": clip},
+        )
+    return clip
 
 
 def load_look(path: str | os.PathLike[str], parameter: str) -> LimitSuggestion:

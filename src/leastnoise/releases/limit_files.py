@@ -40,6 +40,7 @@ def save(path: str | os.PathLike[str], found: LimitSuggestion) -> None:
         "columns": list(layout.columns),
         "by": list(found.by),
         "means": list(found.means),
+        "row_is_unit": found.row_is_unit,
         "fingerprint": found.fingerprint,
         "earlier": [_own_facts(look) for look in looks[:-1]],
     }
@@ -60,6 +61,7 @@ def from_table(table: pa.Table, facts: Facts) -> LimitSuggestion:
     fingerprint = facts.text("fingerprint") if facts.has("fingerprint") else ""
     means = facts.texts("means") if facts.has("means") else ()
     facts.check("means", set(means) <= set(columns))
+    row_is_unit = facts.flag("row_is_unit") if facts.has("row_is_unit") else False
     before = facts.list_of_facts("earlier") if facts.has("earlier") else []
     kinds, values = set(table["histogram"].to_pylist()), np.array(table["value"])
     levels = tuple(level for level in VALUE_LEVELS if level in kinds)
@@ -77,6 +79,7 @@ def from_table(table: pa.Table, facts: Facts) -> LimitSuggestion:
             asked=asked,
             by=by,
             means=means,
+            row_is_unit=row_is_unit,
             fingerprint=fingerprint,
             earlier=found,
         )

@@ -78,6 +78,7 @@ class LimitSuggestion(Promised, Spreadsheets):
     asked: AskedNoise
     by: tuple[str, ...] = ()
     means: tuple[str, ...] = ()  # the columns whose clip is for a mean; that of the others is for a sum
+    row_is_unit: bool = False  # every unit has one row, so that the counts are for clips alone
     fingerprint: str = ""  # of the question's public facts; "": not known (files of earlier versions)
     earlier: LimitSuggestion | None = None
 
@@ -205,7 +206,13 @@ class LimitSuggestion(Promised, Spreadsheets):
     @cached_property
     def _fit(self) -> Fit:
         with one_thread():
-            return unit_size_fit.of_rows(*((self._part(kind), self._std(kind)) for kind in ("rows", "octaves", "wide")))
+            counted = ((self._part(kind), self._std(kind)) for kind in ("rows", "octaves", "wide"))
+            found = unit_size_fit.of_rows(*counted)
+        if not self.row_is_unit:
+            return found
+        counts = np.zeros_like(found.counts)  # how many there are is not known, and how many rows each has is
+        counts[:, 0] = found.counts.sum(axis=1)
+        return Fit(counts, found.weights)
 
     @cached_property
     def _spread(self) -> Fit:

@@ -144,19 +144,27 @@ def _row(row: Mapping[str, Any], *, chosen: bool) -> str:
 
 
 def _use(of: LimitSuggestion, file: str) -> list[Step]:
-    """What to type to ask the question under these limits: its release then says which look proposed them."""
-    unit, table = of.unit or "person", of.table if of.table and "." in of.table else "rows.parquet"
+    """What to type to ask the question under these limits: its release then says which look proposed them. How the
+    table was opened and what was done to its rows is not known here but in words, so it is not typed."""
     columns = ", ".join(map(_text, of.by))
     ask = f"t.histogram({columns}, keys=keys, **a.limits)" if of.by else "t.count(**a.limits)"
-    lines = [f"t = ln.table({_text(table)}, unit={_text(unit)})", f"a = ln.load({_text(file)})", f"q = {ask}"]
+    lines = [f"a = ln.load({_text(file)})", f"q = {ask}"]
     kinds = {column: "mean" if column in of.means else "sum" for column in of.clips}
     lines += [f"a.clips[{_text(column)}]   # the clip of a {kind} of it" for column, kind in kinds.items()]
-    by = "".join(f" --by {quote(name)}" for name in of.by) + (" --keys keys.toml" if of.by else "")
-    asked = f"{'histogram' if of.by else 'count'} {quote(table)} --unit {quote(unit)}{by}"
-    command = f"leastnoise {asked} --limits {quote(file)} --epsilon 1 --delta 1e-6 --expect"
+    same = f"--by {quote(','.join(of.by))} --keys ..." if of.by else "..."
+    command = f"leastnoise {'histogram' if of.by else 'count'} ... {same} --limits {quote(file)} --expect"
+    with_keys = " and keys" if of.by else ""
     return [
-        Step("In Python; what is released so says on its page that these limits were proposed:", "\n".join(lines)),
-        Step("On the command line:", command),
+        Step(
+            f"In Python, with the table t{with_keys} as they were for this look; what is released so says on its page "
+            "that these limits were proposed:",
+            "\n".join(lines),
+        ),
+        Step(
+            f"On the command line, with the table, unit, types, conditions{with_keys} that suggest-limits was given "
+            "in place of the dots:",
+            command,
+        ),
     ]
 
 

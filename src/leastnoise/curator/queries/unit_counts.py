@@ -181,6 +181,7 @@ class UnitCounts(BinnedQuery):
             asked=self.asked,
             by=self.by,
             means=self.means,
+            row_is_unit=self._data.row_is_unit,
             fingerprint=self.fingerprint,
             earlier=self.after,
         )
