@@ -2,6 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Bytecode of the library and of the tests is kept, even where a shell says otherwise: the tests start some hundred
+# processes that import them.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: install demo quick test tests lowest lint docs paper bench fuzz soak clean
 
 install: .venv/installed
