@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.engines.duckdb import DuckDB
 from leastnoise.testing import aggregate
+from neighbouring import remembered_sql
 
 ROWS = 60
 
@@ -84,6 +85,15 @@ VIEWS = {
 }
 
 
+@pytest.fixture
+def fast(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The copy of each look has the same name, so that Ibis writes the SQL of a hundred looks once."""
+    monkeypatch.setattr("leastnoise.curator.engines.duckdb.unique", lambda word: f"{word}_of_a_look")
+    with remembered_sql():
+        yield
+
+
+@pytest.mark.usefixtures("fast")
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_with_other_rows_or_units_at_each_look_is_looked_at_once(view: str) -> None:
     """The sum is of one person's rows. In two reads a try goes wrong with probability 0.1 or more, so 100 tries find
@@ -109,6 +119,7 @@ def test_a_lazy_frame_is_evaluated_once() -> None:
     assert looks
 
 
+@pytest.mark.usefixtures("fast")
 def test_an_ibis_table_of_a_view_is_looked_at_once() -> None:
     backend = ibis.duckdb.connect()
     backend.raw_sql(f"CREATE VIEW rides AS {VIEWS['rows']}")
