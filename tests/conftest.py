@@ -39,8 +39,9 @@ settings.register_profile(
 settings.load_profile("laws")
 os.environ.setdefault("LEASTNOISE_CACHE", "off")  # tests leave nothing in the user's folders
 
-# What these folders start (a Spark cluster of five JVMs, a PostgreSQL server) is started by one process only.
-TOGETHER = ("tests/engines", "tests/curator/budget/postgres")
+# What the tests below these paths start or make (a Spark cluster of five JVMs, a PostgreSQL server, denoised sets of
+# tables and their pages) is started or made by one process only.
+TOGETHER = ("tests/engines/", "tests/curator/budget/postgres/", "tests/report/test_tables_")
 
 found: dict[str, tuple[int, float]] = {}  # what the fuzzers of other processes ran
 
@@ -61,17 +62,17 @@ def pytest_testnodedown(node: Any) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Of `--dist loadfile`: the files of a folder in TOGETHER stay in one process too."""
+    """Of `--dist loadfile`: the files below a path in TOGETHER stay in one process too."""
     if config.getoption("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
 
-    class ByFileOrFolder(LoadFileScheduling):
+    class ByFileOrPath(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             path = nodeid.partition("::")[0]
-            return next((folder for folder in TOGETHER if path.startswith(f"{folder}/")), path)
+            return next((first for first in TOGETHER if path.startswith(first)), path)
 
-    return ByFileOrFolder(config, log)
+    return ByFileOrPath(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,17 +18,6 @@ pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.common.by import By
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("tables")
-
-
-@pytest.fixture
-def opened(browser: Any, folder: Path) -> Callable[..., Any]:
-    """Opens a page, at one of its tables where that is named."""
-    return partial(table_pages.visit, browser, folder)
 
 
 def test_no_table_runs_out_of_a_telephone(opened: Callable[..., Any]) -> None:
@@ -79,7 +66,7 @@ def test_everything_has_a_name_and_headings_have_an_order(opened: Callable[..., 
     for field in b.find_elements(By.CSS_SELECTOR, "input, select"):
         labelled = field.find_elements(By.XPATH, "ancestor::label")
         assert labelled or b.find_elements(By.CSS_SELECTOR, f"label[for={field.get_attribute('id')}]")
-    levels = [int(heading.tag_name[1]) for heading in b.find_elements(By.CSS_SELECTOR, "h1, h2, h3, h4")]
+    levels = [int(heading.tag_name[1]) for heading in b.find_elements(By.CSS_SELECTOR, "h1, h2, h3, h4, h5, h6")]
     assert levels[0] == 1
     assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
     assert b.find_element(By.TAG_NAME, "html").get_attribute("lang") == "en"
