@@ -150,7 +150,7 @@ MUTANTS = {
     "norm": Mutant(VECTORS, wider_norm, first=9),
     "weights of a kernel": Mutant(("kernel",), patch=heavy_kernel),
     "rows of nobody": Mutant(("count", "histogram", "unknown keys"), patch=nobody_counts),
-    "units apart": Mutant(("product", "sparse", "unknown keys"), patch=all_one_unit, first=9),
+    "units apart": Mutant(("product", "sparse", "unknown keys"), patch=all_one_unit, first=14),
     "own rows of a unit": Mutant(("per unit",), patch=what_others_have),
     "order of the rows": Mutant(("product", "lattice"), patch=first_come, first=3),
 }
