@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -137,11 +138,17 @@ PICTURES: dict[str, Callable[[], Any]] = {
 }
 
 
+@cache
+def picture(name: str) -> Any:
+    """Drawn once, for whoever only looks at it."""
+    return PICTURES[name]()
+
+
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_are_as_they_were(name: str) -> None:
     with mpl.rc_context():
         mpl.rcdefaults()
-        figure = PICTURES[name]().figure
+        figure = picture(name).figure
         drawn = IMAGES / "failed" / f"{name}.png"
         drawn.parent.mkdir(exist_ok=True)
         figure.savefig(drawn, dpi=50, metadata={"Software": None})
@@ -294,7 +301,7 @@ def test_a_map_says_what_its_colours_are() -> None:
 def test_no_caption_is_cut_off(name: str) -> None:
     with mpl.rc_context():
         mpl.rcdefaults()
-        ax = PICTURES[name]()
+        ax = picture(name)
         figure = ax.figure
         figure.draw_without_rendering()
         captions = [text for text in (*ax.texts, figure._supxlabel) if text is not None and text.get_fontsize() == 8]
