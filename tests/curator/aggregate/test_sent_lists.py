@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from leastnoise.curator.aggregate import sent_lists
+from leastnoise.curator.aggregate.row_keeper import RowKeeper
 from leastnoise.curator.aggregate.sent_lists import Rule
-from leastnoise.curator.aggregate.unit_lists import RowKeeper, random_factors
+from leastnoise.curator.aggregate.unit_lists import random_factors
 
 
 def batch(unit: NDArray[np.int64], code: NDArray[np.int64]) -> pa.RecordBatch:

@@ -15,8 +15,9 @@ import pytest
 from numpy.typing import NDArray
 
 from leastnoise import stats
-from leastnoise.curator.aggregate import bounding, unit_list_loops, unit_lists
-from leastnoise.curator.aggregate.unit_lists import CLASSES, Passes, RowKeeper, Waiting
+from leastnoise.curator.aggregate import bounding, draw_loops, unit_list_loops, unit_lists, unit_runs
+from leastnoise.curator.aggregate.row_keeper import RowKeeper
+from leastnoise.curator.aggregate.unit_lists import CLASSES, Passes, Waiting
 from leastnoise.curator.engines.duckdb import DuckDB
 from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.query import Query
@@ -35,7 +36,8 @@ def both(query: Query) -> tuple[list[int], list[int]]:
         patch.object(BinnedQuery, "_by_sql", side_effect=AssertionError("lists were to be used")),
     ):
         lists = aggregate(query).values.tolist()
-        with patch.multiple(unit_lists, BLOCK_ROWS=2048, MOST_WAITING=7000):
+        few = patch.multiple(unit_lists, BLOCK_ROWS=2048, MOST_WAITING=7000)
+        with few, patch.object(unit_runs, "FEWEST_ROWS", 2048):
             assert aggregate(query).values.tolist() == lists
         return sql, lists
 
@@ -113,12 +115,31 @@ def test_a_part_that_is_larger_than_others_is_kept_whole() -> None:
     random = np.random.default_rng(2)
     rows = np.stack([random.integers(0, 100_000, count), 2**32 + random.integers(0, 2, count)], axis=1)
     expected = Counter(map(tuple, rows.tolist()))
-    ends, stops, factors = np.array([[0, count]]), np.zeros((1, 1), np.int64), unit_lists.random_factors()
-    odd, drawing = np.array(factors, np.uint64), keeper_of(2).drawing(factors)
-    assert unit_list_loops.keep_rows(rows, ends, stops, 0, 1, odd, drawing, False) == count
+    ends, stops, factors = np.array([[0, count]]), np.array([[count]]), unit_lists.random_factors()
+    unit_list_loops.merge_rows(rows, ends, stops, 0, 1, np.array(factors, np.uint64))
     left = {(place, 2**32 + x % 2**32): x >> 32 for place, x in rows[: stops[0, 0]].tolist()}
     assert len(left) == stops[0, 0] > unit_list_loops.FIRST_SIZE
     assert left == expected
+
+
+def test_rows_of_a_heavy_unit_are_counted_before_they_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of all rows are of one unit and code: when its part is drawn from, they are one, with its copies."""
+    unit, whole, largest = (
+        np.where(np.arange(40_000) % 2 > 0, -1, np.arange(40_000)),
+        draw_loops.draw_parts,
+        list[int](),
+    )
+
+    def draw_parts(rows: Any, ends: Any, stops: Any, *others: Any) -> int:
+        largest.append(int((stops - ends[:, :-1]).sum(axis=0).max()))
+        return whole(rows, ends, stops, *others)
+
+    monkeypatch.setattr(draw_loops, "draw_parts", draw_parts)
+    with Waiting(keeper_of(5), unit_lists.random_factors(), room=40_000, most=40_000, threads=1) as waiting:
+        waiting.add(unit, np.zeros_like(unit))
+        assert len(waiting.codes()) == 20_000 + 5
+    assert len(largest) == 1
+    assert largest[0] < 1_000
 
 
 def test_rows_that_differ_in_one_word_are_told_apart() -> None:
@@ -132,7 +153,7 @@ def test_rows_that_differ_in_one_word_are_told_apart() -> None:
 def test_very_many_rows_that_are_alike_are_taken_for_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
     """By lists and by SQL, which would make a list of all of them anew."""
     most = unit_list_loops.MOST_COPIES
-    assert most == bounding.MOST_COPIES
+    assert most == draw_loops.MOST_COPIES == bounding.MOST_COPIES
     rows = table(pd.DataFrame({"unit": np.zeros(most + 5, np.int64), "bin": np.arange(most + 5) < 4}), unit="unit")
     sql, lists = both(rows.histogram("bin", keys=[False, True], max_rows=900))
     assert sql == lists
@@ -237,10 +258,16 @@ def units_in(order: str, rows: int, random: np.random.Generator) -> NDArray[np.i
         return np.where(random.random(rows) < 0.5, -7, unit)
     if order == "clustered":  # runs of a few rows, of units that come again
         return np.repeat(unit, random.integers(1, 9, rows))[:rows]
+    if order == "few, sorted":  # each in several blocks
+        return np.sort(unit % 7)
+    if order == "sorted but for the last":  # which is of a unit that was drawn from before
+        return np.append(np.sort(unit[1:]), np.median(unit[:-1]).astype(np.int64))
     return np.sort(unit) if order == "sorted" else unit
 
 
-@pytest.mark.parametrize("order", ["random", "sorted", "clustered", "one heavy"])
+@pytest.mark.parametrize(
+    "order", ["random", "sorted", "few, sorted", "sorted but for the last", "clustered", "one heavy"]
+)
 @pytest.mark.parametrize(("memory", "once"), [(0, True), (5e4, False), (1e9, True)])
 def test_lists_keep_what_the_rule_says(order: str, memory: float, once: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the order of any table, whatever is left out unseen, and in as many passes as it takes. Lists that are too
@@ -248,8 +275,9 @@ def test_lists_keep_what_the_rule_says(order: str, memory: float, once: bool, mo
     random = np.random.default_rng([len(order), int(memory), once])
     monkeypatch.setattr(unit_lists, "BLOCK_ROWS", 256)
     monkeypatch.setattr(unit_lists, "MOST_WAITING", 600)
+    monkeypatch.setattr(unit_runs, "FEWEST_ROWS", 100)
     numbers = []
-    for most, in_bin, bits in ((5, 5, 0), (5, 1, 0), (1, 1, 0), (6, 2, 2), (80, 3, 0), (4, 3, 30)):
+    for most, in_bin, bits in ((5, 5, 0), (5, 1, 0), (1, 1, 0), (6, 2, 2), (80, 3, 0), (5, 5, 9), (4, 3, 30)):
         keeper = keeper_of(most, in_bin=in_bin, value_bits=bits)
         rows = int(random.integers(2_000, 5_000))
         unit = units_in(order, rows, random)
@@ -257,8 +285,30 @@ def test_lists_keep_what_the_rule_says(order: str, memory: float, once: bool, mo
         kept, passes = kept_in_passes(keeper, unit, code, memory=memory, once=once)
         assert passes == 0 or kept == kept_by_hand(keeper, unit, code), (most, in_bin, bits)
         numbers.append(passes)
-    assert (max(numbers) > 1) is not once
+    assert (max(numbers) > 1) is not (once or order == "sorted")
     assert (min(numbers) == 0) is (order == "one heavy" and not once)
+
+
+@pytest.mark.parametrize(("memory", "once"), [(40_000, True), (20_000, False)])
+def test_rows_in_order_are_read_once_if_there_is_room_for_codes(
+    memory: float, once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The codes of 4,000 units, one row of ten each, are 16,000 bytes, and half of the memory may be used for them. The
+    rows, forty times as many bytes, wait nowhere."""
+    monkeypatch.setattr(unit_lists, "BLOCK_ROWS", 128)
+    keeper, code = keeper_of(1), np.random.default_rng(8).integers(0, 4000, 40_000)
+    unit = np.repeat(np.arange(4_000), 10) - 200
+    kept, passes = kept_in_passes(keeper, unit, code, memory=memory)
+    assert kept == kept_by_hand(keeper, unit, code)
+    assert (passes == 1) is once
+
+
+@pytest.mark.parametrize("kinds", [1e3, 1e6, 1e9])
+def test_how_many_rows_differ_is_told_by_the_first_of_them(kinds: float) -> None:
+    seen, rows = 3e3, 1e6
+    differ = [kinds * -np.expm1(-number / kinds) for number in (seen, rows)]
+    assert unit_lists.expected_left(seen, differ[0], rows) == pytest.approx(differ[1], rel=1e-3)
+    assert unit_lists.expected_left(seen, seen, rows) == rows
 
 
 @pytest.mark.parametrize("rereadable", [True, False])
@@ -384,11 +434,11 @@ def bytes_held(keeper: RowKeeper, unit: NDArray[np.int64], code: NDArray[np.int6
 
 
 def test_little_memory_means_passes_of_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All rows of 600,000 units are 9.6 MB, and half of that may be used."""
-    rows = table(pd.DataFrame({"unit": range(600_000), "bin": 0}), unit="unit", memory_limit="8MB")
+    """All rows of 600,000 units are 9.6 MB, and 4 MB may be used: how many classes fit is known from the first rows."""
+    rows = table(pd.DataFrame({"unit": range(600_000)[::-1], "bin": 0}), unit="unit", memory_limit="8MB")
     whole, done = Passes.kept, list[int]()
 
-    def kept(passes: Passes, batches: Any) -> NDArray[np.int64]:
+    def kept(passes: Passes, batches: Any) -> NDArray[np.integer]:
         codes = whole(passes, batches)
         done.append(passes.done)
         return codes
@@ -397,4 +447,5 @@ def test_little_memory_means_passes_of_lists(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(unit_lists, "MANY_ROWS", 0)
     query = rows.histogram("bin", keys=range(2), max_rows=10)
     assert aggregate(query).values.tolist() == [600_000, 0]
-    assert done == [CLASSES // 4, CLASSES // 2, CLASSES * 3 // 4, CLASSES]
+    assert len(done) == 3
+    assert CLASSES / 4 < done[0] < done[1] < done[2] == CLASSES

@@ -18,15 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise.curator.aggregate.unit_lists import (
-    PART_BITS,
-    PARTS,
-    WORD_BYTES,
-    Passes,
-    RowKeeper,
-    Waiting,
-    blocks,
-)
+from leastnoise.curator.aggregate.row_blocks import blocks
+from leastnoise.curator.aggregate.row_keeper import WORD_BYTES, RowKeeper
+from leastnoise.curator.aggregate.unit_lists import PART_BITS, PARTS, Passes, Waiting
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,14 +64,14 @@ class Rule:
         follows in their places."""
         import pyarrow as pa
 
-        from leastnoise.curator.aggregate.unit_list_loops import copy_codes, keep_rows, sort_rows
+        from leastnoise.curator.aggregate.unit_list_loops import copy_codes, sort_rows
 
         words = self.keeper.row_bytes // WORD_BYTES
         sent = np.concatenate([_unpacked(packed, words) for packed in chunks["packed"].chunks])
-        rows, ends, stops = np.empty_like(sent), np.empty((1, PARTS + 1), np.int64), np.empty((1, PARTS), np.int64)
+        rows, ends = np.empty_like(sent), np.empty((1, PARTS + 1), np.int64)
         sort_rows(sent, rows, 0, ends[0], 64 - PART_BITS - GROUP_BITS)
-        factors, drawing = np.array(self.factors, np.uint64), self.keeper.drawing(self.factors)
-        codes = np.empty(keep_rows(rows, ends, stops, 0, PARTS, factors, drawing, True), np.int64)
+        stops = ends[:, 1:].copy()
+        codes = np.empty(self.keeper.draw_parts(rows, ends, stops, 0, PARTS, self.factors), np.int64)
         copy_codes(rows, ends, stops, codes, self.keeper.low_bits)
         return pa.table({"code": codes})
 

@@ -1,19 +1,20 @@
-"""Which rows of a unit are kept, in one pass over rows in any order: compiled loops bring those of a unit together.
+"""Which rows of a unit are kept, in few passes over rows in any order: compiled loops bring those of a unit together.
 
 It is the rule of `bounding` for units that are one integer, without a limit on bins. What is kept of a unit is a
-function of how many rows it has of each code, so rows that are alike are counted, whenever there are several in one
-place, and nothing else is left out: that changes no number. Once all rows were read, and not before, those that are
-kept are drawn (`draw_unit`): a row that is left out earlier would have to be numbered all the same. So no order of the
-rows shows in the codes that are kept.
+function of how many rows it has of each code, so rows that are alike are counted, where there are several in one place,
+and nothing else is left out: that changes no number. Once all rows of a unit were read, and not before, those that are
+kept are drawn: a row that is left out earlier would have to be numbered all the same. So no order of the rows shows in
+the codes that are kept. While units ascend, the rows of one are known to be all (`unit_runs`).
 
-Rows wait in blocks, each sorted by part (the first bits of the unit, mixed one to one, so units are compared whole).
-Part by part, those that are alike are then counted, in place: a part fits into the processor's cache. That is done when
-there is no room for another block, and at the end. Threads share blocks first, then parts. The mixing is drawn anew
-each time: nobody can choose units that share a part.
+Else rows wait in blocks, each sorted by part (the first bits of the unit, mixed one to one, so units are compared
+whole). Part by part, they are drawn from in the end: a part fits into the processor's cache. Where there is no room for
+another block, those that are alike are counted first, in place. Threads share blocks first, then parts. The mixing is
+drawn anew each time: nobody can choose units that share a part.
 
-Where most of the room is taken by rows that differ, half of the units are left for a later pass over the rows, by the
+Where most of the room is taken by rows that differ, a part of the units is left for a later pass over the rows, by the
 bits that follow those of the part: a class of units. The rows of a unit are all of one class, so each class is drawn
-from by itself. No size has to be known beforehand, and nothing is read to find it out.
+from by itself. How many classes will fit is told by the rows that were read so far; where it was too many, half of them
+are left.
 
 What is done depends on the rows in time alone. Where even one class has more rows that differ than fit, as one unit may
 by itself, nothing is kept here (`Passes.full`): SQL keeps the same rows, on disk.
@@ -21,17 +22,22 @@ by itself, nothing is kept here (`Passes.full`): SQL keeps the same rows, on dis
 
 from __future__ import annotations
 
+import math
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise.curator.aggregate.bounding import MULTIPLIER_1, MULTIPLIER_2, MULTIPLIER_3
+from leastnoise.curator.aggregate import unit_runs
+from leastnoise.curator.aggregate.row_blocks import Block, blocks, joined, taken
+from leastnoise.curator.aggregate.row_keeper import WORD_BYTES, RowKeeper
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,7 +46,6 @@ T = TypeVar("T")
 PART_BITS, CLASS_BITS = 10, 10  # of a mixed unit: by these rows are sorted; by those that follow they are in passes
 PARTS: int = 2**PART_BITS
 CLASSES: int = 2**CLASS_BITS
-MULTIPLIERS = np.array([MULTIPLIER_1, MULTIPLIER_2, MULTIPLIER_3], np.uint64)
 MANY_ROWS = 2**22  # from here on it is quicker than SQL although a compiler has to be loaded first, most of a second
 BLOCK_ROWS, FEWEST_ROWS = 2**19, 2**12  # that are sorted at once; a block a thread and another are in memory twice
 # Rows that wait before they are first counted; how much of the memory they may be, and how much all that wait may be:
@@ -48,39 +53,7 @@ BLOCK_ROWS, FEWEST_ROWS = 2**19, 2**12  # that are sorted at once; a block a thr
 MOST_WAITING, WAITING_SHARE, MEMORY_SHARE = 2**24, 0.1, 0.5
 MOST_LEFT = 2 / 3  # of the room: else rows would be counted again and again for few new ones
 MOST_USEFUL = 3 / 4  # of the rows: where more are left, they are counted again when there is no room at all
-WORD_BYTES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class RowKeeper:
-    """What runs where the rows are: record batches of `unit` and `code` (int64) in, the kept codes out.
-
-    value_bits: a row's bin is its code without these. low_bits: as many of these as x has no room for. key: of the
-    lots.
-    """
-
-    max_rows: int
-    max_per_bin: int
-    value_bits: int
-    low_bits: int
-    key: int
-
-    @property
-    def row_bytes(self) -> int:
-        """Of a row that waits."""
-        return WORD_BYTES * (3 if self.low_bits else 2)
-
-    def drawing(self, factors: tuple[int, int]) -> tuple[object, ...]:
-        """What the loops need to draw: limits and bits, the keys of the lots of max_rows and of max_per_bin, the
-        multipliers of the hash, what undoes the factors of the mixing, and room for lots."""
-        limits = (self.max_rows, min(self.max_per_bin, self.max_rows), self.value_bits, self.low_bits)
-        keys = np.array([self.key, self.key ^ MULTIPLIER_2], np.uint64)
-        inverses = np.array([pow(factor, -1, 2**64) for factor in factors], np.uint64)
-        return limits, keys, MULTIPLIERS, inverses, np.empty((self.max_rows, 2), np.int64)
-
-    def bytes_of(self, rows: int) -> int:
-        """What so many rows take that wait at once."""
-        return rows * self.row_bytes
+MOST_FILLED = 0.95  # of the room: so much is expected to be taken of it by rows of the classes of a pass
 
 
 @dataclass(slots=True)
@@ -89,7 +62,7 @@ class Passes:
 
     rows: about how many there are. memory: bytes that may be used in all, by others as well. once: whether the rows
     are to be read once, because all fit. done: so many classes are. full: whether a class did not fit; then nothing of
-    what was kept counts.
+    what was kept counts. in_order: whether units ascend, as far as is known.
     """
 
     keeper: RowKeeper
@@ -101,6 +74,7 @@ class Passes:
     done: int = 0
     width: int = CLASSES
     full: bool = False
+    in_order: bool = True
 
     @property
     def remain(self) -> bool:
@@ -116,21 +90,59 @@ class Passes:
     def _most_rows(self) -> int:
         return int(MEMORY_SHARE * self.memory / self.keeper.row_bytes)
 
-    def kept(self, batches: Iterator[pa.RecordBatch]) -> NDArray[np.int64]:
+    @property
+    def _first_room(self) -> int:
+        return int(min(MOST_WAITING, max(self.block, WAITING_SHARE / MEMORY_SHARE * self._most_rows)))
+
+    def kept(self, batches: Iterator[pa.RecordBatch]) -> NDArray[np.integer]:
+        """The codes that are kept: of all rows while units ascend, else of the next classes, as many as fit."""
+        read = blocks(batches, min(self.block, unit_runs.FEWEST_ROWS))
+        if not self.in_order:
+            return self._kept_of_classes(read)
+        first: deque[Block] = deque()
+        codes = self._kept_in_order(read, first)
+        self.in_order = codes is not None
+        if codes is not None:
+            self.done = CLASSES
+            return codes
+        return self._kept_of_classes(chain(taken(first), read)) if first else np.empty(0, np.int64)
+
+    def _kept_in_order(self, read: Iterator[Block], first: deque[Block]) -> NDArray[np.integer] | None:
+        """The codes that are kept, if units ascend and there is room. If not, `first` has all blocks that were read of
+        rows that are to be read once, or if there is but one; without any, all are read again."""
+        room = self.rows if self.once else int(MEMORY_SHARE * self.memory / self.keeper.code_type.itemsize)
+        with unit_runs.Runs(self.keeper, self.factors, self._edges, room=room, threads=self.threads) as runs:
+            for number, block in enumerate(read):
+                if number == 1 and not self.once:
+                    first.clear()
+                if number == 0 or self.once:
+                    first.append(block)
+                if not runs.add(*block):
+                    return None
+            return runs.codes()
+
+    def _edges(self) -> Waiting:
+        room = self._first_room
+        edges = Waiting(self.keeper, self.factors, room=room, most=room, threads=1)
+        edges.divisible = not self.once
+        return edges
+
+    def _kept_of_classes(self, read: Iterator[Block]) -> NDArray[np.int64]:
         """The codes that are kept of the next classes, as many as fit. Where these are not all, most rows differ, and
         to count them early is of no use."""
-        room = int(min(MOST_WAITING, max(self.block, WAITING_SHARE / MEMORY_SHARE * self._most_rows)))
-        most = max(room, self.rows if self.once else self._most_rows)
-        room = most if self.done else room
+        most = max(self._first_room, self.rows if self.once else self._most_rows)
+        room = most if self.done else self._first_room
         with Waiting(self.keeper, self.factors, room=room, most=most, threads=self.threads) as rows:
-            rows.classes, rows.divisible = range(self.done, min(self.done + self.width, CLASSES)), not self.once
-            for units, codes in blocks(batches, self.block):
+            rows.look_at(range(self.done, min(self.done + self.width, CLASSES)), expected=self.rows)
+            rows.divisible = not self.once
+            for units, codes in joined(read, self.block):
                 rows.add(units, codes)
                 if rows.full:
                     self.full = True
                     return np.empty(0, np.int64)
-            kept = rows.codes()
-            self.done, self.width = rows.classes.stop, 2 * len(rows.classes)  # a heavy unit may have made it narrow
+            most_more = MOST_FILLED * (most - self.block) / max(1, len(rows))
+            kept = rows.codes()  # of fewer classes than might be, where a heavy unit was among them
+            self.done, self.width = rows.classes.stop, max(1, int(min(2.0, most_more) * len(rows.classes)))
         return kept
 
 
@@ -140,11 +152,17 @@ def prepare() -> None:
 
     made_up = pa.record_batch({name: pa.array(range(9), pa.int64()) for name in ("unit", "code")})
     keeper = RowKeeper(max_rows=3, max_per_bin=1, value_bits=1, low_bits=1, key=0)
-    with Waiting(keeper, (1, 1), room=9, most=9, threads=1) as rows:
+
+    def waiting() -> Waiting:
+        return Waiting(keeper, (1, 1), room=9, most=9, threads=1)
+
+    with waiting() as rows, unit_runs.Runs(keeper, (1, 1), waiting, room=9, threads=1) as runs:
         for units, codes in blocks(iter([made_up, made_up]), 9):  # for the second, room is to be made
             rows.add(units, codes)
         rows.take()
         rows.codes()
+        runs.add(units, codes)
+        runs.codes()
 
 
 def random_factors() -> tuple[int, int]:
@@ -153,25 +171,14 @@ def random_factors() -> tuple[int, int]:
     return int(first), int(second)
 
 
-def blocks(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Units and codes of so many rows or more at a time, but for the last; what is large already is not copied."""
-    some: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in batches:
-        some.append(batch)
-        rows += batch.num_rows
-        if rows >= size:
-            yield _column(some, "unit"), _column(some, "code")
-            some, rows = [], 0
-    if some:
-        yield _column(some, "unit"), _column(some, "code")
-
-
-def _column(batches: list[pa.RecordBatch], name: str) -> NDArray[np.int64]:
-    columns = [batch.column(name).to_numpy() for batch in batches]  # where a null is, it raises, and makes no doubles
-    column = columns[0] if len(columns) == 1 else np.concatenate(columns)
-    column.flags.writeable = False  # as Arrow's are: else loops would be compiled for both
-    return column
+def expected_left(seen: float, left: float, rows: float) -> float:
+    """How many of these rows differ, where `left` of `seen` do: with D kinds, each equally frequent, that would be
+    D (1 - exp(-seen/D)). Where some are more frequent it is less."""
+    low, high = 0.0, 100.0  # seen / D
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if -math.expm1(-middle) * seen > left * middle else (low, middle)
+    return rows if high < 1e-9 else -math.expm1(-high * rows / seen) * seen / high
 
 
 class Waiting:
@@ -179,12 +186,15 @@ class Waiting:
 
     room: how many may wait before they are first counted. most: how many may wait at any time, unless those that differ
     are more. classes: of these rows are looked at; if they are divisible, those that did not fit are no longer among
-    them. full: not even one class fits, and the rows that came last were not taken.
+    them. expected: about how many rows are added in all. full: not even one class fits, and the rows that came last
+    were not taken.
     """
 
     classes = range(CLASSES)
     divisible = False
+    expected = 0
     full = False
+    _first_classes = CLASSES
 
     def __init__(self, keeper: RowKeeper, factors: tuple[int, int], *, room: int, most: int, threads: int) -> None:
         self._keeper, self._first_room, self._room, self._threads = keeper, room, room, threads
@@ -193,14 +203,37 @@ class Waiting:
         self._sorting: list[tuple[int, Future[None]]] = []  # and how many rows it may add
         self._lock = Lock()  # of the rows that wait
         self._most, self._rows = most, self._empty(most)  # memory is taken where it is written to
-        self._count = 0
+        self._count = self._added = 0
         self._ends: list[NDArray[np.int64]] = []
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows that were added are here."""
+        return not self.full and len(self.classes) == CLASSES
+
+    @property
+    def crowded(self) -> bool:
+        """Whether half of the room is taken."""
+        return 2 * (self._count + sum(rows for rows, _ in self._sorting)) > self._room
+
+    def __len__(self) -> int:
+        """How many rows wait."""
+        self._finish()
+        return self._count
 
     def __enter__(self) -> Waiting:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """No more rows are added."""
         self._workers.shutdown()
+
+    def look_at(self, classes: range, *, expected: int) -> None:
+        """Take rows of these classes alone, of so many in all."""
+        self.classes, self.expected, self._first_classes = classes, expected, len(classes)
 
     def add(self, units: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
         """A block: it is sorted while the next one is read."""
@@ -208,6 +241,7 @@ class Waiting:
             self._make_room(len(units))
         if self.full:
             return
+        self._added += len(units)
         self._sorting.append((len(units), self._workers.submit(self._sort, units, codes)))
         if len(self._sorting) > self._threads:
             self._sorting.pop(0)[1].result()
@@ -250,11 +284,14 @@ class Waiting:
         before = self._count
         ends, stops, _ = self._left(whole=False)
         self._count = close_up(self._rows, ends, stops, self._in_classes)
-        while self.divisible and len(self.classes) > 1 and self._count + count > MOST_LEFT * len(self._rows):
-            self.classes = self.classes[: (len(self.classes) + 1) // 2]
-            self._count = close_up(self._rows, ends, ends[:, 1:].copy(), self._in_classes)
-        self._ends = [own for own in ends if own[-1] > own[0]]
         useful = self._count <= MOST_USEFUL * before
+        most = MOST_LEFT * len(self._rows)
+        share = 1.0 if useful else self._share_that_fits(count)
+        while self.divisible and len(self.classes) > 1 and (share < 1.0 or self._count + count > most):
+            self.classes = self.classes[: max(1, int(min(share, 0.5) * len(self.classes)))]
+            self._count = close_up(self._rows, ends, ends[:, 1:].copy(), self._in_classes)
+            share = 1.0
+        self._ends = [own for own in ends if own[-1] > own[0]]
         self._room = min(max(self._first_room, 2 * self._count), len(self._rows)) if useful else len(self._rows)
         self.full = self.divisible and self._count > MOST_LEFT * self._most
         if self._count + count > self._room and not self.full:
@@ -263,6 +300,16 @@ class Waiting:
             rows[: self._count] = self._rows[: self._count]
             self._rows = rows
 
+    def _share_that_fits(self, count: int) -> float:
+        """Of the classes, how many will fit with all their rows, beside a block of so many; 1 if that is not known, as
+        some were left out."""
+        if len(self.classes) < self._first_classes:
+            return 1.0
+        seen, rows = (number * len(self.classes) / CLASSES for number in (self._added, self.expected))
+        left = expected_left(seen, self._count, rows)
+        left = left if left <= MOST_USEFUL * rows else rows  # it is then of no use to count them
+        return MOST_FILLED * (len(self._rows) - count) / max(left, 1.0)
+
     def _finish(self) -> None:
         """Wait until all blocks are sorted."""
         for _, block in self._sorting:
@@ -270,17 +317,20 @@ class Waiting:
         self._sorting = []
 
     def _left(self, *, whole: bool) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-        """Count rows that are alike and, of whole units, draw those that are kept: where the parts of the blocks begin,
-        until where rows are left of them, and how many there are of these, each as often as it was there."""
-        from leastnoise.curator.aggregate.unit_list_loops import keep_rows
+        """Count rows that are alike or, of whole units, draw those that are kept: where the parts of the blocks begin,
+        until where rows are left of them, and, if they were drawn, how many there are, each as often as it was there.
+        """
+        from leastnoise.curator.aggregate.unit_list_loops import merge_rows
 
         self._finish()
         ends = np.array(self._ends, np.int64).reshape(-1, PARTS + 1)
-        stops = np.empty((len(ends), PARTS), np.int64)
+        stops = ends[:, 1:].copy()
 
         def work(first: int, last: int, _: int) -> int:
-            drawing = self._keeper.drawing(self._odd)  # room of its own for every thread
-            return int(keep_rows(self._rows, ends, stops, first, last, self._factors, drawing, whole))
+            if whole:
+                return self._keeper.draw_parts(self._rows, ends, stops, first, last, self._odd)
+            merge_rows(self._rows, ends, stops, first, last, self._factors)
+            return 0
 
         return ends, stops, sum(self._in_parts(work, [0] * self._threads))
 

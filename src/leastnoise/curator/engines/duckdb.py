@@ -315,7 +315,8 @@ class DuckDB:
             codes = self._streamed(rows, passes.block, passes.kept)
             if passes.full:
                 return None
-            answers.append(self.fetch(answer(ibis.memtable(pa.table({"code": codes})))))
+            kept = ibis.memtable(pa.table({"code": codes}))
+            answers.append(self.fetch(answer(kept.select(code=kept["code"].cast("int64")))))
         return answers
 
     def summed_cells(

@@ -16,7 +16,7 @@ from leastnoise.curator.aggregate.binning import place_rows
 from leastnoise.curator.aggregate.bounding import MULTIPLIER_1, WORD_MASK, Coding
 from leastnoise.curator.aggregate.every_bin import scattered
 from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
-from leastnoise.curator.aggregate.unit_lists import RowKeeper
+from leastnoise.curator.aggregate.row_keeper import WORD_BYTES, RowKeeper
 from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.queries import left_out
 from leastnoise.curator.queries.listed_bins import ListedQuery
@@ -135,7 +135,7 @@ class BinnedQuery(ListedQuery):
         def totals(kept: ir.Table) -> ir.Table:
             return self._of_each_bin(kept.mutate(bin=coding.bin_of(kept["code"])))
 
-        needed = keeper.bytes_of(size) + unit_lists.WORD_BYTES * size  # of the rows, and of the codes that are kept
+        needed = keeper.bytes_of(size) + WORD_BYTES * size  # of the rows, and of the codes that are kept
         rule = sent_lists.Rule(keeper, unit_lists.random_factors(), once=engine.holds(needed))
         with nullcontext(rows) if rule.once else self._same_rows(rows) as same:
             found = engine.kept_rows(bounding.as_stream(same, unit), rule, totals, size=size)
