@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter, defaultdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -309,6 +310,29 @@ def test_how_many_rows_differ_is_told_by_the_first_of_them(kinds: float) -> None
     differ = [kinds * -np.expm1(-number / kinds) for number in (seen, rows)]
     assert unit_lists.expected_left(seen, differ[0], rows) == pytest.approx(differ[1], rel=1e-3)
     assert unit_lists.expected_left(seen, seen, rows) == rows
+
+
+def tied_codes(unit: int, key: int) -> list[tuple[int, int]]:
+    """Pairs of codes below 2^16 whose first rows have one lot: of 2^31 pairs, about one."""
+    lots = sorted(lot_of(unit, code, 0, key) for code in range(2**16))
+    return [(one[1], other[1]) for one, other in pairwise(lots) if one[0] == other[0]]
+
+
+@pytest.mark.parametrize("others", [0, 60])
+def test_of_rows_that_tie_the_smaller_code_is_kept(others: int) -> None:
+    """Among few rows of a unit and among many, while units ascend and else."""
+    random, pairs = np.random.default_rng(others), 0
+    for owner in range(8):
+        for pair in tied_codes(owner, keeper_of(1).key):
+            rows = [*pair, *random.integers(0, 2**16, others).tolist()]
+            lots = sorted(lot_of(owner, code, 0, keeper_of(1).key) for code in set(rows))
+            keeper = keeper_of(lots.index(lot_of(owner, pair[0], 0, keeper_of(1).key)) + 1)
+            unit, code = np.array([-1, *[owner] * len(rows), 99]), np.array([0, *rows, 0])
+            for order in (slice(None), slice(None, None, -1)):
+                kept, _ = kept_in_passes(keeper, unit[order].copy(), code[order].copy(), memory=0, once=True)
+                assert kept == kept_by_hand(keeper, unit, code)
+            pairs += 1
+    assert pairs > 3
 
 
 @pytest.mark.parametrize("rereadable", [True, False])
