@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter, defaultdict
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -263,11 +263,14 @@ def units_in(order: str, rows: int, random: np.random.Generator) -> NDArray[np.i
         return np.sort(unit % 7)
     if order == "sorted but for the last":  # which is of a unit that was drawn from before
         return np.append(np.sort(unit[1:]), np.median(unit[:-1]).astype(np.int64))
+    if order == "sorted twice":  # the second time from the beginning of a block on
+        half = rows // 2 // unit_lists.BLOCK_ROWS * unit_lists.BLOCK_ROWS
+        return np.concatenate([np.sort(unit[:half]), np.sort(unit[half:])])
     return np.sort(unit) if order == "sorted" else unit
 
 
 @pytest.mark.parametrize(
-    "order", ["random", "sorted", "few, sorted", "sorted but for the last", "clustered", "one heavy"]
+    "order", ["random", "sorted", "few, sorted", "sorted twice", "sorted but for the last", "clustered", "one heavy"]
 )
 @pytest.mark.parametrize(("memory", "once"), [(0, True), (5e4, False), (1e9, True)])
 def test_lists_keep_what_the_rule_says(order: str, memory: float, once: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,6 +305,11 @@ def test_rows_in_order_are_read_once_if_there_is_room_for_codes(
     kept, passes = kept_in_passes(keeper, unit, code, memory=memory)
     assert kept == kept_by_hand(keeper, unit, code)
     assert (passes == 1) is once
+
+
+def test_units_ascend_where_none_comes_after_a_larger_one() -> None:
+    for units in product(range(3), repeat=4):
+        assert draw_loops.ascend(np.array(units)) is (list(units) == sorted(units))
 
 
 @pytest.mark.parametrize("kinds", [1e3, 1e6, 1e9])

@@ -17,21 +17,22 @@ Block = tuple[NDArray[np.int64], NDArray[np.int64]]  # units and codes
 
 def blocks(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[Block]:
     """Units and codes of so many rows or more at a time, but for the last; what is large already is not copied."""
-    return joined(((_column(batch, "unit"), _column(batch, "code")) for batch in batches), size)
+    some = ((_column(batch, "unit"), _column(batch, "code")) for batch in batches)
+    return map(_as_one, gathered(some, size))
 
 
-def joined(some: Iterable[Block], size: int) -> Iterator[Block]:
-    """Blocks of so many rows or more, but for the last, of smaller ones."""
+def gathered(some: Iterable[Block], size: int) -> Iterator[list[Block]]:
+    """Blocks that have so many rows or more together, but for the last."""
     begun: list[Block] = []
     rows = 0
     for block in some:
         begun.append(block)
         rows += len(block[0])
         if rows >= size:
-            yield _as_one(begun)
+            yield begun
             begun, rows = [], 0
     if begun:
-        yield _as_one(begun)
+        yield begun
 
 
 def taken(some: deque[Block]) -> Iterator[Block]:

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise.curator.aggregate import unit_runs
-from leastnoise.curator.aggregate.row_blocks import Block, blocks, joined, taken
+from leastnoise.curator.aggregate.row_blocks import Block, blocks, gathered, taken
 from leastnoise.curator.aggregate.row_keeper import WORD_BYTES, RowKeeper
 
 if TYPE_CHECKING:
@@ -135,8 +135,8 @@ class Passes:
         with Waiting(self.keeper, self.factors, room=room, most=most, threads=self.threads) as rows:
             rows.look_at(range(self.done, min(self.done + self.width, CLASSES)), expected=self.rows)
             rows.divisible = not self.once
-            for units, codes in joined(read, self.block):
-                rows.add(units, codes)
+            for some in gathered(read, self.block):
+                rows.add_all(some)
                 if rows.full:
                     self.full = True
                     return np.empty(0, np.int64)
@@ -237,12 +237,17 @@ class Waiting:
 
     def add(self, units: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
         """A block: it is sorted while the next one is read."""
-        if not self.fits(len(units)):
-            self._make_room(len(units))
+        self.add_all([(units, codes)])
+
+    def add_all(self, some: list[Block]) -> None:
+        """Blocks that become one."""
+        count = sum(len(units) for units, _ in some)
+        if not self.fits(count):
+            self._make_room(count)
         if self.full:
             return
-        self._added += len(units)
-        self._sorting.append((len(units), self._workers.submit(self._sort, units, codes)))
+        self._added += count
+        self._sorting.append((count, self._workers.submit(self._sort, some, count)))
         if len(self._sorting) > self._threads:
             self._sorting.pop(0)[1].result()
 
@@ -339,11 +344,13 @@ class Waiting:
         bounds = [PARTS * thread // self._threads for thread in range(self._threads + 1)]
         return list(self._workers.map(work, bounds, bounds[1:], given))
 
-    def _sort(self, units: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
+    def _sort(self, some: list[Block], most: int) -> None:
         from leastnoise.curator.aggregate.unit_list_loops import make_rows, sort_rows
 
-        unsorted, ends = self._empty(len(units)), np.empty(PARTS + 1, np.int64)
-        count = make_rows(units, codes, self._keeper.low_bits, self._factors, self._in_classes, unsorted)
+        unsorted, ends, count = self._empty(most), np.empty(PARTS + 1, np.int64), 0
+        for units, codes in some:
+            low_bits, classes = self._keeper.low_bits, self._in_classes
+            count += make_rows(units, codes, low_bits, self._factors, classes, unsorted[count:])
         with self._lock:
             begin, self._count = self._count, self._count + count
             self._ends.append(ends)
