@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +20,7 @@ from leastnoise.domain import (
     Keys,
     Labelled,
     Lattice,
+    Ordered,
     OrNull,
     Steps,
     axis,
@@ -135,3 +139,56 @@ def test_bad_edges_and_ranges_are_refused():
         product(["a", "b"], [[1, 2]])
     with pytest.raises(BadDomain):
         product(["a", "b"], {"a": [1], "c": [2]})
+
+
+NOON, NEXT = datetime(2013, 1, 1, 12), datetime(2013, 1, 2)
+INDIA = timezone(timedelta(hours=5, minutes=30))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        *((lambda edges=edges: Edges(edges), WrongType, r"Say ln\.domain\.Edges\(\(0, 10, 20\)\)")
+          for edges in (["a", "b"], ["1", "2"], "12", None, 3, [None, 1], [1j, 2], [[0, 1], [2, 3]], [NOON, NEXT])),
+        (lambda: Edges([0, 10**400]), InvalidParameter, "finite"),
+        *((lambda ends=ends: Days(*ends), WrongType, r'Say ln\.domain\.Days\("2013-01-01", "2013-02-01"\)')
+          for ends in (("x", "y"), (1, 2), (None, None), (NOON, NEXT), ("2013-01-01", 5), (pd.NaT, pd.NaT),
+                       (datetime(2013, 1, 1, tzinfo=UTC), datetime(2013, 1, 2, tzinfo=UTC)))),
+        *((lambda ends=ends: Hours(*ends), WrongType, r'Say ln\.domain\.Hours\("2013-01-01 00:00"')
+          for ends in (("x", "y"), (1, 2), (date(2013, 1, 1), date(2013, 1, 2)), (pd.NaT, pd.NaT),
+                       (datetime(1, 1, 1, tzinfo=INDIA), NOON), (pd.Timestamp(2013, 1, 1, nanosecond=5), NEXT))),
+        (lambda: Hours(NOON, NEXT.replace(tzinfo=UTC)), BadDomain, "the other has none"),
+        (lambda: Hours(NOON.replace(tzinfo=INDIA), NEXT.replace(tzinfo=INDIA)), BadDomain, "on one of UTC"),
+        (lambda: IntegerRange("a", 3), WrongType, r"the start .* Say keys=range\(24\)"),
+        (lambda: IntegerRange(0, 2.5), WrongType, "the stop"),
+        (lambda: Keys("abc"), WrongType, "keys are a list"),
+        (lambda: Keys(3), WrongType, "keys are a list"),
+        (lambda: Ordered(None), WrongType, "keys are a list"),
+        (lambda: Lattice("x", "y", "wide"), WrongType, r'Say ln\.lattice\("lon", "lat", 0\.01\)'),
+        (lambda: Lattice("x", 3, 0.1), WrongType, "Got str, int, float"),
+        (lambda: Lattice("x", "y", 0.1).box(x=3, y=(0, 1)), WrongType, "along x"),
+        (lambda: Lattice("x", "y", 0.1).box(x=(0, 1), y=(0, float("inf"))), WrongType, "along y"),
+    ],
+)  # fmt: skip
+def test_an_axis_of_something_else_is_refused_where_it_is_made(make, error, words):
+    with pytest.raises(error, match=words):
+        make()
+
+
+def test_ends_of_other_libraries_are_the_same_days_and_hours():
+    days, hours = Days("2013-01-01", "2013-01-03"), Hours("2013-01-01 00:00", "2013-01-03 00:00")
+    for make in (pd.Timestamp, np.datetime64, datetime.fromisoformat):
+        assert Days(make("2013-01-01"), make("2013-01-03")) == days
+        assert Hours(make("2013-01-01"), make("2013-01-03")) == hours
+    assert Days(np.datetime64("2013-01-01", "ns"), date(2013, 1, 3)) == days
+
+
+def test_hours_of_a_clock_that_is_set_are_counted_as_they_pass():
+    zurich = ZoneInfo("Europe/Zurich")
+    spring = Hours(datetime(2020, 3, 29, tzinfo=zurich), datetime(2020, 3, 30, tzinfo=zurich))
+    assert spring.size == 23
+    assert spring.key(22) == datetime(2020, 3, 29, 21, tzinfo=UTC)
+
+
+def test_keys_in_a_list_are_those_in_a_tuple():
+    assert Keys([1, 2]) == Keys((1, 2))

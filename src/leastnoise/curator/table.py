@@ -86,7 +86,7 @@ def lattice(x: str, y: str, step: float) -> Lattice:
     x, y: the names of the two columns of coordinates.
     step: the side of a cell, in their unit.
     """
-    return Lattice(x, y, float(step))
+    return Lattice(x, y, step)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

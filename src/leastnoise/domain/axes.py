@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import operator
 from bisect import bisect_right
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Protocol, runtime_checkable
 
-from leastnoise.errors import BadDomain, InvalidParameter, WrongType
+from leastnoise.errors import BadDomain, Code, InvalidParameter, WrongType
 
 MAX_BINS = 2**64
 
@@ -41,6 +41,9 @@ class Keys:
     _positions: dict[Hashable, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.values, str) or not isinstance(self.values, Iterable):
+            raise _no_list(self.values)
+        object.__setattr__(self, "values", tuple(self.values))
         if not self.values:
             raise BadDomain("keys are empty: there is no bin to release. Give at least one key.")
         kinds = {type(value) for value in self.values}
@@ -87,8 +90,8 @@ class Ordered(Keys):
     """
 
     def __post_init__(self) -> None:
-        if isinstance(self.values, str):
-            raise WrongType('ordered keys are a list, such as ["low", "high"].')
+        if isinstance(self.values, str) or not isinstance(self.values, Iterable):
+            raise _no_list(self.values)
         object.__setattr__(self, "values", tuple(_plain(value) for value in self.values))
         Keys.__post_init__(self)
 
@@ -129,7 +132,7 @@ class IntegerRange:
 
     def __post_init__(self) -> None:
         for name in ("start", "stop", "step"):
-            object.__setattr__(self, name, operator.index(getattr(self, name)))
+            object.__setattr__(self, name, _whole(name, getattr(self, name)))
         if self.step < 1 or self.stop <= self.start:
             raise BadDomain(
                 f"the range from {self.start} to {self.stop} by {self.step} has no member. Say start < stop, step >= 1."
@@ -159,7 +162,7 @@ class Edges:
     edges: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "edges", tuple(float(edge) for edge in self.edges))
+        object.__setattr__(self, "edges", _doubles(self.edges))
         if any(not math.isfinite(edge) for edge in self.edges):
             raise InvalidParameter("edges must be finite: a public bin has public ends. Replace NaN and infinities.")
         if len(self.edges) < 2 or any(b <= a for a, b in zip(self.edges, self.edges[1:], strict=False)):
@@ -236,6 +239,55 @@ class OrNull:
 
     def index(self, key: Any) -> int | None:
         return self.axis.size if key is None else self.axis.index(key)
+
+
+def as_double(value: Any) -> float | None:
+    """A number as a double, infinity past the largest; None where it is no number."""
+    if isinstance(value, str | bytes | complex) or not hasattr(value, "__float__"):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError):
+        return None
+
+
+def _doubles(edges: object) -> tuple[float, ...]:
+    listed = tuple(edges) if isinstance(edges, Iterable) and not isinstance(edges, str | bytes) else (edges,)
+    doubles = [as_double(edge) for edge in listed]
+    if None in doubles or not isinstance(edges, Iterable):
+        odd = next((edge for edge, double in zip(listed, doubles, strict=True) if double is None), edges)
+        raise WrongType(
+            f"edges are two or more increasing numbers. Got {type(odd).__name__} instead. Days are cut by "
+            'ln.domain.Days("2013-01-01", "2013-02-01"); texts are keys, one by one.',
+            parameter="keys",
+            value=odd,
+            example=Code("ln.domain.Edges((0, 10, 20))", "{ edges = [0, 10, 20] } in a keys.toml"),
+        )
+    return tuple(double for double in doubles if double is not None)
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise WrongType(
+            f"the {name} of a range is a whole number. Got {type(value).__name__} instead. Numbers with fractions are "
+            "binned by edges: ln.domain.Edges((0.0, 0.5, 1.0)).",
+            parameter="keys",
+            value=value,
+            example={"keys": Code("range(24)", "0:24")},
+        ) from None
+
+
+def _no_list(values: object) -> WrongType:
+    return WrongType(
+        f"keys are a list. Got {type(values).__name__} instead.",
+        parameter="keys",
+        value=values,
+        example={"keys": ["low", "high"]},
+    )
 
 
 def is_text(word: str) -> bool:

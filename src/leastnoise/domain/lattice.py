@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from leastnoise.domain.axes import Listed, _within
+from leastnoise.domain.axes import Listed, _within, as_double
 from leastnoise.domain.product import Domain
 from leastnoise.domain.wrapped import innermost
-from leastnoise.errors import BadDomain
+from leastnoise.errors import BadDomain, Code, WrongType
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,15 @@ class Lattice:
     step: float
 
     def __post_init__(self) -> None:
+        step = as_double(self.step)
+        if step is None or not (isinstance(self.x, str) and isinstance(self.y, str)):
+            raise WrongType(
+                "a lattice has two columns, named by text, and a step, a number. Got "
+                f"{', '.join(type(part).__name__ for part in (self.x, self.y, self.step))} instead.",
+                parameter="lattice",
+                example=Code('ln.lattice("lon", "lat", 0.01)', "--lattice cell=lon,lat,0.01"),
+            )
+        object.__setattr__(self, "step", step)
         if not (math.isfinite(self.step) and self.step > 0):
             raise BadDomain(f"the step of a lattice must be above zero and finite. Got {self.step!r} instead.")
 
@@ -42,10 +51,11 @@ class Lattice:
 
     def box(self, *, x: tuple[float, float], y: tuple[float, float]) -> Cells:
         """The cells that meet the rectangle x by y, each (low, high), as an axis."""
-        if not (x[0] < x[1] and y[0] < y[1]):
+        (west, east), (south, north) = _ends("x", x), _ends("y", y)
+        if not (west < east and south < north):
             raise BadDomain(f"the rectangle {x} by {y} is empty. Say (low, high) with low < high.")
-        columns = math.floor(x[0] / self.step), math.ceil(x[1] / self.step)
-        rows = math.floor(y[0] / self.step), math.ceil(y[1] / self.step)
+        columns = math.floor(west / self.step), math.ceil(east / self.step)
+        rows = math.floor(south / self.step), math.ceil(north / self.step)
         return Cells(
             lattice=self,
             column=columns[0],
@@ -80,6 +90,20 @@ class Cells:
         column, row = unpack_cell(key)
         inside = 0 <= column - self.column < self.width and 0 <= row - self.row < self.height
         return (row - self.row) * self.width + column - self.column if inside else None
+
+
+def _ends(name: str, pair: Any) -> tuple[float, float]:
+    """(low, high) as finite doubles."""
+    found = [as_double(end) for end in pair] if isinstance(pair, tuple | list) and len(pair) == 2 else [None]
+    if not all(end is not None and math.isfinite(end) for end in found):
+        raise WrongType(
+            f"a rectangle has two finite ends along {name}, (low, high). Got {pair!r} instead.",
+            parameter="keys",
+            value=pair,
+            example=Code("lattice.box(x=(7, 9), y=(47, 48))", "--keys box:7,9,47,48"),
+        )
+    low, high = found
+    return low, high  # type: ignore[return-value]
 
 
 def with_lattices(domain: Domain, lattices: Mapping[str, Lattice]) -> Domain:
