@@ -7,6 +7,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -148,6 +149,18 @@ def test_values_of_every_type_arrive(tmp_path: Path) -> None:
         ({"taxi": [1], "b": [1]}, {"on": "taxi"}, ln.errors.BadExpression, "unit"),
         ({"zone_id": [1], "b": [[1, 2]]}, {"on": "zone_id"}, ln.errors.WrongType, "list"),
         ({"zone_id": [1], "b": [1, 2]}, {"on": "zone_id"}, ln.errors.WrongType, "cannot be read"),
+        ({"zone_id": [1, 2**70], "b": [1, 2]}, {"on": "zone_id"}, ln.errors.BadDomain, '"zone_id".*fit into 64 bits'),
+        ({"zone_id": [1, 2], "b": [1, 2**70]}, {"on": "zone_id"}, ln.errors.BadDomain, '"b".*fit into 64 bits'),
+        ({"k": np.array([1, 2**63], "uint64"), "b": [1, 2]}, {"on": {"zone_id": "k"}}, ln.errors.WrongType, "64 bits"),
+        ({"zone_id": [1], "b": ["\ud800"]}, {"on": "zone_id"}, ln.errors.BadDomain, '"b".*surrogate'),
+        (
+            pa.table({"zone_id": [1], "b": pa.array([2**62], pa.timestamp("s"))}),
+            {"on": "zone_id"},
+            ln.errors.BadDomain,
+            '"b".*outside the years',
+        ),
+        ({"zone_id": [1], "b": [1]}, {"on": 3}, ln.errors.MissingParameter, "needs the column"),
+        ({"zone_id": [1], "b": [1]}, {"on": "zone_id", "columns": 3}, ln.errors.WrongType, "columns names a column"),
         (7, {"on": "zone_id"}, ln.errors.WrongType, "Got int"),
         ("nowhere.csv", {"on": "zone_id"}, ln.errors.NoSuchFile, "nowhere"),
     ],
@@ -155,3 +168,8 @@ def test_values_of_every_type_arrive(tmp_path: Path) -> None:
 def test_what_cannot_be_joined_is_refused(public: Any, options: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         trips().join_public(public, **options)
+
+
+def test_one_column_may_be_named_without_a_list() -> None:
+    made = trips().join_public({"zone_id": [1], "borough": ["x"], "b": [1]}, on="zone_id", columns="borough")
+    assert made.columns[-1] == "borough"

@@ -20,6 +20,7 @@ from leastnoise.errors import (
     InvalidParameter,
     MissingParameter,
     UnknownColumn,
+    UnknownSource,
     WrongType,
 )
 from leastnoise.testing import aggregate
@@ -237,3 +238,29 @@ def test_a_derived_condition_is_asked_about_as_a_whole(text: str) -> None:
     assert aggregate(derived.where("a is not null").count(max_rows=1)).values[0] == known
     assert aggregate(derived.where("a is null").count(max_rows=1)).values[0] == 4 - known
     assert sum(aggregate(derived.histogram("a", max_rows=1)).values) == known
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"unit": 3}, WrongType, 'Got 3 instead. Say unit="person"'),
+        ({"unit": [["u"]]}, WrongType, 'Say unit="person"'),
+        ({"types": "int"}, WrongType, 'Got \'int\' instead. Say types={"hour": "int"}'),
+        ({"types": ["int"]}, WrongType, "by the name of a column"),
+        ({"memory_limit": 3}, InvalidParameter, 'Say memory_limit="1GB"'),
+        ({"config": "spark"}, WrongType, "Say config={"),
+    ],
+)
+def test_an_argument_of_another_type_is_named_when_a_table_is_opened(options, error, words):
+    with pytest.raises(error, match=words):
+        table(pd.DataFrame({"u": [1]}), **{"unit": "u", **options})
+
+
+def test_a_folder_with_something_that_may_not_be_read_is_no_table(tmp_path, monkeypatch):
+    def is_file(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    (tmp_path / "locked.csv").write_text("u,x\n")
+    monkeypatch.setattr(Path, "is_file", is_file)
+    with pytest.raises(UnknownSource, match=r"may be read by you.*\*\.parquet"):
+        table(tmp_path, unit="u")

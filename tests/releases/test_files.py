@@ -316,3 +316,12 @@ def test_seeded_releases_are_loud_and_refuse_to_be_saved(tmp_path: Path) -> None
     back = ln.load(tmp_path / "r.parquet")
     assert back.seeded
     assert not made().seeded
+
+
+@pytest.mark.parametrize("path", [None, 3])
+def test_a_path_that_is_none_is_named_as_such(path: Any) -> None:
+    release = made()
+    writing = [release.save, release.to_csv, release.report, release.denoise("james_stein").save]
+    for use in (ln.load, ln.domain.read, *writing):
+        with pytest.raises(errors.WrongType, match=f"a path is text.*Got {path} instead"):
+            use(path)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from leastnoise import errors
 from leastnoise._support import outputs
+from leastnoise._support.validation import path_of
 
 STALE_SECONDS = 60.0  # without a byte written: whoever wrote it was killed
 temporary: set[str] = set()  # files and folders that must not outlive this process
@@ -25,7 +26,7 @@ def check_writable(
 ) -> None:
     """Refuse a path that cannot be written, is one of the sources or holds something else, before any noise is drawn
     for it."""
-    path = Path(os.fsdecode(path))  # as it will be written
+    path = path_of(path)  # as it will be written
     for source in sources:
         if path.exists() and os.path.exists(source) and os.path.samefile(path, source):
             raise errors.BadOutput(f"{os.fspath(path)!r} is what is read, and would be replaced. Give another path.")
@@ -37,7 +38,7 @@ def check_writable(
 def replacing(path: str | os.PathLike[str], kind: outputs.Kind, *, commit: bool = True) -> Iterator[str]:
     """A path beside `path` to write to; it takes the place of `path` when the block ends well."""
     outputs.check(path, kind)
-    target = Path(os.fsdecode(path))
+    target = path_of(path)
     with _beside(target) as unfinished:
         if target.is_dir():
             raise IsADirectoryError
@@ -51,7 +52,7 @@ def replacing(path: str | os.PathLike[str], kind: outputs.Kind, *, commit: bool 
 
 def create(path: str | os.PathLike[str], text: str) -> Path:
     """A new file with this text, whole or not at all. What is there already stays: somebody may have written it."""
-    target = Path(os.fsdecode(path))
+    target = path_of(path)
     try:
         with _written(target, text) as unfinished:
             os.link(unfinished, target)  # unlike a rename, it never replaces
@@ -65,7 +66,7 @@ def create(path: str | os.PathLike[str], text: str) -> Path:
 
 def rewrite(path: str | os.PathLike[str], text: str) -> None:
     """The file with this text instead of what was in it, whole or not at all; on disk when this returns."""
-    target = Path(os.fsdecode(path))
+    target = path_of(path)
     with _written(target, text) as unfinished:
         unfinished.replace(target)
 

@@ -15,13 +15,14 @@ from pathlib import Path
 
 from leastnoise import errors
 from leastnoise._support import atomic_files, outputs
+from leastnoise._support.validation import path_of
 
 _UNFINISHED = re.compile(r"\..*\.[0-9a-f]{12}\.unfinished")  # what a killed process of ours left
 
 
 def replace_files(folder: str | os.PathLike[str], files: Iterable[tuple[str, str]]) -> Path:
     """Write these files, each a name and its text, into the folder. None takes its place before all are written."""
-    place = Path(os.fsdecode(folder))
+    place = path_of(folder)
     found = check(place)
     waiting: dict[Path, Path] = {}
     try:
@@ -53,7 +54,7 @@ def replace_files(folder: str | os.PathLike[str], files: Iterable[tuple[str, str
 
 def check(folder: str | os.PathLike[str]) -> set[Path]:
     """The files of ours in the folder; refused if there is anything else, or if it is no folder."""
-    place = Path(os.fsdecode(folder))
+    place = path_of(folder)
     if not place.name or "\0" in str(place) or str(place) == "-":
         raise errors.BadOutput(f"{str(place)!r} is no path of a folder of its own. Give one, such as tables/.")
     if not place.exists() and not place.is_symlink():

@@ -14,6 +14,7 @@ import zipfile
 from pathlib import Path
 from typing import Any, Literal
 
+from leastnoise._support.validation import path_of
 from leastnoise.errors import BadOutput
 
 Kind = Literal["release", "page", "csv", "workbook"]
@@ -38,7 +39,7 @@ ledgers: set[str] = set()
 def check(path: str | os.PathLike[str], kind: Kind) -> None:
     """Refuse a path that a result of this kind may not take."""
     _check_name(path, kind)
-    path = Path(os.fsdecode(path))  # as it will be written: "notes/" and "notes/." are the file notes
+    path = path_of(path)  # as it will be written: "notes/" and "notes/." are the file notes
     there = at(path)
     if there is not None and there != kind:
         raise _occupied(path, kind, there)
@@ -74,8 +75,8 @@ _SUFFIX = {"csv": ".csv", "workbook": ".xlsx"}
 
 
 def _check_name(path: str | os.PathLike[str], kind: Kind) -> None:
-    name = os.fspath(path)
-    if not Path(os.fsdecode(path)).name or "\0" in os.fsdecode(path):
+    target, name = path_of(path), os.fspath(path)
+    if not target.name or "\0" in os.fsdecode(path):
         raise BadOutput(f"{name!r} is no path of a file. Give one, such as {_EXAMPLE[kind]}.")
     if os.fsdecode(path) == "-":
         raise BadOutput(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from leastnoise import errors
+from leastnoise._support.validation import path_of
 
 MAX_DOTS = 200  # in one name
 MAX_BYTES = 2**26  # larger than any list of keys that somebody typed
@@ -72,7 +73,7 @@ def check_dots(text: str) -> None:
 
 def load(path: str | os.PathLike[str], what: str, *, parse_float: Callable[[str], Any] = float) -> TomlFile:
     """The file at `path`; `what` says in an error what it should have been, such as "keys"."""
-    name = os.fspath(path)
+    name = str(path_of(path))
     if not os.path.isfile(name):
         raise errors.NoSuchFile(f"There is no file {name!r} with the {what}. Check the path.")
     if os.path.getsize(name) > MAX_BYTES:

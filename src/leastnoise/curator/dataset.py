@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -129,7 +129,14 @@ def open_dataset(
 ) -> Dataset:
     """The rows of a source with the declared types. Only schemas are read."""
     relation = check_neighbours(neighbours)
-    units = (unit,) if isinstance(unit, str) else tuple(unit or ())
+    units = (unit,) if isinstance(unit, str) or not isinstance(unit, Iterable) else tuple(unit)
+    if not all(isinstance(column, str) for column in units):
+        raise WrongType(
+            f"unit names a column, or several, by text. Got {unit!r} instead.",
+            parameter="unit",
+            value=unit,
+            example={"unit": "person"},
+        )
     if not units:
         raise MissingParameter(
             "Whom should the numbers protect? Without a unit nobody would be protected: name the column of the person. "

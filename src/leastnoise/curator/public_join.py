@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from leastnoise.curator.aggregate.parsing import PATTERNS
 from leastnoise.curator.dataset import Dataset, check_new_name
 from leastnoise.curator.engines.column_names import check_names
 from leastnoise.curator.engines.temporary_names import unique
+from leastnoise.curator.queries.domains import column_names
 from leastnoise.domain.public_tables import read_public_table
 from leastnoise.errors import BadDomain, InvalidParameter, MissingParameter, UnknownColumn, WrongType
 
@@ -35,6 +36,7 @@ Key = int | str
 def join_public(data: Dataset, public: Any, *, on: Any, columns: Sequence[str] | None) -> Dataset:
     """The rows with the columns of a public table, found by equal values of `on`; null where there is none."""
     pairs = _pairs(on)
+    columns = None if columns is None else column_names(columns, parameter="columns")
     for column in pairs:
         data.check_usable(column)
     table = read_public_table(public, as_text=list(pairs.values()))
@@ -78,14 +80,15 @@ def attached(
 
 def _pairs(on: Any) -> dict[str, str]:
     """The columns of the rows, and the column of the public table that each is compared with."""
-    pairs = dict(on) if isinstance(on, Mapping) else {name: name for name in ([on] if isinstance(on, str) else on)}
-    if not pairs or not all(isinstance(name, str) for pair in pairs.items() for name in pair):
+    named = [on] if isinstance(on, str) or not isinstance(on, Iterable) else on
+    pairs = list(named.items()) if isinstance(named, Mapping) else [(name, name) for name in named]
+    if not pairs or not all(isinstance(name, str) for pair in pairs for name in pair):
         raise MissingParameter(
             "join_public needs the column by which rows find their row of the public table.",
             parameter="on",
             example={"on": "zone_id"},
         )
-    return pairs
+    return dict(pairs)
 
 
 def _check_names(data: Dataset, chosen: Sequence[str]) -> None:
@@ -156,7 +159,7 @@ def _key(cell: Any, kind: Any, name: str) -> Key | None:
         made = _days(cell)
     else:
         made = _whole(cell)
-    if made is None and isinstance(cell, float) and kind.is_numeric():
+    if made is None and isinstance(cell, int | float) and not isinstance(cell, bool) and kind.is_numeric():
         raise WrongType(
             f'the key {cell!r} of the public table ("{name}") is no whole number of 64 bits. Rows find each other by '
             "whole numbers, text, truth values or dates: fractions that look alike may differ. Make both text, or "

@@ -52,7 +52,7 @@ def limit_question(
         )
     later = later_request(request, epsilon=for_epsilon, delta=for_delta, share=for_share)
     asked = asked_noise(later, data.neighbours)
-    sums, averaged = column_names(values), column_names(means)
+    sums, averaged = column_names(values, parameter="values"), column_names(means, parameter="means")
     if both := sorted(set(sums) & set(averaged)):
         raise errors.InvalidParameter(
             f"A clip is for a sum (values) or for a mean (means), and {both[0]!r} is named for both. Name it for one: "

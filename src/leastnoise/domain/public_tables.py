@@ -29,7 +29,7 @@ def read_public_table(source: Any, *, as_text: Sequence[str] = ()) -> dict[str, 
     table = read_arrow(source, as_text)
     if len(set(table.column_names)) < table.num_columns:
         raise errors.InvalidParameter("two columns of the public table have one name. Rename one.")
-    return {name: [_plain(cell) for cell in table[name].to_pylist()] for name in table.column_names}
+    return {name: _cells(name, table[name]) for name in table.column_names}
 
 
 def read_arrow(source: Any, as_text: Sequence[str] = ()) -> pa.Table:
@@ -44,17 +44,43 @@ def read_arrow(source: Any, as_text: Sequence[str] = ()) -> pa.Table:
         return _file(os.fspath(source), as_text)
     try:
         if isinstance(source, Mapping):
-            return pa.table({str(name): pa.array(_sequence(column)) for name, column in source.items()})
+            return pa.table({str(name): _array(str(name), column) for name, column in source.items()})
         if module == "pandas" and hasattr(source, "columns"):
             return pa.Table.from_pandas(source, preserve_index=False)
         if module == "polars" and hasattr(source, "to_arrow") and hasattr(source, "columns"):
             return source.to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, OverflowError) as error:
         reason = str(error)
-        raise errors.WrongType(f"the public table cannot be read: {reason} Give {SOURCES}.") from None
+        raise errors.WrongType(f"the public table cannot be read: {reason}. Give {SOURCES}.") from None
     if isinstance(source, pa.Table):
         return source
     raise errors.WrongType(f"a public table is {SOURCES}. Got {type(source).__name__} instead.")
+
+
+def _array(name: str, column: Any) -> pa.Array:
+    import pyarrow as pa
+
+    try:
+        return pa.array(_sequence(column))
+    except OverflowError:
+        why = "holds a whole number that does not fit into 64 bits. Make the column text, or leave it out."
+    except UnicodeEncodeError:
+        why = "holds half of a surrogate pair, which is no text. Repair it."
+    raise errors.BadDomain(f'the column "{name}" of the public table {why}', value=name)
+
+
+def _cells(name: str, column: Any) -> Column:
+    """The values, each as Python has it; its times are of the years 1 to 9999."""
+    try:
+        return [_plain(cell) for cell in column.to_pylist()]
+    except (OverflowError, ValueError) as problem:
+        if isinstance(problem, errors.LeastnoiseError):
+            raise
+    raise errors.BadDomain(
+        f'the column "{name}" of the public table holds a day or a time outside the years 1 to 9999 of UTC. Correct '
+        "it, or leave the column out.",
+        value=name,
+    )
 
 
 def _sequence(column: Any) -> Any:

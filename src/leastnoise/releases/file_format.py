@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
 from leastnoise._support import atomic_files, outputs, parquet
+from leastnoise._support.validation import path_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +36,7 @@ def read(path: str | os.PathLike[str]) -> tuple[pa.Table, str, dict[str, Any]]:
     """The table, what it is, and its facts."""
     import pyarrow as pa
 
-    path = Path(path)
+    path = path_of(path)
     if not path.is_file():
         raise errors.NoSuchFile(f"There is no file {str(path)!r}. Check the path.")
     facts = _facts(path)

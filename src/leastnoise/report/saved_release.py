@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 from leastnoise._support import outputs
+from leastnoise._support.validation import path_of
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.promised import Promised
 
@@ -19,7 +19,7 @@ def saved_file(page: str | os.PathLike[str], of: Promised, otherwise: str) -> st
     An estimate has the id of its release, and is told from it.
     """
     try:
-        found = sorted(Path(os.fsdecode(page)).absolute().parent.glob("*.parquet"), key=os.path.getmtime, reverse=True)
+        found = sorted(path_of(page).absolute().parent.glob("*.parquet"), key=os.path.getmtime, reverse=True)
     except OSError:
         return otherwise
     for path in found[:MOST_FILES]:

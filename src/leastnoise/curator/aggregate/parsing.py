@@ -64,6 +64,13 @@ def undeclared_column(column: str) -> WrongType:
 
 def check_types(types: Mapping[str, str]) -> None:
     """Raise unless every type is one that can be declared."""
+    if not isinstance(types, Mapping):
+        raise WrongType(
+            f"types are declared by the name of a column. Got {types!r} instead.",
+            parameter="types",
+            value=types,
+            example={"types": {"hour": "int"}},
+        )
     for column, kind in types.items():
         if kind not in (*PATTERNS, "text"):
             raise InvalidParameter.among(f'the type of "{column}"', kind, [*PATTERNS, "text"])

@@ -367,7 +367,7 @@ def as_text(names: list[str], file: str) -> dict[str, Any]:
 
 def in_bytes(text: str) -> float:
     """A size such as 1GB or 1.5 GiB; a bare number is itself."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text) if isinstance(text, str) else None
     if found is None or (found.group(2).upper() or "B") not in BYTES_PER_UNIT:
         raise InvalidParameter(
             f"memory_limit must be a size, a number and its unit. Got {text!r} instead.",

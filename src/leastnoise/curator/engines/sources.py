@@ -21,7 +21,7 @@ from leastnoise.curator.engines.opened_table import Source, lock_of
 from leastnoise.curator.engines.spark_files import versioned
 from leastnoise.curator.engines.spark_names import is_address, is_table_name, local_path
 from leastnoise.curator.engines.withheld_errors import reading
-from leastnoise.errors import InvalidParameter, UnknownSource
+from leastnoise.errors import InvalidParameter, UnknownSource, WrongType
 
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 SOURCES = (
@@ -44,6 +44,13 @@ def open_source(
 
     from leastnoise.curator.engines import duckdb, spark
 
+    if not isinstance(config, Mapping):
+        raise WrongType(
+            f"config has settings of Spark by name. Got {config!r} instead.",
+            parameter="config",
+            value=config,
+            example={"config": {"spark.executor.memory": "4g"}},
+        )
     module = type(source).__module__.split(".")[0]
     if isinstance(source, str | os.PathLike) or _is_paths(source):
         return _open_files(source, name, engine, memory_limit, config)
@@ -132,7 +139,7 @@ def find_files(path: str) -> list[str]:
     if os.path.isdir(os.path.join(path, "_delta_log")):
         raise UnknownSource(versioned(path))
     if os.path.isdir(path):
-        found = sorted(str(file) for file in Path(path).rglob("*") if _is_data(file))
+        found = _files_below(path)
     elif glob.has_magic(path):
         found = sorted(file for file in glob.glob(path, recursive=True) if os.path.isfile(file))
     else:
@@ -144,6 +151,16 @@ def find_files(path: str) -> list[str]:
     if len({ending(file) for file in found}) > 1:
         raise UnknownSource(f'"{path}" holds files of different kinds. Give those of one kind, e.g. "*.parquet".')
     return found
+
+
+def _files_below(folder: str) -> list[str]:
+    try:
+        return sorted(str(file) for file in Path(folder).rglob("*") if _is_data(file))
+    except OSError:  # one that may not be read would be missing from the table
+        raise UnknownSource(
+            f'not everything in the folder "{folder}" may be read by you, and the table would lack it. Name the files '
+            'themselves, or a glob such as "*.parquet".'
+        ) from None
 
 
 def ending(file: str) -> str:

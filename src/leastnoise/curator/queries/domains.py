@@ -35,11 +35,20 @@ def limits_of(
     return Limits(max_rows=1, max_per_bin=1, max_bins=1) if data.row_is_unit else limits
 
 
-def column_names(by: str | Sequence[str]) -> tuple[str, ...]:
+def column_names(names: str | Sequence[str], *, parameter: str = "by") -> tuple[str, ...]:
     """One column or several, as a tuple of names."""
-    names = (by,) if isinstance(by, str) or not isinstance(by, Iterable) else tuple(by)
-    check_names(names)
-    return names
+    listed = (names,) if isinstance(names, str) or not isinstance(names, Iterable) else tuple(names)
+    if parameter == "by":
+        check_names(listed)
+    for name in listed:
+        if not isinstance(name, str):
+            raise WrongType(
+                f"{parameter} names a column, or several, by text. Got {type(name).__name__} instead.",
+                parameter=parameter,
+                value=name,
+                example={parameter: "fare"},
+            )
+    return listed
 
 
 def check_names(by: Sequence[object]) -> None:
