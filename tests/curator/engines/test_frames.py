@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
+import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.engines.frames import frame_of
+from leastnoise.testing import aggregate
 
 ROWS = pa.table({"who": [1, 2], "zone": ["a", None]})
 
@@ -53,3 +56,30 @@ def test_a_frame_of_objects_alone_says_how_to_declare_one() -> None:
     with pytest.raises(errors.UnknownSource) as refused:
         frame_of(pd.DataFrame({"x": pd.Series(["a"], dtype=object)}), {})
     assert refused.value.examples == ({"types": {"x": "text"}},)
+
+
+WHOLE = [1.0, 2.0]
+ODD: dict[str, tuple[Any, str]] = {
+    "decimal256": (ROWS.append_column("odd", pa.array([1, 2]).cast(pa.decimal256(50, 2))), "decimal256"),
+    "halves in a list": (ROWS.append_column("odd", pa.array([None, None], pa.list_(pa.float16()))), "list"),
+    "complex": (pd.DataFrame({"who": [1, 2], "odd": [1j, 2]}), "complex128"),
+    "sparse": (pd.DataFrame({"who": [1, 2], "odd": pd.arrays.SparseArray(WHOLE)}), "sparse"),
+    "polars": (pl.DataFrame({"who": [1, 2], "odd": pl.Series([1, 2], dtype=pl.Int128)}), "int128"),
+    "lazy": (pl.DataFrame({"who": [1, 2], "odd": pl.Series([1, 2], dtype=pl.Int128)}).lazy(), "int128"),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_a_column_of_a_type_that_is_not_read_is_refused_by_name_and_not_by_its_rows(kind: str) -> None:
+    source, name = ODD[kind]
+    nobody = source.limit(0) if kind == "lazy" else source[:0]
+    for rows in (source, nobody):
+        with pytest.raises(errors.UnknownSource, match=f'the column "odd" holds {name}, a type that is not read'):
+            ln.table(rows, unit="who")
+
+
+def test_halves_are_numbers() -> None:
+    halves = np.array([0.5, np.nan], np.float16)
+    for source in (pd.DataFrame({"who": [1, 2], "x": halves}), pa.table({"who": [1, 2], "x": halves})):
+        question = ln.table(source, unit="who").histogram("x", keys=ln.domain.Edges((0, 1)), max_rows=1)
+        assert aggregate(question).values.tolist() == [1]

@@ -17,6 +17,7 @@ from typing import Any
 
 from leastnoise.curator.engines.column_names import check_names
 from leastnoise.curator.engines.object_columns import convert
+from leastnoise.curator.engines.readable_types import refuse_odd
 from leastnoise.curator.engines.withheld_errors import reading
 from leastnoise.errors import UnknownSource
 
@@ -36,6 +37,14 @@ class Frame:
         if hasattr(self.rows, "collect_schema"):
             return tuple(self.rows.collect_schema().names())
         return tuple(self.rows.schema.names)
+
+    def arrow_schema(self) -> Any:
+        """The types of its columns in Arrow."""
+        if not hasattr(self.rows, "collect_schema"):
+            return self.rows.schema
+        import polars as pl
+
+        return pl.DataFrame(schema=self.rows.collect_schema()).to_arrow().schema
 
 
 def frame_of(source: Any, types: Mapping[str, str]) -> Frame | None:
@@ -70,6 +79,10 @@ def _pandas(frame: Any, types: Mapping[str, str]) -> Frame:
     names = {place: str(frame.columns[place]) for place in range(frame.shape[1])}
     if len(set(names.values())) < len(names):
         raise UnknownSource("two columns of the frame have one name. Rename one: which of them is meant is not clear.")
+    refuse_odd(
+        {names[place]: (frame.dtypes.iloc[place], place) for place in typed},
+        lambda places: pa.Table.from_pandas(frame.iloc[:0, places], preserve_index=False),
+    )
     chosen = {place: types[names[place]] for place in objects if names[place] in types} | dict.fromkeys(texts, "text")
     rows = pa.Table.from_pandas(frame if len(typed) == len(names) else frame.iloc[:, typed], preserve_index=False)
     columns = {names[place]: rows.column(here) for here, place in enumerate(typed)}
@@ -83,6 +96,11 @@ def _polars(frame: Any, types: Mapping[str, str]) -> Frame:
 
     schema = frame.collect_schema()
     objects = [name for name, kind in schema.items() if kind == pl.Object]
+    typed = {name: kind for name, kind in schema.items() if name not in objects}
+    refuse_odd(
+        {name: (kind, name) for name, kind in typed.items()},
+        lambda names: pl.DataFrame(schema={name: typed[name] for name in names}).to_arrow(),
+    )
     if hasattr(frame, "collect") and any(name in types for name in objects):
         frame = frame.collect()
     if hasattr(frame, "collect"):
@@ -133,6 +151,7 @@ def _plain(rows: Any) -> Any:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         kind = pa.string() if pa.types.is_null(kind) else kind
         kind = zoneless(kind)
+        kind = pa.float32() if pa.types.is_float16(kind) else kind  # exactly; DuckDB does not know halves
         if pa.types.is_duration(kind):  # whole numbers of its unit, as in a Parquet file: DuckDB's conversion fails
             rows = rows.set_column(place, field.name, rows.column(place).cast(pa.int64()))
             continue

@@ -18,6 +18,7 @@ from leastnoise.curator.engines.file_status import statuses
 from leastnoise.curator.engines.frames import Frame, Relation, frame_of
 from leastnoise.curator.engines.headers import header
 from leastnoise.curator.engines.opened_table import Source, lock_of
+from leastnoise.curator.engines.readable_types import refuse_odd
 from leastnoise.curator.engines.spark_files import versioned
 from leastnoise.curator.engines.spark_names import is_address, is_table_name, local_path
 from leastnoise.curator.engines.withheld_errors import reading
@@ -65,6 +66,7 @@ def open_source(
         raise UnknownSource(f"a table cannot be read from {type(source).__name__}. Give {SOURCES}.")
     opened = duckdb.connect(memory_limit=memory_limit)
     check_names(frame.names)
+    _check_types(opened, frame)
     rows = reading(lambda: _register(opened, frame))
     if tuple(rows.columns) != frame.names:  # (an engine that renames one of them asks about another)
         raise UnknownSource("the engine does not take the names of the columns as they are. Give them plainer names.")
@@ -262,6 +264,19 @@ def _open_connection(connection: Any, table: str, *, name: str | None) -> Source
         engine = duckdb.DuckDB(backend)
         rows = engine.binary(reading(lambda: backend.table(table)))
     return Source(engine=engine, rows=rows, name=name or table, connection=connection, lock=lock)
+
+
+def _check_types(engine: Any, frame: Frame) -> None:
+    """DuckDB knows less than Arrow does: refuse by name what it would fail at."""
+    schema = frame.arrow_schema()
+
+    def take(names: Sequence[str]) -> None:
+        import pyarrow as pa
+
+        engine.backend.con.register("leastnoise_rows", pa.schema([schema.field(name) for name in names]).empty_table())
+        engine.backend.con.execute("SELECT * FROM leastnoise_rows").fetchall()
+
+    refuse_odd({field.name: (field.type, field.name) for field in schema}, take)
 
 
 def _register(engine: Any, frame: Frame) -> Any:
