@@ -153,3 +153,23 @@ def test_importing_the_library_imports_no_engine():
     script = f"import leastnoise, sys; print([name for name in {engines} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_connection_of_somebody_has_no_table_of_ours_after_a_query():
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE trips AS SELECT i % 5 AS taxi, 'z' || i % 3 AS zone FROM range(30) AS t(i)")
+    trips = table((connection, "trips"), unit="taxi")
+    joined = trips.join_public({"zone": ["z0", "z1"], "town": ["a", "b"]}, on="zone")
+    zones = ["z0", "z1"]
+    questions = [
+        (trips.histogram("zone", keys=zones, max_rows=6), [10, 10]),
+        (joined.histogram("town", keys=["a", "b"], max_rows=6), [10, 10]),
+        (trips.crosstabs("zone", keys={"zone": zones}, max_rows=6), None),
+    ]
+    for question, counts in questions * 2:  # a second query finds its keys again
+        found = aggregate(question).values.tolist()
+        assert counts in (found, None)
+        listed = connection.sql("SELECT table_name FROM information_schema.tables").fetchall()
+        assert listed == [("trips",)]
+    with pytest.raises(UnknownSource, match=r'no table "trip"\. It has trips\.$'):
+        table((connection, "trip"), unit="taxi")

@@ -17,6 +17,7 @@ from leastnoise.curator.engines.engine import RowRule
 from leastnoise.curator.engines.frames import zoneless
 from leastnoise.curator.engines.headers import header, separator
 from leastnoise.curator.engines.interruption import run_interruptibly
+from leastnoise.curator.engines.key_views import dropped_after
 from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.engines.time_units import has_odd_times
 from leastnoise.curator.engines.withheld_errors import reading
@@ -130,7 +131,7 @@ class DuckDB:
 
     def fetch(self, expression: ir.Table) -> pa.Table:
         self.settle()
-        return self._read(lambda: self.backend.to_pyarrow(expression))
+        return self._read(lambda: dropped_after(self.backend, expression, lambda: self.backend.to_pyarrow(expression)))
 
     def map_batches(self, expression: ir.Table, size: int, work: Callable[[pa.Table], T]) -> list[T]:
         whole = self.fetch(expression)
@@ -186,7 +187,7 @@ class DuckDB:
         name = unique("copy")
 
         def copy() -> ir.Table:
-            return self.backend.create_table(name, rows, temp=True)
+            return dropped_after(self.backend, rows, lambda: self.backend.create_table(name, rows, temp=True))
 
         def drop() -> None:
             self.backend.con.execute(f"DROP TABLE IF EXISTS temp.main.{name}")
@@ -298,7 +299,8 @@ class DuckDB:
         self.backend._run_pre_execute_hooks(rows)  # it makes the tables of keys known that the text names
         text = self.backend.compile(rows)
         # It reads ahead by itself.
-        return self._read(lambda: work(self.backend.con.sql(text).to_arrow_reader(size)))
+        read = lambda: work(self.backend.con.sql(text).to_arrow_reader(size))  # noqa: E731
+        return self._read(lambda: dropped_after(self.backend, rows, read))
 
     def holds(self, size: int) -> bool:
         return size <= self._setting("memory_limit") * USABLE_MEMORY
