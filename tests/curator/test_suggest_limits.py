@@ -176,6 +176,7 @@ def table() -> Table:
         ((["zone"],), {"keys": range(4)}, errors.WrongType),
         (("zone",), {"keys": range(4), "nulls": "keep"}, errors.InvalidParameter),
         (("zone",), {"keys": range(4), "for_share": 0.5, "for_epsilon": 1}, errors.InvalidParameter),
+        (("zone",), {"keys": range(4), "for_share": 0.99}, errors.InvalidParameter),
     ],
 )
 def test_what_is_wrong_is_refused_before_anything_is_paid(
@@ -294,3 +295,20 @@ def test_limits_of_all_rows_go_into_a_count(table: Table) -> None:
         released = table.count(**found.limits).release(**ASK)
     assert set(found.limits) == {"max_rows"}
     assert found.id in released.explain()
+
+
+def test_a_look_and_its_question_fit_into_one_budget(table: Table, tmp_path: Path) -> None:
+    budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6, unit="person", table="people")
+    with pytest.raises(errors.InvalidParameter, match=r"do not both fit.*Say share=0.02, for_share=0.5"):
+        table.suggest_limits("zone", keys=range(4), budget=budget, share=0.5, for_share=0.9)
+    with seeded(1):
+        table.count(max_rows=1).release(budget=budget, share=0.7)
+        assert budget.remaining.share < 0.3 + 1e-12
+        table.suggest_limits("zone", keys=range(4), budget=budget, share=0.1, for_share=0.2)  # all that is left
+        table.count(max_rows=1).release(budget=budget, share=0.2)
+
+
+@pytest.mark.parametrize("name", ["values", "means"])
+def test_columns_that_are_no_names_are_called_what_they_were_given_as(table: Table, name: str) -> None:
+    with pytest.raises(errors.WrongType, match=f'^{name} names a column.*Got int instead. Say {name}="fare"'):
+        table.suggest_limits(epsilon=1, delta=1e-6, **{name: 3})

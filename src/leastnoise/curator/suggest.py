@@ -188,6 +188,8 @@ def later_request(
         same = epsilon is None and delta is None and share is None
         chosen = (request.epsilon, request.delta) if same else (epsilon, delta)
         return PrivacyRequest(epsilon=chosen[0], delta=chosen[1], share=share)
+    if share is not None and request.share is not None:
+        _check_both_fit(request, share)
     if epsilon is not None or delta is not None or share is not None:
         return PrivacyRequest(epsilon=epsilon, delta=delta, share=share, budget=request.budget)
     left = request.budget.remaining.share - (0.0 if request.share is None else float(shares.exact(request.share)))
@@ -199,6 +201,21 @@ def later_request(
             example={"share": 0.02},
         )
     return PrivacyRequest(budget=request.budget, share=left)
+
+
+def _check_both_fit(request: PrivacyRequest, for_share: Share) -> None:
+    """Refuse a look after which the question could not be paid. (What is left is rounded down to a millionth.)"""
+    assert request.budget is not None
+    assert request.share is not None
+    left, own = shares.exact(request.budget.remaining.share), shares.exact(request.share)
+    if own <= left < own + shares.exact(for_share, "for_share") - Fraction(1, 10**6):
+        raise errors.InvalidParameter(
+            f"Of the budget {float(left):g} is left, and {request.share} of it for this look and {for_share} for the "
+            "question do not both fit. Take less for one of them.",
+            parameter="for_share",
+            value=for_share,
+            example={"share": float(left) / 50, "for_share": float(left) / 2},
+        )
 
 
 def asked_noise(later: PrivacyRequest, neighbours: Neighbours) -> AskedNoise:
