@@ -101,3 +101,8 @@ def test_an_example_may_be_code_as_a_whole() -> None:
     code = errors.Code("epsilon=3, delta=1e-6", "leastnoise budget create FILE --epsilon 3 --delta 1e-6")
     assert str(errors.NoSuchFile("No ledger.", example=code)) == "No ledger. Say epsilon=3, delta=1e-6."
     assert str(errors.NoSuchFile("No.", example=[code, {"budget": 1}])) == "No. Say epsilon=3, delta=1e-6, or budget=1."
+
+
+def test_a_text_with_quotes_is_code_that_can_be_typed() -> None:
+    for text in ("plain", 'od"d', "it's", "back\\slash", """both ' and \\" """):
+        assert eval(errors.as_code(text)) == text

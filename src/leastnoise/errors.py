@@ -112,7 +112,7 @@ def as_code(value: object) -> str:
     if isinstance(value, Code):
         return value.python
     if isinstance(value, str):
-        return f'"{value}"'
+        return repr(value) if '"' in value or "\\" in value else f'"{value}"'
     if value is ...:
         return "..."
     if isinstance(value, Mapping):

@@ -175,3 +175,11 @@ def test_a_missing_limit_is_named():
 def test_limits_are_positive_whole_numbers(limit, error):
     with pytest.raises(error):
         Limits.of(max_rows=limit, bins=10)
+
+
+def test_a_limit_beyond_the_largest_is_not_called_one_that_keeps_no_row() -> None:
+    with pytest.raises(InvalidParameter, match=r"^max_rows must be at most 2147483647") as problem:
+        Limits.of(max_rows=10**30, bins=1, unit="taxi")
+    assert "no row kept" not in str(problem.value)
+    with pytest.raises(InvalidParameter, match=r"^max_rows must be at least 1: with no row kept"):
+        Limits.of(max_rows=0, bins=1, unit="taxi")

@@ -32,8 +32,8 @@ def _columns(given: list[str] | None) -> list[str] | None:
 
 BY = typer.Option(help="Bins by this column; several with commas, or repeat.", callback=_columns)
 KEYS = typer.Option(
-    help="The public bins, one option a column: nodes.parquet:id, zones.geojson:name, 0:24 (a range), or a,b,c; or one "
-    "keys.toml."
+    help="The public bins, one option a column: nodes.parquet:id, zones.geojson:name, 0:24 (a range), a,b,c, or "
+    "box:7,9,47,48 (cells of a --lattice, west to east, south to north); or one keys.toml."
 )
 
 Epsilon = Annotated[float, EPSILON]

@@ -216,13 +216,21 @@ def _checked(name: str, value: int | None) -> int | None:
             f"{name} must be a whole number. Got {value!r} instead.", parameter=name, value=value, example={name: 5}
         )
     value = int(value)
-    if not 1 <= value <= LARGEST_LIMIT:
+    if value < 1:
         raise InvalidParameter(
-            f"{name} must be at least 1 and at most {LARGEST_LIMIT}: with no row kept there is nothing to release. "
-            f"Got {value} instead. The least noise is at 1.",
+            f"{name} must be at least 1: with no row kept there is nothing to release. Got {value} instead. The least "
+            "noise is at 1.",
             parameter=name,
             value=value,
             example={name: 1},
+        )
+    if value > LARGEST_LIMIT:
+        raise InvalidParameter(
+            f"{name} must be at most {LARGEST_LIMIT}, more than any unit has: noise grows with it, and no number would "
+            f"be left to see. Got {value} instead. Limit it to what a typical unit needs.",
+            parameter=name,
+            value=value,
+            example={name: 5},
         )
     return value
 

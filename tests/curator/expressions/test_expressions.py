@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import ibis
@@ -329,3 +330,12 @@ def test_a_number_beside_a_column_of_text_leads_to_its_type(
     assert ("'single quotes'" in str(caught.value)) == quotes
     if declared == "int":
         table(path, unit="who", types={"age": "int"}).where(condition)
+
+
+@pytest.mark.parametrize("target", ["FLOAT", "SMALLINT", "DECIMAL(5, 2)"])
+def test_a_cast_that_is_refused_says_which_are_not(target: str) -> None:
+    fares = table(pd.DataFrame({"unit": [1], "fare": [1.5]}), unit="unit")
+    said = rf"casts to {re.escape(target)}, .* Cast to DOUBLE \(what a declared type calls float\)"
+    with pytest.raises(BadExpression, match=said):
+        fares.where(f"CAST(fare AS {target}) > 1")
+    assert fares.where("CAST(fare AS DOUBLE) > 1").columns == fares.columns

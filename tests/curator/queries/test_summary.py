@@ -11,6 +11,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors, testing
+from leastnoise.cli.messages import phrase
 from leastnoise.curator.queries.summary import Summary
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.table import Table
@@ -333,3 +334,24 @@ def test_what_is_expected_of_a_share_says_that_every_bin_has_as_many_rows() -> N
     lines = {line.split()[0]: line for line in str(asked.expect(epsilon=1, delta=1e-6)).splitlines()}
     assert "where every bin has 100 rows" in lines["part"]
     assert "where a bin has 100 rows" in lines["late"]
+
+
+def test_what_is_said_to_type_instead_is_typed_and_works() -> None:
+    rows = ln.table(frame(), unit="plane")
+    with pytest.raises(errors.MissingParameter) as problem:
+        rows.summarize(max_rows=5)
+    (example,) = problem.value.examples
+    assert isinstance(example, errors.Code)
+    assert isinstance(eval(f"rows.summarize({example.python}, max_rows=5)"), Summary)
+    assert str(problem.value).endswith("Say flights=ln.stats.count().")
+    assert phrase(problem.value).endswith("Say --stat flights=count.")
+
+
+@pytest.mark.parametrize(
+    ("name", "whose"), [("others", "histogram"), ("epsilon", r"release\(\)"), ("ways", "crosstabs")]
+)
+def test_an_argument_of_another_question_is_not_taken_for_a_statistic(name: str, whose: str) -> None:
+    with pytest.raises(errors.WrongType, match=f"^{name} is an argument of {whose}, and not of summarize"):
+        ln.table(frame(), unit="plane").summarize(**{"n": ln.stats.count(), name: 0.1}, max_rows=5)
+    named = {name: ln.stats.count()}
+    assert isinstance(ln.table(frame(), unit="plane").summarize(**named, max_rows=5), Summary)

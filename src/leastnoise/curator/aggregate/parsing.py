@@ -10,12 +10,13 @@ read its first group.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from leastnoise.curator.engines.opened_table import Source
 from leastnoise.curator.engines.sources import ending
-from leastnoise.errors import InvalidParameter, UnknownColumn, WrongType
+from leastnoise.errors import Code, InvalidParameter, UnknownColumn, WrongType, as_code
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -62,6 +63,16 @@ def undeclared_column(column: str) -> WrongType:
     )
 
 
+_SQL = {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP", "text": "TEXT"}
+
+
+def derived_from_text(column: str, kind: str) -> Code:
+    """What makes a column of a declared type from one of text, in any table."""
+    quoted = column.replace('"', '""')
+    cast = f'CAST("{quoted}" AS {_SQL[kind]})'
+    return Code(f"derive(as_{kind}={as_code(cast)})", f"--derive {shlex.quote(f'as_{kind}={cast}')}")
+
+
 def check_types(types: Mapping[str, str]) -> None:
     """Raise unless every type is one that can be declared."""
     if not isinstance(types, Mapping):
@@ -104,6 +115,7 @@ def parsed(source: Source, types: Mapping[str, str], missing: Sequence[str] = ()
                 f'Python objects; "{column}" has a type of its own. Leave it out.',
                 parameter="types",
                 value=column,
+                example=derived_from_text(column, types[column]) if rows[column].type().is_string() else (),
             )
     return rows.mutate({column: parse_cell(rows[column], types.get(column, "text")) for column in texts})
 

@@ -208,7 +208,12 @@ class _Reader:
         self._only(tree, "this", "to")
         target = TARGETS.get(tree.to.this.name)
         if target is None or tree.to.expressions:
-            raise self.refusal(tree)
+            raise BadExpression(
+                f"the condition {_shortened(self.given)} casts to {tree.to.sql().upper()}, which is not the same on "
+                "every engine. Cast to DOUBLE (what a declared type calls float), BIGINT (int), TEXT, BOOLEAN, DATE or "
+                "TIMESTAMP.",
+                value=self.given,
+            )
         return allowed_functions.cast(self.node(tree.this, depth + 1), target)
 
     _trycast = _cast
@@ -225,10 +230,14 @@ def _abbreviated(tree: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def _shortened(given: str) -> str:
+    return repr(given if len(given) <= 200 else given[:197] + "...")
+
+
 def _not_understood(given: str, near: str) -> str:
     where = f" at {near!r}" if near else ""
     return (
-        f"the condition {given if len(given) <= 200 else given[:197] + '...'!r} is not understood{where}. Write what "
+        f"the condition {_shortened(given)} is not understood{where}. Write what "
         "may be said of one row: comparisons with AND, OR, NOT, IN, BETWEEN, LIKE, IS NULL, CASE, arithmetic, EXTRACT, "
         "DATE_TRUNC; texts in 'single quotes', odd names in \"double quotes\"."
     )

@@ -30,7 +30,15 @@ from leastnoise.releases.measured import (
 
 MAX_STATISTICS = 64
 MAX_SPAN = 2**30  # of a clip in steps of its grid, so that squares and sums of billions of rows fit into 64 bits
-_EXAMPLE = {"flights": "ln.stats.count()"}
+_EXAMPLE = Code("flights=ln.stats.count()", "--stat flights=count")
+# Arguments that others take: here a name that is no argument is that of a statistic.
+_ELSEWHERE = {
+    "others": "histogram",
+    **dict.fromkeys(("levels", "bins", "intervals", "expected_rows"), "quantile"),
+    **dict.fromkeys(("ways", "cumulative", "ranges", "row_weight", "weight", "weight_clip", "other"), "crosstabs"),
+    **dict.fromkeys(("epsilon", "delta", "sigma", "mechanism", "budget", "share", "note"), "release()"),
+    **dict.fromkeys(("clip", "grid"), "each statistic"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +137,7 @@ def checked(
         raise MissingParameter(
             "A summary is of one statistic or more, each under a name of its own.",
             parameter="statistics",
-            example={"flights": "ln.stats.count()"},
+            example=_EXAMPLE,
         )
     if len(statistics) > MAX_STATISTICS:
         raise InvalidParameter(f"A summary has at most {MAX_STATISTICS} statistics. Got {len(statistics)} instead.")
@@ -180,6 +188,12 @@ class _Columns:
                 return "rate", self._condition(condition)
             case stats.Ratio():
                 return "ratio", *self._ratio(name, given)
+        if name in _ELSEWHERE and not isinstance(given, stats.OfUnit):
+            raise WrongType(
+                f"{name} is an argument of {_ELSEWHERE[name]}, and not of summarize. Leave it out here.",
+                parameter=name,
+                value=given,
+            )
         raise WrongType(
             f'"{name}" must be a statistic of the rows of a bin: count, sum, mean, rate, variance, std, share or ratio '
             f"of leastnoise.stats. Got {type(given).__name__} instead.",
