@@ -15,7 +15,7 @@ from pathlib import Path
 
 from leastnoise import errors
 from leastnoise._support import outputs
-from leastnoise._support.validation import path_of
+from leastnoise._support.paths import path_of
 
 STALE_SECONDS = 60.0  # without a byte written: whoever wrote it was killed
 temporary: set[str] = set()  # files and folders that must not outlive this process

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from leastnoise import errors
 from leastnoise._support import atomic_files, outputs
-from leastnoise._support.validation import path_of
+from leastnoise._support.paths import path_of
 
 _UNFINISHED = re.compile(r"\..*\.[0-9a-f]{12}\.unfinished")  # what a killed process of ours left
 

@@ -14,7 +14,7 @@ import zipfile
 from pathlib import Path
 from typing import Any, Literal
 
-from leastnoise._support.validation import path_of
+from leastnoise._support.paths import path_of
 from leastnoise.errors import BadOutput
 
 Kind = Literal["release", "page", "csv", "workbook"]

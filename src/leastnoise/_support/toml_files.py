@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from leastnoise import errors
-from leastnoise._support.validation import path_of
+from leastnoise._support.paths import path_of
 
 MAX_DOTS = 200  # in one name
 MAX_BYTES = 2**26  # larger than any list of keys that somebody typed

@@ -7,12 +7,10 @@ Never pass private data through this module.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -165,17 +163,6 @@ def word(name: str, value: object, choices: Iterable[str]) -> str:
     if isinstance(value, str) and value in choices:
         return value
     raise errors.InvalidParameter.among(name, value, choices)
-
-
-def path_of(value: object) -> Path:
-    """A path as it was typed."""
-    if isinstance(value, str | bytes | os.PathLike):
-        return Path(os.fsdecode(value))
-    raise errors.WrongType(
-        f'a path is text, such as "trips.parquet", or a pathlib.Path. Got {_abbreviated(value)} instead.',
-        parameter="path",
-        value=value,
-    )
 
 
 def _is_scalar(value: object) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
 from leastnoise._support import atomic_files, outputs, parquet
-from leastnoise._support.validation import path_of
+from leastnoise._support.paths import path_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from leastnoise._support import outputs
-from leastnoise._support.validation import path_of
+from leastnoise._support.paths import path_of
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.promised import Promised
 
