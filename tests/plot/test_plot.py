@@ -25,6 +25,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.testing.compare import compare_images
 
 import leastnoise as ln
@@ -33,6 +34,7 @@ import table_pages
 from leastnoise import datasets, errors, plot, report
 from leastnoise.domain import Domain, Lattice, product
 from leastnoise.graphs import Graph
+from leastnoise.plot.zones import EMPTY
 from leastnoise.testing import seeded
 from page_parser import Page
 from table_pages import denoised
@@ -172,6 +174,23 @@ def test_an_axes_that_is_given_is_the_one_that_is_drawn_on() -> None:
     axes = figure.subplots(1, 2)
     assert plot.profile(ln.PureDP(1.0), ax=axes[0]) is axes[0]
     assert pages.kind("few").plot(ax=axes[1]) is axes[1]
+
+
+def test_where_zones_overlap_the_first_shows() -> None:
+    """As a point is the first zone's that holds it; what has no value is grey, and no part of what lies below."""
+    with seeded(7):
+        release = pages.overlapping()
+    drawn = release.plot(zones=pages.OVERLAPPING)
+    painted = drawn.collections[0]
+    canvas = FigureCanvasAgg(drawn.figure)
+    canvas.draw()
+    pixels = np.asarray(canvas.buffer_rgba())
+    values = dict(zip(("city", "isles", "land"), release.values.tolist(), strict=True))
+    for name, place in pages.INSIDE.items():
+        right, up = drawn.transData.transform(place)
+        seen = pixels[pixels.shape[0] - 1 - round(up), round(right)] / 255
+        colour = painted.to_rgba(values[name]) if name in values else mpl.colors.to_rgba(EMPTY)
+        np.testing.assert_allclose(seen, colour, atol=0.02, err_msg=name)
 
 
 def test_every_kind_of_release_draws_itself() -> None:

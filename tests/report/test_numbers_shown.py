@@ -86,11 +86,12 @@ def test_cells_far_from_the_origin_stay_apart() -> None:
 def test_a_map_of_zones_is_as_wide_as_the_ground() -> None:
     """A degree of longitude is half as long as one of latitude at 60 degrees north; the hole stays open."""
     drawn = json.loads(Page(report.page(pages.kind("zones"), zones=pages.ZONES)).data)["pictures"]["chart"]
-    shapes, blank = drawn["extra"]["shapes"], drawn["extra"]["blank"]
-    assert drawn["columns"]["value"] == [pages.kind("zones").values[1], pages.kind("zones").values[0]]  # Aš, Cork
-    assert [len(polygons[0]) for polygons in shapes] == [1, 2]
-    assert len(blank) == 1
-    corners = np.array([corner for polygons in [*shapes, [blank[0]]] for ring in polygons[0] for corner in ring])
+    shapes, columns = drawn["extra"]["shapes"], drawn["columns"]
+    assert columns["value"] == [pages.kind("zones").values[0], None, pages.kind("zones").values[1]]
+    assert columns["label"] == ["Cork", "Berlin", "Aš"]
+    assert columns["low"][1] is columns["high"][1] is None
+    assert [len(polygons[0]) for polygons in shapes] == [2, 1, 1]
+    corners = np.array([corner for polygons in shapes for ring in polygons[0] for corner in ring])
     wide, high = np.ptp(corners, axis=0)
     assert wide / high == pytest.approx(2 * np.cos(np.radians(59.95)), rel=1e-3)
     with pytest.raises(ln.errors.InvalidParameter, match="no zone 'a'"):

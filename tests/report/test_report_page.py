@@ -16,6 +16,7 @@ import pytest
 import pages
 from chromium import luminance, requests, screen
 from leastnoise._support import csv_text
+from leastnoise.testing import seeded
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.common.by import By  # noqa: E402
@@ -125,6 +126,30 @@ def test_bins_of_one_name_have_a_bar_each_and_a_tooltip_loads_no_image(opened: C
     assert tip.find_elements(By.CSS_SELECTOR, "img, h2") == []
     assert "image (bin)" in tip.text
     assert "x.png" in tip.text
+
+
+def test_where_zones_overlap_the_first_is_seen_and_named(browser: Any, tmp_path: Path) -> None:
+    with seeded(7):
+        made = pages.overlapping().report(tmp_path / "map.html", zones=pages.OVERLAPPING, allow_seeded=True)
+    for mode in ("light", "dark"):
+        screen(browser, 1280, mode)
+        browser.get(made.as_uri())
+        WebDriverWait(browser, 90).until(lambda b: b.execute_script("return document.documentElement.dataset.drawn"))
+        land, desert, *others = browser.find_elements(By.CSS_SELECTOR, "#chart svg .mark-shape path[fill]")[:4]
+        css = "return getComputedStyle(arguments[0])[arguments[1]]"
+        body = browser.find_element(By.TAG_NAME, "body")
+        paper = browser.execute_script(css, body, "backgroundColor")
+        fills = [browser.execute_script(css, zone, "fill") for zone in (land, desert, *others)]
+        assert fills[1] == paper
+        assert len(set(fills)) == 4
+    box = land.rect
+    for name, (x, y) in pages.INSIDE.items():
+        across, up = (x / 5 - 0.5) * box["width"], (0.5 - y / 5) * box["height"]  # from the middle of the land
+        webdriver.ActionChains(browser).move_to_element_with_offset(land, round(across), round(up)).perform()
+        WebDriverWait(browser, 60).until(lambda b: b.find_elements(By.CSS_SELECTOR, "#vg-tooltip-element.visible"))
+        tip = browser.find_element(By.ID, "vg-tooltip-element").text
+        assert tip.split()[:2] == ["zone", name]
+        assert ("not published" in tip) == (name == "desert")
 
 
 @pytest.mark.parametrize("name", ["few", "many", "lattice", "junctions", "real", "estimate"])

@@ -85,6 +85,25 @@ def zones() -> ln.Release:
     return _counts(np.array([300.0, 40.0, 7.0]), product(["zone"], ["Cork", "Aš"], nulls="bin"))
 
 
+def _square(west: float, south: float, size: float) -> np.ndarray:
+    return np.array([west, south]) + size * np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]])
+
+
+OVERLAPPING = Zones(
+    ("city", "isles", "desert", "land"),
+    tuple(
+        tuple(_square(*one) for one in each)
+        for each in ([(2, 2, 1)], [(4, 1, 0.5), (4, 3, 0.5), (6.5, 1, 0.5)], [(0.5, 0.5, 1)], [(0, 0, 5)])
+    ),
+)
+INSIDE = {"city": (2.5, 2.5), "isles": (4.25, 3.25), "desert": (1.0, 1.0), "land": (3.5, 0.3)}
+
+
+def overlapping() -> ln.Release:
+    """Of zones that lie within one that comes later; of the desert nothing was asked."""
+    return _counts([900, 300, 100], product(["zone"], ["city", "isles", "land"]))
+
+
 def real() -> ln.Release:
     made = ln.release(np.linspace(-300.0, 300.0, 100), sensitivity=1.0, **PROMISE)
     return replace(made, kind="vector")

@@ -33,6 +33,8 @@ def zone_map(
 ) -> Any:
     """What was published and the estimate side by side, a zone in the colour of its value; those without one are grey.
 
+    Where zones overlap, the first of them shows, as `Table.within` gives points to it.
+
     zones: the public polygons. raw, estimate: a Release, an Estimate, or an array with a value for each zone.
     signed: whether values below zero mean something; left out, those far below the noise do.
     ax: as many Axes as there are pictures. Returns the Axes, or a tuple of them.
@@ -68,19 +70,17 @@ def _values(of: Any, zones: Zones) -> Floats:
 
 
 def _panel(ax: Axes, zones: Zones, values: Floats, colours: maps.Colours) -> Any:
+    from matplotlib import colormaps
     from matplotlib.collections import PathCollection
     from matplotlib.path import Path
 
     paths = [
-        Path.make_compound_path(*(Path(ring, closed=True) for ring in oriented_rings(rings))) for rings in zones.rings
+        Path.make_compound_path(*(Path(ring, closed=True) for ring in oriented_rings(rings)))
+        for rings in reversed(zones.rings)  # what is drawn later lies above, and a point is the first zone's
     ]
-    known = ~np.isnan(values)
-    style: Any = {"edgecolors": BORDER, "linewidths": 0.5}
-    empty = [path for path, is_known in zip(paths, known, strict=True) if not is_known]
-    ax.add_collection(PathCollection(empty, facecolors=EMPTY, **style))
-    filled = [path for path, is_known in zip(paths, known, strict=True) if is_known]
-    drawn = PathCollection(filled, cmap=colours.map, norm=colours.norm, **style)
-    drawn.set_array(values[known])
+    colour_map = colormaps[colours.map].with_extremes(bad=EMPTY)
+    drawn = PathCollection(paths, cmap=colour_map, norm=colours.norm, edgecolors=BORDER, linewidths=0.5)
+    drawn.set_array(np.ma.masked_invalid(values[::-1]))
     ax.add_collection(drawn)
     west, south, east, north = zones.box
     ax.set(xticks=[], yticks=[], xlim=(west, east), ylim=(south, north))

@@ -81,17 +81,17 @@ def _switched(chart: Any) -> Any:
     return chart.transform_calculate(shown="datum[column]")
 
 
+TITLES = {"value": "published", "low": "95 % low", "high": "95 % high", "estimate": "denoised"}
 NOT_LINES = ("title", "image", "__proto__")  # names that a tooltip does not show as a line
 
 
 def _tooltip(alt: Any, contents: Contents) -> list[Any]:
-    titles = {"value": "published", "low": "95 % low", "high": "95 % high", "estimate": "denoised"}
     by = contents.keys[0].title if len(contents.keys) == 1 else "bin"
-    by = f"{by} (bin)" if by in (*NOT_LINES, *titles.values()) else by
-    have = [c.name for c in contents.numbers if c.name in titles]
-    fields = [alt.Tooltip(f"{name}:Q", title=titles[name], format=_form(contents)) for name in have]
+    by = f"{by} (bin)" if by in (*NOT_LINES, *TITLES.values()) else by
+    have = [c.name for c in contents.numbers if c.name in TITLES]
+    fields = [alt.Tooltip(f"{name}:Q", title=TITLES[name], format=_form(contents)) for name in have]
     if contents.too_few:
-        fields[0] = alt.Tooltip("in_words:N", title=titles["value"])
+        fields[0] = alt.Tooltip("in_words:N", title=TITLES["value"])
     return [alt.Tooltip("label:N", title=by), *fields]
 
 

@@ -33,9 +33,8 @@
         band: { color: accent, opacity: 0.25 }, promise: { color: accent, strokeWidth: 2.2 },
         guess: { color: quiet, strokeDash: [4, 4], strokeWidth: 1.2 }, near: { color: ink },
         street: { color: street, strokeWidth: 0.6 }, scale: { color: ink, strokeWidth: 2.5 },
-        zone: { stroke: paper, strokeWidth: 0.6 },
+        zone: { strokeWidth: 0.6 },
         cell: { strokeWidth: 0 },
-        blank: { fill: "transparent", stroke: line, strokeWidth: 0.9 },
         scale_name: { color: ink, fontSize: 12, font },
         scale_halo: { color: paper, strokeWidth: 6.5, opacity: 0.85 },
         scale_name_halo: { color: paper, stroke: paper, strokeWidth: 4.5, strokeJoin: "round", opacity: 0.85, fontSize: 12, font },
@@ -62,17 +61,17 @@
     if (!place || !picture) return;
     const spec = structuredClone(picture.spec);
     spec.datasets = { bins: rows(picture.columns), ...(picture.extra.edges ? lines(picture) : {}) };
-    const { shapes, blank } = picture.extra, area = (coordinates) => ({ type: "Feature", geometry: { type: "MultiPolygon", coordinates } });
+    const { shapes } = picture.extra, area = (coordinates) => ({ type: "Feature", geometry: { type: "MultiPolygon", coordinates } });
     if (shapes) spec.datasets.bins = spec.datasets.bins.map((row, i) => ({ ...row, ...area(shapes[i]) }));
-    if (blank) spec.datasets.blank = [area(blank)];
     if (picture.ratio) {
       spec.height = Math.round(Math.min(place.clientWidth * picture.ratio, 0.85 * Math.max(window.innerHeight, 600), 760));
     }
-    if (spec.params) spec.params = spec.params.map((p) => (p.name === "column" ? { ...p, value: column } : p));
+    const config = theme(place.clientWidth), chosen = { column, paper: config.style.scale_halo.color, line: config.axis.gridColor };
+    if (spec.params) spec.params = spec.params.map((p) => (p.name in chosen ? { ...p, value: chosen[p.name] } : p));
     const autosize = { type: "fit-x", contains: "padding" };
     const renderer = picture.columns[Object.keys(picture.columns)[0]].length > 500 ? "canvas" : "svg";
     if (views[id]) views[id].finalize();
-    const made = await vegaEmbed(place, { autosize, ...spec, config: theme(place.clientWidth) }, { actions: false, renderer, ast: true, tooltip: { theme: "page" } });
+    const made = await vegaEmbed(place, { autosize, ...spec, config }, { actions: false, renderer, ast: true, tooltip: { theme: "page" } });
     views[id] = made.view;
     for (const inner of place.querySelectorAll("svg, canvas, [role='graphics-document']")) {
       if (inner !== place) { inner.removeAttribute("role"); inner.removeAttribute("aria-label"); inner.setAttribute("aria-hidden", "true"); }
