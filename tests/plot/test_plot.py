@@ -328,6 +328,18 @@ def test_no_caption_is_cut_off(name: str) -> None:
             assert text.get_window_extent().x1 <= figure.bbox.x1, text.get_text()
 
 
+@pytest.mark.parametrize("letters", [1, 15, 60])
+def test_no_caption_is_cut_off_beside_long_names(letters: int) -> None:
+    with mpl.rc_context(), seeded(1):
+        mpl.rcdefaults()
+        names = [f"{i}{'W' * letters}" for i in range(6)]
+        ax = replace(pages.kind("few"), domain=product(["town"], names)).plot()
+        ax.figure.draw_without_rendering()
+        (caption,) = (text for text in ax.texts if text.get_fontsize() == 8)
+        assert len(caption.get_text().splitlines()) > 1
+        assert caption.get_window_extent().x1 <= ax.figure.bbox.x1
+
+
 def test_several_guarantees_are_named_and_alike() -> None:
     ax = plot.tradeoff(SEVERAL)
     labels = [text.get_text() for text in ax.get_legend().get_texts()]

@@ -7,6 +7,7 @@ they say, so that a grey print loses nothing.
 from __future__ import annotations
 
 import textwrap
+import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 BLUE, ORANGE, SKY, GREEN = "#0072B2", "#D55E00", "#56B4E9", "#009E73"
 INK, QUIET, FAINT = "#222222", "#6b6b6b", "#d9d9d9"
-LETTERS_PER_INCH = 16.5  # of the caption's type
+LETTERS_PER_INCH, LEAST_LETTERS = 16.5, 34  # of the caption's type, and of a line
+PAD = 8  # pixels between a figure's edges and what is in it
 
 
 def check_installed() -> None:
@@ -61,9 +63,11 @@ def heading(ax: Axes, text: str) -> None:
 
 
 def caption(ax: Axes, text: str, *, below: float = 36.0, inches: float | None = None) -> None:
-    """Units, noise and guarantee, below the picture; `below` in points, in lines of so many inches."""
-    wide = inches or ax.figure.get_figure(root=True).get_size_inches()[0] * ax.get_position().width
-    ax.annotate(
+    """Units, noise and guarantee, below the picture; `below` in points, in lines of so many inches, or shorter ones
+    where labels leave less room."""
+    figure = ax.figure.get_figure(root=True)
+    wide = inches or figure.get_size_inches()[0] * ax.get_position().width
+    note = ax.annotate(
         wrapped(text, wide),
         xy=(0, 0),
         xycoords="axes fraction",
@@ -74,11 +78,24 @@ def caption(ax: Axes, text: str, *, below: float = 36.0, inches: float | None = 
         color=QUIET,
         linespacing=1.35,
     )
+    room = figure.bbox.width - _left(ax) - PAD
+    while note.get_window_extent().width > room and LETTERS_PER_INCH * wide > LEAST_LETTERS:
+        wide *= 0.97
+        note.set_text(wrapped(text, wide))
+
+
+def _left(ax: Axes) -> float:
+    """How far right of the figure's edge the picture begins at least, in pixels: its labels are left of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # letters that the font lacks are told when it is drawn
+        labels = ax.yaxis.get_tightbbox()
+    moved = ax.figure.get_figure(root=True).get_layout_engine() is not None  # when it is drawn, as labels need
+    return float(ax.bbox.x0 if not moved or labels is None else ax.bbox.x0 - labels.x0)
 
 
 def wrapped(text: str, wide: float) -> str:
     """A caption in lines of so many inches."""
-    return "\n".join(textwrap.wrap(text, max(34, int(LETTERS_PER_INCH * wide))))
+    return "\n".join(textwrap.wrap(text, max(LEAST_LETTERS, int(LETTERS_PER_INCH * wide))))
 
 
 def promise(guarantee: Guarantee | None, delta: float | None = None) -> str:
