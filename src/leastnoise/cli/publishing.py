@@ -20,6 +20,7 @@ from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import note, printable
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
 from leastnoise.jobs.running import arguments, recorded, refuse_weak
+from leastnoise.releases.printed_rows import PrintedRows, key_count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,31 +124,30 @@ def overview(made: ln.CrosstabsRelease, most: int = MAX_ROWS_SHOWN) -> Table:
     return table
 
 
-def first_rows(made: Any, most: int = MAX_ROWS_SHOWN) -> Table:
+def first_rows(made: Any, most: int = MAX_ROWS_SHOWN) -> PrintedRows:
     """The first rows of a release or an estimate, or of one table of a set."""
     from leastnoise.releases.display import TOO_FEW
 
     if isinstance(made, ln.SummaryRelease):
         return _first_statistics(made, most)
     found, others = _without_others(made, made.to_arrow())
-    table = Table(caption=f"the first {most:,} of {found.num_rows:,} rows" if found.num_rows > most else None)
-    for name in found.column_names:
-        confidence = " (95 %)" if name in ("low", "high") else ""
-        _add_column(table, name + confidence)
-    for row in found.slice(0, most).to_pylist():
+    rows = found.slice(0, most).to_pylist()
+    for row in rows:
         if getattr(made, "kind", "") in ("mean", "rate") and not row["enough"]:
             row[made.kind] = TOO_FEW
-        table.add_row(*(_cell(value) for value in row.values()))
-    if others:
-        table.add_section()
-        table.add_row(*map(_cell, others))
-    return table
+    return PrintedRows(
+        names=[f"{name} (95 %)" if name in ("low", "high") else _heading(name) for name in found.column_names],
+        rows=[list(row.values()) for row in rows],
+        keys=key_count(found.column_names, getattr(made, "kind", "")),
+        last=others,
+        caption=f"the first {most:,} of {found.num_rows:,} rows" if found.num_rows > most else "",
+        printable=printable,
+    )
 
 
-def _add_column(table: Table, name: str) -> None:
-    """A header breaks between words where a terminal is narrow; "denoised_error" is two."""
-    words = printable(name.replace("denoised_", "denoised "))
-    table.add_column(escape(words), justify="right", overflow="fold", min_width=max(map(len, words.split() or [""])))
+def _heading(name: str) -> str:
+    """It breaks between words where a terminal is narrow; "denoised_error" is two."""
+    return name.replace("denoised_", "denoised ")
 
 
 def _without_others(made: Any, found: pa.Table) -> tuple[pa.Table, list[Any]]:
@@ -161,17 +161,14 @@ def _without_others(made: Any, found: pa.Table) -> tuple[pa.Table, list[Any]]:
     return found.slice(0, made.bins), [LABEL if i == 0 else "" if i in keys else cell for i, cell in enumerate(last)]
 
 
-def _first_statistics(made: ln.SummaryRelease, most: int) -> Table:
+def _first_statistics(made: ln.SummaryRelease, most: int) -> PrintedRows:
     """The first rows of a summary: each value with its interval."""
     more = f"the first {most:,} of {made.bins:,} rows; " if made.bins > most else ""
-    table = Table(caption=f"{more}in brackets 95 % intervals")
     columns = made._first_columns(most)
-    for name in columns:
-        _add_column(table, name)
-    for row in zip(*columns.values(), strict=True):
-        table.add_row(*map(_cell, row))
-    return table
-
-
-def _cell(value: Any) -> str:
-    return rounded(value, 6) if isinstance(value, float) else escape(printable(value))
+    return PrintedRows(
+        names=[_heading(name) for name in columns],
+        rows=list(zip(*columns.values(), strict=True)),
+        keys=len(columns) - len(made),
+        caption=f"{more}in brackets 95 % intervals",
+        printable=printable,
+    )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from leastnoise.releases.printed_rows import PrintedRows, key_count
+
 if TYPE_CHECKING:
     from rich.console import Group
 
@@ -41,15 +43,12 @@ def as_html(published: Published | SummaryRelease) -> str:
 def as_rich(published: Published | SummaryRelease) -> Group:
     """What a terminal shows."""
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
-    names, body = _first_rows(published)
-    table = Table()
-    for name in names:
-        table.add_column(Text(name), justify="right")
-    for row in body:
-        table.add_row(*map(Text, row))
+    columns = published._first_columns(ROWS_SHOWN)
+    body = [[TOO_FEW if value != value else value for value in row] for row in zip(*columns.values(), strict=True)]
+    keys = key_count(list(columns), getattr(published, "kind", ""))
+    table = PrintedRows(names=list(columns), rows=body, keys=keys, elsewhere="to_pandas() has them")
     more = [f"… {published.bins - len(body):,} more"] if published.bins > len(body) else []
     return Group(table, *more, Text(published.explain()))
 
