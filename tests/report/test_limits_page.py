@@ -3,9 +3,11 @@ weak."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import leastnoise as ln
@@ -86,3 +88,14 @@ def test_a_page_names_the_file_of_its_own_release(found: ln.LimitSuggestion, tmp
     for of, name in ((found, "a"), (made, "b")):
         assert f"{name}.parquet" in of.report(tmp_path / f"{name}.html", allow_seeded=True).read_text()
     assert f"a limit that release {found.id} proposed" in (tmp_path / "b.html").read_text()
+
+
+def test_pages_of_one_column_are_as_wide_as_a_release(found: ln.LimitSuggestion) -> None:
+    """Only tables beside their list need more; on a wide page, what is narrow stands at the left."""
+    rows = ln.table(pa.table({"who": [1, 2, 3]}), unit="who")
+    with seeded(1):
+        one = rows.summarize(n=ln.stats.count(), max_rows=1).release(epsilon=1, delta=1e-6)
+        release = rows.count(max_rows=1).release(epsilon=1, delta=1e-6)
+    made = (report.page(release), report.page_of_limits(found), report.page_of_summary(one))
+    widths = [re.findall(r"header, main, footer \{ max-width: (\w+);", text)[-1] for text in made]
+    assert len(set(widths)) == 1
