@@ -270,10 +270,15 @@ def test_how_to_check_names_the_file_beside_the_page(tmp_path: Path) -> None:
     other.save(tmp_path / "another.parquet")
     before = html.unescape(made.report(tmp_path / "page.html").read_text())  # of a file that is not there yet
     assert 'ln.load("release.parquet")' in before
-    assert "The file that was saved of it, here release.parquet, says the same" in before
+    assert (
+        "No file of it lay beside this page when it was written. Once it is saved, say as release.parquet, that"
+        in before
+    )
     made.save(tmp_path / "visits 2026.parquet")
     other.save(tmp_path / "another.parquet")
-    assert 'ln.load("visits 2026.parquet")' in html.unescape(made.report(tmp_path / "page.html").read_text())
+    after = html.unescape(made.report(tmp_path / "page.html").read_text())
+    assert 'ln.load("visits 2026.parquet")' in after
+    assert "The file that was saved of it, here visits 2026.parquet, says the same" in after
 
 
 @pytest.mark.parametrize(("mechanism", "authors"), [("gaussian", "Balle"), ("laplace", "Dwork")])

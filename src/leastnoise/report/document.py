@@ -29,7 +29,7 @@ from leastnoise.report.contents import MAX_BINS_SHOWN, MAX_LARGEST, Contents, de
 from leastnoise.report.markup import json_text, piece
 from leastnoise.report.picture import Picture
 from leastnoise.report.promise_sentences import most_found
-from leastnoise.report.saved_release import saved_file
+from leastnoise.report.saved_release import Unsaved, saved_file
 
 if TYPE_CHECKING:
     from leastnoise.domain import Zones
@@ -78,7 +78,7 @@ def page(
     why_no_estimate: str = "",
     title: str | None = None,
     name: str = "release",
-    file: str = "release.parquet",
+    file: str = Unsaved("release.parquet"),
 ) -> str:
     """The page as text."""
     contents = gather(of, estimate=estimate, why_no_estimate=why_no_estimate, graph=graph, zones=zones)

@@ -16,7 +16,7 @@ from leastnoise.releases.limit_suggestion import RISKY, LimitSuggestion
 from leastnoise.report import markup, page_file, promise_sentences
 from leastnoise.report.limits_picture import drawn
 from leastnoise.report.promise_sentences import Headline, Step, check_file, check_ledger, check_promise
-from leastnoise.report.saved_release import saved_file
+from leastnoise.report.saved_release import Unsaved, saved_file
 
 WORTH_SHOWING = 10  # times the error of the proposed limits: worse ones are in the file
 HEADINGS = ("max rows", "in a bin", "rows kept", "left out", "noise", "together")
@@ -27,7 +27,7 @@ def write(path: str | os.PathLike[str], of: LimitSuggestion, *, title: str | Non
     return page_file.write(path, lambda: page(of, title=title, file=saved_file(path, of, "limits.parquet")))
 
 
-def page(of: LimitSuggestion, *, title: str | None = None, file: str = "limits.parquet") -> str:
+def page(of: LimitSuggestion, *, title: str | None = None, file: str = Unsaved("limits.parquet")) -> str:
     """The page as text."""
     return markup.page_of(
         of,

@@ -11,6 +11,7 @@ from leastnoise._support.number_format import percent_at_most
 from leastnoise._support.validation import Floats
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.releases.promised import Promised
+from leastnoise.report.saved_release import Unsaved
 
 PAPERS = {
     "gaussian": "B. Balle and Y.-X. Wang. Improving the Gaussian Mechanism for Differential Privacy: Analytical "
@@ -132,8 +133,11 @@ def cite(of: Promised, name: str) -> str:
 
 def check_file(name: str) -> Step:
     """What to type to read the file of this name."""
+    which = f"The file that was saved of it, here {name},"
+    if isinstance(name, Unsaved):
+        which = f"No file of it lay beside this page when it was written. Once it is saved, say as {name}, that file"
     return Step(
-        f"The file that was saved of it, here {name}, says the same, and is read without anybody's data:",
+        f"{which} says the same, and is read without anybody's data:",
         f'import leastnoise as ln\n\nr = ln.load("{name}")\nprint(r.explain())',
     )
 

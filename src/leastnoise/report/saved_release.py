@@ -13,15 +13,21 @@ from leastnoise.releases.promised import Promised
 MOST_FILES = 500  # looked at
 
 
+class Unsaved(str):
+    """The name that a file may get: none that holds this was found."""
+
+    __slots__ = ()
+
+
 def saved_file(page: str | os.PathLike[str], of: Promised, otherwise: str) -> str:
-    """The name of the newest Parquet file of ours in the page's folder that holds this; `otherwise` if none.
+    """The name of the newest Parquet file of ours in the page's folder that holds this; `otherwise`, Unsaved, if none.
 
     An estimate has the id of its release, and is told from it.
     """
     try:
         found = sorted(path_of(page).absolute().parent.glob("*.parquet"), key=os.path.getmtime, reverse=True)
     except OSError:
-        return otherwise
+        return Unsaved(otherwise)
     for path in found[:MOST_FILES]:
         try:
             facts = outputs.facts(path)
@@ -29,7 +35,7 @@ def saved_file(page: str | os.PathLike[str], of: Promised, otherwise: str) -> st
             continue
         if facts is not None and ("estimate" in facts["what"]) == isinstance(of, Estimate) and _has_id(facts, of.id):
             return path.name
-    return otherwise
+    return Unsaved(otherwise)
 
 
 def _has_id(facts: Any, release: str) -> bool:

@@ -22,7 +22,7 @@ from leastnoise.report.promise_sentences import (
     check_promise,
     number,
 )
-from leastnoise.report.saved_release import saved_file
+from leastnoise.report.saved_release import Unsaved, saved_file
 from leastnoise.report.summary_picture import MAX_BINS, dots
 
 MAX_ROWS = 2_000  # of the table; the file of the release has all
@@ -33,7 +33,7 @@ def write(path: str | os.PathLike[str], of: SummaryRelease, *, title: str | None
     return page_file.write(path, lambda: page(of, title=title, file=saved_file(path, of, "summary.parquet")))
 
 
-def page(of: SummaryRelease, *, title: str | None = None, file: str = "summary.parquet") -> str:
+def page(of: SummaryRelease, *, title: str | None = None, file: str = Unsaved("summary.parquet")) -> str:
     """The page as text."""
     keys = labels.of(of.domain, range(min(of.bins, MAX_ROWS)))
     return markup.page_of(

@@ -12,7 +12,7 @@ from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.report import markup, page_file, tables_data, tables_sentences
 from leastnoise.report.curve_picture import curve
 from leastnoise.report.markup import json_text, piece
-from leastnoise.report.saved_release import saved_file
+from leastnoise.report.saved_release import Unsaved, saved_file
 from leastnoise.report.tables_contents import ShownTable, TablesContents, gather
 from leastnoise.report.tree_section import tree_section
 
@@ -53,7 +53,7 @@ def page(
     estimate: CrosstabsEstimate | None = None,
     title: str | None = None,
     name: str = "tables",
-    file: str = "tables.parquet",
+    file: str = Unsaved("tables.parquet"),
 ) -> str:
     """The page as text."""
     contents = gather(of, estimate)
