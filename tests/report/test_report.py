@@ -281,6 +281,19 @@ def test_how_to_check_names_the_file_beside_the_page(tmp_path: Path) -> None:
     assert "The file that was saved of it, here visits 2026.parquet, says the same" in after
 
 
+@pytest.mark.parametrize("others", [None, 0.1])
+def test_how_to_check_says_which_part_of_a_promise_the_counts_are(others: float | None) -> None:
+    """What is computed of the counts alone is less than the epsilon above, where a total has the rest."""
+    rows = pa.table({"who": range(4000), "town": list("abcd") * 1000})
+    asked = ln.table(rows, unit="who").histogram("town", keys=None, max_rows=1, others=others)
+    made = asked.release(epsilon=1, delta=1e-6, mechanism="laplace")
+    text = html.unescape(document.page(made))
+    assert f"print({made.l1_sensitivity!r} / {made.scale!r})" in text
+    assert made.l1_sensitivity / made.scale == pytest.approx(1 - (others or 0))
+    said = "This is the counts' part of the promise above; the rest of it is for the total of all keys"
+    assert (said in text) == (others is not None)
+
+
 @pytest.mark.parametrize(("mechanism", "authors"), [("gaussian", "Balle"), ("laplace", "Dwork")])
 def test_a_page_cites_the_paper_of_its_own_noise(mechanism: str, authors: str) -> None:
     rows = pa.table({"unit": range(60), "a": ["x", "y", "z"] * 20, "b": [1, 2] * 30})

@@ -250,9 +250,16 @@ def _check_shown(of: Published) -> list[Step]:
         typed = f"print({of.l1_sensitivity!r} / {of.scale!r})  # epsilon: the L1 sensitivity over the scale"
     else:
         typed = f"print(ln.GaussianDP.of(sigma={of.scale!r}, sensitivity={of.sensitivity!r}))  # in L2"
-    return [
-        Step("What the noise of the counts promises, but for the chance that a key of one unit's own shows:", typed)
-    ]
+    counts = "What the noise of the counts promises, but for the chance that a key of one unit's own shows"
+    return [Step(f"{counts}{_beside_total(of)}:", typed)]
+
+
+def _beside_total(of: Published) -> str:
+    """That the counts are one part of the promise, where a total of all keys is the other."""
+    if not isinstance(of, Release) or of.all_keys is None:
+        return ""
+    total = f"the total of all keys, whose noise has standard deviation {rounded(of.all_keys.noise.std)}"
+    return f". This is the counts' part of the promise above; the rest of it is for {total}"
 
 
 def check(contents: Contents, file: str) -> list[Step]:
