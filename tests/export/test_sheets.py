@@ -2,15 +2,18 @@
 
 import csv
 import datetime
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import openpyxl
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 import leastnoise as ln
 from leastnoise import errors
+from leastnoise.domain import Domain
 from leastnoise.export import sheets
 from leastnoise.releases.published import Published
 from leastnoise.testing import seeded
@@ -55,6 +58,21 @@ def test_a_csv_file_has_the_promise_and_the_frame(tmp_path: Path) -> None:
     for row, (_, expected) in zip(rows, frame.iterrows(), strict=True):
         assert row[0] == expected.iloc[0]
         assert [float(cell) for cell in row[1:]] == pytest.approx(expected.iloc[1:].astype(float).tolist(), rel=1e-11)
+
+
+def test_numbers_of_cells_stay_whole_or_the_file_says_who_rounds_them(tmp_path: Path) -> None:
+    """A spreadsheet rounds 19 digits in a CSV file whatever is typed around them; its middle stands beside."""
+    cells = ln.lattice("lon", "lat", 0.01).box(x=(10, 10.02), y=(59.9, 59.92))
+    made = replace(ln.wrap(np.arange(4.0), sigma=1.0), domain=Domain(("cell",), (cells,)))
+    comments, (names, *rows) = rows_of(made.to_csv(tmp_path / "cells.csv"))
+    assert names[:3] == ["cell", "lon", "lat"]
+    assert [int(row[0]) for row in rows] == [cells.key(place) for place in range(4)]
+    frame = pd.read_csv(tmp_path / "cells.csv", comment="#")
+    assert frame["cell"].tolist() == made.to_pandas()["cell"].tolist()
+    said = "# cell: numbers of more than 15 digits, which spreadsheets round."
+    assert sum(line.startswith(said) for line in comments) == 1
+    comments, _ = rows_of(drawn().to_csv(tmp_path / "numbers.csv", allow_seeded=True))
+    assert not any("15 digits" in line for line in comments)
 
 
 def test_every_kind_is_written_with_its_own_columns(tmp_path: Path) -> None:

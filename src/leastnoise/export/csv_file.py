@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise._support import atomic_files, csv_text
 from leastnoise._support.validation import Number
-from leastnoise.export.sheets import Sheet, sheet
+from leastnoise.export.sheets import MAX_WHOLE, Sheet, sheet
 
 if TYPE_CHECKING:
     from leastnoise.releases.estimate import Estimate
@@ -37,10 +37,21 @@ def write_csv(
 
 
 def _lines(made: Sheet) -> Iterator[str]:
-    yield from map(csv_text.comment, made.notes)
+    yield from map(csv_text.comment, [*made.notes, *_long_numbers(made)])
     yield ",".join(map(csv_text.text, made.columns))
     for row in zip(*made.columns.values(), strict=True):
         yield ",".join(map(_cell, row))
+
+
+def _long_numbers(made: Sheet) -> list[str]:
+    """Which columns a spreadsheet would round: in a CSV file nothing but a formula would keep it from that."""
+    long = [name for name, column in made.columns.items() if any(_is_long(value) for value in column)]
+    rounded = "numbers of more than 15 digits, which spreadsheets round. A workbook (to_excel) has them as texts."
+    return [f"{' and '.join(long)}: {rounded}"] if long else []
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, int) and abs(value) >= MAX_WHOLE
 
 
 def _cell(value: Any) -> str:

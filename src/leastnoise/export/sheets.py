@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from leastnoise.releases.summary import SummaryRelease
 
 DIGITS = 12  # of a number that is not whole; its noise is far larger than what is cut
+MAX_WHOLE = 10**15  # a spreadsheet shows 15 digits, and zeros in place of further ones
 _COVERS = {
     "every bin": "hold the truth of a bin",
     "share of the bins": "hold the truth of that share of the bins on average, not of every single one,",

@@ -18,7 +18,7 @@ from leastnoise._support.multiples import checked_step
 from leastnoise._support.number_format import rounded
 from leastnoise._support.outputs import WORKBOOK_MARK
 from leastnoise._support.validation import Number
-from leastnoise.export.sheets import Sheet, cells, sheet
+from leastnoise.export.sheets import MAX_WHOLE, Sheet, cells, sheet
 from leastnoise.releases.table_set import table_name
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 1_048_576  # of a sheet, by the format
 MAX_TABLES = 200
-MAX_WHOLE = 10**15  # a spreadsheet shows 15 digits, and zeros in place of further ones
 MANY_DIGITS = 10**11  # from which on the usual format writes 1.23457E+11
 WIDE = 14  # characters of a column
 MAX_CELL = 32_000  # characters; the format takes 32,767
