@@ -20,7 +20,6 @@ from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import note, printable
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
 from leastnoise.jobs.running import arguments, recorded, refuse_weak
-from leastnoise.releases.printed_rows import PrintedRows, key_count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.summary_preview import SummaryExpectation
     from leastnoise.curator.tables_preview import TablesExpectation
+    from leastnoise.releases.printed_rows import PrintedRows
 
 MAX_ROWS_SHOWN = 12
 
@@ -127,6 +127,7 @@ def overview(made: ln.CrosstabsRelease, most: int = MAX_ROWS_SHOWN) -> Table:
 def first_rows(made: Any, most: int = MAX_ROWS_SHOWN) -> PrintedRows:
     """The first rows of a release or an estimate, or of one table of a set."""
     from leastnoise.releases.display import TOO_FEW
+    from leastnoise.releases.printed_rows import PrintedRows, key_count
 
     if isinstance(made, ln.SummaryRelease):
         return _first_statistics(made, most)
@@ -163,6 +164,8 @@ def _without_others(made: Any, found: pa.Table) -> tuple[pa.Table, list[Any]]:
 
 def _first_statistics(made: ln.SummaryRelease, most: int) -> PrintedRows:
     """The first rows of a summary: each value with its interval."""
+    from leastnoise.releases.printed_rows import PrintedRows
+
     more = f"the first {most:,} of {made.bins:,} rows; " if made.bins > most else ""
     columns = made._first_columns(most)
     return PrintedRows(
