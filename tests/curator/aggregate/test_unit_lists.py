@@ -293,6 +293,38 @@ def test_lists_keep_what_the_rule_says(order: str, memory: float, once: bool, mo
     assert (min(numbers) == 0) is (order == "one heavy" and not once)
 
 
+@pytest.mark.parametrize("once", [True, False])
+def test_every_order_of_three_units_keeps_the_same(once: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In blocks of one, two and three rows: a unit comes again in every place of a block, and after it."""
+    monkeypatch.setattr(unit_lists, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(unit_lists, "MOST_WAITING", 4)
+    monkeypatch.setattr(unit_runs, "FEWEST_ROWS", 1)
+    keeper, random = keeper_of(2, in_bin=1), np.random.default_rng(4)
+    for size, units in product((1, 2, 3), product(range(3), repeat=4)):
+        monkeypatch.setattr(unit_lists, "BLOCK_ROWS", size)
+        unit, code = np.array(units), random.integers(0, 3, 4) + 4 * np.array(units)
+        kept, passes = kept_in_passes(keeper, unit, code, memory=1_000, once=once)
+        assert passes > 0
+        assert kept == kept_by_hand(keeper, unit, code), (size, units)
+
+
+def test_more_threads_than_parts_keep_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine may be told to use thousands."""
+    monkeypatch.setattr(unit_lists, "PART_BITS", 1)
+    monkeypatch.setattr(unit_lists, "PARTS", 2)
+    unit = np.arange(300) % 40
+    with Waiting(keeper_of(5), unit_lists.random_factors(), room=300, most=300, threads=7) as waiting:
+        waiting.add(unit, unit % 7)
+        assert len(waiting.codes()) == 40 * 5
+
+
+def test_no_number_of_a_row_is_too_large_for_its_word() -> None:
+    """2^31 rows of one unit, in no memory: they are not numbered in 32 bits, but counted in 64."""
+    rows = np.broadcast_to(np.int64(0), 2**31)
+    assert draw_loops.number_rows(rows, np.empty(0, np.int64), np.zeros(draw_loops.SMALL_CODES, np.int32)) is False
+    assert {room.dtype for room in draw_loops.room_of(1, 1)[0]} == {np.dtype(np.int64)}
+
+
 @pytest.mark.parametrize(("memory", "once"), [(40_000, True), (20_000, False)])
 def test_rows_in_order_are_read_once_if_there_is_room_for_codes(
     memory: float, once: bool, monkeypatch: pytest.MonkeyPatch

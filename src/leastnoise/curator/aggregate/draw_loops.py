@@ -181,14 +181,17 @@ def draw_counted(counted: Any, size: int, unit: Any, drawing: Any) -> None:
 def room_of(rows: int, max_rows: int) -> Any:
     """Room to draw from so many rows of a unit: for the codes, copies and slots of those that are counted; for numbers,
     keys, the count of every small code, 0 between units, and the smallest keys."""
-    counted = np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty(4 * rows + 16, np.int32)
+    counted = np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty(4 * rows + 16, np.int64)
     counts = np.zeros(SMALL_CODES, np.int32)
     return counted, np.empty(rows, np.int64), np.empty(rows, np.uint64), counts, np.empty(max_rows, np.uint64)
 
 
 @compiled
 def number_rows(codes: Any, numbers: Any, counts: Any) -> bool:
-    """Number the rows of each code, 0, 1, 2 ...; False where that takes more than a table of small codes."""
+    """Number the rows of each code, 0, 1, 2 ...; False where that takes more than a table of small codes, of 32 bits
+    each: a number that wrapped would be below every limit."""
+    if codes.size >= 2**31:
+        return False
     largest = np.int64(0)
     for row in range(codes.size):
         largest = max(largest, codes[row])

@@ -67,6 +67,8 @@ class RowKeeper:
 
         odd = np.array(factors, np.uint64)
         sizes = (stops - ends[:, :-1])[:, first:last].sum(axis=0)
+        if first == last:  # a thread of more than there are parts
+            return 0
         if sizes.max() > MOST_UNEVEN * sizes.mean() + SOME_ROWS:
             unit_list_loops.merge_rows(rows, ends, stops, first, last, odd)
         return int(draw_loops.draw_parts(rows, ends, stops, first, last, odd[0], self.drawing(factors)))
