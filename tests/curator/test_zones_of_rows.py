@@ -158,6 +158,8 @@ def test_rows_find_their_zone(tmp_path: Path) -> None:
     by_id = people().within(TWO, lon="lon", lat="lat", name="area")
     assert aggregate(by_id.histogram("area", keys=[7, 9], max_rows=1)).values.tolist() == [1, 2]
     assert aggregate(by_id.histogram("area", max_rows=1)).keys == (7, 9)
+    by_zones = made.histogram("zone", keys=Zones.read(TWO, key="name"), max_rows=1)  # they name bins, as leaves do
+    assert aggregate(by_zones).values.tolist() == [1, 2]
     assert "with zone = which of 2 zones holds lon, lat (SHA-256 " in made.count(max_rows=1).describe()
     moved = collection(polygon("north", square(0, 0, 1)), polygon("süd", square(1, 0, 2)))
     assert Zones.read(moved, key="name").digest != Zones.read(TWO, key="name").digest

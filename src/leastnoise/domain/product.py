@@ -20,6 +20,7 @@ from leastnoise.domain.axes import (
 )
 from leastnoise.domain.tree import Tree
 from leastnoise.domain.wrapped import Labelled, OrOther, innermost
+from leastnoise.domain.zones import Zones
 from leastnoise.errors import BadDomain, Code, WrongType
 
 FILLED_IN = '["a", "b"], { range = [18, 100] } or { edges = [0, 10, 50] }'  # entries of a file of keys
@@ -107,10 +108,12 @@ def check_filled(keys: Iterable[object]) -> None:
 
 
 def axis(keys: object) -> Axis:
-    """Whatever names bins - a range, a list or array of keys, an axis, the leaves of a tree - as an axis."""
+    """Whatever names bins - a range, a list or array of keys, an axis, the leaves of a tree, zones - as an axis."""
     check_filled([keys])
     if isinstance(keys, Tree):
         return keys.leaves
+    if isinstance(keys, Zones):
+        return Keys(keys.keys)
     if isinstance(keys, range):
         return IntegerRange(keys.start, keys.stop, keys.step)
     if isinstance(keys, str) or not isinstance(keys, Iterable):
