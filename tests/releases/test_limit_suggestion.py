@@ -124,6 +124,16 @@ def test_a_clip_is_between_what_is_common_and_what_is_rare() -> None:
     assert low == -high
 
 
+def test_a_clip_for_a_sum_is_not_far_beyond_the_largest_value() -> None:
+    """Metres to a junction: half are below 25, a tenth above 1,015, none above 24,859. All levels together: 49,152."""
+    unit, place, bins = light(units=10_000, bins=6, rows=4)
+    parts, ends = (0, 0.5, 0.8, 0.9, 0.98, 0.99, 0.999, 1), (2, 25, 120, 1015, 4602, 6700, 18554, 24859)
+    metres = np.exp(np.interp(np.random.default_rng(2).random(unit.size), parts, np.log(ends)))
+    low, high = suggestion(unit, place, bins, sigma=54.0, values=metres).clips["value"]
+    assert low == 0
+    assert 2000 < high <= 32768
+
+
 def test_a_side_of_zero_that_noise_half_hides_is_not_cut_off() -> None:
     """Delays: most rows are a little early, two fifths late by up to hours. To cut at zero would lose all of these."""
     unit, place, bins = light(units=4_000)

@@ -41,9 +41,9 @@ def proposed_clip(path: str | os.PathLike[str], column: str, kind: Literal["sum"
         other = "mean" if kind == "sum" else "sum"
         raise errors.MissingParameter(
             f'The clip of "{column}" in {os.fspath(path)!r} is for a {other}, and that for a {kind} is another. Type '
-            "one, or look again.",
+            f"one, or look again with {'means' if kind == 'mean' else 'values'} naming the column.",
             parameter="clip",
-            example={"clip": clip},
+            example={"clip": (0, 100)},
         )
     return clip
 

@@ -5,6 +5,9 @@ The error of a sum in each bin is weighed as that of counts is (`limit_errors`),
 |x|: the clip of the least mean regret is proposed, and the part of these distributions for which its regret is large is
 told. Where one side of zero seems to have no values, the clip ends at zero: that costs nothing.
 
+Wider classes are for values that noise hides in the finest ones. Where it does not, these decide alone: a sum depends
+on the tail, and fitted to all levels at once a few shapes of heavy tails, too far out, were left to seem sure.
+
 A clip for a *mean* is another (`mean_clip_errors`). For a sum over more rows than one of these bins has, the noise
 counts for less, so that a wider one would be better.
 """
@@ -31,7 +34,7 @@ def propose(
     noisy: units by the value of one row. rows: how many rows are added up. count_std: the noise of a count under the
     same limits.
     """
-    sizes = noisy.both_sides()
+    sizes = (noisy if noisy.finest.hidden else noisy.finest).both_sides()
     ends = np.array(VALUE_ENDS[1:])
     usual = np.sqrt(np.array(VALUE_ENDS[1:]) * np.array(VALUE_ENDS[:-1]))
     excess = np.maximum(usual[None, :] - ends[:, None], 0.0)

@@ -39,6 +39,11 @@ class SignedCounts:
         found = [float(noisy[noisy.size // 2]) for noisy, _ in self.levels]
         return max(float(np.average(found, weights=weights)), 0.0)
 
+    @property
+    def finest(self) -> SignedCounts:
+        """The finest level alone."""
+        return SignedCounts(self.levels[:1])
+
     def one_side(self, side: Side) -> Fit:
         """Which counts there may be on one side of zero."""
         return unit_size_fit.of_values(*self._side(side))

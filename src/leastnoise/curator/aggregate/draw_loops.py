@@ -34,7 +34,10 @@ def unit_of(place: Any, inverses: Any) -> Any:
 
 @compiled
 def copy(rows: Any, begin: int, copies: Any, to: int, count: int) -> None:
-    """`count` rows from `begin` on; word by word, which is several times as quick as slices are here."""
+    """`count` rows from `begin` on; word by word, which is several times as quick as slices are here.
+
+    As in `unit_list_loops`: called from there, it would stay as it was when that file was compiled.
+    """
     for row in range(count):
         copies[to + row, 0], copies[to + row, 1] = rows[begin + row, 0], rows[begin + row, 1]
         if rows.shape[1] == 3:
