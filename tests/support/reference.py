@@ -27,13 +27,19 @@ def mixed(word: np.ndarray) -> np.ndarray:
     return word ^ (word >> U(16))
 
 
-def row_hash(unit: np.ndarray, key: int, code: np.ndarray, copy: np.ndarray | None = None) -> np.ndarray:
+def folded(integers: np.ndarray) -> np.ndarray:
+    signed = integers.astype(np.int64)
+    return (((signed >> 32) * np.int64(0x7FEB352D)).view(U) & MASK) ^ (signed.view(U) & MASK)
+
+
+def row_hash(unit: np.ndarray, key: int, content: list[np.ndarray], copy: np.ndarray | None = None) -> np.ndarray:
+    """content: the integers that are read of each row, the bin first."""
     word = unit ^ U(key)
     word = ((word ^ (word >> U(16))) * U(0x7FEB352D)) & MASK
-    code = code.astype(np.int64)
-    if len(code) and code.max() >= 2**32:
-        code = ((((code >> 32) * np.int64(0x7FEB352D)).view(U) & MASK) ^ (code.view(U) & MASK)).view(np.int64)
-    word = mixed(word ^ code.view(U))
+    held = folded(content[0])
+    for integers in content[1:]:
+        held = (held * U(0x45D9F3B3) + folded(integers)) & MASK
+    word = mixed(word ^ held)
     return (word if copy is None else mixed(word ^ copy.astype(U))) >> U(1)
 
 
@@ -41,23 +47,25 @@ def key_of(description: str) -> int:
     return int.from_bytes(hashlib.blake2b(description.encode(), digest_size=4).digest(), "little")
 
 
-def keep(rows: pd.DataFrame, *, limits: tuple[int, int, int], description: str) -> pd.DataFrame:
-    """The kept rows of a frame with `unit`, `bin` and `code`; limits are (max_rows, max_per_bin,
+def keep(
+    rows: pd.DataFrame, *, limits: tuple[int, int, int], description: str, codes: tuple[str, ...] = ()
+) -> pd.DataFrame:
+    """The kept rows of a frame with `unit`, `bin` and the codes of values; limits are (max_rows, max_per_bin,
     max_bins)."""
     most, per_bin, bins = limits
-    key = key_of(description)
+    key, content = key_of(description), ["bin", *codes]
     if per_bin < most:  # as many rows of a bin as of the unit are no limit of their own
-        rows = drawn(rows, ["unit", "bin"], per_bin, key ^ 0x45D9F3B3)
-    rows = rows.assign(hb=row_hash(unit_word(rows["unit"]), key ^ 0x2C1B3C6D, rows["bin"].to_numpy()))
+        rows = drawn(rows, content, ["unit", "bin"], per_bin, key ^ 0x45D9F3B3)
+    rows = rows.assign(hb=row_hash(unit_word(rows["unit"]), key ^ 0x2C1B3C6D, [rows["bin"].to_numpy()]))
     chosen = rows[["unit", "bin", "hb"]].drop_duplicates().sort_values(["unit", "hb", "bin"])
     if bins < most:  # with as many bins as rows the limit on rows implies the one on bins
         chosen = chosen[chosen.groupby("unit").cumcount() < bins]
-    return drawn(rows.merge(chosen[["unit", "bin"]], on=["unit", "bin"]), ["unit"], most, key)
+    return drawn(rows.merge(chosen[["unit", "bin"]], on=["unit", "bin"]), content, ["unit"], most, key)
 
 
-def drawn(rows: pd.DataFrame, group: list[str], count: int, key: int) -> pd.DataFrame:
-    """So many rows of each group, by lot: those of one unit and code are alike, and are numbered."""
-    copy = rows.groupby(["unit", "code"]).cumcount().to_numpy()
-    rows = rows.assign(h=row_hash(unit_word(rows["unit"]), key, rows["code"].to_numpy(), copy))
-    rows = rows.sort_values([*group, "h", "code"])
+def drawn(rows: pd.DataFrame, content: list[str], group: list[str], count: int, key: int) -> pd.DataFrame:
+    """Up to `count` rows of each group: those of one unit and content are alike, and are numbered."""
+    copy = rows.groupby(["unit", *content]).cumcount().to_numpy()
+    rows = rows.assign(h=row_hash(unit_word(rows["unit"]), key, [rows[name].to_numpy() for name in content], copy))
+    rows = rows.sort_values([*group, "h", *content])
     return rows[rows.groupby(group).cumcount() < count]

@@ -205,16 +205,24 @@ def mixed(h: int) -> int:
     return h ^ h >> 16
 
 
-def lot_of(unit: int, code: int, copy: int, key: int) -> tuple[int, int]:
+def content_of(code: int, value_bits: int) -> int:
+    """`bounding.Coding.content_of`, in Python's integers."""
+    if value_bits == 0:
+        return word_of(code)
+    value = code % 2**value_bits + 1
+    return (word_of(code >> value_bits) * bounding.MULTIPLIER_2 + word_of(value)) & WORD
+
+
+def lot_of(unit: int, code: int, value_bits: int, copy: int, key: int) -> tuple[int, int]:
     """(lot, code): `bounding.with_hash`, in Python's integers."""
     h = word_of(unit) ^ key
-    h = ((h ^ h >> 16) * bounding.MULTIPLIER_1 & WORD) ^ word_of(code)
+    h = ((h ^ h >> 16) * bounding.MULTIPLIER_1 & WORD) ^ content_of(code, value_bits)
     return mixed(mixed(h) ^ copy) >> 1, code
 
 
-def drawn_by_hand(unit: int, rows: Counter[int], count: int, key: int) -> Counter[int]:
-    """So many of these rows of a unit, by lot."""
-    lots = sorted(lot_of(unit, code, copy, key) for code, copies in rows.items() for copy in range(copies))
+def drawn_by_hand(unit: int, rows: Counter[int], value_bits: int, count: int, key: int) -> Counter[int]:
+    """Up to `count` of these rows of a unit: those with the smallest hashes."""
+    lots = sorted(lot_of(unit, code, value_bits, copy, key) for code, copies in rows.items() for copy in range(copies))
     return Counter(code for _, code in lots[:count])
 
 
@@ -230,9 +238,9 @@ def kept_by_hand(keeper: RowKeeper, unit: NDArray[np.int64], code: NDArray[np.in
             for each, copies in codes.items():
                 bins[each >> keeper.value_bits][each] = copies
             key = keeper.key ^ bounding.MULTIPLIER_2
-            parts = [drawn_by_hand(owner, some, keeper.max_per_bin, key) for some in bins.values()]
+            parts = [drawn_by_hand(owner, some, keeper.value_bits, keeper.max_per_bin, key) for some in bins.values()]
             codes = sum(parts, Counter[int]())
-        kept += drawn_by_hand(owner, codes, keeper.max_rows, keeper.key)
+        kept += drawn_by_hand(owner, codes, keeper.value_bits, keeper.max_rows, keeper.key)
     return kept
 
 
@@ -354,7 +362,7 @@ def test_how_many_rows_differ_is_told_by_the_first_of_them(kinds: float) -> None
 
 def tied_codes(unit: int, key: int) -> list[tuple[int, int]]:
     """Pairs of codes below 2^16 whose first rows have one lot: of 2^31 pairs, about one."""
-    lots = sorted(lot_of(unit, code, 0, key) for code in range(2**16))
+    lots = sorted(lot_of(unit, code, 0, 0, key) for code in range(2**16))
     return [(one[1], other[1]) for one, other in pairwise(lots) if one[0] == other[0]]
 
 
@@ -365,8 +373,8 @@ def test_of_rows_that_tie_the_smaller_code_is_kept(others: int) -> None:
     for owner in range(8):
         for pair in tied_codes(owner, keeper_of(1).key):
             rows = [*pair, *random.integers(0, 2**16, others).tolist()]
-            lots = sorted(lot_of(owner, code, 0, keeper_of(1).key) for code in set(rows))
-            keeper = keeper_of(lots.index(lot_of(owner, pair[0], 0, keeper_of(1).key)) + 1)
+            lots = sorted(lot_of(owner, code, 0, 0, keeper_of(1).key) for code in set(rows))
+            keeper = keeper_of(lots.index(lot_of(owner, pair[0], 0, 0, keeper_of(1).key)) + 1)
             unit, code = np.array([-1, *[owner] * len(rows), 99]), np.array([0, *rows, 0])
             for order in (slice(None), slice(None, None, -1)):
                 kept, _ = kept_in_passes(keeper, unit[order].copy(), code[order].copy(), memory=0, once=True)

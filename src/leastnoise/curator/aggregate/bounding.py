@@ -1,15 +1,19 @@
 """Which rows of a unit are kept: drawn by lot, a choice that looks at that unit's rows alone and is the same on every
 engine.
 
-A row is (unit, code): `code` is an integer that holds everything the query reads, the bin in its high bits and the
-quantised value in its low ones. A unit's rows of one code are alike, and are numbered 0, 1, 2 ...: which of them has
-which number decides nothing. A hash of unit, code and number is a row's lot, and the rows with the smallest lots are
-kept. So what is kept is a function of the unit's own rows as a multiset: neither scan order nor a collision decides.
+A row is (unit, content): its content are the integers that the question reads of it, its bin first, then the code of
+each value (value - lowest + 1, and 0 where there is none). A unit's rows of one content are alike, and are numbered
+0, 1, 2 ...: which of them has which number decides nothing. A hash of unit, content and number is a row's lot, and the
+rows with the smallest lots are kept; rows that tie in it follow each other in the order of their content. So what is
+kept is a function of the unit's own rows as a multiset: neither scan order nor a collision decides. *The hash is one,
+whatever is asked*: `with_hash`, of 32 bits of the unit and 32 of the content.
 
-Every row has a lot of its own, so each is as likely to be kept as any other. (Were the lot of the code alone, rows of
-one code would be kept or left out together: of a unit with 80 rows of one kind and 20 of another, max_rows = 10 would
-keep ten of the one or ten of the other, with even odds, and a share of a fifth would be told as a half.) Without the
-unit in the hash every heavy unit would keep the same bins.
+Where bin and value fit one integer, `code` holds both (`Coding`): the bin in its high bits.
+
+Every row has a lot of its own, so each is as likely to be kept as any other. (Were the lot of the content alone, equal
+rows would be kept or left out together: of a unit with 80 rows of one kind and 20 of another, max_rows = 10 would keep
+ten of the one or ten of the other, with even odds, and a share of a fifth would be told as a half.) Without the unit in
+the hash every heavy unit would keep the same bins.
 
 The limits act in the order max_per_bin, max_bins, max_rows (other orders keep fewer rows), each by lots of its own
 among the rows that are left, which are numbered anew. Bins are drawn as bins, however many rows they hold.
@@ -20,7 +24,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,6 +64,13 @@ class Coding:
 
     def bin_of(self, code: ir.IntegerValue) -> ir.IntegerValue:
         return code >> self.value_bits if self.value_bits else code
+
+    def content_of(self, rows: ir.Table) -> ir.IntegerValue:
+        """32 bits of what `code` holds: of the bin, and of the value if there is one."""
+        code = rows["code"]
+        if not self.value_bits:
+            return fold(code)
+        return next_word(fold(code >> self.value_bits), (code & ((1 << self.value_bits) - 1)) + 1)
 
     def value_of(self, code: ir.IntegerValue) -> ir.IntegerValue:
         return (code & ((1 << self.value_bits) - 1)) + self.lowest
@@ -107,17 +118,49 @@ def fold(integer: ir.IntegerValue) -> ir.IntegerValue:
     return ((integer >> 32) * MULTIPLIER_1 & WORD_MASK) ^ (integer & WORD_MASK)
 
 
-def with_hash(rows: ir.Table, key: int, *, code: str, codes: int, name: str, copy: str | None = None) -> ir.Table:
-    """`rows` with a 31-bit hash of unit and `code`, and of the number `copy` if there is one; one `mutate` a step, as
+def next_word(content: ir.IntegerValue, integer: ir.IntegerValue) -> ir.IntegerValue:
+    """32 bits of a content with one more integer: a step of a polynomial, which mentions `content` once, since what is
+    mentioned twice doubles the plan at every step. The product is below 2^63."""
+    return (content * MULTIPLIER_2 + fold(integer)) & WORD_MASK
+
+
+def content_of(*columns: str) -> Callable[[ir.Table], ir.IntegerValue]:
+    """32 bits of a content whose integers are in these columns."""
+
+    def content(rows: ir.Table) -> ir.IntegerValue:
+        made = fold(rows[columns[0]].cast("int64"))
+        for column in columns[1:]:
+            made = next_word(made, rows[column].cast("int64"))
+        return made
+
+    return content
+
+
+def with_key_word(rows: ir.Table, columns: tuple[str, ...], engine: Engine, *, name: str) -> ir.Table:
+    """`rows` with 32 bits of the keys in these columns, as the bin of a row whose keys nobody lists."""
+    words = [f"_word{place}" for place in range(len(columns))]
+    for made, column in zip(words, columns, strict=True):
+        rows = rows.mutate(**{made: word(rows[column], column, engine).fill_null(0)})
+    return rows.mutate(**{name: content_of(*words)(rows)}).drop(*words)
+
+
+def with_hash(
+    rows: ir.Table,
+    key: int,
+    *,
+    content: Callable[[ir.Table], ir.IntegerValue],
+    name: str = "_hash",
+    copy: str | None = None,
+) -> ir.Table:
+    """`rows` with a 31-bit hash of unit and content, and of the number `copy` if there is one; one `mutate` a step, as
     nested text doubles at every shift.
 
-    For one unit the hash is a bijection of codes below 2^32, and for one code of its copies, cut to 31 bits: at most
-    two of them ever tie.
+    For one unit the hash is a bijection of the content's 32 bits, and for one content of its copies, cut to 31 bits:
+    at most two of them ever tie.
     """
     rows = rows.mutate(**{name: rows["_unit"] ^ key})
     rows = rows.mutate(**{name: (rows[name] ^ (rows[name] >> 16)) * MULTIPLIER_1 & WORD_MASK})
-    content = rows[code] if codes <= WORD_MASK + 1 else fold(rows[code])
-    rows = rows.mutate(**{name: rows[name] ^ content})
+    rows = rows.mutate(**{name: rows[name] ^ content(rows)})
     rows = mixed(rows, name)
     if copy is not None:
         rows = mixed(rows.mutate(**{name: rows[name] ^ (rows[copy] & WORD_MASK)}), name)
@@ -189,9 +232,9 @@ def _one_of_each(
     """One row a bin, and rows of a bin are alike: the first bins of a unit in the order of (hash, bin), as one integer.
     With them max_bins and max_rows hold as well."""
     if limits.max_bins < limits.max_rows:
-        rows = with_hash(rows, key ^ MULTIPLIER_3, code="code", codes=coding.size, name="_hash")
+        rows = with_hash(rows, key ^ MULTIPLIER_3, content=coding.content_of)
     else:
-        rows = with_hash(rows.mutate(_copy=0), key, code="code", codes=coding.size, name="_hash", copy="_copy")
+        rows = with_hash(rows.mutate(_copy=0), key, content=coding.content_of, copy="_copy")
     rows = rows.mutate(code=(rows["_hash"] << 32) | rows["code"])
     count = min(limits.max_bins, limits.max_rows, coding.bins)
     kept = engine.smallest_distinct(
@@ -208,7 +251,7 @@ def _of_equal_rows(rows: ir.Table, unit: tuple[str, ...], coding: Coding, limits
     import ibis
 
     key = key ^ MULTIPLIER_3 if limits.max_bins < limits.max_rows else key
-    rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash")
+    rows = with_hash(rows, key, content=coding.content_of)
     within = ibis.window(group_by=list(unit), order_by=["_hash", "code"])
     copy = ibis.row_number().over(within) - ibis.rank().over(within)
     rows = rows.mutate(_copy=copy, _bin=ibis.dense_rank().over(within))  # together: apart they would be two sorts
@@ -221,7 +264,7 @@ def _within_bins(
     rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: int, key: int, engine: Engine
 ) -> ir.Table:
     rows = with_copies(rows.mutate(_bin=coding.bin_of(rows["code"])), count)
-    rows = with_hash(rows, key ^ MULTIPLIER_2, code="code", codes=coding.size, name="_hash", copy="_copy")
+    rows = with_hash(rows, key ^ MULTIPLIER_2, content=coding.content_of, copy="_copy")
     keep = [*unit, "_unit", "code"]
     return engine.first(rows, unit=[*unit, "_bin"], order=["_hash", "code"], count=count, keep=keep)
 
@@ -231,7 +274,7 @@ def _fewer_bins(rows: ir.Table, unit: tuple[str, ...], coding: Coding, count: in
     import ibis
 
     rows = rows.mutate(_bin=coding.bin_of(rows["code"]))
-    rows = with_hash(rows, key, code="_bin", codes=coding.bins, name="_hash")
+    rows = with_hash(rows, key, content=content_of("_bin"))
     within = ibis.window(group_by=list(unit), order_by=["_hash", "_bin"])
     rows = rows.mutate(_rank=ibis.dense_rank().over(within))
     return rows.filter(rows["_rank"] < count).drop("_rank", "_hash", "_bin")
@@ -242,7 +285,7 @@ def _fewer_rows(
 ) -> ir.Table:
     """The rows with the smallest (hash, code). Where both fit one integer, it is found without a sort."""
     rows = rows if "_copy" in rows.columns else with_copies(rows, count)
-    rows = with_hash(rows, key, code="code", codes=coding.size, name="_hash", copy="_copy")
+    rows = with_hash(rows, key, content=coding.content_of, copy="_copy")
     if coding.size <= WORD_MASK + 1 and count <= MAX_LIST_LENGTH:
         rows = rows.mutate(code=(rows["_hash"] << 32) | rows["code"])
         kept = engine.smallest(rows.select(*unit, "code"), unit=list(unit), column="code", count=count)

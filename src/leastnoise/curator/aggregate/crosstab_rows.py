@@ -4,9 +4,9 @@ A row that is outside the keys of any column leaves all tables: else they would 
 rebuilt from them would be biased.
 
 Which rows of a unit are kept looks at that unit's rows alone, as in `bounding`: those that are alike are numbered, and
-all are ordered by a hash of the unit, all positions and that number, then by the positions themselves, so rows that tie
-are equal in everything that is counted. The positions of a hundred columns do not fit into one integer, so they are
-packed into several words, and the hash is chained over these.
+all are ordered by the hash of unit, content and that number, then by the content itself, so rows that tie are equal in
+everything that is counted. The positions of a hundred columns do not fit into one integer, so they are packed into
+several words: these, and the row's weight if it has one, are the content.
 
 *All tables go the same way.* The rows are ranked also where no unit has too many of them. To look for such a unit
 first, and to leave the ranking out without one, would be faster then; but ranking needs more memory, so one person's
@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from leastnoise.curator.aggregate.binning import place
-from leastnoise.curator.aggregate.bounding import WORD_MASK, mixed, with_copies, with_unit_word
+from leastnoise.curator.aggregate.bounding import content_of, with_copies, with_hash, with_unit_word
 from leastnoise.curator.aggregate.cell_counts import WEIGHT
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.aggregate.packed_positions import Packing
@@ -68,7 +68,7 @@ def bounded_rows(
 
     content = [*words, *([WEIGHT] if WEIGHT in rows.columns else [])]
     rows = with_copies(with_unit_word(rows.select(*unit, *content), unit, engine), max_rows)
-    rows = _with_hash(rows, [*content, "_copy"], key)
+    rows = with_hash(rows, key, content=content_of(*content), copy="_copy")
     if not shared:
         return engine.first(rows, unit=list(unit), order=["_hash", *content], count=max_rows, keep=content)
     within = ibis.window(group_by=list(unit), order_by=["_hash", *content])
@@ -81,12 +81,3 @@ def bounded_rows(
     rows = rows.mutate(_each=each)
     more = rows["_rank"] < SHARED_PARTS - rows["_each"] * rows["_rows"]
     return rows.mutate(**{WEIGHT: rows["_each"] + more.cast("int64")}).select(*words, WEIGHT)
-
-
-def _with_hash(rows: ir.Table, content: Sequence[str], key: int) -> ir.Table:
-    """`rows` with a hash of unit and content; one `mutate` a step, as nested text doubles at every shift."""
-    rows = rows.mutate(_hash=rows["_unit"] ^ key)
-    for name in content:
-        rows = mixed(rows, "_hash")
-        rows = rows.mutate(_hash=rows["_hash"] ^ (rows[name].cast("int64") & WORD_MASK))
-    return mixed(rows, "_hash")

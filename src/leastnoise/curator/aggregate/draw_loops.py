@@ -94,26 +94,31 @@ def mixed_word(h: Any, multipliers: Any) -> Any:
 
 
 @compiled
-def code_word(of_unit: Any, code: Any, multipliers: Any) -> Any:
-    """Of a unit's word and a code: what the lots of its copies are made from."""
-    word = np.uint64(WORD_MASK)
-    return mixed_word(of_unit ^ (((code >> np.uint64(32)) * multipliers[0]) & word) ^ (code & word), multipliers)
+def content_word(code: Any, value_bits: int, multipliers: Any) -> Any:
+    """`bounding.Coding.content_of`, of a code whose bin is below 2^32."""
+    word, code = np.uint64(WORD_MASK), np.uint64(code)
+    if value_bits == 0:
+        return code
+    value = (code & ((np.uint64(1) << np.uint64(value_bits)) - np.uint64(1))) + np.uint64(1)
+    folded = (((value >> np.uint64(32)) * multipliers[0]) & word) ^ (value & word)
+    return ((code >> np.uint64(value_bits)) * multipliers[1] + folded) & word
 
 
 @compiled
-def draw(copies: Any, codes: Any, first: int, last: int, count: int, of_unit: Any, multipliers: Any, lots: Any) -> None:
+def draw(copies: Any, codes: Any, first: int, last: int, count: int, of_unit: Any, drawing: Any) -> None:
     """Of the rows of codes first ... last - 1, so many copies of each, leave `count` by lot, if there are more.
 
     lots: for `count` rows or more, the smallest lots in ascending order, with the number of the code of each. Rows that
     tie in lot and code are alike.
     """
+    limits, _, multipliers, _, lots = drawing
     size, every = 0, 0
     for number in range(first, last):
         every += copies[number]
     if every <= count:
         return
     for number in range(first, last):
-        word = code_word(of_unit, np.uint64(codes[number]), multipliers)
+        word = mixed_word(of_unit ^ content_word(codes[number], limits[2], multipliers), multipliers)
         for one in range(copies[number]):
             lot = np.int64(mixed_word(word ^ np.uint64(one), multipliers) >> np.uint64(1))
             if size == count:
@@ -163,7 +168,7 @@ def empty_table(table: Any, rows: int) -> int:
 def draw_counted(counted: Any, size: int, unit: Any, drawing: Any) -> None:
     """Leave of the copies of a unit's codes, all that it has, those that are drawn. limits: max_rows, max_per_bin, by
     how many bits a code is longer than its bin, and how many of these are in the third word."""
-    limits, keys, multipliers, _, lots = drawing
+    limits, keys, multipliers, _, _ = drawing
     max_rows, max_per_bin, value_bits, _ = limits
     codes, copies = counted[0], counted[1]
     alone = max_per_bin < max_rows and value_bits == 0  # all rows of a bin are alike
@@ -175,9 +180,9 @@ def draw_counted(counted: Any, size: int, unit: Any, drawing: Any) -> None:
         of_unit, first = unit_word(unit, keys[1], multipliers), 0
         for last in range(1, size + 1):
             if last == size or codes[last] >> value_bits != codes[first] >> value_bits:
-                draw(copies, codes, first, last, max_per_bin, of_unit, multipliers, lots)
+                draw(copies, codes, first, last, max_per_bin, of_unit, drawing)
                 first = last
-    draw(copies, codes, 0, size, max_rows, unit_word(unit, keys[0], multipliers), multipliers, lots)
+    draw(copies, codes, 0, size, max_rows, unit_word(unit, keys[0], multipliers), drawing)
 
 
 @compiled
@@ -215,12 +220,15 @@ def number_rows(codes: Any, numbers: Any, counts: Any) -> bool:
 
 
 @compiled
-def make_keys(codes: Any, numbers: Any, in_bin: int, of_unit: Any, multipliers: Any, keys: Any) -> None:
+def make_keys(
+    codes: Any, value_bits: int, numbers: Any, in_bin: int, of_unit: Any, multipliers: Any, keys: Any
+) -> None:
     """The key of every row; of one whose number is `in_bin` or more, the largest that there is."""
     word, one = np.uint64(WORD_MASK), np.uint64(1)
     second, third, half = multipliers[1] & word, multipliers[2] & word, np.uint64(16)
     for row in range(codes.size):
-        h = of_unit ^ np.uint64(codes[row])  # twice `mixed_word`, written out: so it is done for several rows at once
+        # Twice `mixed_word`, written out: so it is done for several rows at once.
+        h = of_unit ^ content_word(codes[row], value_bits, multipliers)
         h = ((h ^ (h >> half)) * second) & word
         h = ((h ^ (h >> np.uint64(15))) * third) & word
         h = h ^ (h >> half) ^ np.uint64(numbers[row])
@@ -308,7 +316,7 @@ def draw_some(rows: Any, count: int, grouped: Any, scratch: Any, factor: Any, dr
         elif every > fewest:
             own, first, second = codes[begin:end], numbers[:size], keys[:size]
             if number_rows(own, first, counts):
-                make_keys(own, first, in_bin, unit_word(unit, salts[0], multipliers), multipliers, second)
+                make_keys(own, limits[2], first, in_bin, unit_word(unit, salts[0], multipliers), multipliers, second)
                 last = draw_numbered(own, first, in_bin, second, smallest, xs, kept)
                 for row in range(kept, last):
                     xs[row] |= 1 << 32
@@ -378,7 +386,7 @@ def draw_runs(units: Any, codes: Any, factor: Any, drawing: Any, kept: Any) -> i
                 count += 1
         elif in_bin > 0 and number_rows(codes[begin:end], numbers[:size], counts):
             own, first, second = codes[begin:end], numbers[:size], keys[:size]
-            make_keys(own, first, in_bin, unit_word(unit, salts[0], multipliers), multipliers, second)
+            make_keys(own, limits[2], first, in_bin, unit_word(unit, salts[0], multipliers), multipliers, second)
             count = draw_numbered(own, first, in_bin, second, smallest, kept, count)
         else:
             differ, bits = 0, empty_table(counted[2], size)

@@ -1,10 +1,9 @@
 """The rows of a summary: each row's bin and the codes of its values, which rows of a unit are kept, and their totals.
 
 A value is coded as value - lowest + 1, and 0 where there is none: whole numbers, all that is ever read of a row. Which
-rows of a unit are kept looks at that unit's rows alone, as in `bounding`: those that are alike are numbered, and of all
-the ones with the smallest hashes of unit, bin, codes and number are kept; rows that tie are equal in everything that is
-added up. The limits act in the order max_per_bin, max_bins, max_rows, each by hashes of its own among the rows that are
-left.
+rows of a unit are kept looks at that unit's rows alone, by the hash of `bounding`; rows that tie are equal in all that
+is added up. The limits act in the order max_per_bin, max_bins, max_rows, each by hashes of its own among the rows that
+are left.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from leastnoise.curator.aggregate import bounding
-from leastnoise.curator.aggregate.bounding import MULTIPLIER_2, MULTIPLIER_3, WORD_MASK
+from leastnoise.curator.aggregate.bounding import MULTIPLIER_2, MULTIPLIER_3
 from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.engines.engine import Engine
 from leastnoise.privacy.sensitivity import Limits
@@ -67,11 +66,10 @@ def bounded_rows(
         rows = _drawn(rows, [*unit, *names], read, hashed, limits.max_per_bin, key ^ MULTIPLIER_2)
         in_bin = limits.max_per_bin
     if limits.max_bins < min(limits.max_rows, in_bins):
-        words = WORD_MASK + 1 if bins is None else bins
-        rows = bounding.with_hash(rows, key ^ MULTIPLIER_3, code=place, codes=words, name="_bin_hash")
-        within = ibis.window(group_by=list(unit), order_by=["_bin_hash", *names])
+        rows = bounding.with_hash(rows, key ^ MULTIPLIER_3, content=bounding.content_of(place))
+        within = ibis.window(group_by=list(unit), order_by=["_hash", *names])
         rows = rows.mutate(_rank=ibis.dense_rank().over(within))
-        rows, in_bins = rows.filter(rows["_rank"] < limits.max_bins).drop("_rank", "_bin_hash"), limits.max_bins
+        rows, in_bins = rows.filter(rows["_rank"] < limits.max_bins).drop("_rank", "_hash"), limits.max_bins
     if in_bin * in_bins > limits.max_rows:
         rows = _drawn(rows, list(unit), read, hashed, limits.max_rows, key)
     return rows.select(*read)
@@ -81,7 +79,8 @@ def _drawn(rows: ir.Table, group: list[str], read: list[str], hashed: list[str],
     """Of each group `count` rows, by lot."""
     import ibis
 
-    rows = _with_hash(bounding.with_copies(rows, count), hashed, key)
+    rows = bounding.with_copies(rows, count)
+    rows = bounding.with_hash(rows, key, content=bounding.content_of(*hashed), copy="_copy")
     rows = rows.mutate(_rank=ibis.row_number().over(ibis.window(group_by=group, order_by=["_hash", *read])))
     return rows.filter(rows["_rank"] < count).drop("_rank", "_hash", "_copy")
 
@@ -117,14 +116,3 @@ def totals(
     return kept.group_by(list(names)).aggregate(
         rows=kept.count(), **{name: engine.exact_sum(kept[name]) for name in sums}
     )
-
-
-def _with_hash(rows: ir.Table, words: Sequence[str], key: int) -> ir.Table:
-    """`rows` with a hash of unit, words and number. The words are first one polynomial, each mentioned once: what is
-    mentioned twice doubles the plan at every step."""
-    content = rows[words[0]] & WORD_MASK
-    for word in words[1:]:
-        content = (content * MULTIPLIER_2 + rows[word]) & WORD_MASK
-    rows = rows.mutate(_content=content)
-    rows = bounding.with_hash(rows, key, code="_content", codes=WORD_MASK + 1, name="_hash", copy="_copy")
-    return rows.drop("_content")

@@ -27,7 +27,7 @@ import numpy as np
 
 from leastnoise._support.type_names import type_name
 from leastnoise.curator.aggregate.binning import as_double, clipped, double_literal
-from leastnoise.curator.aggregate.bounding import fold, with_hash, with_unit_word
+from leastnoise.curator.aggregate.bounding import content_of, with_hash, with_unit_word
 from leastnoise.curator.aggregate.vector_loops import add_squares, clipped_sum
 from leastnoise.curator.engines.engine import Engine
 from leastnoise.errors import WrongType
@@ -157,9 +157,9 @@ def bounded_rows(
     key: int,
     engine: Engine,
 ) -> ir.Table:
-    """The max_rows complete vectors of each unit that come first by a hash of unit, content and number, then content.
+    """The max_rows complete vectors of each unit that come first by the hash of unit, content and number, then content.
 
-    The hash is of the first elements, rounded: a thousand are too much SQL, and the rest decide ties. Vectors of one
+    The hash has the first elements, rounded: a thousand are too much SQL, and the rest decide ties. Vectors of one
     hash are numbered in the order of their content, so that those that are alike are drawn one by one (`bounding`).
     """
     import ibis
@@ -170,15 +170,11 @@ def bounded_rows(
     rows = rows.filter([rows[name].notnull() for name in names])
     first = names[:HASHED_ELEMENTS]
     rows = rows.mutate(**{f"{name}_steps": _rounded(rows[name], clip) for name in first})
-    # A public linear map of the rounded elements: each has at most 26 bits, its weight 20, and 16 are added.
-    weights = np.random.default_rng(key).integers(1, 2**20, len(first)).tolist()
-    terms = [rows[f"{name}_steps"] * weight for name, weight in zip(first, weights, strict=True)]
-    rows = rows.mutate(_digest=functools.reduce(operator.add, terms))
-    rows = rows.mutate(_code=fold(rows["_digest"]))
-    alike = ibis.window(group_by=[*unit, "_digest"], order_by=names)
+    rows = rows.mutate(_content=content_of(*(f"{name}_steps" for name in first))(rows))
+    alike = ibis.window(group_by=[*unit, "_content"], order_by=names)
     rows = rows.mutate(_copy=ibis.row_number().over(alike))
-    rows = with_hash(rows, key, code="_code", codes=2**32, name="_hash", copy="_copy")
-    order = ["_hash", "_digest", *names]
+    rows = with_hash(rows, key, content=content_of("_content"), copy="_copy")
+    order = ["_hash", "_content", *names]
     return engine.first(rows, unit=list(unit), order=order, count=max_rows, keep=list(columns))
 
 

@@ -86,7 +86,7 @@ class KernelHistogram(ListedQuery):
         return "rows"
 
     def _expression(self) -> ir.Table:
-        """Rows are ranked by a hash of all their nodes and weights, then summed node by node.
+        """A row's content are its nodes with their weights; what `bounding` keeps is summed node by node.
 
         Whatever the column holds, a row adds non-negative weights to bins, and they sum to at most one, or it adds
         none.
@@ -100,12 +100,9 @@ class KernelHistogram(ListedQuery):
         rows = rows.mutate(**{name: rows[column][place].fill_null(0) for place, name in enumerate(parts)})
         weights = [rows[name] & (2**WEIGHT_BITS - 1) for name in parts]
         rows = rows.filter((rows[parts[0]] > 0) & (functools.reduce(operator.add, weights) <= ROW_WEIGHT))
-        rows = rows.mutate(_unit=rows["_unit"] ^ self._salt)
-        for name in parts:
-            rows = bounding.with_hash(rows, 0, code=name, codes=2**62, name="_unit")
-        order = ibis.window(group_by=unit, order_by=["_unit", *parts])
-        rows = rows.mutate(_rank=ibis.row_number().over(order))
-        kept = rows.filter(rows["_rank"] < self.limits.max_rows)
+        rows = bounding.with_copies(rows.select(*unit, "_unit", *parts), self.limits.max_rows)
+        rows = bounding.with_hash(rows, self._salt, content=bounding.content_of(*parts), copy="_copy")
+        kept = engine.first(rows, unit=unit, order=["_hash", *parts], count=self.limits.max_rows, keep=parts)
         kept = kept.select(part=ibis.array([kept[name] for name in parts]).unnest())
         kept = kept.select(bin=kept["part"] >> WEIGHT_BITS, value=kept["part"] & (2**WEIGHT_BITS - 1))
         kept = kept.filter(kept["bin"].between(0, self.size - 1))  # a node beyond the keys is no bin

@@ -15,7 +15,7 @@ from leastnoise._support.validation import Number
 from leastnoise.curator import preview, shown_keys
 from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.binning import epoch_days, is_missing
-from leastnoise.curator.aggregate.bounding import WORD_MASK
+from leastnoise.curator.aggregate.bounding import MULTIPLIER_3, content_of
 from leastnoise.curator.aggregate.every_bin import integers
 from leastnoise.curator.aggregate.exact_totals import Aggregate, clamped, narrow
 from leastnoise.curator.aggregate.found_keys import FoundKeys, counts
@@ -143,36 +143,29 @@ class UnknownKeysHistogram(Query):
         return replace(made, note=f"{made.note} {told}")
 
     def _expression(self) -> ir.Table:
-        """Rows of a unit and key are alike. The limits act as in `bounding`: max_per_bin by their number, max_bins by a
-        hash of unit and key, max_rows by a hash of these and the number."""
+        """Rows of a unit and key are alike, and the limits act as in `bounding`: max_per_bin by their number."""
         import ibis
 
         named, limits, engine = self._named(), self.limits, self._data.engine
         unit, by, rows = list(named.unit), list(named.by), self._with_keys(named)
-        rows = self._with_key_hash(bounding.with_unit_word(rows.select(*unit, *by), named.unit, engine), named)
+        rows = bounding.with_unit_word(rows.select(*unit, *by), named.unit, engine)
+        rows = bounding.with_key_word(rows, named.by, engine, name="_place")
         rows = bounding.with_copies(rows, limits.max_rows)
         in_bin, bins = math.inf, math.inf
         if limits.max_per_bin < limits.max_rows:
             rows, in_bin = rows.filter(rows["_copy"] < limits.max_per_bin), limits.max_per_bin
         if limits.max_bins < limits.max_rows:
+            rows = bounding.with_hash(rows, self._salt ^ MULTIPLIER_3, content=content_of("_place"))
             within = ibis.window(group_by=unit, order_by=["_hash", *by])
-            rows = rows.mutate(_key=ibis.dense_rank().over(within))
-            rows, bins = rows.filter(rows["_key"] < limits.max_bins).drop("_key"), limits.max_bins
+            rows = rows.mutate(_rank=ibis.dense_rank().over(within))
+            rows, bins = rows.filter(rows["_rank"] < limits.max_bins).drop("_rank", "_hash"), limits.max_bins
         if in_bin * bins > limits.max_rows:
-            rows = bounding.mixed(rows.mutate(_lot=rows["_hash"] ^ (rows["_copy"] & WORD_MASK)), "_lot")
-            rows = engine.first(rows, unit=unit, order=["_lot", *by], count=limits.max_rows, keep=by)
+            rows = bounding.with_hash(rows, self._salt, content=content_of("_place"), copy="_copy")
+            rows = engine.first(rows, unit=unit, order=["_hash", *by], count=limits.max_rows, keep=by)
         return rows.group_by(by).aggregate(rows=rows.count()).order_by(by)
 
     def _with_keys(self, named: NamedRows) -> ir.Table:
         return with_known_keys(named, nulls=self.nulls)
-
-    def _with_key_hash(self, groups: ir.Table, named: NamedRows) -> ir.Table:
-        groups = groups.mutate(_unit=groups["_unit"] ^ self._salt)
-        for column in named.by:
-            key = bounding.word(groups[column], column, self._data.engine).fill_null(0)
-            groups = groups.mutate(_key=key)
-            groups = bounding.with_hash(groups, 0, code="_key", codes=WORD_MASK + 1, name="_unit")
-        return groups.rename(_hash="_unit").drop("_key")
 
     def _totals(self) -> Aggregate:
         return self._found(self._data.engine.fetch(self._expression()))

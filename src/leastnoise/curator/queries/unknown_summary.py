@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from leastnoise.curator import description, preview, summary_mechanism
 from leastnoise.curator.aggregate import bounding, summary_rows
-from leastnoise.curator.aggregate.bounding import MULTIPLIER_2, WORD_MASK
 from leastnoise.curator.aggregate.every_bin import integers
 from leastnoise.curator.aggregate.exact_totals import Aggregate, clamped, narrow
 from leastnoise.curator.aggregate.found_keys import FoundKeys
@@ -22,7 +21,7 @@ from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.preview import Expectation
 from leastnoise.curator.publish import Answer, Decision, Facts
 from leastnoise.curator.queries.domains import check_unknown_keys, limits_of
-from leastnoise.curator.queries.query import NamedRows, Query
+from leastnoise.curator.queries.query import Query
 from leastnoise.curator.queries.summary_options import Asked, checked, whole_numbers
 from leastnoise.curator.queries.unknown_keys import BATCH_KEYS, with_known_keys
 from leastnoise.curator.request import PrivacyRequest
@@ -161,7 +160,7 @@ class UnknownKeysSummary(Query):
         rows = summary_rows.with_codes(rows, named.columns, self.asked.clips, valued=self.asked.valued)
         rows = bounding.with_unit_word(rows, named.unit, self._data.engine)
         kept = summary_rows.bounded_rows(
-            self._with_place(rows, named),
+            bounding.with_key_word(rows, named.by, self._data.engine, name="_place"),
             unit=named.unit,
             codes=len(self.columns),
             bins=None,
@@ -172,14 +171,6 @@ class UnknownKeysSummary(Query):
         return summary_rows.totals(
             kept, self.asked.columns, self._data.engine, named.by, pairs=self.asked.pairs
         ).order_by(list(named.by))
-
-    def _with_place(self, rows: ir.Table, named: NamedRows) -> ir.Table:
-        """`rows` with one word of all keys."""
-        words = [bounding.word(rows[column], column, self._data.engine).fill_null(0) for column in named.by]
-        place = words[0]
-        for word in words[1:]:
-            place = (place * MULTIPLIER_2 + word) & WORD_MASK
-        return rows.mutate(_place=place)
 
     def _totals(self) -> Aggregate:
         return self._found(self._data.engine.fetch(self._expression()))
