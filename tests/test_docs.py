@@ -98,9 +98,14 @@ def test_the_help_of_a_command_shows_what_the_page_says() -> None:
     sections = re.findall(r"^## leastnoise ([a-z ]+)\n(.*?)(?=^## |\Z)", page, flags=re.DOTALL | re.MULTILINE)
     assert len(sections) >= 13
     for name, section in sections:
-        told = CliRunner().invoke(app, [*name.split(), "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+        told = CliRunner().invoke(app, [*name.split(), "--help"], env={"COLUMNS": "1000", "TERM": "dumb"}).output
         for option in re.findall(r"`(--[a-z0-9-]+)", section):
             assert option in told, f"{name} {option}"
+        shown = " ".join(told.split())
+        for words in re.findall(r"^\| `.*?` \|[^|]*\| (.*) \|$", section, flags=re.MULTILINE):
+            assert words.replace("\\|", "|") in shown, f"{name}: {words}"  # also what stands in brackets
+        for words in (section.split("\n")[1], *re.findall(r"^    (.*)$", section, re.MULTILINE)):
+            assert words in shown, f"{name}: {words}"
 
 
 def test_the_page_of_the_command_line_tells_every_exit_code() -> None:

@@ -31,9 +31,13 @@ def _sections(command: Any, name: str) -> list[str]:
     lines = [f"## {name}", "", _plain(words), ""]
     if example:
         lines += [f"    {example}", ""]
-    if rows := [_row(option) for option in command.params if option.name != "help"]:
+    if rows := [_row(option) for option in command.params if option.name != "help" and not _hidden(option)]:
         lines += ["| option | default | what it says |", "|---|---|---|", *rows, ""]
     return lines
+
+
+def _hidden(option: Any) -> bool:
+    return bool(getattr(option, "hidden", False))
 
 
 def _row(option: Any) -> str:
@@ -49,7 +53,8 @@ def _row(option: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    return " ".join(re.sub(r"\[/?(?:bold|dim|green|red)\]", "", text).split()).replace("|", "\\|")
+    unmarked = re.sub(r"(?<!\\)\[/?(?:bold|dim|green|red)\]", "", text).replace("\\[", "[")
+    return " ".join(unmarked.split()).replace("|", "\\|")
 
 
 if __name__ == "__main__":

@@ -249,3 +249,12 @@ def test_one_is_not_written_as_many(here: Path) -> None:
     assert "the one number" in expected
     for text in (one.explain(), repr(one), str(budget)):
         assert not re.search(r"\b1 (values|bins|counts|releases)\b", text), text
+
+
+@pytest.mark.parametrize(
+    ("kind", "better"), [("release", ".parquet"), ("page", ".html"), ("csv", ".csv"), ("workbook", ".xlsx")]
+)
+@pytest.mark.parametrize("typed", ["visits.txt", "a folder/visits.md"])
+def test_a_name_with_the_wrong_end_is_suggested_with_the_right_one(kind: outputs.Kind, better: str, typed: str) -> None:
+    with pytest.raises(errors.BadOutput, match=re.escape(repr(str(Path(typed).with_suffix(better))))):
+        outputs.check(typed, kind)

@@ -73,3 +73,16 @@ def test_mistakes_are_explained(table: Release, options: list[str], words: str) 
     assert (code, out) == (2, "")
     assert words in err
     assert not Path("out.parquet").exists()
+
+
+def test_an_estimate_takes_the_place_of_an_estimate_and_of_no_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.parquet", "b.parquet"):
+        ln.release(np.array([1, 2, 3, 4]), sensitivity=1, epsilon=1, delta=1e-6).save(name)
+    kept = Path("b.parquet").read_bytes()
+    code, _, err = run("denoise", "a.parquet", "-o", "b.parquet")
+    assert (code, "an estimate never takes its place" in " ".join(err.split())) == (2, True)
+    assert Path("b.parquet").read_bytes() == kept
+    assert [run("denoise", "a.parquet", "-o", "c.parquet")[0] for _ in range(2)] == [0, 0]

@@ -72,7 +72,7 @@ def test_limits_are_paid_for_written_and_shown(folder: Path) -> None:
     stat = ["--stat", f"mean=mean:delay:{low}:{high}", "--stat", "own=std:delay:0:60", "--stat", "rows=count"]
     typed = {"sum": clipped, "quantile": [*clipped, "--levels", "0.5"], "summarize": [*stat, *clipped[4:]]}
     for kind, given in typed.items():
-        assert run(kind, *asked[1:], *given, "-o", "delays.parquet")[0] == 0
+        assert run(kind, *asked[1:], *given, "-o", "delays.parquet", "--again")[0] == 0
         found = {fact.numbers: fact.text for fact in ln.load("delays.parquet").left_out if fact.kind == "clip"}
         assert found == ({(low, high): loaded.id} | ({(0.0, 60.0): None} if kind == "summarize" else {}))
     for given in (["--limits", "months.parquet"], ["--limits", "limits.parquet", "--max-rows", "3"]):

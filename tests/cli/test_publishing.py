@@ -72,7 +72,8 @@ def test_expect_of_a_count_is_query_expect(here: Path) -> None:
 
 
 def test_expect_of_a_vector_does_not_open_its_file(here: Path) -> None:
-    asked = ["release", "none.csv", "--sensitivity", "1", *ASK, "--expect"]
+    Path("n.csv").write_bytes(b"\xff\x00no table")
+    asked = ["release", "n.csv", "--column", "n", "--sensitivity", "1", *ASK, "--expect"]
     code, out, err = run(*asked, "--type", "int", "--json")
     assert (code, err) == (0, "")
     made = ln.release(np.array([1, 2]), sensitivity=1, epsilon=1, delta=1e-6)
@@ -80,7 +81,8 @@ def test_expect_of_a_vector_does_not_open_its_file(here: Path) -> None:
     code, _, err = run(*asked)
     assert code == 2
     assert "--type int, or --type float" in err
-    laplace = ["release", "none.csv", "--sensitivity", "1", "--epsilon", "1", "--delta", "0", "--type", "int"]
+    vector = ["release", "n.csv", "--column", "n", "--type", "int", "--sensitivity", "1"]
+    laplace = [*vector, "--epsilon", "1", "--delta", "0"]
     code, _, err = run(*laplace, "--expect")
     assert code == 2
     assert "--l1-sensitivity 1" in err

@@ -59,7 +59,7 @@ def test_every_kind_of_file(kind: str, extra: list[str], dtype: type, sources: d
 def test_a_pipe_and_json(sources: dict[str, str], tmp_path: Path) -> None:
     out = str(tmp_path / "out.parquet")
     for kind, extra in (("csv", ["--column", "n", "--type", "int"]), ("npy", []), ("parquet", ["--column", "n"])):
-        code, text, _ = run("-", *extra, *ASK, "-o", out, "--json", stdin=Path(sources[kind]).read_bytes())
+        code, text, _ = run("-", *extra, *ASK, "-o", out, "--again", "--json", stdin=Path(sources[kind]).read_bytes())
         assert code == 0
         facts = json.loads(text)
         assert facts["bins"] == 3

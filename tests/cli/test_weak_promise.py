@@ -44,7 +44,7 @@ def test_a_weak_promise_is_noted_and_a_strong_one_is_not(command: list[str]) -> 
     code, _, err = run(*command, "--sigma", "0.5")
     assert code == 0
     assert err.count("Note: The promise is weak") == 1
-    code, _, err = run(*command, "--epsilon", "1", "--delta", "1e-6")
+    code, _, err = run(*command, "--epsilon", "1", "--delta", "1e-6", "--again")
     assert (code, err) == (0, "")
 
 
@@ -59,11 +59,18 @@ def test_a_share_of_a_budget_that_protects_nobody_is_refused_and_not_paid() -> N
     assert len(budget.history()) == 1
 
 
-def test_expect_says_the_band_and_is_never_refused() -> None:
-    code, out, _ = run(*COUNT, *NOBODY, "--expect")
+@pytest.mark.parametrize("command", [COUNT, VECTOR], ids=["table", "vector"])
+def test_expect_refuses_a_promise_that_protects_nobody_as_the_release_does(command: list[str]) -> None:
+    expected, real = run(*command, *NOBODY, "--expect"), run(*command, *NOBODY)
+    assert expected == real
+    assert expected[0] == 2
+
+
+def test_expect_says_the_band() -> None:
+    code, out, _ = run(*COUNT, *NOBODY, "--force", "--expect")
     assert code == 0
     assert "protects nobody in practice" in out
-    facts = json.loads(run(*COUNT, *NOBODY, "--expect", "--json")[1])
+    facts = json.loads(run(*COUNT, *NOBODY, "--force", "--expect", "--json")[1])
     assert facts["band"] == "protects nobody in practice"
     assert facts["left_out"][0] == {"kind": "max_rows", "columns": [], "numbers": [1], "text": None}
 

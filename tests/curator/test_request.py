@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import leastnoise as ln
@@ -49,3 +51,42 @@ def test_a_threshold_takes_no_sigma_and_a_delta() -> None:
         PrivacyRequest(epsilon=1, delta=0).for_unknown_keys()
     with pytest.raises(errors.MissingParameter, match="How private"):
         PrivacyRequest(epsilon=1).for_unknown_keys().promise()
+
+
+def asked_with_epsilon_zero() -> dict[str, Any]:
+    rows = pa.table({"p": [1, 2, 3], "k": ["a", "b", "a"], "v": [1.0, 2.0, 3.0]})
+    table, one = ln.table(rows, unit="p"), {"max_rows": 1}
+    return {
+        "count": table.count(max_rows=1),
+        "histogram": table.histogram("k", keys=["a", "b"], **one),
+        "unknown keys": table.histogram("k", **one),
+        "mean": table.mean("v", clip=(0, 5), **one),
+        "quantile": table.quantile("v", clip=(0, 5), levels=[0.5], **one),
+        "crosstabs": table.crosstabs(ways=1, keys={"k": ["a", "b"]}, **one),
+        "summary": table.summarize("k", keys=["a", "b"], rows=ln.stats.count(), **one),
+    }
+
+
+@pytest.mark.parametrize("kind", asked_with_epsilon_zero())
+def test_the_noise_of_epsilon_zero_is_said_before_it_is_paid_for(kind: str) -> None:
+    question = asked_with_epsilon_zero()[kind]
+    words = (
+        "At epsilon = 0 delta alone is the guarantee, and Gaussian noise is 398,900 times the sensitivity; at epsilon "
+        "= 0.1 it is 36.3 times."
+    )
+    assert ln.sigma(epsilon=0, delta=1e-6) == pytest.approx(398_942.28, rel=1e-6)
+    assert words in str(question.expect(epsilon=0, delta=1e-6))
+    with pytest.warns(errors.Wasteful, match="At epsilon = 0 delta alone"):
+        question.release(epsilon=0, delta=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "At epsilon = 0" not in str(question.expect(epsilon=0.1, delta=1e-6))
+        question.release(epsilon=0.1, delta=1e-6)
+
+
+def test_the_noise_of_epsilon_zero_is_said_of_vectors() -> None:
+    with pytest.warns(errors.Wasteful, match="At epsilon = 0 delta alone"):
+        made = ln.release(COUNTS, sensitivity=1, epsilon=0, delta=1e-6)
+    assert "at epsilon = 0 delta alone is the guarantee" in made.explain()
+    with pytest.warns(errors.Wasteful, match="At epsilon = 0 delta alone"):
+        ln.release_sparse([1], [5], domain_size=100, sensitivity=1, epsilon=0, delta=1e-3)

@@ -57,6 +57,10 @@ def check(folder: str | os.PathLike[str]) -> set[Path]:
     place = path_of(folder)
     if not place.name or "\0" in str(place) or str(place) == "-":
         raise errors.BadOutput(f"{str(place)!r} is no path of a folder of its own. Give one, such as tables/.")
+    if not place.parent.is_dir():
+        raise errors.BadOutput(f"Cannot write into {str(place)!r}: its directory does not exist. Give another folder.")
+    if not os.access(place if place.is_dir() else place.parent, os.W_OK | os.X_OK):
+        raise errors.FileProblem(f"Cannot write into {str(place)!r}: Permission denied. Give another folder.")
     if not place.exists() and not place.is_symlink():
         return set()
     if not place.is_dir():

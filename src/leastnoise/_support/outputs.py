@@ -71,7 +71,7 @@ _DESCRIPTIONS = {
 
 
 _EXAMPLE = {"release": "out.parquet", "page": "map.html", "csv": "numbers.csv", "workbook": "numbers.xlsx"}
-_SUFFIX = {"csv": ".csv", "workbook": ".xlsx"}
+_SUFFIX = {"release": ".parquet", "page": ".html", "csv": ".csv", "workbook": ".xlsx"}
 
 
 def _check_name(path: str | os.PathLike[str], kind: Kind) -> None:
@@ -87,10 +87,11 @@ def _check_name(path: str | os.PathLike[str], kind: Kind) -> None:
 
 def _check_suffix(path: str | os.PathLike[str], kind: Kind) -> None:
     name, suffix = os.fspath(path), Path(path).suffix.lower()
+    better = str(Path(path).with_suffix(_SUFFIX[kind]))  # what was typed, with another end
     if kind == "page" and suffix not in (".html", ".htm"):
-        raise BadOutput(f'A report is an HTML file, and {name!r} is none. Say "map.html".')
-    if kind in _SUFFIX and suffix != _SUFFIX[kind]:
-        raise BadOutput(f"What is written is a {_SUFFIX[kind]} file, and {name!r} is none. Say {_EXAMPLE[kind]!r}.")
+        raise BadOutput(f"A report is an HTML file, and {name!r} is none. Say {better!r}.")
+    if kind in ("csv", "workbook") and suffix != _SUFFIX[kind]:
+        raise BadOutput(f"What is written is a {_SUFFIX[kind]} file, and {name!r} is none. Say {better!r}.")
     if str(name).endswith(("-journal", "-wal", "-shm")):
         raise BadOutput(
             f"{name!r} is named like a file that SQLite keeps beside a ledger, and deletes. "
@@ -98,7 +99,7 @@ def _check_suffix(path: str | os.PathLike[str], kind: Kind) -> None:
         )
     if kind == "release" and suffix in _OTHERS:
         raise BadOutput(
-            f"What is written is a Parquet file, and {name!r} would say otherwise. Give a name such as out.parquet."
+            f"What is written is a Parquet file, and {name!r} would say otherwise. Give a name such as {better!r}."
         )
 
 
@@ -154,6 +155,22 @@ def _is_workbook(path: str | os.PathLike[str]) -> bool:
             return WORKBOOK_MARK in properties.read(_HEAD_BYTES)
     except (zipfile.BadZipFile, KeyError, ValueError, NotImplementedError, RuntimeError):
         return False
+
+
+def keep_release(path: str | os.PathLike[str]) -> None:
+    """Refuse to write an estimate in the place of a release: that was paid for, an estimate can be made again."""
+    there = what(path)
+    if there is not None and "estimate" not in there:
+        raise BadOutput(
+            f"{os.fspath(path)!r} is a release, which was paid for and would be lost: an estimate never takes its "
+            "place. Nothing was written. Give another path."
+        )
+
+
+def what(path: str | os.PathLike[str]) -> str | None:
+    """What a release or an estimate at the path calls itself; None where neither is."""
+    found = facts(path) if at(path) == "release" else None
+    return None if found is None else str(found["what"])
 
 
 def facts(path: str | os.PathLike[str]) -> dict[str, Any] | None:

@@ -108,7 +108,7 @@ def create(
 
 
 @app.command()
-def close(ledger: budget_options.LedgerPlace, reason: budget_options.Reason, json: options.Json = False) -> None:
+def close(ledger: budget_options.LedgerPlace, reason: budget_options.WhyClosed, json: options.Json = False) -> None:
     """Refuse every release until the budget is reopened.
 
     Example: [bold]leastnoise budget close city.ledger --reason "the year is over"[/bold]
@@ -119,7 +119,7 @@ def close(ledger: budget_options.LedgerPlace, reason: budget_options.Reason, jso
 
 
 @app.command()
-def reopen(ledger: budget_options.LedgerPlace, reason: budget_options.Reason, json: options.Json = False) -> None:
+def reopen(ledger: budget_options.LedgerPlace, reason: budget_options.WhyReopened, json: options.Json = False) -> None:
     """Allow releases again: after rows could not be read, which closed the budget, or after `close`.
 
     Example: [bold]leastnoise budget reopen city.ledger --reason "the disk was full"[/bold]

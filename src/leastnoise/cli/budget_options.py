@@ -25,7 +25,12 @@ LedgerTable = Annotated[
     str | None, typer.Option("--table", help="The table it is about, by the name that --table of a release says.")
 ]
 LedgerNeighbours = Annotated[str | None, NEIGHBOURS]
-Reason = Annotated[str, typer.Option(help="Why the rows could not be read, and what was mended. The ledger keeps it.")]
+WhyClosed = Annotated[
+    str, typer.Option("--reason", help="Why it is closed, such as 'the year is over'. The ledger keeps it.")
+]
+WhyReopened = Annotated[
+    str, typer.Option("--reason", help="Why it was closed, and what has changed since. The ledger keeps it.")
+]
 
 AllocationName = Annotated[str, typer.Argument(metavar="NAME", help="What the allocation is called.")]
 PartName = Annotated[

@@ -9,7 +9,7 @@ from rich.console import Console
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise._support import atomic_files
+from leastnoise._support import atomic_files, outputs
 from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
@@ -41,6 +41,7 @@ def denoise(
         reason = getattr(loaded, "why_not_denoised", "Give the release that it was made from.")
         raise errors.WrongType(f"{str(release)!r} holds a {type(loaded).__name__}. {reason}")
     atomic_files.check_writable(output, sources=[str(release)])
+    outputs.keep_release(output)
     near = _graph(loaded, graph, nodes)
     chosen: dict[str, Any] = {**near, **({} if loss is None else {"loss": loss})}
     made = loaded.denoise(method, along=_axes(along), **chosen)
@@ -61,6 +62,7 @@ def _denoise_tables(
 ) -> None:
     """A set of tables, denoised together."""
     atomic_files.check_writable(output, sources=[str(path)])
+    outputs.keep_release(output)
     made = loaded.denoise(known=dict(map(_known_table, known)))
     made.save(output)
     if quiet:

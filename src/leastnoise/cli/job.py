@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
 from rich.console import Console
 
@@ -33,7 +34,7 @@ def run(
     with phrased():
         planned = Run.of(asked, again=again)
         if expect:
-            show_expected(planned.expect(), OutputOptions(expect=True, json=json, quiet=quiet))
+            _show_rehearsal(planned.rehearse(), json=json, quiet=quiet)
             return
         with alone(job), notes():
             done = planned.do()
@@ -46,6 +47,19 @@ def _day(text: str | None) -> date:
         return date.today() if text is None else date.fromisoformat(text)
     except ValueError:
         raise errors.InvalidParameter(f"--date takes a day such as 2026-10-31. Got {text!r} instead.") from None
+
+
+def _show_rehearsal(found: Any, *, json: bool, quiet: bool) -> None:
+    """What a run would release; or that it would release nothing, because that was done."""
+    if not isinstance(found, Done):
+        show_expected(found, OutputOptions(expect=True, json=json, quiet=quiet))
+    elif not quiet and json:
+        _show(found, as_json=True)
+    elif not quiet:
+        path, made = found.files["release"], found.release
+        line = f"{path} was released on {day_of(made)} (release {made.id}). A run would neither pay nor draw again."
+        Console().print(printable(line), markup=False, highlight=False)
+        Console().print("Nothing was read, paid or written.", markup=False, highlight=False)
 
 
 def _show(done: Done, as_json: bool) -> None:

@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.table import Table as PrintedTable
 
 from leastnoise import errors
-from leastnoise._support import atomic_files
 from leastnoise._support.number_format import rounded
 from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
@@ -21,7 +20,7 @@ from leastnoise.cli.keys import parse_keys
 from leastnoise.cli.messages import PRIVATE, printable
 from leastnoise.cli.option_groups import grouped
 from leastnoise.cli.options import BinOptions, OutputOptions, PrivacyOptions, TableOptions, ValueOptions
-from leastnoise.cli.publishing import MAX_ROWS_SHOWN, notes, show_expected, show_written
+from leastnoise.cli.publishing import MAX_ROWS_SHOWN, check_output, notes, show_expected, show_written
 from leastnoise.jobs.running import arguments, recorded, refuse_weak
 
 if TYPE_CHECKING:
@@ -98,11 +97,11 @@ def suggest_limits(
     }
     question = limit_question(opened._data, limits.by or [], **asked)
     expected = question.expect(**arguments(request))
+    refuse_weak(expected.strength, privacy.force)
+    check_output(output, sources=question.files, goes_on_from=going_on.after)
     if output.expect:
         show_expected(expected, output)
         return
-    refuse_weak(expected.strength, privacy.force)
-    atomic_files.check_writable(output.path, sources=question.files)
     recorded(request, output.path)
     with notes():
         for made in looks(opened._data, limits.by or [], most_share=going_on.most_share, **asked):

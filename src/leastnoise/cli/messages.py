@@ -22,8 +22,8 @@ from leastnoise import errors
 
 # The arguments of Python that are options here, by the same name with "-" for "_".
 OPTIONS = {
-    "after", "allocation", "along", "bins", "budget", "by", "clip", "column", "confidence", "config", "cumulative",
-    "delta", "derive", "engine", "epsilon", "error", "expect", "expected_rows", "expires", "for_delta",
+    "after", "again", "allocation", "along", "bins", "budget", "by", "clip", "column", "confidence", "config",
+    "cumulative", "delta", "derive", "engine", "epsilon", "error", "expect", "expected_rows", "expires", "for_delta",
     "for_epsilon", "for_share", "force", "graph", "grid", "having", "intervals", "join", "keys", "l1_sensitivity",
     "lattice", "levels", "limits", "loss", "max_bins", "max_per_bin", "max_rows", "means", "mechanism", "memory_limit",
     "method", "missing", "most_share", "neighbours", "nodes", "note", "other", "others", "output", "people", "per_unit",

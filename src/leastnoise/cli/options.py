@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
+from rich.markup import escape
 
 from leastnoise import errors
 from leastnoise.cli import needed_options, option_texts
@@ -125,7 +126,9 @@ RoundTo = Annotated[
 ]
 Title = Annotated[str | None, typer.Option(help="The page's heading.")]
 
-JobFile = Annotated[Path, typer.Argument(help="The job, in TOML: [table] [keys] [ask] [privacy] [output].")]
+JobFile = Annotated[
+    Path, typer.Argument(help=f"The job, in TOML: {escape('[table] [keys] [ask] [privacy] [output]')}.")
+]
 JobDate = Annotated[
     str | None, typer.Option("--date", help="The day that {date:...} in the job stands for, as 2026-10-31; else today.")
 ]
@@ -133,7 +136,10 @@ Again = Annotated[
     bool, typer.Option("--again", help="Release although it was done or begun before: pay again, and draw again.")
 ]
 Expect = Annotated[
-    bool, typer.Option("--expect", help="Only say what to expect: free, no row is read, nothing is paid.")
+    bool,
+    typer.Option(
+        "--expect", help="A rehearsal: refuse what would be refused, else say what to expect. Nothing is read or paid."
+    ),
 ]
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for programs.")]
@@ -332,8 +338,12 @@ class OutputOptions:
     panel: ClassVar[str] = "Output"
 
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="The Parquet file to write; needed without --expect.")
+        str | None,
+        typer.Option("--output", "-o", help="The Parquet file to write; needed without --expect. See --again."),
     ] = None
+    again: Annotated[
+        bool, typer.Option("--again", help="Pay for a new release although one is there, and replace it.")
+    ] = False
     expect: Expect = False
     json: Json = False
     quiet: Quiet = False

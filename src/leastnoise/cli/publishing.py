@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from rich.table import Table
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise._support import atomic_files
+from leastnoise._support import atomic_files, outputs
 from leastnoise._support.number_format import rounded
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import note, printable
@@ -35,13 +36,14 @@ MAX_ROWS_SHOWN = 12
 
 
 def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> None:
-    """Release the query into the file; with --expect only say what that would be like."""
-    if output.expect:
-        show_expected(query.expect(**arguments(privacy.request(query.mechanisms))), output)
-        return
+    """Release the query into the file; with --expect refuse what that would refuse, else say what it would be like."""
     request = privacy.request(query.mechanisms)
-    refuse_weak(query.expect(**arguments(request)).strength, privacy.force)
-    atomic_files.check_writable(output.path, sources=query.files)
+    expected = query.expect(**arguments(request))
+    refuse_weak(expected.strength, privacy.force)
+    check_output(output, sources=query.files)
+    if output.expect:
+        show_expected(expected, output)
+        return
     recorded(request, output.path)
     with notes():
         made = query.release(**arguments(request))
@@ -54,6 +56,32 @@ def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> Non
     console = Console()
     console.print(overview(made) if isinstance(made, ln.CrosstabsRelease) else first_rows(made))
     show_written(made.explain(), output.path)
+
+
+def check_output(output: OutputOptions, *, sources: Iterable[str], goes_on_from: str | None = None) -> None:
+    """Refuse a path that cannot be written, is read or holds something else; and one that holds a release, which was
+    paid for and would be lost, unless --again says so.
+
+    goes_on_from: the file of a release that the new one holds all of.
+    """
+    if output.output is None:  # with --expect alone
+        return
+    atomic_files.check_writable(output.path, sources=sources)
+    what = outputs.what(output.path)
+    if what is None:
+        return
+    if "estimate" in what:
+        raise errors.BadOutput(
+            f"{output.path!r} is an estimate, and a release is written. Nothing was read, paid or written. Give "
+            "another path, or delete what is there yourself."
+        )
+    if not output.again and not (goes_on_from is not None and os.path.samefile(output.path, goes_on_from)):
+        raise errors.BadOutput(
+            f"{output.path!r} is a release already. Nothing was read, paid or written: who types a release twice would "
+            "pay twice, and lose the first. Give another path, or pay for a new one in its place.",
+            parameter="again",
+            example={"again": True},
+        )
 
 
 @contextmanager

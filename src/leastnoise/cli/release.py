@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise._support import atomic_files
 from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.option_groups import grouped
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
-from leastnoise.cli.publishing import notes, promise_facts, show_expected, show_written
+from leastnoise.cli.publishing import check_output, notes, promise_facts, show_expected, show_written
 from leastnoise.jobs.running import arguments, recorded, refuse_weak
 
 if TYPE_CHECKING:
@@ -46,14 +45,15 @@ def release(
         validation.word("--type", type, ("int", "float"))
     request = privacy.request()
     facts: dict[str, Any] = {"sensitivity": sensitivity, "l1_sensitivity": l1_sensitivity, "neighbours": neighbours}
-    if output.expect:
-        show_expected(_expect(request, type, facts), output)
-        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.Wasteful)  # it is shown once, below
         # Public mistakes first, before anything private is read.
-        refuse_weak(charge.decide(request, bins=2, integers=True, **facts).strength, privacy.force)
-    atomic_files.check_writable(output.path, sources=[values])
+        refuse_weak(charge.decide(request, bins=2, integers=type != "float", **facts).strength, privacy.force)
+    check_output(output, sources=[values])
+    column_files.check_there(values, column)
+    if output.expect:
+        show_expected(_expect(request, type, facts), output)
+        return
     recorded(request, output.path)
     with notes():
         private = column_files.read_column(values, column=column, kind=type)  # type: ignore[arg-type]
@@ -69,7 +69,8 @@ def release(
 
 
 def _expect(request: PrivacyRequest, kind: str | None, facts: dict[str, Any]) -> Expectation:
-    """What to expect of every value. The file is not opened, so what it alone says must be given."""
+    """What to expect of every value, where it can be paid for. The file is not opened, so what it alone says must be
+    given. (What a share costs does not depend on how many values there are, and other costs hardly do.)"""
     from leastnoise.curator.budget import charge
     from leastnoise.curator.preview import Expectation
 
@@ -82,6 +83,7 @@ def _expect(request: PrivacyRequest, kind: str | None, facts: dict[str, Any]) ->
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.Wasteful)  # refused below
         decided = charge.decide(request, bins=2, integers=kind == "int", **facts)
+    decided.check(query="a vector", note=request.note)
     chosen = decided.noise
     if chosen.mechanism == "laplace" and facts["l1_sensitivity"] is None:
         raise errors.MissingParameter(
@@ -101,5 +103,5 @@ def _expect(request: PrivacyRequest, kind: str | None, facts: dict[str, Any]) ->
         bins=None,
         guarantee=chosen.guarantee,
         strength=decided.strength,
-        note=chosen.note if kind == "int" else f"{chosen.note} {_ABOUT_REALS}",
+        note=" ".join(filter(None, (chosen.note, "" if kind == "int" else _ABOUT_REALS, request.caution))),
     )

@@ -29,6 +29,7 @@ DAMAGED = "as what it seems to be: it may be damaged, cut short or too large to 
 
 def read_column(path: str, *, column: str | None = None, kind: Kind | None = None) -> NDArray[Any]:
     """The column of the file at `path` ("-" for standard input) as int64 or float64."""
+    check_there(path, column)
     content = _content(path)
     if content.startswith(b"\x93NUMPY"):
         array = _numpy(content, path)
@@ -39,11 +40,17 @@ def read_column(path: str, *, column: str | None = None, kind: Kind | None = Non
     return _declared(array, kind)
 
 
+def check_there(path: str, column: str | None = None) -> None:
+    """Refuse a path with no file at it, and a table of which no column is named; nothing is opened."""
+    if path != "-" and not Path(path).is_file():
+        raise errors.NoSuchFile(f"There is no file {path!r}. Check the path, or say - for standard input.")
+    if Path(path).suffix.lower() in (".csv", ".parquet"):
+        _named(column, path)
+
+
 def _content(path: str) -> bytes:
     if path == "-":
         return sys.stdin.buffer.read()
-    if not Path(path).is_file():
-        raise errors.NoSuchFile(f"There is no file {path!r}. Check the path, or say - for standard input.")
     try:
         return Path(path).read_bytes()
     except OSError as problem:

@@ -82,10 +82,11 @@ def release(
     (dtype('int64'), 4.2247, 'gaussian')
     """
     given = _declared(values)
+    request = PrivacyRequest(
+        epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share, note=note
+    )
     decided = charge.decide(
-        PrivacyRequest(
-            epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=budget, share=share, note=note
-        ),
+        request,
         bins=len(given),
         integers=isinstance(given, np.ndarray) and given.dtype.kind in "iu",
         sensitivity=sensitivity,
@@ -93,6 +94,7 @@ def release(
         neighbours=neighbours,
     )
     bins = _domain(domain, len(given))
+    request.warn()
     receipt = decided.pay(query=f"a vector of {len(given):,} value{'s' * (len(given) != 1)}", note=note)
     private = given if isinstance(given, np.ndarray) else odd_cells.as_doubles(given, len(given))
     return publish(private, decided.noise, domain=bins, **_paid(receipt))
@@ -160,16 +162,12 @@ def release_sparse(
 
     size = validation.integer("domain_size", domain_size)
     check_columns(indices, counts)
-    decided = charge.decide(
-        PrivacyRequest(
-            epsilon=epsilon, delta=delta, sigma=sigma, mechanism="gaussian", budget=budget, share=share, note=note
-        ),
-        bins=size,
-        integers=True,
-        sensitivity=sensitivity,
-        neighbours=neighbours,
+    request = PrivacyRequest(
+        epsilon=epsilon, delta=delta, sigma=sigma, mechanism="gaussian", budget=budget, share=share, note=note
     )
+    decided = charge.decide(request, bins=size, integers=True, sensitivity=sensitivity, neighbours=neighbours)
     cut = sparse_cut(decided.noise, size, threshold, kind)
+    request.warn()
     receipt = decided.pay(query=f"occupied bins of {size:,}", note=note)
     return publish_sparse(indices, counts, decided.noise, size, cut, kind, **_paid(receipt))
 

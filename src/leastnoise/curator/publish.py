@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Generic, TypedDict
 import numpy as np
 
 from leastnoise import errors
+from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.budget.charge import Charge, Noise, Receipt
 from leastnoise.curator.engines.withheld_errors import reading
@@ -52,6 +53,15 @@ class Facts(TypedDict):
     ledger: str | None
 
 
+class ForTheLedger(TypedDict):
+    """What a debit says about a release: public."""
+
+    query: str
+    unit: str
+    table: str
+    note: str
+
+
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[Noise]):
     """Decided from public facts, and not yet paid: noise and its cost; and how, once that is paid, it is drawn."""
@@ -67,25 +77,41 @@ def release(query: Query, request: PrivacyRequest) -> Answer:
         return _released(query, request)
 
 
-def _released(query: Query, request: PrivacyRequest) -> Answer:
+def check_question(query: Query) -> None:
+    """Refuse what can be neither released nor expected, whatever is paid: from public facts."""
+    query._data.source.check_unchanged()
+    bounding.salt(query._salt_facts())
     refuse_reserved(query.by)
-    decided = query._decide(request)
-    unit, text, table = " + ".join(query.unit), query.describe(), query._data.source.name
+
+
+def rehearse(query: Query, request: PrivacyRequest) -> None:
+    """Refuse what could not be paid for. Nothing is paid, and the engine is not asked."""
+    if request.budget is not None:
+        query._decide(request).charge.check(**_for_the_ledger(query, request))
+
+
+def _for_the_ledger(query: Query, request: PrivacyRequest) -> ForTheLedger:
+    """What a debit says about the release, beside its cost."""
+    unit, table = " + ".join(query.unit), query._data.source.name
+    return ForTheLedger(query=query.describe(), unit=unit, table=table, note=request.note)
+
+
+def _released(query: Query, request: PrivacyRequest) -> Answer:
+    decided, words = query._decide(request), _for_the_ledger(query, request)
+    request.warn()
     left_out, reads = query.left_out, decided.reads or query
     with query._data.source.turn():  # before it is paid for
         query._data.source.check_functions()
         query._data.engine.check_ready(query.rows, in_python=reads._in_python)
-        receipt = decided.charge.pay(
-            query=text, unit=unit, table=table, note=request.note, public_units=query._data.public_units
-        )
+        receipt = decided.charge.pay(**words, public_units=query._data.public_units)
         exact = _read(reads, receipt)
     facts = Facts(
         id=receipt.id,
-        unit=unit,
+        unit=words["unit"],
         limits=query.limits_used,
         left_out=left_out,
-        query=text,
-        table=table,
+        query=words["query"],
+        table=words["table"],
         strength=receipt.strength,
         ledger=receipt.ledger,
     )

@@ -6,14 +6,17 @@ in its range is checked where it becomes a double, rounded toward privacy.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 
 from leastnoise import errors
-from leastnoise._support import validation
+from leastnoise._support import callers, validation
+from leastnoise._support.number_format import rounded
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget.budget import Budget
 from leastnoise.curator.budget.lines import checked_line
 from leastnoise.curator.budget.shares import Share
+from leastnoise.privacy import calibration
 from leastnoise.privacy.noise_choice import Choice
 
 _BUDGET = {"budget": errors.Code('ln.Budget.open("city.ledger")', "city.ledger")}
@@ -107,6 +110,24 @@ class PrivacyRequest:
                 example={"delta": 1e-6},
             )
         return self
+
+    @property
+    def caution(self) -> str:
+        """What whoever asks should know before the noise is paid for: at epsilon = 0 delta alone is the guarantee, and the
+        noise is about 0.4/delta times the sensitivity. "" for any other, and where it is refused anyway."""
+        if not validation.is_zero(self.epsilon) or self.delta is None or validation.is_zero(self.delta):
+            return ""
+        delta = validation.number("delta", self.delta)
+        times = [calibration.sigma(epsilon=epsilon, delta=delta) for epsilon in (0, 0.1)]
+        return (
+            f"At epsilon = 0 delta alone is the guarantee, and Gaussian noise is {rounded(times[0])} times the "
+            f"sensitivity; at epsilon = 0.1 it is {rounded(times[1])} times."
+        )
+
+    def warn(self) -> None:
+        """Warn of noise that is seldom meant; public, and before anything is paid or read."""
+        if self.caution:
+            warnings.warn(self.caution, errors.Wasteful, stacklevel=callers.outside())
 
     def promise(self) -> tuple[Number, Number]:
         """(epsilon, delta), where neither a share nor a sigma can stand for them."""

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from leastnoise._support import atomic_files, csv_folders, outputs
 from leastnoise.jobs.file import ROW_NAMES, WRITTEN, Job
 from leastnoise.jobs.record import Record, read_record
 from leastnoise.jobs.rows import shaped
-from leastnoise.jobs.sheets import write
+from leastnoise.jobs.sheets import folder_of, write
 
 if TYPE_CHECKING:
     from leastnoise.curator.publish import Answer
@@ -65,8 +66,23 @@ class Run:
         return cls(job, query, _request(job, query.mechanisms), again)
 
     def expect(self) -> Any:
-        """What the release would be like; free."""
+        """What the release would be like; free. Refuses one that could not be paid for."""
         return self.query.expect(**arguments(self.request))
+
+    def preview(self) -> Any:
+        """The same, whether or not it could be paid for."""
+        return self.query._expected(self.request)
+
+    def rehearse(self) -> Any | Done:
+        """What `do` would release; where that was done before, what there is. Refuses what `do` would, and pays and
+        writes nothing."""
+        made, _, _ = self._earlier()
+        return self._expected_release() if made is None else Done(made, False, self.files)
+
+    def _expected_release(self) -> Any:
+        expected = self.expect()
+        refuse_weak(expected.strength, bool(self.job.privacy.get("force")))
+        return expected
 
     @property
     def files(self) -> dict[str, str]:
@@ -75,14 +91,19 @@ class Run:
 
     def do(self) -> Done:
         """Release unless that was done before, then make the other files of it."""
-        self._check_files()
-        before = _release_at(self.files["release"])
-        record = self._settled()
-        made = None if self.again else self._made_before(record, before)
+        made, record, before = self._earlier()
         new = made is None
         made = made or self._release(record, before)
         self._write_others(made)
         return Done(made, new, self.files)
+
+    def _earlier(self) -> tuple[Answer | None, Record | None, Answer | None]:
+        """What an earlier run released and this one need not; its record; and what lies at the path. Refuses files that
+        could not be written, and what needs a person's --again."""
+        self._check_files()
+        before = _release_at(self.files["release"])
+        record = self._settled()
+        return None if self.again else self._made_before(record, before), record, before
 
     def _check_files(self) -> None:
         """Everything that will be written can be, before anything is paid."""
@@ -96,10 +117,16 @@ class Run:
         if len({os.path.realpath(path) for path in paths}) < len(paths):
             raise errors.InvalidParameter(f"{self.job.file.place('output')}: two outputs have one path. Give each one.")
         for name, path in self.files.items():
+            for module, package in _NEEDS.get(name, {}).items():
+                if find_spec(module) is None:
+                    place, extra = self.job.file.place("output", name), "excel" if name == "excel" else "report"
+                    raise errors.MissingPackage.named(package, f"{place}: {name}", extra=extra)
             if name == "csv" and self.job.ask["kind"] == "crosstabs":
-                csv_folders.check(path)
+                csv_folders.check(folder_of(Path(path)))
             else:
                 atomic_files.check_writable(path, _OUTPUT_KINDS.get(name, "release"), sources=self.query.files)
+            if name == "estimate":
+                outputs.keep_release(path)
 
     def known(self) -> Record | None:
         """What is known of earlier runs; a record without a release has paid for one and lost it. Reads no row."""
@@ -146,7 +173,7 @@ class Run:
     def _release(self, known: Record | None, before: Answer | None) -> Answer:
         """Pay, read, draw and write, between two states of the record."""
         path, budget = self.files["release"], self.request.budget
-        refuse_weak(self.expect().strength, bool(self.job.privacy.get("force")))
+        self._expected_release()
         record = Record(
             fingerprints=self.job.fingerprints(),
             query=self.query.describe(),
@@ -184,6 +211,10 @@ class Run:
 
 
 _OUTPUT_KINDS: dict[str, outputs.Kind] = {"page": "page", "csv": "csv", "excel": "workbook"}
+_NEEDS = {
+    "page": {"altair": "altair", "vl_convert": "vl-convert-python"},
+    "excel": {"xlsxwriter": "xlsxwriter"},
+}  # modules that what is written needs, and the packages that have them
 _DATE = " A path with {date:%Y-%m} in it is another every month."
 
 

@@ -32,10 +32,10 @@ def write(
                 "A workbook has denoised tables beside the release that they were made from, with its intervals. Give "
                 "the file of that release and --denoised; or a folder, tables/, for CSV files of these."
             )
-        return loaded.to_csv(_folder(output), round_to=round_to)
+        return loaded.to_csv(folder_of(output), round_to=round_to)
     if isinstance(loaded, ln.CrosstabsRelease):
         estimate = loaded.denoise() if denoised and estimate is None else estimate
-        write_set, place = (loaded.to_excel, output) if excel else (loaded.to_csv, _folder(output))
+        write_set, place = (loaded.to_excel, output) if excel else (loaded.to_csv, folder_of(output))
         return write_set(place, estimate=estimate, confidence=confidence, round_to=round_to)
     if denoised and not isinstance(loaded, ln.Release):
         raise errors.InvalidParameter(f"{type(loaded).__name__} is not denoised here. Leave out --denoised.")
@@ -44,10 +44,11 @@ def write(
     return to_file(output, estimate=beside, confidence=confidence, round_to=round_to)
 
 
-def _folder(output: Path) -> Path:
+def folder_of(output: Path) -> Path:
+    """The folder for a set of tables, by a name that is not a file's."""
     if output.suffix:
         raise errors.BadOutput(
-            f"A set of tables is a folder of CSV files, or one workbook, and {str(output)!r} is neither. Say tables/, "
-            "or tables.xlsx."
+            f"A set of tables is a folder of CSV files, or one workbook, and {str(output)!r} is neither. Say "
+            f"{output.stem}/, or {output.stem}.xlsx."
         )
     return output

@@ -24,7 +24,7 @@ _SENTENCES: dict[ReasonCode, str] = {
     "requested": "{} noise: asked for.",
     "sigma given": "{} noise: its sigma was given.",
     "delta is zero": "{} noise: delta = 0 has no Gaussian.",
-    "epsilon is zero": "{} noise: at epsilon = 0 there is no Laplace noise.",
+    "epsilon is zero": "{} noise: at epsilon = 0 delta alone is the guarantee, and there is no {} noise.",
     "no L1 sensitivity": "{} noise: without the L1 sensitivity Laplace noise cannot compete.",
     "smaller": "{} noise: less than {} noise.",
     "stronger": "{} noise: {} noise would protect nobody in practice.",

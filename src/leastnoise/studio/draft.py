@@ -90,7 +90,15 @@ class Draft:
         return Run.of(self.job())
 
     def expect(self) -> Any:
-        """What the release would be like; the question is made once for all choices of privacy."""
+        """What the release would be like; one that could not be paid for is refused."""
+        return self._asking().expect()
+
+    def preview(self) -> Any:
+        """The same, whether or not it could be paid for."""
+        return self._asking().preview()
+
+    def _asking(self) -> Run:
+        """The run; its question is made once for all choices of privacy."""
         job = self.job()
         asked = repr([self.found.get(name) for name in ("table", "keys", "ask")])
         question = _QUESTIONS.get((str(self.path), asked))
@@ -98,7 +106,7 @@ class Draft:
             question = job.kind.ask(open_table(job), job.arguments())
             _QUESTIONS.clear()  # one is looked at at a time
             _QUESTIONS[str(self.path), asked] = question
-        return Run.asking(job, question).expect()
+        return Run.asking(job, question)
 
 
 def _check_no_secret(path: Path, budget: object) -> None:

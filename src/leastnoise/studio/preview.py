@@ -49,11 +49,11 @@ class Preview:
 
 
 def preview(draft: Draft, who_estimates: str = "") -> Preview:
-    """What the job would release. No row is read, and nothing is debited.
+    """What the job would release, whether or not its budget can pay. No row is read, and nothing is debited.
 
     who_estimates: a sentence that says where to find how many rows the limits leave out.
     """
-    expected = draft.expect()
+    expected = draft.preview()
     lines = _lines(expected)
     widest = max((half for _, _, half in lines), default=0.0)
     ranked = sorted(lines, key=lambda line: -line[2])

@@ -74,6 +74,7 @@ def look(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         if "budget" in chosen:
             gauge = budgets.gauge(studio, chosen["budget"], float(chosen["share"]), chosen.get("allocation", ""))
         found = preview(changed, limits.who_estimates(studio, draft))
+        changed.expect()  # what could not be paid for is said beside the preview
     except errors.LeastnoiseError as error:
         problem = in_words(error, studio.folder)
     return {"preview": found, "gauge": gauge, "impossible": problem}

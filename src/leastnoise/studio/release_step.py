@@ -39,7 +39,7 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     if "budget" in privacy:
         share = float(privacy.get("share", 0))
         gauge = budgets.gauge(studio, privacy["budget"], share, privacy.get("allocation", ""))
-    expected, progress = run.expect(), studio.releases.of(draft.name)
+    expected, progress = run.preview(), studio.releases.of(draft.name)
     return {
         "progress": progress,
         "lost": None if progress.state == "running" else lost_debit(run),

@@ -15,7 +15,7 @@ from leastnoise.curator.budget.allocation import Allocation
 from leastnoise.curator.budget.debit import Debit, check_same_labels
 from leastnoise.curator.budget.entry_row import Head, Row, written_details
 from leastnoise.curator.budget.history import Entry, EntryOrder
-from leastnoise.curator.budget.ledger import Ledger
+from leastnoise.curator.budget.ledger import Ledger, check_text
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
 from leastnoise.curator.budget.store import Snapshot
 
@@ -137,14 +137,23 @@ class Account:
 
         def make(state: Snapshot, head: Head, last: Row | None) -> Row:
             nonlocal first
-            self.check_open(state, last)
-            check_same_labels(debit.unit, debit.table, lambda name: self.label(name, state))
             first = debit.cost if (known := self.first_cost(state)) is None else known
-            number, at, before = head.number + 1, written_time(state.now), self.spent(state)
-            return debit.entry(number, at, before, self.terms, self.name, account=self.id, who=state.who)
+            return self._entry(debit, state, head, last)
 
         self.append(make)
         return first
+
+    def check(self, debit: Debit) -> None:
+        """Refuse the debit where `debit` would, by the ledger as it is now; nothing is written."""
+        self.ledger.store.check_writable()
+        self.read(lambda state: check_text(self._entry(debit, state, *self.ledger.head(state))))
+
+    def _entry(self, debit: Debit, state: Snapshot, head: Head, last: Row | None) -> Row:
+        """The entry of one release, where it may follow the last one."""
+        self.check_open(state, last)
+        check_same_labels(debit.unit, debit.table, lambda name: self.label(name, state))
+        number, at, before = head.number + 1, written_time(state.now), self.spent(state)
+        return debit.entry(number, at, before, self.terms, self.name, account=self.id, who=state.who)
 
     def neutral(self, state: Snapshot, head: Head, kind: str, release: str, words: str, **facts: Any) -> Row:
         """An entry of the budget itself that costs nothing."""

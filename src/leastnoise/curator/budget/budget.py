@@ -14,7 +14,7 @@ from leastnoise._support.validation import Number
 from leastnoise.curator.budget import allocating
 from leastnoise.curator.budget.account import Account
 from leastnoise.curator.budget.allocation import Allocation, named
-from leastnoise.curator.budget.debit import Debit, check_same_labels, check_same_neighbours
+from leastnoise.curator.budget.debit import Debit, check_same_neighbours
 from leastnoise.curator.budget.entry_row import Head, Row
 from leastnoise.curator.budget.history import Entry
 from leastnoise.curator.budget.lines import checked_line
@@ -283,10 +283,10 @@ class Budget:
 
     preview = RenamedAttribute("expect")
 
-    def _check_same(self, *, neighbours: Neighbours, unit: str | None, table: str | None) -> None:
-        """Refuse what a debit would be refused for, whatever it costs: nothing is debited."""
-        check_same_neighbours(neighbours, self.terms)
-        check_same_labels(unit, table, self._named)
+    def _check(self, debit: Debit) -> None:
+        """Refuse what `_debit` would; nothing is debited."""
+        check_same_neighbours(debit.neighbours, self.terms)
+        self._account.check(replace(debit, file=self._file))
 
     def _debit(self, debit: Debit) -> Cost:
         """Write one release into the ledger; committed when this returns. What the first one cost. Only `charge` calls

@@ -121,20 +121,26 @@ class Charge(Generic[Noise]):
         warn_if_weak(strength)
         if self.budget is None:
             return Receipt(release, None, strength)
-        first = self.budget._debit(
-            Debit(
-                cost=self.cost,
-                release=release,
-                query=query,
-                noise=_described(self.noise),
-                neighbours=self.guarantee.neighbours,
-                unit=unit,
-                table=table,
-                note=note.strip(),
-            )
-        )
+        first = self.budget._debit(self._debit(query, unit, table, note, release))
         whole = strength_of(self.budget._account.whole, first)  # another may have been faster
         return Receipt(release, self.budget, whole.with_units(public_units))
+
+    def check(self, *, query: str, unit: str | None = None, table: str | None = None, note: str = "") -> None:
+        """Refuse what `pay` with the same arguments would, by the ledger as it is now. Nothing is paid."""
+        if self.budget is not None:
+            self.budget._check(self._debit(query, unit, table, note, release=""))
+
+    def _debit(self, query: str, unit: str | None, table: str | None, note: str, release: str) -> Debit:
+        return Debit(
+            cost=self.cost,
+            release=release,
+            query=query,
+            noise=_described(self.noise),
+            neighbours=self.guarantee.neighbours,
+            unit=unit,
+            table=table,
+            note=note.strip(),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ class Ledger:
         with self.store.writing() as draft:
             head, last = self.head(draft.snapshot)
             row = make(draft.snapshot, head, last)
-            _check_text(row)
+            check_text(row)
             new = Head(row.number, row.hash_after(head.hash))
             draft.append(row.to_fields(), new)
         return row, new
@@ -114,7 +114,7 @@ class Ledger:
         )
 
 
-def _check_text(row: Row) -> None:
+def check_text(row: Row) -> None:
     """Refuse what a ledger cannot keep: names of tables and units, and questions, may have any characters."""
     for words in row.to_fields():
         if isinstance(words, str) and ("\0" in words or any("\ud800" <= sign <= "\udfff" for sign in words)):

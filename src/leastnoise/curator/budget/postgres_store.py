@@ -143,6 +143,14 @@ class PostgresStore:
             found = db.execute(_OWNER, [self._schema]).fetchone()
             yield PostgresDraft(_snapshot(db), db, owner=bool(found and found[0]))
 
+    def check_writable(self) -> None:
+        """The role may call the function that writes, and the server keeps what it commits."""
+        with self._connected() as db:
+            self._check_durable(db)
+            allowed = db.execute("SELECT has_function_privilege('append_entry(text[])', 'EXECUTE')").fetchone()
+        if allowed != (True,):
+            raise postgres_errors.forbidden(self._address)
+
     def check_pages(self) -> bool:
         """The server looks after its own pages."""
         return True

@@ -172,6 +172,12 @@ class SqliteStore:
                     db.execute("ROLLBACK")
                 raise
 
+    def check_writable(self) -> None:
+        """The file, and its folder for the journal."""
+        network_folders.check(self.path)
+        if not all(os.access(place, os.W_OK) for place in (self.path, self.path.parent)):
+            raise _as_ours(str(self.path), sqlite3.SQLITE_READONLY)
+
     def check_pages(self) -> bool:
         """SQLite's own check of every page."""
         with _translated(self.path), closing(_connect(self.path, "rw")) as db:

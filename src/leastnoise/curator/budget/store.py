@@ -111,5 +111,8 @@ class Store(Protocol):
     def writing(self) -> AbstractContextManager[Draft]:
         """The only writer: committed, and durable, when the block ends; whatever it raises leaves all as it was."""
 
+    def check_writable(self) -> None:
+        """Refuse a ledger that this user cannot write to. Nothing is written."""
+
     def check_pages(self) -> bool:
         """Whether what keeps the ledger finds its own pages sound."""

@@ -201,17 +201,22 @@ class Query(ABC):
     ) -> Expectation | TablesExpectation | SummaryExpectation:
         """What `release` with the same arguments would be like: mechanism, noise, half-widths, threshold.
 
-        It is free: no row is read and nothing is debited. The arguments are those of `release`, and a budget about
-        another table or unit is refused as there.
+        It is free: no row is read and nothing is debited. The arguments are those of `release`, and what that would
+        refuse before it reads a row is refused here: a budget that is closed, has too little left, cannot be written
+        to or is about another table, unit or neighbours; files that were changed; names that a release needs itself.
         """
+        publish.check_question(self)
         request = self._request(epsilon, delta, sigma, mechanism, budget, share, note)
-        if budget is not None:
-            name = self._data.source.name
-            budget._check_same(neighbours=self.neighbours, unit=" + ".join(self.unit), table=name)
+        publish.rehearse(self, request)
+        return self._expected(request)
+
+    def _expected(self, request: PrivacyRequest) -> Expectation | TablesExpectation | SummaryExpectation:
+        """What a release would be like, whether or not it can be paid for."""
         expected = self._expectation(request)
         if expected.strength is not None:
             expected = replace(expected, strength=expected.strength.with_units(self._data.public_units))
-        return replace(expected, unit=self._data.unit_name, left_out=self.left_out)
+        note = " ".join(filter(None, (expected.note, request.caution)))
+        return replace(expected, unit=self._data.unit_name, left_out=self.left_out, note=note)
 
     def release(
         self,
@@ -237,8 +242,7 @@ class Query(ABC):
         share: how much of the whole budget to spend, such as 0.25 or "1/52", instead of epsilon and delta.
         note: a line for the budget's history, such as "the weekly map". It is public.
         """
-        self._data.source.check_unchanged()
-        bounding.salt(self._salt_facts())
+        publish.check_question(self)
         self._prepare()
         request = self._request(epsilon, delta, sigma, mechanism, budget, share, note)
         return publish.release(self, request)
