@@ -154,12 +154,11 @@ def test_a_refused_output_costs_nothing(here: Path) -> None:
 
 
 def test_what_we_wrote_is_replaced_when_a_script_is_run_again(here: Path) -> None:
-    for command in ([*COUNT, *ASK, "-o", "o.parquet"], ["denoise", "map.parquet", "-o", "o.parquet"]):
-        assert run(*command)[0] == 0
     for _ in range(2):
+        assert run("denoise", "map.parquet", "-o", "o.parquet")[0] == 0
         assert run("report", "map.parquet")[0] == 0
-    made([7, 8, 9, 10]).save("o.parquet")
-    assert ln.load("o.parquet").bins == 4
+        made([7, 8, 9, 10]).save("n.parquet")
+    assert ln.load("n.parquet").bins == 4
     assert (here / "map.html").read_bytes()[: outputs._HEAD_BYTES].count(outputs.GENERATOR) == 1
 
 
@@ -199,7 +198,7 @@ def test_asking_what_a_ledger_is_leaves_its_locks_alone(here: Path) -> None:
 
 @pytest.mark.parametrize("name", ["r.csv", "R.CSV", "-", "r.html", "new.ledger", "prog.py", "b-journal"])
 def test_python_and_the_command_line_refuse_the_same_names(here: Path, name: str) -> None:
-    with pytest.raises(errors.BadOutput, match=r"out\.parquet") as refused:
+    with pytest.raises(errors.BadOutput, match=r"such as '?\w+\.parquet") as refused:
         made().save(name)
     code, _, err = run(*COUNT, *ASK, "-o", name)
     assert code == 2

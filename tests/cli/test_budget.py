@@ -135,7 +135,7 @@ def people(folder: Path, name: str) -> str:
 
 def pay(path: Path, source: str, *extra: str, unit: str = "taxi") -> tuple[int, str]:
     ask = ["count", source, "--unit", unit, "--max-rows", "1", "--budget", str(path), *extra]
-    done = run(*ask, "-o", str(path.with_name("out.parquet")))
+    done = run(*ask, "-o", str(path.with_name("out.parquet")), "--again")
     return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 

@@ -188,7 +188,6 @@ def test_the_options_of_messages_are_those_of_the_commands() -> None:
             "verify",
             "report",
             "name",
-            "again",
             "day",
             "tables",
             "table_by",

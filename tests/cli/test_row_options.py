@@ -44,7 +44,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def asked(*words: str) -> str:
     """The question of the file that the command wrote."""
-    code, _, err = run(*words, "trips.parquet", "--unit", "taxi", *PRIVACY, "-o", "out.parquet")
+    code, _, err = run(*words, "trips.parquet", "--unit", "taxi", *PRIVACY, "-o", "out.parquet", "--again")
     assert code == 0, err
     made = ln.load("out.parquet")
     assert made.provenance.query is not None

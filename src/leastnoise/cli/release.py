@@ -15,8 +15,10 @@ from leastnoise.cli.publishing import check_output, notes, promise_facts, show_e
 from leastnoise.jobs.running import arguments, recorded, refuse_weak
 
 if TYPE_CHECKING:
+    from leastnoise.curator.budget.charge import Charge
     from leastnoise.curator.preview import Expectation
     from leastnoise.curator.request import PrivacyRequest
+    from leastnoise.privacy.noise_choice import NoiseChoice
 
 _ABOUT_REALS = "How many real numbers there are changes this by less than 0.01 %."
 
@@ -47,12 +49,15 @@ def release(
     facts: dict[str, Any] = {"sensitivity": sensitivity, "l1_sensitivity": l1_sensitivity, "neighbours": neighbours}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.Wasteful)  # it is shown once, below
-        # Public mistakes first, before anything private is read.
-        refuse_weak(charge.decide(request, bins=2, integers=type != "float", **facts).strength, privacy.force)
+        decided = charge.decide(request, bins=2, integers=type != "float", **facts)
+    # Public mistakes first, before anything private is read.
+    refuse_weak(decided.strength, privacy.force)
+    if request.share is not None or decided.noise.mechanism == "gaussian" or l1_sensitivity is not None:
+        decided.check(query="a vector", note=request.note)  # with more values it costs as much, or hardly more
     check_output(output, sources=[values])
     column_files.check_there(values, column)
     if output.expect:
-        show_expected(_expect(request, type, facts), output)
+        show_expected(_expect(request, decided, type, l1_given=l1_sensitivity is not None), output)
         return
     recorded(request, output.path)
     with notes():
@@ -68,10 +73,8 @@ def release(
     show_written(made.explain(), output.path)
 
 
-def _expect(request: PrivacyRequest, kind: str | None, facts: dict[str, Any]) -> Expectation:
-    """What to expect of every value, where it can be paid for. The file is not opened, so what it alone says must be
-    given. (What a share costs does not depend on how many values there are, and other costs hardly do.)"""
-    from leastnoise.curator.budget import charge
+def _expect(request: PrivacyRequest, decided: Charge[NoiseChoice], kind: str | None, *, l1_given: bool) -> Expectation:
+    """What to expect of every value. The file is not opened, so what it alone says must be given."""
     from leastnoise.curator.preview import Expectation
 
     if kind is None:
@@ -80,12 +83,8 @@ def _expect(request: PrivacyRequest, kind: str | None, facts: dict[str, Any]) ->
             parameter="type",
             example=[{"type": "int"}, {"type": "float"}],
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", errors.Wasteful)  # refused below
-        decided = charge.decide(request, bins=2, integers=kind == "int", **facts)
-    decided.check(query="a vector", note=request.note)
     chosen = decided.noise
-    if chosen.mechanism == "laplace" and facts["l1_sensitivity"] is None:
+    if chosen.mechanism == "laplace" and not l1_given:
         raise errors.MissingParameter(
             "Nothing is read to say what to expect, and without an L1 sensitivity Laplace noise depends on how many "
             "values there are.",

@@ -113,8 +113,8 @@ class PrivacyRequest:
 
     @property
     def caution(self) -> str:
-        """What whoever asks should know before the noise is paid for: at epsilon = 0 delta alone is the guarantee, and the
-        noise is about 0.4/delta times the sensitivity. "" for any other, and where it is refused anyway."""
+        """What to know before the noise is paid for: at epsilon = 0 delta alone is the guarantee, and noise is about
+        0.4/delta times the sensitivity. "" for any other epsilon, and where it is refused anyway."""
         if not validation.is_zero(self.epsilon) or self.delta is None or validation.is_zero(self.delta):
             return ""
         delta = validation.number("delta", self.delta)
