@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -87,13 +88,16 @@ def create(
     unit: budget_options.LedgerUnit = None,
     table: budget_options.LedgerTable = None,
     neighbours: budget_options.LedgerNeighbours = None,
+    releases: budget_options.PlannedReleases = None,
     json: options.Json = False,
 ) -> None:
-    """Begin a ledger. Its limits are fixed from then on; an existing one is never replaced.
+    """Begin a ledger; an existing one is never replaced. Its limits are fixed, but while nothing is paid from it, it
+    may be created once more with a --delta of 0, or with one above, or with other --releases.
 
-    Example: [bold]leastnoise budget create city.ledger --epsilon 3 --delta 1e-6[/bold]
+    Example: [bold]leastnoise budget create city.ledger --epsilon 3 --delta 1e-6 --releases 12[/bold]
     """
     with notes():
+        warnings.simplefilter("ignore", errors.Wasteful)  # the statement says it
         budget = ln.Budget.open(
             ledger,
             epsilon=epsilon,
@@ -103,6 +107,7 @@ def create(
             unit=None if unit is None else " + ".join(unit.split(",")),  # as the releases of several columns say it
             table=table,
             neighbours=neighbours,  # type: ignore[arg-type]
+            releases=releases,
         )
     _show(budget, json)
 
@@ -210,6 +215,7 @@ def _show(budget: ln.Budget, json: bool) -> None:
 
 
 def _statement(budget: ln.Budget, history: bool = False, checked: str | None = None) -> dict[str, Any]:
+    from leastnoise.curator.budget.kinds import plan
     from leastnoise.curator.budget.statement import promise_in_words
 
     terms, left = budget.terms, budget.remaining
@@ -223,6 +229,8 @@ def _statement(budget: ln.Budget, history: bool = False, checked: str | None = N
         "unit": budget.unit,
         "table": budget.table,
         "neighbours": terms.neighbours,
+        "releases": terms.releases,
+        "plan": plan(terms),
         "promise": promise_in_words(budget) or None,
         "strength": budget.strength,
         "band": budget.strength.band,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from leastnoise.cli.options import DELTA, NEIGHBOURS
+from leastnoise.cli.options import NEIGHBOURS
 
 LedgerPlace = Annotated[
     str, typer.Argument(metavar="LEDGER", help="A file, or postgresql://host/db?budget=NAME.", show_default=False)
@@ -15,7 +15,12 @@ LedgerPlace = Annotated[
 History = Annotated[bool, typer.Option("--history", help="Every entry, too.")]
 Verify = Annotated[bool, typer.Option("--verify", help="Check every page, hash and sum first.")]
 TotalEpsilon = Annotated[float, typer.Option("--epsilon", help="The most that all releases together may tell.")]
-TotalDelta = Annotated[float | None, DELTA]
+TotalDelta = Annotated[
+    float | None, typer.Option("--delta", help="A small probability, such as 1e-6; 0 for Laplace releases only.")
+]
+PlannedReleases = Annotated[
+    int | None, typer.Option("--releases", help="How many are planned, to say which kind of budget has less noise.")
+]
 PureEpsilon = Annotated[float, typer.Option(help="The part of epsilon set aside for Laplace releases.")]
 ThresholdDelta = Annotated[float, typer.Option(help="The part of delta set aside for unknown keys.")]
 LedgerUnit = Annotated[

@@ -27,9 +27,9 @@ OPTIONS = {
     "for_epsilon", "for_share", "force", "graph", "grid", "having", "intervals", "join", "keys", "l1_sensitivity",
     "lattice", "levels", "limits", "loss", "max_bins", "max_per_bin", "max_rows", "means", "mechanism", "memory_limit",
     "method", "missing", "most_share", "neighbours", "nodes", "note", "other", "others", "output", "people", "per_unit",
-    "public_units", "pure_epsilon", "ranges", "reason", "round_to", "row_weight", "sampling", "sensitivity", "share",
-    "sigma", "stat", "steps", "table", "threshold_delta", "title", "type", "types", "unit", "units", "values", "ways",
-    "weight", "weight_clip", "weights", "where", "within", "zones",
+    "public_units", "pure_epsilon", "ranges", "reason", "releases", "round_to", "row_weight", "sampling", "sensitivity",
+    "share", "sigma", "stat", "steps", "table", "threshold_delta", "title", "type", "types", "unit", "units", "values",
+    "ways", "weight", "weight_clip", "weights", "where", "within", "zones",
 }  # fmt: skip
 PRIVATE = 4  # the exit code of what must not be published
 _ALIASES = {"name": "table"}  # ln.table(..., name="trips") is --table trips

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 
 from leastnoise._support.number_format import rounded
 from leastnoise.curator.budget.charge import Charge
+from leastnoise.curator.budget.kinds import OtherKind
 from leastnoise.privacy.distributions import Distribution
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
 from leastnoise.privacy.noise_choice import NoiseChoice
@@ -38,6 +39,7 @@ class Expectation:
     strength: Strength | None = None  # how strong the promise is; with a budget, of all of it
     unit: str | None = None  # who is protected
     left_out: tuple[LeftOut, ...] = ()  # which rows can be missing from the numbers, and which values are changed
+    other_kind: OtherKind | None = None  # of budget, where that would have less noise
 
     def __str__(self) -> str:
         kept = ", ".join(f"{name} = {value:,}" for name, value in self.limits.items())
@@ -50,6 +52,7 @@ class Expectation:
             f"Bins show when their noisy count reaches {self.threshold}." if self.threshold else "",
             f"Of each unit at most this is used: {kept}." if kept and not self.left_out else "",
             self.note,
+            "" if self.other_kind is None else self.other_kind.in_words(),
             "" if self.strength is None else self.strength.in_words(),
         ]
         return "\n".join(line for line in lines if line)

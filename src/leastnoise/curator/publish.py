@@ -17,7 +17,9 @@ import numpy as np
 from leastnoise import errors
 from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.exact_totals import Aggregate
+from leastnoise.curator.budget import kinds
 from leastnoise.curator.budget.charge import Charge, Noise, Receipt
+from leastnoise.curator.budget.kinds import OtherKind
 from leastnoise.curator.engines.withheld_errors import reading
 from leastnoise.domain import with_lattices
 from leastnoise.privacy.strength import Strength
@@ -84,10 +86,14 @@ def check_question(query: Query) -> None:
     refuse_reserved(query.by)
 
 
-def rehearse(query: Query, request: PrivacyRequest) -> None:
-    """Refuse what could not be paid for. Nothing is paid, and the engine is not asked."""
-    if request.budget is not None:
-        query._decide(request).charge.check(**_for_the_ledger(query, request))
+def rehearse(query: Query, request: PrivacyRequest) -> OtherKind | None:
+    """Refuse what could not be paid for; what a budget of the other kind would buy, where that is less. Nothing is
+    paid, and the engine is not asked."""
+    if request.budget is None:
+        return None
+    charge, error = query._priced(request)
+    charge.check(**_for_the_ledger(query, request))
+    return kinds.beside(request, charge.cost, error, lambda asked: query._priced(asked)[1])
 
 
 def _for_the_ledger(query: Query, request: PrivacyRequest) -> ForTheLedger:

@@ -9,6 +9,7 @@ import numpy as np
 
 from leastnoise._support.number_format import rounded
 from leastnoise.curator.budget.charge import Charge
+from leastnoise.curator.budget.kinds import OtherKind
 from leastnoise.domain import Domain, IntegerRange
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
 from leastnoise.privacy.strength import Strength
@@ -54,6 +55,7 @@ class SummaryExpectation:
     limits: dict[str, int]
     unit: str | None = None
     left_out: tuple[LeftOut, ...] = ()
+    other_kind: OtherKind | None = None  # of budget, where that would have less noise
 
     def __str__(self) -> str:
         many = "1 bin" if self.bins == 1 else f"{self.bins:,} bins"
@@ -65,6 +67,7 @@ class SummaryExpectation:
             left_out_in_words(self.left_out, self.unit),
             unknown_in_words(self.left_out),
             self.note,
+            "" if self.other_kind is None else self.other_kind.in_words(),
             self.strength.in_words(),
         ]
         return "\n".join(line for line in lines if line)

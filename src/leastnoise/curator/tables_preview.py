@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from leastnoise._support.number_format import rounded
 from leastnoise.curator.budget.charge import Charge
+from leastnoise.curator.budget.kinds import OtherKind
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
 from leastnoise.privacy.strength import Strength
 from leastnoise.releases.crosstab_errors import cell_half_width, noisy_tables
@@ -49,6 +50,7 @@ class TablesExpectation:
     limits: dict[str, int]
     unit: str | None = None
     left_out: tuple[LeftOut, ...] = ()
+    other_kind: OtherKind | None = None  # of budget, where that would have less noise
 
     @property
     def std(self) -> dict[tuple[str, ...], float]:
@@ -68,6 +70,7 @@ class TablesExpectation:
             left_out_in_words(self.left_out, self.unit),
             unknown_in_words(self.left_out),
             self.note,
+            "" if self.other_kind is None else self.other_kind.in_words(),
             self.strength.in_words(),
         ]
         return "\n".join(line for line in lines if line)

@@ -10,8 +10,14 @@ from typing import Any
 from markupsafe import Markup
 
 from leastnoise import errors
-from leastnoise.curator.budget import Budget
-from leastnoise.curator.budget.statement import counted_in_words, left_in_words, promise_in_words
+from leastnoise.curator.budget import Budget, Entry
+from leastnoise.curator.budget.statement import (
+    changed_in_words,
+    counted_in_words,
+    left_in_words,
+    plan_in_words,
+    promise_in_words,
+)
 from leastnoise.report.spending_picture import spending
 from leastnoise.studio import budgets
 from leastnoise.studio.form_numbers import decimal
@@ -51,12 +57,17 @@ def shown(studio: Studio, place: str) -> dict[str, Any]:
         "place": place,
         "gauge": budgets.gauge(studio, place),
         "left": left_in_words(budget),
-        "sentences": [line for line in (promise_in_words(budget), counted_in_words(entries)) if line],
+        "sentences": [line for line in _sentences(budget, entries) if line],
         "allocations": [(each, each.state(now)) for each in budget.allocations],
         "entries": list(reversed(entries[-MAX_ENTRIES:])),
         "more": max(0, len(entries) - MAX_ENTRIES),
         "picture": Markup(spending(entries, cap)) if entries else "",
     }
+
+
+def _sentences(budget: Budget, entries: list[Entry]) -> tuple[str, ...]:
+    said = promise_in_words(budget), plan_in_words(budget), changed_in_words(entries)
+    return (*said, counted_in_words(entries))
 
 
 def create(studio: Studio, fields: Fields) -> str:

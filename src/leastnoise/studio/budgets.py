@@ -83,10 +83,13 @@ def create(studio: Studio, fields: Fields) -> str:
     limits: dict[str, Any] = {
         name: float(decimal(str(fields.get(f"new:{name}", "")), name)) for name in ("epsilon", "delta")
     }
+    planned = str(fields.get("new:releases", "")).strip()
+    limits["releases"] = int(decimal(planned, "releases")) if planned else None
     limits["unit"] = str(fields.get("new:unit", "")).strip() or None
     limits["neighbours"] = "replace" if fields.get("new:neighbours") == "replace" else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.WeakPromise)  # the page shows how strong it is
+        warnings.simplefilter("ignore", errors.Wasteful)  # and which kind has less noise
         return _create_on_server(studio, named, limits) if "://" in named else _create_file(studio, named, limits)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -74,7 +75,9 @@ def look(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         if "budget" in chosen:
             gauge = budgets.gauge(studio, chosen["budget"], float(chosen["share"]), chosen.get("allocation", ""))
         found = preview(changed, limits.who_estimates(studio, draft))
-        changed.expect()  # what could not be paid for is said beside the preview
+        other = changed.expect().other_kind  # what could not be paid for is refused, and said beside the preview
+        if other is not None:
+            found = replace(found, sentences=(*found.sentences, other.in_words()))
     except errors.LeastnoiseError as error:
         problem = in_words(error, studio.folder)
     return {"preview": found, "gauge": gauge, "impossible": problem}

@@ -56,7 +56,6 @@ def test_an_existing_budget_needs_no_limits_and_refuses_others(tmp_path: Path) -
         {"epsilon": 1, "delta": 2},
         {"epsilon": 1},
         {"delta": 1e-6},
-        {"epsilon": 1, "delta": 0},
         {"epsilon": 0},
         {"epsilon": 1, "delta": 1e-6, "pure_epsilon": 2},
         {"epsilon": 1, "delta": 1e-6, "threshold_delta": 1e-6},

@@ -31,8 +31,8 @@ class Account:
         self.ledger = ledger
         self.allocation = allocation
         try:
-            self.whole = Terms.from_texts(ledger.terms)
-        except (KeyError, ValueError, ZeroDivisionError):
+            self.whole = Terms.from_texts(ledger.current_terms)
+        except (KeyError, ValueError, TypeError, AttributeError, ZeroDivisionError):
             raise ledger.broken("its terms are not as they were written") from None
         self.terms = self.whole if allocation is None else self.whole.part_of(allocation.caps)
         self._seen = Head(0, ledger.root)
@@ -110,7 +110,7 @@ class Account:
             self._seen = self._advance(state, head)
             if not self.whole.is_proved():
                 raise ledger.broken("its limit is more than its terms allow")
-            previous, order = ledger.root, EntryOrder(self.whole)
+            previous, order = ledger.root, EntryOrder(Terms.from_texts(ledger.terms))
             for number, (row, stored) in enumerate(ledger.rows(state), start=1):
                 previous = row.hash_after(previous)
                 if row.number != number or stored != previous or not order.accepts(row):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from leastnoise import errors
-from leastnoise._support import validation
+from leastnoise._support import callers, validation
 from leastnoise._support.renamed import RenamedAttribute, renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import allocating
@@ -18,7 +20,7 @@ from leastnoise.curator.budget.debit import Debit, check_same_neighbours
 from leastnoise.curator.budget.entry_row import Head, Row
 from leastnoise.curator.budget.history import Entry
 from leastnoise.curator.budget.lines import checked_line
-from leastnoise.curator.budget.opening import AskedTerms, open_ledger
+from leastnoise.curator.budget.opening import AskedTerms, open_ledger, reopened
 from leastnoise.curator.budget.privacy_filter import Cost, Terms
 from leastnoise.curator.budget.promise import strength as strength_of
 from leastnoise.curator.budget.remaining import Remaining
@@ -63,16 +65,19 @@ class Budget:
         table: str | None = None,
         neighbours: Neighbours | None = None,
         allocation: str | None = None,
+        releases: int | None = None,
     ) -> Budget:
         """The budget in this ledger; with limits, a new one where there is none yet.
 
-        An existing budget needs no limits, and refuses different ones. A new one that promises little is warned
-        of (`errors.WeakPromise`).
+        An existing budget needs no limits, and refuses different ones; but while nothing is paid from it, it may be
+        reopened as the other kind (with a delta of 0, or one above) or with another plan. A new one that promises
+        little is warned of (`errors.WeakPromise`), and so is one whose plan has less noise as the other kind
+        (`errors.Wasteful`).
 
         - `path`: the ledger, one file, or the address of a PostgreSQL database: "postgresql://host/db?budget=city". It
           holds limits, times, costs and descriptions of queries, and no data.
-        - `epsilon`, `delta`: the most that all releases together may promise away about one unit. A budget for Laplace
-          releases only has no delta.
+        - `epsilon`, `delta`: the most that all releases together may promise away about one unit. With a delta above 0
+          the mu^2 of releases adds up, with a delta of 0 their epsilon: a budget for Laplace releases only.
         - `pure_epsilon`: the part of epsilon that is set aside for Laplace releases beside others; all of it makes a
           budget for nothing else. Without one, Laplace releases alone may spend all of epsilon.
         - `threshold_delta`: the part of delta that is set aside for histograms over unknown keys.
@@ -80,6 +85,7 @@ class Budget:
           first release that is paid from it; a release about others is refused.
         - `neighbours`: "add-remove" (the default), one unit more or less, or "replace", one instead of another.
         - `allocation`: the name of a part of the budget, to spend from that alone.
+        - `releases`: how many are planned, to say which kind has less noise for them; it limits nothing.
         """
         asked = AskedTerms(
             epsilon=epsilon,
@@ -89,11 +95,15 @@ class Budget:
             unit=unit,
             table=table,
             neighbours=neighbours,
+            releases=releases,
         )
-        account = Account(open_ledger(path, asked))
+        account = reopened(Account(open_ledger(path, asked)), asked)
         where, own = account.ledger.store.location, account.terms
         account.read(lambda state: asked.check(where, own, lambda name: account.label(name, state)))
-        return cls(account) if allocation is None else cls(account).allocation(allocation)
+        opened = cls(account)
+        if releases is not None:
+            opened._warn_if_wasteful()
+        return opened if allocation is None else opened.allocation(allocation)
 
     @property
     def terms(self) -> Terms:
@@ -265,21 +275,26 @@ class Budget:
         - `mechanism`: "gaussian", "laplace", or "auto": Gaussian, or Laplace where that has less noise and takes
           nothing from later releases.
         """
-        from leastnoise.curator.budget import charge
+        from leastnoise.curator.budget import charge, kinds
         from leastnoise.curator.request import PrivacyRequest
 
-        size = validation.integer("bins", bins)
-        decided = charge.decide(
-            PrivacyRequest(epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=self, share=share),
-            bins=size,
+        decide = partial(
+            charge.decide,
+            bins=validation.integer("bins", bins),
             integers=integers,
             sensitivity=sensitivity,
             l1_sensitivity=l1_sensitivity,
             neighbours=self.terms.neighbours,
         )
+        request = PrivacyRequest(
+            epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=self, share=share
+        )
+        decided = decide(request)
         spent = self._spent() + decided.cost
         left = Remaining.of(spent, self.terms) if self.terms.allows(spent) else None
-        return charge.BudgetExpectation(decided.noise, float(self.terms.share(decided.cost, spent)), left)
+        own = charge.error_of(decided.noise)
+        other = kinds.beside(request, decided.cost, own, lambda asked: charge.error_of(decide(asked).noise))
+        return charge.BudgetExpectation(decided.noise, float(self.terms.share(decided.cost, spent)), left, other)
 
     preview = RenamedAttribute("expect")
 
@@ -330,6 +345,14 @@ class Budget:
     def strength(self) -> Strength:
         """How strong the promise is of all that it allows together, allocations included."""
         return strength_of(self._account.whole, self._first())
+
+    def _warn_if_wasteful(self) -> None:
+        """Warn of a plan that has less noise with the other kind of budget, while that can be chosen."""
+        from leastnoise.curator.budget.kinds import plan
+
+        found = plan(self.terms)
+        if found is not None and found.other_is_less and self._first() is None:
+            warnings.warn(found.in_words(paid=False), errors.Wasteful, stacklevel=callers.outside())
 
     def _first(self) -> Cost | None:
         """What the first release cost, which decides what is promised; None before it."""

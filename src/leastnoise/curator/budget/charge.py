@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from leastnoise import errors
 from leastnoise._support import validation
@@ -52,6 +52,9 @@ from leastnoise.privacy.strength import Strength, judge, warn_if_weak
 from leastnoise.privacy.summary_noise import SummaryNoise
 from leastnoise.privacy.threshold_choice import Spread
 from leastnoise.workload.tables_noise import TablesNoise
+
+if TYPE_CHECKING:
+    from leastnoise.curator.budget.kinds import OtherKind
 
 Noise = TypeVar("Noise", NoiseChoice, Threshold, TablesNoise, SummaryNoise, RankNoise)
 Compared = TypeVar("Compared", NoiseChoice, TablesNoise, SummaryNoise)
@@ -150,6 +153,7 @@ class BudgetExpectation:
     noise: NoiseChoice
     share: float
     remaining: Remaining | None
+    other_kind: OtherKind | None = None  # where a budget of the other kind would have less noise
 
     @property
     def fits(self) -> bool:
@@ -158,7 +162,8 @@ class BudgetExpectation:
 
     def __str__(self) -> str:
         left = f"{100 * self.remaining.share:.6g} % would be left" if self.remaining else "it does not fit"
-        return f"{_described(self.noise)} for {100 * self.share:.6g} % of the budget; {left}."
+        other = "" if self.other_kind is None else f" {self.other_kind.in_words()}"
+        return f"{_described(self.noise)} for {100 * self.share:.6g} % of the budget; {left}.{other}"
 
 
 def decide(
@@ -356,6 +361,18 @@ def _widest(limits: Limits, neighbours: Neighbours) -> float:
     """The L2 sensitivity when all of a person's rows (replace: of both persons') fall into shared bins, rounded up."""
     square = limits.squared_norm * (2 if neighbours == "replace" else 1)
     return sqrt_up(Fraction(square))
+
+
+AnyCharge = Charge[NoiseChoice] | Charge[Threshold] | Charge[TablesNoise] | Charge[SummaryNoise] | Charge[RankNoise]
+
+
+def error_of(noise: NoiseChoice | Threshold | TablesNoise | SummaryNoise | RankNoise) -> float:
+    """By which noise is compared with other noise of the same question; of ranks `quantile_charge` says."""
+    if isinstance(noise, TablesNoise | SummaryNoise):
+        return noise.error
+    if isinstance(noise, RankNoise):
+        return max(noise.rates.rank_stds)
+    return noise.distribution.std
 
 
 def _described(noise: NoiseChoice | Threshold | TablesNoise | SummaryNoise | RankNoise) -> str:

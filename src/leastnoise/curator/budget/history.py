@@ -11,7 +11,7 @@ from leastnoise._support.renamed import RenamedAttribute
 from leastnoise.curator.budget.entry_row import Row
 from leastnoise.curator.budget.privacy_filter import Cost, Terms, counted_share
 
-Kind = Literal["release", "void", "close", "reopen", "allocate", "return", "reconcile", "move", "arrive"]
+Kind = Literal["release", "void", "close", "reopen", "allocate", "return", "reconcile", "move", "arrive", "terms"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +21,9 @@ class Entry:
     Without a reserve a Laplace release has a share of mu^2 and one of epsilon. It is paid in either: `share` is of the
     one in which the budget counts now, which is epsilon once only Laplace releases fit (`of_epsilon`).
 
-    A return, with negative shares, is what an allocation did not use. A void gave a debit back: none is written any
-    more; it is read where a ledger has one.
+    An entry about terms is a budget that was reopened as the other kind, or with another plan, before anything was
+    paid. A return, with negative shares, is what an allocation did not use. A void gave a debit back: none is written
+    any more; it is read where a ledger has one.
     """
 
     number: int
@@ -98,6 +99,7 @@ class EntryOrder:
         self.accounts = {"": _Account(terms)}
         self.open_costs: dict[str, Cost] = {}  # of the releases that are not void
         self.closing: str | None = None  # the release whose reading closed the budget, "" for none
+        self.paid = False
         self.moved = ""  # the id of a move that has not arrived
 
     def accepts(self, row: Row) -> bool:
@@ -113,6 +115,7 @@ class EntryOrder:
 
     def _release(self, row: Row) -> bool:
         new = row.release not in self.open_costs and self.closing is None
+        self.paid = True
         self.open_costs[row.release] = row.cost
         return new and min(row.cost.parts) >= 0 and self.accounts[row.account].terms.can_count(row.cost)
 
@@ -129,6 +132,7 @@ class EntryOrder:
 
     def _allocate(self, row: Row) -> bool:
         new = bool(row.release) and row.release not in self.accounts and self.closing is None
+        self.paid = True
         own_file = bool(row.facts.get("root"))
         above = self.accounts[row.account].terms
         terms = above.part_of(above.part_in(row.cost))
@@ -155,8 +159,18 @@ class EntryOrder:
         moved, self.moved = self.moved, ""
         return row.cost == Cost() and bool(moved) and row.release == moved
 
+    def _terms(self, row: Row) -> bool:
+        """Other terms of the same budget, before anything is paid: nobody has relied on those before."""
+        whole, before = self.accounts[""], self.accounts[""].terms
+        try:
+            whole.terms = Terms.from_texts(row.facts["terms"])
+        except (KeyError, ValueError, TypeError, AttributeError, ZeroDivisionError):
+            return False
+        free = not self.paid and self.closing is None and not row.account and row.cost == Cost()
+        return free and whole.terms.may_follow(before) and whole.terms.is_proved()
+
     def _all(self) -> list[_Account]:
         return list(self.accounts.values())
 
 
-_KINDS = ("release", "void", "close", "reopen", "allocate", "return", "reconcile", "move", "arrive")
+_KINDS = ("release", "void", "close", "reopen", "allocate", "return", "reconcile", "move", "arrive", "terms")

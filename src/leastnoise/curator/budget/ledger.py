@@ -24,7 +24,18 @@ class Ledger:
         self.store = store
         with store.reading() as state:
             self.terms = self.read_terms(state)
-        self.root = root_hash(self.terms)
+            self.root = root_hash(self.terms)
+            changes = state.with_kind("terms")
+            self._change = self.entry(state, changes[-1]) if changes else None
+            self._looked = state.last_number() or 0  # up to this entry no later one changes the terms
+
+    @property
+    def current_terms(self) -> dict[str, str]:
+        """Those that it was begun with, or that its last entry about terms says (`opening.revised`)."""
+        if self._change is None:
+            return self.terms
+        changed = self._change.facts.get("terms")
+        return dict(changed) if isinstance(changed, dict) else {}
 
     def read_terms(self, state: Snapshot) -> dict[str, str]:
         """What the ledger was begun with."""
@@ -41,6 +52,12 @@ class Ledger:
         if len(stored) != 1 or state.last_number() != (stored[0][0] or None):
             raise self.broken("its end was cut off or added to by hand")
         head = Head(*stored[0])
+        if state.with_kind("terms", after=self._looked):
+            raise errors.BudgetMismatch(
+                f"The budget {self.store.location!r} was reopened with other terms since it was opened here, by which "
+                "noise and costs are others. Nothing was debited and nothing released. Open it again."
+            )
+        self._looked = head.number
         if head.number == 0:
             if head.hash != self.root:
                 raise self.broken("its terms are not as they were written")

@@ -36,7 +36,7 @@ def move(source: str | os.PathLike[str], target: str) -> Budget:
     account, store = old._account, PostgresStore(postgres_url.parsed(target))
     if store.exists():
         return _there_already(account, target, store.location)
-    with store.importing(account.ledger.terms, account.whole.caps) as draft:
+    with store.importing(account.ledger.terms, account.whole) as draft:
         moved, head = _sealed(account, draft, store.location)
         arrived = replace(
             moved,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,13 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import postgres_url, privacy_filter
+from leastnoise.curator.budget.account import Account
+from leastnoise.curator.budget.entry_row import Head, Row
 from leastnoise.curator.budget.ledger import Ledger
 from leastnoise.curator.budget.privacy_filter import Terms
 from leastnoise.curator.budget.promise import strength
 from leastnoise.curator.budget.sqlite_store import SqliteStore
+from leastnoise.curator.budget.store import Snapshot
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.strength import warn_if_weak
 
@@ -33,6 +36,7 @@ class AskedTerms:
     unit: str | None
     table: str | None
     neighbours: Neighbours | None
+    releases: int | None = None
 
     @property
     def has_limits(self) -> bool:
@@ -49,22 +53,38 @@ class AskedTerms:
             unit=self.unit,
             table=self.table,
             neighbours=self.neighbours,
+            releases=self.releases,
         )
+
+    def revised(self, own: Terms) -> Terms:
+        """The budget's own terms, or what is asked for where they may be reopened with that (`Terms.may_follow`): the
+        other kind, with a delta of 0 or without, or another number of releases."""
+        plan = own.releases if self.releases is None else validation.integer("releases", self.releases)
+        asked = replace(own, releases=plan)
+        pure = self.epsilon is not None and self.pure_epsilon == self.epsilon
+        if self.epsilon is not None and (pure or self.delta is not None):
+            pure = pure or (validation.is_zero(self.delta) and validation.is_zero(self.pure_epsilon))
+            if pure != own.laplace_only:
+                named = {"unit": own.unit, "table": own.table, "neighbours": own.neighbours}
+                asked = replace(self, **named, releases=plan).terms()  # type: ignore[arg-type]
+        return asked if asked.may_follow(own) else own
 
     def check(self, location: str, terms: Terms, label: Callable[[str], str | None]) -> None:
         """Refuse limits or names that are not those of this ledger; `label` gives its unit and its table."""
+        laplace_only = validation.is_zero(self.delta)
         for name in ("epsilon", "delta", "pure_epsilon", "threshold_delta"):
             value: Number | None = getattr(self, name)
             zero = validation.is_zero(value)
-            if value is None or (zero and not self.has_limits):
+            if value is None or (zero and not self.has_limits) or (zero and laplace_only and name == "pure_epsilon"):
                 continue
             own: Fraction = getattr(terms, name)
             if (Fraction(0) if zero else privacy_filter.typed(name, value)) != own:
                 raise _differs(location, name, float(own), value)
-        names: Mapping[str, tuple[str | None, str | None]] = {
+        names: Mapping[str, tuple[object, object]] = {
             "unit": (self.unit, label("unit")),
             "table": (self.table, label("table")),
             "neighbours": (self.neighbours, terms.neighbours),
+            "releases": (self.releases, terms.releases),
         }
         for name, (asked, found) in names.items():
             if asked is not None and asked != found:
@@ -90,9 +110,31 @@ def _open_postgres(url: str, asked: AskedTerms) -> Ledger:
     if asked.has_limits and not store.exists():
         terms = _new_terms(asked)
         with suppress(FileExistsError):
-            store.create(terms.to_texts(), terms.caps)
+            store.create(terms)
     store.check_format()
     return Ledger(store)
+
+
+def reopened(account: Account, asked: AskedTerms) -> Account:
+    """The account as it is asked for: reopened as the other kind, or with another plan, where nothing was paid yet.
+
+    The terms that it was begun with stay, and an entry says which ones hold from then on.
+    """
+    own, store = account.whole, account.ledger.store
+    asked_terms = asked.revised(own)
+    if asked_terms == own or account.read(lambda state: state.first_debit()) is not None:
+        return account
+
+    def make(state: Snapshot, head: Head, last: Row | None) -> Row:
+        asked.check(store.location, asked_terms, lambda name: account.label(name, state))
+        account.check_open(state, last)
+        if state.first_debit() is not None:
+            raise errors.BudgetMismatch(f"Something was just paid from {store.location!r}, so its terms are fixed.")
+        words = f"{asked_terms.in_words()}; before, {own.in_words()}"
+        return account.neutral(state, head, "terms", "", words, terms=asked_terms.to_texts())
+
+    account.append(make)
+    return Account(Ledger(store))
 
 
 def _new_terms(asked: AskedTerms) -> Terms:

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
 from leastnoise.curator.budget import postgres_errors, postgres_schema
-from leastnoise.curator.budget.entry_row import COLUMNS, Head, root_hash
+from leastnoise.curator.budget.entry_row import COLUMNS, Head, Row, root_hash
 from leastnoise.curator.budget.postgres_url import Address
-from leastnoise.curator.budget.privacy_filter import Cost
+from leastnoise.curator.budget.privacy_filter import Terms
 from leastnoise.curator.budget.store import Snapshot
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ class PostgresDraft:
                 raise postgres_errors.hashed_differently()
             return
         self.insert(fields, head)
+        if kind == "terms":
+            _write_caps(self.db, Terms.from_texts(Row.from_fields(fields).facts["terms"]))
 
     def insert(self, fields: Sequence[Any], head: Head) -> None:
         """The same without the function, as its owner may."""
@@ -116,17 +118,19 @@ class PostgresStore:
             if set(there) != postgres_schema.columns():
                 raise postgres_errors.not_ours(self._address)
 
-    def create(self, terms: dict[str, str], caps: Cost) -> None:
+    def create(self, terms: Terms) -> None:
         """A new ledger, whole or not at all; FileExistsError if somebody was faster."""
         made = {"id": secrets.token_hex(8), "made": datetime.now(UTC).isoformat(timespec="seconds")}
-        with self.importing(made | terms, caps):
+        with self.importing(made | terms.to_texts(), terms):
             pass
 
     @contextmanager
-    def importing(self, terms: dict[str, str], caps: Cost) -> Iterator[PostgresDraft]:
-        """A new ledger with these terms, to be filled before it is committed; FileExistsError if there is one."""
+    def importing(self, first: dict[str, str], terms: Terms) -> Iterator[PostgresDraft]:
+        """A new ledger that was begun with these texts, to be filled before it is committed; FileExistsError if there
+        is one. terms: those that hold once it is filled."""
         with self._connected() as db, self._transaction(db):
-            _create(db, self._address.budget, terms, caps)
+            _create(db, self._address.budget, first)
+            _write_caps(db, terms)
             yield PostgresDraft(_snapshot(db), db, owner=True)
 
     @contextmanager
@@ -223,7 +227,7 @@ class PostgresStore:
             )
 
 
-def _create(db: psycopg.Connection[Any], budget: str, terms: dict[str, str], caps: Cost) -> None:
+def _create(db: psycopg.Connection[Any], budget: str, terms: dict[str, str]) -> None:
     """Make an empty ledger inside a transaction."""
     schema = postgres_schema.schema_name(budget)
     if db.execute("SELECT to_regnamespace(%s) IS NOT NULL", [schema]).fetchone() == (True,):
@@ -232,11 +236,16 @@ def _create(db: psycopg.Connection[Any], budget: str, terms: dict[str, str], cap
         db.execute(statement.encode())
     for name, value in sorted(terms.items()):
         db.execute("INSERT INTO terms VALUES (%s, %s)", [name, value])
-    instead = "1" if terms.get("pure_instead") == "True" else "0"
+    db.execute("INSERT INTO head VALUES (0, %s)", [root_hash(terms)])
+
+
+def _write_caps(db: psycopg.Connection[Any], terms: Terms) -> None:
+    """What the server itself holds debits to, instead of what it did before."""
+    caps, instead = terms.caps, int(terms.pure_instead)
     amounts = {"gaussian": caps.gaussian, "pure": caps.pure, "threshold": caps.threshold, "pure_instead": instead}
+    db.execute("DELETE FROM caps")
     for name, amount in amounts.items():
         db.execute("INSERT INTO caps VALUES (%s, %s)", [name, str(amount)])
-    db.execute("INSERT INTO head VALUES (0, %s)", [root_hash(terms)])
 
 
 def _snapshot(db: psycopg.Connection[Any]) -> Snapshot:

@@ -77,6 +77,7 @@ class Terms:
     neighbours: Neighbours
     pure_instead: bool = False  # releases that are all pure may spend all of epsilon; ledgers of before have it not
     part: Cost | None = None  # the caps of an allocation, where these are its terms
+    releases: int | None = None  # how many are planned; nothing that is allowed depends on it
 
     @classmethod
     def of(
@@ -84,18 +85,21 @@ class Terms:
         *,
         epsilon: Number | None,
         delta: Number | None,
-        pure_epsilon: Number,
-        threshold_delta: Number,
-        unit: str | None,
-        table: str | None,
-        neighbours: Neighbours | None,
+        pure_epsilon: Number = 0,
+        threshold_delta: Number = 0,
+        unit: str | None = None,
+        table: str | None = None,
+        neighbours: Neighbours | None = None,
+        releases: int | None = None,
     ) -> Terms:
-        """The terms that these limits make, mu_limit proved in balls."""
+        """The terms that these limits make, mu_limit proved in balls. A delta of 0 is for Laplace releases only."""
         if epsilon is None:
             raise errors.MissingParameter(
                 "A new budget needs its limits.", parameter="epsilon", example={"epsilon": 3, "delta": 1e-6}
             )
         total, pure = typed("epsilon", epsilon), _reserve("pure_epsilon", pure_epsilon)
+        if validation.is_zero(delta) and not pure:
+            pure = total
         if pure > total:
             raise errors.InvalidParameter(
                 f"pure_epsilon = {float(pure):g} is more than all of epsilon = {float(total):g}, from which it is "
@@ -107,10 +111,9 @@ class Terms:
         laplace_only = pure == total > 0
         if delta is None and not laplace_only:
             raise errors.MissingParameter(
-                "A budget for Gaussian releases needs its delta. One for Laplace releases only, where pure_epsilon is "
-                "all of epsilon, has none.",
+                "A budget for Gaussian releases needs its delta. One for Laplace releases only has a delta of 0.",
                 parameter="delta",
-                example=[{"delta": 1e-6}, {"pure_epsilon": float(total)}],
+                example=[{"delta": 1e-6}, {"delta": 0}],
             )
         nothing = delta is None or (laplace_only and validation.is_zero(delta))
         chance = Fraction(0) if nothing else typed("delta", delta)  # type: ignore[arg-type]
@@ -125,7 +128,8 @@ class Terms:
             )
         side = validation.word("neighbours", neighbours or "add-remove", NEIGHBOURS)
         unit, table = _label("unit", unit), _label("table", table)
-        terms = cls(total, chance, pure, hidden, Fraction(0), unit, table, side, not pure)  # type: ignore[arg-type]
+        plan = None if releases is None else validation.integer("releases", releases)
+        terms = cls(total, chance, pure, hidden, Fraction(0), unit, table, side, not pure, releases=plan)  # type: ignore[arg-type]
         return terms if terms.laplace_only else replace(terms, mu=proof.mu(*terms.gaussian_promise))
 
     @property
@@ -133,12 +137,30 @@ class Terms:
         """Whether all of epsilon is reserved for Laplace releases."""
         return self.pure_epsilon == self.epsilon > 0
 
+    def may_follow(self, before: Terms) -> bool:
+        """Whether a budget with those terms may be reopened with these: the other kind, or another plan, for the same
+        epsilon and the same people."""
+        same = ("epsilon", "unit", "table", "neighbours")
+        kept = all(getattr(self, name) == getattr(before, name) for name in same)
+        other_kind = self.laplace_only != before.laplace_only
+        return (
+            kept
+            and self.part is None
+            and before.part is None
+            and (other_kind or replace(self, releases=None) == replace(before, releases=None))
+        )
+
     @property
     def gaussian_promise(self) -> tuple[float, float]:
         """(epsilon - pure_epsilon, delta - threshold_delta) as doubles: those typed, or rounded down."""
         epsilon = round_down(self.epsilon - self.pure_epsilon) if self.pure_epsilon else _double(self.epsilon)
         delta = round_down(self.delta - self.threshold_delta) if self.threshold_delta else _double(self.delta)
         return epsilon, delta
+
+    def in_words(self) -> str:
+        """The limits, and the plan."""
+        plan = "" if self.releases is None else f" for {self.releases:,} release{'s' * (self.releases != 1)}"
+        return f"epsilon = {float(self.epsilon):g}, delta = {float(self.delta):g}{plan}"
 
     def to_texts(self) -> dict[str, str]:
         """Exact texts, for the ledger."""
@@ -156,6 +178,7 @@ class Terms:
             neighbours=validation.word("neighbours", texts["neighbours"], NEIGHBOURS),  # type: ignore[arg-type]
             pure_instead=texts.get("pure_instead") == "True",
             part=Cost(*map(int, texts["part"].split())) if "part" in texts else None,
+            releases=int(texts["releases"]) if "releases" in texts else None,
         )
 
     def is_proved(self) -> bool:
@@ -241,7 +264,7 @@ class Terms:
 
     def part_of(self, caps: Cost) -> Terms:
         """The terms of an allocation with these caps: the same atoms, mu and names."""
-        return replace(self, part=caps, pure_instead=False)
+        return replace(self, part=caps, pure_instead=False, releases=None)
 
     # What shares cost, and what that buys
 

@@ -24,7 +24,8 @@ def statement(budget: Budget) -> str:
         lines.append(f"  an allocation of {100 * float(max(terms.part.shares(terms.whole_caps))):.6g} % of that")
     lines += [f"  {name:<23}  {share:>15}  {free}" for name, share, free in left_in_words(budget)]
     weak = budget.strength.in_words() if budget.strength.warns else ""
-    lines += [f"  {line}" for line in (promise_in_words(budget), weak, counted_in_words(entries)) if line]
+    said = (promise_in_words(budget), weak, plan_in_words(budget), changed_in_words(entries), counted_in_words(entries))
+    lines += [f"  {line}" for line in said if line]
     lines += _tree(budget.allocations)
     if budget.closed:
         last = [entry for entry in entries if entry.kind == "close"][-1]
@@ -44,6 +45,20 @@ def promise_in_words(budget: Budget) -> str:
         "It promises (epsilon, delta) and no mu: it began with Laplace noise, and may go on with that alone or within "
         "mu^2."
     )
+
+
+def plan_in_words(budget: Budget) -> str:
+    """What the planned releases have of noise, and would have from a budget of the other kind; "" without a plan."""
+    from leastnoise.curator.budget.kinds import plan
+
+    found = plan(budget.terms)
+    return "" if found is None else found.in_words(paid=budget._first() is not None)
+
+
+def changed_in_words(entries: list[Entry]) -> str:
+    """The last change of the terms; "" where there was none."""
+    changes = [entry for entry in entries if entry.kind == "terms"]
+    return f"Reopened on {changes[-1].created_at:%Y-%m-%d} with {changes[-1].query}." if changes else ""
 
 
 def left_in_words(budget: Budget) -> list[tuple[str, str, str]]:

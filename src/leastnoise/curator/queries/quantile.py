@@ -20,7 +20,7 @@ from leastnoise.curator.aggregate.clipping import Clip
 from leastnoise.curator.aggregate.every_bin import joined
 from leastnoise.curator.aggregate.exact_totals import Aggregate, clamped, narrow
 from leastnoise.curator.budget import charge, quantile_charge
-from leastnoise.curator.budget.charge import Charge
+from leastnoise.curator.budget.charge import AnyCharge, Charge
 from leastnoise.curator.budget.quantile_charge import Histogram, QuantileCharge
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.noise import entropy
@@ -246,6 +246,10 @@ class Quantile(BinnedQuery):
         assert chosen.steps is not None
         counted = self.counted(chosen.steps)
         return Decision(made, partial(counted._draw_counts, made.noise, chosen.strategy), reads=counted)
+
+    def _priced(self, request: PrivacyRequest) -> tuple[AnyCharge, float]:
+        chosen = self._chosen(request)
+        return chosen.charge, chosen.typical_error
 
     def _prepare(self) -> None:
         """The weights of the steps: computed once, before anything is paid."""

@@ -20,6 +20,7 @@ from leastnoise.curator.aggregate import bounding
 from leastnoise.curator.aggregate.clean_rows import CleanRows
 from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.budget import Budget
+from leastnoise.curator.budget.charge import AnyCharge, error_of
 from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.preview import Expectation
@@ -207,8 +208,10 @@ class Query(ABC):
         """
         publish.check_question(self)
         request = self._request(epsilon, delta, sigma, mechanism, budget, share, note)
-        publish.rehearse(self, request)
-        return self._expected(request)
+        other, expected = publish.rehearse(self, request), self._expected(request)
+        if other is None:
+            return expected
+        return replace(expected, other_kind=replace(other, std=getattr(expected, "half_width", None) is not None))
 
     def _expected(self, request: PrivacyRequest) -> Expectation | TablesExpectation | SummaryExpectation:
         """What a release would be like, whether or not it can be paid for."""
@@ -313,6 +316,11 @@ class Query(ABC):
     @abstractmethod
     def _decide(self, request: PrivacyRequest) -> AnyDecision:
         """The noise, from public facts alone. Nothing is paid."""
+
+    def _priced(self, request: PrivacyRequest) -> tuple[AnyCharge, float]:
+        """What the request costs, and the error by which its noise is compared with other noise."""
+        charge = self._decide(request).charge
+        return charge, error_of(charge.noise)
 
     @abstractmethod
     def _expectation(self, request: PrivacyRequest) -> Expectation | TablesExpectation | SummaryExpectation:
