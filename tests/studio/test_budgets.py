@@ -166,3 +166,21 @@ def test_several_people_spend_from_one_budget_on_a_server(
     desk.studio.servers.clear()
     shown = desk.client.get("/job/people/privacy")
     assert (shown.status_code, "not connected" in shown.text) == (400, True)
+
+
+def test_a_plan_is_recorded_and_the_other_kind_is_named(desk: Visitor) -> None:
+    ask(desk)
+    desk.act("/budgets", "/budget/create", ledger="city", **LIMITS | {"new__epsilon": "2", "new__releases": "2"})
+    assert ln.Budget.open("city.ledger").terms.releases == 2
+    assert "Of each of 2 planned releases" in desk.client.get("/budget?place=city.ledger").text
+    page = desk.client.get("/job/people/privacy").text
+    assert "from a budget with delta=0 would have a standard deviation of" in page
+
+
+def test_a_share_that_is_not_left_is_refused_beside_its_preview(desk: Visitor) -> None:
+    ask(desk)
+    desk.act("/budgets", "/budget/create", ledger="city", **LIMITS)
+    ln.release([1.0], sensitivity=1, budget=ln.Budget.open("city.ledger"), share=0.95)
+    page = desk.client.get("/job/people/privacy").text
+    assert "This release asks for 10 % of mu^2" in page
+    assert "more than is left" in page

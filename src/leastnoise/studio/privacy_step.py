@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -99,6 +100,8 @@ def save(studio: Studio, draft: Draft, fields: Fields) -> Draft:
         place = budgets.create(studio, fields)
         return draft.with_section("privacy", {"budget": place, "share": Decimal("0.1")})
     changed = privacy_of(studio, draft, fields)
+    with suppress(errors.BudgetExhausted, errors.BudgetClosed):  # until the release that may change
+        changed.expect()
     found = preview(changed)
     if found.protects_nobody and fields.get("force") != "yes":
         raise errors.InvalidParameter(f"{found.strength} Choose less, or tick that you know.", parameter="epsilon")
