@@ -228,11 +228,11 @@ def test_a_plan_is_recorded_and_the_other_kind_is_named_and_taken(here: Path) ->
     asked = [*COMMANDS["count"], "--max-rows", "1", "--budget", "city.ledger", "--share", "1/2"]
     out = run(*asked, "--expect")[1]
     assert "Laplace noise from a budget with delta=0 would have a standard deviation of 1.36 instead of 3.17" in out
-    assert "and so in the other planned release." in out
+    assert ", here and in the other planned release." in out
     code, out, err = run(*create, "--delta", "0")
     assert (code, err) == (0, "")
     assert "epsilon = 2, delta = 0 for one unit" in out
-    assert "with epsilon = 2, delta = 0 for 2 releases; before, epsilon = 2, delta = 1e-06 for 2 releases." in out
+    assert "with epsilon = 2, delta = 0 for 2 releases (before: epsilon = 2, delta = 1e-06 for 2 releases)." in out
     facts = json.loads(run("budget", "city.ledger", "--verify", "--history", "--json")[1])
     assert (facts["releases"], facts["plan"]["other_delta"]) == (2, 1e-6)
     assert [entry["kind"] for entry in facts["history"]] == ["terms"]

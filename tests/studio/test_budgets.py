@@ -172,7 +172,7 @@ def test_a_plan_is_recorded_and_the_other_kind_is_named(desk: Visitor) -> None:
     ask(desk)
     desk.act("/budgets", "/budget/create", ledger="city", **LIMITS | {"new__epsilon": "2", "new__releases": "2"})
     assert ln.Budget.open("city.ledger").terms.releases == 2
-    assert "Of each of 2 planned releases" in desk.client.get("/budget?place=city.ledger").text
+    assert "In each of 2 planned releases" in desk.client.get("/budget?place=city.ledger").text
     page = desk.client.get("/job/people/privacy").text
     assert "from a budget with delta=0 would have a standard deviation of" in page
 

@@ -77,8 +77,8 @@ def check_output(output: OutputOptions, *, sources: Iterable[str], goes_on_from:
         )
     if not output.again and not (goes_on_from is not None and os.path.samefile(output.path, goes_on_from)):
         raise errors.BadOutput(
-            f"{output.path!r} is a release already. Nothing was read, paid or written: who types a release twice would "
-            "pay twice, and lose the first. Give another path, or pay for a new one in its place.",
+            f"{output.path!r} is a release already. Nothing was read, paid or written: a release that is typed twice "
+            "is paid for twice, and the first is lost. Give another path, or pay for a new one in its place.",
             parameter="again",
             example={"again": True},
         )

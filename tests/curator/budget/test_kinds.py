@@ -117,7 +117,7 @@ def test_the_noise_of_a_plan_is_that_of_the_formulas(epsilon: float, delta: floa
 def test_a_plan_is_said_when_the_budget_is_opened(tmp_path: Path) -> None:
     with pytest.warns(errors.Wasteful, match=r"Laplace noise from a budget with delta=0 would have 1\.36: reopen it"):
         few = ln.Budget.open(tmp_path / "few", epsilon=2, delta=1e-6, releases=2)
-    assert "Of each of 2 planned releases" in str(few)
+    assert "In each of 2 planned releases" in str(few)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         many = ln.Budget.open(tmp_path / "many", epsilon=2, delta=1e-6, releases=12)
@@ -161,7 +161,7 @@ def test_an_unspent_budget_is_reopened_as_the_other_kind(tmp_path: Path, first: 
     assert after.unit == "p"
     (entry,) = after.history()
     assert (entry.kind, entry.share) == ("terms", 0)
-    assert entry.query == f"epsilon = 2, delta = {then:g}; before, epsilon = 2, delta = {first:g}"
+    assert entry.query == f"epsilon = 2, delta = {then:g} (before: epsilon = 2, delta = {first:g})"
     assert f"Reopened on {entry.created_at:%Y-%m-%d} with epsilon = 2, delta = {then:g}" in str(after)
     after.verify()
     again = ln.Budget.open(path, epsilon=2, delta=then)  # and with the same limits it is just opened
@@ -230,7 +230,7 @@ def test_a_closed_budget_and_the_file_of_an_allocation_are_not_reopened_as_the_o
 def test_a_plan_is_changed_while_nothing_is_paid(budget: ln.Budget) -> None:
     for releases in (12, 12, 13):
         assert ln.Budget.open(budget.path, releases=releases).terms.releases == releases
-    assert [entry.query.partition(";")[0] for entry in ln.Budget.open(budget.path).history()] == [
+    assert [entry.query.partition(" (")[0] for entry in ln.Budget.open(budget.path).history()] == [
         f"epsilon = 2, delta = 1e-06 for {releases} releases" for releases in (12, 13)
     ]
 

@@ -59,7 +59,7 @@ class OtherKind:
                 planned = "the other planned release"
             rest = f", and {say(self.others)} in {planned} with an equal part of the rest"
             if say(self.others) == say(self.here):
-                rest = f", and so in {planned}"
+                rest = f", here and in {planned}"
         then, now = (f"{percent_at_most(each)} %" for each in self.found)
         return (
             f"{first}{rest}. An attacker who accepts 5 % false alarms would find up to {then} of those present instead "
@@ -160,7 +160,7 @@ class Plan:
         if self.other_is_less:
             less = "" if paid else f": reopen it with delta={self.other_delta:g} while nothing is paid"
         return (
-            f"Of {many} with equal shares, a number that one unit changes by 1 has {kinds[0]} noise of standard "
+            f"In {many} with equal shares, a number that one unit changes by 1 has {kinds[0]} noise of standard "
             f"deviation {rounded(self.std, 3)}; {kinds[1]} noise from a budget with delta={self.other_delta:g} would "
             f"have {rounded(self.other_std, 3)}{less}."
         )

@@ -130,7 +130,7 @@ def reopened(account: Account, asked: AskedTerms) -> Account:
         account.check_open(state, last)
         if state.first_debit() is not None:
             raise errors.BudgetMismatch(f"Something was just paid from {store.location!r}, so its terms are fixed.")
-        words = f"{asked_terms.in_words()}; before, {own.in_words()}"
+        words = f"{asked_terms.in_words()} (before: {own.in_words()})"
         return account.neutral(state, head, "terms", "", words, terms=asked_terms.to_texts())
 
     account.append(make)
