@@ -50,6 +50,11 @@ def released(path: str | Path = OUT) -> None:
     ln.release([1.0], sensitivity=1, epsilon=1, delta=1e-6).save(path)
 
 
+def estimate_over_release() -> None:
+    writes('estimate = "old.parquet"')
+    released("old.parquet")
+
+
 def record_of_something_else() -> None:
     done()
     Path(f"{OUT}.run").write_text("{}")
@@ -66,7 +71,7 @@ REFUSED: dict[str, tuple[Callable[[], object], int]] = {
     "a table of somebody's is there": (lambda: pq.write_table(pa.table({"a": [1]}), OUT), 2),
     "the page is its input": (lambda: writes('page = "register.parquet"'), 2),
     "two outputs have one path": (lambda: writes('estimate = "out-{date:%Y-%m}.parquet"'), 2),
-    "an estimate in the place of a release": (lambda: (writes('estimate = "old.parquet"'), released("old.parquet")), 2),
+    "an estimate in the place of a release": (estimate_over_release, 2),
     "a CSV file of another name": (lambda: writes('csv = "out.txt"'), 2),
     "no budget is left": (spent, 1),
     "the budget is closed": (closed, 1),
