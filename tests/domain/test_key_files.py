@@ -37,6 +37,10 @@ group = { edges = [0, 18, 65], labels = ["young", "grown"] }
 ["a job"]
 keys = ["nurse", "cook"]
 other = true
+
+[answer]
+keys = ["yes", "no"]
+other = "no answer"
 """
 MEANT: dict[str, Any] = {
     "district": ["Harbour", "Old Town"],
@@ -53,6 +57,7 @@ MEANT: dict[str, Any] = {
     "sex": Labelled(Keys((1, 2)), ("men", "women")),
     "group": Labelled(Edges((0.0, 18.0, 65.0)), ("young", "grown")),
     "a job": with_other(["nurse", "cook"]),
+    "answer": with_other(["yes", "no"], "no answer"),
 }
 
 
@@ -135,8 +140,10 @@ def test_any_names_and_keys_come_back(tmp_path: Path, keys: dict[str, Any]) -> N
         ('a = { file = "nodes.parquet", column = "i" }', errors.UnknownColumn, 'no column "i"'),
         ('a = { file = "nodes.txt", column = "i" }', errors.BadDomain, "end in .parquet or .csv"),
         ('a = { keys = [1, 2], labels = ["x"] }', errors.BadDomain, "2 keys and 1 labels"),
-        ("a = { keys = [1, 2], other = 1 }", errors.WrongType, "true or false"),
-        ('a = { keys = ["other"], other = true }', errors.BadDomain, "one of the keys already"),
+        ("a = { keys = [1, 2], other = 1 }", errors.WrongType, "true, or the label"),
+        ('a = { keys = ["Missing or other"], other = true }', errors.BadDomain, "another label"),
+        ('a = { keys = ["b", "c"], other = "B" }', errors.BadDomain, "another label"),
+        ('a = { keys = ["b", "c"], other = false }', errors.WrongType, "--no-other"),
         ("", errors.BadDomain, "has no keys"),
         ("a = [1\nb = [2]", errors.InvalidParameter, "cannot be read as TOML"),
         ("a = nothing", errors.InvalidParameter, "line 1"),

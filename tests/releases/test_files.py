@@ -45,6 +45,8 @@ axes = [
     domains.OrNull(domains.Keys(("a", "b"))),
     domains.OrNull(domains.IntegerRange(0, 3)),
     domains.with_other(["a", "b"]),
+    domains.with_other(["a", "other"], "none of these"),
+    domains.with_other(domains.Edges((0.0, 0.5)), "no answer"),
     domains.with_other([5, 3]),
     domains.with_other(domains.Edges((0.0, 0.5, 2.0))),
     domains.Labelled(domains.Keys((date(2024, 1, 1), date(2024, 5, 1))), ("winter", "spring")),
@@ -70,12 +72,12 @@ def test_files_bring_everything_back(first: Any, second: Any, tmp_path: Path) ->
 def test_others_are_null_among_numbers_and_named_for_people() -> None:
     numbers = Domain(("n",), (domains.with_other([5, 3]),))
     assert key_columns(numbers, 3) == {"n": [5, 3, None]}
-    assert key_columns(numbers, 3, for_people=True) == {"n": [5, 3, "other"]}
+    assert key_columns(numbers, 3, for_people=True) == {"n": [5, 3, "missing or other"]}
     ends = Domain(("x",), (domains.with_other(domains.Edges((0.0, 1.0))),))
     assert key_columns(ends, 2) == {"x_low": [0.0, None], "x_high": [1.0, None]}
-    assert key_columns(ends, 2, for_people=True) == {"x_low": [0.0, "other"], "x_high": [1.0, "other"]}
+    assert key_columns(ends, 2, for_people=True) == {"x_low": [0.0, domains.OTHER], "x_high": [1.0, domains.OTHER]}
     texts = Domain(("t",), (domains.with_other(["a"]),))
-    assert key_columns(texts, 2) == key_columns(texts, 2, for_people=True) == {"t": ["a", "other"]}
+    assert key_columns(texts, 2) == key_columns(texts, 2, for_people=True) == {"t": ["a", "missing or other"]}
 
 
 def test_real_and_laplace_and_wrapped_releases_come_back(tmp_path: Path) -> None:

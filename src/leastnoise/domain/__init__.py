@@ -25,6 +25,7 @@ from leastnoise.domain.product import Domain
 from leastnoise.domain.product import axis as axis
 from leastnoise.domain.product import counts_up as counts_up
 from leastnoise.domain.product import entries as entries
+from leastnoise.domain.product import is_plain_list as is_plain_list
 from leastnoise.domain.product import listed as listed
 from leastnoise.domain.product import product as product
 from leastnoise.domain.product import with_other as with_other

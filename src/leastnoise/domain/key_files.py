@@ -11,7 +11,7 @@
     county = { tree = "places.csv", levels = ["state", "county"] }      # a column a level, from the coarsest
     code = { tree = "codes.csv", levels = ["chapter", "code"], child = "code", parent = "within" }      # or parents
     sex = { keys = [1, 2], labels = ["men", "women"] }  # labels: any of the above under names of their own
-    job = { keys = ["nurse", "cook"], other = true }    # one more bin for every other value, and for none
+    job = { keys = ["nurse", "cook"], other = true }    # one more bin for missing and all other values, or its label
 
 An empty list is an entry that is still to be filled in (`Table.write_keys` writes such): a question that asks for its
 column is refused.
@@ -123,9 +123,15 @@ class _Entry:
         made = self._bins(kind, entry)
         if "labels" in entry:
             made = Labelled(axis(made), tuple(self._labels(entry)))
-        if not isinstance(entry.get("other", False), bool):
-            raise errors.WrongType("other is true or false.")
-        return with_other(made) if entry.get("other") else made
+        if "other" not in entry:
+            return made
+        if entry["other"] is not True and not isinstance(entry["other"], str):
+            raise errors.WrongType(
+                'other is true, or the label of the bin: other = "no answer". To leave out other values leave it out; '
+                "of a set of tables, which has such a bin for every list of keys, say other = false in [ask], or "
+                "--no-other."
+            )
+        return with_other(made) if entry["other"] is True else with_other(made, entry["other"])
 
     def _bins(self, kind: str, entry: dict[str, Any]) -> Any:
         value = entry[kind]

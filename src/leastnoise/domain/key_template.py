@@ -12,7 +12,7 @@ from leastnoise._support import atomic_files, toml_text
 from leastnoise.domain.axes import Axis, Edges, IntegerRange, Keys
 from leastnoise.domain.product import axis
 from leastnoise.domain.times import Days, Hours
-from leastnoise.domain.wrapped import Labelled, OrOther
+from leastnoise.domain.wrapped import OTHER, Labelled, OrOther
 
 ColumnKind = Literal["text", "integer", "number", "boolean", "date", "timestamp"]
 
@@ -64,7 +64,7 @@ def _entry(column: str, given: Axis) -> str:
     named = given.axis if isinstance(given, OrOther) else given
     inner = named.axis if isinstance(named, Labelled) else named
     labels = f", labels = {toml_text.value(named.labels)}" if isinstance(named, Labelled) else ""
-    more = labels + (", other = true" if isinstance(given, OrOther) else "")
+    more = labels + _other(given)
     if isinstance(inner, Keys):
         return f"{{ keys = {toml_text.value(inner.values)}{more} }}" if more else toml_text.value(inner.values)
     bins = _bins(inner)
@@ -76,6 +76,12 @@ def _entry(column: str, given: Axis) -> str:
             value=column,
         )
     return f"{{ {bins}{more} }}"
+
+
+def _other(given: Axis) -> str:
+    if not isinstance(given, OrOther):
+        return ""
+    return f", other = {'true' if given.label == OTHER else toml_text.value(given.label)}"
 
 
 def _bins(inner: Axis) -> str | None:

@@ -19,7 +19,7 @@ from leastnoise.domain.axes import (
     _plain,
 )
 from leastnoise.domain.tree import Tree
-from leastnoise.domain.wrapped import Labelled, OrOther, innermost
+from leastnoise.domain.wrapped import OTHER, Labelled, OrOther, innermost
 from leastnoise.domain.zones import Zones
 from leastnoise.errors import BadDomain, Code, WrongType
 
@@ -125,15 +125,22 @@ def axis(keys: object) -> Axis:
     return Keys(tuple(_plain(value) for value in keys))
 
 
-def with_other(keys: object) -> OrOther:
-    """The keys with one more bin, "other", for every other value and for nulls.
+def with_other(keys: object, label: str = OTHER) -> OrOther:
+    """The keys with one more bin, "missing or other", for nulls and for every other value.
 
-    keys: a range, a list of keys or an axis.
+    keys: a range, a list of keys or an axis. label: what the bin is called.
 
-    >>> with_other(["port", "park"]).key(2), with_other(range(18, 100)).index(7)
-    ('other', 82)
+    >>> with_other(["port", "park"]).key(2), with_other(range(18, 100), "no answer").index("no answer")
+    ('missing or other', 82)
     """
-    return OrOther(axis(keys))
+    return OrOther(axis(keys), label)
+
+
+def is_plain_list(keys: object) -> bool:
+    """Whether keys are, or an axis is, a list and nothing more, labelled or not: no range, edges or days, nothing that
+    was declared to be in order, no leaves of a tree, no zones, and no bin for nulls or others yet."""
+    listed = keys.axis if isinstance(keys, Labelled) else keys
+    return type(listed) is Keys or not isinstance(listed, Axis | Tree | Zones | range)
 
 
 def product(names: Sequence[str], keys: object, *, nulls: str = "drop", other: bool = False) -> Domain:

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from leastnoise.domain.axes import Axis, Keys, OrNull, is_text
 from leastnoise.errors import BadDomain, WrongType
 
-OTHER = "other"
+OTHER = "missing or other"
 
 
 @dataclass(frozen=True, slots=True)
 class OrOther:
-    """An axis with one more bin at its end, "other": for every value that is none of its keys, and for nulls.
+    """An axis with one more bin at its end, "missing or other": for nulls, and for values that are none of its keys.
 
-    So no row is outside. In frames and files "other" is a text among texts; a column of numbers, days or ends keeps its
-    type and has null there.
+    So no row is outside. In frames and files its label is a text among texts; a column of numbers, days or ends keeps
+    its type and has null there.
 
-    axis: the axis without it.
+    axis: the axis without it. label: what the bin is called.
     """
 
     axis: Axis
+    label: str = OTHER
 
     def __post_init__(self) -> None:
         if isinstance(self.axis, OrNull | OrOther):
-            raise BadDomain('the axis already has a bin for nulls or for others. "other" takes nulls as well: once.')
-        if _has_texts(self.axis) and self.axis.index(OTHER) is not None:
+            raise BadDomain("the axis already has a bin for nulls or for others, which takes nulls as well: once.")
+        if not isinstance(self.label, str) or not is_text(self.label) or not self.label.strip():
+            raise WrongType(f"the label of the bin for all other values must be a text. Got {self.label!r} instead.")
+        taken = next((key for key in _names(self.axis) if str(key).casefold() == self.label.casefold()), None)
+        if taken is not None:
             raise BadDomain(
-                f'"{OTHER}" is one of the keys already, and two bins would have one name. Rename the key, or give it a '
-                "label."
+                f"{taken!r} is one of the keys, and the bin for missing and all other values would have the same name, "
+                f"{self.label!r}. Give that bin another label."
             )
 
     @property
@@ -37,12 +42,13 @@ class OrOther:
         return self.axis.size + 1
 
     def key(self, position: int) -> Any:
-        return OTHER if position == self.axis.size else self.axis.key(position)
+        return self.label if position == self.axis.size else self.axis.key(position)
 
-    def index(self, key: Any) -> int:
-        """The position of a key; the last for whatever is no key of the axis."""
-        known = None if key is None or isinstance(key, str) != _has_texts(self.axis) else self.axis.index(key)
-        return self.axis.size if known is None else known
+    def index(self, key: Any) -> int | None:
+        """The position of a key: the last for its label, or None. A key that somebody mistyped has none."""
+        if key is None or key == self.label:
+            return self.axis.size
+        return self.axis.index(key) if isinstance(key, str) == _has_texts(self.axis) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +92,13 @@ def innermost(axis: Axis) -> Axis:
 
 
 def key_cell(axis: Axis, key: Any) -> Any:
-    """A key as a cell of a column, which has one type: "other" is null where the keys are no texts."""
-    return None if isinstance(axis, OrOther) and key == OTHER and not _has_texts(axis.axis) else key
+    """A key as a cell of a column, which has one type: the label of all others is null where the keys are no texts."""
+    return None if isinstance(axis, OrOther) and key == axis.label and not _has_texts(axis.axis) else key
+
+
+def _names(axis: Axis) -> Iterable[Any]:
+    """The keys that were listed one by one, as they are shown."""
+    return axis.labels if isinstance(axis, Labelled) else axis.values if isinstance(axis, Keys) else ()
 
 
 def _has_texts(axis: Axis) -> bool:

@@ -48,7 +48,8 @@ def refuse_reserved(names: Iterable[str]) -> None:
 def key_columns(domain: Domain, count: int, *, for_people: bool = False) -> dict[str, list[Any]]:
     """The keys of the first `count` bins, a column an axis; a bin between two ends gives two columns.
 
-    A column has one type, so "other" is null among numbers and days; for people it is "other" everywhere.
+    A column has one type, so the label of all other values is null among numbers and days; for people it is written
+    everywhere.
     """
     columns: dict[str, list[Any]] = {}
     if domain.axes and isinstance(domain.axes[0], Listed):
@@ -108,10 +109,11 @@ def read_domain(facts: list[dict[str, Any]] | None, table: pa.Table | None) -> D
             if not 0 < size <= table.num_rows:
                 raise errors.BadDomain(f"{size} keys cannot stand in {table.num_rows} rows.")
             stride //= size
-            nulls, other = (fact["axis"].get(name, False) for name in ("nulls", "other"))
-            cells = table[fact["name"]].take([i * stride for i in range(size - (nulls or other))]).to_pylist()
+            nulls, other = fact["axis"].get("nulls", False), fact["axis"].get("other")
+            more = nulls or other is not None
+            cells = table[fact["name"]].take([i * stride for i in range(size - more)]).to_pylist()
             axis = _keys(fact["axis"])(tuple(cells))
-            axis = OrNull(axis) if nulls else OrOther(axis) if other else axis
+            axis = OrNull(axis) if nulls else axis if other is None else OrOther(axis, other)
         else:
             stride //= axis.size
         names.append(fact["name"])
@@ -122,7 +124,7 @@ def read_domain(facts: list[dict[str, Any]] | None, table: pa.Table | None) -> D
 def write_axis(axis: Axis) -> dict[str, Any]:
     """One axis as JSON, explicit keys included: for files whose rows are not the bins."""
     if isinstance(axis, OrNull | OrOther):
-        return {"type": type(axis).__name__, "axis": write_axis(axis.axis)}
+        return {"type": type(axis).__name__, "axis": write_axis(axis.axis), **_label(axis)}
     if isinstance(axis, Keys):
         return {"type": "Keys", "values": [_write(key) for key in axis.values], **_order(axis)}
     found: dict[str, Any] = _write(axis)
@@ -133,6 +135,11 @@ def read_axis(facts: dict[str, Any]) -> Axis:
     """The axis that `write_axis` wrote."""
     axis: Axis = _read(facts)
     return axis
+
+
+def _label(axis: OrNull | OrOther) -> dict[str, str]:
+    """What the bin for all others is called."""
+    return {"label": axis.label} if isinstance(axis, OrOther) else {}
 
 
 def _order(keys: Keys) -> dict[str, bool]:
@@ -151,10 +158,11 @@ def _write(value: Any) -> Any:
         facts: dict[str, Any] = {"type": "Listed", "columns": list(value.columns)}
         return {**facts, "lattices": [_write(each) for each in value.lattices]} if value.lattices else facts
     if isinstance(value, OrNull | OrOther):
-        inner, more = _write(value.axis), "nulls" if isinstance(value, OrNull) else "other"
+        inner = _write(value.axis)
         if inner["type"] == "Keys":
-            return {**inner, "size": value.size, more: True}
-        return {"type": type(value).__name__, "axis": inner}
+            more = {"nulls": True} if isinstance(value, OrNull) else {"other": value.label}
+            return {**inner, "size": value.size, **more}
+        return {"type": type(value).__name__, "axis": inner, **_label(value)}
     if isinstance(value, Labelled):  # the column holds the labels, so its keys stand here
         keys = value.axis
         return {"type": "Labelled", "labels": list(value.labels), "axis": write_axis(keys)}
@@ -175,8 +183,10 @@ def _read(value: Any) -> Any:
     kind = facts.pop("type")
     if kind == "Keys":
         return _keys(facts)(tuple(map(_read, facts["values"]))) if "values" in facts else None
-    if kind in ("OrNull", "OrOther"):
-        return (OrNull if kind == "OrNull" else OrOther)(_read(facts["axis"]))
+    if kind == "OrNull":
+        return OrNull(_read(facts["axis"]))
+    if kind == "OrOther":
+        return OrOther(_read(facts["axis"]), facts["label"])
     if kind == "Labelled":
         return Labelled(_read(facts["axis"]), tuple(facts["labels"]))
     if kind in ("date", "datetime"):

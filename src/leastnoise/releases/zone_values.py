@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors
-from leastnoise.domain import OTHER, Domain, Zones
+from leastnoise.domain import Domain, OrOther, Zones
 
 Values = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ def bins_of_zones(domain: Domain | None, zones: Zones) -> NDArray[np.int64]:
         key = domain.key(index)
         if key in places:
             found[places[key]] = index
-        elif key is not None and key != OTHER:
+        elif key is not None and not (isinstance(domain.axes[0], OrOther) and index == domain.size - 1):
             raise errors.InvalidParameter(f"There is no zone {key!r} on the map.", parameter="zones", value=key)
     return found
 

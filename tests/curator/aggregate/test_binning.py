@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from leastnoise.curator.table import table
 from leastnoise.domain import (
+    OTHER,
     Days,
     Domain,
     Edges,
@@ -133,14 +134,14 @@ def test_labels_name_the_bins_and_others_lose_no_row():
     query = table(rows, unit="unit").histogram("sex", "zone", keys=keys, max_rows=1)
     assert dict(zip(query.domain.keys(), aggregate(query).values.tolist(), strict=True)) == {
         ("women", "a"): 0,
-        ("women", "other"): 2,
+        ("women", OTHER): 2,
         ("men", "a"): 1,
-        ("men", "other"): 1,
-        ("other", "a"): 1,
-        ("other", "other"): 1,
+        ("men", OTHER): 1,
+        (OTHER, "a"): 1,
+        (OTHER, OTHER): 1,
     }
     assert not any("not a key" in fact.kind for fact in query.left_out)
-    assert query.release(epsilon=1, delta=1e-6).to_pandas()["sex"].unique().tolist() == ["women", "men", "other"]
+    assert query.release(epsilon=1, delta=1e-6).to_pandas()["sex"].unique().tolist() == ["women", "men", OTHER]
 
 
 def test_others_of_a_domain_too_large_for_a_vector():
