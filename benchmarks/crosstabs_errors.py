@@ -109,7 +109,7 @@ def _of_set(case: denoising.Survey, draws: int | None) -> Row:
 def _of_few(tables: tuple[Any, ...], epsilon: float, draws: int) -> Row:
     keys = datasets.people_keys()
     people = ln.table(datasets.people(), unit="person")
-    query: Any = people.crosstabs(*tables, keys=keys, max_rows=1)
+    query: Any = people.crosstabs(*tables, keys=keys, max_rows=1, other=False)
     decided = query._decide(PrivacyRequest(epsilon=epsilon, delta=1e-6, mechanism="laplace"))
     reads, noise = decided.reads, decided.charge.noise
     counts = dict(zip(reads.counted, reads._counter().split(testing.aggregate(reads).values), strict=True))

@@ -220,7 +220,7 @@ def test_a_table_states_the_half_width_of_its_intervals() -> None:
 def test_other_keys_leave_nothing_out() -> None:
     kinds = [fact.kind for fact in asked(other=True).left_out]
     assert "outside its keys" not in kinds
-    mixed = asked(keys={"age": ln.domain.OrOther(axis(range(4))), "sex": ["f", "m"]})
+    mixed = asked(keys={"age": ln.domain.OrOther(axis(range(4))), "sex": ["f", "m"]}, other=False)
     assert [fact.columns for fact in mixed.left_out if fact.kind == "outside its keys"] == [("sex",)]
-    with pytest.raises(errors.WrongType, match="True or False"):
-        asked(other="no")
+    with pytest.raises(errors.WrongType, match="True, False"):
+        asked(other=("no",))

@@ -162,7 +162,7 @@ def test_keys_stand_as_people_wrote_them(tmp_path: Path) -> None:
     assert isinstance(r, ln.Release)
     _, (names, *rows) = rows_of(r.to_csv(tmp_path / "numbers.csv", allow_seeded=True))
     assert names[:2] == ["day", "n"]
-    assert [row[:2] for row in rows] == [[day.isoformat(), n] for day in days for n in ("5", "6", "other")]
+    assert [row[:2] for row in rows] == [[day.isoformat(), n] for day in days for n in ("5", "6", "missing or other")]
 
 
 def test_a_set_of_tables_is_a_workbook(tmp_path: Path) -> None:
@@ -177,8 +177,8 @@ def test_a_set_of_tables_is_a_workbook(tmp_path: Path) -> None:
     assert book.sheetnames == ["About", "the total", "a", "b", "a x b"]
     rows = [[cell.value for cell in row] for row in book["a x b"].iter_rows()]
     assert rows[0] == ["a", "b", "value", "low", "high", "denoised", "denoised_error"]
-    assert np.array([row[6] for row in rows[1:]]) == pytest.approx(np.full(4, e["a", "b"].rmse))
-    assert e["a", "b"].to_pandas()["denoised_error"].tolist() == [e["a", "b"].rmse] * 4
+    assert np.array([row[6] for row in rows[1:]]) == pytest.approx(np.full(9, e["a", "b"].rmse))
+    assert e["a", "b"].to_pandas()["denoised_error"].tolist() == [e["a", "b"].rmse] * 9
     assert np.array([row[2] for row in rows[1:]], dtype=float) == pytest.approx(r["a", "b"].values)
     assert np.array([row[5] for row in rows[1:]], dtype=float) == pytest.approx(e["a", "b"].values)
     about = [cell.value for cell in book["About"]["A"] if cell.value]

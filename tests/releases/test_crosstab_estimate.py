@@ -42,7 +42,8 @@ def test_the_error_as_published_is_that_of_the_noise() -> None:
 
 def test_large_counts_that_gain_nothing_are_recommended_as_published() -> None:
     rows = pa.table({"who": np.arange(4_000), "a": np.repeat(["x", "y"], [1_500, 2_500]), "b": ["u", "v"] * 2_000})
-    query = ln.table(rows, unit="who").crosstabs(ways=2, keys={"a": ["x", "y"], "b": ["u", "v"]}, max_rows=1)
+    keys = {"a": ["x", "y"], "b": ["u", "v"]}
+    query = ln.table(rows, unit="who").crosstabs(ways=2, keys=keys, max_rows=1, other=False)
     with seeded(1):
         release = query.release(epsilon=5, delta=1e-6)
     assert isinstance(release, ln.CrosstabsRelease)

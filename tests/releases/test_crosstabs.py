@@ -42,7 +42,7 @@ def truth(frame: pd.DataFrame, table: tuple[str, ...]) -> np.ndarray[Any, Any]:
 @pytest.fixture(scope="module", params=["gaussian", "laplace"])
 def releases(request: pytest.FixtureRequest, frame: pd.DataFrame) -> list[CrosstabsRelease]:
     """Many draws of one answer: the rows are read once."""
-    query = ln.table(frame, unit="who").crosstabs(ways=2, keys=KEYS, max_rows=1)
+    query = ln.table(frame, unit="who").crosstabs(ways=2, keys=KEYS, max_rows=1, other=False)
     assert isinstance(query, Crosstabs)
     decided = query._decide(PrivacyRequest(epsilon=1, delta=1e-6, mechanism=request.param))
     reads, noise = decided.reads, decided.charge.noise

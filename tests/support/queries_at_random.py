@@ -158,7 +158,9 @@ def crosstabs(s: Schema, chance: random.Random) -> Ask:
     keys: dict[str, Any] = {s[part]: chance.choice([k for k in KEYS[part] if k != [True]]) for part in parts}
     names = list(keys)
     tables = chance.choice([[tuple(names)], [names[0], tuple(names[1:])], list(itertools.pairwise(names))])
-    given: dict[str, Any] = {"keys": keys, "nulls": chance.choice(["drop", "bin"]), "other": chance.random() < 0.3}
+    other = chance.choice([None, None, False, True, "no answer"])
+    nulls = chance.choice([None, "bin"] if other else [None, None, "drop", "bin"])
+    given: dict[str, Any] = {"keys": keys, "nulls": nulls, "other": other}
     given |= chance.choice(
         [
             rows_only(chance),

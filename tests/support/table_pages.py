@@ -45,7 +45,7 @@ def hostile() -> CrosstabsRelease:
     rows = {name: np.array(list(keys))[rng.integers(0, len(keys) // 2 + 1, 900)] for name, keys in sizes.items()}
     table = ln.table(pa.table({"who": np.arange(900), **rows}), unit="who")
     with seeded(7):
-        made: Any = table.crosstabs(ways=3, keys=sizes, max_rows=1).release(**PROMISE)
+        made: Any = table.crosstabs(ways=3, keys=sizes, max_rows=1, other=False).release(**PROMISE)
     assert HOSTILE in TOWNS
     return made
 

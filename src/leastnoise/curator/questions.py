@@ -99,16 +99,16 @@ class Questions:
         row_weight: RowWeight = "whole",
         weight: str | None = None,
         weight_clip: tuple[float, float] | None = None,
-        other: bool = False,
-        nulls: str = "drop",
+        other: bool | str | None = None,
+        nulls: str | None = None,
         cumulative: Sequence[str] = (),
         ranges: Sequence[str] = (),
     ) -> Query:
         """Several tables of counts over the same columns, released together with the least noise.
 
         tables: the tables, each a column or a tuple of columns; () is the total. Or none, and `ways`.
-        keys: the public keys of every column, by name: a range, a list, `ln.domain.Edges(...)`. A row that is outside
-            the keys of any column leaves all tables.
+        keys: the public keys of every column, by name: a range, a list, `ln.domain.Edges(...)`. A row whose value in
+            one of the columns has no key leaves all tables; see `other`.
         ways: instead of tables, 2 for every table of at most two of the columns of `keys`, the total included; (2,) for
             the tables of two columns alone.
         weights: what the noise is best for: "tables" (the default: every table counts the same), "cells" (every cell
@@ -118,8 +118,11 @@ class Questions:
             so a unit may have any number of rows at the noise of one.
         weight: a column of survey weights: their sums are published instead of counts of rows.
         weight_clip: the least and the largest weight, public; others count as the nearer end.
-        other: whether every column has one more key, for values that are no key (missing ones, too).
-        nulls: "drop" (the default) leaves out rows with a missing key; "bin" gives them a key of their own.
+        other: whether columns have one more key, "missing or other", for values that are missing or not listed. Left
+            out, those whose keys are a plain list have; a text does the same under that label. True: every column has,
+            also those with ranges, edges or days. False: none has, and rows with such a value leave all tables.
+        nulls: instead of `other`: "bin" gives missing values a key of their own and leaves out unlisted ones, "drop"
+            leaves out both.
         cumulative: columns with ordered keys, such as ["age"], of which the cumulative sums are to be accurate: the
             noise is then the least for these, in every table with the column.
         ranges: columns with ordered keys of which the sums over all ranges are, such as ages 18 to 29.

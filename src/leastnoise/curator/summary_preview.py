@@ -63,8 +63,8 @@ class SummaryExpectation:
         wide = max(len(line.name) for line in self.statistics)
         lines = [
             f"{self.mechanism.capitalize()} noise on {asked} in {many}, released together.",
-            *(f"  {line.name:<{wide}}  {line.what}: {_errors(line)}" for line in self.statistics),
             left_out_in_words(self.left_out, self.unit),
+            *(f"  {line.name:<{wide}}  {line.what}: {_errors(line)}" for line in self.statistics),
             unknown_in_words(self.left_out),
             self.note,
             "" if self.other_kind is None else self.other_kind.in_words(),

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from leastnoise._support.number_format import rounded
 from leastnoise.curator.budget.charge import Charge
 from leastnoise.curator.budget.kinds import OtherKind
+from leastnoise.domain import OrOther
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
 from leastnoise.privacy.strength import Strength
 from leastnoise.releases.crosstab_errors import cell_half_width, noisy_tables
 from leastnoise.releases.left_out import LeftOut, left_out_in_words, unknown_in_words
 from leastnoise.releases.table_set import table_name
+from leastnoise.workload.table_errors import NoisyTables
 from leastnoise.workload.tables_noise import TablesNoise
 
 MAX_TABLES_SHOWN = 24
@@ -30,6 +33,29 @@ class TableExpectation:
     # With cumulative sums or ranges the three above are of its least accurate cell, and this is the root of the mean
     # variance of the sums that were asked for.
     sums_std: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OtherKey:
+    """The key for missing and unlisted values that some columns have, and what it costs.
+
+    label: what it is called. rmse: the error of a cell without it, over all tables; None: not known.
+    """
+
+    columns: tuple[str, ...]
+    label: str
+    rmse: float | None = None
+
+    def in_words(self, rmse: float) -> str:
+        """The key, and the error of a cell with it beside that without.
+
+        >>> print(OtherKey(("sex", "job"), "none", 12.34).in_words(14.1))
+        "none" is one more key of sex and job: 14.1 per cell; 12.3 with other=False (--no-other), if every row ...
+        """
+        cost = f"{rounded(rmse, 3)} per cell"
+        if self.rmse is not None:
+            cost += f"; {rounded(self.rmse, 3)} with other=False (--no-other), if every row has a listed value"
+        return f'"{self.label}" is one more key of {_listed(self.columns)}: {cost}.'
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +77,8 @@ class TablesExpectation:
     unit: str | None = None
     left_out: tuple[LeftOut, ...] = ()
     other_kind: OtherKind | None = None  # of budget, where that would have less noise
+    other: OtherKey | None = None
+    closed: tuple[str, ...] = ()  # the columns whose missing and unlisted values other=True would give a key
 
     @property
     def std(self) -> dict[tuple[str, ...], float]:
@@ -66,8 +94,12 @@ class TablesExpectation:
         many = f"{len(self.tables):,} tables" if len(self.tables) != 1 else "1 table"
         lines = [
             f"{self.mechanism.capitalize()} noise on {many} of {self.bins:,} cells, released together.",
-            *self._lines(),
             left_out_in_words(self.left_out, self.unit),
+            *self._lines(),
+            "" if self.other is None else self.other.in_words(self.rmse),
+            f"other=True (--other) gives missing and unlisted values of {_listed(self.closed)} a key."
+            if self.closed
+            else "",
             unknown_in_words(self.left_out),
             self.note,
             "" if self.other_kind is None else self.other_kind.in_words(),
@@ -99,14 +131,33 @@ class TablesExpectation:
         return rows
 
 
+def _listed(columns: Sequence[str]) -> str:
+    return " and ".join([", ".join(columns[:-1]), columns[-1]] if len(columns) > 1 else columns)
+
+
 def _sums(line: TableExpectation) -> str:
     return "" if line.sums_std is None else rounded(line.sums_std)
 
 
-def of_tables(decided: Charge[TablesNoise], *, grid: float, limits: dict[str, int]) -> TablesExpectation:
-    """Of noise on every block. grid: what one of the integers that are counted is worth."""
+def of_tables(
+    decided: Charge[TablesNoise],
+    *,
+    grid: float,
+    limits: dict[str, int],
+    keyed: Mapping[str, OrOther],
+    closed: Sequence[str],
+    without_other: Charge[TablesNoise] | None,
+) -> TablesExpectation:
+    """Of noise on every block.
+
+    grid: what one of the integers that are counted is worth.
+    keyed: the columns that `other` gave a key. without_other: the noise if they had none. closed: the columns that it
+        could give one.
+    """
     noise = decided.noise
-    errors = noisy_tables(noise.mechanism, noise.workload, noise.scales, grid)
+    errors = _errors(noise, grid)
+    label = next((axis.label for axis in keyed.values()), "")
+    rmse = None if without_other is None else _errors(without_other.noise, grid).rmse
 
     def line(table: tuple[str, ...]) -> TableExpectation:
         cells = noise.workload.cells_of(table)
@@ -124,4 +175,10 @@ def of_tables(decided: Charge[TablesNoise], *, grid: float, limits: dict[str, in
         strength=decided.strength,
         note=noise.note,
         limits=limits,
+        other=OtherKey(tuple(keyed), label, rmse) if keyed else None,
+        closed=tuple(closed),
     )
+
+
+def _errors(noise: TablesNoise, grid: float) -> NoisyTables:
+    return noisy_tables(noise.mechanism, noise.workload, noise.scales, grid)

@@ -160,9 +160,8 @@ def _lines(
     first = (
         f"{CSV_MARK.decode()} {VERSION}: {table_name(table)}, {many} on {made.created_at:%Y-%m-%d} (release {made.id})."
     )
-    for sentence in (first, *said, *made.promise_in_words().splitlines()):
-        if sentence:
-            yield csv_text.comment(sentence)
+    for sentence in (first, *made.promise_in_words("\n".join(filter(None, said))).splitlines()):
+        yield csv_text.comment(sentence)
     cells = len(numbers["value"])
     keys = {
         name: [csv_text.key(key) for key in found]

@@ -151,7 +151,7 @@ class CrosstabsEstimate(TableSet):
         held = f" Public tables were held: {', '.join(map(table_name, self.known))}." if self.known else ""
         return (
             f"{self._many} ({self.bins:,} cells) with noise taken back out, which costs no privacy: no cell is below "
-            f"zero, and the tables agree with each other.{held}\n{self.errors_in_words()}\n{self.promise_in_words()}"
+            f"zero, and the tables agree with each other.{held}\n{self.promise_in_words(self.errors_in_words())}"
         )
 
     def errors_in_words(self) -> str:

@@ -182,7 +182,7 @@ class CrosstabTable(Release):
         spread = self.spread_in_words(4)
         return (
             f"{self._counted()} ({spread}), from {many} released together with {self.mechanism.capitalize()} noise.\n"
-            f"{self.errors_in_words()}\n{self.promise_in_words()}"
+            f"{self.promise_in_words(self.errors_in_words())}"
         )
 
     def errors_in_words(self) -> str:

@@ -132,7 +132,7 @@ class CrosstabsRelease(TableSet):
 
     def explain(self) -> str:
         """What was published, what it promises and how far off it is, in plain words."""
-        return f"{self._counted()}\n{self.errors_in_words()}\n{self.promise_in_words()}"
+        return f"{self._counted()}\n{self.promise_in_words(self.errors_in_words())}"
 
     def errors_in_words(self) -> str:
         """How far off what is published is."""

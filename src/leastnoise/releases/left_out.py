@@ -25,6 +25,7 @@ Kind = Literal[
     "outside the bins",
     "outside the bins or null",
     "outside its keys",
+    "outside its keys or null",
     "no node near",
     "null",
     "not of the length",
@@ -44,7 +45,8 @@ _PHRASES: dict[Kind, tuple[int, str]] = {
     "not a key or null": (1, "rows whose {columns} is neither missing nor one of the {0} keys"),
     "outside the bins": (1, "rows whose {columns} is outside the {0} bins"),
     "outside the bins or null": (1, "rows whose {columns} is neither missing nor in one of the {0} bins"),
-    "outside its keys": (0, "rows with a value of {columns} that is not one of its keys"),
+    "outside its keys": (0, "rows whose {columns} is missing or not one of its keys"),
+    "outside its keys or null": (0, "rows whose {columns} is neither missing nor one of its keys"),
     "no node near": (1, "rows that are near none of the {0} nodes"),
     "null": (0, "rows with no {columns}"),
     "not of the length": (1, "rows whose {columns} does not have {0} elements"),
@@ -93,7 +95,8 @@ def left_out_in_words(facts: Sequence[LeftOut], unit: str | None) -> str:
     """Which rows are not in the numbers, what was changed, and what intervals are about; "" where all is in them."""
     if not facts:
         return ""
-    return f"{_sentences('Not in these numbers', facts, unit)} Intervals are about what was counted."
+    start = "Left out of every table" if any(map(_of_set, facts)) else "Not in these numbers"
+    return f"{_sentences(start, facts, unit)} Intervals are about what was counted."
 
 
 def unknown_in_words(facts: Sequence[LeftOut]) -> str:
@@ -114,9 +117,15 @@ def left_out_in_short(facts: Sequence[LeftOut], unit: str | None) -> str:
 
 
 def _sentences(start: str, facts: Sequence[LeftOut], unit: str | None) -> str:
-    rows = [fact.in_words(unit) for fact in facts if fact.kind not in _CHANGES]
+    ranked = sorted(facts, key=lambda fact: not _of_set(fact))  # what one column does to all tables comes first
+    rows = [fact.in_words(unit) for fact in ranked if fact.kind not in _CHANGES]
     changed = [fact.in_words(unit) for fact in facts if fact.kind in _CHANGES]
     return " ".join(f"{sentence}." for sentence in ([f"{start}: {'; '.join(rows)}"] if rows else []) + changed)
+
+
+def _of_set(fact: LeftOut) -> bool:
+    """Whether rows leave every table of a set because of one of its columns."""
+    return fact.kind.startswith("outside its keys")
 
 
 def write_left_out(facts: Sequence[LeftOut]) -> list[dict[str, Any]]:

@@ -325,9 +325,9 @@ class LimitSuggestion(Promised, Spreadsheets):
         )
         return f"{said} {WARNED}" if self.risk >= RISKY else said
 
-    def promise_in_words(self) -> str:
+    def promise_in_words(self, errors: str = "") -> str:
         """Whom each look protects and how well."""
-        looks, last = self.looks, super().promise_in_words()
+        looks, last = self.looks, super().promise_in_words(errors)
         if len(looks) == 1:
             return last
         before = ", ".join(f"{look.id} ({look.guarantee})" for look in looks[:-1])

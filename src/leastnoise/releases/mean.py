@@ -243,7 +243,7 @@ class MeanRelease(Published):
         many = f"{self.bins:,} {self.kind}s, each" if self.bins != 1 else f"1 {self.kind},"
         return (
             f"{many} a noisy sum over a noisy count ({self.mechanism.capitalize()} noise), released under one "
-            f"guarantee.\n{self.errors_in_words()}\n{self.promise_in_words()}"
+            f"guarantee.\n{self.promise_in_words(self.errors_in_words())}"
         )
 
     def spread_in_words(self, digits: int = 4) -> str:

@@ -103,10 +103,14 @@ class Promised:
         """Whether the noise came from a test's seed and hides nothing."""
         return self.provenance.seeded
 
-    def promise_in_words(self) -> str:
-        """Whom it protects and how well: the part of `explain` that is true of whatever is computed from it."""
+    def promise_in_words(self, errors: str = "") -> str:
+        """Whom it protects and how well: the part of `explain` that is true of whatever is computed from it.
+
+        errors: how far off the numbers are, which nobody should read before what is left out of them.
+        """
         lines = [
             self.provenance.left_out_in_words(),
+            errors,
             f"The question: {self.query}." if self.query else "",
             self.note,
             self.provenance.explain(),

@@ -143,7 +143,7 @@ class QuantileRelease(Published):
     def explain(self) -> str:
         """What was protected, how well, and what the noise is, in plain words."""
         many = f"{self.bins:,} quantiles" if self.bins != 1 else "1 quantile"
-        return f"{many}, {self.found.method_in_words()}.\n{self.errors_in_words()}\n{self.promise_in_words()}"
+        return f"{many}, {self.found.method_in_words()}.\n{self.promise_in_words(self.errors_in_words())}"
 
     def spread_in_words(self, digits: int = 6) -> str:
         """How wide the noise is, to so many `digits`."""

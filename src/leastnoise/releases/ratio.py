@@ -170,7 +170,7 @@ class RatioRelease(SummaryPart):
         return (
             f"{many} a noisy sum of {self.names[0]} over a noisy sum of {self.names[1]} "
             f"({self.mechanism.capitalize()} noise), both of the rows in which neither is missing, released under one "
-            f"guarantee.\n{self.errors_in_words()}\n{self.promise_in_words()}"
+            f"guarantee.\n{self.promise_in_words(self.errors_in_words())}"
         )
 
     def spread_in_words(self, digits: int = 4) -> str:

@@ -124,7 +124,7 @@ class ShareRelease(SummaryPart):
         what = self.components.noun
         return (
             f"{self.bins:,} shares, each a noisy {what} over the sum of all noisy {what}s "
-            f"({self.mechanism.capitalize()} noise).\n{self.errors_in_words()}\n{self.promise_in_words()}"
+            f"({self.mechanism.capitalize()} noise).\n{self.promise_in_words(self.errors_in_words())}"
         )
 
     def errors_in_words(self) -> str:

@@ -149,7 +149,7 @@ class SpreadRelease(SummaryPart):
         many = f"{self.bins:,} {self.noun}s, each" if self.bins != 1 else f"1 {self.noun},"
         return (
             f"{many} from a noisy sum of squares, a noisy sum and a noisy count ({self.mechanism.capitalize()} noise), "
-            f"released under one guarantee.\n{self.errors_in_words()}\n{self.promise_in_words()}"
+            f"released under one guarantee.\n{self.promise_in_words(self.errors_in_words())}"
         )
 
     def __repr__(self) -> str:

@@ -244,7 +244,7 @@ class SummaryRelease(Promised, Spreadsheets):
         """What was published, what it promises and how far off it is, in plain words."""
         many = "1 bin" if self.bins == 1 else f"{self.bins:,} bins"
         first = f"{self._listed()}, in {many}, released together under one guarantee."
-        return f"{first}\n{self.errors_in_words()}\n{self.promise_in_words()}"
+        return f"{first}\n{self.promise_in_words(self.errors_in_words())}"
 
     def _listed(self) -> str:
         names = [f"{figure.name} ({self.meaning(figure)})" for figure in self.figures]

@@ -13,7 +13,7 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import atomic_files, progress, validation
-from leastnoise.domain import Domain
+from leastnoise.domain import Domain, OrOther, key_cell
 from leastnoise.releases import file_format
 from leastnoise.workload import TreeWorkload
 
@@ -304,14 +304,22 @@ def _known_tables(release: CrosstabsRelease, known: Mapping[Any, Any]) -> dict[t
         if isinstance(values, Mapping):
             cells = Domain(table, tuple(release.axes[column] for column in table))
             listed = [_value_of(release, names, values, cells.key(index)) for index in range(cells.size)]
-            shape = [release.workload.sizes[column] for column in table]
-            found[table] = np.reshape(np.asarray(listed, dtype=np.float64), shape)
+            sizes = [release.workload.sizes[column] for column in table]
+            found[table] = np.reshape(np.asarray(listed, dtype=np.float64), sizes)
             continue
         array = np.asarray(values, dtype=np.float64)
         if array.ndim != len(names):
             raise errors.InvalidParameter(
                 f"The known table {' x '.join(names) or 'of the total'} needs an array with {len(names)} axes. Got "
                 f"{array.ndim} instead.",
+                parameter="known",
+            )
+        wanted = tuple(release.workload.sizes[column] for column in names)
+        if array.shape != wanted:
+            want, got = (" x ".join(map(str, shape)) for shape in (wanted, array.shape))
+            raise errors.InvalidParameter(
+                f"The known table {' x '.join(names)} needs an array of {want} numbers, one for each cell. Got {got} "
+                f"instead. {_others_known(release, names)}".strip(),
                 parameter="known",
             )
         found[table] = np.transpose(array, [names.index(column) for column in table])
@@ -322,14 +330,29 @@ def _value_of(release: CrosstabsRelease, names: tuple[str, ...], values: Mapping
     """The known value of one cell, by its key as the columns were named."""
     table = release.workload.table(names)
     named = dict(zip(table, (key,) if len(table) == 1 else key, strict=True))
-    asked = named[names[0]] if len(names) == 1 else tuple(named[name] for name in names)
-    if asked not in values:
-        raise errors.InvalidParameter(
-            f"The known table {' x '.join(names) or 'of the total'} has no value for {asked!r}. Give one for each "
-            "cell, by its key as the tables show it.",
-            parameter="known",
-        )
-    return values[asked]
+    shown = tuple(named[name] for name in names)
+    cells = tuple(key_cell(release.axes[name], named[name]) for name in names)
+    for asked in (shown[0], cells[0]) if len(names) == 1 else (shown, cells):
+        if asked in values:
+            return values[asked]
+    others = any(isinstance(axis := release.axes[name], OrOther) and named[name] == axis.label for name in names)
+    raise errors.InvalidParameter(
+        f"The known table {' x '.join(names) or 'of the total'} has no value for "
+        f"{shown[0] if len(names) == 1 else shown!r}. Give one for each cell, by its key as the tables show it. "
+        f"{_others_known(release, names) if others else ''}".strip(),
+        parameter="known",
+    )
+
+
+def _others_known(release: CrosstabsRelease, names: Sequence[str]) -> str:
+    """What to say of the key for missing and unlisted values, which a public table seldom has."""
+    labels = {axis.label for name in names if isinstance(axis := release.axes[name], OrOther)}
+    if not labels:
+        return ""
+    return (
+        f"{' and '.join(repr(label) for label in sorted(labels))} is the key of rows with a missing or unlisted value: "
+        "say 0 if there are none, or release the tables with other=False (--no-other)."
+    )
 
 
 def _refuse_what_is_not_taken(method: str, options: dict[str, Any]) -> None:

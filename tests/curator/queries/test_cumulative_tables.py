@@ -159,13 +159,13 @@ def test_what_people_read(release, tmp_path: Path):
     page = (tmp_path / "page.html").read_text()
     assert page.count('<svg class="curve"') == 2
     assert "r.workload.squared_cost(r.scales" in page
-    assert "CumulativeTable along age: 80 sums" in repr(curve)
+    assert "CumulativeTable along age: 120 sums" in repr(curve)  # of two sexes, and of missing or other ones
 
 
 def test_pictures(release):
     ax = release["age", "sex"].cumulative().plot()
-    assert len(ax.lines) == 2
-    assert len(ax.collections) == 2
+    assert len(ax.lines) == 3
+    assert len(ax.collections) == 3
     assert len(release["age"].cumulative().plot(confidence=0.5).lines) == 1
     with pytest.raises(errors.InvalidParameter, match="10 curves"):
         CumulativeTable(table=release["sex", "pay"], column="sex", values=release["sex", "pay"].to_numpy()).plot()

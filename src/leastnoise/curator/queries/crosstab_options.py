@@ -15,7 +15,7 @@ from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.crosstab_sizes import check_tables, check_ways, check_workload
 from leastnoise.curator.queries.crosstab_trees import TreeColumn, check_tree, tree_column
 from leastnoise.curator.queries.domains import check_columns, exact_matches
-from leastnoise.domain import Axis, OrNull, OrOther, counts_up, has_order
+from leastnoise.domain import OTHER, Axis, OrNull, OrOther, counts_up, has_order, is_plain_list
 from leastnoise.domain.product import check_filled
 from leastnoise.errors import BadDomain, Code, Example, InvalidParameter, MissingParameter, WrongType, as_argument
 from leastnoise.workload import Workload
@@ -23,6 +23,7 @@ from leastnoise.workload.ordered.asked_columns import checked_sums
 from leastnoise.workload.ordered.questions import Kind
 from leastnoise.workload.tables import checked_ways
 
+Other = bool | str | None  # whether missing and unlisted values have a key, or what it is called
 WEIGHT_BITS = 30  # of the largest weight times the cells of the largest table, so that 2^32 rows stay below 2^62
 MIN_WEIGHT_BITS = 8
 ORDERED_WEIGHT_BITS = 12  # with cumulative sums or ranges, whose integers are 2^28 times as large as sums of weights
@@ -34,10 +35,14 @@ def checked_axes(
     *,
     keys: Any,
     ways: int | Sequence[int] | None,
-    other: bool,
-    nulls: str,
+    other: Other,
+    nulls: str | None,
+    ordered: Iterable[str] = (),
 ) -> dict[str, Axis]:
-    """The keys of every column that is in a table, in the order of the columns in `keys`."""
+    """The keys of every column that is in a table, in the order of the columns in `keys`.
+
+    ordered: the columns of which cumulative sums or ranges are asked for: no key is added to these by itself.
+    """
     if not isinstance(keys, Mapping):
         raise MissingParameter(
             "Tables need the public keys of their columns, by name. Keys that nobody listed would tell who is there: "
@@ -45,8 +50,7 @@ def checked_axes(
             parameter="keys",
             example={"keys": {"sex": ["F", "M"]}},
         )
-    if not isinstance(other, bool):
-        raise WrongType(f"other must be True or False. Got {other!r} instead.", parameter="other", value=other)
+    _check_other(other, nulls)
     wanted = _named(tables)
     found = tree_column(keys, wanted, ways)
     missing = [column for column in wanted if column not in keys and (found is None or column not in found.levels)]
@@ -63,15 +67,47 @@ def checked_axes(
     tree = None if found is None else found.column
     used = [column for column in keys if ways is not None or column in wanted or column == tree]
     check_filled(keys[column] for column in used)
-    check_columns(data, used, nulls)
+    check_columns(data, used, nulls or "drop")
     axes: dict[str, Axis] = {}
     for column in used:
         if found is not None and column == tree:
             check_tree(data, found, other=other, nulls=nulls)
             axes |= found.axes
         else:
-            axes[column] = _axis(data, column, keys[column], other=other, nulls=nulls)
+            plain = column not in ordered and is_plain_list(keys[column])
+            axes[column] = _axis(data, column, keys[column], label=_label(other, nulls, plain=plain), nulls=nulls)
     return axes
+
+
+def _check_other(other: Other, nulls: str | None) -> None:
+    if other is not None and not isinstance(other, bool | str):
+        raise WrongType(
+            "other must be True, False, or the label of the key for missing and unlisted values. "
+            f"Got {other!r} instead.",
+            parameter="other",
+            value=other,
+            example={"other": "no answer"},
+        )
+    if other and nulls == "drop":
+        raise InvalidParameter(
+            "other gives missing values a key, and nulls leaves them out. Say one of the two.",
+            parameter="nulls",
+            value=nulls,
+            example=[{"other": False}, {"other": other}],
+        )
+
+
+def _label(other: Other, nulls: str | None, *, plain: bool) -> str | None:
+    """What the key for missing and unlisted values is called that a column gets; None where it gets none.
+
+    By default a plain list of keys gets one, so that nobody leaves all tables because of one column. What was typed
+    decides it, and no row.
+    """
+    if other is True:
+        return OTHER
+    if isinstance(other, str):
+        return other if plain else None
+    return OTHER if plain and other is None and nulls is None else None
 
 
 def checked_tree(
@@ -94,7 +130,7 @@ def _named(tables: Sequence[str | Iterable[str]]) -> dict[str, None]:
     return found
 
 
-def _axis(data: Dataset, column: str, keys: Any, *, other: bool, nulls: str) -> Axis:
+def _axis(data: Dataset, column: str, keys: Any, *, label: str | None, nulls: str | None) -> Axis:
     if keys is None:
         raise BadDomain(
             f'The keys of "{column}" must be listed: tables over keys that nobody listed are not known.',
@@ -105,8 +141,8 @@ def _axis(data: Dataset, column: str, keys: Any, *, other: bool, nulls: str) -> 
         raise exact_matches(column)
     try:
         axis = domains.axis(keys)
-        if other:
-            axis = axis if isinstance(axis, OrOther) else OrOther(axis)
+        if label is not None and not isinstance(axis, OrOther):
+            axis = _with_key(axis, label)
         elif nulls == "bin" and not isinstance(axis, OrOther):
             axis = OrNull(axis)
     except (BadDomain, WrongType) as problem:
@@ -120,6 +156,14 @@ def _axis(data: Dataset, column: str, keys: Any, *, other: bool, nulls: str) -> 
             value=column,
         )
     return axis
+
+
+def _with_key(axis: Axis, label: str) -> OrOther:
+    try:
+        return OrOther(axis, label)
+    except (BadDomain, WrongType) as problem:
+        problem.examples = ({"other": "no answer"}, {"other": False})
+        raise
 
 
 @contextmanager

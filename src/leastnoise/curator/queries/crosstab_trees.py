@@ -88,13 +88,13 @@ def tree_column(keys: Mapping[str, Any], wanted: Iterable[str], ways: int | Sequ
     return TreeColumn(column, tree, tree.levels[:deepest])
 
 
-def check_tree(data: Dataset, found: TreeColumn, *, other: bool, nulls: str) -> None:
+def check_tree(data: Dataset, found: TreeColumn, *, other: bool | str | None, nulls: str | None) -> None:
     """Raise unless a column's rows can be placed in a tree."""
     if data.rows[found.column].type().is_floating() and counts_up(list(found.tree.leaves.values[:1])):
         raise exact_matches(found.column)
-    if other or nulls == "bin":
+    if other is True or nulls == "bin":
         raise BadDomain(
             f'The tree of "{found.column}" has no place for values that are no leaf. Give the tree a leaf for them, '
             "and the rows its key.",
-            parameter="other" if other else "nulls",
+            parameter="other" if other is True else "nulls",
         )

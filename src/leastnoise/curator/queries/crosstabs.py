@@ -24,6 +24,7 @@ from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.curator.publish import Answer, Decision, Facts
 from leastnoise.curator.queries.crosstab_options import (
+    Other,
     checked_axes,
     checked_tree,
     checked_weight,
@@ -35,7 +36,7 @@ from leastnoise.curator.queries.domains import limits_of
 from leastnoise.curator.queries.query import NamedRows, Query
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.tables_preview import TablesExpectation
-from leastnoise.domain import Axis, OrOther
+from leastnoise.domain import Axis, OrNull, OrOther
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.comparison import Comparison
 from leastnoise.privacy.sensitivity import LARGEST_LIMIT, Limits, Sensitivity
@@ -70,6 +71,7 @@ class Crosstabs(Query):
     clip: Clip | None = None  # of the weights
     counted: tuple[tuple[str, ...], ...] = ()  # the tables that are counted: none contains another
     tree: TreeColumn | None = None  # the column whose rows hold leaves of a tree; its levels are among the axes
+    keyed: tuple[str, ...] = ()  # the columns that `other` gave a key for missing and unlisted values
 
     @classmethod
     def of(
@@ -84,14 +86,15 @@ class Crosstabs(Query):
         row_weight: RowWeight,
         weight: str | None,
         weight_clip: object,
-        other: bool,
-        nulls: str,
+        other: Other,
+        nulls: str | None,
         cumulative: Sequence[str] = (),
         ranges: Sequence[str] = (),
     ) -> Crosstabs:
         """The question, checked."""
         validation.word("row_weight", row_weight, ("whole", "shared"))
-        axes = checked_axes(data, tables, keys=keys, ways=ways, other=other, nulls=nulls)
+        ordered = [name for names in (cumulative, ranges) if isinstance(names, Iterable) for name in names]
+        axes = checked_axes(data, tables, keys=keys, ways=ways, other=other, nulls=nulls, ordered=ordered)
         tree = checked_tree(tables, keys, ways)
         workload = checked_workload(axes, tables, ways, cumulative=cumulative, ranges=ranges, tree=tree)
         clip = checked_weight(data, weight, weight_clip, shared=row_weight == "shared", workload=workload)
@@ -108,6 +111,9 @@ class Crosstabs(Query):
             weight=weight,
             clip=clip,
             counted=workload.maximal,
+            keyed=tuple(
+                name for name in axes if isinstance(axes[name], OrOther) and not isinstance(keys[name], OrOther)
+            ),
         )
 
     def __post_init__(self) -> None:
@@ -168,8 +174,12 @@ class Crosstabs(Query):
         return
 
     def _values_left_out(self) -> Sequence[LeftOut]:
-        closed = tuple(column for column in self.by if not isinstance(self.axes.get(column), OrOther))
-        outside = [LeftOut("outside its keys", columns=closed)] if closed else []
+        with_nulls = [column for column in self._closed() if isinstance(self.axes.get(column), OrNull)]
+        without = [column for column in self._closed() if column not in with_nulls]
+        outside = [
+            *([LeftOut("outside its keys", columns=tuple(without))] if without else []),
+            *([LeftOut("outside its keys or null", columns=tuple(with_nulls))] if with_nulls else []),
+        ]
         if self.weight is None or self.clip is None:
             return outside
         clip = LeftOut(
@@ -235,11 +245,40 @@ class Crosstabs(Query):
 
     def _expectation(self, request: PrivacyRequest) -> TablesExpectation:
         decided = self._charge(request)
-        return tables_preview.of_tables(decided, grid=self.grid, limits=self.limits_used)
+        closed = self._without_other()
+        without = None if closed is None else self._charge(request, closed)
+        return tables_preview.of_tables(
+            decided,
+            grid=self.grid,
+            limits=self.limits_used,
+            keyed=self._keyed_axes(),
+            closed=() if self.tree is not None else self._closed(),
+            without_other=without,
+        )
 
-    def _charge(self, request: PrivacyRequest) -> tables_charge.TablesCharge:
+    def _closed(self) -> tuple[str, ...]:
+        """The columns in which a missing or unlisted value has no key."""
+        return tuple(column for column in self.by if not isinstance(self.axes.get(column), OrOther))
+
+    def _keyed_axes(self) -> dict[str, OrOther]:
+        """The axes of the columns that `other` gave a key."""
+        return {name: axis for name, axis in self.axes.items() if name in self.keyed and isinstance(axis, OrOther)}
+
+    def _without_other(self) -> Workload | None:
+        """The tables as they would be with other=False; None where they are these, or would be refused, or have
+        cumulative sums along such a column, whose noise takes long to find."""
+        inner = {name: axis.axis for name, axis in self._keyed_axes().items()}
+        asked = self.workload.asked
+        if not inner or any(name in asked or axis.size == 1 for name, axis in inner.items()):
+            return None
+        cumulative, ranges = ([name for name in asked if asked[name] == kind] for kind in KINDS)
+        axes = {**self.axes, **inner}
+        return checked_workload(axes, self.tables, None, cumulative=cumulative, ranges=ranges, tree=self.tree)
+
+    def _charge(self, request: PrivacyRequest, workload: Workload | None = None) -> tables_charge.TablesCharge:
+        asked = self.workload if workload is None else workload
         return tables_charge.decide(
-            request, self.workload, weights=self.weights, row_size=self.row_size, neighbours=self.neighbours
+            request, asked, weights=self.weights, row_size=self.row_size, neighbours=self.neighbours
         )
 
     def _decide(self, request: PrivacyRequest) -> Decision[TablesNoise]:
