@@ -138,7 +138,7 @@ def test_only_what_is_asked_for_must_be_filled_in(table: ln.Table) -> None:
     assert parse_keys(table, ["hour"], ["keys.toml"]) == range(2)
     rows = ln.table(pd.DataFrame({"who": [1], "zone": ["a"], "hour": [1], "month": [3], "sex": ["f"]}), unit="who")
     assert rows.histogram("hour", keys=keys, max_rows=1).domain.size == 2
-    assert rows.crosstabs(("hour", "sex"), keys=keys, max_rows=1).bins == 4
+    assert rows.crosstabs(("hour", "sex"), keys=keys, max_rows=1).bins == 6
     both = r'"zone" \(line 1\), "month" \(line 3\)\. Fill them in'
     for ask, columns in (
         (lambda: rows.histogram("zone", keys=keys, max_rows=1), r'"zone" \(line 1\)\. Fill them in'),

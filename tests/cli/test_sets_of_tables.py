@@ -25,7 +25,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("desk")
     pq.write_table(datasets.people(3000), folder / "people.parquet")
     (folder / "keys.toml").write_text(KEYS)
-    (folder / "totals.csv").write_text("sex,people\nmale,1450\nfemale,1550\n")
+    (folder / "totals.csv").write_text("sex,people\nmale,1450\nfemale,1550\nmissing or other,0\n")
     typed = ["--unit", "person", "--keys", "keys.toml", "--ways", "2", "--max-rows", "1"]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -67,7 +67,7 @@ def test_a_set_is_shown_with_all_its_tables() -> None:
 def test_one_table_is_shown_with_its_rows() -> None:
     facts = json.loads(done("show", "set.parquet", "--table-by", "job, sex", "--json"))
     want = ln.load("set.parquet")["sex", "job"].to_arrow().to_pylist()
-    assert (facts["rows"], facts["first"]) == (6, want)
+    assert (facts["rows"], facts["first"]) == (9, want)
     assert "female" in done("show", "set.parquet", "--table-by", "sex")
     (total,) = json.loads(done("show", "set.parquet", "--table-by", "", "--json"))["first"]
     assert total["value"] == ln.load("set.parquet").total().value
@@ -82,7 +82,7 @@ def test_a_denoised_set_is_shown() -> None:
     (line,) = [line for line in out.splitlines() if line.startswith("│ sex x age")]
     assert f"{estimate['sex', 'age'].rmse_at_most(0.95).value:.3g}" in line
     facts = json.loads(done("show", "estimate.parquet", "--table-by", "sex", "--json"))
-    assert [row["value"] for row in facts["first"]] == pytest.approx([1550, 1450])
+    assert [row["value"] for row in facts["first"]] == pytest.approx([1550, 1450, 0])
 
 
 def test_headers_break_between_words_at_eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,8 +111,8 @@ def test_other_kinds_are_shown_too() -> None:
 def test_public_totals_are_held_from_a_file() -> None:
     estimate = ln.load("estimate.parquet")
     assert estimate.known == (("sex",),)
-    np.testing.assert_allclose(estimate["sex"].values, [1550, 1450])
-    np.testing.assert_allclose(estimate["sex", "age"].to_numpy().sum(axis=1), [1550, 1450])
+    np.testing.assert_allclose(estimate["sex"].values, [1550, 1450, 0], atol=1e-9)
+    np.testing.assert_allclose(estimate["sex", "age"].to_numpy().sum(axis=1), [1550, 1450, 0], atol=1e-9)
 
 
 def test_a_page_shows_the_set_and_its_estimate() -> None:
@@ -192,3 +192,52 @@ def test_a_tree_is_in_a_file_of_keys_for_commands_and_jobs(tmp_path: Path, monke
     Path("job.toml").write_text(job.replace("job.parquet", "both.parquet").replace("job.html", "both.html"))
     done("run", "job.toml")
     assert "half › district" in Path("both.html").read_text()
+
+
+ASK = ("crosstabs", "people.parquet", "--unit", "person", "--keys", "keys.toml", "--ways", "1", "--max-rows", "1")
+PRIVACY = ("--epsilon", "1", "--delta", "1e-6", "--expect")
+
+
+def cells(*typed: str) -> dict[str, int]:
+    facts = json.loads(done(*ASK, *PRIVACY, "--json", *typed))
+    return {"".join(line["table"]): line["cells"] for line in facts["tables"] if line["table"]}
+
+
+def test_missing_and_unlisted_values_have_a_key_unless_said_otherwise() -> None:
+    assert cells() == cells("--other-label", "no answer") == {"sex": 3, "age": 3, "job": 3}
+    assert cells("--other") == {"sex": 3, "age": 4, "job": 3}
+    assert cells("--no-other") == {"sex": 2, "age": 3, "job": 3}  # that of job is typed in the file
+    out = " ".join(done(*ASK, *PRIVACY).split())
+    assert "Left out of every table: rows whose age is missing or not one of its keys;" in out
+    assert re.search(r'"missing or other" is one more key of sex: [\d.]+ per cell; [\d.]+ with other=False', out)
+    assert '"no answer" is one more key of sex' in done(*ASK, *PRIVACY, "--other-label", "no answer")
+
+
+def test_a_label_that_cannot_be_is_refused_with_what_to_type() -> None:
+    said = refused(*ASK, *PRIVACY, "--other-label", "Male")
+    assert '--other-label "no answer", or --no-other' in said
+    assert "--other-label names the key" in refused(*ASK, *PRIVACY, "--other", "--other-label", "x")
+
+
+def test_a_public_table_without_the_key_for_all_others_is_refused_with_what_to_add() -> None:
+    Path("few.csv").write_text("sex,people\nmale,1450\nfemale,1550\n")
+    said = refused("denoise", "set.parquet", "--known", "sex=few.csv:people", "-o", "e.parquet")
+    assert "has no value for 'missing or other'" in said
+    assert "say 0 if there are none" in said
+
+
+def test_a_job_says_it_as_the_command_line_does() -> None:
+    job = (
+        'keys = "keys.toml"\n[table]\nsource = "people.parquet"\nunit = "person"\n[ask]\nkind = "crosstabs"\n'
+        'ways = 1\nmax_rows = 1\n{other}[privacy]\nepsilon = 1\ndelta = 1e-6\n[output]\nrelease = "job.parquet"\n'
+    )
+    said = {"": (), "other = true\n": ("--other",), "other = false\n": ("--no-other",)}
+    said['other = "no answer"\n'] = ("--other-label", "no answer")
+    for line, typed in said.items():
+        Path("job.toml").write_text(job.format(other=line))
+        asked, same = (
+            done(*words).splitlines()[:-1] for words in (("run", "job.toml", "--expect"), (*ASK, *PRIVACY, *typed))
+        )
+        assert [word for word in asked if word in same] == same
+    Path("job.toml").write_text(job.format(other="other = 3\n"))
+    assert "true, false, or a label" in refused("run", "job.toml", "--expect")

@@ -14,7 +14,7 @@ import pytest
 
 import leastnoise as ln
 from command_line import run
-from leastnoise import datasets
+from leastnoise import datasets, errors
 from leastnoise.curator.engines.duckdb import DuckDB
 from leastnoise.studio.folder import Folder
 from leastnoise.studio.script import python
@@ -116,6 +116,57 @@ def test_keys_may_lie_in_a_file(desk: Visitor) -> None:
     for name in ("no.toml", "../keys.toml", "/etc/keys.toml"):
         sent = desk.send("/job/people/question", question="counts", by=["sex"], keys_file=name)
         assert sent.status_code == 422, name
+
+
+@pytest.mark.parametrize(
+    ("chosen", "asked", "typed"),
+    [
+        ({}, None, "max_rows=1)"),
+        ({"other": "lists", "other_label": " "}, None, "max_rows=1)"),
+        ({"other": "lists", "other_label": "no answer"}, "no answer", "other='no answer'"),
+        ({"other": "every", "other_label": "kept by a browser"}, True, "other=True"),
+        ({"other": "none"}, False, "other=False"),
+    ],
+)
+def test_what_becomes_of_missing_and_unlisted_values_is_chosen(
+    desk: Visitor, chosen: dict[str, str], asked: Any, typed: str
+) -> None:
+    desk.send("/job/people/table", unit="person")
+    keys = {"by": ["district", "age"], "keys__district": "Harbour, Old Town", "keys__age": "0 to 99"}
+    desk.send("/job/people/question", question="tables", ways="2", **keys, **chosen)
+    assert desk.studio.draft("people").section("ask").get("other") == asked
+    desk.send("/job/people/limits", max_rows="1")
+    desk.send("/job/people/privacy", epsilon="1", delta="1e-6")
+    text = python(desk.studio.draft("people"))
+    assert typed in text
+    query = desk.studio.draft("people").run().query
+    expected = {None: [3, 100], "no answer": [3, 100], True: [3, 101], False: [2, 100]}[asked]
+    assert [axis.size for axis in query.axes.values()] == expected  # type: ignore[attr-defined]
+    page = desk.client.get("/job/people/question").text  # what was chosen is there again
+    assert f'<option value="{chosen.get("other", "lists")}" selected>' in page
+    assert ('value="no answer"' in page) == (asked == "no answer")
+    look = desk.client.get("/job/people/privacy/look", params={"epsilon": "1", "delta": "1e-6"}).text
+    assert ("Left out of every table: rows whose" in look) == (asked is not True)
+    assert ("without it, if every row has a listed value" in look) == (asked is not False)
+    assert "--" not in look.split("How far off")[1].split("<figure")[0]
+    assert ("Left out of every table" in desk.client.get("/job/people/release").text) == (asked is not True)
+    assert desk.send("/job/people/question", question="tables", ways="2", **keys, other="some").status_code == 422
+
+
+def test_keys_with_a_label_for_all_others_are_written_in_python(desk: Visitor) -> None:
+    desk.send("/job/people/table", unit="person")
+    keys = {"by": ["sex"], "keys__sex": "F, M"}
+    desk.send("/job/people/question", question="tables", ways="1", **keys)
+    desk.send("/job/people/limits", max_rows="1")
+    draft = desk.studio.draft("people")
+    for entry, code in (
+        ({"keys": ["F", "M"], "other": True}, "ln.domain.with_other(['F', 'M'])"),
+        ({"keys": ["F", "M"], "other": "unknown"}, "ln.domain.with_other(['F', 'M'], 'unknown')"),
+        ({"ordered": ["F", "M"], "other": "unknown"}, "ln.domain.with_other(ln.domain.Ordered(['F', 'M']), 'unknown')"),
+    ):
+        assert code in python(draft.with_section("keys", {"sex": entry}))
+    with pytest.raises(errors.InvalidParameter, match="by hand"):
+        python(draft.with_section("keys", {"sex": {"keys": ["F", "M"], "labels": ["women", "men"]}}))
 
 
 def test_a_file_of_keys_that_is_called_like_the_table_is_no_job(desk: Visitor) -> None:

@@ -26,10 +26,10 @@ OPTIONS = {
     "cumulative", "delta", "derive", "engine", "epsilon", "error", "expect", "expected_rows", "expires", "for_delta",
     "for_epsilon", "for_share", "force", "graph", "grid", "having", "intervals", "join", "keys", "l1_sensitivity",
     "lattice", "levels", "limits", "loss", "max_bins", "max_per_bin", "max_rows", "means", "mechanism", "memory_limit",
-    "method", "missing", "most_share", "neighbours", "nodes", "note", "other", "others", "output", "people", "per_unit",
-    "public_units", "pure_epsilon", "ranges", "reason", "releases", "round_to", "row_weight", "sampling", "sensitivity",
-    "share", "sigma", "stat", "steps", "table", "threshold_delta", "title", "type", "types", "unit", "units", "values",
-    "ways", "weight", "weight_clip", "weights", "where", "within", "zones",
+    "method", "missing", "most_share", "neighbours", "nodes", "note", "other", "other_label", "others", "output",
+    "people", "per_unit", "public_units", "pure_epsilon", "ranges", "reason", "releases", "round_to", "row_weight",
+    "sampling", "sensitivity", "share", "sigma", "stat", "steps", "table", "threshold_delta", "title", "type", "types",
+    "unit", "units", "values", "ways", "weight", "weight_clip", "weights", "where", "within", "zones",
 }  # fmt: skip
 PRIVATE = 4  # the exit code of what must not be published
 _ALIASES = {"name": "table"}  # ln.table(..., name="trips") is --table trips
@@ -57,6 +57,8 @@ def _alternative(example: errors.Example) -> str:
     if isinstance(example, errors.Code):
         return example.option
     named = {_ALIASES.get(name, name): value for name, value in example.items()}
+    if isinstance(named.get("other"), str):
+        named["other_label"] = named.pop("other")
     typed = " ".join(as_option(name, value) for name, value in named.items() if name in OPTIONS)
     python = [errors.as_argument(name, value) for name, value in named.items() if name not in OPTIONS]
     return ", ".join([typed, *python] if typed else python)
@@ -67,7 +69,11 @@ def as_option(name: str, value: object) -> str:
 
     >>> as_option("keys", range(24)), as_option("max_rows", 5), as_option("types", {"hour": "int"})
     ('--keys 0:24', '--max-rows 5', '--types hour=int')
+    >>> as_option("other", False)
+    '--no-other'
     """
+    if value is False:
+        return f"--no-{name.replace('_', '-')}"
     option = f"--{name.replace('_', '-')}"
     return option if value is True else f"{option} {_quoted(_word(value))}"
 

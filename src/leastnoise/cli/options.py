@@ -240,7 +240,17 @@ class CrosstabOptions:
     row_weight: Annotated[str, typer.Option(help="whole, or shared: all rows of a person weigh one.")] = "whole"
     weight: Annotated[str | None, typer.Option(help="A column of survey weights to add up.")] = None
     weight_clip: Annotated[str | None, typer.Option(help="low,high: weights are clipped to this first.")] = None
-    other: Annotated[bool, typer.Option("--other", help="One more key a column, for all other values.")] = False
+    other: Annotated[
+        bool | None,
+        typer.Option(
+            "--other/--no-other",
+            help="Missing and unlisted values as one more key of every column, or left out of every table. Neither: "
+            "one more key where the keys are a plain list.",
+        ),
+    ] = None
+    other_label: Annotated[
+        str | None, typer.Option(help='What that key of plain lists is called, instead of "missing or other".')
+    ] = None
     cumulative: Annotated[list[str] | None, typer.Option(help="A column with accurate cumulative sums; repeat.")] = None
     ranges: Annotated[list[str] | None, typer.Option(help="A column with accurate sums over ranges; repeat.")] = None
 
@@ -259,6 +269,16 @@ class CrosstabOptions:
                 value=self.ways,
                 example=[{"ways": 2}, {"ways": Code("(1, 2)", "1-2")}],
             ) from None
+
+    def others(self) -> bool | str | None:
+        """--other, --no-other, or --other-label."""
+        if self.other is not None and self.other_label is not None:
+            raise errors.InvalidParameter(
+                "--other-label names the key that plain lists get. Leave out --other and --no-other, or --other-label.",
+                parameter="other_label",
+                value=self.other_label,
+            )
+        return self.other if self.other_label is None else self.other_label
 
     def ends(self) -> tuple[float, float] | None:
         """--weight-clip 0,500 as two numbers."""

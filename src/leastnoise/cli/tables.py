@@ -152,7 +152,7 @@ def crosstabs(table: TableOptions, tables: CrosstabOptions, privacy: PrivacyOpti
         row_weight=tables.row_weight,  # type: ignore[arg-type]
         weight=tables.weight,
         weight_clip=tables.ends(),
-        other=tables.other,
+        other=tables.others(),
         cumulative=tables.cumulative or [],
         ranges=tables.ranges or [],
     )

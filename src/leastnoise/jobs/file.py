@@ -94,6 +94,10 @@ _WEIGHTS = _Type(
     lambda value: isinstance(value, str) or (isinstance(value, dict) and all(map(_is_number, value.values()))),
 )
 _FLAG = _Type("true or false", lambda value: isinstance(value, bool))
+_OTHER = _Type(
+    'true, false, or a label in quotes, "no answer"',
+    lambda value: isinstance(value, bool) or (isinstance(value, str) and bool(value.strip())),
+)
 _TEXT_BY_NAME = _Type(
     'texts by name, { hour = "int" }',
     lambda value: isinstance(value, dict) and all(isinstance(each, str) for each in value.values()),
@@ -111,7 +115,7 @@ NAMES: dict[str, dict[str, _Type]] = {
         "max_rows": _INTEGER, "max_per_bin": _INTEGER, "max_bins": _INTEGER, "limits": _TEXT, "nulls": _TEXT,
         "tables": _TABLES,
         "ways": _INTEGERS, "weights": _WEIGHTS, "row_weight": _TEXT, "weight": _TEXT, "weight_clip": _PAIR,
-        "other": _FLAG, "statistics": _TEXT_BY_NAME, "cumulative": _TEXTS, "ranges": _TEXTS,
+        "other": _OTHER, "statistics": _TEXT_BY_NAME, "cumulative": _TEXTS, "ranges": _TEXTS,
         "intervals": _FLAG, "expected_rows": _NUMBER, "others": _SHARE,
     },
     "privacy": {

@@ -19,6 +19,13 @@ EPSILONS = (
 )  # fmt: skip
 
 
+# What is typed elsewhere, and chosen here.
+_CHOSEN_HERE = {
+    "with other=False (--no-other)": "without it",
+    "other=True (--other) gives": "The step about the question can give",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Bar:
     """How far one table's numbers will be off."""
@@ -92,7 +99,10 @@ def _sentences(expected: Any, who_estimates: str) -> list[str]:
 
 def _of_the_studio(line: str, who_estimates: str) -> str:
     said, ends, _ = line.partition("no error here allows for them. ")
-    return f"{said}{ends}{who_estimates}".strip() if ends else line
+    line = f"{said}{ends}{who_estimates}".strip() if ends else line
+    for typed, chosen in _CHOSEN_HERE.items():
+        line = line.replace(typed, chosen)
+    return line
 
 
 def solve(half_width: Callable[[float], float | None], wanted: float, low: float, high: float) -> float | None:

@@ -32,6 +32,7 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         "forms": key_text.FORMS,
         "forms_of": key_text.OF_KIND,
         "usual": key_text.USUAL,
+        "others": questions.OTHER,
         "key_files": [name for name in names(".toml") if name != draft.path.name],
         "maps": map_question.KINDS,
         "zone_files": [*names(".geojson"), *names(".json")],

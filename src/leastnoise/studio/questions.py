@@ -61,6 +61,14 @@ QUESTIONS: dict[str, Question] = {
 }  # fmt: skip
 
 
+# Of a set of tables: what becomes of values that are missing, or that are no key.
+OTHER = {
+    "lists": "one more key of each column whose keys are a list",
+    "every": "one more key of every column",
+    "none": "left out of every table",
+}
+
+
 def word_of(found: Mapping[str, Any]) -> str:
     """Which question a job asks; the first where it asks none."""
     if map_question.kind_of(found) is not None:
@@ -77,6 +85,7 @@ def fields_of(found: Mapping[str, Any]) -> dict[str, Any]:
     if ask.get("kind") == "crosstabs":
         fields["by"] = list(keys) if isinstance(keys, dict) else []
         fields["ways"] = str(ask.get("ways", 2))
+    fields |= _other_fields(ask)
     fields |= {
         "column": ask.get("column", ""),
         "levels": ", ".join(map(str, _list(ask.get("levels", ask.get("q", []))))),
@@ -116,6 +125,7 @@ def sections(fields: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, 
             )
     if question.kind == "crosstabs":
         ask["ways"] = _whole(fields, "ways", "how many columns one table may cross")
+        ask |= _other(fields)
     elif by and (question.by != "none" or fields["question"] == "map"):
         ask["by"] = by
     if question.value:
@@ -131,6 +141,23 @@ def sections(fields: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, 
         ask["statistics"] = {"rows": "count", "rate": f"rate:{condition}"}
     added = {name: getattr(drawn, name) for name in ("lattice", "within", "graph", "nodes")}
     return {"ask": ask, "keys": file or keys, **added}
+
+
+def _other_fields(ask: Mapping[str, Any]) -> dict[str, Any]:
+    """What the form shows of `other`: which columns have the key, and its label where it has one of its own."""
+    other = ask.get("other")
+    if isinstance(other, bool):
+        return {"other": "every" if other else "none", "other_label": ""}
+    return {"other": "lists", "other_label": other or ""}
+
+
+def _other(fields: Mapping[str, Any]) -> dict[str, Any]:
+    chosen, label = str(fields.get("other") or "lists"), str(fields.get("other_label") or "").strip()
+    if chosen not in OTHER:
+        raise errors.InvalidParameter("Choose what becomes of missing and unlisted values.", parameter="other")
+    if chosen == "lists":
+        return {"other": label} if label else {}
+    return {"other": chosen == "every"}
 
 
 def _column(fields: Mapping[str, Any], kinds: Mapping[str, Column]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from leastnoise import errors
 from leastnoise.jobs.file import WRITTEN, on_day
 from leastnoise.jobs.running import Run
+from leastnoise.releases.left_out import left_out_in_words
 from leastnoise.studio import budgets, map_picture, script
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.interruption import Lost, lost_debit
@@ -50,6 +51,7 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         "confirmation": CONFIRMATION,
         "shown": draft.fingerprint,
         "output": output,
+        "left_out": left_out_in_words(expected.left_out, expected.unit),
         "expected": [line for line in str(expected).splitlines() if line and not line.startswith("  ")][:1],
         "denoises": run.job.kind.denoises(run.query),
         "exists": studio.folder.path(output["release"]).exists(),

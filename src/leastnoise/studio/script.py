@@ -203,6 +203,19 @@ def _axis(column: str, entry: Any) -> Any:
     """The keys of a column as Python."""
     if not isinstance(entry, dict):
         return entry
+    if "other" in entry:
+        keys = _axis(column, {name: value for name, value in entry.items() if name != "other"})
+        label = "" if entry["other"] is True else f", {entry['other']!r}"
+        return _Code(f"ln.domain.with_other({_value(keys)}{label})")
+    if set(entry) == {"keys"}:
+        return entry["keys"]
+    if set(entry) == {"ordered"}:
+        return _Code(f"ln.domain.Ordered({_value(entry['ordered'])})")
+    if not any(set(entry) == form for form in ({"range"}, {"edges"}, {"days"}, {"box"}, {"file", "column"})):
+        raise errors.InvalidParameter(
+            f'The keys of "{column}" were written into the job by hand, and are not written in Python here. Use the '
+            "command line."
+        )
     if "range" in entry:
         return _Code(f"range({', '.join(map(_value, entry['range']))})")
     if "edges" in entry:
