@@ -26,7 +26,7 @@ def main() -> None:
     jobs = sorted(keys["job"])
     order = np.ix_(list(AGES), [keys["job"].index(job) for job in jobs])  # ages are from 0, so a key is its position
     people = ln.table(register, unit="person")
-    query = people.crosstabs(ways=2, keys=keys, max_rows=1)
+    query = people.crosstabs(ways=2, keys=keys, max_rows=1, other=False)
     with testing.seeded(SEED):
         release = query.release(epsilon=EPSILON, delta=DELTA)
     if not isinstance(release, ln.CrosstabsRelease):
