@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
@@ -22,6 +23,7 @@ from leastnoise.jobs.file import WRITTEN
 from leastnoise.studio import budget_page, key_upload, limits, limits_step, privacy_step, release_step, script
 from leastnoise.studio.access import Access, Keys
 from leastnoise.studio.code_lines import code_lines
+from leastnoise.studio.connections import Address, is_ours
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.notebook import notebook, notebook_name
 from leastnoise.studio.session import Studio
@@ -35,8 +37,10 @@ LOST = "A release of this job was paid for and not published, so it stays as it 
 RELEASED = "This job was released, and stays as it was. Ask another question at the end of the walk."
 
 
-def application(studio: Studio, keys: Keys, port: int) -> Starlette:
-    """The application for one folder; `keys` says who may use it."""
+def application(
+    studio: Studio, keys: Keys, port: int, ours: Callable[[Address | None, Address | None], bool] = is_ours
+) -> Starlette:
+    """The application for one folder; `keys` says who may use it, and `ours` over which connections."""
     pages = _Pages(studio)
     return Starlette(
         routes=[
@@ -55,7 +59,7 @@ def application(studio: Studio, keys: Keys, port: int) -> Starlette:
             Route("/job/{job}/{step}", pages.show),
             Route("/job/{job}/{step}", pages.send, methods=["POST"]),
         ],
-        middleware=[Middleware(Access, keys=keys, port=port)],
+        middleware=[Middleware(Access, keys=keys, port=port, ours=ours)],
         exception_handlers={404: pages.not_found, 500: pages.broken, errors.LeastnoiseError: pages.refused},
     )
 

@@ -1,43 +1,66 @@
-"""Whose connection it is. The browser is started with the link, and the list of processes shows that to everybody on
-the machine: somebody quick could use it before the browser does. So a link is taken from this user's own connections.
+"""Whose connection it is. A cookie, a link and a name can become known to another user of the machine; a connection
+cannot be made under somebody else's name. So it is asked at every request, and only this user's own are answered.
 
-Linux says whose a connection is, in two tables of all that are open; other systems do not, and there nobody is refused.
-A program of this user's own may use the link, as it may read the table; and so may the administrator.
+Linux says whose a connection is, in two tables of all that are open. A program of this user's own is answered, as it
+may read the table; and so is the administrator's.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
+from ipaddress import IPv4Address, ip_address
 from pathlib import Path
 
-TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))  # an address of the one may be written as one of the other
-_PORTS, _USER = (1, 2), 7  # of a line: this end and that end, as ADDRESS:PORT in hexadecimal digits
+Address = tuple[str, int]  # of one end of a connection: host and port
+
+TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+_ENDS, _STATE, _USER, _INODE = slice(1, 3), 3, 7, 9  # of a line: its own end and the other, ADDRESS:PORT
+_ESTABLISHED = "01"
 
 
-def is_ours(client_port: int, port: int) -> bool:
-    """Whether the connection from this port to ours is of this user's, or the administrator's; True where the system
-    does not tell."""
-    lines = _lines()
-    if lines is None:
-        return True
-    users = {int(line[_USER]) for line in lines if [_port(line[end]) for end in _PORTS] == [client_port, port]}
-    return bool(users) and users <= {os.geteuid(), 0}
+def can_tell() -> bool:
+    """Whether this system says whose a connection is."""
+    return TABLES[0].exists()
 
 
-def _lines() -> list[list[str]] | None:
-    """The open connections, in words; None where the system does not list them."""
+def is_ours(client: Address | None, server: Address | None) -> bool:
+    """Whether the connection from the client to the server is held by this user, or by the administrator.
+
+    One that its owner has closed is nobody's: the system lists it still, as if it were the administrator's, but with
+    no file behind it. One that is not listed, or a list that cannot be read, is no reason to trust anybody.
+    """
+    if client is None or server is None:
+        return False
     try:
-        return list(_read())
-    except OSError:
-        return None
+        wanted = [[near, far] for near, far in zip(_written(client), _written(server), strict=True)]
+        held = [
+            int(line[_USER])
+            for line in _lines()
+            if line[_ENDS] in wanted and line[_STATE] == _ESTABLISHED and line[_INODE] != "0"
+        ]
+    except (OSError, ValueError):
+        return False
+    return bool(held) and set(held) <= {os.geteuid(), 0}
 
 
-def _read() -> Iterator[list[str]]:
+def _lines() -> Iterator[list[str]]:
     for table in TABLES:
         if table is TABLES[0] or table.exists():  # a machine without IPv6 lacks the second
             yield from (line.split() for line in table.read_text().splitlines()[1:])
 
 
-def _port(end: str) -> int:
-    return int(end.rpartition(":")[2], 16)
+def _written(end: Address) -> list[str]:
+    """One end as the tables write it: an address of IPv4 may stand in the second as one of IPv6."""
+    host, port = ip_address(end[0]), end[1]
+    packed = [host.packed]
+    if isinstance(host, IPv4Address):
+        packed.append(bytes(10) + b"\xff\xff" + host.packed)
+    return [f"{_digits(each)}:{port:04X}" for each in packed]
+
+
+def _digits(packed: bytes) -> str:
+    """Words of four bytes, each as this machine reads a number."""
+    words = (packed[start : start + 4] for start in range(0, len(packed), 4))
+    return "".join(f"{int.from_bytes(word, sys.byteorder):08X}" for word in words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import socket
 import sys
@@ -12,7 +13,14 @@ from pathlib import Path
 from leastnoise import errors
 from leastnoise.studio.folder import Folder
 
+UNTOLD = (
+    "This system does not say whose connection a request comes over: other users of this machine are kept out by the "
+    "link and the cookie alone. If the browser does not find the studio, use Chrome or Firefox: Safari does not know "
+    "names that end in .localhost."
+)
 LOOPBACK = "127.0.0.1"
+_ABSENT = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)  # a machine without IPv6: nobody can listen there
+_TRIES = 50  # ports, where any will do
 
 
 def serve(
@@ -36,18 +44,23 @@ def serve(
     from leastnoise.studio.access import Keys
     from leastnoise.studio.app import application
     from leastnoise.studio.budgets import connect
+    from leastnoise.studio.connections import can_tell, is_ours
     from leastnoise.studio.session import Studio
 
     studio = Studio(Folder.of(Path.cwd()), source)
     for place in budgets:
         connect(studio, place)
-    listening = _listen(port)
-    address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/"
+    listening = listen(port)
+    port = listening[0].getsockname()[1]
+    address = f"http://{LOOPBACK}:{port}/"
     keys = Keys(lambda link: announce(f"For another window: {address}?key={link}"))
-    app = application(studio, keys, listening.getsockname()[1])
+    told = can_tell()
+    app = application(studio, keys, port, is_ours if told else lambda client, server: True)
     link = f"{address}?key={keys.link}"
     announce(f"The studio is at {link}")
     announce("It listens on this machine only. Stop it with Ctrl-C; what was chosen stays in the job's file.")
+    if not told:
+        announce(UNTOLD)
     if browser:
         webbrowser.open(link)
     # Whoever connects does not say by a header who it is.
@@ -56,19 +69,24 @@ def serve(
     # uvicorn ends, and then raises the signal that ended it once more: a handler that ends Python keeps `finally`.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
-        server.run(sockets=[listening])
+        server.run(sockets=listening)
     finally:
         studio.releases.wait()
         signal.signal(signal.SIGTERM, before)
 
 
-def _listen(port: int) -> socket.socket:
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a studio that ended a second ago is no obstacle
-    try:
-        listening.bind((LOOPBACK, port))
-        listening.listen()  # before the link is shown: nobody else can take the port, and an early browser waits
-    except (OSError, OverflowError):
-        listening.close()
-        raise errors.FileProblem(f"Port {port} cannot be used. Leave it out, and a free one is taken.") from None
-    return listening
+def listen(port: int) -> list[socket.socket]:
+    """Sockets at both addresses of this machine, of IPv4 and of IPv6: browsers try both for the studio's name, so
+    nobody else may have either. They listen before the link is shown: an early browser waits."""
+    for _ in range(1 if port else _TRIES):
+        found: list[socket.socket] = []
+        try:
+            found.append(socket.create_server((LOOPBACK, port)))
+            found.append(socket.create_server(("::1", found[0].getsockname()[1]), family=socket.AF_INET6))
+            return found
+        except (OSError, OverflowError) as problem:
+            if found and isinstance(problem, OSError) and problem.errno in _ABSENT:
+                return found
+            for each in found:
+                each.close()
+    raise errors.FileProblem(f"Port {port} cannot be used. Leave it out, and a free one is taken.")
