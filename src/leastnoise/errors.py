@@ -15,6 +15,7 @@ LeastnoiseError
 ├── BudgetExhausted (RuntimeError)     less is left in the budget than this release costs
 ├── BudgetClosed (RuntimeError)        closed, moved, returned or expired: nothing is released from it
 ├── SeededRelease (ValueError)         noise from a test's seed, about to be published
+├── OutputFailed (RuntimeError)        a release was saved, and what is made of it could not be
 ├── FileProblem (OSError)              a file of ours that cannot be read or written
 │   ├── NoSuchFile                     a path with nothing at it
 │   ├── BadOutput                      a path that no result may take: what is there is not ours
@@ -212,6 +213,10 @@ class BudgetClosed(LeastnoiseError, RuntimeError):
 
 class SeededRelease(LeastnoiseError, ValueError):
     """A release whose noise came from a test's seed, about to be published."""
+
+
+class OutputFailed(LeastnoiseError, RuntimeError):
+    """A release is saved and paid for, and something that is made of it for free could not be made."""
 
 
 class FileProblem(LeastnoiseError, OSError):

@@ -12,6 +12,7 @@ import pytest
 import leastnoise as ln
 from fuzzing import run
 from job_desk import DAY, JOB, OUT, debits, done, edit, refused
+from leastnoise import errors
 from leastnoise.releases.release import Release
 
 
@@ -195,3 +196,62 @@ early = ["yes", "no"]
     code, _, err = run("run", "job.toml", "--date", "2026-11-30")
     assert (code, err) == (0, "")
     assert debits() == 2
+
+
+@pytest.mark.parametrize(
+    ("problem", "code", "words"),
+    [
+        (ZeroDivisionError("secret424242"), 3, "a mistake of leastnoise itself (ZeroDivisionError)"),
+        (errors.BadOutput("another file is there."), 1, "another file is there."),
+        (OSError("secret424242"), 1, "full disk"),
+    ],
+)
+def test_a_release_whose_page_cannot_be_drawn_is_saved_and_not_paid_again(
+    desk: Path, monkeypatch: pytest.MonkeyPatch, problem: Exception, code: int, words: str
+) -> None:
+    edit('release = "out', 'page = "out.html"\nrelease = "out')
+
+    def fail(*given: object, **named: object) -> None:
+        raise problem
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Release, "report", fail)
+        for _ in range(2):
+            found, out, err = run("run", "job.toml", *DAY)
+            assert (found, out, debits()) == (code, "", 1)
+            for part in (
+                f"The release is saved as {str(OUT)!r}, and is paid for.",
+                "'out.html' could not be made",
+                words,
+            ):
+                assert part in " ".join(err.split())
+            assert "nothing was written" not in err.lower()
+            assert "secret" not in err
+            assert OUT.exists()
+    assert "Nothing was read, paid or drawn again" in " ".join(done().split())
+    assert (Path("out.html").exists(), debits()) == (True, 1)
+
+
+def test_a_release_that_cannot_be_shown_is_said_to_be_saved(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Release, "explain", lambda self: 1 / 0)
+    code, _, err = run("run", "job.toml", *DAY)
+    assert (code, OUT.exists(), debits()) == (3, True, 1)
+    assert f"The release is saved as {str(OUT)!r}" in " ".join(err.split())
+    options = [
+        "--unit",
+        "person",
+        "--by",
+        "sex",
+        "--keys",
+        "F,M",
+        "--max-rows",
+        "1",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-6",
+    ]
+    code, _, err = run("histogram", "register.parquet", *options, "-o", "typed.parquet")
+    assert (code, Path("typed.parquet").exists()) == (3, True)
+    assert "The release is saved as 'typed.parquet'" in " ".join(err.split())
+    assert "leastnoise show typed.parquet" in " ".join(err.split())

@@ -8,9 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
-from email.message import Message
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -21,7 +18,8 @@ from leastnoise.studio.access import Keys
 from leastnoise.studio.app import application
 from leastnoise.studio.folder import Folder
 from leastnoise.studio.session import Studio
-from studio_browser import Running, running_studio
+from studio_browser import running_studio
+from studio_requests import Requests
 from studio_visitor import NAME, ORIGIN, PORT
 
 HEADER = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
@@ -117,36 +115,18 @@ def test_no_request_of_somebody_else_is_answered(tmp_path: Path) -> None:
 
 
 class Stranger:
-    """Another user of the machine, who knows everything that this user knows."""
+    """Another user of the machine, who knows everything that this user's browser knows."""
 
-    def __init__(self, studio: Running) -> None:
-        self.port = int(studio.link.split(":")[2].split("/")[0])
-        self.key = studio.link.partition("key=")[2]
-        self.host = self.ours("/?key=" + self.key, host=f"127.0.0.1:{self.port}")[1]["location"].split("/")[2]
-        self.cookie = ""
-
-    def enter(self) -> None:
-        """This user's browser uses the link."""
-        self.cookie = self.ours("/?key=" + self.key)[1]["set-cookie"].partition(";")[0]
-
-    def ours(self, path: str, host: str = "") -> tuple[int, Message, str]:
-        """A request of this user's: its status, headers and text."""
-        with closing(HTTPConnection("127.0.0.1", self.port, timeout=30)) as connection:
-            connection.request("GET", path, headers=self._headers(host))
-            answer = connection.getresponse()
-            return answer.status, answer.headers, answer.read().decode()
+    def __init__(self, link: str) -> None:
+        self.known = Requests(link)
 
     def form_key(self) -> str:
         """What every form of this user's carries."""
-        return self.ours("/job/people/table")[2].partition('name="form_key" value="')[2].partition('"')[0]
-
-    def _headers(self, host: str = "") -> dict[str, str]:
-        cookie = getattr(self, "cookie", "")
-        return {"host": host or self.host} | ({"cookie": cookie} if cookie else {})
+        return self.known.get("/job/people/table").hidden()["form_key"]
 
     def request(self, path: str, method: str = "GET", body: str = "", host: str = "") -> str:
-        """The head of a request of this kind."""
-        headers = self._headers(host) | {"origin": f"http://{self.host}", "content-length": str(len(body))}
+        """A request as it is sent."""
+        headers = self.known.headers() | {"content-length": str(len(body))} | ({"host": host} if host else {})
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         return f"{method} {path} HTTP/1.1\r\n{lines}\r\n{body}"
 
@@ -155,7 +135,7 @@ class Stranger:
         code = (
             "import encodings.idna, os, socket, sys\n"
             f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
-            f"s = socket.create_connection(({address!r}, {self.port}), timeout=30)\n"
+            f"s = socket.create_connection(({address!r}, {self.known.port}), timeout=30)\n"
             f"s.sendall({text.encode()!r})\n"
             f"got = {after}\n"
             "sys.stdout.write((got or b'').decode('utf-8', 'replace'))"
@@ -169,28 +149,28 @@ def stranger(tmp_path: Path) -> Iterator[Stranger]:
     if sys.platform != "linux" or os.geteuid() != 0:
         pytest.skip("nobody but the administrator can act as another user")
     with running_studio(tmp_path) as studio:
-        yield Stranger(studio)
+        yield Stranger(studio.link)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
 def test_another_user_with_the_link_and_the_cookie_is_refused(stranger: Stranger, address: str) -> None:
     if address == "::1" and not Path("/proc/net/if_inet6").exists():
         pytest.skip("no IPv6 on this machine")
-    door = f"127.0.0.1:{stranger.port}"
-    assert stranger.theirs(stranger.request(f"/?key={stranger.key}", host=door), address=address)[9:12] == "403"
-    assert stranger.theirs(stranger.request(f"/?key={stranger.key}"), address=address)[9:12] == "403"
-    stranger.enter()
+    known, link = stranger.known, f"/?key={stranger.known.key}"
+    assert stranger.theirs(stranger.request(link, host=known.door), address=address)[9:12] == "403"
+    assert stranger.theirs(stranger.request(link), address=address)[9:12] == "403"
+    known.enter()
     form = stranger.form_key()
     assert len(form) == 64
     for path in ("/job/people/table", "/static/studio.js", "/budgets", "/no/such/page"):
         assert stranger.theirs(stranger.request(path), address=address)[9:12] == "403", path
     sent = stranger.request("/job/people/table", "POST", f"form_key={form}&unit=person")
     assert stranger.theirs(sent, address=address)[9:12] == "403"
-    assert stranger.ours("/job/people/table")[0] == 200
+    assert known.get("/job/people/table").status == 200
 
 
 def test_requests_one_after_another_over_one_connection_are_refused(stranger: Stranger, tmp_path: Path) -> None:
-    stranger.enter()
+    stranger.known.enter()
     several = stranger.request("/static/studio.js") + 3 * stranger.request("/job/people/table")
     got = stranger.theirs(several, after="b''.join(iter(lambda: s.recv(99999), b''))")
     assert got[9:12] == "403"
@@ -210,9 +190,9 @@ def test_a_closed_connection_uses_up_no_link_and_changes_nothing(
     stranger: Stranger, tmp_path: Path, ending: str
 ) -> None:
     for _ in range(20):
-        stranger.theirs(stranger.request(f"/?key={stranger.key}"), after=ending)
+        stranger.theirs(stranger.request(f"/?key={stranger.known.key}"), after=ending)
     time.sleep(0.5)
-    stranger.enter()  # the link is good
+    stranger.known.enter()  # the link is good
     form = stranger.form_key()
     for _ in range(20):
         stranger.theirs(stranger.request("/job/people/table", "POST", f"form_key={form}&unit=person"), after=ending)

@@ -14,7 +14,7 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.script import python
-from studio_visitor import ORIGIN, Visitor, visitor
+from studio_visitor import ORIGIN, Visitor, paid, ready, visitor
 
 CODE = """x"); '+__import__("os").system("touch pwned")#\n"""
 KNOWN = {"ln", "keys", "table", "question", "budget", "release", "print", "range", "date"}
@@ -56,20 +56,6 @@ def test_no_text_of_a_job_becomes_code(tmp_path: Path, sections: dict[str, Any])
     except errors.LeastnoiseError:
         return
     assert {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)} <= KNOWN
-
-
-def ready(desk: Visitor) -> None:
-    """Up to the release."""
-    desk.send("/job/people/table", unit="person")
-    desk.send("/job/people/question", question="counts", by=["sex"], keys__sex="F, M")
-    desk.send("/job/people/limits", max_rows="1")
-    desk.send("/job/people/privacy", go="create", ledger="city", new__epsilon="3", new__delta="1e-6")
-    sent = desk.send("/job/people/privacy", budget="city.ledger", share="0.2")
-    assert sent.headers["location"] == "/job/people/release"
-
-
-def paid() -> int:
-    return len(ln.Budget.open("city.ledger").history())
 
 
 def test_what_is_released_is_what_was_confirmed(desk: Visitor) -> None:

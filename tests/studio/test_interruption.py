@@ -9,14 +9,13 @@ import sys
 from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
-from urllib.parse import urlencode
-from urllib.request import HTTPCookieProcessor, Request, build_opener
 
 import pytest
 
 import leastnoise as ln
 from command_line import ENVIRONMENT
-from studio_visitor import ORIGIN, Visitor, revisited
+from studio_requests import Requests
+from studio_visitor import ORIGIN, Visitor, paid, ready, revisited
 
 KILLED = """
 import os, signal
@@ -31,34 +30,19 @@ serve("people.parquet", browser=False)
 """
 
 
-def ready(desk: Visitor) -> None:
-    """Up to the release, which is not made."""
-    desk.send("/job/people/table", unit="person")
-    desk.send("/job/people/question", question="counts", by=["sex"], keys__sex="F, M")
-    desk.send("/job/people/limits", max_rows="1")
-    desk.send("/job/people/privacy", go="create", ledger="city", new__epsilon="3", new__delta="1e-6")
-    desk.send("/job/people/privacy", budget="city.ledger", share="0.2")
-
-
 def release_and_die(folder: Path, where: str, how: signal.Signals = signal.SIGKILL) -> int:
     """Confirm the release in a studio that is killed there; how it ended."""
     command = [sys.executable, "-u", "-c", KILLED.format(where=where, how=how.name)]
     with subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        found = re.search(r"(http://[\d.:]+)/\?key=\S+", process.stdout.readline())
+        found = re.search(r"http://\S+", process.stdout.readline())
         assert found
-        browser, place = build_opener(HTTPCookieProcessor()), f"{found[1]}/job/people/release"
-        browser.open(found[0], timeout=60).close()
-        with browser.open(place, timeout=60) as page:
-            fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([\w-]+)"', page.read().decode()))
-        sent = urlencode(fields | {"confirm": "release", "again": "yes"}).encode()
+        browser, place = Requests(found[0]), "/job/people/release"
+        browser.enter()
+        fields = browser.get(place).hidden()
         with suppress(OSError, HTTPException):  # it may die while it answers
-            browser.open(Request(place, data=sent, headers={"origin": found[1]}), timeout=60).close()
+            browser.post(place, fields | {"confirm": "release", "again": "yes"})
         return process.wait(120)
-
-
-def paid() -> int:
-    return len(ln.Budget.open("city.ledger").history())
 
 
 @pytest.mark.slow
@@ -98,7 +82,7 @@ def test_killed_between_publication_and_page(desk: Visitor) -> None:
     assert release_and_die(desk.folder, "views.report") == -signal.SIGKILL
     assert (paid(), (desk.folder / "people.html").exists()) == (1, False)
     anew = revisited(desk)
-    assert "Making it costs nothing" in anew.client.get("/job/people/release").text
+    assert "reads no row and costs nothing" in anew.client.get("/job/people/release").text
     anew.send("/job/people/release", go="finish")
     assert (anew.released(), paid(), (desk.folder / "people.html").exists()) == ("done", 1, True)
 

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from starlette.testclient import TestClient
 
+import leastnoise as ln
 from leastnoise.studio.access import Keys
 from leastnoise.studio.app import application
 from leastnoise.studio.folder import Folder
@@ -70,6 +71,21 @@ class Visitor:
 def anybody(client: Any, server: Any) -> bool:
     """Whose connections a visitor's are: without a socket nobody can say."""
     return True
+
+
+def ready(desk: Visitor) -> None:
+    """Up to the release, which is not made."""
+    desk.send("/job/people/table", unit="person")
+    desk.send("/job/people/question", question="counts", by=["sex"], keys__sex="F, M")
+    desk.send("/job/people/limits", max_rows="1")
+    desk.send("/job/people/privacy", go="create", ledger="city", new__epsilon="3", new__delta="1e-6")
+    sent = desk.send("/job/people/privacy", budget="city.ledger", share="0.2")
+    assert sent.headers["location"] == "/job/people/release"
+
+
+def paid() -> int:
+    """How many releases."""
+    return len(ln.Budget.open("city.ledger").history())
 
 
 def revisited(earlier: Visitor) -> Visitor:

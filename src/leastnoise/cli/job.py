@@ -12,7 +12,7 @@ from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import printable
 from leastnoise.cli.options import OutputOptions
-from leastnoise.cli.publishing import notes, show_expected
+from leastnoise.cli.publishing import notes, show_expected, showing
 from leastnoise.jobs.file import read_job
 from leastnoise.jobs.phrasing import phrased
 from leastnoise.jobs.running import Done, Run, alone, day_of
@@ -39,7 +39,8 @@ def run(
         with alone(job), notes():
             done = planned.do()
     if not quiet:
-        _show(done, json)
+        with showing(done.files["release"]):
+            _show(done, json)
 
 
 def _day(text: str | None) -> date:

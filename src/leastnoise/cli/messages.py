@@ -107,6 +107,8 @@ def printable(text: Any) -> str:
 
 def exit_code(problem: BaseException) -> int:
     """What the process ends with."""
+    if isinstance(problem, errors.OutputFailed) and problem.__cause__ is not None:
+        return 3 if exit_code(problem.__cause__) == 3 else 1
     if isinstance(problem, (errors.InvalidParameter, errors.NoSuchFile, errors.BadOutput)):
         return 2
     return 1 if isinstance(problem, (errors.LeastnoiseError, MemoryError, OSError)) else 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from leastnoise._support.number_format import rounded
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.messages import note, printable
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
-from leastnoise.jobs.running import arguments, recorded, refuse_weak
+from leastnoise.jobs.running import arguments, recorded, refuse_weak, saved
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,8 +48,17 @@ def publish(query: Query, privacy: PrivacyOptions, output: OutputOptions) -> Non
     with notes():
         made = query.release(**arguments(request))
     made.save(output.path)
-    if output.quiet:
-        return
+    if not output.quiet:
+        with showing(output.path):
+            _show(query, made, output)
+
+
+def showing(path: str) -> AbstractContextManager[None]:
+    """Within it a release that is on disk is shown."""
+    return saved(path, f"It could not be shown here; leastnoise show {path} shows it, and pays nothing.")
+
+
+def _show(query: Query, made: Answer, output: OutputOptions) -> None:
     if output.json:
         print_json(_facts(query, made, output.path))
         return

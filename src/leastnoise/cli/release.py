@@ -11,7 +11,7 @@ from leastnoise.cli import options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.option_groups import grouped
 from leastnoise.cli.options import OutputOptions, PrivacyOptions
-from leastnoise.cli.publishing import check_output, notes, promise_facts, show_expected, show_written
+from leastnoise.cli.publishing import check_output, notes, promise_facts, show_expected, show_written, showing
 from leastnoise.jobs.running import arguments, recorded, refuse_weak
 
 if TYPE_CHECKING:
@@ -64,8 +64,12 @@ def release(
         private = column_files.read_column(values, column=column, kind=type)  # type: ignore[arg-type]
         made = ln.release(private, **facts, **arguments(request))
     made.save(output.path)
-    if output.quiet:
-        return
+    if not output.quiet:
+        with showing(output.path):
+            _show(made, output)
+
+
+def _show(made: ln.Release, output: OutputOptions) -> None:
     if output.json:
         made_facts = {"output": output.path, "bins": made.bins, "sigma": made.sigma, "mechanism": made.mechanism}
         print_json(made_facts | promise_facts(made))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -197,17 +197,25 @@ class Run:
         from leastnoise.jobs import maps
 
         estimate: Any = "auto"
-        graph, zones = maps.graph_of(self.job, made), maps.zones_of(self.job, made)
+        with self._making("The map"):
+            graph, zones = maps.graph_of(self.job, made), maps.zones_of(self.job, made)
         drawn_on = {name: value for name, value in (("graph", graph), ("zones", zones)) if value is not None}
         if "estimate" in self.files:
-            estimate = made.denoise() if graph is None else made.denoise(graph=graph)
-            estimate.save(self.files["estimate"])
+            with self._making(repr(self.files["estimate"])):
+                estimate = made.denoise() if graph is None else made.denoise(graph=graph)
+                estimate.save(self.files["estimate"])
         if "page" in self.files:
-            made.report(self.files["page"], estimate=estimate, title=self.job.output.get("title"), **drawn_on)
+            with self._making(repr(self.files["page"])):
+                made.report(self.files["page"], estimate=estimate, title=self.job.output.get("title"), **drawn_on)
         beside = estimate if "estimate" in self.files else None
         for name in ("csv", "excel"):
             if name in self.files:
-                write(made, Path(self.files[name]), estimate=beside)
+                with self._making(repr(self.files[name])):
+                    write(made, Path(self.files[name]), estimate=beside)
+
+    def _making(self, what: str) -> AbstractContextManager[None]:
+        cure = f"{what} could not be made from it. Running the job again makes it, and pays nothing."
+        return saved(self.files["release"], cure)
 
 
 _OUTPUT_KINDS: dict[str, outputs.Kind] = {"page": "page", "csv": "csv", "excel": "workbook"}
@@ -284,6 +292,30 @@ def refuse_weak(strength: Strength | None, force: bool) -> None:
             {"force": True},
         ],
     )
+
+
+@contextmanager
+def saved(path: str, problem: str) -> Iterator[None]:
+    """Within it a release is on disk and paid for, and whatever fails says so; `problem` is what that means."""
+    try:
+        yield
+    except Exception as reason:
+        examples = reason.examples if isinstance(reason, errors.LeastnoiseError) else ()
+        raise errors.OutputFailed(
+            f"The release is saved as {path!r}, and is paid for. {problem} The reason: {_in_words(reason)}",
+            example=examples,
+        ) from reason
+
+
+def _in_words(reason: Exception) -> str:
+    """Only our own messages are known to quote nothing private."""
+    if isinstance(reason, errors.LeastnoiseError):
+        return reason.message
+    if isinstance(reason, MemoryError):
+        return "there is not enough memory."
+    if isinstance(reason, OSError):
+        return "the system refused to read or write. Look for a full disk, or a pipe that was closed."
+    return f"a mistake of leastnoise itself ({type(reason).__name__}). Please report it."
 
 
 def _release_at(path: str) -> Answer | None:

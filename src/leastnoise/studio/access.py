@@ -40,7 +40,8 @@ _HEADERS = {
 _USED = "The link was used before, or is not whole. The terminal shows a new one."
 # Browsers count where a redirection came from, and would not send the cookie along; a page of ours may go on.
 _ENTERED = (
-    '<!doctype html><title>Studio</title><meta http-equiv="refresh" content="0; url=/"><a href="/">The studio</a>'
+    '<!doctype html><title>Studio</title><link rel="icon" href="data:,"><meta http-equiv="refresh" content="0; url=/">'
+    '<p><a href="/">The studio</a></p>'
 )
 
 

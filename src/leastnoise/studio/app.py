@@ -259,7 +259,9 @@ class _Pages:
 
     def broken(self, request: Request, problem: Any) -> Response:
         """A mistake of ours: its words may quote anything, so none are shown."""
-        return self._problem_page(request, "This is a mistake of the studio's own. Nothing was released.", status=500)
+        return self._problem_page(
+            request, "This is a mistake of the studio's own. The page of budgets shows what was paid.", status=500
+        )
 
     def _draft(self, request: Request) -> Draft:
         return self._studio.draft(request.path_params["job"])

@@ -55,7 +55,7 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         "expected": [line for line in str(expected).splitlines() if line and not line.startswith("  ")][:1],
         "denoises": run.job.kind.denoises(run.query),
         "exists": studio.folder.path(output["release"]).exists(),
-        "whole": studio.folder.path(output["page"]).exists(),
+        "whole": _made(studio, draft) == [output[word] for word in WRITTEN if word in output],
         "title": fields.get("title", output.get("title", "")),
         "picture": map_picture.of(draft),
     }
@@ -130,11 +130,18 @@ def _outputs(run: Run, draft: Draft) -> dict[str, Any]:
     return output
 
 
+def _made(studio: Studio, draft: Draft) -> list[str]:
+    """The files of the job that are there."""
+    output = draft.section("output")
+    return [output[word] for word in WRITTEN if word in output and studio.folder.path(output[word]).exists()]
+
+
 def show_results(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     """What can be taken away."""
     output = draft.section("output")
-    made = [output[word] for word in WRITTEN if word in output and studio.folder.path(output[word]).exists()]
+    made = _made(studio, draft)
     return {
+        "release": output["release"] if output["release"] in made else "",
         "page": output["page"] if output["page"] in made else "",
         "files": made,
         "generated": [draft.path.name, script.file_name(draft), notebook_name(draft)],

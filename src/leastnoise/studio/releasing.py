@@ -16,9 +16,10 @@ from leastnoise import errors
 from leastnoise.jobs.phrasing import in_job
 from leastnoise.jobs.running import Run, alone
 from leastnoise.studio.draft import Draft
-from leastnoise.studio.wording import in_steps
+from leastnoise.studio.folder import Folder
+from leastnoise.studio.wording import in_steps, in_words
 
-State = Literal["none", "running", "done", "failed"]
+State = Literal["none", "running", "done", "unfinished", "failed"]  # unfinished: released, and not all was made of it
 
 
 @dataclass(slots=True)
@@ -85,6 +86,9 @@ def _do(draft: Draft, progress: Progress, again: bool) -> None:
         progress.new = done.new
         progress.notes = tuple(str(each.message) for each in caught)
         progress.state = "done"
+    except errors.OutputFailed as problem:
+        progress.message = in_words(problem, Folder.of(draft.path.parent))
+        progress.state = "unfinished"
     except errors.LeastnoiseError as problem:
         progress.message = in_steps(in_job(problem))
         progress.state = "failed"
