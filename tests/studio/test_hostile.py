@@ -17,7 +17,7 @@ from leastnoise.studio.script import python
 from studio_visitor import ORIGIN, Visitor, paid, ready, visitor
 
 CODE = """x"); '+__import__("os").system("touch pwned")#\n"""
-KNOWN = {"ln", "keys", "table", "question", "budget", "release", "print", "range", "date"}
+KNOWN = {"ln", "keys", "table", "question", "budget", "release", "print", "range", "date", "tuple"}
 TABLE = {"source": "people.parquet", "unit": "person"}
 ASK = {"kind": "histogram", "by": ["age"], "max_rows": 1}
 HOSTILE: dict[str, dict[str, Any]] = {
@@ -40,6 +40,13 @@ HOSTILE: dict[str, dict[str, Any]] = {
     },
     "statistic": {"ask": {"kind": "summarize", "statistics": {"rows": "count() or __import__('os').system('ls')"}}},
     "statistic's name": {"ask": {"kind": "summarize", "statistics": {CODE: "count"}}},
+    "table of a set": {"ask": {"kind": "crosstabs", "tables": [[CODE], "age"]}, "keys": {"age": [1], CODE: [1]}},
+    "weights": {"ask": {"kind": "crosstabs", "weights": {CODE: 1}}},
+    "join": {"table": TABLE | {"join": f"zones.csv:{CODE}"}},
+    "row of a person": {"table": TABLE | {"per_unit": {CODE: f"sum:{CODE}"}, "having": CODE}},
+    "row's statistic": {"table": TABLE | {"per_unit": {"a": "__import__('os'):x"}}},
+    "labels": {"keys": {"age": {"keys": [1, 2], "labels": [CODE, "b"]}}},
+    "order": {"keys": {"age": {"ordered": [CODE, "b"]}}},
     "rate": {"ask": {"kind": "summarize", "statistics": {"rate": f"rate:{CODE}"}}},
     "privacy": {"privacy": {"epsilon": 1, f"x{CODE}": 1}},
     "budget": {"privacy": {"budget": CODE, "share": "1/2"}},

@@ -144,7 +144,7 @@ class _Entry:
         if kind == "edges":
             return Edges(tuple(_number(edge, kind) for edge in _list(value, kind)))
         if kind == "bins":
-            return _equal_bins(value, entry.get("between"))
+            return Edges(equal_edges(value, entry.get("between")))
         if kind == "file":
             return self._list(self._column(entry, entry.get("column"), "column"))
         ends = _list(value, kind, count=(2,))
@@ -221,8 +221,9 @@ def _number(value: Any, word: str) -> float:
         return math.inf  # refused where it is used
 
 
-def _equal_bins(count: Any, between: Any) -> Edges:
+def equal_edges(count: Any, between: Any) -> tuple[float, ...]:
+    """The edges of bins of equal width: how many, and between which ends."""
     if type(count) is not int or not 1 <= count <= 2**20:
         raise errors.BadDomain(f"bins must be a whole number from 1 to 2^20. Got {count!r} instead.")
     low, high = (_number(end, "between") for end in _list(between, "between", count=(2,)))
-    return Edges((*(low + (high - low) * place / count for place in range(count)), high))
+    return (*(low + (high - low) * place / count for place in range(count)), high)

@@ -5,7 +5,7 @@ A new kind is one more entry of KINDS; what may stand behind a new name, `file.N
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -55,16 +55,24 @@ def _denoises_tables(query: Query) -> bool:
         return False
 
 
-def _ask_crosstabs(table: Table, given: dict[str, Any]) -> Query:
-    """Tables as a list of columns, or of lists of columns; weights by table as { "age,sex" = 10 }."""
-    tables = [name if isinstance(name, str) else tuple(name) for name in given.pop("tables", [])]
-    weights = given.pop("weights", "tables")
+def crosstabs_arguments(given: Mapping[str, Any]) -> tuple[list[str | tuple[str, ...]], dict[str, Any]]:
+    """Tables as a list of columns, or of lists of columns; weights by table as { "age,sex" = 10 }: as Python takes
+    them, the tables first and the rest by name."""
+    named = dict(given)
+    tables = [name if isinstance(name, str) else tuple(name) for name in named.pop("tables", [])]
     for name in ("cumulative", "ranges"):
-        if isinstance(given.get(name), str):
-            given[name] = [given[name]]
-    if isinstance(weights, dict):
-        weights = {tuple(filter(None, map(str.strip, name.split(",")))): size for name, size in weights.items()}
-    return table.crosstabs(*tables, weights=weights, **given)
+        if isinstance(named.get(name), str):
+            named[name] = [named[name]]
+    if isinstance(named.get("weights"), dict):
+        named["weights"] = {
+            tuple(filter(None, map(str.strip, name.split(",")))): size for name, size in named["weights"].items()
+        }
+    return tables, named
+
+
+def _ask_crosstabs(table: Table, given: dict[str, Any]) -> Query:
+    tables, named = crosstabs_arguments(given)
+    return table.crosstabs(*tables, **named)
 
 
 def _ask_summary(table: Table, given: dict[str, Any]) -> Query:

@@ -12,17 +12,16 @@ They act in one order: --join, --within, --derive, --lattice, --where, --per-uni
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from leastnoise import errors, stats
+from leastnoise import errors
 from leastnoise.errors import Code
+from leastnoise.jobs.statistics import Call
 
 if TYPE_CHECKING:
     from leastnoise.curator.table import Table
 
-STATISTICS: dict[str, Callable[[str], stats.OfUnit]] = {
-    "sum": stats.sum, "min": stats.min, "max": stats.max, "mode": stats.mode, "distinct": stats.distinct,
-}  # fmt: skip
+STATISTICS = ("sum", "min", "max", "mode", "distinct")
 
 
 def shaped(
@@ -41,7 +40,7 @@ def shaped(
     from leastnoise.curator.table import lattice as cells
 
     for text in join:
-        file, on = _join(text)
+        file, on = parse_join(text)
         table = table.join_public(path(file), on=on)
     for name, text in (within or {}).items():
         file, key, lon, lat = parse_zones(text)
@@ -56,11 +55,14 @@ def shaped(
             parameter="per_unit",
             example={"per_unit": Code("trips=count", "trips=count")},
         )
-    table = table.per_unit(**{name: _statistic(text) for name, text in per_unit.items()}) if per_unit else table
+    table = (
+        table.per_unit(**{name: parse_statistic(text).made() for name, text in per_unit.items()}) if per_unit else table
+    )
     return table if having is None else table.where(having)
 
 
-def _join(text: str) -> tuple[str, Any]:
+def parse_join(text: str) -> tuple[str, dict[str, str]]:
+    """zones.csv:zone_id: a file, and for each column of the rows the one of the file that it is joined by."""
     file, _, names = text.rpartition(":")
     pairs = [name.partition("=") for name in names.split(",")]
     if not file or not all(own and (not sign or key) for own, sign, key in pairs):
@@ -89,17 +91,17 @@ def parse_lattice(text: str) -> tuple[str, str, float]:
     return x, y, step
 
 
-def _statistic(text: str) -> stats.OfUnit:
+def parse_statistic(text: str) -> Call:
     """count, mode:zone, or sum:fare:0.01; a column's own name may hold a colon."""
     word, _, column = text.partition(":")
     if word == "count" and not column:
-        return stats.count()
+        return Call(word)
     if word not in STATISTICS or not column:
         raise wrong("per_unit", text, f"count, or one of {', '.join(STATISTICS)} with a colon and a column")
     name, _, grid = column.rpartition(":")
     if word == "sum" and name and _is_number(grid):
-        return stats.sum(name, grid=float(grid))
-    return STATISTICS[word](column)
+        return Call(word, (name,), {"grid": float(grid)})
+    return Call(word, (column,))
 
 
 def _is_number(text: str) -> bool:

@@ -6,14 +6,26 @@ The command line takes them by --stat, a job by `statistics`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from leastnoise import errors, stats
 
-_CLIPPED = {"sum": stats.sum, "mean": stats.mean, "variance": stats.variance, "std": stats.std, "share": stats.share}
+_CLIPPED = ("sum", "mean", "variance", "std", "share")
 _TAKEN = ("keys", "max_rows", "max_per_bin", "max_bins", "weights", "nulls")  # what `summarize` itself is given by name
 EXAMPLES = [{"stat": "flights=count"}, {"stat": "delay=mean:dep_delay:-30:180"}, {"stat": "late=rate:dep_delay > 15"}]
+
+
+class Call(NamedTuple):
+    """A statistic as it is asked for in Python: a function of `leastnoise.stats`, and what it is given."""
+
+    word: str
+    given: tuple[str, ...] = ()
+    named: Mapping[str, Any] = {}
+
+    def made(self) -> Any:
+        """The statistic."""
+        return getattr(stats, self.word)(*self.given, **self.named)
 
 
 def parse(pairs: Iterable[tuple[str, str]]) -> dict[str, stats.Statistic]:
@@ -26,25 +38,23 @@ def parse(pairs: Iterable[tuple[str, str]]) -> dict[str, stats.Statistic]:
             )
         if name in _TAKEN:
             raise errors.InvalidParameter(f"A statistic cannot be called {name!r}. Use another name.", parameter="stat")
-        made[name] = _statistic(name, text)
+        made[name] = call_of(name, text).made()
     return made
 
 
-def _statistic(name: str, text: str) -> stats.Statistic:
+def call_of(name: str, text: str) -> Call:
+    """The statistic of this name that a text asks for."""
     kind, _, rest = text.partition(":")
-    if kind == "count" and not rest:
-        return stats.count()
-    if kind == "share" and not rest:
-        return stats.share()
+    if kind in ("count", "share") and not rest:
+        return Call(kind)
     if kind == "rate" and rest:
-        return stats.rate(rest)
+        return Call(kind, (rest,))
     if kind == "ratio" and len(parts := rest.rsplit(":", 5)) == 6:
-        return stats.ratio(parts[0], parts[3], clip=_ends(parts[1:3], text), over_clip=_ends(parts[4:], text))
-    column, *ends = rest.rsplit(":", 2)
-    if kind in _CLIPPED and len(ends) == 2:
-        make: Any = _CLIPPED[kind]
-        statistic: stats.Statistic = make(column, clip=_ends(ends, text))
-        return statistic
+        ends = {"clip": _ends(parts[1:3], text), "over_clip": _ends(parts[4:], text)}
+        return Call(kind, (parts[0], parts[3]), ends)
+    column, *last = rest.rsplit(":", 2)
+    if kind in _CLIPPED and len(last) == 2:
+        return Call(kind, (column,), {"clip": _ends(last, text)})
     raise errors.InvalidParameter(
         f"The statistic {name!r} is count, share, rate:CONDITION, one of {', '.join(_CLIPPED)} with its column and "
         f"the ends of one value, mean:fare:0:100, or a ratio of two such columns, ratio:fare:0:100:miles:0:50. Got "

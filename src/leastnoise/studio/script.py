@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 import tomllib
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from keyword import iskeyword
@@ -16,10 +16,13 @@ from typing import Any, NamedTuple
 
 from leastnoise import errors
 from leastnoise._support.toml_files import TomlFile
-from leastnoise.jobs.file import parse_job
-from leastnoise.jobs.rows import parse_lattice, parse_zones
+from leastnoise.domain.key_files import equal_edges
+from leastnoise.graphs.bin_graph import GRAPH_NAMES
+from leastnoise.jobs.file import ROW_NAMES, on_day, parse_job
+from leastnoise.jobs.kinds import crosstabs_arguments
+from leastnoise.jobs.rows import parse_join, parse_lattice, parse_statistic, parse_zones
+from leastnoise.jobs.statistics import Call, call_of
 from leastnoise.privacy.sensitivity import ChosenLimit
-from leastnoise.studio import map_question
 from leastnoise.studio.draft import Draft
 
 TABLE, QUESTION, PRIVACY, RELEASE, FILES = (
@@ -69,20 +72,15 @@ def cells(draft: Draft) -> list[Cell]:
     """The job in parts: each ends with something that can be looked at."""
     if draft.section("ask"):
         _check(str(draft.path), draft.text)
-    for name in ("join", "per_unit", "having"):
-        if name in draft.section("table"):
-            raise errors.InvalidParameter(
-                f"{name} was written into the job by hand, and is not written in Python here. Use the command line."
-            )
-    table, ask, privacy, output = (draft.section(name) for name in ("table", "ask", "privacy", "output"))
+    table, ask, privacy, output = (_today(draft.section(name)) for name in ("table", "ask", "privacy", "output"))
     if "unit" not in table:
         return []
-    keys, file = _keys(draft, ask), draft.found.get("keys")
-    dated = "date(" in _value(keys)
-    first = ["from datetime import date", ""] if dated else []
+    timed = sorted({kind.__name__ for kind in _times(draft.found.get("keys"))}) if ask else []
+    first = [f"from datetime import {', '.join(timed)}", ""] if timed else []
     found = [Cell(TABLE, (*first, "import leastnoise as ln", "", *_table(dict(table))))]
     if not ask:
         return found
+    keys, file = _keys(draft, ask), _today(draft.found.get("keys"))
     read = [f"keys = ln.domain.read({file!r})"] if isinstance(file, str) else []
     proposed = ask.pop("limits", None)
     chosen = _proposed(str(draft.path), draft.text) if proposed is not None else ()
@@ -118,22 +116,55 @@ def _proposed(path: str, text: str) -> tuple[str, ...]:
     return tuple(name for name, value in job.arguments().items() if isinstance(value, ChosenLimit))
 
 
+def _today(value: Any) -> Any:
+    """With the day for {date:...} in its texts, as a run of today takes it."""
+    if isinstance(value, list):
+        return [_today(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _today(each) for name, each in value.items()}
+    return on_day(value, date.today()) if isinstance(value, str) else value
+
+
+def _times(value: Any) -> set[type]:
+    """Which of Python's classes of days and times are in it."""
+    if isinstance(value, list | dict):
+        return {kind for each in (value.values() if isinstance(value, dict) else value) for kind in _times(each)}
+    return {type(value)} if isinstance(value, date) else set()
+
+
 def _table(table: dict[str, Any]) -> list[str]:
-    rows = {name: table.pop(name) for name in ("lattice", "within", "where", "derive") if name in table}
+    """In the order of `jobs.rows`."""
+    rows = {name: table.pop(name) for name in ROW_NAMES if name in table}
     lines = [f"table = ln.table({_value(table.pop('source'))}, {_arguments(table)})"]
+    joined = rows.get("join", [])
+    for text in [joined] if isinstance(joined, str) else joined:
+        file, on = parse_join(text)
+        lines.append(f"table = table.join_public({file!r}, on={_value(on)})")
     for name, text in rows.get("within", {}).items():
         file, key, lon, lat = parse_zones(text)
         named = {} if key is None else {"key": key}
         read = ", ".join(filter(None, [repr(file), _arguments(named)]))
-        lines.append(f"zones = ln.domain.Zones.read({read})")
-        lines.append(f"table = table.within(zones, lon={lon!r}, lat={lat!r}, name={name!r})")
-    if "derive" in rows:
+        zones = _zones(rows["within"], name)
+        lines.append(f"{zones} = ln.domain.Zones.read({read})")
+        lines.append(f"table = table.within({zones}, lon={lon!r}, lat={lat!r}, name={name!r})")
+    if rows.get("derive"):
         lines.append(f"table = table.derive(**{_value(rows['derive'])})")
     for name, text in rows.get("lattice", {}).items():
         x, y, _ = parse_lattice(text)
         cells = _Code(f"ln.lattice({x!r}, {y!r}, {_value(Decimal(text.split(',')[2]))})")
         lines.append(f"table = table.derive({_arguments({name: cells})})")
-    return [*lines, *([f"table = table.where({rows['where']!r})"] if "where" in rows else [])]
+    if "where" in rows:
+        lines.append(f"table = table.where({rows['where']!r})")
+    if rows.get("per_unit"):
+        made = {name: _statistic(parse_statistic(text)) for name, text in rows["per_unit"].items()}
+        lines.append(f"table = table.per_unit({_arguments(made)})")
+    return [*lines, *([f"table = table.where({rows['having']!r})"] if "having" in rows else [])]
+
+
+def _zones(within: dict[str, str], name: str) -> str:
+    """The variable that holds the zones of a column."""
+    place = list(within).index(name)
+    return f"zones_{place + 1}" if place else "zones"
 
 
 def _files(draft: Draft, output: dict[str, Any]) -> list[str]:
@@ -141,14 +172,20 @@ def _files(draft: Draft, output: dict[str, Any]) -> list[str]:
     lines: list[str] = []
     near: dict[str, Any] = {}
     beside: dict[str, Any] = {}
-    if "graph" in output:
+    if output.get("graph") in GRAPH_NAMES:
+        near = {"graph": output["graph"]}
+    elif "graph" in output:
         lines.append(f"graph = ln.graphs.Graph.from_parquet({output.get('nodes')!r}, {output['graph']!r})")
         near = {"graph": _Code("graph")}
     if "estimate" in output:
         lines.append(f"estimate = release.denoise({_arguments(near)})")
         lines.append(f"estimate.save({output['estimate']!r})")
         beside = {"estimate": _Code("estimate")}
-    drawn_on = near | ({"zones": _Code("zones")} if map_question.kind_of(draft.found) == "zones" else {})
+    drawn_on = {name: value for name, value in near.items() if isinstance(value, _Code)}
+    within, by = draft.section("table").get("within", {}), draft.section("ask").get("by", [])
+    column = by[0] if isinstance(by, list) and len(by) == 1 else by
+    if isinstance(column, str) and column in within and draft.section("ask")["kind"] in ("histogram", "sum", "mean"):
+        drawn_on["zones"] = _Code(_zones(within, column))
     if "page" in output:
         named = (beside or {"estimate": "auto"}) | drawn_on | ({"title": output["title"]} if "title" in output else {})
         lines.append(f"release.report({output['page']!r}, {_arguments(named)})")
@@ -162,26 +199,23 @@ def _files(draft: Draft, output: dict[str, Any]) -> list[str]:
 def _question(ask: dict[str, Any], keys: Any) -> str:
     kind, by = ask.pop("kind"), ask.pop("by", [])
     by = [by] if isinstance(by, str) else by
-    first, named = [], dict(ask)
+    first: list[Any] = []
+    named = {name: tuple(value) if name in ("clip", "weight_clip") else value for name, value in ask.items()}
     if kind == "crosstabs":
-        named = {"keys": keys, **ask}
+        first, named = crosstabs_arguments({"keys": keys, **named})
     elif kind == "summarize":
-        statistics = {name: _statistic(text) for name, text in named.pop("statistics").items()}
+        statistics = {name: _statistic(call_of(name, text)) for name, text in named.pop("statistics").items()}
         first, named = list(by), _listed(keys, by) | named | statistics
     elif kind == "histogram":
-        first, named = list(by), _listed(keys, by) | ask
-    elif kind != "count_units":
+        first, named = list(by), _listed(keys, by) | named
+    elif kind not in ("count", "count_units"):
         first, named = [named.pop("column")], ({"by": by} | _listed(keys, by) if by else {}) | named
-    if isinstance(named.get("clip"), list):
-        named["clip"] = tuple(named["clip"])
     return f"{kind}({', '.join([*map(_value, first), *filter(None, [_arguments(named)])])})"
 
 
-def _statistic(text: str) -> _Code:
-    word, _, rest = text.partition(":")
-    if not _is_name(word):
-        raise errors.InvalidParameter(f"{word!r} is no statistic.", parameter="statistics")
-    return _Code(f"ln.stats.{word}({rest!r})" if rest else f"ln.stats.{word}()")
+def _statistic(call: Call) -> _Code:
+    given = [*map(repr, call.given), *filter(None, [_arguments(dict(call.named))])]
+    return _Code(f"ln.stats.{call.word}({', '.join(given)})")
 
 
 def _listed(keys: Any, by: list[str]) -> dict[str, Any]:
@@ -191,11 +225,13 @@ def _listed(keys: Any, by: list[str]) -> dict[str, Any]:
 
 def _keys(draft: Draft, ask: dict[str, Any]) -> Any:
     """Of each column, or of those asked for in a file of keys."""
+    by = ask.get("by", [])
+    by = [by] if isinstance(by, str) else by
     if isinstance(draft.found.get("keys"), str):
-        by = ask.get("by", [])
-        named = {name: _Code(f"keys[{name!r}]") for name in ([by] if isinstance(by, str) else by)}
-        return _Code("keys") if ask["kind"] == "crosstabs" else named
-    zones = {name: _Code("list(zones.keys)") for name in draft.section("table").get("within", {})}
+        named = {name: _Code(f"keys[{name!r}]") for name in by}
+        return _Code("keys") if ask.get("kind") == "crosstabs" else named
+    within = draft.section("table").get("within", {})
+    zones = {name: _Code(f"list({_zones(within, name)}.keys)") for name in by if name in within}
     return zones | {name: _axis(name, entry) for name, entry in draft.section("keys").items()}
 
 
@@ -203,29 +239,49 @@ def _axis(column: str, entry: Any) -> Any:
     """The keys of a column as Python."""
     if not isinstance(entry, dict):
         return entry
-    if "other" in entry:
-        keys = _axis(column, {name: value for name, value in entry.items() if name != "other"})
-        label = "" if entry["other"] is True else f", {entry['other']!r}"
-        return _Code(f"ln.domain.with_other({_value(keys)}{label})")
-    if set(entry) == {"keys"}:
+    made = _bins(column, entry)
+    if "labels" in entry:
+        labels = entry["labels"]
+        named = _public_column(entry["file"], labels) if isinstance(labels, str) else _value(labels)
+        made = _Code(f"ln.domain.Labelled({_as_axis(entry, made)}, tuple({named}))")
+    if not (other := entry.get("other")):
+        return made
+    label = "" if other is True else f", {other!r}"
+    return _Code(f"ln.domain.with_other({_value(made)}{label})")
+
+
+def _bins(column: str, entry: dict[str, Any]) -> Any:
+    if "keys" in entry:
         return entry["keys"]
-    if set(entry) == {"ordered"}:
-        return _Code(f"ln.domain.Ordered({_value(entry['ordered'])})")
-    if not any(set(entry) == form for form in ({"range"}, {"edges"}, {"days"}, {"box"}, {"file", "column"})):
-        raise errors.InvalidParameter(
-            f'The keys of "{column}" were written into the job by hand, and are not written in Python here. Use the '
-            "command line."
-        )
+    if "file" in entry:
+        return _Code(_public_column(entry["file"], entry["column"]))
     if "range" in entry:
-        return _Code(f"range({', '.join(map(_value, entry['range']))})")
-    if "edges" in entry:
-        return _Code(f"ln.domain.Edges(({', '.join(map(_value, entry['edges']))}))")
-    if "days" in entry:
-        return _Code(f"ln.domain.Days({', '.join(map(_value, entry['days']))})")
+        return _Code(f"range({_values(entry['range'])})")
+    if "tree" in entry:
+        pair = {name: entry[name] for name in ("child", "parent") if name in entry}
+        given = [_values([entry["tree"], *entry["levels"]]), *filter(None, [_arguments(pair)])]
+        return _Code(f"ln.domain.Tree.from_{'parents' if pair else 'columns'}({', '.join(given)})")
     if "box" in entry:
         west, east, south, north = map(_value, entry["box"])
         return _Code(f"table.lattices[{column!r}].box(x=({west}, {east}), y=({south}, {north}))")
-    return _Code(f"ln.domain.read_public_column({entry['file']!r}, {entry['column']!r})")
+    if "bins" in entry:
+        return _Code(f"ln.domain.Edges({_value(equal_edges(entry['bins'], entry['between']))})")
+    for word, kind in (("edges", "Edges"), ("ordered", "Ordered")):
+        if word in entry:
+            return _Code(f"ln.domain.{kind}({_value(tuple(entry[word]))})")
+    word = "days" if "days" in entry else "hours"
+    return _Code(f"ln.domain.{word.title()}({_values(entry[word])})")
+
+
+def _as_axis(entry: dict[str, Any], made: Any) -> str:
+    """Labels are given to an axis, and to no list."""
+    if "range" in entry:
+        return f"ln.domain.IntegerRange({_values(entry['range'])})"
+    return f"ln.domain.Keys(tuple({_value(made)}))" if "keys" in entry or "file" in entry else _value(made)
+
+
+def _public_column(file: str, column: str) -> str:
+    return f"ln.domain.read_public_column({file!r}, {column!r})"
 
 
 def _arguments(named: dict[str, Any]) -> str:
@@ -238,14 +294,20 @@ def _is_name(word: str) -> bool:
     return word.isidentifier() and not iskeyword(word)
 
 
+def _values(values: Any) -> str:
+    return ", ".join(map(_value, values))
+
+
 def _value(value: Any) -> str:
     if isinstance(value, _Code | Decimal):
         return str(value)
+    if isinstance(value, datetime):
+        return f"datetime({value.year}, {value.month}, {value.day}, {value.hour}, {value.minute}, {value.second})"
     if isinstance(value, date):
         return f"date({value.year}, {value.month}, {value.day})"
     if isinstance(value, list | tuple):
-        inner = ", ".join(map(_value, value))
+        inner = _values(value)
         return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{name!r}: {_value(each)}" for name, each in value.items()) + "}"
+        return "{" + ", ".join(f"{_value(name)}: {_value(each)}" for name, each in value.items()) + "}"
     return repr(value)
