@@ -12,8 +12,10 @@ from chromium import screen
 from studio_browser import Hands, running_studio, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-CUT = """return [...document.querySelectorAll('main *')]
-    .filter(each => each.getBoundingClientRect().right > arguments[0] + 1 && !each.closest('.wide, pre, svg'))
+CUT = """const cut = each => !['INPUT', 'SELECT', 'TEXTAREA'].includes(each.tagName) &&
+    getComputedStyle(each).overflowX !== 'visible' && each.scrollWidth > each.clientWidth + 1
+return [...document.querySelectorAll('main *')].filter(each => !each.closest('svg, .skip'))
+    .filter(each => each.getBoundingClientRect().right > arguments[0] + 1 || cut(each))
     .map(each => each.outerHTML.slice(0, 99))"""
 MOVE = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input', {bubbles: true}))"
 
@@ -59,6 +61,8 @@ def walk(hands: Hands, folder: Path) -> None:
     until(lambda: "0 % spent" in hands.text("#look"))
     browser.execute_script(MOVE, hands.one("input[type=range]"), 0.4)
     until(lambda: "takes 40 %" in hands.text("#look"))
+    typed_in_pieces(hands)
+    browser.execute_script(MOVE, hands.one("input[type=range]"), 0.4)
     hands.fill("input[name=error]", "30\t")
     until(lambda: hands.value("input[name=share]") != "0.4")
     assert 0 < float(hands.value("input[name=share]")) < 0.4
@@ -82,6 +86,18 @@ def walk(hands: Hands, folder: Path) -> None:
         fits(hands)
     messages = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
     assert not messages, messages
+
+
+def typed_in_pieces(hands: Hands) -> None:
+    """A number that is half typed, such as 0. or 0.0, is no mistake yet: nothing turns red before the hand pauses."""
+    watch = "window.red = 0; new MutationObserver(() => window.red += document.querySelectorAll('.problem').length)"
+    hands.browser.execute_script(watch + ".observe(document.querySelector('#look'), {childList: true, subtree: true})")
+    typing = """const [field, text] = arguments, changed = new Event('input', {bubbles: true})
+        for (let end = 1; end <= text.length; end++)
+            setTimeout(() => { field.value = text.slice(0, end); field.dispatchEvent(changed) }, 100 * end)"""
+    hands.browser.execute_script(typing, hands.one("input[name=share]"), "0.03")
+    until(lambda: "takes 3 %" in hands.text("#look"))
+    assert hands.browser.execute_script("return window.red") == 0
 
 
 def test_files_are_dropped_texts_switched_off_and_the_back_button_goes_back(browser: Any, tmp_path: Path) -> None:

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import leastnoise as ln
 from command_line import run
 from leastnoise.studio.script import python
 from postgres_server import ANALYST, ANALYST_PASSWORD, OWNER, PASSWORD, Server, grants
-from studio_visitor import ORIGIN, Visitor
+from studio_visitor import ORIGIN, Visitor, ready
 
 LIMITS = {"new__epsilon": "3", "new__delta": "1e-6", "new__unit": "person"}
 
@@ -158,7 +159,7 @@ def test_several_people_spend_from_one_budget_on_a_server(
     entries = ln.Budget.open(address(OWNER)).history()
     assert [(entry.kind, entry.who) for entry in entries] == [("release", ANALYST)]
     seen = [desk.client.get("/budget", params={"place": address(OWNER)}).text]
-    assert f"<td>{ANALYST}</td>" in seen[0]
+    assert f">{ANALYST}</td>" in seen[0]
     seen += [desk.client.get(f"/job/people/{step}").text for step in ("privacy", "release", "results")]
     seen += [desk.client.get("/budgets").text, *(path.read_text("latin-1") for path in tmp_path.iterdir())]
     assert not any(secret in text for text in seen for secret in (PASSWORD, ANALYST_PASSWORD))
@@ -184,3 +185,37 @@ def test_a_share_that_is_not_left_is_refused_beside_its_preview(desk: Visitor) -
     page = desk.client.get("/job/people/privacy").text
     assert "This release asks for 10 % of mu^2" in page
     assert "more than is left" in page
+
+
+@pytest.mark.parametrize("spent", ["another table", "used up", "closed", "other unit"])
+def test_a_budget_that_cannot_pay_is_not_chosen_for_anybody(desk: Visitor, spent: str) -> None:
+    """No page greets with a red box; a budget that can pay is chosen, wherever it stands in the list."""
+    budget = ln.Budget.open("a.ledger", epsilon=3, delta=1e-6, unit="taxi" if spent == "other unit" else "person")
+    if spent == "another table":
+        ln.table(pa.table({"person": [1]}), unit="person", name="visits").count(max_rows=1).release(
+            budget=budget, share=0.1
+        )
+    elif spent == "used up":
+        rows = ln.table("people.parquet", unit="person")
+        rows.count(max_rows=1).release(budget=budget, share=0.95)
+    elif spent == "closed":
+        budget.close(reason="a test")
+    desk.send("/job/people/table", unit="person")
+    desk.send("/job/people/question", question="counts", by=["sex"], keys__sex="F, M")
+    desk.send("/job/people/limits", max_rows="1")
+    page = desk.client.get("/job/people/privacy").text
+    assert "<option>a.ledger</option>" in page
+    assert "<option selected" not in page
+    assert 'class="problem"' not in page
+    ln.Budget.open("b.ledger", epsilon=3, delta=1e-6, unit="person")
+    page = desk.client.get("/job/people/privacy").text
+    assert "<option selected>b.ledger</option>" in page
+    assert 'class="problem"' not in page
+
+
+def test_no_part_below_nothing_is_drawn(desk: Visitor) -> None:
+    ready(desk)
+    for share, drawn in (("0.1", True), ("0", False), ("-1", False)):
+        page = desk.client.get("/job/people/privacy/look", params={"budget": "city.ledger", "share": share}).text
+        assert ("this one takes" in page) is drawn
+        assert ('class="problem"' in page) is not drawn

@@ -64,12 +64,10 @@ ASKED: dict[str, tuple[str, str]] = {
         BOTH,
     ),
     "weighted tables": (
-        (
-            'kind = "crosstabs"\nweights = "cells"\nweight = "income"\nweight_clip = [0, 10]\nrow_weight = "shared"\nways = 1\n'
-            "max_rows = 2\nother = true"
-        ),
+        'kind = "crosstabs"\nweights = "cells"\nweight = "income"\nweight_clip = [0, 10]\nways = 1\nmax_rows = 2',
         BOTH,
     ),
+    "shared rows": ('kind = "crosstabs"\nrow_weight = "shared"\nways = 1\nmax_rows = 2\nother = true', BOTH),
     "cumulative tables": (
         'kind = "crosstabs"\ncumulative = "age"\nways = 1\nmax_rows = 1',
         SEX + "\nage = { range = [0, 30, 10] }",

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,8 +90,12 @@ class Hands:
         self.settle()
 
     def text(self, selector: str) -> str:
-        """What it says."""
-        return str(self.one(selector).text)
+        """What it says; of the next page where that comes meanwhile."""
+        from selenium.common.exceptions import StaleElementReferenceException
+
+        while True:
+            with suppress(StaleElementReferenceException):
+                return str(self.one(selector).text)
 
     def value(self, selector: str) -> str:
         """What is typed in it."""

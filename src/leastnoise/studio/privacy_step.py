@@ -19,7 +19,7 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     """What the page shows."""
     privacy = draft.section("privacy")
     usual = {"epsilon": "1", "delta": "1e-6", "share": "0.1", "budget": "", "allocation": ""}
-    first = {} if privacy else {"budget": _first_budget(studio, draft)}
+    first = {} if privacy else {"budget": _first_budget(studio, draft, usual)}
     shown = usual | first | {name: str(value) for name, value in privacy.items()}
     shown |= {name: str(fields[name]) for name in usual if name in fields}
     parts, problem = _allocations(studio, shown["budget"])
@@ -35,14 +35,11 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     } | (found | {"impossible": problem} if problem else found)
 
 
-def _first_budget(studio: Studio, draft: Draft) -> str:
-    """The first that can pay for this table: whoever has a budget is asked to decide against it, not for it."""
+def _first_budget(studio: Studio, draft: Draft, usual: Fields) -> str:
+    """The first that can pay for this job: whoever has such a budget is asked to decide against it, not for it."""
     for place in budgets.places(studio):
-        try:
-            found = budgets.open_budget(studio, place)
-        except errors.LeastnoiseError:
-            continue
-        if not found.closed and found.unit in (None, limits.unit_words(draft)):
+        found = look(studio, draft, {**usual, "budget": place})
+        if not found["impossible"] and found["gauge"].fits and not found["gauge"].closed:
             return place
     return ""
 
@@ -75,6 +72,7 @@ def look(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         chosen = changed.section("privacy")
         if "budget" in chosen:
             gauge = budgets.gauge(studio, chosen["budget"], float(chosen["share"]), chosen.get("allocation", ""))
+            gauge = gauge if chosen["share"] > 0 else None  # what takes less than nothing is no part to be drawn
         found = preview(changed, limits.who_estimates(studio, draft))
         other = changed.expect().other_kind  # what could not be paid for is refused, and said beside the preview
         if other is not None:

@@ -165,13 +165,21 @@ function start() {
         underWay = false;
       }
     });
+    // A number that is being typed is none yet: it is looked at when the hand pauses or leaves the field.
+    let typed = 0;
+    const pause = () => busy(async () => {
+      const mine = ++typed;
+      await wait(700);
+      if (mine === typed) await look();
+    });
     sliders.forEach(place);
     form.addEventListener("input", (event) => {
       const target = event.target;
       if (target.matches("[data-error]") || target.matches("[data-refresh]")) return;
       if (target.dataset.sets) field(target).value = scale(target) ? scale(target)[target.value] : target.value;
       else sliders.forEach(place);
-      look();
+      if (target.matches("input:not([type])")) pause();
+      else look();
     });
     form.addEventListener("change", (event) => busy(async () => {
       if (event.target.matches("[data-refresh]")) {
@@ -192,6 +200,9 @@ function start() {
         field(slider).value = found.value;
         place(slider);
         look();
+      } else if (event.target.matches("input:not([type])")) {
+        typed += 1;
+        await look();
       }
     }));
   }
