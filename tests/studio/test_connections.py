@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
+import struct
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -16,6 +18,7 @@ from starlette.testclient import TestClient
 from leastnoise.studio import connections
 from leastnoise.studio.access import Keys
 from leastnoise.studio.app import application
+from leastnoise.studio.connections import is_ours
 from leastnoise.studio.folder import Folder
 from leastnoise.studio.session import Studio
 from studio_browser import running_studio
@@ -48,45 +51,70 @@ def listed(
     monkeypatch.setattr(connections, "TABLES", tables)
 
 
+class Socket:
+    """The studio's end of a connection."""
+
+    def __init__(self, client: tuple[Any, ...] = CLIENT, server: tuple[Any, ...] = SERVER, state: int = 1) -> None:
+        self.getpeername, self.getsockname = (lambda: client), (lambda: server)
+        self.getsockopt = lambda level, option, size: bytes([state])
+
+
 @pytest.mark.parametrize(
     ("address", "host"), [(PLAIN, "127.0.0.1"), (MAPPED, "127.0.0.1"), (LAST, "::1")], ids=["IPv4", "mapped", "IPv6"]
 )
 def test_a_connection_is_of_whom_the_system_says(
     address: str, host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client, server = (host, CLIENT[1]), (host, PORT)
+    more = (0, 0) if host == "::1" else ()
+    server = (host, PORT, *more)
     for user, ours in ((os.geteuid() + 1, False), (os.geteuid(), True), (0, True)):
         listed(tmp_path, monkeypatch, address=address, user=user)
-        assert connections.is_ours(client, server) is ours
-    assert not connections.is_ours((host, CLIENT[1] + 1), server)  # whom no table knows
-    assert not connections.is_ours(("127.0.0.2", CLIENT[1]), server)  # the same port of another address
-    assert not connections.is_ours(("192.168.0.7", CLIENT[1]), server)
-    assert not connections.is_ours(None, server)
+        assert is_ours(Socket((host, CLIENT[1], *more), server)) is ours
+    assert not is_ours(Socket((host, CLIENT[1] + 1, *more), server))  # whom no table knows
+    assert not is_ours(Socket(("127.0.0.2", CLIENT[1]), server))  # the same port of another address
+    assert not is_ours(Socket(("192.168.0.7", CLIENT[1]), server))
+    assert not is_ours(None)
 
 
 @pytest.mark.parametrize("state", ["04", "05", "06", "01"])
 def test_a_connection_that_was_closed_is_nobodys(state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one that waits for its end the system says user 0 and no file."""
     listed(tmp_path, monkeypatch, user=0, state=state, inode=0)
-    assert not connections.is_ours(CLIENT, SERVER)
+    assert not is_ours(Socket())
+
+
+@pytest.mark.parametrize("state", [7, 8])
+def test_a_later_connection_between_the_same_ports_is_another(
+    state: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody closes theirs and this user's browser gets the same port: what was sent before stays somebody's."""
+    listed(tmp_path, monkeypatch, user=os.geteuid())
+    assert is_ours(Socket())
+    assert not is_ours(Socket(state=state))
 
 
 def test_where_the_list_cannot_be_read_everybody_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who opens connections until no file can be opened gains nothing by it."""
     listed(tmp_path, monkeypatch, user=os.geteuid())
-    assert connections.is_ours(CLIENT, SERVER)
+    assert is_ours(Socket())
     (tmp_path / "tcp").unlink()
-    assert not connections.is_ours(CLIENT, SERVER)
+    assert not is_ours(Socket())
 
 
-def test_a_real_connection_is_ours_until_it_is_closed() -> None:
+@pytest.mark.parametrize("how", ["close", "half", "reset"])
+def test_a_real_connection_is_ours_until_it_is_closed(how: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         client = socket.create_connection(server.getsockname())
-        ends = client.getsockname(), server.getsockname()
         accepted = server.accept()[0]
-        assert connections.is_ours(*ends)
+        assert is_ours(accepted)
+        if how == "half":
+            client.shutdown(socket.SHUT_WR)
+        elif how == "reset":
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        if how != "half":
+            client.close()
+        assert not is_ours(accepted)
         client.close()
-        assert not connections.is_ours(*ends)
         accepted.close()
 
 
@@ -95,7 +123,7 @@ def test_no_request_of_somebody_else_is_answered(tmp_path: Path) -> None:
     owner = [True]
     keys = Keys(lambda link: None)
     keys.name = NAME
-    app = application(Studio(Folder.of(tmp_path), "people.parquet"), keys, PORT, lambda client, server: owner[0])
+    app = application(Studio(Folder.of(tmp_path), "people.parquet"), keys, PORT, lambda connection: owner[0])
     browser = TestClient(app, base_url=ORIGIN)
     assert browser.get(f"/?key={keys.link}").status_code == 200
     link = keys.link

@@ -68,7 +68,7 @@ class Visitor:
         raise TimeoutError
 
 
-def anybody(client: Any, server: Any) -> bool:
+def anybody(connection: Any) -> bool:
     """Whose connections a visitor's are: without a socket nobody can say."""
     return True
 

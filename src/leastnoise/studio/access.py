@@ -14,13 +14,12 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qs, urlencode
 
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-from leastnoise.studio.connections import Address
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -81,9 +80,7 @@ class Keys:
 class Access:
     """Lets in requests of our own browser, and nobody else's."""
 
-    def __init__(
-        self, app: ASGIApp, keys: Keys, port: int, ours: Callable[[Address | None, Address | None], bool]
-    ) -> None:
+    def __init__(self, app: ASGIApp, keys: Keys, port: int, ours: Callable[[Any], bool]) -> None:
         self._app, self._keys, self._ours = app, keys, ours
         self._door, self._host = f"127.0.0.1:{port}", f"{keys.name}:{port}"
         self._cookie = f"leastnoise-{port}"
@@ -103,7 +100,7 @@ class Access:
         await self._app(scope, receive, _with_headers(send, policy))
 
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
-        if not self._ours(scope.get("client"), scope.get("server")):
+        if not self._ours(scope.get("state", {}).get("socket")):
             return _message("The studio answers the user who started it, and nobody else on this machine.")
         host, enters = headers.get("host", ""), _enters(scope, headers)
         given = parse_qs(scope["query_string"].decode("latin-1")).get("key", [""])[0] if enters else ""

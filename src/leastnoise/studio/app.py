@@ -23,7 +23,7 @@ from leastnoise.jobs.file import WRITTEN
 from leastnoise.studio import budget_page, key_upload, limits, limits_step, privacy_step, release_step, script
 from leastnoise.studio.access import Access, Keys
 from leastnoise.studio.code_lines import code_lines
-from leastnoise.studio.connections import Address, is_ours
+from leastnoise.studio.connections import is_ours
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.notebook import notebook, notebook_name
 from leastnoise.studio.session import Studio
@@ -37,10 +37,8 @@ LOST = "A release of this job was paid for and not published, so it stays as it 
 RELEASED = "This job was released, and stays as it was. Ask another question at the end of the walk."
 
 
-def application(
-    studio: Studio, keys: Keys, port: int, ours: Callable[[Address | None, Address | None], bool] = is_ours
-) -> Starlette:
-    """The application for one folder; `keys` says who may use it, and `ours` over which connections."""
+def application(studio: Studio, keys: Keys, port: int, ours: Callable[[Any], bool] = is_ours) -> Starlette:
+    """The application for one folder; `keys` says who may use it, and `ours` over which sockets."""
     pages = _Pages(studio)
     return Starlette(
         routes=[

@@ -8,12 +8,12 @@ may read the table; and so is the administrator's.
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from collections.abc import Iterator
 from ipaddress import IPv4Address, ip_address
 from pathlib import Path
-
-Address = tuple[str, int]  # of one end of a connection: host and port
+from typing import Any
 
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 _ENDS, _STATE, _USER, _INODE = slice(1, 3), 3, 7, 9  # of a line: its own end and the other, ADDRESS:PORT
@@ -25,24 +25,31 @@ def can_tell() -> bool:
     return TABLES[0].exists()
 
 
-def is_ours(client: Address | None, server: Address | None) -> bool:
-    """Whether the connection from the client to the server is held by this user, or by the administrator.
+def is_ours(connection: Any) -> bool:
+    """Whether the other end of a socket is held by this user, or by the administrator.
 
     One that its owner has closed is nobody's: the system lists it still, as if it were the administrator's, but with
     no file behind it. One that is not listed, or a list that cannot be read, is no reason to trust anybody.
+
+    The list says who holds the other end of this very connection, and not of another between the same two ports: no
+    two are established at once, and this one was before the list was read and is after it.
     """
-    if client is None or server is None:
-        return False
     try:
-        wanted = [[near, far] for near, far in zip(_written(client), _written(server), strict=True)]
-        held = [
-            int(line[_USER])
-            for line in _lines()
-            if line[_ENDS] in wanted and line[_STATE] == _ESTABLISHED and line[_INODE] != "0"
-        ]
-    except (OSError, ValueError):
+        ends = zip(_written(connection.getpeername()), _written(connection.getsockname()), strict=True)
+        held = _holders([list(each) for each in ends])
+        established = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == int(_ESTABLISHED)
+    except (AttributeError, OSError, ValueError):
         return False
-    return bool(held) and set(held) <= {os.geteuid(), 0}
+    return established and bool(held) and held <= {os.geteuid(), 0}
+
+
+def _holders(wanted: list[list[str]]) -> set[int]:
+    """Who holds a connection from the first of two ends, open and with a file behind it."""
+    return {
+        int(line[_USER])
+        for line in _lines()
+        if line[_ENDS] in wanted and line[_STATE] == _ESTABLISHED and line[_INODE] != "0"
+    }
 
 
 def _lines() -> Iterator[list[str]]:
@@ -51,7 +58,7 @@ def _lines() -> Iterator[list[str]]:
             yield from (line.split() for line in table.read_text().splitlines()[1:])
 
 
-def _written(end: Address) -> list[str]:
+def _written(end: tuple[Any, ...]) -> list[str]:
     """One end as the tables write it: an address of IPv4 may stand in the second as one of IPv6."""
     host, port = ip_address(end[0]), end[1]
     packed = [host.packed]

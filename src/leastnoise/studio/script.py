@@ -200,7 +200,7 @@ def _question(ask: dict[str, Any], keys: Any) -> str:
     kind, by = ask.pop("kind"), ask.pop("by", [])
     by = [by] if isinstance(by, str) else by
     first: list[Any] = []
-    named = {name: tuple(value) if name in ("clip", "weight_clip") else value for name, value in ask.items()}
+    named: dict[str, Any] = {**ask, **{name: tuple(ask[name]) for name in ("clip", "weight_clip") if name in ask}}
     if kind == "crosstabs":
         first, named = crosstabs_arguments({"keys": keys, **named})
     elif kind == "summarize":
@@ -258,7 +258,7 @@ def _bins(column: str, entry: dict[str, Any]) -> Any:
     if "range" in entry:
         return _Code(f"range({_values(entry['range'])})")
     if "tree" in entry:
-        pair = {name: entry[name] for name in ("child", "parent") if name in entry}
+        pair: dict[str, Any] = {name: entry[name] for name in ("child", "parent") if name in entry}
         given = [_values([entry["tree"], *entry["levels"]]), *filter(None, [_arguments(pair)])]
         return _Code(f"ln.domain.Tree.from_{'parents' if pair else 'columns'}({', '.join(given)})")
     if "box" in entry:

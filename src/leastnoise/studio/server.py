@@ -45,6 +45,7 @@ def serve(
     from leastnoise.studio.app import application
     from leastnoise.studio.budgets import connect
     from leastnoise.studio.connections import can_tell, is_ours
+    from leastnoise.studio.http_protocol import SocketProtocol
     from leastnoise.studio.session import Studio
 
     studio = Studio(Folder.of(Path.cwd()), source)
@@ -55,7 +56,7 @@ def serve(
     address = f"http://{LOOPBACK}:{port}/"
     keys = Keys(lambda link: announce(f"For another window: {address}?key={link}"))
     told = can_tell()
-    app = application(studio, keys, port, is_ours if told else lambda client, server: True)
+    app = application(studio, keys, port, is_ours if told else lambda connection: True)
     link = f"{address}?key={keys.link}"
     announce(f"The studio is at {link}")
     announce("It listens on this machine only. Stop it with Ctrl-C; what was chosen stays in the job's file.")
@@ -64,7 +65,15 @@ def serve(
     if browser:
         webbrowser.open(link)
     # Whoever connects does not say by a header who it is.
-    config = uvicorn.Config(app, log_level="error", access_log=False, server_header=False, proxy_headers=False)
+    config = uvicorn.Config(
+        app,
+        http=SocketProtocol,
+        ws="none",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+    )
     server = uvicorn.Server(config)
     # uvicorn ends, and then raises the signal that ended it once more: a handler that ends Python keeps `finally`.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
