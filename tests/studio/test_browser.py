@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -138,3 +140,27 @@ def test_files_are_dropped_texts_switched_off_and_the_back_button_goes_back(brow
         hands = Hands(browser, studio.link)
         browser.get(browser.current_url.replace("/table", "/question"))
         assert hands.value("textarea[name='keys:sex']") == "F, M"
+
+
+def test_no_other_server_of_the_machine_gets_the_cookie(browser: Any, tmp_path: Path) -> None:
+    """Cookies know no ports: what another server is sent is what the studio's name alone keeps from it."""
+    sent: list[str | None] = []
+
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            sent.append(self.headers.get("cookie"))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *given: object) -> None:
+            pass
+
+    with running_studio(tmp_path) as studio, ThreadingHTTPServer(("127.0.0.1", 0), Other) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        Hands(browser, studio.link)
+        (cookie,) = browser.get_cookies()
+        assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+        for host in ("127.0.0.1", "localhost", "other.localhost"):
+            browser.get(f"http://{host}:{other.server_port}/")
+        other.shutdown()
+    assert set(sent) == {None}
