@@ -182,7 +182,8 @@ def test_a_share_that_is_not_left_is_refused_beside_its_preview(desk: Visitor) -
     ask(desk)
     desk.act("/budgets", "/budget/create", ledger="city", **LIMITS)
     ln.release([1.0], sensitivity=1, budget=ln.Budget.open("city.ledger"), share=0.95)
-    page = desk.client.get("/job/people/privacy").text
+    chosen = {"budget": "city.ledger", "share": "0.1"}
+    page = desk.client.get("/job/people/privacy/look", params=chosen).text
     assert "This release asks for 10 % of mu^2" in page
     assert "more than is left" in page
 
