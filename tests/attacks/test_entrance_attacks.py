@@ -22,7 +22,6 @@ from ibis import _
 
 from extreme_times import TIMES
 from leastnoise import errors
-from leastnoise.curator.budget import Budget
 from leastnoise.curator.engines.object_columns import convert
 from leastnoise.curator.table import table
 from leastnoise.domain import Days
@@ -274,24 +273,6 @@ def test_an_ibis_expression_is_no_table(shape: Any) -> None:
     assert aggregate(table(backend.table("t"), unit="who").count(max_rows=1)).values.tolist() == [2]
     with pytest.raises(errors.UnknownSource, match=r"where\(\) and derive\(\)"):
         table(shape(backend.table("t")), unit="who")
-
-
-@pytest.mark.parametrize("macro", ["sum(x) AS 5", "Floor(x) AS 0", "encode(x) AS 'one'"])
-@pytest.mark.parametrize("where", ["", "TEMP "])
-def test_no_macro_stands_in_for_a_function_of_the_engine(macro: str, where: str, tmp_path: Path) -> None:
-    """With the first of them every row counts five times."""
-    connection = duckdb.connect()
-    connection.execute("CREATE TABLE t AS SELECT * FROM (VALUES (1, 1.5), (2, 1000.0)) v(who, x)")
-    connection.execute("CREATE MACRO own(x) AS x + 1")
-    budget = Budget.open(tmp_path / "b.ledger", epsilon=1, delta=1e-6)
-    asked = [table((connection, "t"), unit="who").count(max_rows=1)]
-    asked.append(table(ibis.duckdb.from_connection(connection).table("t"), unit="who", name="t").count(max_rows=1))
-    asked[0].release(budget=budget, share=0.1)
-    connection.execute(f"CREATE {where}MACRO {macro}")
-    for query in asked:
-        with pytest.raises(errors.UnknownSource, match=macro.split("(")[0].lower()):
-            query.release(budget=budget, share=0.1)
-    assert budget.remaining.share == 0.9
 
 
 def test_a_pipe_in_the_temporary_folder_is_not_waited_for(tmp_path: Path) -> None:

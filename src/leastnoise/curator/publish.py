@@ -107,7 +107,6 @@ def _released(query: Query, request: PrivacyRequest) -> Answer:
     request.warn()
     left_out, reads = query.left_out, decided.reads or query
     with query._data.source.turn():  # before it is paid for
-        query._data.source.check_functions()
         query._data.engine.check_ready(query.rows, in_python=reads._in_python)
         receipt = decided.charge.pay(**words, public_units=query._data.public_units)
         exact = _read(reads, receipt)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+    from leastnoise.curator.engines.given_table import GivenTable
+
 T = TypeVar("T")
 MIN_BLOCK_ROWS = 2**14  # of a vector query, in memory at once
 # What DuckDB needs for a group, and for an integer it has room for: when room is doubled, the old is not given back.
@@ -59,7 +61,7 @@ BYTES_PER_UNIT = {
 
 
 class DuckDB:
-    """An Ibis connection to DuckDB; one that we opened ourselves has its own temporary folder."""
+    """An Ibis connection to a DuckDB of our own, with its own temporary folder."""
 
     name = "duckdb"
     copies = True
@@ -68,11 +70,14 @@ class DuckDB:
     def __init__(self, backend: Any) -> None:
         self.backend = backend
         self.files: list[str] = []
+        self.given: GivenTable | None = None  # of somebody else's connection, where the rows come from there
         self._running: list[threading.Event] = []  # queries that have begun
 
     def check_ready(self, rows: ir.Table, *, in_python: bool) -> None:
         """An interrupted query may still have the connection."""
         self._refuse_while_busy()
+        if self.given is not None:
+            self.given.check_unchanged()
 
     def runs_python(self) -> bool:
         return True
@@ -120,8 +125,7 @@ class DuckDB:
         return rows.mutate(made) if made else rows
 
     def settle(self) -> None:
-        """The settings by which our SQL means what it says, also on a connection that somebody else uses; and by which
-        it fits into memory."""
+        """The settings by which our SQL means what it says, and by which it fits into memory."""
         self._refuse_while_busy()
         reading(lambda: self._set(SETTINGS))
         reading(lambda: self.backend.con.execute(PLAIN_WINDOWS))
@@ -145,28 +149,24 @@ class DuckDB:
             ended = threading.Event()
             self._running.append(ended)
             try:
-                with self._measured(), progress.watched("reading", self.backend.con.query_progress):
+                if progress.on_terminal():
+                    self._set(MEASURED)
+                if self.given is not None:
+                    self.given.begin()
+                with progress.watched("reading", self._percent):
                     return work()
             finally:
                 ended.set()
 
-        return reading(lambda: run_interruptibly(run, self.backend.con.interrupt, clean_up), self.files)
+        return reading(lambda: run_interruptibly(run, self._interrupt, clean_up), self.files)
 
-    @contextmanager
-    def _measured(self) -> Iterator[None]:
-        """Where a bar would be seen DuckDB measures its progress, and after the query no longer: the connection may be
-        somebody's own."""
-        if not progress.on_terminal():
-            yield
-            return
-        found = self.backend.con.execute(f"SELECT {', '.join(f'current_setting({name!r})' for name in MEASURED)}")
-        before = dict(zip(MEASURED, found.fetchall()[0], strict=True))
-        try:
-            self._set(MEASURED)
-            yield
-        finally:
-            with suppress(Exception):  # the connection may be gone
-                self._set(before)
+    def _percent(self) -> float:
+        return float(self.backend.con.query_progress()) if self.given is None else self.given.percent_read()
+
+    def _interrupt(self) -> None:
+        self.backend.con.interrupt()
+        if self.given is not None:
+            self.given.connection.interrupt()
 
     def _set(self, settings: Mapping[str, object]) -> None:
         for name, value in settings.items():
@@ -284,8 +284,11 @@ class DuckDB:
         return in_bytes(str(value))
 
     def size(self, rows: ir.Table) -> int:
-        """Known to Parquet files without reading them."""
+        """Known to Parquet files and to tables without reading them."""
         import ibis.expr.operations as ops
+
+        if self.given is not None and (known := self.given.estimated_rows()):
+            return known
 
         tables = [table.to_expr() for table in rows.op().find(ops.PhysicalTable)]
         return sum(int(self.fetch(table.aggregate(rows=table.count()))["rows"][0].as_py()) for table in tables)
@@ -336,7 +339,7 @@ def _of_38_digits(rows: ir.Table) -> dict[str, ir.Value]:
     return {name: rows[name].cast("string").try_cast("decimal(38, 0)") for name in wide}
 
 
-def connect(*, memory_limit: str | None = None) -> DuckDB:
+def connect(*, memory_limit: str | None = None, threads: str | None = None) -> DuckDB:
     """A fresh in-memory DuckDB in UTC that spills into a folder of its own, removed with it."""
     import ibis
 
@@ -347,6 +350,8 @@ def connect(*, memory_limit: str | None = None) -> DuckDB:
     if memory_limit is not None:
         in_bytes(memory_limit)
         backend.raw_sql(f"SET memory_limit = '{memory_limit}'")
+    if threads is not None:
+        backend.raw_sql(f"SET threads = {int(threads)}")
     engine = DuckDB(backend)
     weakref.finalize(engine, spill_folder.remove, folder, lock)
     return engine

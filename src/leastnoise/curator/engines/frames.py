@@ -168,7 +168,9 @@ class Relation:
     """
 
     def __init__(self, relation: Any) -> None:
-        self.schema = reading(lambda: relation.limit(0).to_arrow_table().schema)
+        from leastnoise.curator.engines.given_table import exact_schema
+
+        self.schema = reading(lambda: exact_schema(relation.limit(0).to_arrow_table().schema, relation.types))
         self._relation, self._lock = relation, threading.Lock()
         self._rows: Any = None
 
@@ -178,5 +180,13 @@ class Relation:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         with self._lock:
             if self._rows is None:
-                self._rows = self._relation.to_arrow_table()
+                self._rows = self._read()
         return self._rows.__arrow_c_stream__(requested_schema)
+
+    def _read(self) -> Any:
+        import pyarrow as pa
+
+        from leastnoise.curator.engines.given_table import exact_batch
+
+        batches = self._relation.to_arrow_table().to_batches()
+        return pa.Table.from_batches([exact_batch(batch, self.schema) for batch in batches], self.schema)

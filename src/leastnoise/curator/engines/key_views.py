@@ -1,6 +1,6 @@
 """Tables of keys that a query of DuckDB names: views of its connection while it runs, and no longer.
 
-The connection may be somebody's own, and one of ours would keep every table in memory for as long as it lives.
+The connection would keep every one of them in memory for as long as it lives.
 """
 
 from __future__ import annotations

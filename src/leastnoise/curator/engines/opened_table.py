@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from leastnoise.curator.engines import shadowed_functions
 from leastnoise.curator.engines.engine import Engine
 from leastnoise.curator.engines.file_status import Status, check_unchanged
 
@@ -37,7 +36,6 @@ class Source:
     undeclared: tuple[str, ...] = ()  # those that it did not: nothing can be asked of them
     opened_status: tuple[Status | None, ...] = field(default=(), repr=False)  # of the files, when they were opened
     fixed: bool = False  # rows in memory that were read already: nobody else can change them
-    connection: Any = field(default=None, repr=False)  # of DuckDB, where it is somebody else's
     lock: Any = field(default_factory=threading.RLock, repr=False)  # held by the thread that asks DuckDB
 
     @property
@@ -49,11 +47,6 @@ class Source:
         """Within the block no other thread asks: a DuckDB connection has one query at a time, which another one would
         make fail, and a failure closes a budget. A Spark session has as many as are asked."""
         return nullcontext() if self.engine.sends_rows else self.lock
-
-    def check_functions(self) -> None:
-        """Raise if functions of the engine mean something else on a connection of somebody else's."""
-        if self.connection is not None:
-            shadowed_functions.check(self.connection)
 
     def check_unchanged(self) -> None:
         """Raise TableChanged if the files are not those that were opened."""

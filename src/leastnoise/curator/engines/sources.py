@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leastnoise.curator.engines import partitions
 from leastnoise.curator.engines.column_names import check_names
@@ -23,6 +23,9 @@ from leastnoise.curator.engines.spark_files import versioned
 from leastnoise.curator.engines.spark_names import is_address, is_table_name, local_path
 from leastnoise.curator.engines.withheld_errors import reading
 from leastnoise.errors import InvalidParameter, UnknownSource, WrongType
+
+if TYPE_CHECKING:
+    from leastnoise.curator.engines.given_table import GivenTable
 
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 SOURCES = (
@@ -56,28 +59,33 @@ def open_source(
     if isinstance(source, str | os.PathLike) or _is_paths(source):
         return _open_files(source, name, engine, memory_limit, config)
     if module == "ibis":
-        return _open_ibis(source, name=name or "ibis table")
+        return _open_ibis(source, name or "ibis table", memory_limit)
     if module == "pyspark":
         return spark.open_frame(source, name=name or "spark table")
     if isinstance(source, tuple) and len(source) == 2 and isinstance(source[1], str):
-        return _open_connection(*source, name=name)
+        return _open_connection(*source, name, memory_limit)
     frame = frame_of(source, types)
     if frame is None:
         raise UnknownSource(f"a table cannot be read from {type(source).__name__}. Give {SOURCES}.")
     opened = duckdb.connect(memory_limit=memory_limit)
-    check_names(frame.names)
-    _check_types(opened, frame)
-    rows = reading(lambda: _register(opened, frame))
-    if tuple(rows.columns) != frame.names:  # (an engine that renames one of them asks about another)
-        raise UnknownSource("the engine does not take the names of the columns as they are. Give them plainer names.")
     return Source(
         engine=opened,
-        rows=rows,
+        rows=_rows_of(opened, frame),
         name=name or "table in memory",
         declared=frame.declared,
         undeclared=frame.undeclared,
         fixed=isinstance(frame.rows, pa.Table | Relation),  # a lazy Polars frame is evaluated by each query
     )
+
+
+def _rows_of(engine: Any, frame: Frame) -> Any:
+    """A frame as a table of our own engine."""
+    check_names(frame.names)
+    _check_types(engine, frame)
+    rows = reading(lambda: _register(engine, frame))
+    if tuple(rows.columns) != frame.names:  # (an engine that renames one of them asks about another)
+        raise UnknownSource("the engine does not take the names of the columns as they are. Give them plainer names.")
+    return rows
 
 
 def _is_paths(source: Any) -> bool:
@@ -219,11 +227,12 @@ def _is_data(file: Path) -> bool:
     return file.is_file() and not hidden and file.name.lower().endswith(ENDINGS)
 
 
-def _open_ibis(table: Any, *, name: str) -> Source:
+def _open_ibis(table: Any, name: str, memory_limit: str | None) -> Source:
     """A table of DuckDB or Spark, as it is: what an expression did before us nobody has checked."""
     import ibis.expr.operations as ops
 
-    from leastnoise.curator.engines import duckdb, spark
+    from leastnoise.curator.engines import spark
+    from leastnoise.curator.engines.given_table import GivenTable
 
     backend = table.get_backend()
     if backend.name not in ("duckdb", "pyspark"):
@@ -243,27 +252,30 @@ def _open_ibis(table: Any, *, name: str) -> Source:
         )
     if backend.name == "pyspark":
         return spark.open_frame(reading(lambda: backend._session.sql(backend.compile(table))), name=name)
-    own = duckdb.DuckDB(backend)
-    return Source(engine=own, rows=own.binary(table), name=name, connection=backend.con, lock=lock_of(backend.con))
+    place = table.op().namespace
+    path = [part for part in (place.catalog, place.database, table.op().name) if part]
+    return _open_given(backend.con, lambda: GivenTable(backend.con, path), name, memory_limit)
 
 
-def _open_connection(connection: Any, table: str, *, name: str | None) -> Source:
-    import ibis
-
-    from leastnoise.curator.engines import duckdb
+def _open_connection(connection: Any, table: str, name: str | None, memory_limit: str | None) -> Source:
+    from leastnoise.curator.engines import given_table
 
     if type(connection).__name__ != "DuckDBPyConnection":
         raise UnknownSource(f"a pair must be (DuckDB connection, table name). Got {type(connection).__name__}.")
+    return _open_given(connection, lambda: given_table.find(connection, table), name or table, memory_limit)
+
+
+def _open_given(connection: Any, find: Callable[[], GivenTable], name: str, memory_limit: str | None) -> Source:
+    """A table of somebody else's connection, in an engine of our own with the memory and threads of that one."""
+    from leastnoise.curator.engines import duckdb, given_table
+
     lock = lock_of(connection)
     with lock:  # another thread may be reading another table of it
-        backend = ibis.duckdb.from_connection(connection)  # and its time zone is UTC from now on
-        listing = "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
-        tables = sorted(row[0] for row in reading(lambda: connection.sql(listing).fetchall()))
-        if table not in tables:
-            raise UnknownSource(f'the connection has no table "{table}". It has {", ".join(tables)}.')
-        engine = duckdb.DuckDB(backend)
-        rows = engine.binary(reading(lambda: backend.table(table)))
-    return Source(engine=engine, rows=rows, name=name or table, connection=connection, lock=lock)
+        given = find()
+        limits = given_table.settings(connection, "memory_limit", "threads")
+    engine = duckdb.connect(memory_limit=memory_limit or limits.get("memory_limit"), threads=limits.get("threads"))
+    engine.given = given
+    return Source(engine=engine, rows=_rows_of(engine, Frame(given, lazy=True)), name=name, lock=lock)
 
 
 def _check_types(engine: Any, frame: Frame) -> None:
